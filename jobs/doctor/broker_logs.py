@@ -17,7 +17,8 @@ from jobs.doctor.results import CheckResult, failure, ok, warning
 from jobs.sources.broker_log import FILES_LIKE
 from jobs.sources.files import list_files, open_file
 from jobs.sources.log_bytes import Blocks
-from jobs.sources.log_files import LogCounts, LogEntry, Unreadable, read_log
+from jobs.sources.log_entries import LogCounts, LogEntry, Unreadable
+from jobs.sources.log_files import read_log
 from jobs.sources.log_order import ORDERED_BYTES, sample_of
 
 CHECK = "broker log"

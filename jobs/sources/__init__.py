@@ -38,7 +38,12 @@ Modules
     raw_records     records of `kafka` and `dump` as rows of `segments`
     broker_log      server.log files -> events of group coordinators
     client_log      consumers' logs -> what they say of their membership
-    log_files       a log file, or a range of it -> parsed lines, stack traces, clocks, counts
+    log_files       a log file, or a range of it -> parsed lines, stack traces, counts
+    log_reader      the lines of a log in order: their sources, parts and wrapped lines
+    log_search      the lines of a log that must be parsed
+    log_entries     a line and those that belong to it -> a parsed line
+    log_chunks      a log file -> chunks of lines in the order of time
+    log_clock       local times -> UTC
     log_json        JSON around log lines: an object per line, arrays, responses of log stores
     log_bytes       a log file's bytes: gzip, zstd, encodings, whole lines, ranges for tasks
     log_order       exports of log stores in the order of time

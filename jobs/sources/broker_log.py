@@ -35,7 +35,8 @@ from jobs.sources.log_bytes import (
     byte_ranges,
     is_compressed,
 )
-from jobs.sources.log_files import LogCounts, LogEntry, Unreadable, read_log
+from jobs.sources.log_entries import LogCounts, LogEntry, Unreadable
+from jobs.sources.log_files import read_log
 from jobs.sources.rows import BYTES_PER_BATCH, MOST_TASKS, ROWS_PER_BATCH, DateRange, day_of
 
 FILES_LIKE = "*.log*"

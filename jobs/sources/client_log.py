@@ -21,8 +21,9 @@ from jobs.console.errors import internal_error
 from jobs.sources.broker_log import first_line_hash
 from jobs.sources.files import open_file
 from jobs.sources.log_bytes import LINE_BYTES, WHOLE_FILE, Blocks, LongLine, beginning_of, too_long
-from jobs.sources.log_files import WallClock, beyond_dates, chunks_in_order, text_of
-from jobs.sources.log_layouts import PLAIN_HEAD, Unwrapped, line_of, unwrapped
+from jobs.sources.log_chunks import chunks_in_order
+from jobs.sources.log_clock import WallClock, beyond_dates
+from jobs.sources.log_layouts import PLAIN_HEAD, Unwrapped, line_of, text_of, unwrapped
 from jobs.sources.rows import (
     DateRange,
     RowBuffer,

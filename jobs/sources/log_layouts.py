@@ -227,3 +227,20 @@ def _composed(record: FlatRecord, line: str, date: str | None) -> str:
 def _encoded(line: str) -> bytes:
     """JSON may escape halves of characters, which UTF-8 does not have."""
     return line.encode("utf-8", "replace")
+
+
+def text_of(body: bytes) -> str:
+    """The line as text; bytes that are not UTF-8 are read as Latin-1, which keeps every byte."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        text = body.decode("latin-1")
+    return text.rstrip("\r")
+
+
+def is_utf8(body: bytes) -> bool:
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

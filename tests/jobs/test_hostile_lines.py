@@ -13,7 +13,7 @@ from jobs.engine.session import open_session
 from jobs.lake.opening import open_lake
 from jobs.lake.path_alias import plain_path
 from jobs.lake.sql import query
-from jobs.sources import log_files
+from jobs.sources import log_entries, log_reader, log_search
 from jobs.sources.broker_log import first_line_hash, log_rows
 from jobs.sources.log_bytes import KEPT_OF_LINE, LINE_BYTES, ByteRange
 from jobs.sources.rows import DateRange
@@ -117,7 +117,7 @@ def test_an_unknown_wording_is_quarantined_once_in_a_file_that_is_no_text(tmp_pa
 
 
 def test_a_stack_trace_without_an_end_is_kept_up_to_the_limit_of_a_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(log_files, "LINE_BYTES", 1000)
+    monkeypatch.setattr(log_entries, "LINE_BYTES", 1000)
     frame = b"\tat kafka.Frame(Frame.java:1)"
 
     events, quarantined = read(tmp_path, line() + (frame + b"\n") * 10_000 + line())
@@ -129,7 +129,7 @@ def test_a_stack_trace_without_an_end_is_kept_up_to_the_limit_of_a_line(tmp_path
 
 @pytest.mark.parametrize("source", [b"", b"[pod/a/kafka] "])
 def test_a_line_in_parts_without_an_end_is_kept_up_to_a_limit(tmp_path, monkeypatch, source):
-    monkeypatch.setattr(log_files, "LINE_BYTES", 16_000)
+    monkeypatch.setattr(log_reader, "LINE_BYTES", 16_000)
     part = source + b"2026-11-21T00:00:00.000000000Z stdout P "
     first = part + line()[:-1] + b" " * 500 + b"\n"
 
@@ -140,14 +140,14 @@ def test_a_line_in_parts_without_an_end_is_kept_up_to_a_limit(tmp_path, monkeypa
 
 
 def test_a_defect_is_told_from_bad_input(tmp_path, monkeypatch):
-    parse = log_files.parse_line
+    parse = log_entries.parse_line
 
     def defective(text):
         if "generation 7 " in text:
             raise ZeroDivisionError("line\nbreak \ud800")
         return parse(text)
 
-    monkeypatch.setattr(log_files, "parse_line", defective)
+    monkeypatch.setattr(log_entries, "parse_line", defective)
     trace = b"java.lang.X: y\n\tat a.B\n"
     events, quarantined = read(tmp_path, line() + line("7") + trace + line() + line("7"))
 
@@ -162,7 +162,7 @@ def test_a_defect_beyond_a_line_leaves_what_was_read(tmp_path, monkeypatch):
     def defective(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(log_files, "_other_layout_from", defective)
+    monkeypatch.setattr(log_search, "other_layout_from", defective)
 
     assert reasons(tmp_path, line()) == ["internal error: ZeroDivisionError: no message"]
 
@@ -170,9 +170,9 @@ def test_a_defect_beyond_a_line_leaves_what_was_read(tmp_path, monkeypatch):
 def test_a_run_with_internal_errors_writes_all_else_and_fails(tmp_path, monkeypatch, capsys):
     from jobs.console.errors import RunFailed
 
-    parse = log_files.parse_line
+    parse = log_entries.parse_line
     monkeypatch.setattr(
-        log_files, "parse_line", lambda text: parse(text) if "n 7" not in text else 1 / 0
+        log_entries, "parse_line", lambda text: parse(text) if "n 7" not in text else 1 / 0
     )
     log = tmp_path / "server.log"
     log.write_bytes(line() + line("7"))

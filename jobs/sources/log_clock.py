@@ -1,0 +1,60 @@
+"""The wall clock of a log -> UTC.
+
+A line without a zone has the broker's local time.  At the end of summer time an hour occurs twice,
+and only the order of the file's lines shows which of the two a line is from.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from coordinator_core.log_lines.calendar import printed
+
+_STEP_BACK_MS = 30 * 60 * 1000
+# Local times that are a time of years 1970 to 9999 in any zone.
+_FIRST_LOCAL_MS, _LAST_LOCAL_MS = 86_400_000, 253_402_300_800_000 - 86_400_000
+_DATES = "1970-01-02 and 9999-12-30"
+
+
+class WallClock:
+    """A broker's local times -> UTC, in the order of one file."""
+
+    def __init__(self, timezone: str) -> None:
+        self._zone = ZoneInfo(timezone)
+        self._offsets: dict[tuple[int, int], int] = {}
+        self._latest_ms = -(1 << 62)
+        self._second_pass = 0
+
+    def utc_ms(self, local_ms: int) -> int:
+        """UTC of a local time; see log_files.read_log for times that occur twice."""
+        if local_ms < self._latest_ms - _STEP_BACK_MS:
+            self._second_pass = 1
+            self._latest_ms = local_ms
+        self._latest_ms = max(self._latest_ms, local_ms)
+        return local_ms - self._offset_ms(local_ms, self._second_pass)
+
+    def depends_on_order(self, local_ms: int) -> bool:
+        """Whether the time occurs twice or not at all, so that earlier dates decide."""
+        return self._offset_ms(local_ms, 0) != self._offset_ms(local_ms, 1)
+
+    def _offset_ms(self, local_ms: int, fold: int) -> int:
+        quarter = local_ms // 900_000  # zones change on quarters of an hour
+        if (quarter, fold) not in self._offsets:
+            self._offsets[quarter, fold] = self._look_up(quarter * 900_000, fold)
+        return self._offsets[quarter, fold]
+
+    def _look_up(self, local_ms: int, fold: int) -> int:
+        local = datetime(1970, 1, 1, tzinfo=self._zone, fold=fold) + timedelta(
+            milliseconds=local_ms
+        )
+        offset = local.replace(fold=fold).utcoffset()
+        assert offset is not None  # every ZoneInfo has one
+        return int(offset.total_seconds() * 1000)
+
+
+def beyond_dates(local_ms: int) -> str | None:
+    """Why a line with this date is unreadable; None if it is not."""
+    if _FIRST_LOCAL_MS <= local_ms <= _LAST_LOCAL_MS:
+        return None
+    return f"date {printed(local_ms)} is not between {_DATES}"

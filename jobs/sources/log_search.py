@@ -1,0 +1,94 @@
+"""Find the lines of a log that must be parsed, without parsing the others.
+
+Most lines of a broker's log are in Kafka's own layout and of other loggers.  A search of bytes for
+the coordinator's words, and for the next line in another layout, passes over them.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from coordinator_core.log_lines.lines import is_coordinator_logger
+from jobs.sources.log_layouts import PLAIN_HEAD, may_have_date
+
+# Another logger's line about a group's configuration.
+_GROUP_CONFIG = b"] Updating group "
+# Every line that is read has one of these words in its prefix, logger or message.
+_WORDS = (b"oordinator", b"Metadata", _GROUP_CONFIG)
+_BEFORE_OTHER_HEAD = re.compile(rb"\n(?!\[\d{4}-)")
+_DEFAULT_LAYOUT = re.compile(
+    rb"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) "
+)
+# Stack frames and listed settings: what follows the indent cannot be a head.
+_INDENTED_LINES = re.compile(
+    rb"(?:[\t ][\t \d/:.,-]{0,40}+(?:[^\s\d/:.,\-\[{TDIWEF\x1b][^\n\x1b]*+)?+\n)++"
+)
+_CLASS = re.compile(rb"[\w$]*\.[\w.$]*")
+
+
+class Search:
+    """The lines of a chunk that must be parsed, from its beginning on.
+
+    ``other_layout``: where the next line begins that is not in Kafka's own layout.
+    """
+
+    def __init__(self, chunk: bytes) -> None:
+        self._chunk = chunk
+        self._words = [-1] * len(_WORDS)
+        self.other_layout = other_layout_from(chunk, 0)
+
+    def next_line(self, at: int) -> int:
+        """Where the first such line from ``at`` on begins, or the end of the chunk."""
+        words = self._words
+        for number, place in enumerate(words):
+            if place < at:
+                words[number] = find(self._chunk, _WORDS[number], at)
+        word = min(words)
+        if self.other_layout <= word:
+            return self.other_layout
+        return max(at, self._chunk.rfind(b"\n", at, word) + 1)
+
+    def pass_other_layout(self, at: int) -> None:
+        """Look for the next one from ``at`` on."""
+        self.other_layout = other_layout_from(self._chunk, at)
+
+
+def find(chunk: bytes, word: bytes, at: int) -> int:
+    """The next occurrence from ``at`` on, or the end of the chunk."""
+    position = chunk.find(word, at)
+    return len(chunk) if position < 0 else position
+
+
+def other_layout_from(chunk: bytes, at: int) -> int:
+    """The next line from ``at`` on that is not in Kafka's own layout, or the end of the chunk."""
+    if at == 0 and not PLAIN_HEAD.match(chunk):
+        return 0
+    before = _BEFORE_OTHER_HEAD.search(chunk, max(0, at - 1))
+    return len(chunk) if before is None else before.end()
+
+
+def indented_lines(chunk: bytes, start: int) -> bytes:
+    """The indented lines at ``start``, if none of them may have a date."""
+    indented = _INDENTED_LINES.match(chunk, start)
+    return b"" if indented is None or may_have_date(indented[0]) else indented[0]
+
+
+def has_word(body: bytes) -> bool:
+    """Whether a line may be a coordinator's."""
+    return any(word in body for word in _WORDS)
+
+
+def is_of_other_logger(raw: bytes) -> bool:
+    """Whether a line in Kafka's own layout ends in the name of a class that is no coordinator's."""
+    line = raw.rstrip(b"\r")
+    opening = line.rfind(b" (")
+    if opening < 0 or not line.endswith(b")") or not _is_other_class(line[opening + 2 : -1]):
+        return False
+    head = _DEFAULT_LAYOUT.match(line)
+    return head is not None and head.end() <= opening and _GROUP_CONFIG not in line
+
+
+@lru_cache(maxsize=1024)
+def _is_other_class(name: bytes) -> bool:
+    return _CLASS.fullmatch(name) is not None and not is_coordinator_logger(name.decode())
