@@ -520,7 +520,7 @@ def what_if_sweep(
     Writes process_lives, what_if, advice and migration_advice.
     """
     from jobs.command_line.config import load_config
-    from jobs.what_if_sweep import run_all as sweep_all
+    from jobs.what_if.sweep_command import run_all as sweep_all
 
     config = load_config(conf, engine)
     sweep_all(lake, cluster_id, tuple(set_ or ()), seeds, config, format)

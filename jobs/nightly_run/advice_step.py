@@ -27,7 +27,7 @@ from coordinator_core.whatif import Outcomes
 from jobs import what_if_sweep
 from jobs.lake.tables import Lake
 from jobs.replay.group_rows import quoted
-from jobs.what_if_sweep import Span
+from jobs.what_if.sweep import Span, earlier_outcomes
 
 WRITES = ("what_if", "advice")
 # The budget in seconds of an idle machine: about a quarter of what the embedded engine needs for
@@ -95,7 +95,7 @@ def _earlier(lake: Lake, group_ids: list[str]) -> dict[str, dict[str, Outcomes]]
     if not lake.has("what_if"):
         return {}
     of_groups = lake.read("what_if").where(F.col("group_id").isin(group_ids))
-    return what_if_sweep.known_outcomes(of_groups)
+    return earlier_outcomes(of_groups)
 
 
 def _rows_of(

@@ -1,0 +1,117 @@
+"""Rows of process_lives, what_if and advice, of one group.
+
+Cluster, group and period are added by the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from coordinator_core.lives import ConsumerProcess, classify_lives, is_flapping
+from coordinator_core.whatif import UNCHANGED, Advice, Baseline, Figures, Prediction
+from jobs.replay.group_rows import Row
+from jobs.what_if.advice_columns import ADVICE_TEXTS
+
+
+def lives_rows(baseline: Baseline) -> Iterator[Row]:
+    """Rows of process_lives, without cluster and group."""
+    group = [each.incarnation for each in baseline.explained.incarnations]
+    incarnation_of = {
+        member.member_id: incarnation.number
+        for incarnation in group
+        for record in incarnation.records
+        for member in record.members
+    }
+    first = min(incarnation.number for incarnation in group)
+    yield from rows_of_lives(baseline.processes, incarnation_of, first)
+
+
+def rows_of_lives(
+    processes: Sequence[ConsumerProcess], incarnation_of: Mapping[str, int], first: int = 1
+) -> Iterator[Row]:
+    """``incarnation_of``: by member id; ``first``: of a member that it does not have."""
+    kinds = classify_lives(processes)
+    for process in processes:
+        for number, life in enumerate(process.lives):
+            kind = kinds[process.name, number]
+            ended = life.ended
+            yield {
+                "process": process.name,
+                "life": number + 1,
+                "incarnation": incarnation_of.get(next(iter(life.member_ids), ""), first),
+                "client_id": life.client_id,
+                "client_host": life.client_host,
+                "instance_id": life.member.instance_id,
+                "member_ids": list(life.member_ids),
+                "started_time": time_of(life.started.at_ms),
+                "ended_time": ended and time_of(ended.at_ms),
+                "ended_earliest_time": ended and time_of(ended.earliest_ms),
+                "ended_latest_time": ended and time_of(ended.latest_ms),
+                "started_how": kind.started_how.value,
+                "ended_how": kind.ended_how.value,
+                "deploy": kind.deploy,
+                "slow_polls": [
+                    {
+                        "from_time": time_of(slow_poll.began.at_ms),
+                        "to_time": None if slow_poll.to is None else time_of(slow_poll.to.at_ms),
+                    }
+                    for slow_poll in life.slow_polls
+                ],
+                "flapping": is_flapping(process),
+                "first_generation": life.first_generation,
+                "last_generation": life.last_generation,
+                "confidence": life.confidence,
+                "evidence": life.evidence,
+            }
+
+
+def figure_rows(
+    baseline: Baseline, figures: Figures, model: Prediction, predicted: list[Prediction]
+) -> Iterator[Row]:
+    """Rows of what_if, without cluster, group and period; ``figures``: observed."""
+    era = baseline.explained.era.name
+    as_observed = Prediction(UNCHANGED, [figures])
+    yield {"era": era} | _figures("observed", as_observed) | {"seeds": 0}
+    yield {"era": era} | _figures("model", model)
+    for each in predicted:
+        yield {"era": each.change.era or era} | _figures("predicted", each)
+
+
+def _figures(basis: str, each: Prediction) -> Row:
+    row: dict[str, Any] = {"setting": str(each.change), "basis": basis}
+    row |= each.median._asdict() | {"seeds": len(each.outcomes)}
+    for end, figures in (("min", each.minimum), ("max", each.maximum)):
+        row |= {f"{name}_{end}": value for name, value in figures._asdict().items()}
+    if each.simulation is None:
+        return row | dict.fromkeys(("simulation", "sessions_matter", "outcomes"))
+    outcomes = [outcome._asdict() for outcome in each.outcomes]
+    return row | {
+        "simulation": each.simulation,
+        "sessions_matter": each.depends,
+        "outcomes": outcomes,
+    }
+
+
+def advice_row(advice: Advice) -> Row:
+    return _saved(advice.saved) | {
+        "setting": None if advice.change is None else str(advice.change),
+        "share_saved": advice.share,
+        "sentence": advice.sentence,
+        **{name: getattr(advice, name) for name in ADVICE_TEXTS},
+    }
+
+
+def no_advice(error: Exception) -> Row:
+    columns: Row = dict.fromkeys(("setting", *ADVICE_TEXTS, "from_time", "to_time"))
+    nothing = _saved(Figures(0, 0, 0, 0))
+    return columns | nothing | {"share_saved": 0.0, "sentence": f"no prediction: {error}"}
+
+
+def _saved(saved: Figures) -> Row:
+    return {f"saved_{name}": value for name, value in saved._asdict().items()}
+
+
+def time_of(at_ms: int) -> datetime:
+    return datetime.fromtimestamp(at_ms / 1000, UTC)

@@ -1,0 +1,53 @@
+"""`regroup what-if-sweep`: predict all groups of a cluster, and print the advice."""
+
+from __future__ import annotations
+
+from coordinator_core.whatif import InvalidSetting, SettingsChange
+from jobs.command_line.arguments import open_existing_lake
+from jobs.command_line.config import Config
+from jobs.console.errors import UsageError
+from jobs.console.printing import Format, print_rows
+from jobs.console.spinner import spinner
+from jobs.lake.sql import missing_table, query
+from jobs.replay.group_rows import quoted
+from jobs.what_if_sweep import run
+
+_MIGRATIONS = """
+    SELECT rank, group_id, verdict,
+        unavailable_observed_partition_ms AS observed_ms,
+        unavailable_unchanged_partition_ms AS unchanged_ms,
+        unavailable_predicted_partition_ms AS predicted_ms,
+        reason,
+        ARRAY_TO_STRING(LIST_DISTINCT([b.blocker FOR b IN blockers]), ', ')
+            AS blockers
+    FROM migration_advice WHERE cluster_id = {cluster} ORDER BY rank"""
+
+
+def run_all(
+    lake: str,
+    cluster_id: str,
+    combinations: tuple[str, ...],
+    seeds: int,
+    config: Config,
+    format: Format,
+) -> None:
+    """Predict all groups of a cluster into the tables, and print each group's advice; as a table,
+    also whether to migrate it.
+    """
+    try:
+        changes = tuple(SettingsChange.of(text.split()) for text in combinations)
+    except InvalidSetting as error:
+        raise UsageError(f"--set {error}") from None
+    if seeds < 1:
+        raise UsageError(f"--seeds {seeds}: must be at least 1")
+    opened_lake = open_existing_lake(lake, cluster_id, config)
+    if not opened_lake.has("ownership_gaps"):
+        raise UsageError(missing_table(lake, "ownership_gaps"))
+    with spinner("what-if-sweep"):
+        run(opened_lake, changes or None, seeds)
+    sql = f"""SELECT group_id, setting, ROUND(100 * share_saved) AS percent_saved, sentence
+        FROM advice WHERE cluster_id = {quoted(cluster_id)} ORDER BY
+        saved_unavailable_partition_ms DESC, group_id"""
+    print_rows(*query(lake, sql), format)
+    if format is Format.TABLE:
+        print_rows(*query(lake, _MIGRATIONS.format(cluster=quoted(cluster_id))), format)
