@@ -1,6 +1,6 @@
 """The command `regroup`: commands, options, configuration.
 
-Every command and option is defined once, with typer, in ``cli``.  The function of a command imports
+Every command and option is defined once, with typer.  The function of a command imports
 the module that does the work, so that help, `--version` and `sql` start without importing Spark.
 
 The same definition serves spark-submit: the script of a job, such as jobs/churn.py, calls
@@ -11,7 +11,12 @@ run failed, 2 wrong argument or configuration, 130 Ctrl-C.  An error is one line
 Settings that belong to an installation rather than to one run (Spark's, Kafka's security, the time
 zone of logs, thresholds of alerts) are in a TOML file, given by --conf.
 
-cli                the commands, and main, which prints errors and sets exit codes
+cli                all commands together, and main, which prints errors and sets exit codes
+filling_commands   nightly, watch, ingest, single jobs, topic-partitions, snapshot
+lake_commands      sql, register, check, maintain
+model_commands     decode, assign, simulate, replay, what-if, what-if-sweep
+setup_commands     init, demo, jars, doctor
+result_commands    alerts, dashboard, report, spans
 scenario_commands  `regroup scenario run` and `regroup scenario diagram`
 options            options of several commands
 sections           sections of `regroup --help`

@@ -1,0 +1,241 @@
+"""Commands that fill a lake: from logs and records, from a running cluster, job by job."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from jobs.command_line.options import (
+    BrokerLogOption,
+    ClientLogOption,
+    ClusterOption,
+    ConfOption,
+    DateOption,
+    DumpOption,
+    EngineOption,
+    FromOption,
+    KafkaOption,
+    LakeOption,
+    LogTimezoneOption,
+    SegmentsOption,
+    ToOption,
+    TraceOption,
+)
+from jobs.console.errors import RunFailed
+from jobs.nightly_run.pipeline import JOBS, Progress, job, run_all
+
+commands = typer.Typer()
+
+
+@commands.command()
+def nightly(
+    lake: LakeOption,
+    cluster_id: ClusterOption,
+    segments: SegmentsOption = None,
+    kafka: KafkaOption = None,
+    dump: DumpOption = None,
+    broker_log: BrokerLogOption = None,
+    trace: TraceOption = None,
+    client_log: ClientLogOption = None,
+    log_timezone: LogTimezoneOption = None,
+    date: DateOption = None,
+    first: FromOption = None,
+    last: ToOption = None,
+    recompute_all: Annotated[
+        bool, typer.Option("--recompute-all", help="Recompute every date, even without new input.")
+    ] = False,
+    anew: Annotated[bool, typer.Option("--anew", hidden=True)] = False,
+    advice: Annotated[
+        bool,
+        typer.Option(
+            "--advice/--no-advice",
+            help="At the end, try the standard changes of what-if for the worst groups.",
+        ),
+    ] = True,
+    engine: EngineOption = None,
+    conf: ConfOption = None,
+) -> None:
+    """Read new input and compute all tables.  Runs ingest and all jobs in order."""
+    from jobs.command_line.config import load_config
+    from jobs.nightly import NightlyOptions, nightly_command
+
+    if anew:
+        print("regroup: --anew is now --recompute-all", file=sys.stderr)
+    options = NightlyOptions(
+        lake=lake,
+        cluster_id=cluster_id,
+        segments=segments,
+        kafka=kafka,
+        dump=dump,
+        broker_log=broker_log,
+        trace=trace,
+        client_log=client_log,
+        log_timezone=log_timezone,
+        date=date,
+        first=first,
+        last=last,
+        recompute_all=recompute_all or anew,
+        advice=advice,
+    )
+    nightly_command(options, load_config(conf, engine))
+
+
+@commands.command()
+def watch(
+    lake: LakeOption,
+    cluster_id: ClusterOption,
+    segments: SegmentsOption = None,
+    kafka: KafkaOption = None,
+    dump: DumpOption = None,
+    broker_log: BrokerLogOption = None,
+    trace: TraceOption = None,
+    client_log: ClientLogOption = None,
+    log_timezone: LogTimezoneOption = None,
+    every: Annotated[
+        str, typer.Option(help="Time from the start of a pass to the next: 90s, 15m, 1h.")
+    ] = "60s",
+    out: Annotated[
+        str | None, typer.Option(help="Also write the page of `report` after each change.")
+    ] = None,
+    prometheus: Annotated[
+        str | None, typer.Option(help="Also write this file for Prometheus' textfile collector.")
+    ] = None,
+    notify: Annotated[
+        bool, typer.Option("--notify", help="Send new alerts to the webhooks of --conf.")
+    ] = False,
+    passes: Annotated[
+        int | None, typer.Option(help="End after this number of passes; default: never.", min=1)
+    ] = None,
+    engine: EngineOption = None,
+    conf: ConfOption = None,
+) -> None:
+    """Run nightly and alerts again and again.  Reads what is new; prints a line per pass."""
+    from jobs.command_line.config import load_config
+    from jobs.nightly import NightlyOptions
+    from jobs.nightly_run.watch import Watch, WatchOptions
+
+    options = NightlyOptions(
+        lake=lake,
+        cluster_id=cluster_id,
+        segments=segments,
+        kafka=kafka,
+        dump=dump,
+        broker_log=broker_log,
+        trace=trace,
+        client_log=client_log,
+        log_timezone=log_timezone,
+    )
+    watch = WatchOptions(options, every, out, prometheus, passes, notify)
+    Watch(watch, load_config(conf, engine)).run()
+
+
+@commands.command()
+def ingest(
+    lake: LakeOption,
+    cluster_id: ClusterOption,
+    segments: SegmentsOption = None,
+    kafka: KafkaOption = None,
+    dump: DumpOption = None,
+    broker_log: BrokerLogOption = None,
+    trace: TraceOption = None,
+    client_log: ClientLogOption = None,
+    log_timezone: LogTimezoneOption = None,
+    engine: EngineOption = None,
+    conf: ConfOption = None,
+) -> None:
+    """Read input into the bronze tables.  Computes no other table."""
+    from jobs import ingest as ingest_job
+    from jobs.command_line.config import load_config
+    from jobs.nightly import NightlyOptions, inputs_of, open_lake_of
+
+    config = load_config(conf, engine)
+    options = NightlyOptions(
+        lake=lake,
+        cluster_id=cluster_id,
+        segments=segments,
+        kafka=kafka,
+        dump=dump,
+        broker_log=broker_log,
+        trace=trace,
+        client_log=client_log,
+        log_timezone=log_timezone,
+    )
+    inputs = inputs_of(options, config)
+    options.require_source()
+    internal_errors = ingest_job.run(open_lake_of(options, inputs, config), inputs)
+    if internal_errors:
+        raise RunFailed(ingest_job.failed_by(internal_errors))
+
+
+def _add_job(name: str) -> None:
+    def command(
+        lake: LakeOption,
+        cluster_id: ClusterOption,
+        date: DateOption = None,
+        first: FromOption = None,
+        last: ToOption = None,
+        engine: EngineOption = None,
+        conf: ConfOption = None,
+    ) -> None:
+        from jobs.command_line.arguments import date_range, open_existing_lake
+        from jobs.command_line.config import load_config
+        from jobs.lake.scope import scope_of
+
+        dates = date_range(date, first, last)
+        existing = open_existing_lake(lake, cluster_id, load_config(conf, engine))
+        if name in JOBS:
+            run_all(scope_of(existing, dates.first, dates.last), Progress(), [name])
+        else:
+            with existing.derivation_lock():
+                job(name).run(existing)
+
+    commands.command(name, help=f"Run job {name} only.", hidden=name not in JOBS)(command)
+
+
+# The last two compute all dates at once, and nightly does not run them.
+for _name in (*JOBS, "incident_replay", "what_if_sweep"):
+    _add_job(_name)
+
+
+@commands.command()
+def topic_partitions(
+    lake: LakeOption,
+    cluster_id: ClusterOption,
+    file: Annotated[
+        str, typer.Option(help="Output of kafka-topics.sh --describe, CSV or JSON Lines.")
+    ],
+    engine: EngineOption = None,
+    conf: ConfOption = None,
+) -> None:
+    """Record the partition counts of topics.  Each line is topic,partitions[,since]."""
+    from jobs.command_line.arguments import open_new_or_existing_lake
+    from jobs.command_line.config import load_config
+    from jobs.topic_partitions import read_file, run
+
+    counts = read_file(file)
+    run(open_new_or_existing_lake(lake, cluster_id, load_config(conf, engine)), counts)
+
+
+@commands.command()
+def snapshot(
+    lake: LakeOption,
+    cluster_id: ClusterOption,
+    bootstrap: Annotated[str, typer.Option(help="Brokers to ask: HOST:PORT[,HOST:PORT...].")],
+    every: Annotated[
+        str | None,
+        typer.Option(help="Time from the start of a snapshot to the next: 30s, 5m (default: 30s)."),
+    ] = None,
+    lasts: Annotated[
+        str | None, typer.Option("--for", help="Start no snapshot after this time: 90s, 10m, 1h.")
+    ] = None,
+    count: Annotated[int | None, typer.Option(help="Number of snapshots.", min=1)] = None,
+    conf: ConfOption = None,
+) -> None:
+    """Describe all groups through the Admin API.  Needs neither topic nor logs."""
+    from jobs.command_line.config import load_config
+    from jobs.snapshot import SnapshotOptions
+    from jobs.snapshot import snapshot as run
+
+    run(SnapshotOptions(lake, cluster_id, bootstrap, every, lasts, count), load_config(conf))

@@ -1,0 +1,93 @@
+"""Commands that query, check and keep a lake."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from jobs.command_line.options import (
+    ConfOption,
+    EngineOption,
+    FormatOption,
+    LakeOption,
+)
+from jobs.console.errors import RunFailed
+from jobs.console.printing import Format, print_rows
+from jobs.console.spinner import spinner
+
+commands = typer.Typer()
+
+
+@commands.command()
+def sql(
+    statement: Annotated[
+        str, typer.Argument(help="One SELECT statement, a table or view, or SHOW TABLES.")
+    ],
+    lake: LakeOption,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Query a lake with SQL, without a JVM.  Tables and views have their names."""
+    from jobs.lake.sql import query
+
+    columns, rows = query(lake, statement)
+    print_rows(columns, rows, format)
+
+
+@commands.command()
+def register(
+    lake: LakeOption,
+    database: Annotated[str, typer.Option(help="Name of the database.")] = "regroup",
+    conf: ConfOption = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Register a lake in Spark's metastore.  Tables and views, with their comments."""
+    from jobs.command_line.config import load_config
+    from jobs.register import COLUMNS, RegisterOptions
+    from jobs.register import register as run
+
+    print_rows(COLUMNS, run(RegisterOptions(lake, database), load_config(conf)), format)
+
+
+@commands.command()
+def check(lake: LakeOption, format: FormatOption = Format.TABLE) -> None:
+    """Check a lake: conservation, keys, order.  Exit 1 if a law is broken."""
+    from jobs.checks.check import broken_laws, kept_laws, notes
+    from jobs.checks.in_progress import IN_PROGRESS, is_written
+
+    was_written = is_written(lake)
+    with spinner("check"):
+        columns, rows = broken_laws(lake)
+    if rows and (was_written or is_written(lake)):
+        raise RunFailed(f"--lake {lake}: {IN_PROGRESS}")
+    if rows or format is not Format.TABLE:
+        print_rows(columns, rows, format)
+    else:
+        print(kept_laws(lake))
+    for note in notes(lake):
+        print(f"regroup: {note}", file=sys.stderr)
+    if rows:
+        raise typer.Exit(1)
+
+
+@commands.command()
+def maintain(
+    lake: LakeOption,
+    keep_days: Annotated[
+        int | None, typer.Option(help="Delete dates older than this many days; default: keep all.")
+    ] = None,
+    vacuum_hours: Annotated[
+        int, typer.Option(help="Keep unreferenced files for this many hours.")
+    ] = 168,
+    engine: EngineOption = None,
+    conf: ConfOption = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Delete old dates, combine small files.  Deletes unreferenced files, too."""
+    from jobs.command_line.config import load_config
+    from jobs.maintain import COLUMNS, MaintainOptions
+    from jobs.maintain import maintain as run
+
+    rows = run(MaintainOptions(lake, keep_days, vacuum_hours), load_config(conf, engine))
+    print_rows(COLUMNS, rows, format)

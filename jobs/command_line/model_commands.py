@@ -1,0 +1,191 @@
+"""Commands that decode records, and that compute with the models of coordinators and clients."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from typing import Annotated
+
+import typer
+
+from jobs.command_line.options import (
+    ClusterOption,
+    ConfOption,
+    EngineOption,
+    FormatOption,
+    FromTimeOption,
+    LakeOption,
+    ToTimeOption,
+)
+from jobs.console.errors import UsageError
+from jobs.console.printing import Format, print_rows
+from jobs.console.spinner import spinner
+
+commands = typer.Typer()
+
+
+@commands.command()
+def decode(
+    paths: Annotated[list[str], typer.Argument(help="Segment files, folders or globs.")],
+    format: Annotated[str, typer.Option(help="Output format: jsonl.")] = "jsonl",
+) -> None:
+    """Decode `__consumer_offsets` segment files.  Prints one JSON object per record."""
+    from jobs.decode.command import decode as run
+
+    if format != "jsonl":
+        raise UsageError(f"--format {format}: decode prints jsonl only")
+    # On a terminal the printed lines show the progress.
+    with nullcontext() if sys.stdout.isatty() else spinner("decode"):
+        code = run(paths, sys.stdout)
+    raise typer.Exit(code)
+
+
+@commands.command()
+def assign(
+    file: Annotated[str | None, typer.Option(help="Cases as JSON Lines; default: stdin.")] = None,
+) -> None:
+    """Assign partitions as Kafka's assignors do.  Reads and prints JSON Lines."""
+    from jobs.assignors.command import assign as run
+
+    try:
+        if file is None:
+            sys.stdin.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+            raise typer.Exit(run(sys.stdin, sys.stdout))
+        with open(file, encoding="utf-8") as lines:
+            raise typer.Exit(run(lines, sys.stdout))
+    except OSError as error:
+        raise UsageError(f"--file {file}: {error.strerror}; give a readable file") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{file or 'stdin'}: not UTF-8; give JSON Lines in UTF-8") from None
+
+
+@commands.command()
+def simulate(
+    spec: Annotated[str, typer.Option(help="TOML file of a fleet, as in examples/fleets.")],
+    out: Annotated[
+        str | None, typer.Option(help="Folder for segments, server.log and trace.")
+    ] = None,
+    lake: Annotated[
+        str | None,
+        typer.Option("--lake", help="Lake to write bronze tables to."),
+    ] = None,
+    cluster_id: Annotated[
+        str | None, typer.Option(help="Name of the cluster (with --lake).")
+    ] = None,
+    groups: Annotated[
+        int | None, typer.Option(help="Number of groups, of the spec's kinds (with --lake).")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed; default: the spec's.")] = None,
+    engine: EngineOption = None,
+    conf: ConfOption = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Simulate a fleet of consumer groups.  Writes segments, server.log and a trace."""
+    from jobs.simulate import command as job
+
+    if out is not None and lake is None and groups is None:
+        rows = job.simulate(spec, out, seed)
+        print_rows(job.COLUMNS, rows, format)
+        print(job.totals(rows), file=sys.stderr)
+    elif lake is not None and cluster_id and out is None:
+        from jobs.command_line.config import load_config
+
+        config = load_config(conf, engine)
+        print(job.simulate_into(lake, cluster_id, spec, seed, groups, config), file=sys.stderr)
+    else:
+        raise UsageError("give --out, or --lake and --cluster-id (and --groups)")
+
+
+@commands.command()
+def replay(
+    lake: LakeOption,
+    cluster_id: ClusterOption,
+    group: Annotated[
+        str | None,
+        typer.Option(help="Consumer group; default: all, into table incident_replay."),
+    ] = None,
+    first: FromTimeOption = None,
+    last: ToTimeOption = None,
+    era: Annotated[
+        str | None, typer.Option(help="Kafka era; default: detected from log and records.")
+    ] = None,
+    engine: EngineOption = None,
+    conf: ConfOption = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Replay an incident in the coordinator model.  Exit 1 if a generation diverges."""
+    from jobs.command_line.config import load_config
+    from jobs.incident_replay import run_all as replay_all
+    from jobs.replay import command
+
+    if group is not None:
+        options = command.ReplayOptions(lake, cluster_id, group, first, last, era)
+        raise typer.Exit(command.run_one(options, format))
+    if first or last or era:
+        raise UsageError("--from, --to and --era: give --group, too")
+    raise typer.Exit(replay_all(lake, cluster_id, load_config(conf, engine), format))
+
+
+@commands.command("what-if")
+def what_if(
+    lake: LakeOption,
+    cluster_id: ClusterOption,
+    group: Annotated[str, typer.Option(help="Consumer group.")],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Changed setting, by its short name or Kafka's: membership=static|dynamic, "
+            "instance_ids=process|ordinal (both: group.instance.id), protocol=eager|cooperative or "
+            "assignor (partition.assignment.strategy), session_timeout_ms (session.timeout.ms), "
+            "rebalance_timeout_ms (max.poll.interval.ms), initial_rebalance_delay_ms "
+            "(group.initial.rebalance.delay.ms), era; "
+            "default: try up to twelve changes and give advice.",
+        ),
+    ] = None,
+    more: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...")] = None,
+    first: Annotated[str | None, typer.Option("--from", help="Start of the incident, UTC.")] = None,
+    last: Annotated[str | None, typer.Option("--to", help="End of the incident, UTC.")] = None,
+    era: Annotated[
+        str | None,
+        typer.Option(help="Kafka era; default: detected from log and records."),
+    ] = None,
+    seeds: Annotated[
+        int, typer.Option(help="Number of runs; each draws the uncertain times again.")
+    ] = 5,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Predict a group's rebalances with other settings.  Compares them with the observed ones."""
+    from jobs.what_if import command as job
+
+    settings = (*(set_ or ()), *(more or ()))
+    job.run(job.WhatIfOptions(lake, cluster_id, group, settings, seeds, first, last, era), format)
+
+
+@commands.command("what-if-sweep")
+def what_if_sweep(
+    lake: LakeOption,
+    cluster_id: ClusterOption,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="'KEY=VALUE ...'",
+            help="A combination to try; repeatable. Default: up to twelve combinations.",
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Number of runs per combination.")] = 3,
+    engine: EngineOption = None,
+    conf: ConfOption = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Predict all groups with many settings.  Also says which groups to migrate.
+
+    Writes process_lives, what_if, advice and migration_advice.
+    """
+    from jobs.command_line.config import load_config
+    from jobs.what_if.sweep_command import run_all as sweep_all
+
+    config = load_config(conf, engine)
+    sweep_all(lake, cluster_id, tuple(set_ or ()), seeds, config, format)

@@ -1,0 +1,124 @@
+"""Commands that show or send what a lake has about its groups."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from jobs.command_line.options import (
+    ClusterOption,
+    ConfOption,
+    FormatOption,
+    FromTimeOption,
+    LakeOption,
+    ToTimeOption,
+)
+from jobs.console.printing import Format
+
+commands = typer.Typer()
+
+
+@commands.command()
+def alerts(
+    lake: LakeOption,
+    cluster_id: Annotated[
+        str | None, typer.Option("--cluster-id", help="Only this cluster; default: all.")
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(help="How far back to look: 90s, 15m, 1h, 7d (default: [alerts] window, 1h)."),
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(help="UTC time that counts as now; default: the lake's last."),
+    ] = None,
+    prometheus: Annotated[
+        str | None, typer.Option(help="Also write this file for Prometheus' textfile collector.")
+    ] = None,
+    notify: Annotated[
+        bool, typer.Option("--notify", help="Send new alerts to the webhooks of --conf.")
+    ] = False,
+    conf: ConfOption = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """List what is wrong with groups now.  Storms, stuck or flapping groups: exit 1."""
+    from jobs.alerts.alerting import AlertsOptions
+    from jobs.alerts.command import run
+    from jobs.command_line.config import load_config
+
+    options = AlertsOptions(lake, cluster_id, since, at)
+    settings = load_config(conf).alerts
+    raise typer.Exit(run(options, settings, prometheus, format, notifies=notify))
+
+
+@commands.command()
+def dashboard(
+    out: Annotated[
+        str | None, typer.Option(help="The dashboard, JSON for Grafana; default: on stdout.")
+    ] = None,
+    rules: Annotated[
+        str | None, typer.Option(help="Alerting rules for Prometheus, YAML for rule_files.")
+    ] = None,
+    late: Annotated[
+        str, typer.Option(help="Age of the lake's last time that is late: 90s, 15m, 2h, 7d.")
+    ] = "25h",
+    conf: ConfOption = None,
+) -> None:
+    """Make a Grafana dashboard of the metrics."""
+    from jobs.command_line.config import load_config
+    from jobs.monitoring.command import run
+
+    run(out, rules, late, load_config(conf).alerts.thresholds)
+
+
+@commands.command("report")
+def report_(
+    lake: LakeOption,
+    cluster_id: ClusterOption,
+    group: Annotated[
+        str | None,
+        typer.Option(help="Only this consumer group; default: all groups."),
+    ] = None,
+    first: FromTimeOption = None,
+    last: ToTimeOption = None,
+    out: Annotated[
+        str | None, typer.Option(help="The page: an HTML file that opens offline.")
+    ] = None,
+    trace: Annotated[
+        str | None, typer.Option(help="A trace for Perfetto or chrome://tracing: FILE.json.")
+    ] = None,
+    mermaid: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GENERATION", help="Print one rebalance of the group as a Mermaid diagram."
+        ),
+    ] = None,
+) -> None:
+    """Write a page with charts and timelines.  Which groups rebalanced, how long, why."""
+    from jobs.report.command import ReportOptions, report
+
+    report(ReportOptions(lake, cluster_id, group, first, last, out, trace, mermaid))
+
+
+@commands.command()
+def spans(
+    lake: LakeOption,
+    cluster_id: ClusterOption,
+    group: Annotated[
+        str | None,
+        typer.Option(help="Only this consumer group; default: all groups."),
+    ] = None,
+    first: FromTimeOption = None,
+    last: ToTimeOption = None,
+    endpoint: Annotated[
+        str | None,
+        typer.Option(
+            help="OTLP/HTTP address of the collector; default: OTEL_EXPORTER_OTLP_ENDPOINT."
+        ),
+    ] = None,
+) -> None:
+    """Send rebalances to an OpenTelemetry collector.  One trace per rebalance."""
+    from jobs.spans.command import SpansOptions, send_spans
+
+    send_spans(SpansOptions(lake, cluster_id, group, first, last, endpoint))
