@@ -16,6 +16,10 @@ their traces are what the engine is tested against.  Time is virtual: timers due
 fire before the step, and timers that the step sets for the same time fire right after it.  Appends
 succeed at once, except for the one after a ``fault`` step.
 
-scenario      plays a scenario; member ids given or derived
-trace_events  the lines of a trace
+scenario       plays a scenario of classic groups; member ids given or derived
+all_types      plays a scenario of groups of all types
+step_requests  the request of each of its steps
+references     the answers that its steps refer to
+topics         its topics
+trace_events   the lines of a trace
 """

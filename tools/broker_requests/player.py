@@ -107,7 +107,7 @@ class BrokerPlayer:
             self._send(step)
 
     def _send(self, step: Step) -> None:
-        request = self._values.request_of(step)
+        request = self._values.requests.request_of(step)
         assert request is not None, f"{step['id']}: the broker answers by itself"
         sent, step_id = call(request), step["id"]
         connection = f"{step_id.rstrip('0123456789')} {self._restarts}"
@@ -179,7 +179,7 @@ class BrokerPlayer:
         ids = {row["name"]: self._id(row["name"], row["partitions"]) for row in rows}
         self.topic_ids[step["id"]] = ids
         real = [{**row, "id": ids[row["name"]]} for row in rows]
-        self._values.change_topics(real, deleted)
+        self._values.topics.change(real, deleted)
         if any(has_changed):
             time.sleep(PUBLISHED_S)
             self._stand_still(step["at_ms"])
