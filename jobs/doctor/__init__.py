@@ -19,6 +19,7 @@ results       the result of a check, and how results are printed
 machine       Java, memory, temporary files, time zone
 spark         Python packages and Spark's jars
 lakes         the lake: write permission, free space, outcome of the last run
+log_samples   samples of the newest files of an option, for both kinds of logs
 broker_logs   log files: readable, coordinator lines, time zone
 client_logs   consumers' logs: readable, lines of membership, clocks
 environments  managed services and operators, by the names of their brokers

@@ -7,26 +7,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
 from zoneinfo import ZoneInfo
 
 from coordinator_core.log_lines.lines import parse_head
-from jobs.command_line.config import valid_timezone
-from jobs.console.errors import UsageError
+from jobs.doctor.log_samples import LogKind, LogSample, check_samples, unreadable_lines
 from jobs.doctor.results import CheckResult, failure, ok, warning
 from jobs.sources.broker_log import FILES_LIKE
-from jobs.sources.files import list_files, open_file
-from jobs.sources.log_bytes import Blocks
 from jobs.sources.log_entries import LogCounts, LogEntry, Unreadable
 from jobs.sources.log_files import read_log
 from jobs.sources.log_order import ORDERED_BYTES, sample_of
 
 CHECK = "broker log"
-MOST_FILES = 5
-MOST_BYTES = 16 << 20  # per file, uncompressed: reading takes half a minute at most
-MOST_SHOWN = 3
+LOGS = LogKind(
+    check=CHECK,
+    option="--broker-log",
+    remedy="give the brokers' server.log files: --broker-log GLOB",
+    name_like=FILES_LIKE,
+    most_files=5,
+)
 MOST_SOURCES = 5
-LONGEST_SHOWN = 160
 TAIL_BYTES = 1 << 16
 QUARTER_MS = 15 * 60_000  # every zone's offset from UTC is a multiple of this
 FARTHEST_ZONE_MS = 14 * 3600_000
@@ -34,11 +33,9 @@ WRITTEN_WITHIN_MS = 30_000  # between the last line's time and the file's: the l
 
 
 @dataclass
-class Sample:
-    """Coordinator lines and unreadable lines of a file, or of its first MOST_BYTES bytes."""
+class CoordinatorLines:
+    """What a sample has: lines of the coordinator, and unreadable lines."""
 
-    file: str
-    is_complete: bool
     broker_lines: int = 0  # lines with a date or a level, among the first TAIL_BYTES
     zoned: int = 0  # coordinator lines with a date that names its zone
     times: list[int] = field(default_factory=list)  # ms since the epoch
@@ -50,77 +47,53 @@ class Sample:
 
 def check_broker_logs(pattern: str, timezone: str) -> Iterator[CheckResult]:
     """``timezone``: the zone for dates that name none."""
-    try:
-        zone = valid_timezone(timezone)
-        files = list_files(pattern, "--broker-log", name_like=FILES_LIKE)
-    except UsageError as error:
-        yield failure(CHECK, str(error), "give the brokers' server.log files: --broker-log GLOB")
-        return
-    newest = sorted(files, key=_write_time)[-MOST_FILES:]
-    if len(files) > len(newest):
-        yield ok(CHECK, f"{len(files)} files; checking the newest {len(newest)}")
-    for file in newest:
-        try:
-            sample = _sample(file, zone)
-        except OSError as error:
-            remedy = "let this user read it"
-            yield failure(CHECK, f"{file} cannot be read: {error.strerror or error}", remedy)
-            continue
-        yield _coordinator_lines(sample)
-        yield from _unreadable_lines(sample)
-        if sample.counts.events:
-            yield _time_zone(sample, zone)
-        if sample.brokers_of_sources:
-            yield _sources(sample)
-        if sample.is_disordered:
-            yield warning(
-                "log order",
-                f"{file} is not in the order of time: a run sorts it, if it has at most "
-                f"{ORDERED_BYTES >> 20} MiB",
-                "export it ascending: `sort @timestamp asc`, `logcli --forward`, or `tac`",
-            )
+    yield from check_samples(LOGS, pattern, timezone, _results)
 
 
-def _sample(file: str, timezone: str) -> Sample:
-    with open_file(file) as stream:
-        text, is_complete = _beginning(stream)
-    sample = Sample(file, is_complete, is_disordered=sample_of(text).is_disordered)
-    for raw in text[:TAIL_BYTES].splitlines():
-        sample.broker_lines += parse_head(raw.decode("utf-8", "replace")) is not None
-    for item in read_log(io.BytesIO(text), file=file, timezone=timezone):
+def _results(sample: LogSample, timezone: str) -> Iterator[CheckResult]:
+    lines = _lines_of(sample, timezone)
+    yield _coordinator_lines(sample, lines)
+    yield from unreadable_lines(CHECK, sample, lines.unreadable)
+    if lines.counts.events:
+        yield _time_zone(sample.file, lines, timezone)
+    if lines.brokers_of_sources:
+        yield _sources(sample.file, lines)
+    if lines.is_disordered:
+        yield warning(
+            "log order",
+            f"{sample.file} is not in the order of time: a run sorts it, if it has at most "
+            f"{ORDERED_BYTES >> 20} MiB",
+            "export it ascending: `sort @timestamp asc`, `logcli --forward`, or `tac`",
+        )
+
+
+def _lines_of(sample: LogSample, timezone: str) -> CoordinatorLines:
+    lines = CoordinatorLines(is_disordered=sample_of(sample.text).is_disordered)
+    for raw in sample.text[:TAIL_BYTES].splitlines():
+        lines.broker_lines += parse_head(raw.decode("utf-8", "replace")) is not None
+    for item in read_log(io.BytesIO(sample.text), file=sample.file, timezone=timezone):
         match item:
             case LogEntry(time_ms=time_ms, line=line, source=source):
                 if source is not None:
-                    brokers = sample.brokers_of_sources.setdefault(source, set())
+                    brokers = lines.brokers_of_sources.setdefault(source, set())
                     if line.broker_id is not None:
                         brokers.add(line.broker_id)
-                sample.zoned += line.utc_offset_minutes is not None
+                lines.zoned += line.utc_offset_minutes is not None
                 if time_ms is not None:
-                    sample.times.append(time_ms)
+                    lines.times.append(time_ms)
             case Unreadable():
-                sample.unreadable.append(item)
+                lines.unreadable.append(item)
             case LogCounts():
-                sample.counts = item
-    return sample
+                lines.counts = item
+    return lines
 
 
-def _beginning(stream: BinaryIO) -> tuple[bytes, bool]:
-    """Complete lines, uncompressed; True if these are all.  Only a run reports damage."""
-    taken = bytearray()
-    for block in Blocks(stream):
-        taken += block
-        if len(taken) > MOST_BYTES:
-            return bytes(taken[: taken.rfind(b"\n", 0, MOST_BYTES) + 1]), False
-    return bytes(taken), True
-
-
-def _coordinator_lines(sample: Sample) -> CheckResult:
-    counts = sample.counts
-    part = "" if sample.is_complete else f"first {MOST_BYTES >> 20} MiB of "
-    text = f"{part}{sample.file}: {counts.events:,} of {counts.lines:,} lines are the coordinator's"
+def _coordinator_lines(sample: LogSample, lines: CoordinatorLines) -> CheckResult:
+    counts = lines.counts
+    text = f"{sample.name}: {counts.events:,} of {counts.lines:,} lines are the coordinator's"
     if counts.events:
         return ok(CHECK, text)
-    if not sample.broker_lines:
+    if not lines.broker_lines:
         remedy = "give server.log as a broker writes it: `[date] LEVEL message (logger)`"
         return failure(CHECK, f"{text}; no line has a broker's format", remedy)
     return warning(
@@ -131,44 +104,32 @@ def _coordinator_lines(sample: Sample) -> CheckResult:
     )
 
 
-def _unreadable_lines(sample: Sample) -> Iterator[CheckResult]:
-    if not sample.unreadable:
-        return
-    examples = [
-        f"line {line.line_number}, {line.reason}: "
-        + line.bytes[:LONGEST_SHOWN].decode("utf-8", "replace")
-        for line in sample.unreadable[:MOST_SHOWN]
-    ]
-    text = f"{len(sample.unreadable)} unreadable lines, first: {' | '.join(examples)}"
-    yield warning(CHECK, text, "a run writes them to table quarantine and uses the other lines")
-
-
-def _sources(sample: Sample) -> CheckResult:
+def _sources(file: str, lines: CoordinatorLines) -> CheckResult:
     """The brokers whose lines are in one file, by what the lines around them name."""
     each = [
-        f"{source} ({_brokers(brokers)})" for source, brokers in sample.brokers_of_sources.items()
+        f"{source} ({_brokers(brokers)})" for source, brokers in lines.brokers_of_sources.items()
     ]
     more = f" and {len(each) - MOST_SOURCES} more" if len(each) > MOST_SOURCES else ""
-    return ok("log sources", f"{sample.file}: {', '.join(each[:MOST_SOURCES])}{more}")
+    return ok("log sources", f"{file}: {', '.join(each[:MOST_SOURCES])}{more}")
 
 
 def _brokers(ids: set[int]) -> str:
     return f"broker {', '.join(map(str, sorted(ids)))}" if ids else "no broker named"
 
 
-def _time_zone(sample: Sample, timezone: str) -> CheckResult:
+def _time_zone(file: str, lines: CoordinatorLines, timezone: str) -> CheckResult:
     """Estimate the clock's zone: the last line was printed when the file was last written."""
-    if sample.zoned == sample.counts.events:
+    if lines.zoned == lines.counts.events:
         return ok("log dates", "every line names its time zone")
-    if not sample.times:
+    if not lines.times:
         return warning(
             "log dates",
             "no line of the coordinator has a date or follows one: a run quarantines them all",
             "print the date in the log's layout, as [%d] %p %m (%c)%n does",
         )
-    first, last = (f"{_time(ms):%Y-%m-%d %H:%M}" for ms in (sample.times[0], sample.times[-1]))
+    first, last = (f"{_time(ms):%Y-%m-%d %H:%M}" for ms in (lines.times[0], lines.times[-1]))
     text = f"{first} to {last} UTC if the brokers' clocks show {timezone}"
-    ahead_ms = _clock_ahead_ms(sample.file, timezone)
+    ahead_ms = _clock_ahead_ms(file, timezone)
     if ahead_ms is None:
         ask = "ask where the broker runs; give --log-timezone if that is another zone"
         return ok("log dates", f"{text}, which cannot be determined from this file", ask)
@@ -207,10 +168,6 @@ def _last_printed_ms(file: str) -> int | None:
         tail = stream.read().decode("utf-8", "replace")
     heads = map(parse_head, reversed(tail.splitlines()))
     return next((head.local_ms for head in heads if head and head.local_ms is not None), None)
-
-
-def _write_time(file: str) -> float:
-    return 0.0 if "://" in file else Path(file).stat().st_mtime
 
 
 def _time(ms: int) -> datetime:

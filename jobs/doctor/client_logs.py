@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import io
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any
 
 from coordinator_core.client_history import clocks_ahead_ms
 from coordinator_core.client_history.memberships import Membership
 from jobs.client_evidence import memberships_by_client
-from jobs.command_line.config import valid_timezone
-from jobs.console.errors import UsageError
-from jobs.doctor.results import CheckResult, failure, ok, warning
-from jobs.sources.client_log import FILES_LIKE, client_rows
-from jobs.sources.files import list_files
+from jobs.doctor.log_samples import LogKind, LogSample, check_samples, unreadable_lines
+from jobs.doctor.results import CheckResult, ok, warning
+from jobs.epochs.rows import Row
+from jobs.sources.client_log import FILES_LIKE, rows_of_stream
+from jobs.sources.log_entries import Unreadable
 from jobs.sources.rows import DateRange
 
 CHECK = "client log"
-MOST_FILES = 20
+LOGS = LogKind(
+    check=CHECK,
+    option="--client-log",
+    remedy="give the applications' logs: --client-log GLOB",
+    name_like=FILES_LIKE,
+    most_files=20,
+)
 SKEW_MS = 1000
 NEEDED = (
     "expected for an application without consumers; else log org.apache.kafka.clients.consumer at"
@@ -28,45 +34,47 @@ NEEDED = (
 
 def check_client_logs(pattern: str, timezone: str) -> Iterator[CheckResult]:
     """``timezone``: the zone for dates that name none."""
-    try:
-        zone = valid_timezone(timezone)
-        files = list_files(pattern, "--client-log", name_like=FILES_LIKE)
-    except UsageError as error:
-        yield failure(CHECK, str(error), "give the applications' logs: --client-log GLOB")
-        return
-    if len(files) > MOST_FILES:
-        yield ok(CHECK, f"{len(files)} files; checking {MOST_FILES}")
-    events: list[dict[str, Any]] = []
-    for file in files[:MOST_FILES]:
-        try:
-            rows = [r for batch in client_rows(file, zone, DateRange()) for r in batch.to_pylist()]
-        except OSError as error:
-            remedy = "let this user read it"
-            yield failure(CHECK, f"{file} cannot be read: {error.strerror or error}", remedy)
-            continue
+    events: list[Row] = []
+
+    def results(sample: LogSample, zone: str) -> Iterator[CheckResult]:
+        *rows, counts = _rows(sample, zone)
         own = [row for row in rows if row["kind"] == "event"]
-        yield _lines(file, own, rows[-1])
-        events += own
+        events.extend(own)
+        unreadable = [_unreadable(sample, row) for row in rows if row["kind"] == "quarantined"]
+        if own or not unreadable:
+            yield _lines(sample.name, own, counts)
+        yield from unreadable_lines(CHECK, sample, unreadable)
+
+    yield from check_samples(LOGS, pattern, timezone, results)
     yield from _clocks(events)
 
 
-def _lines(file: str, events: list[dict[str, Any]], counts: dict[str, Any]) -> CheckResult:
-    text = f"{file}: {len(events):,} of {counts['inputs']:,} lines say something of membership"
+def _rows(sample: LogSample, timezone: str) -> list[Row]:
+    """The events and unreadable lines, and at the end the counts."""
+    batches = rows_of_stream(io.BytesIO(sample.text), sample.file, timezone, DateRange())
+    return [row for batch in batches for row in batch.to_pylist()]
+
+
+def _unreadable(sample: LogSample, row: Row) -> Unreadable:
+    position = row["position"]
+    line_number = 1 + sample.text.count(b"\n", 0, position)
+    return Unreadable(sample.file, position, line_number, row["reason_unreadable"], row["raw"])
+
+
+def _lines(name: str, events: list[Row], counts: Row) -> CheckResult:
+    text = f"{name}: {len(events):,} of {counts['inputs']:,} lines say something of membership"
     if not events:
         return warning(CHECK, text, NEEDED)
     groups = sorted({row["group_id"] for row in events if row["group_id"] is not None})
     joins = sum(row["event"] == "JOINED" for row in events)
     libraries = ", ".join(sorted({row["library"] for row in events}))
     text += f" ({libraries}; groups {', '.join(groups) or 'not named'}; {joins:,} joins)"
-    if counts["quarantined"]:
-        remedy = "a run writes them to table quarantine and uses the other lines"
-        return warning(CHECK, f"{text}; {counts['quarantined']:,} unreadable", remedy)
     return ok(CHECK, text)
 
 
-def _clocks(events: list[dict[str, Any]]) -> Iterator[CheckResult]:
+def _clocks(events: list[Row]) -> Iterator[CheckResult]:
     """Clients of one group are answered at one moment."""
-    by_group: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    by_group: defaultdict[str, list[Row]] = defaultdict(list)
     for row in events:
         if row["group_id"] is not None:
             by_group[row["group_id"]].append(row)

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -103,16 +103,23 @@ def client_logs_source(files: list[str], timezone: str, dates: DateRange) -> Sou
 
 def client_rows(path: str, timezone: str, dates: DateRange) -> Iterator[pa.RecordBatch]:
     """Arrow batches of ROWS for one file, in bounded memory."""
+    with open_file(path) as stream:
+        yield from rows_of_stream(stream, path, timezone, dates)
+
+
+def rows_of_stream(
+    stream: BinaryIO, path: str, timezone: str, dates: DateRange
+) -> Iterator[pa.RecordBatch]:
+    """As `client_rows`, of a stream that can seek."""
     log = _ClientLog(timezone, dates)
     buffer = RowBuffer(ROWS)
-    with open_file(path) as stream:
-        common = {"path": path, "file_id": client_file_id(stream)}
-        size = stream.seek(0, 2)
-        stream.seek(0)
-        for row in log.rows(Blocks(stream)):
-            buffer.add(row | common)
-            if buffer.is_full:
-                yield buffer.take()
+    common = {"path": path, "file_id": client_file_id(stream)}
+    size = stream.seek(0, 2)
+    stream.seek(0)
+    for row in log.rows(Blocks(stream)):
+        buffer.add(row | common)
+        if buffer.is_full:
+            yield buffer.take()
     buffer.add(log.counts() | common | {"kind": "file", "bytes": size})
     yield buffer.take()
 

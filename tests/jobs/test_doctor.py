@@ -25,7 +25,7 @@ from jobs import doctor
 from jobs.command_line.config import Config
 from jobs.console.errors import UsageError
 from jobs.console.printing import Format
-from jobs.doctor import broker_logs, brokers, kafka_client, lakes, machine, spark
+from jobs.doctor import broker_logs, brokers, kafka_client, lakes, log_samples, machine, spark
 from jobs.doctor.kafka_client import BrokerMetadata
 from jobs.doctor.results import failure, ok, warning
 from jobs.sources.kafka_settings import client_settings
@@ -403,7 +403,7 @@ def test_an_export_with_its_newest_line_first(log, seconds, is_newest_first):
 
 
 def test_only_the_beginning_of_a_long_log_is_read(log, monkeypatch):
-    monkeypatch.setattr(broker_logs, "MOST_BYTES", 1000)
+    monkeypatch.setattr(log_samples, "MOST_BYTES", 1000)
 
     result = next(broker_logs.check_broker_logs(log(*[COORDINATOR_LINE] * 10), "UTC"))
 
