@@ -1,0 +1,120 @@
+"""Lakes of clients' logs alone: their tables against those that the brokers' evidence gives."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.incident_lake import IncidentLake
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES, DATA = ROOT / "examples", ROOT / "tests" / "data"
+LOGS = DATA / "client_logs"
+# Incident, the clients' logs, the brokers' sources.
+INCIDENTS = [
+    (
+        "mixed-clients-3.9.1",
+        LOGS / "mixed-3.9.1" / "*.gz",
+        {
+            "segments": EXAMPLES / "mixed-clients-3.9.1" / "segments",
+            "broker_log": EXAMPLES / "mixed-clients-3.9.1" / "server.log",
+        },
+    ),
+    (
+        "mixed-clients-4.1.2",
+        LOGS / "reports-*.log.gz",
+        {
+            "segments": EXAMPLES / "mixed-clients-4.1.2" / "segments",
+            "broker_log": EXAMPLES / "mixed-clients-4.1.2" / "server.log",
+        },
+    ),
+    (
+        "mixed-protocols-4.4.0",
+        LOGS / "mixed-4.4.0" / "*.gz",
+        {
+            "dump": str(DATA / "new_groups" / "mixed-4.4.0" / "records.jsonl.gz"),
+            "broker_log": DATA / "new_groups" / "mixed-4.4.0" / "server.log.gz",
+        },
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    """Of each incident a cluster `brokers-INCIDENT` and a cluster `clients-INCIDENT`."""
+    lake = IncidentLake(str(tmp_path_factory.mktemp("clients-alone") / "lake"), "embedded")
+    for incident, client_log, sources in INCIDENTS:
+        lake.run(f"brokers-{incident}", **sources)
+        lake.run(f"clients-{incident}", client_log=str(client_log))
+    return lake
+
+
+# The group, its type, and the row of docs/sources.md.
+TABLE = [
+    (
+        "reports-java",
+        "classic",
+        "| mixed-clients-3.9.1, reports-java (classic) | 6 of 6 | 11 of 11 | 148 of 148 | 0 |",
+    ),
+    (
+        "reports-java",
+        "classic",
+        "| mixed-clients-4.1.2, reports-java (classic) | 5 of 5 | 9 of 9 | 120 of 120 | 0 |",
+    ),
+    (
+        "ledger-rolled-back",
+        "classic",
+        "| mixed-protocols-4.4.0, ledger-rolled-back, classic | 6 of 6 | 15 of 15 | 48 of 48 | 0 |",
+    ),
+    (
+        "ledger-rolled-back",
+        "consumer",
+        "| mixed-protocols-4.4.0, ledger-rolled-back while it was a consumer group | 5 of 5 |"
+        " 10 of 13 | 25 of 38 | 0 |",
+    ),
+    (
+        "billing-consumer",
+        "consumer",
+        "| mixed-protocols-4.4.0, billing-consumer | 12 of 12 | 28 of 39 | 178 of 243 | 0 |",
+    ),
+    (
+        "audit-regex",
+        "consumer",
+        "| mixed-protocols-4.4.0, audit-regex (a log of one of two members) | 4 of 7 |"
+        " 3 of 7, 1 more | 16 of 38 | 0 |",
+    ),
+]
+
+
+@pytest.mark.parametrize(("group", "group_type", "row"), TABLE, ids=[row[2] for row in TABLE])
+def test_clients_against_brokers(lake, group, group_type, row):
+    """Generations that have members by the broker; members and partitions in those of them that
+    clients logged, too."""
+    name, *figures = row.strip("| ").split(" | ")
+    incident = name.partition(",")[0]
+
+    def keys(side, columns, table, condition="true"):
+        place = f"cluster_id = '{side}-{incident}' AND group_id = '{group}' AND {condition}"
+        return set(lake.rows(f"SELECT generation, {columns} FROM {table} WHERE {place}"))
+
+    def of_both_sides(columns, table, condition="true"):
+        pair = (keys(side, columns, table, condition) for side in ("brokers", "clients"))
+        return [{key for key in own if key[0] in common} for own in pair]
+
+    is_type = f"group_type = '{group_type}'"
+    with_members = {key[0] for key in keys("brokers", "member_id", "generation_members")}
+    of_type = {key[0] for key in keys("brokers", "outcome", "generations", is_type)}
+    brokers = with_members & of_type
+    common = brokers & {key[0] for key in keys("clients", "outcome", "generations")}
+    by_broker, by_clients = of_both_sides("member_id", "generation_members")
+    assigned, logged = of_both_sides(
+        "member_id, topic, partition", "assignments", "assignor = 'actual' AND NOT is_target"
+    )
+
+    more = len(by_clients - by_broker)
+    assert figures == [
+        f"{len(common)} of {len(brokers)}",
+        f"{len(by_clients & by_broker)} of {len(by_broker)}" + (f", {more} more" if more else ""),
+        f"{len(assigned & logged)} of {len(assigned)}",
+        f"{len(logged - assigned)}",
+    ]
+    assert row in (ROOT / "docs" / "sources.md").read_text()
