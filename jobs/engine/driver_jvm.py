@@ -35,6 +35,10 @@ _START_MESSAGES = (
     b"WARNING: Using incubator modules: ",
     b"Setting default log level to ",
     b"To adjust logging level use ",
+    # Amazon's library for S3 has a copy of SLF4J without a logger.
+    b'SLF4J: Failed to load class "org.slf4j.impl.StaticLoggerBinder"',
+    b"SLF4J: Defaulting to no-operation (NOP) logger implementation",
+    b"SLF4J: See http://www.slf4j.org/codes.html#StaticLoggerBinder",
 )
 
 

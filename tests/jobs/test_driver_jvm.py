@@ -11,7 +11,7 @@ from py4j.clientserver import ClientServerConnection
 from pyspark.errors import utils
 from pyspark.sql import functions as F
 
-from jobs.engine import class_archive
+from jobs.engine import class_archive, driver_jvm
 from jobs.engine.driver_jvm import driver_settings, is_local, public_settings
 from tests.engines import spark_only
 
@@ -124,6 +124,27 @@ def test_a_session_starts_without_messages_and_errors_are_printed():
 
     assert ran.stdout == "3\n"
     assert ran.stderr == "an error of the JVM\n"
+
+
+# line on the JVM's standard error                                    is printed
+JVM_LINES = [
+    ("WARNING: Using incubator modules: jdk.incubator.vector",         False),
+    ('SLF4J: Failed to load class "org.slf4j.impl.StaticLoggerBinder".', False),
+    ("SLF4J: Defaulting to no-operation (NOP) logger implementation",  False),
+    ("SLF4J: Class path contains multiple SLF4J bindings.",            True),
+    ("an error of the JVM",                                            True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "printed"), JVM_LINES)
+def test_messages_of_every_start_are_not_printed(line, printed, capfd):
+    messages, jvm = os.pipe()
+    with os.fdopen(jvm, "w") as stderr:
+        stderr.write(f"{line}\n")
+
+    driver_jvm._print_messages(messages)
+
+    assert capfd.readouterr().err == f"{line}\n" * printed
 
 
 # setting                                          may be an argument of a process
