@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pyarrow import fs
@@ -25,6 +26,9 @@ from tools.object_store import BUCKET, ROOT, object_store
 REGROUP = ROOT / ".venv" / "bin" / "regroup"
 INCIDENTS = {"a": "mixed-clients-4.1.2", "b": "mixed-clients-3.9.1"}
 STORE = f"s3://{BUCKET}"
+EMBEDDED = ("--engine", "embedded")
+# Options of nightly, and the files below an incident's folder.
+SOURCES = {"--segments": "segments/*/*.log", "--broker-log": "server.log"}
 GROUP = ["--cluster-id", "a", "--group", "billing-eager"]
 # name: arguments after --lake, and the expected exit code
 COMMANDS = {
@@ -34,7 +38,7 @@ COMMANDS = {
     "alerts": (["--cluster-id", "a", "--since", "24h"], 1),
     "replay": (GROUP, 0),
     "what-if": ([*GROUP, "--set", "session_timeout_ms=45000"], 0),
-    "maintain": (["--engine", "embedded"], 0),
+    "maintain": ([*EMBEDDED], 0),
 }
 # They differ by design: times, and paths of input.
 OF_RUNS = {"runs", "ingested_files", "quarantine"}
@@ -45,13 +49,14 @@ def main() -> int:
         work = Path(folder)
         with object_store(work / "store") as environment:
             os.environ.update(environment)
-            _upload()
-            failed = _at_once(work) + _killed(work) + _commands(work)
+            upload()
+            failed = _at_once(work) + _killed(work) + run_commands(work, COMMANDS)
     print("DIFFERENT" if failed else "the same")
     return int(failed > 0)
 
 
-def _upload() -> None:
+def upload() -> None:
+    """Copy the incidents' files to ``inputs`` in the bucket."""
     store = fs.FileSystem.from_uri(STORE)[0]
     for cluster, name in INCIDENTS.items():
         source, target = str(ROOT / "examples" / name), f"{BUCKET}/inputs/{cluster}"
@@ -59,49 +64,60 @@ def _upload() -> None:
         fs.copy_files(source, target, source_filesystem=here, destination_filesystem=store)
 
 
-def _start(lake: str, cluster: str, log: Path) -> subprocess.Popen[bytes]:
+def start(
+    lake: str,
+    cluster: str,
+    log: Path,
+    *,
+    engine: Sequence[str] = EMBEDDED,
+    sources: Sequence[str] = tuple(SOURCES),
+) -> subprocess.Popen[bytes]:
+    """Start nightly over the cluster's incident, in the bucket if the lake is there.
+
+    ``engine``: the option, and others of that engine.
+    """
     inputs = f"{STORE}/inputs/{cluster}"
     if "://" not in lake:
         inputs = str(ROOT / "examples" / INCIDENTS[cluster])
-    sources = ["--segments", f"{inputs}/segments/*/*.log", "--broker-log", f"{inputs}/server.log"]
-    command = [REGROUP, "nightly", "--lake", lake, "--cluster-id", cluster, *sources]
+    files = [word for name in sources for word in (name, f"{inputs}/{SOURCES[name]}")]
+    command = [REGROUP, "nightly", "--lake", lake, "--cluster-id", cluster, *files, *engine]
     with log.open("ab") as out:
-        arguments = [*map(str, command), "--engine", "embedded", "--no-advice"]
-        return subprocess.Popen(arguments, stdout=out, stderr=out)
+        return subprocess.Popen([*map(str, command), "--no-advice"], stdout=out, stderr=out)
 
 
 def _at_once(work: Path) -> int:
     """Two runs of one cluster and one of another at once, beside the same runs on a folder."""
     lakes = [(f"{STORE}/lake", "a"), (f"{STORE}/lake", "a"), (f"{STORE}/lake", "b")]
     runs = [
-        _start(lake, cluster, work / f"at-once-{n}.log") for n, (lake, cluster) in enumerate(lakes)
+        start(lake, cluster, work / f"at-once-{n}.log") for n, (lake, cluster) in enumerate(lakes)
     ]
     codes = [run.wait() for run in runs]
     print(f"two runs of one cluster and one of another at once: exit {codes}")
-    codes += [_start(str(work / "lake"), cluster, work / "local.log").wait() for cluster in "ab"]
-    return _differences(str(work / "lake"), f"{STORE}/lake", "") + sum(map(bool, codes))
+    codes += [start(str(work / "lake"), cluster, work / "local.log").wait() for cluster in "ab"]
+    return differences(str(work / "lake"), f"{STORE}/lake", "") + sum(map(bool, codes))
 
 
 def _killed(work: Path) -> int:
     """A run that is killed after it wrote the table `timeline`, and the same run again."""
     log = work / "killed.log"
-    run = _start(f"{STORE}/killed", "a", log)
+    run = start(f"{STORE}/killed", "a", log)
     while run.poll() is None and b"timeline " not in log.read_bytes():
         time.sleep(0.2)
     run.send_signal(signal.SIGKILL)
     code = run.wait()
-    again = _start(f"{STORE}/killed", "a", log).wait()
+    again = start(f"{STORE}/killed", "a", log).wait()
     was_taken = b"was not renewed for 180 s: taken over" in log.read_bytes()
     print(
         f"run killed: exit {code}; the same run again: exit {again}; lock taken over: {was_taken}"
     )
     where = "WHERE cluster_id = 'a'"
-    return _differences(str(work / "lake"), f"{STORE}/killed", where) + again + (not was_taken)
+    return differences(str(work / "lake"), f"{STORE}/killed", where) + again + (not was_taken)
 
 
-def _commands(work: Path) -> int:
+def run_commands(work: Path, commands: Mapping[str, tuple[list[str], int]]) -> int:
+    """Run them on the lake; the number of those with another exit code than the expected one."""
     failed = 0
-    for name, (arguments, expected) in COMMANDS.items():
+    for name, (arguments, expected) in commands.items():
         command = [str(REGROUP), name, "--lake", f"{STORE}/lake", *arguments]
         done = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
         failed += done.returncode != expected
@@ -110,7 +126,7 @@ def _commands(work: Path) -> int:
     return failed
 
 
-def _differences(local: str, stored: str, where: str) -> int:
+def differences(local: str, stored: str, where: str) -> int:
     """The number of tables that differ; prints these, and the number of the others."""
     tables = [table for table in existing_tables(local) if table not in OF_RUNS]
     differing = [
