@@ -9,6 +9,7 @@ Covers a cluster's whole history, whatever the dates: a verdict depends on all e
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 
@@ -101,9 +102,15 @@ def run_all(lake: str, cluster_id: str, config: Config, format: Format) -> int:
         run(opened_lake)
     columns, rows = query(lake, _COUNTS.format(cluster=quoted(cluster_id)))
     print_rows(columns, rows, format)
+    if not rows:
+        print(NOTHING_TO_REPLAY, file=sys.stderr)
     return 1 if any(row[-1] for row in rows) else 0
 
 
+NOTHING_TO_REPLAY = (
+    "no group to replay: a replay needs records or a broker's log; clients' logs alone do not"
+    " suffice"
+)
 _COUNTS = """
     SELECT group_id, COUNT(*) AS generations,
         COUNT(*) FILTER (WHERE verdict = 'reproduced') AS reproduced,

@@ -5,6 +5,7 @@ reads   rebalance_latency, generations   rebalances, their phases
         episodes                         the root cause that a message leads with
         rebalance_causes, generation_members, churn
         timeline, committed_offsets      the last time in the lake
+        client_events                    the same of a cluster of which only clients' logs were read
 writes  nothing
 """
 
@@ -12,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -37,6 +38,10 @@ LAST_DATES = """
     SELECT cluster_id, MAX(event_date) FROM timeline GROUP BY ALL
     UNION ALL
     SELECT cluster_id, MAX(event_date) FROM committed_offsets GROUP BY ALL"""
+# Of clusters without rows of the others: clients' logs that end later must not age a rebalance.
+LAST_DATES_OF_CLIENTS = "SELECT cluster_id, MAX(event_date) FROM client_events GROUP BY ALL"
+LAST_TIMES_OF_CLIENTS = """
+    SELECT cluster_id, MAX(event_time) FROM client_events WHERE event_date >= $since GROUP BY ALL"""
 SPANS = """
     CREATE TEMP VIEW spans AS
     SELECT r.cluster_id, r.group_id, r.incarnation, r.generation, r.cause, r.outcome,
@@ -74,13 +79,15 @@ class AlertsOptions:
 
 @dataclass(frozen=True)
 class AlertWindow:
-    """The time that the checks of a cluster covered; UTC.  ``unchecked``: names of checks whose
-    tables the lake lacks."""
+    """The time that the checks of a cluster covered; UTC.  ``unchecked``: names of checks that were
+    left out, because of missing tables or, if ``is_of_clients``, because the lake has nothing but
+    clients' logs of the cluster."""
 
     cluster_id: str
     start: datetime
     now: datetime
     unchecked: tuple[str, ...] = ()
+    is_of_clients: bool = False
 
 
 def find_alerts(
@@ -89,14 +96,27 @@ def find_alerts(
     """Alerts, ordered by cluster, group and check; and the window of each cluster."""
     length_s = span_s(options.since or settings.window, "--since")
     at = None if options.at is None else _moment(options.at)
-    texts = [LAST_TIMES, SPANS, PHASES, EPISODES, *(check.sql for check in CHECKS)]
+    texts = [
+        LAST_TIMES,
+        LAST_TIMES_OF_CLIENTS,
+        SPANS,
+        PHASES,
+        EPISODES,
+        *(check.sql for check in CHECKS),
+    ]
     optional = {table for check in CHECKS for table in check.optional}
-    lake = open_lake(options.lake, " ".join(texts), optional=["episodes", *optional])
+    lake = open_lake(
+        options.lake, " ".join(texts), optional=["client_events", "episodes", *optional]
+    )
     missing = optional - set(existing_tables(options.lake))
     unchecked = tuple(check.name for check in CHECKS if missing & set(check.optional))
+    need_brokers = tuple(check.name for check in CHECKS if check.needs_brokers)
+    of_brokers = _latest(lake.execute(LAST_DATES).fetchall())
     windows = [
         AlertWindow(cluster_id, now - timedelta(seconds=length_s), now, unchecked)
-        for cluster_id, now in sorted(_last_times(lake, options, at).items())
+        if cluster_id in of_brokers
+        else AlertWindow(cluster_id, now - timedelta(seconds=length_s), now, need_brokers, True)
+        for cluster_id, now in sorted(_last_times(lake, of_brokers, options, at).items())
     ]
     if not windows:
         return [], []
@@ -154,12 +174,13 @@ def _sort_key(alert: Alert) -> tuple[str, str, str, str, datetime]:
 
 
 def _last_times(
-    lake: duckdb.DuckDBPyConnection, options: AlertsOptions, at: datetime | None
+    lake: duckdb.DuckDBPyConnection,
+    of_brokers: dict[str, Any],
+    options: AlertsOptions,
+    at: datetime | None,
 ) -> dict[str, datetime]:
     """The time that counts as now, by cluster; only the requested cluster, if one is given."""
-    days = dict[str, date]()
-    for cluster_id, day in lake.execute(LAST_DATES).fetchall():
-        days[cluster_id] = max(day, days.get(cluster_id, day))
+    days = _latest(lake.execute(LAST_DATES_OF_CLIENTS).fetchall()) | of_brokers
     if options.cluster_id is not None:
         if options.cluster_id not in days:
             clusters = ", ".join(sorted(days)) or "no cluster"
@@ -167,11 +188,20 @@ def _last_times(
         days = {options.cluster_id: days[options.cluster_id]}
     if at is not None or not days:
         return dict.fromkeys(days, at) if at else {}
-    times = dict[str, datetime]()
-    for cluster_id, last in lake.execute(LAST_TIMES, {"since": min(days.values())}).fetchall():
-        if cluster_id in days and last is not None:
-            times[cluster_id] = max(last, times.get(cluster_id, last))
-    return times
+    since = {"since": min(days.values())}
+    times: dict[str, datetime] = {}
+    for sql in (LAST_TIMES_OF_CLIENTS, LAST_TIMES):
+        times |= _latest(lake.execute(sql, since).fetchall())
+    return {cluster_id: times[cluster_id] for cluster_id in days if cluster_id in times}
+
+
+def _latest(rows: list[Any]) -> dict[str, Any]:
+    """The latest of the dates or times of each cluster."""
+    latest: dict[str, Any] = {}
+    for cluster_id, each in rows:
+        if each is not None:
+            latest[cluster_id] = max(each, latest.get(cluster_id, each))
+    return latest
 
 
 def _prepare(

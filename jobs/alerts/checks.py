@@ -31,7 +31,8 @@ class Alert(NamedTuple):
 
 @dataclass(frozen=True)
 class Check:
-    """``setting``: its field of Thresholds.  ``unit``: of its value."""
+    """``setting``: its field of Thresholds.  ``unit``: of its value.  ``needs_brokers``: clients'
+    logs alone do not show the problem."""
 
     name: str
     setting: str
@@ -40,6 +41,7 @@ class Check:
     message: Callable[[int, int, str], str]  # value, threshold, detail
     unit: str = "rebalances"
     optional: tuple[str, ...] = ()  # tables that a lake may lack; the check is then left out
+    needs_brokers: bool = False
 
 
 # The SQL of view `storms`, with the pause of each group's thresholds.
@@ -68,6 +70,7 @@ STORM = """
 
 # A phase ends with the next phase, with the next rebalance, or with the group's deletion.  The
 # phase lasts if none of these events is in the lake before now.  A share group is Stable in both.
+# Clients of a consumer group do not log when all members had reached the target.
 STUCK = """
     SELECT cluster_id, group_id, NULL AS process, since AS first_time, until AS last_time,
         CAST(FLOOR(EPOCH(until - since)) AS BIGINT) AS value, stuck_s AS threshold, phase AS detail
@@ -86,6 +89,7 @@ STUCK = """
                 END, joined_time,
                 COALESCE(stable_time, ended_time, next_time)
             FROM phases WHERE joined_time IS NOT NULL AND outcome <> 'empty'
+                AND NOT (outcome = 'unknown' AND COALESCE(evidence, '') = 'clients')
         ) p
         JOIN clock k ON k.cluster_id = p.cluster_id
         JOIN limits l ON l.group_id = p.group_id
@@ -197,6 +201,7 @@ CHECKS = (
         ),
         unit="seconds",
         optional=("ownership_gaps",),
+        needs_brokers=True,
     ),
     Check(
         "flapping",
@@ -208,6 +213,7 @@ CHECKS = (
             + (", replacing a live member with the same instance id" if story == "takeover" else "")
         ),
         unit="rejoins",
+        needs_brokers=True,
     ),
     Check(
         "moved_nothing",
@@ -215,6 +221,7 @@ CHECKS = (
         "rebalances that changed no owner",
         MOVED_NOTHING,
         lambda value, _, cause: f"{value} rebalances moved no partition{_mostly(cause)}",
+        needs_brokers=True,
     ),
     Check(
         "over_budget",

@@ -10,6 +10,8 @@ from jobs.alerts.notify import notify, require_webhooks
 from jobs.alerts.settings import AlertSettings
 from jobs.console.printing import Format, print_rows, printable
 
+MISSING = "tables are missing"
+
 
 def run(
     options: AlertsOptions,
@@ -33,7 +35,9 @@ def run(
         span = f"{window.start:%Y-%m-%d %H:%M:%S} to {window.now:%Y-%m-%d %H:%M:%S} UTC"
         alert_count = f"{count} alert{'' if count == 1 else 's'}"
         if window.unchecked:
-            alert_count += f"; not checked, as tables are missing: {', '.join(window.unchecked)}"
+            names = ", ".join(window.unchecked)
+            why = "clients' logs alone do not show them" if window.is_of_clients else MISSING
+            alert_count += f"; not checked, as {why}: {names}"
         print(f"{printable(window.cluster_id)}, {span}: {alert_count}", file=sys.stderr)
     deliveries = notify(settings, options.lake, alerts, windows) if notifies else []
     for delivery in deliveries:

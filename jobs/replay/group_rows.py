@@ -80,7 +80,7 @@ def group_rows(
 ) -> EvidenceRows:
     """All events and records of the group, and its commits within begin_ms .. end_ms.
 
-    Raises UsageError if the lake has no evidence of the group.
+    Raises UsageError if the lake has no evidence of the group by records or brokers' logs.
     """
     of_group = f"cluster_id = {quoted(cluster_id)} AND group_id = {quoted(group_id)}"
     own_timeline = (
@@ -110,8 +110,19 @@ def group_rows(
                 AND epoch_ms(commit_time) BETWEEN {begin_ms} AND {end_ms}""",
     )
     if not events and not records:
-        raise UsageError(f"--group {group_id}: no events or records of this group in {lake}")
+        raise UsageError(f"--group {group_id}: {_without_evidence(lake, of_group)}")
     return EvidenceRows(events, records, committed)
+
+
+def _without_evidence(lake: str, of_group: str) -> str:
+    of_clients = rows(
+        lake,
+        f"SELECT 1 FROM client_events WHERE {of_group} LIMIT 1",
+        optional=["client_events"],
+    )
+    if of_clients:
+        return f"only clients' logs of this group in {lake}; add records or the brokers' logs"
+    return f"no events or records of this group in {lake}"
 
 
 def rows(lake: str, sql: str, *, optional: Collection[str] = ()) -> list[Row]:

@@ -1,11 +1,22 @@
-"""Lakes of clients' logs alone: their tables against those that the brokers' evidence gives."""
+"""Lakes of clients' logs alone: their tables against those that the brokers' evidence gives, and
+what the commands say of them."""
 
 from pathlib import Path
 
 import pytest
 
+from jobs.checks.check import broken_laws
+from jobs.command_line.config import load_config
+from jobs.console.errors import UsageError
+from jobs.console.printing import Format
+from jobs.engine.choice import Engine
+from jobs.incident_replay import run_all
+from jobs.replay.command import ReplayOptions, replay_whole_group
+from jobs.what_if.command import WhatIfOptions, evaluate
+from schemas import view_names
 from tests.end_to_end.incident_lake import IncidentLake
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 EXAMPLES, DATA = ROOT / "examples", ROOT / "tests" / "data"
 LOGS = DATA / "client_logs"
@@ -118,3 +129,68 @@ def test_clients_against_brokers(lake, group, group_type, row):
         f"{len(logged - assigned)}",
     ]
     assert row in (ROOT / "docs" / "sources.md").read_text()
+
+
+CLUSTER = "clients-mixed-protocols-4.4.0"
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """A lake without any broker evidence."""
+    lake = IncidentLake(str(tmp_path_factory.mktemp("alone") / "lake"), "embedded")
+    lake.run(CLUSTER, client_log=str(LOGS / "mixed-4.4.0" / "*.gz"))
+    return lake
+
+
+def test_no_law_is_broken(alone):
+    assert broken_laws(alone.root)[1] == []
+
+
+@pytest.mark.parametrize("view", view_names())
+def test_every_view_answers(alone, view):
+    alone.rows(f"SELECT * FROM {view}")
+
+
+def test_a_view_names_the_source_that_it_needs(alone, capsys):
+    rows = alone.rows("SELECT * FROM q09_coordinator_changes")
+
+    assert rows == []
+    assert capsys.readouterr().err == (
+        f"--lake {alone.root}: no table broker_log_events in it yet;"
+        " run `regroup nightly --broker-log GLOB`\n"
+    )
+
+
+def test_the_last_line_of_a_client_is_the_last_time_of_the_cluster(alone):
+    rows = alone.rows("SELECT cluster_id, EPOCH_MS(last_time) FROM observed_spans")
+
+    assert rows == [(CLUSTER, 1795401591046)]
+
+
+@pytest.mark.parametrize("group", ["billing-consumer", "ledger-rolled-back"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        lambda *group: replay_whole_group(ReplayOptions(*group)),
+        lambda *group: evaluate(WhatIfOptions(*group)),
+    ],
+    ids=["replay", "what-if"],
+)
+def test_a_model_needs_broker_evidence(alone, group, command):
+    message = f"--group {group}: only clients' logs of this group in .*; add records or the brokers"
+
+    with pytest.raises(UsageError, match=message):
+        command(alone.root, CLUSTER, group)
+
+
+def test_a_replay_of_all_groups_needs_broker_evidence(alone, tmp_path, capsys):
+    config = load_config(None, Engine.EMBEDDED)
+
+    code = run_all(alone.copy(tmp_path).root, CLUSTER, config, Format.CSV)
+
+    out, err = capsys.readouterr()
+    assert (code, out) == (0, "group_id,generations,reproduced,undecided,diverged\n")
+    assert err == (
+        "no group to replay: a replay needs records or a broker's log;"
+        " clients' logs alone do not suffice\n"
+    )

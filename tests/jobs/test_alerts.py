@@ -227,6 +227,56 @@ def test_a_check_without_its_table_is_named_as_not_checked(plant):
     ]  # fmt: skip
 
 
+def of_clients(ends):
+    """No broker evidence; the last client's line is ``ends`` seconds after noon."""
+    line = {"group_id": "g", "file_id": "f", "file": "f", "position": 0, "line": "l"}
+    event = {"event": "STATE", "library": "java", "event_time": ms(ends)}
+    return {"timeline": [], "client_events": [line | event]}
+
+
+BY_CLIENTS = {"evidence": "clients", "cause": None}
+
+
+def test_a_cluster_of_which_only_clients_logs_were_read(plant, capsys):
+    """The last line of a client counts as now; what clients do not log is named."""
+    rows = [("g", number, 10 * number, 10 * number + 1, 10 * number + 2) for number in range(1, 11)]
+    lake = plant([(*row, BY_CLIENTS) for row in rows], **of_clients(ends=3600))
+
+    alerts, windows = find_alerts(AlertsOptions(lake), AlertSettings())
+    code = command.run(AlertsOptions(lake), AlertSettings(), None, Format.TABLE)
+
+    assert [(a.alert, a.first_time, a.last_time, a.message) for a in alerts] == [
+        ("storm", at(10), at(102), "10 rebalances in a row")
+    ]
+    assert windows == [
+        AlertWindow("c", at(0), at(3600), ("unowned", "flapping", "moved_nothing"), True)
+    ]
+    assert code == 1
+    assert capsys.readouterr().err == (
+        "c, 2026-11-21 12:00:00 to 2026-11-21 13:00:00 UTC: 1 alert; not checked, as clients' logs"
+        " alone do not show them: unowned, flapping, moved_nothing\n"
+    )
+
+
+def test_a_clients_line_after_the_brokers_last_event_ages_no_rebalance(plant):
+    lake = plant(
+        [("g", 1, 3500, None, None)], **{"client_events": of_clients(7200)["client_events"]}
+    )
+
+    [window] = find_alerts(AlertsOptions(lake), AlertSettings())[1]
+
+    assert (window.now, window.is_of_clients) == (at(3600), False)
+
+
+def test_a_consumer_group_by_clients_logs_is_not_stuck(plant):
+    """Its clients do not log when all members had the target."""
+    row = {"group_id": "g", "generation": 2, "group_type": "consumer", "joined_time": ms(100)}
+    generations = [row | {"outcome": "unknown", "evidence": "clients"}]
+    lake = plant(generations=generations, **of_clients(ends=3600))
+
+    assert raised(lake, stuck_s=60) == []
+
+
 def test_a_deleted_group_is_not_stuck(plant):
     died = {"outcome": "unknown", "ended_time": ms(100)}
     row = {"group_id": "g", "generation": 1, "preparing_time": ms(0)} | died
