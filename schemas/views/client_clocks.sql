@@ -1,6 +1,24 @@
 -- client_clocks: how far each client's clock is ahead of the brokers', or without broker evidence of most clients' clocks.
 -- A client asks to join before the coordinator completes the join, and is told after it: two bounds.
-WITH seen AS (
+-- A consumer group that has clients of the classic protocol answers each of them on its own, and one
+-- of them may join a generation repeatedly.
+WITH asked_once AS (
+    SELECT cluster_id, group_id, generation
+    FROM (
+        SELECT t.cluster_id, t.group_id, t.generation, t.client_id, t.file_id, g.generations, COUNT(*) AS joins
+        FROM client_generations t
+        JOIN (
+            SELECT cluster_id, group_id, generation, COUNT(*) AS generations
+            FROM generations
+            GROUP BY cluster_id, group_id, generation
+        ) AS g
+            ON g.cluster_id = t.cluster_id AND g.group_id = t.group_id AND g.generation = t.generation
+        GROUP BY t.cluster_id, t.group_id, t.generation, t.client_id, t.file_id, g.generations
+    ) AS of_client
+    GROUP BY cluster_id, group_id, generation
+    HAVING MAX(joins - generations) <= 0
+),
+seen AS (
     SELECT
         t.cluster_id, t.client_id, t.file_id, t.group_id, t.generation, t.joining_time, t.client_joined_time,
         g.joined_time, CASE WHEN g.evidence = 'clients' THEN 'clients' ELSE 'brokers' END AS reference,
@@ -12,7 +30,9 @@ WITH seen AS (
     FROM client_generations t
     JOIN generations g
         ON g.cluster_id = t.cluster_id AND g.group_id = t.group_id AND g.generation = t.generation
-        AND g.joined_time IS NOT NULL
+        AND g.joined_time IS NOT NULL AND COALESCE(g.group_type, 'classic') = 'classic'
+    JOIN asked_once a
+        ON a.cluster_id = t.cluster_id AND a.group_id = t.group_id AND a.generation = t.generation
     WHERE t.client_joined_time IS NOT NULL
 ),
 bounds AS (

@@ -1,9 +1,10 @@
 -- q10_by_protocol: one row per group and time under one group type, to compare before and after a migration: rebalances, partition downtime, and downtime per restart of a process.
 WITH typed AS (
     SELECT
-        s.cluster_id, s.group_id, s.incarnation, s.generation, s.start_time, s.until_time, s.outcome,
+        s.cluster_id, s.group_id, s.incarnation, s.generation, s.start_time, s.until_time, s.outcome, s.has_outcome,
         s.total_ms, s.with_members_ms,
         COALESCE(g.group_type, 'classic') AS group_type,
+        CASE WHEN g.evidence = 'clients' THEN NULL ELSE 0 END AS zero,
         LAG(COALESCE(g.group_type, 'classic')) OVER (
             PARTITION BY s.cluster_id, s.group_id ORDER BY s.incarnation, s.generation
         ) AS previous_type
@@ -55,9 +56,10 @@ downtime AS (
 ),
 costs AS (
     SELECT
-        p.*, c.partitions_moved, r.restarts, d.unowned_ms,
-        CASE WHEN r.has_rebalance = 1 THEN d.rebalance_ms ELSE 0 END
-        + CASE WHEN r.has_absorbed = 1 THEN d.absorbed_ms ELSE 0 END AS restart_ms
+        p.*, c.partitions_moved, COALESCE(r.restarts, p.zero) AS restarts,
+        COALESCE(d.unowned_ms, p.zero) AS unowned_ms,
+        CASE WHEN r.has_rebalance = 1 THEN d.rebalance_ms ELSE p.zero END
+        + CASE WHEN r.has_absorbed = 1 THEN d.absorbed_ms ELSE p.zero END AS restart_ms
     FROM periods p
     LEFT JOIN churn c
         ON c.cluster_id = p.cluster_id AND c.group_id = p.group_id
@@ -77,14 +79,14 @@ SELECT
     MIN(start_time) AS from_time,   -- start of the first rebalance
     MAX(until_time) AS until_time,  -- end of the last generation
     COUNT(*) AS generations,        -- generations with evidence
-    SUM(CASE WHEN outcome = 'stable' THEN 1 ELSE 0 END) AS rebalances, -- rebalances that became Stable
-    SUM(CASE WHEN outcome IN ('superseded', 'failed') THEN 1 ELSE 0 END) AS aborted_rebalances, -- rebalances that were superseded or failed
+    SUM(CASE WHEN has_outcome THEN CASE WHEN outcome = 'stable' THEN 1 ELSE 0 END END) AS rebalances, -- rebalances that became Stable; null if only clients' logs show a consumer group
+    SUM(CASE WHEN has_outcome THEN CASE WHEN outcome IN ('superseded', 'failed') THEN 1 ELSE 0 END END) AS aborted_rebalances, -- rebalances that were superseded or failed; null as rebalances
     SUM(total_ms) AS not_stable_ms, -- ms in rebalances; null without a log
     SUM(with_members_ms) AS with_members_ms, -- ms in which the group had members, or members were joining
     SUM(partitions_moved) AS partitions_moved, -- partitions whose owner changed to another process
-    COALESCE(SUM(unowned_ms), 0) AS unavailable_partition_ms, -- partition downtime in ms, as in ownership_gaps
-    COALESCE(SUM(restarts), 0) AS restarts, -- processes that left and were back within a minute
-    COALESCE(SUM(restart_ms), 0) AS restart_partition_ms, -- the part of the downtime that restarts caused: in rebalances of a departure or a return, and of static members without a rebalance
+    SUM(unowned_ms) AS unavailable_partition_ms, -- partition downtime in ms, as in ownership_gaps; null if only clients' logs show the generations
+    SUM(restarts) AS restarts,      -- processes that left and were back within a minute; null as the downtime
+    SUM(restart_ms) AS restart_partition_ms, -- the part of the downtime that restarts caused: in rebalances of a departure or a return, and of static members without a rebalance
     CAST(ROUND(COALESCE(SUM(restart_ms), 0) / NULLIF(SUM(restarts), 0)) AS BIGINT) AS partition_ms_per_restart -- restart_partition_ms per restart; null without restarts
 FROM costs
 GROUP BY cluster_id, group_id, period, group_type

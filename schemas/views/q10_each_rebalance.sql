@@ -33,8 +33,8 @@ SELECT
     r.culprit,                      -- process that triggered the rebalance
     s.total_ms,                     -- ms not Stable; null without a log
     r.partitions_moved,             -- partitions whose owner changed to another process
-    COALESCE(p.partitions_unavailable, 0) AS partitions_unavailable, -- partitions that were unowned until this rebalance
-    COALESCE(p.unavailable_partition_ms, 0) AS unavailable_partition_ms, -- partition downtime in ms that this rebalance ended, summed over partitions, as in ownership_gaps
+    CASE WHEN s.evidence = 'clients' THEN NULL ELSE COALESCE(p.partitions_unavailable, 0) END AS partitions_unavailable, -- partitions that were unowned until this rebalance; null if only clients' logs show it
+    CASE WHEN s.evidence = 'clients' THEN NULL ELSE COALESCE(p.unavailable_partition_ms, 0) END AS unavailable_partition_ms, -- partition downtime in ms that this rebalance ended, summed over partitions, as in ownership_gaps; null as partitions_unavailable
     p.longest_unavailable_ms,       -- longest downtime of one partition
     COALESCE(a.offset_rewinds, 0) AS offset_rewinds, -- commits of a lower offset than before, during this generation: duplicates
     COALESCE(a.reconsumed_records, 0) AS reconsumed_records -- records consumed again after these commits

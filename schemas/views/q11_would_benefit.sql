@@ -56,6 +56,8 @@ members AS (
         COUNT(DISTINCT CASE WHEN instance_id IS NULL THEN process END) AS dynamic_processes,
         COUNT(DISTINCT instance_id) AS static_processes
     FROM generation_members
+    -- Causes need broker evidence.
+    WHERE COALESCE(evidence, '') <> 'clients'
     GROUP BY cluster_id, group_id
 )
 SELECT

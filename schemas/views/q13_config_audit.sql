@@ -76,7 +76,7 @@ groups AS (
         MAX(session_timeout_max_ms) AS session_timeout_max_ms,
         MIN(rebalance_timeout_min_ms) AS rebalance_timeout_min_ms,
         MAX(rebalance_timeout_max_ms) AS rebalance_timeout_max_ms,
-        ARRAY_SORT(ARRAY_AGG(DISTINCT protocol)) AS assignors,
+        ARRAY_SORT(ARRAY_AGG(DISTINCT protocol) FILTER (WHERE protocol IS NOT NULL)) AS assignors,
         COUNT(DISTINCT protocol) AS assignor_count,
         COUNT(DISTINCT group_type) AS type_count,
         MAX(subscriptions) AS subscriptions,

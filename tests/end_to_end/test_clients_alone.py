@@ -194,3 +194,59 @@ def test_a_replay_of_all_groups_needs_broker_evidence(alone, tmp_path, capsys):
         "no group to replay: a replay needs records or a broker's log;"
         " clients' logs alone do not suffice\n"
     )
+
+
+# Groups by name; clients of consumer groups log neither outcomes nor durations, and no client logs
+# causes, restarts and downtime.
+VIEWS = [
+    (
+        "generations, rebalances, aborted_rebalances, longest_ms, rebalances_last_day",
+        "q01_most_rebalanced_groups",
+        [(4, None, None, None, None), (12, None, None, None, None), (11, 7, 0, 6222, 7)],
+    ),
+    (
+        "generations, rebalances, aborted_rebalances",
+        "q01_by_day",
+        [(4, None, None), (12, None, None), (11, 7, 0)],
+    ),
+    (
+        "generations, rebalances, dominant_cause, dominant_percent, culprits",
+        "q07_storms",
+        [(8, None, None, None, None), (9, 5, None, None, None)],
+    ),
+    (
+        "period, group_type, rebalances, unavailable_partition_ms, restarts",
+        "q10_by_protocol",
+        [
+            (1, "consumer", None, None, None),
+            (1, "consumer", None, None, None),
+            (1, "classic", 3, None, None),
+            (2, "consumer", None, None, None),
+            (3, "classic", 4, None, None),
+        ],
+    ),
+    (
+        "COUNT(*), COUNT(unavailable_partition_ms), COUNT(partitions_unavailable)",
+        "q10_each_rebalance GROUP BY group_id",
+        [(4, 0, 0), (12, 0, 0), (11, 0, 0)],
+    ),
+    ("*", "q11_would_benefit", []),
+    ("assignors", "q13_config_audit", [(None,), (None,), (["range"],)]),
+]
+
+
+@pytest.mark.parametrize(("columns", "view", "expected"), VIEWS, ids=[row[1] for row in VIEWS])
+def test_what_clients_do_not_log_is_null(alone, columns, view, expected):
+    order = "group_id, period" if "period" in columns else "group_id"
+
+    assert alone.rows(f"SELECT {columns} FROM {view} ORDER BY {order}") == expected
+
+
+def test_clocks_of_a_group_that_is_converted(alone):
+    """The clocks are one machine's; a consumer group answers each client of the classic protocol
+    on its own."""
+    rows = alone.rows(
+        "SELECT client_id, generations, ahead_ms FROM client_clocks ORDER BY client_id"
+    )
+
+    assert rows == [("ledger-1", 5, -1), ("ledger-2", 5, 0), ("ledger-3", 5, -12)]

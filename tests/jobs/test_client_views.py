@@ -84,6 +84,30 @@ def test_generations_of_the_nearest_incarnation_are_compared(ask):
     assert rows == [(1, 3)]
 
 
+def test_generations_of_a_group_that_is_converted_are_not_compared(ask):
+    """Generation 1 is of a consumer group by the records, 2 by a client that joined it twice."""
+    generations = [
+        of_broker(1, 1000) | {"group_type": "consumer"},
+        of_broker(2, 10_000),
+        of_broker(3, 20_000),
+    ]
+    events = of_client(
+        "a",
+        *joined_and_synced(3_000, 3_001, 1),
+        *joined_and_synced(9_900, 10_001, 2),
+        *joined_and_synced(14_000, 14_001, 2),
+        *joined_and_synced(19_000, 20_002, 3),
+    )
+
+    rows = ask(
+        events,
+        generations,
+        "SELECT generations, ahead_at_least_ms, ahead_at_most_ms, ahead_ms FROM client_clocks",
+    )
+
+    assert rows == [(1, -1000, 2, 0)]
+
+
 BY_CLIENTS = of_broker(2, 9_500) | {"evidence": "clients"}
 
 
