@@ -32,7 +32,9 @@ from tools.standalone_cluster import (
 )
 
 CLASSES = ROOT / "build" / "yarn" / "lib"
-START_SECONDS = 900
+QUIET = f"-Dlog4j2.configurationFile={ROOT / 'conf' / 'log4j2.properties'}"
+LOG_CHARACTERS = 4000
+LOOPBACK = "127.0.0.1"
 MODES = ("client", "cluster")
 
 
@@ -45,7 +47,8 @@ def main() -> int:
             for mode in MODES:
                 nightly = arguments(incident.resolve(), Path("/lakes") / mode)
                 began = time.monotonic()
-                run(*submit_line(mode, package, work, nightly, file_system), cwd=work)
+                with container_logs(work):
+                    run(*submit_line(mode, package, work, nightly, file_system), cwd=work)
                 print(f"YARN, {mode} mode: {time.monotonic() - began:.0f} s", flush=True)
             run(*copy_line(f"{file_system}/lakes", work), cwd=work)
         local = [ROOT / ".venv/bin/regroup", "nightly", *arguments(incident, work / "local")]
@@ -87,12 +90,27 @@ def ready(process: subprocess.Popen[str], log: Path) -> str:
     raise SystemExit(f"{log.name}: did not start: {log.read_text('utf-8', 'replace')[-2000:]}")
 
 
+@contextmanager
+def container_logs(work: Path) -> Iterator[None]:
+    """Print the end of each container's output if the run fails: the folder is deleted at exit."""
+    try:
+        yield
+    except SystemExit:
+        for log in sorted(work.glob("target/**/container_*/std*")):
+            print(f"\n{log}:\n{log.read_text('utf-8', 'replace')[-LOG_CHARACTERS:]}")
+        raise
+
+
 def submit_line(
     mode: str, package: Path, work: Path, nightly: list[str], file_system: str
 ) -> tuple[list[str], dict[str, str]]:
     """The spark-submit command of the documentation, sized for two cores, and its environment."""
     python = str(without_this_tree(work / "python"))
-    in_containers = {"PYSPARK_PYTHON": python, "JAVA_HOME": java_home()}
+    in_containers = {
+        "PYSPARK_PYTHON": python,
+        "JAVA_HOME": java_home(),
+        "SPARK_LOCAL_IP": LOOPBACK,  # cluster mode's driver would listen on the network
+    }
     settings = {
         # The containers use the jars of this installation instead of a copy in HDFS.
         "spark.yarn.jars": f"local:{SPARK_BIN.parent / 'jars'}/*",
@@ -109,7 +127,7 @@ def submit_line(
     for name, value in in_containers.items():
         settings |= {f"spark.yarn.appMasterEnv.{name}": value, f"spark.executorEnv.{name}": value}
     if mode == "client":
-        settings["spark.driver.host"] = "127.0.0.1"
+        settings["spark.driver.host"] = LOOPBACK
     lake = nightly.index("--lake") + 1
     nightly = [*nightly[:lake], file_system + nightly[lake], *nightly[lake + 1 :]]
     conf = ROOT / "conf" / "cluster.toml"
@@ -130,7 +148,12 @@ def copy_line(uri: str, target: Path) -> tuple[list[str], dict[str, str]]:
 
 
 def environment(work: Path) -> dict[str, str]:
-    return {**os.environ, "HADOOP_CONF_DIR": str(work / "conf"), "SPARK_LOCAL_IP": "127.0.0.1"}
+    return {
+        **os.environ,
+        "HADOOP_CONF_DIR": str(work / "conf"),
+        "SPARK_LOCAL_IP": LOOPBACK,
+        "SPARK_SUBMIT_OPTS": QUIET,
+    }
 
 
 def java_home() -> str:
