@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,8 @@ def test_examples_for_production_are_valid(number):
         compile(block, "docs/production.md", "exec")
     elif language == "json":
         json.loads(block)
+    elif language == "toml":
+        tomllib.loads(block)
     elif language == "cron":
         for line in block.splitlines():
             assert re.match(r"[A-Z]+=\S|(?:[\d*/]+ +){5}/\S+", line), line
