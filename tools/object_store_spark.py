@@ -47,7 +47,7 @@ def main() -> int:
             failed = _in_turn(work, spark)
             commands = {**COMMANDS, "maintain": ([*spark], 0)}
             failed += run_commands(work, commands)
-            failed += differences(str(work / "lake"), f"{STORE}/lake", "")
+            failed = failed or differences(str(work / "lake"), f"{STORE}/lake", "")
             _without_lock(conf)
     print("DIFFERENT" if failed else "the same")
     return int(failed > 0)
@@ -74,10 +74,10 @@ def _in_turn(work: Path, spark: tuple[str, ...]) -> int:
         print(f"{name}: exit {code}, {time.monotonic() - began:.0f} s", flush=True)
         codes.append(code)
     codes += [start(str(work / "lake"), cluster, work / "local.log").wait() for cluster in "ab"]
-    failed = differences(str(work / "lake"), lake, "") + sum(map(bool, codes))
     if any(codes):
         print(*(log.read_text()[-2000:] for log in sorted(work.glob("*.log"))), sep="\n")
-    return failed
+        return sum(map(bool, codes))
+    return differences(str(work / "lake"), lake, "")
 
 
 def _without_lock(conf: Path) -> None:
