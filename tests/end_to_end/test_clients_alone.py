@@ -19,12 +19,12 @@ from tests.end_to_end.incident_lake import IncidentLake
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 EXAMPLES, DATA = ROOT / "examples", ROOT / "tests" / "data"
-LOGS = DATA / "client_logs"
+LOGS, INCIDENT_LOGS = DATA / "client_logs", DATA / "incident_client_logs"
 # Incident, the clients' logs, the brokers' sources.
 INCIDENTS = [
     (
         "mixed-clients-3.9.1",
-        LOGS / "mixed-3.9.1" / "*.gz",
+        INCIDENT_LOGS / "mixed-3.9.1" / "*.gz",
         {
             "segments": EXAMPLES / "mixed-clients-3.9.1" / "segments",
             "broker_log": EXAMPLES / "mixed-clients-3.9.1" / "server.log",
@@ -40,7 +40,7 @@ INCIDENTS = [
     ),
     (
         "mixed-protocols-4.4.0",
-        LOGS / "mixed-4.4.0" / "*.gz",
+        INCIDENT_LOGS / "mixed-4.4.0" / "*.gz",
         {
             "dump": str(DATA / "new_groups" / "mixed-4.4.0" / "records.jsonl.gz"),
             "broker_log": DATA / "new_groups" / "mixed-4.4.0" / "server.log.gz",
@@ -138,7 +138,7 @@ CLUSTER = "clients-mixed-protocols-4.4.0"
 def alone(tmp_path_factory):
     """A lake without any broker evidence."""
     lake = IncidentLake(str(tmp_path_factory.mktemp("alone") / "lake"), "embedded")
-    lake.run(CLUSTER, client_log=str(LOGS / "mixed-4.4.0" / "*.gz"))
+    lake.run(CLUSTER, client_log=str(INCIDENT_LOGS / "mixed-4.4.0" / "*.gz"))
     return lake
 
 
