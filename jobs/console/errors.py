@@ -17,6 +17,10 @@ TRACE = "REGROUP_TRACE"  # environment variable: with any value, failures print 
 _REMEDIES = {
     "No space left on device": "the disk is full: free space for the lake and for temporary files"
     " (Spark: spark.local.dir, embedded engine: TMPDIR), and start the same run again",
+    # Of a library that Java copies to the folder of temporary files.
+    "UnsatisfiedLinkError": "the disk is full or mounted noexec: Java cannot load a library from"
+    " the folder of temporary files (TMPDIR); free space or use another folder, and start the same"
+    " run again",
     "Disk quota exceeded": "the disk quota is used up: free space, and start the same run again",
     "Resources exhausted": "the embedded engine ran out of memory: use Spark (--engine spark), and"
     " start the same run again",

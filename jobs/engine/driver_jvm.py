@@ -8,12 +8,15 @@ memory; without one, each session reads and verifies some 17,000 classes from th
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
 
 from jobs.command_line.packaged_files import CONF
 from jobs.console.secrets import is_secret
@@ -103,10 +106,35 @@ def start_jvm(settings: Mapping[str, str]) -> None:
     messages, stderr = os.pipe()
     Thread(target=_print_messages, args=(messages,), daemon=True).start()
     try:
-        gateway = launch_gateway(conf, {"stderr": stderr})  # type: ignore[no-untyped-call]  # pyspark
+        with _temporary_files_in(scratch_folder()):
+            gateway = launch_gateway(conf, {"stderr": stderr})  # type: ignore[no-untyped-call]  # pyspark
         SparkContext._ensure_initialized(gateway=gateway)
     finally:
         os.close(stderr)  # the JVM has its own copy
+
+
+@contextmanager
+def _temporary_files_in(folder: Path) -> Iterator[None]:
+    """If the process is killed meanwhile, a later run deletes the files."""
+    before, tempfile.tempdir = tempfile.tempdir, str(folder)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
+
+
+def forget_ended_jvm() -> None:
+    """If the JVM of the process's session has ended, forget both: others can be started then."""
+    process = getattr(
+        SparkContext._gateway, "proc", None
+    )  # None: this process is a child of the JVM
+    if process is None or process.poll() is None:
+        return
+    if context := SparkContext._active_spark_context:
+        context._jsc = None  # else `stop` asks the JVM to end
+        context.stop()
+    SparkContext._gateway = SparkContext._jvm = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
 
 
 def keep_members(context: SparkContext) -> None:
@@ -118,6 +146,11 @@ def keep_members(context: SparkContext) -> None:
         for member in members:
             setattr(java_class, member, getattr(java_class, member))
         setattr(jvm, name, java_class)
+
+
+def print_no_lost_connections(context: SparkContext) -> None:
+    """When the JVM ends, calls fail; a stack trace of the server of accumulators says no more."""
+    context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
 
 
 def _print_messages(pipe: int) -> None:

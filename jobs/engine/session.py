@@ -18,9 +18,11 @@ from jobs.console.secrets import SECRET_NAMES
 from jobs.engine.choice import JAR_SETTINGS, Engine, Workload, choose, is_submitted
 from jobs.engine.driver_jvm import (
     driver_settings,
+    forget_ended_jvm,
     has_private_settings,
     is_local,
     keep_members,
+    print_no_lost_connections,
     start_jvm,
 )
 from jobs.engine.embedded import (
@@ -65,6 +67,7 @@ def build_session(config: Config, app_name: str = "regroup") -> SparkSession:
     # Workers must be the interpreter that has the project's packages.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     submitted = is_submitted()
+    forget_ended_jvm()
     settings = {**DEFAULTS, **config.spark, **REQUIRED} if submitted else _standalone(config)
     if not submitted and (is_local(settings) or has_private_settings(settings)):
         start_jvm(settings)
@@ -76,6 +79,7 @@ def build_session(config: Config, app_name: str = "regroup") -> SparkSession:
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel(config.log_level)
     keep_members(session.sparkContext)
+    print_no_lost_connections(session.sparkContext)
     handle_ctrl_c_in_spark(session)
     return session
 

@@ -3,16 +3,19 @@
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
 import pytest
 from py4j.clientserver import ClientServerConnection
+from pyspark import SparkContext
 from pyspark.errors import utils
 from pyspark.sql import functions as F
 
 from jobs.engine import class_archive, driver_jvm
 from jobs.engine.driver_jvm import driver_settings, is_local, public_settings
+from jobs.engine.scratch import scratch_folder
 from tests.engines import spark_only
 
 # master                    the driver is the only process
@@ -124,6 +127,44 @@ def test_a_session_starts_without_messages_and_errors_are_printed():
 
     assert ran.stdout == "3\n"
     assert ran.stderr == "an error of the JVM\n"
+
+
+AFTER_ITS_END = """
+import os, signal
+from jobs.command_line.config import load_config
+from jobs.engine.session import build_session
+for _ in range(2):
+    session = build_session(load_config(None))
+    print(session.range(3).count())
+    jvm = session.sparkContext._gateway.proc
+    os.kill(jvm.pid, signal.SIGKILL)
+    jvm.wait()
+"""
+
+
+@pytest.mark.spark
+def test_a_session_after_the_end_of_the_jvm_starts_another():
+    ran = subprocess.run([sys.executable, "-c", AFTER_ITS_END], capture_output=True, text=True)
+
+    assert (ran.stdout, ran.stderr, ran.returncode) == ("3\n3\n", "", 0)
+
+
+def test_pyspark_has_its_files_of_the_start_in_the_folder_of_the_process(monkeypatch):
+    folders = []
+
+    def launch(conf, popen_kwargs):
+        folders.append(Path(tempfile.mkdtemp()))
+        raise OSError("no Java")
+
+    monkeypatch.setattr(driver_jvm, "launch_gateway", launch)
+    monkeypatch.setattr(SparkContext, "_gateway", None)
+    before = tempfile.gettempdir()
+
+    with pytest.raises(OSError, match="no Java"):
+        driver_jvm.start_jvm({})
+
+    assert [folder.parent for folder in folders] == [scratch_folder()]
+    assert tempfile.gettempdir() == before
 
 
 # line on the JVM's standard error                                    is printed

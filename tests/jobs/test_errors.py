@@ -37,6 +37,12 @@ MESSAGES = {
         " (Spark: spark.local.dir, embedded engine: TMPDIR), and start the same run again"
         " (RuntimeError: org.apache.spark.SparkException: Job aborted.)" + HINT,
     ),
+    "a library that Java cannot unpack": (
+        RuntimeError("o1\n: java.lang.UnsatisfiedLinkError: no snappyjava in java.library.path"),
+        "regroup: the disk is full or mounted noexec: Java cannot load a library from the folder of"
+        " temporary files (TMPDIR); free space or use another folder, and start the same run again"
+        " (RuntimeError: o1)" + HINT,
+    ),
     "a task that sorts more than fits into its memory": (
         RuntimeError("o1\n: SparkOutOfMemoryError: [UNABLE_TO_ACQUIRE_MEMORY] 16384 bytes, got 0"),
         "regroup: a Spark task cannot sort its rows in its share of memory: use more tasks"

@@ -71,7 +71,7 @@ class NightlyProcess:
 
     def cpu_s(self) -> float:
         """CPU seconds of the command and its JVM so far."""
-        return sum(map(_cpu_s, [self.process.pid, *_children(self.process.pid)]))
+        return sum(map(_cpu_s, [self.process.pid, *children(self.process.pid)]))
 
     def left_running(self, timeout_s: float = 10) -> bool:
         """Whether a process of the command's group still runs after this time."""
@@ -390,7 +390,7 @@ def mounted(folder: Path, size: int) -> Iterator[tuple[Path, Callable[[], None]]
         subprocess.run(["umount", folder], check=True)
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
     """Process ids of the children of a process, which may have ended."""
     try:
         tasks = [*Path(f"/proc/{pid}/task").glob("*/children")]

@@ -10,6 +10,7 @@ was not survived, or if the last tables differ.
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import signal
@@ -31,7 +32,7 @@ from jobs.lake.sql import query
 from tools.engines import Engines
 from tools.faults.__main__ import INCIDENT
 from tools.faults.lakes import tables_of
-from tools.faults.runs import NightlyProcess, mounted, nightly
+from tools.faults.runs import NightlyProcess, children, mounted, nightly
 from tools.fuzz.mutations import random_json
 
 LAKE_BYTES = 256 << 20
@@ -184,6 +185,12 @@ def stopped_process(watched: Watched) -> None:
     watched.watch.process.send_signal(signal.SIGCONT)
 
 
+def killed_jvm(watched: Watched) -> None:
+    for child in children(watched.watch.process.pid):
+        os.kill(child, signal.SIGKILL)
+    watched.wait_for_failure()
+
+
 FAULTS: dict[str, Callable[[Watched], None]] = {
     "no fault": no_fault,
     "folder of logs away": log_away,
@@ -195,13 +202,18 @@ FAULTS: dict[str, Callable[[Watched], None]] = {
     "a nightly run killed": killed_nightly,
     "the process stopped for seconds": stopped_process,
 }
+ON_SPARK = {"Spark's JVM killed": killed_jvm}
+
+
+def faults_of(engine: str) -> dict[str, Callable[[Watched], None]]:
+    return FAULTS | ON_SPARK if engine == "spark" else FAULTS
 
 
 def rounds(watched: Watched, minutes: float) -> Iterator[tuple[str, int, bool]]:
     """Fault, how many passes failed, and whether a later pass succeeded."""
     began = time.monotonic()
     while (share := (time.monotonic() - began) / (60 * minutes)) < 1:
-        for name, fault in FAULTS.items():
+        for name, fault in faults_of(watched.engine).items():
             failed, succeeded = (watched.passes(failed=each) for each in (True, False))
             watched.arrive(0.05 + 0.95 * min(share, 1))
             fault(watched)
@@ -262,11 +274,13 @@ def _campaign(watched: Watched, minutes: float) -> int:
     minutes = (time.monotonic() - began) / 60
     print(f"{watched.engine}: {minutes:.0f} minutes, {succeeded} passes, {failed} more failed")
     print(f"{'fault':<40}{'tries':>7}{'failed passes':>15}{'survived':>10}")
-    for name in FAULTS:
+    for name in faults_of(watched.engine):
         row = [counts[name, column] for column in ("tries", "failed", "survived")]
         print("{:<40}{:>7}{:>15}{:>10}".format(name, *row))
     print(*problems or ["the tables are those of one run"], sep="\n", flush=True)
-    lost = any(counts[name, "tries"] != counts[name, "survived"] for name in FAULTS)
+    lost = any(
+        counts[name, "tries"] != counts[name, "survived"] for name in faults_of(watched.engine)
+    )
     if problems or lost:
         print(*watched.watch.lines[-20:], sep="\n", file=sys.stderr)
     return int(bool(problems) or lost)
