@@ -72,6 +72,8 @@ class Runner(NamedTuple):
         began, cpu = time.monotonic(), cpu_of_children_s()
         environment = os.environ | {"PYTHONPATH": str(self.checkout)}
         environment["REGROUP_JARS"] = str(jars_folder())  # another checkout has none
+        # Modules as an installed wheel has them: compiled to bytecode, by the first night.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         subprocess.run(command, cwd=self.checkout, env=environment, check=True, capture_output=True)
         clock_s = time.monotonic() - began
         reap()

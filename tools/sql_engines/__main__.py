@@ -2,7 +2,8 @@
 
     python -m tools.sql_engines [ENGINE...]
 
-Engines: polars, spark (Thrift server and beeline), trino.  The expected rows are those of DuckDB.
+Engines: polars, spark (Thrift server and beeline), trino, hive (the same as spark, with a metastore
+server).  The expected rows are those of DuckDB.
 Prints a line per engine and each difference; exit 1 if there is one.
 """
 
@@ -18,13 +19,14 @@ from pathlib import Path
 
 from jobs.lake.sql import open_lake
 from schemas import table_names, view_names
-from tools.sql_engines import in_polars, spark_thrift, trino
+from tools.sql_engines import hive_metastore, in_polars, spark_thrift, trino
 from tools.sql_engines.lake import lake_with_every_table
 from tools.sql_engines.rows import Rows, comparable
 from tools.sql_engines.statements import statements
 
 BUILD = Path(__file__).parents[2] / "build" / "sql-engines"
-ENGINES = {"polars": in_polars, "spark": spark_thrift, "trino": trino}
+# Hive's metastore comes last: the process leaves its network for it.
+ENGINES = {"polars": in_polars, "spark": spark_thrift, "trino": trino, "hive": hive_metastore}
 KINDS = ("table", "view", "question")
 
 

@@ -22,11 +22,32 @@ AS_JSON = (
     "SELECT to_json(struct(*), map('ignoreNullFields', 'false', "
     "'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSS')) FROM ({sql});"
 )
+SETTINGS = {
+    "spark.master": "local[2]",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.enabled": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
 BEGIN, END = "begin: ", "end: "
 
 
 def answers(lake: Path, work: Path, statements: Mapping[str, str]) -> dict[str, Rows | str]:
-    settings = _settings(work)
+    """With an embedded metastore in ``work``, which one process at a time opens."""
+    return answers_with(embedded_metastore(work), lake, work, statements)
+
+
+def embedded_metastore(work: Path) -> dict[str, str]:
+    metastore = f"jdbc:derby:;databaseName={work / 'metastore'};create=true"
+    return {"spark.hadoop.javax.jdo.option.ConnectionURL": metastore}
+
+
+def answers_with(
+    metastore: Mapping[str, str], lake: Path, work: Path, statements: Mapping[str, str]
+) -> dict[str, Rows | str]:
+    """``metastore``: Spark's settings of its connection."""
+    settings = SETTINGS | metastore | {"spark.sql.warehouse.dir": str(work / "warehouse")}
     _register(lake, work, settings)
     port = free_port()
     url = f"jdbc:hive2://127.0.0.1:{port}/regroup"
@@ -35,21 +56,6 @@ def answers(lake: Path, work: Path, statements: Mapping[str, str]) -> dict[str, 
     with running(command, log, _environment(), lambda text: started in text):
         printed = _beeline(url, work, statements)
     return _read(printed, statements)
-
-
-def _settings(work: Path) -> dict[str, str]:
-    """An embedded metastore in ``work``, which one process at a time opens."""
-    metastore = f"jdbc:derby:;databaseName={work / 'metastore'};create=true"
-    return {
-        "spark.hadoop.javax.jdo.option.ConnectionURL": metastore,
-        "spark.sql.warehouse.dir": str(work / "warehouse"),
-        "spark.master": "local[2]",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.ui.enabled": "false",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.databricks.delta.snapshotPartitions": "1",
-    }
 
 
 def _register(lake: Path, work: Path, settings: Mapping[str, str]) -> None:
@@ -86,12 +92,12 @@ def _environment() -> dict[str, str]:
 def _beeline(url: str, work: Path, statements: Mapping[str, str]) -> str:
     script = work / "statements.sql"
     lines = [
-        f"SELECT '{BEGIN}{name}';\n{AS_JSON.format(sql=sql)}\nSELECT '{END}{name}';\n"
-        for name, sql in statements.items()
+        f"SELECT '{BEGIN}{number}';\n{AS_JSON.format(sql=sql)}\nSELECT '{END}{number}';\n"
+        for number, sql in enumerate(statements.values())
     ]
     script.write_text("".join(lines), encoding="utf-8")
     command = [str(SPARK / "bin" / "beeline"), "-u", url, "-f", str(script)]
-    command += ["--silent=true", "--outputformat=tsv2", "--showHeader=false"]
+    command += ["--silent=true", "--outputformat=tsv2"]  # without a header, rows are missing
     with (work / "beeline.log").open("wb") as log:
         done = subprocess.run(
             command, stdout=subprocess.PIPE, stderr=log, check=False, env=_environment()
@@ -100,14 +106,15 @@ def _beeline(url: str, work: Path, statements: Mapping[str, str]) -> str:
 
 
 def _read(printed: str, statements: Mapping[str, str]) -> dict[str, Rows | str]:
-    """Rows between each statement's marks; beeline stops at the first error."""
+    """Rows between the marks of each statement; beeline stops at the first error."""
+    names = list(statements)
     answered: dict[str, Rows | str] = dict.fromkeys(statements, "no answer: see beeline.log")
     rows: list[list[object]] = []
     for line in printed.splitlines():
         if line.startswith(BEGIN):
             rows = []
         elif line.startswith(END):
-            answered[line.removeprefix(END)] = comparable(rows)
+            answered[names[int(line.removeprefix(END))]] = comparable(rows)
         elif line.startswith("{"):
             rows.append(list(json.loads(line).values()))
     return answered

@@ -28,6 +28,9 @@ def translated(sql: str) -> str:
 
 
 def _in_trino(node: exp.Expression) -> exp.Expression:
+    if isinstance(node, exp.ArrayAgg):
+        # The views filter NULL themselves; sqlglot's own filter is no SQL after DISTINCT.
+        node.set("nulls_excluded", None)
     is_unknown = isinstance(node, exp.Anonymous)
     template = FUNCTIONS.get(node.name.lower() if is_unknown else node.key)
     if template is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import tarfile
 import urllib.request
 import venv
 from collections.abc import Mapping
@@ -73,15 +74,28 @@ def _server(java: str, installed: Path, folder: Path) -> list[str]:
 
 
 def _installed(build: Path) -> Path:
-    """The server, 800 MB packed, fetched by Maven once."""
+    """The server's and the connector's jars; the archive, 800 MB, is fetched by Maven once."""
     target = build / f"trino-server-{VERSION}"
     if not target.is_dir():
-        subprocess.run(
-            ["mvn", "-q", "-B", "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:unpack",
-             f"-Dartifact=io.trino:trino-server:{VERSION}:tar.gz", f"-DoutputDirectory={build}"],
-            check=True,
-        )  # fmt: skip
+        _unpack(_fetched(build), build)
     return target
+
+
+def _fetched(build: Path) -> Path:
+    subprocess.run(
+        ["mvn", "-q", "-B", "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy",
+         f"-Dartifact=io.trino:trino-server:{VERSION}:tar.gz", f"-DoutputDirectory={build}"],
+        check=True,
+    )  # fmt: skip
+    return build / f"trino-server-{VERSION}.tar.gz"
+
+
+def _unpack(archive: Path, build: Path) -> None:
+    """Jars of plugins are hard links to those of the server, which Maven unpacks as empty files."""
+    with tarfile.open(archive) as members:
+        for member in members:
+            if member.name.split("/", 1)[-1].startswith(("lib/", "plugin/delta-lake/")):
+                members.extract(member, build, filter="data")
 
 
 def _create_all(port: int, build: Path) -> None:
