@@ -12,18 +12,19 @@ VIEW = "groups_without_generations"
 GROUPS = f"""
     SELECT cluster_id, group_id, group_type, reason FROM {VIEW}
     ORDER BY cluster_id, reason, group_id"""
-# The reasons of the view: of groups of the new protocols, and of classic ones.
+# The reasons of the view: of groups of the new protocols, of classic ones, and of unknown type.
 NO_TARGET = "no target assignment in the records"
 NO_REBALANCE = "created or deleted without a rebalance in records or log"
 COMMITS_ONLY = "commits without members"
+CLIENTS_ONLY = "clients' lines without a generation"
 # Tables that a lake of an older version, or without a complete run, lacks.
-OPTIONAL = ("committed_offsets", "generations", "group_records", "timeline")
+OPTIONAL = ("client_events", "committed_offsets", "generations", "group_records", "timeline")
 
 
 class MissingGroup(NamedTuple):
     cluster_id: str
     group_id: str
-    group_type: str
+    group_type: str | None
     reason: str
 
 

@@ -22,6 +22,7 @@ from pyspark.sql import functions as F
 
 from jobs import __version__
 from jobs.checks.missing_groups import (
+    CLIENTS_ONLY,
     COMMITS_ONLY,
     NO_REBALANCE,
     NO_TARGET,
@@ -32,6 +33,7 @@ from jobs.checks.missing_groups import (
 from jobs.console.printing import printable
 from jobs.engine.embedded import is_embedded
 from jobs.engine.union import union_of
+from jobs.lake import client_rows
 from jobs.lake.client_rows import TABLES as CLIENT_TABLES
 from jobs.lake.tables import Lake, schema_of
 from jobs.nightly_run import client_summary
@@ -171,18 +173,28 @@ def _without_target(run: Run) -> list[MissingGroup]:
 
 
 def _without_rebalance(run: Run) -> list[MissingGroup]:
-    """Groups in the log, in classic records, or with commits alone."""
+    """Groups in the log, in classic records, with commits alone, or in clients' logs alone."""
     reasons = {"timeline": NO_REBALANCE, "committed_offsets": COMMITS_ONLY}
+    if client_rows.may_exist(run.lake):
+        reasons[client_rows.CLIENT_EVENTS] = CLIENTS_ONLY
     named = [
-        _of_dates(run, table).select("group_id", F.lit(reason).alias("reason")).distinct()
+        _of_dates(run, table)
+        .select("group_id", F.lit(reason).alias("reason"))
+        .where("group_id IS NOT NULL")
+        .distinct()
         for table, reason in reasons.items()
     ]
-    # The greater of the two reasons is that of the timeline.
+    # The greatest of the reasons is that of the timeline, the least that of clients.
     seen = union_of(*named).groupBy("group_id").agg(F.max("reason").alias("reason"))
     others = run.lake.read("group_records").select("group_id").distinct()
     without = _without_generation(run, seen).join(others, on="group_id", how="left_anti")
     return [
-        MissingGroup(run.lake.cluster_id, row.group_id, "classic", row.reason)
+        MissingGroup(
+            run.lake.cluster_id,
+            row.group_id,
+            None if row.reason == CLIENTS_ONLY else "classic",
+            row.reason,
+        )
         for row in without.orderBy(F.desc("reason"), "group_id").collect()
     ]
 

@@ -1,4 +1,4 @@
--- groups_without_generations: groups that records or log lines name, but without a generation of their protocol, and the reason.
+-- groups_without_generations: groups that records, log lines or consumers name, but without a generation of their protocol, and the reason.
 WITH recorded AS (
     SELECT
         cluster_id, group_id, group_type,
@@ -16,6 +16,12 @@ committed AS (
     FROM committed_offsets
     GROUP BY cluster_id, group_id
 ),
+consuming AS (
+    SELECT cluster_id, group_id, MIN(event_time) AS first_time, MAX(event_time) AS last_time
+    FROM client_events
+    WHERE group_id IS NOT NULL
+    GROUP BY cluster_id, group_id
+),
 worked_out AS (
     SELECT DISTINCT cluster_id, group_id, COALESCE(group_type, 'classic') AS group_type
     FROM generations
@@ -23,7 +29,7 @@ worked_out AS (
 SELECT
     cluster_id,  -- cluster
     group_id,    -- group
-    group_type,  -- consumer, share, streams, or classic
+    group_type,  -- consumer, share, streams, or classic; null if only consumers' lines name the group
     reason,      -- why no generation was computed
     first_time,  -- first record, line or commit
     last_time    -- last record, line or commit
@@ -55,4 +61,15 @@ FROM (
     LEFT JOIN recorded r ON r.cluster_id = c.cluster_id AND r.group_id = c.group_id
     LEFT JOIN logged l ON l.cluster_id = c.cluster_id AND l.group_id = c.group_id
     WHERE w.group_id IS NULL AND r.group_id IS NULL AND l.group_id IS NULL
+    UNION ALL
+    SELECT
+        c.cluster_id, c.group_id, CAST(NULL AS STRING) AS group_type,
+        'clients'' lines without a generation' AS reason,
+        c.first_time, c.last_time
+    FROM consuming c
+    LEFT JOIN worked_out w ON w.cluster_id = c.cluster_id AND w.group_id = c.group_id
+    LEFT JOIN recorded r ON r.cluster_id = c.cluster_id AND r.group_id = c.group_id
+    LEFT JOIN logged l ON l.cluster_id = c.cluster_id AND l.group_id = c.group_id
+    LEFT JOIN committed o ON o.cluster_id = c.cluster_id AND o.group_id = c.group_id
+    WHERE w.group_id IS NULL AND r.group_id IS NULL AND l.group_id IS NULL AND o.group_id IS NULL
 ) AS seen

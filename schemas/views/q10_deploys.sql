@@ -40,7 +40,7 @@ costs AS (
     SELECT
         d.cluster_id, d.group_id, d.deploy, d.processes,
         d.first_time AS start_time,
-        GREATEST(d.last_time, MAX(r.end_time)) AS end_time,
+        GREATEST(d.last_time, COALESCE(MAX(r.end_time), d.last_time)) AS end_time,
         COUNT(r.generation) AS generations,
         COALESCE(SUM(r.total_ms), 0) AS not_stable_ms,
         COALESCE(SUM(r.partitions_moved), 0) AS partitions_moved,

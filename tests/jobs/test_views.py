@@ -56,6 +56,11 @@ def commit(at, offset, topic="t", partition=0, group="g", **more):
     } | more
 
 
+def client_line(group):
+    place = {"file_id": "f", "position": 0, "file": "app.log", "library": "java", "line": ""}
+    return place | {"group_id": group, "event": "JOINING", "event_time": 7000}
+
+
 def owned(number, **owners):
     """Assignments of a generation: partition p0, p1, ... to a member that is its own process."""
     return [
@@ -515,6 +520,9 @@ def test_groups_without_generations_have_a_reason(ask):
         "group_records": [{"group_id": "new", "log_offset": 1, "epoch": 2}],
         "timeline": [{"group_id": "made", "seq": 1, "event": "SIMPLE_GROUP", "event_time": 5000}],
         "committed_offsets": [commit(3000, 1, group="tool"), commit(3000, 2, group="classic")],
+        "client_events": [
+            client_line(group) for group in ("classic", "polls", "made", "tool", None)
+        ],
     }
 
     rows = ask(
@@ -524,6 +532,7 @@ def test_groups_without_generations_have_a_reason(ask):
     assert rows == [
         ("made", "classic", "created or deleted without a rebalance in records or log"),
         ("new", "consumer", "no target assignment in the records"),
+        ("polls", None, "clients' lines without a generation"),
         ("tool", "classic", "commits without members"),
     ]
 

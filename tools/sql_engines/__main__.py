@@ -55,11 +55,14 @@ def main() -> int:
 
 
 def _engines_here() -> list[str]:
-    """All engines, but Trino only where there is a Java for it."""
-    if "TRINO_JAVA_HOME" in os.environ:
-        return list(ENGINES)
-    print(trino.NEEDS_JAVA, file=sys.stderr)
-    return [name for name in ENGINES if name != "trino"]
+    """The engines that have what they need here; the others are named."""
+    missing = {
+        "trino": None if "TRINO_JAVA_HOME" in os.environ else trino.NEEDS_JAVA,
+        "hive": None if os.geteuid() == 0 else hive_metastore.NEEDS_ROOT,
+    }
+    for reason in filter(None, missing.values()):
+        print(reason, file=sys.stderr)
+    return [name for name in ENGINES if not missing.get(name)]
 
 
 def _in_duckdb(lake: Path, asked: Mapping[str, str]) -> dict[str, Rows]:

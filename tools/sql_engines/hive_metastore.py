@@ -23,13 +23,14 @@ CONF = {
     "hive.metastore.schema.verification": "false",
     "hive.metastore.warehouse.dir": "{work}/hive-warehouse",
 }
+NEEDS_ROOT = "hive: run it as root; the server listens on all interfaces of its network"
 CLONE_NEWNET = 0x40000000
 SIOCSIFFLAGS = 0x8914
 IFF_UP = 1
 
 
 def answers(lake: Path, work: Path, statements: Mapping[str, str]) -> dict[str, Rows | str]:
-    """Needs root: this Hive listens on all interfaces, so the process gets a network of its own."""
+    """The process gets a network of its own: this Hive listens on all interfaces."""
     own = work / "with-hive"
     own.mkdir()
     leave_the_network()
@@ -42,7 +43,7 @@ def answers(lake: Path, work: Path, statements: Mapping[str, str]) -> dict[str, 
 def leave_the_network() -> None:
     """From now on, this process and its children have a loopback interface and no other."""
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET):
-        raise SystemExit(f"hive: {os.strerror(ctypes.get_errno())}: run it as root")
+        raise SystemExit(f"{NEEDS_ROOT} ({os.strerror(ctypes.get_errno())})")
     with socket.socket() as any_socket:
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterable
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 Rows = list[str]
+_MICROSECONDS = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}")  # a time in JSON
+_HALF_MS = timedelta(microseconds=500)
 
 
 def comparable(rows: Iterable[Iterable[Any]]) -> Rows:
-    """Sorted rows as text: floats to nine digits, times in UTC to the millisecond."""
+    """Sorted rows as text: floats to nine digits, times in UTC rounded to ms, as Trino has them."""
     return sorted(repr([_text(cell) for cell in row]) for row in rows)
 
 
@@ -22,7 +25,9 @@ def _text(value: Any) -> Any:
     if isinstance(value, float | Decimal):
         return f"{value:.9g}"
     if isinstance(value, datetime):
-        return value.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+        return (value + _HALF_MS).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    if isinstance(value, str) and _MICROSECONDS.fullmatch(value):
+        return _text(datetime.fromisoformat(value))
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, bytes):

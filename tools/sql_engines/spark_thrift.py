@@ -20,7 +20,7 @@ SERVER = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
 # One JSON text per row has the values' types, which beeline's table would lose.
 AS_JSON = (
     "SELECT to_json(struct(*), map('ignoreNullFields', 'false', "
-    "'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSS')) FROM ({sql});"
+    "'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) FROM ({sql});"
 )
 SETTINGS = {
     "spark.master": "local[2]",

@@ -18,6 +18,13 @@ FUNCTIONS = {
     "unixmillis": "CAST(ROUND(TO_UNIXTIME({0}) * 1000) AS BIGINT)",
     "octet_length": "LENGTH({0})",
 }
+# Trino's own percentiles are approximate.  0: the values, sorted; 1: the place between two of them.
+VALUES = "ARRAY_SORT(ARRAY_AGG({0}) FILTER (WHERE {0} IS NOT NULL))"
+PLACE = "(CARDINALITY({0}) - 1) * DOUBLE '{1}' + 1"
+PERCENTILE = (
+    "ELEMENT_AT({0}, CAST(FLOOR({1}) AS BIGINT)) + ({1} - FLOOR({1}))"
+    " * (ELEMENT_AT({0}, CAST(CEIL({1}) AS BIGINT)) - ELEMENT_AT({0}, CAST(FLOOR({1}) AS BIGINT)))"
+)
 
 
 def translated(sql: str) -> str:
@@ -31,12 +38,20 @@ def _in_trino(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.ArrayAgg):
         # The views filter NULL themselves; sqlglot's own filter is no SQL after DISTINCT.
         node.set("nulls_excluded", None)
+    if isinstance(node, exp.WithinGroup) and isinstance(node.this, exp.PercentileCont):
+        return _percentile(node.expression.expressions[0].this, node.this.this)
     is_unknown = isinstance(node, exp.Anonymous)
     template = FUNCTIONS.get(node.name.lower() if is_unknown else node.key)
     if template is None:
         return node
     argument = node.expressions[0] if is_unknown else node.this
     return sqlglot.parse_one(template.format(argument.sql("trino")), read="trino")
+
+
+def _percentile(value: exp.Expression, share: exp.Expression) -> exp.Expression:
+    values = VALUES.format(value.sql("trino"))
+    place = f"({PLACE.format(values, share.sql('trino'))})"
+    return sqlglot.parse_one(PERCENTILE.format(values, place), read="trino")
 
 
 def _one_column(node: exp.Expression) -> exp.Expression:
