@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from jobs.causes.administrators import configurations, deletions
 from jobs.causes.arrivals import arrivals
 from jobs.causes.departures import departures
+from jobs.causes.new_types import epoch_causes, in_generations, refused_joins, static_leaves
 from jobs.causes.processes import (
     beside_previous,
     fenced_after_replacement,
@@ -28,7 +29,6 @@ from jobs.causes.slow_polls import with_slow
 from jobs.causes.stories import with_story
 from jobs.causes.triggers import other_triggers
 from jobs.engine.keeping import computed
-from jobs.epochs.causes import epoch_causes, in_generations, refused_joins, static_leaves
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
 from jobs.lake.scope import RunScope
 

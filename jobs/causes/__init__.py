@@ -12,9 +12,10 @@ First, each kind of evidence becomes rows of the same columns:
     arrivals        new members and replaced static members: records, with the times of lines
     triggers        triggers that are neither, such as rejoins: the start of a rebalance names them
     administrators  deleted groups and changed configurations: lines, without a rebalance
+    new_types       all causes in consumer, share and streams groups: epochs and departures
 
-`jobs.epochs.causes` does so for consumer, share and streams groups.  A cause says what the
-coordinator noticed; further evidence shows what the process behind the member did:
+A cause says what the coordinator noticed; further evidence shows what the process behind the member
+did:
 
     processes       the process of each cause, its arrivals, and whether it was still running
     slow_polls      members that were slow to poll: they committed nothing for too long

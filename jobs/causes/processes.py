@@ -10,9 +10,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.causes.new_types import STATIC_LEAVE
 from jobs.causes.rows import MEMBER_AND_TIME
 from jobs.engine.union import union_of
-from jobs.epochs.causes import STATIC_LEAVE
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KEY
 
 # A process that comes back more than this many days after it left counts as new.

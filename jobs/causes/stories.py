@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 from coordinator_core.epochs.causes import COMPLETIONS
 from coordinator_core.lives.processes import RESTART_MS
 from jobs.causes.administrators import GROUP_CONFIG, GROUP_DELETED
+from jobs.causes.new_types import STATIC_REFUSED
 from jobs.causes.rows import predecessors
-from jobs.epochs.causes import STATIC_REFUSED
 from jobs.generations import PROBING_REBALANCE, SCHEDULED_REBALANCE
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
 from jobs.rebalance_latency import REJOINS

@@ -8,6 +8,5 @@ results into the tables' columns.  A run plays each incarnation once, for all of
 - played:     plays each incarnation; the rows of each table
 - rows:       a history as rows of each table
 - tenures:    when each process owned each partition, and the commits that show it
-- causes:     epochs and departures as causes of rebalances
 - lives:      the process lives of these groups
 """

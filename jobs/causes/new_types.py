@@ -1,4 +1,4 @@
-"""Causes in consumer, share and streams groups, as rows of rebalance_causes before their stories.
+"""Causes in consumer, share and streams groups.
 
 reads   group_epochs, member_epochs   epochs, and static members that left for a while
         timeline                      lines about departures and refused joins
@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from coordinator_core.epochs import causes
 from coordinator_core.epochs.members import AWAY
+from jobs.causes.rows import cause_rows
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY, MEMBER_KEY
 
 STATIC_LEAVE, STATIC_RETURN = causes.STATIC_LEAVE, causes.STATIC_RETURN
@@ -170,17 +171,14 @@ def _of(alias: str, names: list[str]) -> list[str]:
 
 
 def _rows(rows: DataFrame, kind: Column, reason: Column, evidence: Column) -> DataFrame:
-    text = F.lit(None).cast("string")
-    return rows.select(
-        *GENERATION_KEY,
+    return cause_rows(
+        rows,
+        "generation",
         "member_id",
-        F.col("time").alias("event_time"),
         "cause",
-        kind.alias("kind"),
-        text.alias("replaces"),
-        reason.cast("string").alias("reason"),
-        text.alias("client_reason"),
-        evidence.alias("evidence"),
-        F.lit(None).cast("array<string>").alias("settings"),
         "absorbed",
+        event_time=F.col("time"),
+        kind=kind,
+        reason=reason.cast("string"),
+        evidence=evidence,
     )
