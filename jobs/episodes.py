@@ -29,6 +29,7 @@ from coordinator_core.episodes import (
     summary,
     unowned_ms_of,
 )
+from jobs.engine.pieces import Cut, in_pieces
 from jobs.engine.union import union_of
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY
 from jobs.lake.scope import RunScope
@@ -45,6 +46,8 @@ READS = (
     "timeline",
 )
 
+# Rows of generation_members in memory at once, on the embedded engine.
+MEMBERS_AT_ONCE = 500_000
 # Groups are inferred in this many calls: for each one the embedded engine reserves memory for whole
 # batches of rows, so that a call per group fails from some hundred groups on.
 BUCKETS = 64
@@ -333,7 +336,13 @@ def _time(at_ms: int) -> datetime:
 
 
 def run(scope: RunScope) -> None:
-    scope.replace("episodes", episodes(*map(scope.read_recent, READS)))
+    tables = {name: scope.read_recent(name) for name in READS}
+
+    def derived(cut: Cut) -> DataFrame:
+        return episodes(**{name: cut(rows) for name, rows in tables.items()})
+
+    members = tables["generation_members"]
+    scope.replace("episodes", in_pieces(derived, members, at_once=MEMBERS_AT_ONCE))
 
 
 if __name__ == "__main__":

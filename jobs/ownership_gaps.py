@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 from jobs.assignments import IS_CONSUMER
 from jobs.engine.keeping import computed
+from jobs.engine.pieces import Cut, in_pieces
 from jobs.epochs.played import TENURES, played
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KEY, PARTITION_KEY
 from jobs.lake.scope import RunScope
@@ -30,6 +31,8 @@ from jobs.ownership.tenures import tenures
 from jobs.timeline import CONVERSION_RECORD
 
 CLASSIC = ("timeline", "group_metadata", "generations", "generation_members", "assignments")
+# Rows of assignments in memory at once, on the embedded engine.
+PARTITIONS_AT_ONCE = 2_000_000
 READS = (*CLASSIC, "committed_offsets", "group_records", "topic_ids")
 
 
@@ -127,13 +130,15 @@ def _earlier(scope: RunScope) -> DataFrame | None:
 
 def run(scope: RunScope) -> None:
     tables = {name: scope.read(name) for name in CLASSIC}
-    gaps = ownership_gaps(
-        **tables,
-        committed_offsets=scope.read_recent("committed_offsets"),
-        last_events=_last_events(scope),
-        earlier=_earlier(scope),
-        new_types=played(scope, TENURES),
-    )
+    tables["committed_offsets"] = scope.read_recent("committed_offsets")
+    tables["last_events"] = _last_events(scope)
+    optional = {"new_types": played(scope, TENURES), "earlier": _earlier(scope)}
+    tables |= {name: rows for name, rows in optional.items() if rows is not None}
+
+    def derived(cut: Cut) -> DataFrame:
+        return ownership_gaps(**{name: cut(rows) for name, rows in tables.items()})
+
+    gaps = in_pieces(derived, tables["assignments"], at_once=PARTITIONS_AT_ONCE)
     scope.replace("ownership_gaps", gaps)
 
 

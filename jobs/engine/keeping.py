@@ -48,6 +48,15 @@ def computed(rows: DataFrame) -> DataFrame:
     return _in_files(rows) if is_embedded(rows.sparkSession) else rows.localCheckpoint()
 
 
+def computed_in_turn(frames: Iterable[DataFrame]) -> DataFrame:
+    """The rows of all frames, which have one schema, on the embedded engine: in memory are those of
+    one frame, and later plans have one input instead of a union."""
+    folder = scratch_folder() / uuid4().hex
+    for rows in frames:
+        rows.write.mode("append").parquet(str(folder))
+    return _frame_of_files(rows.sparkSession, folder, _written_schema(folder) or rows.schema)
+
+
 def computed_in_one_partition(rows: DataFrame) -> DataFrame:
     """`computed`, in one partition: later steps on few rows are one task without exchanges."""
     return computed(in_one_partition(rows))

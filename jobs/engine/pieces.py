@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.engine.embedded import is_embedded
-from jobs.engine.keeping import computed
+from jobs.engine.keeping import computed_in_turn
 
 Cut = Callable[[DataFrame], DataFrame]
 
@@ -24,8 +23,7 @@ def in_pieces(derived: Callable[[Cut], DataFrame], rows: DataFrame, *, at_once: 
     pieces = -(-rows.count() // at_once) if is_embedded(rows.sparkSession) else 1
     if pieces <= 1:
         return derived(lambda frame: frame)
-    results = [computed(derived(_cut(piece, pieces))) for piece in range(pieces)]
-    return reduce(DataFrame.unionByName, results)
+    return computed_in_turn(derived(_cut(piece, pieces)) for piece in range(pieces))
 
 
 def _cut(piece: int, pieces: int) -> Cut:
