@@ -124,10 +124,9 @@ def _temporary_files_in(folder: Path) -> Iterator[None]:
 
 
 def forget_ended_jvm() -> None:
-    """If the JVM of the process's session has ended, forget both: others can be started then."""
-    process = getattr(
-        SparkContext._gateway, "proc", None
-    )  # None: this process is a child of the JVM
+    """If the JVM of the process's session has ended, forget both, so that others can be started."""
+    # A process that spark-submit started is the JVM's child, and has no process of the JVM.
+    process = getattr(SparkContext._gateway, "proc", None)
     if process is None or process.poll() is None:
         return
     if context := SparkContext._active_spark_context:

@@ -24,7 +24,7 @@ from jobs.engine.scratch import scratch_folder
 
 def keep(rows: DataFrame, level: StorageLevel = StorageLevel.MEMORY_AND_DISK) -> DataFrame:
     """The same rows, which later plans read instead of computing them again; see `release`."""
-    return _in_files(rows) if is_embedded(rows.sparkSession) else rows.persist(level)
+    return computed_in_turn([rows]) if is_embedded(rows.sparkSession) else rows.persist(level)
 
 
 def release(rows: DataFrame) -> None:
@@ -45,7 +45,7 @@ def kept(rows: DataFrame, level: StorageLevel = StorageLevel.DISK_ONLY) -> Itera
 
 def computed(rows: DataFrame) -> DataFrame:
     """The same rows, computed now: later plans do not repeat how they were made."""
-    return _in_files(rows) if is_embedded(rows.sparkSession) else rows.localCheckpoint()
+    return computed_in_turn([rows]) if is_embedded(rows.sparkSession) else rows.localCheckpoint()
 
 
 def computed_in_turn(frames: Iterable[DataFrame]) -> DataFrame:
@@ -83,12 +83,6 @@ def frame_of_batches(
         for batch in batches:
             file.write_batch(batch)
     return _frame_of_files(session, folder, from_arrow_schema(schema))
-
-
-def _in_files(rows: DataFrame) -> DataFrame:
-    folder = scratch_folder() / uuid4().hex
-    rows.write.parquet(str(folder))
-    return _frame_of_files(rows.sparkSession, folder, _written_schema(folder) or rows.schema)
 
 
 def _written_schema(folder: Path) -> StructType | None:
