@@ -36,8 +36,11 @@ from bench.decode.inputs import (
     task_groups,
 )
 from bench.process_tree import ProcessTreeWatch
+from jobs.bulk import kernel
 from jobs.bulk.decoder import Decoder, chunks, decode_batch
 from jobs.lake.tables import schema_of
+
+assert kernel  # imported, so that no records are few
 
 ROOT = Path(__file__).resolve().parents[2]
 SCALA = next(Path(pyspark.__file__).parent.glob("jars/scala-library-*.jar"))

@@ -24,6 +24,7 @@ reference codec decodes them one by one, or explains why they are unreadable.
 - decoder:            Spark records to rows of a table; bulk first, then row by row
 - records:            keys and values of a batch, by record type
 - consumer_protocol:  subscriptions and assignments inside group records
+- few:                few records, which the reference codec reads sooner than numba is imported
 - unreadable:         the unreadable records of a batch, with reasons
 - program:            layouts as programs
 - byte_rows:          the bytes of a binary column, with start and end per row

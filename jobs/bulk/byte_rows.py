@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from jobs.bulk.program import PADDING
+from jobs.bulk.program import HEADER, PADDING
 
 
 class ByteRows:
@@ -23,11 +23,10 @@ class ByteRows:
 
     def headers(self) -> np.ndarray:
         """The int16 at the start of each row; -1 if the row is too short."""
-        from jobs.bulk.kernel import read_headers  # here: numba takes half a second
-
-        headers = np.empty(len(self.start), np.int64)
-        read_headers(self.bytes, self.start, self.end, headers)
-        return headers
+        is_long = self.end - self.start >= HEADER
+        at = np.where(is_long, self.start, 0)
+        headers = self.bytes[at].astype(np.int16) << 8 | self.bytes[at + 1]
+        return np.where(is_long, np.maximum(headers, -1), -1).astype(np.int64)
 
 
 def padded(data: np.ndarray, start: int, end: int) -> np.ndarray:

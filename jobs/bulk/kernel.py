@@ -27,7 +27,6 @@ from jobs.bulk.program import (
     END_TAG,
     END_TAGS,
     GO,
-    HEADER,
     HOW,
     JUMP,
     MARK,
@@ -350,14 +349,6 @@ def walk(
 
 
 # Copies ---------------------------------------------------------------------------------------
-
-
-@compiled(BYTES, INT64S, INT64S, INT64S)
-def read_headers(data: Bytes, start: Int64s, end: Int64s, headers: Int64s) -> None:
-    """Writes the int16 at the start of each row into ``headers``; -1 if the row is too short."""
-    for row in range(len(start)):
-        length, _ = read_length(data, start[row], end[row], HEADER)
-        headers[row] = max(length, -1)
 
 
 @compiled(INT32S, INT32S)

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from coordinator_core.records import BadRecord, decode
+from jobs.bulk.few import are_few
 from jobs.bulk.records import KeysAndValues
 from jobs.console.errors import internal_error
 
@@ -30,9 +31,10 @@ def unreadable_records(keys: pa.Array, values: pa.Array) -> dict[int, str]:
 
 def _unreadable(keys: pa.Array, values: pa.Array) -> dict[int, str]:
     is_unchecked = np.ones(len(keys), bool)
-    records = KeysAndValues(keys, values)
-    for type_ in records.types():
-        is_unchecked[records.records(type_).rows] = False
+    if not are_few(keys, values):
+        records = KeysAndValues(keys, values)
+        for type_ in records.types():
+            is_unchecked[records.records(type_).rows] = False
     rows = np.flatnonzero(is_unchecked).tolist()
     reasons = ((row, _reason(keys, values, row)) for row in rows)
     return {row: reason for row, reason in reasons if reason is not None}

@@ -13,6 +13,10 @@ from jobs.console.secrets import without_secrets
 
 TRACE = "REGROUP_TRACE"  # environment variable: with any value, failures print their traceback
 
+_JVM_ENDED = (
+    "Spark's JVM has ended, usually because it ran out of memory: give it more"
+    " (spark.driver.memory), and start the same run again"
+)
 # A part of the traceback, at any depth of causes, and the remedy.
 _REMEDIES = {
     "No space left on device": "the disk is full: free space for the lake and for temporary files"
@@ -29,6 +33,9 @@ _REMEDIES = {
     "UNABLE_TO_ACQUIRE_MEMORY": "a Spark task cannot sort its rows in its share of memory: use more"
     " tasks (spark.sql.shuffle.partitions) or more memory (spark.driver.memory,"
     " spark.executor.memory), and start the same run again",
+    # Py4J has no connection, or lost it.
+    "connect_to_java_server": _JVM_ENDED,
+    "Py4JNetworkError": _JVM_ENDED,
     "Read-only file system": "the file system is read-only: the lake and the folder of temporary"
     " files (TMPDIR) must be writable",
     "Permission denied": "no permission to read or write a file: grant it to this user",

@@ -62,6 +62,8 @@ def embedded_session() -> SparkSession:
         channel.setChannelOption(option, number)
     session = ConnectSession.builder.channelBuilder(channel).getOrCreate()
     session.client.set_retry_policies([])  # a server in this process does not come back
+    # Nothing is lost between this process and itself: no calls that attach to a plan again.
+    session.client.disable_reattachable_execute()
     for name, value in SETTINGS.items():
         session.conf.set(name, value)
     return cast(SparkSession, session)

@@ -23,7 +23,8 @@ from jobs.segments.mapping import release
 
 Data = bytes | bytearray | memoryview | mmap.mmap | BinaryIO
 
-QUARANTINE_BYTES = 16 << 20  # a longer gap is split
+# A longer gap is split: Spark's writer holds a hundred rows before it looks at their size.
+QUARANTINE_BYTES = 1 << 20
 
 
 def read_segment(

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from coordinator_core.records import (
     Assignment,
@@ -24,6 +25,9 @@ from coordinator_core.records import (
     encode_value,
 )
 from jobs import committed_offsets, group_metadata, group_records
+from jobs.bulk import decoder, few
+from jobs.bulk.decoder import decode_batch
+from jobs.lake.tables import schema_of
 from jobs.segments import Batch, read_segment
 from tools.package import build_spark_zip
 
@@ -360,6 +364,43 @@ def rows_of(type_, keys, values):
     assert rows.tolist() == list(range(len(keys)))
     lists = {name: plain(array) for name, array in columns.items()}
     return [{name: values[row] for name, values in lists.items()} for row in rows.tolist()]
+
+
+# Few records ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("type_", JOBS)
+def test_few_records_are_decoded_by_the_reference_alike(type_, monkeypatch):
+    records = [r for r in captured() if r[0][:2] == type_.to_bytes(2, "big")][:500]
+    job, name = JOBS[type_], JOBS[type_].__name__.removeprefix("jobs.")
+    arrays = [pa.array(column, pa.binary()) for column in zip(*records, strict=True)]
+    batch = pa.record_batch(arrays, ["key", "value"])
+    columns = set(job._row(*records[0]))
+    fields = [f for f in to_arrow_schema(schema_of(name), timezone="UTC") if f.name in columns]
+    decoded = []
+    for answer in (True, False):
+        monkeypatch.setattr(decoder, "are_few", lambda keys, values, answer=answer: answer)
+        decoded.append(decode_batch(batch, pa.schema(fields), (), job.DECODER))
+
+    by_reference, in_bulk = decoded
+    assert by_reference.num_rows == len(records)
+    assert by_reference.equals(in_bulk)
+
+
+def test_records_are_few_until_a_process_has_read_many_bytes(monkeypatch):
+    monkeypatch.delitem(sys.modules, "jobs.bulk.kernel", raising=False)
+    monkeypatch.setattr(few, "_read", 0)
+    nearly_half = pa.array([bytes(few.FEW_BYTES // 2 - 200)], pa.binary())
+    none = pa.nulls(1, pa.binary())
+
+    assert [few.are_few(nearly_half, none) for _ in range(3)] == [True, True, False]
+
+
+def test_a_process_that_has_the_machine_code_reads_all_records_by_it():
+    from jobs.bulk import kernel
+
+    assert kernel
+    assert not few.are_few(pa.array([b""]), pa.array([b""]))
 
 
 # Machine code ---------------------------------------------------------------------------------

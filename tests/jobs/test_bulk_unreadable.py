@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from coordinator_core.records import BadRecord, decode, encode_key, encode_value
 from coordinator_core.records.compiler import snake_case
+from jobs.bulk import kernel  # imported, so that no records are few
 from jobs.bulk.records import KeysAndValues, read_records
 from jobs.bulk.unreadable import unreadable_records
 from jobs.sources.raw_records import RAW, record_rows
@@ -16,6 +17,8 @@ from jobs.sources.rows import DateRange
 from schemas.record_layouts import layouts
 
 pytestmark = pytest.mark.slow
+
+assert kernel
 
 QUICK = settings(max_examples=10, deadline=None, derandomize=True, database=None)
 TODAY = {

@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from py4j.protocol import Py4JNetworkError
 
 from jobs.command_line import cli
 
@@ -48,6 +49,12 @@ MESSAGES = {
         "regroup: a Spark task cannot sort its rows in its share of memory: use more tasks"
         " (spark.sql.shuffle.partitions) or more memory (spark.driver.memory,"
         " spark.executor.memory), and start the same run again (RuntimeError: o1)" + HINT,
+    ),
+    "a JVM that ended": (
+        Py4JNetworkError("Answer from Java side is empty"),
+        "regroup: Spark's JVM has ended, usually because it ran out of memory: give it more"
+        " (spark.driver.memory), and start the same run again"
+        " (Py4JNetworkError: Answer from Java side is empty)" + HINT,
     ),
     "control characters are escaped": (
         ValueError("group \x1b]52;c;aGk=\x07 \u202eeb"),

@@ -86,7 +86,7 @@ print(len(items), peak >> 10)
     ("tail", "items"),
     [
         pytest.param(b"", 39, id="zeros up to the end"),
-        pytest.param(RUN[0], 39 + 64 + 1, id="a hole"),  # 64 ranges of 16 MiB
+        pytest.param(RUN[0], 39 + 1024 + 1, id="a hole"),  # ranges of 1 MiB
     ],
 )
 def test_a_sparse_file_is_read_in_bounded_memory(tmp_path, tail, items):

@@ -1,0 +1,23 @@
+"""Whether records are so few that the reference codec reads them sooner than numba is imported."""
+
+from __future__ import annotations
+
+import sys
+
+import pyarrow as pa
+
+# The reference reads some 8 MB per second, and numba with the machine code takes 0.45 s to import.
+# After so many bytes a process imports it.
+FEW_BYTES = 2 << 20
+RECORD_BYTES = 64  # what a record without bytes counts
+
+_read: int = 0  # bytes that this process has read by the reference
+
+
+def are_few(keys: pa.Array, values: pa.Array) -> bool:
+    """True at most until this process has asked for FEW_BYTES of keys and values."""
+    global _read
+    if "jobs.bulk.kernel" in sys.modules:
+        return False
+    _read += int(keys.nbytes + values.nbytes) + RECORD_BYTES * len(keys)
+    return _read <= FEW_BYTES
