@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -54,6 +55,12 @@ BUCKETS = 64
 
 Row = dict[str, Any]
 _group = itemgetter(*GROUP_KEY)
+_COLUMNS = {
+    "rebalance": Rebalance._fields,
+    "cause": ("cause_seq", "member_settings", *(f for f in Cause._fields if f != "settings")),
+    "load": ("at_ms",),
+    "gap": Gap._fields,
+}
 
 
 def episodes(
@@ -249,7 +256,7 @@ def _of_groups(schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
     """Infers some groups; ``schema`` comes from the driver, as workers have no SparkSession."""
 
     def inferred(table: pa.Table) -> pa.Table:
-        rows = sorted(table.to_pylist(), key=_group)
+        rows = sorted(chain.from_iterable(_rows(table, kind) for kind in _COLUMNS), key=_group)
         of_groups = groupby(rows, key=_group)
         results = [
             dict(zip(GROUP_KEY, group, strict=True)) | row
@@ -261,9 +268,16 @@ def _of_groups(schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
     return inferred
 
 
+def _rows(table: pa.Table, kind: str) -> list[Row]:
+    """The rows of one kind, without the columns of the others, which are null."""
+    of_kind = table.filter(pc.equal(table["row"], kind))
+    rows: list[Row] = of_kind.select([*GROUP_KEY, "row", *_COLUMNS[kind]]).to_pylist()
+    return rows
+
+
 def _rows_of_group(rows: Iterable[Row]) -> Iterator[Row]:
     """Rows of episodes without cluster and group."""
-    of: dict[str, list[Row]] = {"rebalance": [], "cause": [], "load": [], "gap": []}
+    of: dict[str, list[Row]] = {kind: [] for kind in _COLUMNS}
     for row in rows:
         of[row["row"]].append(row)
     rebalances = sorted(of["rebalance"], key=_generation)

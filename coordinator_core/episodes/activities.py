@@ -67,15 +67,15 @@ def _activity(events: Sequence[_Event]) -> Activity:
     items = [each.item for each in events]
     rebalances = sorted((i for i in items if isinstance(i, Rebalance)), key=lambda each: each.id)
     causes = [each for each in items if isinstance(each, Cause)]
+    generations = {each.generation for each in rebalances}
     usual_ms = max((each.session_timeout_ms for each in causes), default=0)
     return Activity(
         events[0].from_ms,
-        [each._replace(settings=_changed_within(each, rebalances)) for each in rebalances],
+        [each._replace(settings=_changed_within(each, generations)) for each in rebalances],
         [c if c.session_timeout_ms else c._replace(session_timeout_ms=usual_ms) for c in causes],
     )
 
 
-def _changed_within(rebalance: Rebalance, rebalances: Sequence[Rebalance]) -> list[tuple[int, str]]:
+def _changed_within(rebalance: Rebalance, generations: set[int]) -> list[tuple[int, str]]:
     """Settings that changed within the activity: evidence from before it may be missing."""
-    numbers = {each.generation for each in rebalances}
-    return [(before, text) for before, text in rebalance.settings if before in numbers]
+    return [(before, text) for before, text in rebalance.settings if before in generations]

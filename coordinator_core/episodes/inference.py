@@ -20,6 +20,7 @@ from coordinator_core.episodes.evidence import (
     Rebalance,
 )
 from coordinator_core.episodes.failover import is_after_load
+from coordinator_core.episodes.grouping import by
 from coordinator_core.episodes.kinds import (
     BROKER_CAUSES,
     drafts_of,
@@ -185,6 +186,8 @@ class _Assignment:
     def __init__(self, activity: Activity, drafts: list[Draft]) -> None:
         self._activity = activity
         self._drafts = drafts
+        causes = (each for each in activity.causes if each.role != ABSORBED)
+        self._causes = by(lambda each: (each.incarnation, each.generation), causes)
         self._of_cause = {id(c): draft for draft in drafts for c in draft.all_causes()}
 
     def assigned(self) -> list[tuple[Draft, list[Rebalance]]]:
@@ -197,11 +200,7 @@ class _Assignment:
         return [(each, of_draft.get(id(each), [])) for each in self._drafts]
 
     def _draft(self, rebalance: Rebalance, previous: tuple[Draft, Rebalance] | None) -> Draft:
-        causes = [
-            each
-            for each in self._activity.causes
-            if (each.incarnation, each.generation) == rebalance.id and each.role != ABSORBED
-        ]
+        causes = self._causes.get(rebalance.id, [])
         triggers = [each for each in causes if each.role == TRIGGER]
         trigger = min(triggers, key=lambda each: each.cause not in BROKER_CAUSES, default=None)
         of_changes = [d for c in causes if (d := self._of_cause.get(id(c))) is not None]

@@ -19,6 +19,7 @@ from coordinator_core.episodes.evidence import (
 )
 from coordinator_core.episodes.failover import failed_over
 from coordinator_core.episodes.group_protocol import converted
+from coordinator_core.episodes.grouping import by
 from coordinator_core.episodes.process_changes import (
     AT_ONCE_MS,
     GROUP_START_MS,
@@ -45,10 +46,10 @@ def drafts_of(
     """Each change is in one draft: that of the first rule that takes it."""
     drafts: list[Draft] = []
     for rule in RULES:
-        for draft in list(rule(Scene(changes, activity, history))):
-            drafts.append(draft)
-            taken = {id(each) for each in draft.changes}
-            changes = [each for each in changes if id(each) not in taken]
+        new = list(rule(Scene(changes, activity, history)))
+        drafts += new
+        taken = {id(each) for draft in new for each in draft.changes}
+        changes = [each for each in changes if id(each) not in taken]
     return drafts
 
 
@@ -58,8 +59,11 @@ def drafts_of(
 def _emptied(scene: Scene) -> Iterator[Draft]:
     """A group that became empty was restarted, shut down, or lost."""
     rest = list(scene.changes)
+    unmade = by(_unmade_in, scene.changes)
     for rebalance in scene.rebalances:
-        empty = rebalance if rebalance.outcome == EMPTY else _emptied_after(rebalance, scene)
+        is_empty = rebalance.outcome == EMPTY
+        own = unmade.get(rebalance.id, [])
+        empty = rebalance if is_empty else _emptied_after(rebalance, own)
         if empty is not None:
             departed = _departed_together(rest, empty)
             back = _started_after(rest, empty) if departed else []
@@ -69,15 +73,12 @@ def _emptied(scene: Scene) -> Iterator[Draft]:
                 rest = [each for each in rest if each not in departed and each not in back]
 
 
-def _emptied_after(rebalance: Rebalance, scene: Scene) -> Rebalance | None:
+def _emptied_after(rebalance: Rebalance, own: Sequence[Change]) -> Rebalance | None:
     """The generation as an empty one, if all its members left and no generation was made of that:
     static members that closed, and before Kafka 4.4 the last members of a consumer group.
+
+    ``own``: the changes whose departures made no generation after this one.
     """
-    own = [
-        each
-        for each in scene.changes
-        if each.departure is not None and _is_unmade(each.departure, rebalance)
-    ]
     last = {each.process: each for each in own}
     gone = [each for each in last.values() if not _is_back_in(each, rebalance)]
     if not rebalance.member_count or len(gone) < rebalance.member_count:
@@ -91,9 +92,12 @@ def _is_back_in(change: Change, rebalance: Rebalance) -> bool:
     return arrival is not None and (arrival.incarnation, arrival.generation) == rebalance.id
 
 
-def _is_unmade(departure: Cause, rebalance: Rebalance) -> bool:
-    id_ = (departure.incarnation, departure.generation)
-    return departure.role == ABSORBED and id_ == rebalance.id
+def _unmade_in(change: Change) -> tuple[int, int] | None:
+    """The generation that the process left without another one being made; else None."""
+    departure = change.departure
+    if departure is None or departure.role != ABSORBED:
+        return None
+    return departure.incarnation, departure.generation
 
 
 def _departed_together(changes: Iterable[Change], empty: Rebalance) -> list[Change]:

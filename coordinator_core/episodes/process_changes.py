@@ -19,6 +19,7 @@ from coordinator_core.episodes.evidence import (
     Activity,
     Cause,
 )
+from coordinator_core.episodes.grouping import by
 from coordinator_core.lives.processes import RESTART_MS
 
 # Changes at most this far apart happened at once: heartbeats differ by up to 3 s.
@@ -131,6 +132,10 @@ class _Matching:
         events, self._repeated = _once(c for c in in_order if c.is_departure or c.is_arrival)
         self._departures = [each for each in events if each.is_departure]
         self._arrivals = [each for each in events if each.is_arrival]
+        self._departures_of = by(self._keys, self._departures)
+        self._arrivals_of = by(self._keys, self._arrivals)
+        self._matched_ids = set[int]()
+        self._emptied_ms = [each.from_ms for each in activity.rebalances if each.was_empty]
         self._refused = [each for each in in_order if each.is_refused]
 
     def changes(self) -> list[Change]:
@@ -145,8 +150,9 @@ class _Matching:
         return changes
 
     def _matched(self) -> list[Change]:
-        changes = [self._departed(each) for each in list(self._departures)]
-        arrived = [self._arrived(each) for each in self._arrivals]
+        changes = [self._departed(each) for each in self._departures]
+        rest = (each for each in self._arrivals if id(each) not in self._matched_ids)
+        arrived = [self._arrived(each) for each in rest]
         began = {each.id for each in self._activity.rebalances if each.was_empty}
         first = [each for each in arrived if _generation(each) in began]
         later = [each for each in arrived if _generation(each) not in began]
@@ -167,10 +173,8 @@ class _Matching:
         return conflicts
 
     def _replaced_within_ms(self, started: Change) -> int:
-        is_group_start = any(
-            each.was_empty and 0 <= started.from_ms - each.from_ms <= GROUP_START_MS
-            for each in self._activity.rebalances
-        )
+        from_ms = started.from_ms
+        is_group_start = any(0 <= from_ms - each <= GROUP_START_MS for each in self._emptied_ms)
         return _CLOSE_MS if is_group_start else REPLACED_MS
 
     def _departed(self, departure: Cause) -> Change:
@@ -203,18 +207,19 @@ class _Matching:
         session expired, the one beside it.
         """
         since_ms, until_ms = self._away(departure)
-        key = self._keys(departure)
         same = [
             each
-            for each in self._arrivals
-            if self._keys(each) == key and each.story != TAKEOVER and _may_follow(each, departure)
+            for each in self._arrivals_of.get(self._keys(departure), ())
+            if id(each) not in self._matched_ids
+            and each.story != TAKEOVER
+            and _may_follow(each, departure)
         ]
         beside = [each for each in same if each.story == CRASH_RESTART]
         later = [each for each in same if each.story != CRASH_RESTART]
         in_time = (each for each in later if since_ms <= at(each) <= until_ms)
         arrival = next(iter(beside), None) or next(in_time, None)
         if arrival is not None:
-            self._arrivals.remove(arrival)
+            self._matched_ids.add(id(arrival))
         return arrival
 
     def _away(self, departure: Cause) -> tuple[int, int]:
@@ -227,9 +232,8 @@ class _Matching:
 
     def _later(self, departure: Cause) -> Iterator[int]:
         """Later departures of the process: it was back by then, even if no record shows it."""
-        key = self._keys(departure)
-        for each in self._departures:
-            if self._keys(each) == key and at(each) > at(departure):
+        for each in self._departures_of[self._keys(departure)]:
+            if at(each) > at(departure):
                 yield at(each)
 
     def _last_contact_ms(self, expiry: Cause) -> int:
@@ -392,18 +396,21 @@ def _with_replaced(
 
     The nearest in time first, those with the same client id before others.
     """
+    last_ms = {each.process: each.from_ms for each in sorted(changes, key=lambda c: c.from_ms)}
     ended = [
         each
         for each in changes
-        if each.what in (What.STOPPED, What.EXPIRED) and not _departs_again(each, changes)
+        if each.what in (What.STOPPED, What.EXPIRED) and each.from_ms == last_ms[each.process]
     ]
+    times = [(_started_ms(new), within_ms(new)) for new in started]
     pairs = sorted(
-        (_differs(old, new), abs(_started_ms(new) - old.departed_ms), n, m)
+        (_differs(old, started[m]), abs(started_ms - departed_ms), n, m)
         for n, old in enumerate(ended)
         if old.arrival is None
-        for m, new in enumerate(started)
-        if abs(_started_ms(new) - old.departed_ms) <= within_ms(new)
-        and _replaces(new, old, [*changes, *started])
+        for departed_ms in [old.departed_ms]
+        for m, (started_ms, most_ms) in enumerate(times)
+        if abs(started_ms - departed_ms) <= most_ms
+        and _replaces(started[m], old, [*changes, *started])
     )
     gone, used = set[int](), set[int]()
     replaced = []
@@ -412,13 +419,10 @@ def _with_replaced(
             gone.add(n)
             used.add(m)
             replaced.append(_replacement(ended[n], started[m], 0.6 if differs else 0.8))
-    rest = [each for each in changes if all(each is not ended[n] for n in gone)]
+    replaced_ids = {id(ended[n]) for n in gone}
+    rest = [each for each in changes if id(each) not in replaced_ids]
     new = [each for m, each in enumerate(started) if m not in used]
     return rest + new + replaced
-
-
-def _departs_again(change: Change, changes: Iterable[Change]) -> bool:
-    return any(each.process == change.process and each.from_ms > change.from_ms for each in changes)
 
 
 def _differs(old: Change, new: Change) -> bool:
