@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from jobs.assignments import IS_OWNER
 from jobs.assignors.forced_moves import member_subscriptions, partition_owners, with_forced_moves
 from jobs.engine.keeping import by_key
-from jobs.engine.pieces import Cut, in_pieces
+from jobs.engine.pieces import in_pieces
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY, PARTITION_KEY
 from jobs.lake.scope import RunScope
 from jobs.timeline import IS_EXPIRY, IS_FENCED, IS_LEAVE, IS_REMOVAL
@@ -166,13 +166,12 @@ def _count_if(condition: Column) -> Column:
 
 def run(scope: RunScope) -> None:
     tables = {name: scope.read(name) for name in READS}
-    unowned = scope.carried("unowned_partitions")
-
-    def derived(cut: Cut) -> DataFrame:
-        pieces = {name: cut(rows) for name, rows in tables.items()}
-        return churn(**pieces, unowned=None if unowned is None else cut(unowned))
-
-    scope.replace("churn", in_pieces(derived, tables["assignments"], at_once=PARTITIONS_AT_ONCE))
+    if (unowned := scope.carried("unowned_partitions")) is not None:
+        tables["unowned"] = unowned
+    rows = in_pieces(
+        lambda piece: churn(**piece), tables, largest="assignments", at_once=PARTITIONS_AT_ONCE
+    )
+    scope.replace("churn", rows)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from coordinator_core.episodes import (
     summary,
     unowned_ms_of,
 )
-from jobs.engine.pieces import Cut, in_pieces
+from jobs.engine.pieces import in_pieces
 from jobs.engine.union import union_of
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY
 from jobs.lake.scope import RunScope
@@ -351,12 +351,13 @@ def _time(at_ms: int) -> datetime:
 
 def run(scope: RunScope) -> None:
     tables = {name: scope.read_recent(name) for name in READS}
-
-    def derived(cut: Cut) -> DataFrame:
-        return episodes(**{name: cut(rows) for name, rows in tables.items()})
-
-    members = tables["generation_members"]
-    scope.replace("episodes", in_pieces(derived, members, at_once=MEMBERS_AT_ONCE))
+    rows = in_pieces(
+        lambda piece: episodes(**piece),
+        tables,
+        largest="generation_members",
+        at_once=MEMBERS_AT_ONCE,
+    )
+    scope.replace("episodes", rows)
 
 
 if __name__ == "__main__":

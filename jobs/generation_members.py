@@ -10,7 +10,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from jobs.engine.pieces import Cut, in_pieces
+from jobs.engine.pieces import in_pieces
 from jobs.epochs.played import READS as PLAYED
 from jobs.epochs.played import with_played
 from jobs.group_metadata import members_with
@@ -246,14 +246,15 @@ def by_instance() -> WindowSpec:
 
 
 def run(scope: RunScope) -> None:
-    events, records = map(scope.read, READS[:2])
-    clients = scope.carried("shared_clients")
-
-    def derived(cut: Cut) -> DataFrame:
-        shared_clients = None if clients is None else cut(clients)
-        return generation_members(cut(events), cut(records), shared_clients)
-
-    classic = in_pieces(derived, records, at_once=RECORDS_AT_ONCE)
+    tables = {name: scope.read(name) for name in READS[:2]}
+    if (clients := scope.carried("shared_clients")) is not None:
+        tables["shared_clients"] = clients
+    classic = in_pieces(
+        lambda piece: generation_members(**piece),
+        tables,
+        largest=READS[1],
+        at_once=RECORDS_AT_ONCE,
+    )
     rows = with_played(scope, classic, "generation_members")
     scope.replace("generation_members", rows)
 

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from jobs.assignments import IS_OWNER
 from jobs.causes.processes import FENCED_MS, REMEMBERED_DAYS
 from jobs.engine.keeping import computed
-from jobs.engine.pieces import Cut, in_pieces
+from jobs.engine.pieces import Tables, in_pieces
 from jobs.engine.union import union_of
 from jobs.generation_members import concurrent_members
 from jobs.group_events import SEQ_PER_MS
@@ -279,14 +279,13 @@ def _collected(entries: DataFrame, entry: Column, name: str) -> DataFrame:
 def run(scope: RunScope) -> None:
     carried = {name: scope.carried(name) for name in CARRIED}
     carried_lists = {name: entries for name, entries in carried.items() if entries is not None}
-    tables = {name: scope.read(name) for name in READS}
+    tables = {name: scope.read(name) for name in READS} | carried_lists
 
-    def derived(cut: Cut) -> DataFrame:
-        pieces = {name: cut(rows) for name, rows in tables.items()}
-        lists = {name: cut(entries) for name, entries in carried_lists.items()}
-        return group_days(**pieces, carried=lists or None)
+    def derived(piece: Tables) -> DataFrame:
+        lists = {name: piece[name] for name in carried_lists}
+        return group_days(**{name: piece[name] for name in READS}, carried=lists or None)
 
-    days = in_pieces(derived, tables["assignments"], at_once=PARTITIONS_AT_ONCE)
+    days = in_pieces(derived, tables, largest="assignments", at_once=PARTITIONS_AT_ONCE)
     scope.replace("group_days", days)
 
 

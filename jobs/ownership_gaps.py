@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from jobs.assignments import IS_CONSUMER
 from jobs.engine.keeping import computed
-from jobs.engine.pieces import Cut, in_pieces
+from jobs.engine.pieces import in_pieces
 from jobs.epochs.played import TENURES, played
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KEY, PARTITION_KEY
 from jobs.lake.scope import RunScope
@@ -134,12 +134,13 @@ def run(scope: RunScope) -> None:
     tables["last_events"] = _last_events(scope)
     optional = {"new_types": played(scope, TENURES), "earlier": _earlier(scope)}
     tables |= {name: rows for name, rows in optional.items() if rows is not None}
-
-    def derived(cut: Cut) -> DataFrame:
-        return ownership_gaps(**{name: cut(rows) for name, rows in tables.items()})
-
-    gaps = in_pieces(derived, tables["assignments"], at_once=PARTITIONS_AT_ONCE)
-    scope.replace("ownership_gaps", gaps)
+    rows = in_pieces(
+        lambda piece: ownership_gaps(**piece),
+        tables,
+        largest="assignments",
+        at_once=PARTITIONS_AT_ONCE,
+    )
+    scope.replace("ownership_gaps", rows)
 
 
 if __name__ == "__main__":
