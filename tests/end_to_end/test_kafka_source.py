@@ -72,6 +72,13 @@ def kept_lake(spark, tmp_path_factory):
     return open_lake(spark, str(tmp_path_factory.mktemp("kept") / "lake"), "c")
 
 
+@pytest.fixture
+def member_b(clients):
+    """Consumer b is in the group, whichever tests ran before."""
+    if "b" not in clients.consumers:
+        clients.join("b")
+
+
 class Clients:
     """Real consumers and producers of librdkafka, polled by the test itself."""
 
@@ -275,6 +282,7 @@ def test_the_next_run_completes_a_run_that_was_killed_before_counting(
 
 
 @pytest.mark.embedded_suffices
+@pytest.mark.usefixtures("member_b")
 def test_records_of_an_open_transaction_are_read_after_its_end(broker, clients, kept_lake, capfd):
     lake = kept_lake
     run(lake, broker)
@@ -293,6 +301,7 @@ def test_records_of_an_open_transaction_are_read_after_its_end(broker, clients, 
 
 
 @pytest.mark.embedded_suffices
+@pytest.mark.usefixtures("member_b")
 def test_records_deleted_before_they_were_read_are_quarantined_as_a_gap(broker, clients, kept_lake):
     lake = kept_lake
     clients.commit("b", 0)  # the last thing read is a record, not a transaction's marker
