@@ -135,7 +135,7 @@ class _Matching:
         self._departures_of = by(self._keys, self._departures)
         self._arrivals_of = by(self._keys, self._arrivals)
         self._matched_ids = set[int]()
-        self._emptied_ms = [each.from_ms for each in activity.rebalances if each.was_empty]
+        self._group_starts_ms = [each.from_ms for each in activity.rebalances if each.was_empty]
         self._refused = [each for each in in_order if each.is_refused]
 
     def changes(self) -> list[Change]:
@@ -174,7 +174,8 @@ class _Matching:
 
     def _replaced_within_ms(self, started: Change) -> int:
         from_ms = started.from_ms
-        is_group_start = any(0 <= from_ms - each <= GROUP_START_MS for each in self._emptied_ms)
+        starts = self._group_starts_ms
+        is_group_start = any(0 <= from_ms - each <= GROUP_START_MS for each in starts)
         return _CLOSE_MS if is_group_start else REPLACED_MS
 
     def _departed(self, departure: Cause) -> Change:
