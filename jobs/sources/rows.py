@@ -101,5 +101,21 @@ class RowBuffer:
 
     def take(self) -> pa.RecordBatch:
         rows, self._rows, self._bytes = self._rows, [], 0
-        columns = [pa.array([r.get(f.name) for r in rows], f.type) for f in self._schema]
+        columns = [_column([r.get(f.name) for r in rows], f.type) for f in self._schema]
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+
+def _column(values: list[Any], type_: pa.DataType) -> pa.Array:
+    try:
+        return pa.array(values, type_)
+    except UnicodeEncodeError:
+        return pa.array([_encodable(value) for value in values], type_)
+
+
+def _encodable(value: Any) -> Any:
+    """JSON may escape halves of characters, which UTF-8 does not have: a question mark for each."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, list | tuple):
+        return [_encodable(each) for each in value]
+    return value

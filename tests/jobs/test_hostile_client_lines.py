@@ -1,5 +1,7 @@
 """No line of a consumer's log stops a run, and lines in parts take bounded memory and time."""
 
+import json
+
 import pytest
 
 from jobs.console.errors import INTERNAL_ERROR
@@ -63,6 +65,15 @@ def test_a_defect_is_told_from_bad_input(tmp_path, monkeypatch):
     assert len(events) == 2
     assert [row["raw"] + b"\n" for row in quarantined] == [line(group="h")]
     assert quarantined[0]["reason_unreadable"].startswith(INTERNAL_ERROR)
+
+
+def test_halves_of_characters_in_names_are_question_marks(tmp_path):
+    record = {"message": line().decode().rstrip(), "kubernetes": {"pod_name": "k\ud800afka-0"}}
+
+    events, quarantined = read(tmp_path, line() + json.dumps(record).encode() + b"\n" + line())
+
+    assert [row["source"] for row in events] == [None, "k?afka-0", None]
+    assert quarantined == []
 
 
 def test_a_line_whose_last_part_is_missing_is_read(tmp_path):

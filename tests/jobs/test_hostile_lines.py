@@ -84,6 +84,8 @@ def test_a_value_beyond_its_column_is_quarantined_alone(tmp_path, bad, reason, t
         b'{"message":"oordinator","instant":{"epochSecond":' + b"9" * 400 + b"}}",
         b'{"message":["oordinator"],"level":{},"time":[],"logger":true}',
         b'{"message":"\\ud800 oordinator","time":"\\ud800"}',
+        b'{"\\ud800":"[GroupCoordinator 0]: x"}',
+        b'{"message":"[GroupCoordinator 0]: x","kubernetes":{"pod_name":"\\ud800"}}',
         b'{"a":' * 10_000 + b"1" + b"}" * 10_000,
         b'[{"a":' * 10_000 + b"1" + b"}]" * 10_000,
         b'{"_source":' * 990 + b'{"message":"oordinator"}' + b"}" * 990,
