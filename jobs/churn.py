@@ -168,9 +168,7 @@ def run(scope: RunScope) -> None:
     tables = {name: scope.read(name) for name in READS}
     if (unowned := scope.carried("unowned_partitions")) is not None:
         tables["unowned"] = unowned
-    rows = in_pieces(
-        lambda piece: churn(**piece), tables, largest="assignments", at_once=PARTITIONS_AT_ONCE
-    )
+    rows = in_pieces(churn, tables, largest="assignments", at_once=PARTITIONS_AT_ONCE)
     scope.replace("churn", rows)
 
 

@@ -351,12 +351,7 @@ def _time(at_ms: int) -> datetime:
 
 def run(scope: RunScope) -> None:
     tables = {name: scope.read_recent(name) for name in READS}
-    rows = in_pieces(
-        lambda piece: episodes(**piece),
-        tables,
-        largest="generation_members",
-        at_once=MEMBERS_AT_ONCE,
-    )
+    rows = in_pieces(episodes, tables, largest="generation_members", at_once=MEMBERS_AT_ONCE)
     scope.replace("episodes", rows)
 
 

@@ -249,12 +249,7 @@ def run(scope: RunScope) -> None:
     tables = {name: scope.read(name) for name in READS[:2]}
     if (clients := scope.carried("shared_clients")) is not None:
         tables["shared_clients"] = clients
-    classic = in_pieces(
-        lambda piece: generation_members(**piece),
-        tables,
-        largest=READS[1],
-        at_once=RECORDS_AT_ONCE,
-    )
+    classic = in_pieces(generation_members, tables, largest=READS[1], at_once=RECORDS_AT_ONCE)
     rows = with_played(scope, classic, "generation_members")
     scope.replace("generation_members", rows)
 

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from jobs.assignments import IS_OWNER
 from jobs.causes.processes import FENCED_MS, REMEMBERED_DAYS
 from jobs.engine.keeping import computed
-from jobs.engine.pieces import Tables, in_pieces
+from jobs.engine.pieces import in_pieces
 from jobs.engine.union import union_of
 from jobs.generation_members import concurrent_members
 from jobs.group_events import SEQ_PER_MS
@@ -281,7 +281,7 @@ def run(scope: RunScope) -> None:
     carried_lists = {name: entries for name, entries in carried.items() if entries is not None}
     tables = {name: scope.read(name) for name in READS} | carried_lists
 
-    def derived(piece: Tables) -> DataFrame:
+    def derived(**piece: DataFrame) -> DataFrame:
         lists = {name: piece[name] for name in carried_lists}
         return group_days(**{name: piece[name] for name in READS}, carried=lists or None)
 

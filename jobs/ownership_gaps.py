@@ -134,12 +134,7 @@ def run(scope: RunScope) -> None:
     tables["last_events"] = _last_events(scope)
     optional = {"new_types": played(scope, TENURES), "earlier": _earlier(scope)}
     tables |= {name: rows for name, rows in optional.items() if rows is not None}
-    rows = in_pieces(
-        lambda piece: ownership_gaps(**piece),
-        tables,
-        largest="assignments",
-        at_once=PARTITIONS_AT_ONCE,
-    )
+    rows = in_pieces(ownership_gaps, tables, largest="assignments", at_once=PARTITIONS_AT_ONCE)
     scope.replace("ownership_gaps", rows)
 
 

@@ -224,12 +224,13 @@ def _flapping(times: int, gap_ms: int) -> Rule:
 
 
 def _flaps(changes: Iterable[Change], times: int, gap_ms: int) -> Iterator[list[Change]]:
-    by_process: dict[str, list[Change]] = {}
-    for each in changes:
+    departed = (
+        each
+        for each in changes
         # The restart of a static member costs no rebalance.
-        if each.departure is not None and any(c.role != ABSORBED for c in each.causes):
-            by_process.setdefault(each.process, []).append(each)
-    for same in by_process.values():
+        if each.departure is not None and any(c.role != ABSORBED for c in each.causes)
+    )
+    for same in by(lambda each: each.process, departed).values():
         for series in in_series(
             same, gap_ms, when=lambda each: each.since_ms, until=lambda each: each.to_ms
         ):

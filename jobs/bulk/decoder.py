@@ -17,6 +17,7 @@ from jobs.lake.tables import schema_of
 CHUNK_BYTES = 8 << 20  # bytes of values: their positions should fit into the processor's caches
 
 ColumnArrays = dict[str, pa.Array]
+_NO_ROWS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -64,11 +65,8 @@ def decode_batch(
 ) -> pa.RecordBatch:
     keys, values = batch.column("key"), batch.column("value")
     fields = [field for field in schema if field.name not in carried]
-    if are_few(keys, values):
-        rows, decoded = _none_read(fields)
-    else:
-        rows, arrays = decoder.bulk(keys, values)
-        decoded = _typed(arrays, fields, len(rows))
+    rows, arrays = (_NO_ROWS, {}) if are_few(keys, values) else decoder.bulk(keys, values)
+    decoded = _typed(arrays, fields, len(rows))
     if len(rows) < len(keys):
         other_rows = np.setdiff1d(np.arange(len(keys)), rows)
         others = _by_row(keys, values, other_rows.tolist(), fields, decoder)
@@ -82,10 +80,6 @@ def decode_batch(
         for field in schema
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def _none_read(fields: list[pa.Field]) -> tuple[np.ndarray, ColumnArrays]:
-    return np.empty(0, np.int64), {field.name: pa.nulls(0, field.type) for field in fields}
 
 
 def _typed(arrays: ColumnArrays, fields: list[pa.Field], size: int) -> ColumnArrays:

@@ -14,19 +14,20 @@ Tables = Mapping[str, DataFrame]
 
 
 def in_pieces(
-    derived: Callable[[Tables], DataFrame], tables: Tables, *, largest: str, at_once: int
+    derived: Callable[..., DataFrame], tables: Tables, *, largest: str, at_once: int
 ) -> DataFrame:
     """The rows that ``derived`` makes of the tables, computed with some ``at_once`` rows of the
     ``largest`` at a time.
 
-    ``derived`` gets the tables with the rows of some groups: a row that it makes depends on rows of
-    the same group only.  Spark computes all groups in one plan, as its tasks spill to disk.
+    ``derived`` gets the tables by their names, with the rows of some groups: a row that it makes
+    depends on rows of the same group only.  Spark computes all groups in one plan, as its tasks
+    spill to disk.
     """
     rows = tables[largest]
     pieces = -(-rows.count() // at_once) if is_embedded(rows.sparkSession) else 1
     if pieces <= 1:
-        return derived(tables)
-    return computed_in_turn(derived(_piece(tables, piece, pieces)) for piece in range(pieces))
+        return derived(**tables)
+    return computed_in_turn(derived(**_piece(tables, piece, pieces)) for piece in range(pieces))
 
 
 def _piece(tables: Tables, piece: int, pieces: int) -> Tables:

@@ -24,9 +24,9 @@ def test_a_piece_has_all_rows_of_its_groups_and_each_group_is_in_one_piece(frame
         "assignments", [owner | {"group_id": g, "generation": n} for g in GROUPS for n in (1, 2)]
     )
 
-    def derived(tables):
-        own = tables["assignments"].groupBy("group_id").count()
-        return own.crossJoin(tables["assignments"].agg(F.count("*").alias("in_piece")))
+    def derived(assignments):
+        own = assignments.groupBy("group_id").count()
+        return own.crossJoin(assignments.agg(F.count("*").alias("in_piece")))
 
     got = in_pieces(derived, {"assignments": rows}, largest="assignments", at_once=4).collect()
     assert sorted((row.group_id, row["count"]) for row in got) == [(g, 2) for g in GROUPS]
