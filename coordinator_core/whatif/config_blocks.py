@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Iterator
 
@@ -32,6 +33,9 @@ from coordinator_core.whatif.settings import (
     SettingsChange,
 )
 
+_ENVIRONMENT = "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
+_INVALID_IN_ID = re.compile(r"[^A-Za-z0-9._-]")
+
 
 def client_properties(baseline: Baseline, change: SettingsChange) -> str | None:
     """Consumer properties with comments; None if the change has none.  kafka-python takes the same
@@ -39,10 +43,10 @@ def client_properties(baseline: Baseline, change: SettingsChange) -> str | None:
     """
     lines = [
         *_client_library(change),
-        *_instance_id(baseline, change),
         *_timeouts(change),
         *_strategy(baseline, change),
         *_protocol(baseline, change),
+        *_instance_id(baseline, change),
     ]
     if not lines:
         return None
@@ -120,11 +124,28 @@ def _instance_id(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
     if change.membership != "static" or all(p.instance_id for p in baseline.processes):
         return
     if change.instance_ids == ORDINAL:
-        yield "# unique per process, and a replacement takes it over: a StatefulSet's pod name"
+        names = [f"{baseline.group_id}-{n}" for n, _ in enumerate(baseline.processes)]
+        lasting = "its replacement takes it over, as a StatefulSet's pod name"
     else:
-        names = listed(sorted({*baseline.clients().values()}))
-        yield f"# unique per process, and the same after a restart; here: {names}"
-    yield f"{INSTANCE_ID}=${{HOSTNAME}}"
+        names = sorted({*baseline.clients().values()})
+        lasting = "the same after a restart"
+    ids = [_INVALID_IN_ID.sub("-", name) for name in names]
+    yield f"# each process has its own {INSTANCE_ID}, {lasting}: {listed(ids)}"
+    yield f"# only in {ids[0]}:"
+    yield f"{INSTANCE_ID}={ids[0]}"
+    yield from _id_of_environment(kinds_under(baseline, change))
+
+
+def _id_of_environment(kinds: Iterable[str]) -> Iterator[str]:
+    """Java clients expand variables that name a config provider (KIP-887); others expand none."""
+    for kind in kinds:
+        if kind != "Java":
+            yield f"# {kind} expands no variables: the application passes the id"
+            continue
+        yield "# or, in Java clients since 3.5, from an environment variable of each process:"
+        yield "# config.providers=env"
+        yield f"# config.providers.env.class={_ENVIRONMENT}"
+        yield f"# {INSTANCE_ID}=${{env:HOSTNAME}}"
 
 
 def _timeouts(change: SettingsChange) -> Iterator[str]:

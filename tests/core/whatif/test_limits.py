@@ -190,9 +190,29 @@ def test_static_membership_with_names_that_last():
 
     assert client_properties(group(JAVA), change) == (
         "# every consumer of group g\n"
-        "# unique per process, and a replacement takes it over: a StatefulSet's pod name\n"
-        "group.instance.id=${HOSTNAME}\n"
-        "session.timeout.ms=45000"
+        "session.timeout.ms=45000\n"
+        "# each process has its own group.instance.id, its replacement takes it over,"
+        " as a StatefulSet's pod name: g-0\n"
+        "# only in g-0:\n"
+        "group.instance.id=g-0\n"
+        "# or, in Java clients since 3.5, from an environment variable of each process:\n"
+        "# config.providers=env\n"
+        "# config.providers.env.class="
+        "org.apache.kafka.common.config.provider.EnvVarConfigProvider\n"
+        "# group.instance.id=${env:HOSTNAME}"
+    )
+
+
+def test_instance_ids_have_the_characters_that_clients_allow():
+    of_group = group(LIBRDKAFKA)
+    of_group.clients = lambda: {"m": "p 0\nacks=0"}
+
+    assert client_properties(of_group, SettingsChange.of(["group.instance.id=process"])) == (
+        "# every consumer of group g\n"
+        "# each process has its own group.instance.id, the same after a restart: p-0-acks-0\n"
+        "# only in p-0-acks-0:\n"
+        "group.instance.id=p-0-acks-0\n"
+        "# librdkafka expands no variables: the application passes the id"
     )
 
 

@@ -192,9 +192,11 @@ def test_advice(version):
     assert "10 of 12 restarts took less than the session timeout of 10 s" in result.sentence
     assert result.client_properties == (
         "# every consumer of group orders-base\n"
-        "# unique per process, and the same after a restart;"
-        " here: orders-1, orders-2, orders-3 and 3 more\n"
-        "group.instance.id=${HOSTNAME}"
+        "# each process has its own group.instance.id, the same after a restart:"
+        " orders-1, orders-2, orders-3 and 3 more\n"
+        "# only in orders-1:\n"
+        "group.instance.id=orders-1\n"
+        "# librdkafka expands no variables: the application passes the id"
     )
     assert result.broker_properties is None
     assert "wait until it is back or its session of 10 s expires" in result.risk
