@@ -25,13 +25,13 @@ from coordinator_core.coordinator.classic.handlers import (
 )
 from coordinator_core.coordinator.classic.timers import JoinWait
 from coordinator_core.coordinator.consumer import requests as consumer_requests
-from coordinator_core.coordinator.consumer.timers import SESSION
 from coordinator_core.coordinator.era import CoordinatorConfig, Era
 from coordinator_core.coordinator.expiry import CleanUp
 from coordinator_core.coordinator.listing import handle_list
 from coordinator_core.coordinator.loading import load, unload
 from coordinator_core.coordinator.metadata_image import TopicImage
 from coordinator_core.coordinator.modern.group import ModernGroup
+from coordinator_core.coordinator.modern.timers import SESSION
 from coordinator_core.coordinator.modern.topics import change_topics
 from coordinator_core.coordinator.offset_fetch import fetch_offsets
 from coordinator_core.coordinator.share import requests as share_requests

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from coordinator_core.assignors.model import AssignorError
 from coordinator_core.coordinator.classic.handlers import join
-from coordinator_core.coordinator.consumer import conversion, fencing, regexes, timers
+from coordinator_core.coordinator.consumer import downgrade, fencing, regexes, timers, upgrade
 from coordinator_core.coordinator.consumer.checks import check_size, check_static
 from coordinator_core.coordinator.consumer.draft import Draft
 from coordinator_core.coordinator.consumer.group import (
@@ -31,6 +31,7 @@ from coordinator_core.coordinator.consumer.records import tombstones
 from coordinator_core.coordinator.consumer.states import MemberState
 from coordinator_core.coordinator.consumer.target import Target, update_target
 from coordinator_core.coordinator.era import ModernRules
+from coordinator_core.coordinator.modern.timers import JOIN, SYNC
 from coordinator_core.coordinator.modern.writing import answer, write
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
@@ -125,10 +126,10 @@ def _join_with_id(turn: Turn, group: ConsumerGroup, request: JoinGroup, member_i
         _refuse(turn, request, error)
         return
     replaced = group.static_member(request.instance_id)
-    downgrades = replaced is not None and conversion.may_downgrade(
+    downgrades = replaced is not None and downgrade.may_downgrade(
         turn, group, [replaced], replaced=True
     )
-    subscription = conversion.read_subscription(request.protocols[0][1])
+    subscription = upgrade.read_subscription(request.protocols[0][1])
     if subscription is None:
         _refuse(turn, request, _malformed(draft))
         return
@@ -209,10 +210,10 @@ def _downgrade(
     if not is_stale:
         target = Target(group.assignment_epoch, group.target_of(after))
         member = reconcile(draft, after, target, owned, subscription_changed=change.subscription)
-    conversion.downgrade_with(turn, group, member, draft.records, rebalances=is_stale)
+    downgrade.downgrade_with(turn, group, member, draft.records, rebalances=is_stale)
     response = _joined(member)
     answer(turn, request, response, _refusal)
-    timers.cancel(turn, timers.JOIN, group.group_id, member.member_id)
+    turn.modern_timers.cancel((JOIN, group.group_id, member.member_id))
 
 
 def _joined(member: ConsumerMember) -> JoinResponse:
@@ -226,7 +227,7 @@ def _answer(turn: Turn, request: JoinGroup, member: ConsumerMember) -> None:
     group_id, member_id = request.group_id, member.member_id
 
     def stored() -> None:
-        timers.cancel(turn, timers.JOIN, group_id, member_id)
+        turn.modern_timers.cancel((JOIN, group_id, member_id))
         timers.start_session(turn, group_id, member_id, request.session_timeout_ms)
         timers.start_sync(turn, group_id, member_id, request.rebalance_timeout_ms)
 
@@ -245,11 +246,11 @@ def handle_sync(turn: Turn, group: ConsumerGroup, request: SyncGroup) -> None:
         turn.answer(request, SyncResponse(error))
         return
     assert member.classic is not None
-    timers.cancel(turn, timers.SYNC, group.group_id, member.member_id)
+    turn.modern_timers.cancel((SYNC, group.group_id, member.member_id))
     session_timeout_ms = member.classic.session_timeout_ms
     timers.start_session(turn, group.group_id, member.member_id, session_timeout_ms)
     partitions = {topic_id: frozenset(epochs) for topic_id, epochs in member.assigned.items()}
-    data = conversion.assignment_bytes(turn, partitions, member.classic.protocols[0][1])
+    data = downgrade.assignment_bytes(turn, partitions, member.classic.protocols[0][1])
     response = SyncResponse(Errors.NONE, request.protocol_type, request.protocol_name, data)
     turn.answer(request, response)
 

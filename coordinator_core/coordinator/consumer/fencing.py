@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from coordinator_core.coordinator.consumer import conversion, timers
+from coordinator_core.coordinator.consumer import downgrade
 from coordinator_core.coordinator.consumer.checks import check_static
 from coordinator_core.coordinator.consumer.draft import Draft
 from coordinator_core.coordinator.consumer.group import (
@@ -69,22 +67,17 @@ def _leave_for_a_while(turn: Turn, group: ConsumerGroup, member: ConsumerMember)
     write(turn, group.group_id, draft.records)
 
 
-def fence(turn: Turn, group: ConsumerGroup, member: ConsumerMember, failed: Failed) -> None:
-    """Remove a member whose timer ran out."""
-    fence_members(turn, group, [member], failed)
-
-
 def fence_members(
     turn: Turn,
     group: ConsumerGroup,
     members: list[ConsumerMember],
-    failed: Callable[[], None] | None = None,
+    failed: Failed | None = None,
 ) -> None:
     """Remove members and bump the epoch; or make the group classic, if the others are classic."""
     if not members:
         return
-    if conversion.may_downgrade(turn, group, members):
-        conversion.downgrade_without(turn, group, members, failed)
+    if downgrade.may_downgrade(turn, group, members):
+        downgrade.downgrade_without(turn, group, members, failed)
         return
     draft = Draft(turn, group, [])
     for member in members:
@@ -99,5 +92,5 @@ def fence_members(
     if not left and draft.rules.empties_target:
         draft.records.append(target_record(draft.rules, group.group_id, draft.epoch, 0))
     for member in members:
-        timers.cancel_all(turn, group.group_id, member.member_id)
+        turn.modern_timers.cancel_member(group.group_id, member.member_id)
     write(turn, group.group_id, draft.records, failed)

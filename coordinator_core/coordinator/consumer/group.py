@@ -170,6 +170,10 @@ class ConsumerGroup(ModernGroup):
 
     # -- members
 
+    def in_order(self) -> list[ConsumerMember]:
+        """The members in the order of Kafka's map."""
+        return [self.members[member_id] for member_id in self.order]
+
     def static_member(self, instance_id: str | None) -> ConsumerMember | None:
         if instance_id is None:
             return None

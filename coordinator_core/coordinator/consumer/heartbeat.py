@@ -1,13 +1,13 @@
 """ConsumerGroupHeartbeat: a member joins, stays, or leaves.
 
-The work of one heartbeat, in this order: the member's record, regular expressions, the group's
-epoch, the target assignment, reconciliation, the session timer, the answer.
+``_stay`` has the steps in the order of Kafka's GroupMetadataManager, each with the records that it
+writes.  ``classic_members`` uses the same steps for a JoinGroup.
 """
 
 from __future__ import annotations
 
 from coordinator_core.assignors.model import AssignorError
-from coordinator_core.coordinator.consumer import conversion, fencing, regexes, timers
+from coordinator_core.coordinator.consumer import fencing, regexes, timers, upgrade
 from coordinator_core.coordinator.consumer.checks import (
     check_epoch,
     check_request,
@@ -37,6 +37,7 @@ from coordinator_core.coordinator.consumer.subscriptions import (
     with_member,
 )
 from coordinator_core.coordinator.consumer.target import Target, default_assignor, update_target
+from coordinator_core.coordinator.modern.timers import REBALANCE
 from coordinator_core.coordinator.modern.writing import answer, write
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
@@ -54,57 +55,71 @@ def handle(turn: Turn, request: ConsumerGroupHeartbeat) -> None:
     elif request.member_epoch < 0:
         fencing.leave(turn, request)
     else:
-        _stay(turn, request)
+        error = _stay(turn, request)
+        if error is not Errors.NONE:
+            turn.answer(request, MemberHeartbeatResponse(error))
 
 
-def _refuse(turn: Turn, request: ConsumerGroupHeartbeat, error: Errors) -> None:
-    turn.answer(request, MemberHeartbeatResponse(error))
+def _stay(turn: Turn, request: ConsumerGroupHeartbeat) -> Errors:
+    """A member joins or stays: collect the records of each step in a draft, write them, answer.
 
+    Returns an error, and writes nothing, if the heartbeat is refused.
+    """
+    joins = request.member_epoch == 0
 
-def _stay(turn: Turn, request: ConsumerGroupHeartbeat) -> None:
-    draft, error = conversion.consumer_group(turn, request.group_id, request.member_epoch == 0)
+    # 0. Find the group and the member; a classic group may become a consumer group (upgrade).
+    #    Writes the records of the upgrade, or of the static member that this member replaces.
+    draft, error = upgrade.consumer_group(turn, request.group_id, joins)
     if draft is None:
-        _refuse(turn, request, error)
-        return
-    member_id = request.member_id or turn.member_ids(request.group_id, request.client_id)
-    error = check_size(turn, draft.group, request.member_id, request.instance_id)
-    if error is Errors.NONE:
-        before, error = member_of(draft, request, member_id)
+        return error
+    group, group_id = draft.group, draft.group_id
+    member_id = request.member_id or turn.member_ids(group_id, request.client_id)
+    error = check_size(turn, group, request.member_id, request.instance_id)
     if error is not Errors.NONE:
-        _refuse(turn, request, error)
-        return
+        return error
+    before, error = member_of(draft, request, member_id)
+    if error is not Errors.NONE:
+        return error
+
+    # 1. Create or update the member: writes ConsumerGroupMemberMetadata, and the tombstone of a
+    #    ConsumerGroupRegularExpression that the member was the last to use.
     after = _updated(before, request)
-    error = regexes.check(draft.group, before, after)
+    error = regexes.check(group, before, after)
     if error is not Errors.NONE:
-        _refuse(turn, request, error)
-        return
-    _heartbeat(draft, request, before, after)
-
-
-def _heartbeat(
-    draft: Draft, request: ConsumerGroupHeartbeat, before: ConsumerMember, after: ConsumerMember
-) -> None:
-    turn = draft.turn
+        return error
     change = update_member(draft, before, after)
+
+    # 2. Bump the group epoch if the subscriptions, their topics or the preferred assignor changed:
+    #    writes ConsumerGroupMetadata.
     votes_change = draft.rules.votes_bump_epoch and _vote_changes(draft, after)
     update_group(draft, after, bumps=change.bumps_epoch or votes_change)
+
+    # 3. Compute the target assignment if the group epoch is ahead of it: writes a
+    #    ConsumerGroupTargetAssignmentMember per changed member, then
+    #    ConsumerGroupTargetAssignmentMetadata.
     try:
         target = update_target(draft, after)
     except AssignorError:
-        _refuse(turn, request, Errors.UNKNOWN_SERVER_ERROR)
-        return
+        return Errors.UNKNOWN_SERVER_ERROR
+
+    # 4. Reconcile the member with its target: writes ConsumerGroupCurrentMemberAssignment, and
+    #    starts or ends the wait for its revocations.
     owned = partitions_of(request.owned)
     member = reconcile(draft, after, target, owned, subscription_changed=change.subscription)
-    timers.start_session(turn, draft.group_id, member.member_id)
+
+    # 5. Restart the session, and resolve regular expressions in the background.
+    timers.start_session(turn, group_id, member_id)
     regexes.resolve_later(draft, before, after)
-    interval_ms = turn.setting_ms(draft.group_id, "consumer", "heartbeat.interval.ms")
-    shows = _is_full(request) or request.member_epoch == 0 or before.assigned != member.assigned
+
+    # 6. Write the records, and answer once they are in the log.  The answer has the assignment if
+    #    it changed, or if the member does not know it.
+    interval_ms = turn.setting_ms(group_id, "consumer", "heartbeat.interval.ms")
+    shows = joins or _is_full(request) or before.assigned != member.assigned
     rows = tuple([(t, tuple(sorted(p))) for t, p in member.assigned.items()]) if shows else None
-    write(turn, draft.group_id, draft.records)
-    response = MemberHeartbeatResponse(
-        Errors.NONE, member.member_id, member.epoch, interval_ms, rows
-    )
+    write(turn, group_id, draft.records)
+    response = MemberHeartbeatResponse(Errors.NONE, member_id, member.epoch, interval_ms, rows)
     answer(turn, request, response, MemberHeartbeatResponse)
+    return Errors.NONE
 
 
 def _is_full(request: ConsumerGroupHeartbeat) -> bool:
@@ -273,7 +288,7 @@ def reconcile(
         if after.state is MemberState.UNREVOKED_PARTITIONS:
             timers.start_rebalance(draft.turn, draft.group_id, after)
         else:
-            timers.cancel(draft.turn, timers.REBALANCE, draft.group_id, after.member_id)
+            draft.turn.modern_timers.cancel((REBALANCE, draft.group_id, after.member_id))
     return after
 
 

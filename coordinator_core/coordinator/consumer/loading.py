@@ -1,4 +1,4 @@
-"""How the records of a consumer group change it, and which timers a loaded group starts."""
+"""How the records of a consumer group change it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from coordinator_core.coordinator.consumer.group import (
     ResolvedRegex,
 )
 from coordinator_core.coordinator.consumer.states import MemberState
-from coordinator_core.coordinator.consumer.timers import start_rebalance, start_session
 from coordinator_core.coordinator.era import Fields, Replay
 from coordinator_core.coordinator.modern.order import in_order_of_ids, in_order_of_ints
 from coordinator_core.coordinator.modern.replaying import group_of, put, set_field, set_target
@@ -166,15 +165,6 @@ def _put_member(
         group.static_members = static
 
     turn.reverts.append(revert)
-
-
-def start_timers(turn: Turn, group: ConsumerGroup) -> None:
-    """Start the sessions of a loaded group, and the waits for members that revoke."""
-    for member_id in group.order:
-        member = group.members[member_id]
-        start_session(turn, group.group_id, member_id)
-        if member.state is MemberState.UNREVOKED_PARTITIONS:
-            start_rebalance(turn, group.group_id, member)
 
 
 REPLAYS: Mapping[str, Replay] = {

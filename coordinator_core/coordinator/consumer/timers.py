@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from coordinator_core.coordinator.consumer.fencing import fence_members
 from coordinator_core.coordinator.consumer.group import ConsumerGroup, ConsumerMember
-from coordinator_core.coordinator.modern.timers import Failed
+from coordinator_core.coordinator.consumer.states import MemberState
+from coordinator_core.coordinator.modern.timers import JOIN, REBALANCE, SESSION, SYNC, Failed
 from coordinator_core.coordinator.turn import Turn
 
-SESSION, REBALANCE, JOIN, SYNC = "session", "rebalance", "join", "sync"
 SESSION_EXPIRED = "the member session expired"
 JOIN_EXPIRED = "the classic member failed to join within the rebalance timeout"
 SYNC_EXPIRED = "the member failed to sync within timeout"
-
-Fence = Callable[[Turn, ConsumerGroup, ConsumerMember, Failed], None]
 
 
 def start_session(turn: Turn, group_id: str, member_id: str, timeout_ms: int | None = None) -> None:
@@ -33,7 +30,7 @@ def start_rebalance(turn: Turn, group_id: str, member: ConsumerMember) -> None:
         group, present = _member(turn, group_id, member_id)
         if group is not None and present is not None and present.epoch == epoch:
             turn.modern_event("FENCED", group_id, member_id=member_id, reason=reason)
-            _fence()(turn, group, present, failed)
+            fence_members(turn, group, [present], failed)
 
     turn.modern_timers.schedule((REBALANCE, group_id, member_id), timeout_ms, expire)
 
@@ -50,13 +47,12 @@ def start_sync(turn: Turn, group_id: str, member_id: str, timeout_ms: int) -> No
     _schedule(turn, SYNC, group_id, member_id, timeout_ms, SYNC_EXPIRED)
 
 
-def cancel(turn: Turn, kind: str, group_id: str, member_id: str) -> None:
-    turn.modern_timers.cancel((kind, group_id, member_id))
-
-
-def cancel_all(turn: Turn, group_id: str, member_id: str) -> None:
-    for kind in (SESSION, REBALANCE, JOIN, SYNC):
-        cancel(turn, kind, group_id, member_id)
+def start_timers(turn: Turn, group: ConsumerGroup) -> None:
+    """Start the sessions of a loaded group, and the waits for members that revoke."""
+    for member in group.in_order():
+        start_session(turn, group.group_id, member.member_id)
+        if member.state is MemberState.UNREVOKED_PARTITIONS:
+            start_rebalance(turn, group.group_id, member)
 
 
 def _schedule(
@@ -66,7 +62,7 @@ def _schedule(
         group, member = _member(turn, group_id, member_id)
         if group is not None and member is not None:
             turn.modern_event("FENCED", group_id, member_id=member_id, reason=reason)
-            _fence()(turn, group, member, failed)
+            fence_members(turn, group, [member], failed)
 
     turn.modern_timers.schedule((kind, group_id, member_id), timeout_ms, expire)
 
@@ -78,9 +74,3 @@ def _member(
     if not isinstance(group, ConsumerGroup):
         return None, None
     return group, group.members.get(member_id)
-
-
-def _fence() -> Fence:
-    from coordinator_core.coordinator.consumer.fencing import fence  # fencing sets timers
-
-    return fence

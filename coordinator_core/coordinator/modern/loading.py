@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from coordinator_core.coordinator.consumer.loading import REPLAYS as CONSUMER_REPLAYS
-from coordinator_core.coordinator.consumer.loading import start_timers as start_consumer_timers
 from coordinator_core.coordinator.consumer.records import tombstones as consumer_tombstones
+from coordinator_core.coordinator.consumer.timers import start_timers as start_consumer_timers
 from coordinator_core.coordinator.era import Replay
 from coordinator_core.coordinator.modern.offsets import (
     replay_classic_tombstone,

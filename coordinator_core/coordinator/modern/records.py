@@ -28,3 +28,8 @@ class GroupRecord(NamedTuple):
         if value is not None:
             return encode_key(self.name, self.key), encode_value(self.name, self.version, value)
         return encode_key(self.name, self.key), None
+
+
+def classic_tombstone(group_id: str) -> GroupRecord:
+    """The tombstone of a classic group that another type replaces."""
+    return GroupRecord("GroupMetadata", {"group": group_id}, None)

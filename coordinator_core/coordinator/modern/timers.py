@@ -13,12 +13,16 @@ from coordinator_core.coordinator.timing_wheel import TimingWheel
 from coordinator_core.protocol.errors import UnexpectedState
 
 RETRY_MS = 500
+SESSION, REBALANCE, JOIN, SYNC = "session", "rebalance", "join", "sync"  # of a member
 Failed = Callable[[], None]
 Action = Callable[[Failed], None]  # is given what to call if its append fails
 
 
 class ModernTimers:
-    """``KeyedTimers`` with actions; keys are tuples: the kind of timer, the group id, and more."""
+    """``KeyedTimers`` with actions.
+
+    Keys are tuples: the kind of timer and the group id; a member's timers have its id, too.
+    """
 
     __slots__ = ("_timers",)
 
@@ -46,6 +50,11 @@ class ModernTimers:
 
     def cancel(self, key: Hashable) -> None:
         self._timers.cancel(key)
+
+    def cancel_member(self, group_id: str, member_id: str) -> None:
+        """Cancel all timers of a member."""
+        for kind in (SESSION, REBALANCE, JOIN, SYNC):
+            self._timers.cancel((kind, group_id, member_id))
 
     def cancel_groups(self, is_cancelled: Callable[[str], bool]) -> None:
         """Cancel all timers of these groups, also those of former members."""

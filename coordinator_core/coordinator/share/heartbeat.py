@@ -37,12 +37,10 @@ _NEVER_MS = 2147483647  # until the hash of the topics is computed again without
 
 def handle(turn: Turn, request: ShareGroupHeartbeat) -> None:
     error = _check(turn, request)
+    if error is Errors.NONE:
+        error = _leave(turn, request) if request.member_epoch == LEFT else _stay(turn, request)
     if error is not Errors.NONE:
         turn.answer(request, MemberHeartbeatResponse(error))
-    elif request.member_epoch == LEFT:
-        _leave(turn, request)
-    else:
-        _stay(turn, request)
 
 
 def _check(turn: Turn, request: ShareGroupHeartbeat) -> Errors:
@@ -74,7 +72,7 @@ def _check_member(turn: Turn, group: ShareGroup, request: ShareGroupHeartbeat) -
     return Errors.NONE if is_previous else Errors.FENCED_MEMBER_EPOCH
 
 
-def _leave(turn: Turn, request: ShareGroupHeartbeat) -> None:
+def _leave(turn: Turn, request: ShareGroupHeartbeat) -> Errors:
     group = turn.modern[request.group_id]
     assert isinstance(group, ShareGroup)
     fields = {"member_id": request.member_id, "step": "member", "protocol": "share"}
@@ -82,21 +80,16 @@ def _leave(turn: Turn, request: ShareGroupHeartbeat) -> None:
     write(turn, group.group_id, removal(turn, group, group.members[request.member_id]))
     response = MemberHeartbeatResponse(Errors.NONE, request.member_id, LEFT)
     answer(turn, request, response, MemberHeartbeatResponse)
+    return Errors.NONE
 
 
-def _stay(turn: Turn, request: ShareGroupHeartbeat) -> None:
+def _stay(turn: Turn, request: ShareGroupHeartbeat) -> Errors:
     group = turn.modern.get(request.group_id) or new_group(turn, request.group_id)
     assert isinstance(group, ShareGroup)
     if request.member_epoch == 0:
         fields = {"member_id": request.member_id, "step": "direct", "protocol": "share"}
         turn.modern_event("MEMBER_JOIN", group.group_id, **fields)
-    heartbeat = _Heartbeat(turn, group, request)
-    try:
-        heartbeat.run()
-    except AssignorError:
-        turn.answer(request, MemberHeartbeatResponse(Errors.UNKNOWN_SERVER_ERROR))
-        return
-    heartbeat.finish()
+    return _Heartbeat(turn, group, request).run()
 
 
 class _Heartbeat:
@@ -115,16 +108,47 @@ class _Heartbeat:
         self._epoch = group.epoch
         self._names = [*group.names]  # of the subscribed topics
 
-    def run(self) -> None:
-        """Compute the records.  Raises AssignorError where Kafka's assignor throws."""
+    def run(self) -> Errors:
+        """Collect the records of each step, write them, answer.
+
+        Returns an error, and writes nothing, if the heartbeat is refused.
+        """
+        turn, group = self._turn, self._group
+
+        # 1. Create or update the member: writes ShareGroupMemberMetadata.
         is_bumped = self._write_member()
+
+        # 2. Bump the group epoch if subscriptions or topics changed, or if initialized partitions
+        #    wait to be assigned: writes ShareGroupMetadata.
         is_bumped = self._is_pending() or is_bumped
-        if is_bumped or self._group.needs_refresh(self._turn.now_ms):
+        if is_bumped or group.needs_refresh(turn.now_ms):
             is_bumped = self._bump(is_bumped)
-        epoch, target = update_target(
-            self._turn, self._group, self._epoch, self._after, self._records
-        )
+
+        # 3. Compute the target assignment if the group epoch is ahead of it: writes a
+        #    ShareGroupTargetAssignmentMember per changed member, then
+        #    ShareGroupTargetAssignmentMetadata.
+        try:
+            epoch, target = update_target(turn, group, self._epoch, self._after, self._records)
+        except AssignorError:
+            return Errors.UNKNOWN_SERVER_ERROR
+
+        # 4. Give the member its part of the target at once, as partitions are shared: writes
+        #    ShareGroupCurrentMemberAssignment.
         self._take(epoch, target, is_bumped)
+
+        # 5. Restart the session.
+        start_session(turn, group.group_id, self._request.member_id)
+
+        # 6. Initialise the share partitions of subscribed topics that have no state: writes
+        #    ShareGroupStatePartitionMetadata, and again once the states exist.
+        missing = missing_states(turn, group, self._names) if turn.image.topics else {}
+        if missing:
+            self._records.append(initializing_record(turn, group, missing))
+
+        # 7. Write the records, and answer once they are in the log.
+        write(turn, group.group_id, self._records, then=self._initialize(missing))
+        answer(turn, self._request, self._response(), MemberHeartbeatResponse)
+        return Errors.NONE
 
     def _write_member(self) -> bool:
         """Whether the member subscribes to other topics than before."""
@@ -186,16 +210,6 @@ class _Heartbeat:
             if topic_id not in by_id or by_id[topic_id].name not in topics
         ]
         return without_topics(target, unsubscribed)
-
-    def finish(self) -> None:
-        """Write, answer, and have missing share partitions initialised."""
-        turn, group_id, request = self._turn, self._group.group_id, self._request
-        start_session(turn, group_id, request.member_id)
-        missing = missing_states(turn, self._group, self._names) if turn.image.topics else {}
-        if missing:
-            self._records.append(initializing_record(turn, self._group, missing))
-        write(turn, group_id, self._records, then=self._initialize(missing))
-        answer(turn, request, self._response(), MemberHeartbeatResponse)
 
     def _initialize(self, missing: InitTopics) -> Callable[[Errors], None]:
         """Ask the share coordinator once the records are in the log."""

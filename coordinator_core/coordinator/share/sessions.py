@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from coordinator_core.coordinator.modern.configuration import rules_of
 from coordinator_core.coordinator.modern.records import GroupRecord
-from coordinator_core.coordinator.modern.timers import Failed
+from coordinator_core.coordinator.modern.timers import SESSION, Failed
 from coordinator_core.coordinator.modern.writing import write
 from coordinator_core.coordinator.share import records
 from coordinator_core.coordinator.share.group import ShareGroup, ShareMember, subscribed_names
@@ -22,15 +22,7 @@ def start_session(turn: Turn, group_id: str, member_id: str) -> None:
             write(turn, group_id, removal(turn, group, member), failed)
 
     timeout_ms = turn.setting_ms(group_id, "share", "session.timeout.ms")
-    turn.modern_timers.schedule(_key(group_id, member_id), timeout_ms, expire)
-
-
-def cancel_session(turn: Turn, group_id: str, member_id: str) -> None:
-    turn.modern_timers.cancel(_key(group_id, member_id))
-
-
-def _key(group_id: str, member_id: str) -> tuple[str, str, str]:
-    return "session", group_id, member_id
+    turn.modern_timers.schedule((SESSION, group_id, member_id), timeout_ms, expire)
 
 
 def removal(turn: Turn, group: ShareGroup, member: ShareMember) -> list[GroupRecord]:
@@ -47,5 +39,5 @@ def removal(turn: Turn, group: ShareGroup, member: ShareMember) -> list[GroupRec
     removing.append(records.epoch_record(group_id, epoch, metadata_hash))
     if not others and rules.empties_target:
         removing.append(records.target_record(rules, group_id, epoch, 0))
-    cancel_session(turn, group_id, member.member_id)
+    turn.modern_timers.cancel_member(group_id, member.member_id)
     return removing

@@ -9,7 +9,7 @@ from coordinator_core.assignors.model import AssignorError
 from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.modern.configuration import rules_of, setting
-from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.modern.records import GroupRecord, classic_tombstone
 from coordinator_core.coordinator.modern.timers import Failed
 from coordinator_core.coordinator.modern.writing import answer
 from coordinator_core.coordinator.streams import records, timers
@@ -30,7 +30,7 @@ from coordinator_core.coordinator.streams.group import (
     StreamsMember,
 )
 from coordinator_core.coordinator.streams.loading import new_group
-from coordinator_core.coordinator.streams.reconciliation import Fenced, reconciled
+from coordinator_core.coordinator.streams.reconciliation import reconciled
 from coordinator_core.coordinator.streams.target import (
     TAGS,
     Targets,
@@ -65,14 +65,6 @@ _DEFAULT_WARMUPS = "2"
 _STATUS_OF_TAGS_VERSION = 1
 
 
-class Refused(Exception):
-    """The heartbeat is answered with an error and changes nothing."""
-
-    def __init__(self, error: Errors) -> None:
-        super().__init__(error.name)
-        self.error = error
-
-
 class Update(Enum):
     """What a heartbeat makes of the assignment; all but NONE bump the epoch."""
 
@@ -83,46 +75,37 @@ class Update(Enum):
 
 def handle(turn: Turn, request: StreamsGroupHeartbeat) -> None:
     try:
-        _refuse_if(check_request(rules_of(turn).streams, request))
-        if request.member_epoch in (LEFT, LEFT_FOR_A_WHILE):
-            _leave(turn, request)
-        else:
-            _stay(turn, request)
-    except Refused as refusal:
-        turn.answer(request, _refusal(refusal.error))
-    except (AssignorError, UnexpectedState):
-        turn.answer(request, _refusal(Errors.UNKNOWN_SERVER_ERROR))
-    except InvalidTopology:
-        turn.answer(request, _refusal(Errors.STREAMS_INVALID_TOPOLOGY))
-    except Fenced:
-        turn.answer(request, _refusal(Errors.FENCED_MEMBER_EPOCH))
+        error = check_request(rules_of(turn).streams, request)
+        if error is Errors.NONE:
+            leaves = request.member_epoch in (LEFT, LEFT_FOR_A_WHILE)
+            error = _leave(turn, request) if leaves else _stay(turn, request)
+    except UnexpectedState:  # Kafka's coordinator throws
+        error = Errors.UNKNOWN_SERVER_ERROR
+    if error is not Errors.NONE:
+        turn.answer(request, _refusal(error))
 
 
 def _refusal(error: Errors) -> StreamsHeartbeatResponse:
     return StreamsHeartbeatResponse(error, "")
 
 
-def _refuse_if(error: Errors) -> None:
-    if error is not Errors.NONE:
-        raise Refused(error)
-
-
 # -- leaving
 
 
-def _leave(turn: Turn, request: StreamsGroupHeartbeat) -> None:
+def _leave(turn: Turn, request: StreamsGroupHeartbeat) -> Errors:
     group = turn.modern.get(request.group_id)
     if not isinstance(group, StreamsGroup):
-        raise Refused(Errors.GROUP_ID_NOT_FOUND)
+        return Errors.GROUP_ID_NOT_FOUND
     if request.shutdown:
         _request_shutdown(turn, group, request.member_id)
     if request.instance_id is None:
         member = group.members.get(request.member_id)
-        _refuse_if(Errors.UNKNOWN_MEMBER_ID if member is None else Errors.NONE)
+        error = Errors.UNKNOWN_MEMBER_ID if member is None else Errors.NONE
     else:
         member = group.static_member(request.instance_id)
-        _refuse_if(check_static(member, request.member_id))
-    assert member is not None
+        error = check_static(member, request.member_id)
+    if member is None or error is not Errors.NONE:
+        return error
     if request.member_epoch == LEFT_FOR_A_WHILE:
         step, leaving = "temporarily", [_left_for_a_while(turn, group, member)]
     else:
@@ -134,6 +117,7 @@ def _leave(turn: Turn, request: StreamsGroupHeartbeat) -> None:
     write_for(turn, group, leaving)
     response = StreamsHeartbeatResponse(Errors.NONE, member.member_id, request.member_epoch)
     answer(turn, request, response, _refusal)
+    return Errors.NONE
 
 
 def _left_for_a_while(turn: Turn, group: StreamsGroup, member: StreamsMember) -> GroupRecord:
@@ -156,31 +140,33 @@ def _request_shutdown(turn: Turn, group: StreamsGroup, member_id: str) -> None:
 # -- joining and staying
 
 
-def _stay(turn: Turn, request: StreamsGroupHeartbeat) -> None:
-    group, writing = _group_for(turn, request)
-    heartbeat = _Heartbeat(turn, group, request, writing)
-    heartbeat.run()
-    heartbeat.finish()
+def _stay(turn: Turn, request: StreamsGroupHeartbeat) -> Errors:
+    group, writing, error = _group_for(turn, request)
+    if group is None:
+        return error
+    return _Heartbeat(turn, group, request, writing).run()
 
 
 def _group_for(
     turn: Turn, request: StreamsGroupHeartbeat
-) -> tuple[StreamsGroup, list[GroupRecord]]:
+) -> tuple[StreamsGroup | None, list[GroupRecord], Errors]:
     """The group of the heartbeat, and the records that come first; a joining member creates it."""
     group = turn.modern.get(request.group_id)
     writing: list[GroupRecord] = []
     joins = request.member_epoch == 0
     if group is None and joins and _may_create(turn, turn.groups.get(request.group_id)):
         if request.group_id in turn.groups:
-            writing.append(GroupRecord("GroupMetadata", {"group": request.group_id}, None))
+            writing.append(classic_tombstone(request.group_id))
             turn.modern_event("CONVERT", request.group_id, step="empty_to_streams")
         group = new_group(turn, request.group_id)
     if not isinstance(group, StreamsGroup):
-        raise Refused(Errors.GROUP_ID_NOT_FOUND)
+        return None, writing, Errors.GROUP_ID_NOT_FOUND
     if joins:
         max_size = turn.config.modern.streams.max_size
-        _refuse_if(check_size(rules_of(turn).streams, group, request, max_size))
-    return group, writing
+        error = check_size(rules_of(turn).streams, group, request, max_size)
+        if error is not Errors.NONE:
+            return None, writing, error
+    return group, writing, Errors.NONE
 
 
 def _may_create(turn: Turn, classic: ClassicGroup | None) -> bool:
@@ -208,46 +194,133 @@ class _Heartbeat:
         self._epoch = group.epoch
         self._snapshot = turn.shard_of(group.partition).snapshot
         self._replaced: StreamsMember | None = None
-        self._before = self._member()
-        self._after = self._updated(self._before)
+        self._before = self._after = StreamsMember(request.member_id)
+
+    def run(self) -> Errors:
+        """Collect the records of each step, write them, answer.
+
+        Returns an error, and writes nothing, if the heartbeat is refused.
+        """
+        # 0. Find the member.  A static member that returns replaces the member with its instance
+        #    id: writes the tombstones of the replaced member, then copies under the new id.
+        error = self._find_member()
+        if error is not Errors.NONE:
+            return error
+
+        # 1. Create or update the member: writes StreamsGroupMemberMetadata.
+        update = self._write_member()
+
+        # 2. Initialize the topology with the one that the first member sends: writes
+        #    StreamsGroupTopology.
+        topology, error = self._topology()
+        if topology is None:
+            return error
+
+        # 3. Configure the topology against the topics that exist: tasks per subtopology, missing
+        #    internal topics.  No record holds the configured topology.
+        try:
+            configured, metadata_hash, has_other_topics = self._configured(topology)
+        except InvalidTopology:
+            return Errors.STREAMS_INVALID_TOPOLOGY
+        if has_other_topics:
+            update = Update.RECOMPUTE
+        validated_epoch = NO_TOPOLOGY
+        if configured.is_ready:
+            validated_epoch = topology.epoch
+            error = check_owned(configured.subtopologies or {}, self._owned)
+            if error is not Errors.NONE:
+                return error
+
+        # 4. Bump the group epoch if the member, the topology, its topics or the assignment
+        #    configurations changed: writes StreamsGroupMetadata.
+        configs = assignment_configs(self._turn, self._group.group_id)
+        if self._rules.streams.writes_validated_epoch:
+            update = self._update(update, validated_epoch, configs)
+        if update is not Update.NONE:
+            self._bump(metadata_hash, validated_epoch, configs)
+
+        # 5. Compute the target assignment if the group epoch is ahead of it and no initial delay
+        #    runs: writes a StreamsGroupTargetAssignmentMember per changed member, then
+        #    StreamsGroupTargetAssignmentMetadata.
+        self._start_initial_delay()
+        try:
+            epoch, targets, is_delayed = update_target(
+                self._turn,
+                self._group,
+                self._epoch,
+                self._after,
+                configured,
+                configs,
+                self._records,
+                only_refined=update is Update.REFINED,
+            )
+        except AssignorError:
+            return Errors.UNKNOWN_SERVER_ERROR
+        if is_delayed:
+            self._status.append(Status.ASSIGNMENT_DELAYED)
+
+        # 6. Reconcile the member with its target: writes StreamsGroupCurrentMemberAssignment, and
+        #    starts or ends the wait for its revocations.
+        error = self._reconcile(epoch, self._refined(epoch, targets))
+        if error is not Errors.NONE:
+            return error
+
+        # 7. Restart the session; collect the endpoints and the status codes for the answer.
+        self._announce(configured, configs)
+
+        # 8. Write the records, and answer once they are in the log.
+        write_for(self._turn, self._group, self._records)
+        answer(self._turn, self._request, self._response(), _refusal)
+        return Errors.NONE
 
     # -- the member
 
-    def _member(self) -> StreamsMember:
+    def _find_member(self) -> Errors:
+        """Set the member as it is, and with what the request says."""
+        member, error = self._member()
+        if error is Errors.NONE:
+            self._before, self._after = member, self._updated(member)
+        return error
+
+    def _member(self) -> tuple[StreamsMember, Errors]:
         request, group = self._request, self._group
+        unknown = StreamsMember(request.member_id)
         static = group.static_member(request.instance_id)
         if static is not None and static.member_id != request.member_id:
             self._replaced = static
             group.change_unwritten(self._snapshot)
             _relabel(group, static.member_id, request.member_id)
         if request.instance_id is not None:
-            return self._static_member(static)
+            return self._static_member(static, unknown)
         member = group.members.get(request.member_id)
         if member is None and not self._joins:
-            raise Refused(Errors.UNKNOWN_MEMBER_ID)
-        member = member or StreamsMember(request.member_id)
-        self._check_epoch(member)
-        if self._joins:
+            return unknown, Errors.UNKNOWN_MEMBER_ID
+        member = member or unknown
+        error = self._check_epoch(member)
+        if error is Errors.NONE and self._joins:
             self._event("MEMBER_JOIN", step="direct")
-        return member
+        return member, error
 
-    def _check_epoch(self, member: StreamsMember) -> None:
+    def _check_epoch(self, member: StreamsMember) -> Errors:
         epoch = self._request.member_epoch
-        _refuse_if(check_epoch(self._rules.streams, member, epoch, self._owned))
+        return check_epoch(self._rules.streams, member, epoch, self._owned)
 
-    def _static_member(self, static: StreamsMember | None) -> StreamsMember:
+    def _static_member(
+        self, static: StreamsMember | None, unknown: StreamsMember
+    ) -> tuple[StreamsMember, Errors]:
+        """``static``: the member with the request's instance id."""
         member_id, instance_id = self._request.member_id, self._request.instance_id
         if not self._joins:
-            _refuse_if(check_static(static, member_id))
-            assert static is not None
-            self._check_epoch(static)
-            return static
+            error = check_static(static, member_id)
+            if static is None or error is not Errors.NONE:
+                return unknown, error
+            return static, self._check_epoch(static)
         if static is None:
             self._event("MEMBER_JOIN", step="direct", instance_id=instance_id)
-            return self._group.members.get(member_id) or StreamsMember(member_id)
+            return self._group.members.get(member_id) or unknown, Errors.NONE
         if static.epoch != LEFT_FOR_A_WHILE:
-            raise Refused(Errors.UNRELEASED_INSTANCE_ID)
-        return self._take_over(static)
+            return unknown, Errors.UNRELEASED_INSTANCE_ID
+        return self._take_over(static), Errors.NONE
 
     def _take_over(self, static: StreamsMember) -> StreamsMember:
         """A static member that comes back gets all that its predecessor has."""
@@ -285,40 +358,6 @@ class _Heartbeat:
             endpoint=endpoint,
         )
 
-    # -- the group
-
-    def run(self) -> None:
-        """Compute the records.  Raises what the heartbeat is refused with."""
-        update = self._write_member()
-        topology = self._topology()
-        configured, metadata_hash, has_other_topics = self._configured(topology)
-        if has_other_topics:
-            update = Update.RECOMPUTE
-        validated_epoch = NO_TOPOLOGY
-        if configured.is_ready:
-            validated_epoch = topology.epoch
-            _refuse_if(check_owned(configured.subtopologies or {}, self._owned))
-        configs = assignment_configs(self._turn, self._group.group_id)
-        if self._rules.streams.writes_validated_epoch:
-            update = self._update(update, validated_epoch, configs)
-        if update is not Update.NONE:
-            self._bump(metadata_hash, validated_epoch, configs)
-        self._start_initial_delay()
-        epoch, targets, is_delayed = update_target(
-            self._turn,
-            self._group,
-            self._epoch,
-            self._after,
-            configured,
-            configs,
-            self._records,
-            only_refined=update is Update.REFINED,
-        )
-        if is_delayed:
-            self._status.append(Status.ASSIGNMENT_DELAYED)
-        self._reconcile(epoch, self._refined(epoch, targets))
-        self._announce(configured, configs)
-
     def _write_member(self) -> Update:
         before, after = self._before, self._after
         if after == before:
@@ -330,7 +369,10 @@ class _Heartbeat:
             return Update.NONE
         return Update.RECOMPUTE
 
-    def _topology(self) -> Topology:
+    # -- the group
+
+    def _topology(self) -> tuple[Topology | None, Errors]:
+        """The group's topology; None and an error if the member has another one."""
         present, sent = self._group.topology, self._request.topology
         if sent is not None and len({each.subtopology_id for each in sent.subtopologies}) < len(
             sent.subtopologies
@@ -339,16 +381,16 @@ class _Heartbeat:
         if sent is not None and present is None:
             self._records.append(records.topology_record(self._group.group_id, sent))
             self._event("TOPOLOGY_INITIALIZED", epoch=sent.epoch)
-            return sent
+            return sent, Errors.NONE
         if present is None:
             raise UnexpectedState("neither the group nor the member has a topology")
         if sent is not None and sent.epoch >= present.epoch and not _is_same(sent, present):
-            raise Refused(Errors.INVALID_REQUEST)
+            return None, Errors.INVALID_REQUEST
         if sent is not None and sent.epoch < present.epoch:
             self._event("TOPOLOGY_STALE", epoch=sent.epoch)
         if self._after.topology_epoch < present.epoch:
             self._status.append(Status.STALE_TOPOLOGY)
-        return present
+        return present, Errors.NONE
 
     def _configured(self, topology: Topology) -> tuple[ConfiguredTopology, int, bool]:
         """The topology configured, the hash of its topics, and whether that changed."""
@@ -425,14 +467,16 @@ class _Heartbeat:
             group.refined = epoch, dict(targets)
         return group.refined[1]
 
-    def _reconcile(self, epoch: int, targets: Targets) -> None:
+    def _reconcile(self, epoch: int, targets: Targets) -> Errors:
         group, member = self._group, self._after
         if member.is_reconciled_to(epoch):
-            return
+            return Errors.NONE
         target = targets.get(member.member_id, NO_TARGET)
         changed = reconciled(self._rules.streams, group, member, epoch, target, self._owned)
+        if changed is None:
+            return Errors.FENCED_MEMBER_EPOCH
         if changed == member:
-            return
+            return Errors.NONE
         self._records.append(records.current_record(self._rules, group.group_id, changed))
         self._event("RECONCILE", member=changed)
         if changed.state is MemberState.UNREVOKED_TASKS:
@@ -440,6 +484,7 @@ class _Heartbeat:
         else:
             timers.end_rebalance(self._turn, group.group_id, member.member_id)
         self._after = changed
+        return Errors.NONE
 
     # -- the answer
 
@@ -460,12 +505,6 @@ class _Heartbeat:
     def _lacks_tags(self, configs: Mapping[str, str]) -> bool:
         tags = [tag.strip() for tag in configs.get(TAGS, "").split(",") if tag.strip()]
         return any(tag not in self._after.client_tags for tag in tags)
-
-    def finish(self) -> None:
-        """Write and answer."""
-        turn, group = self._turn, self._group
-        write_for(turn, group, self._records)
-        answer(turn, self._request, self._response(), _refusal)
 
     def _response(self) -> StreamsHeartbeatResponse:
         group, after = self._group, self._after

@@ -22,10 +22,6 @@ _Active = dict[str, dict[int, int]]
 _IsUnreleased = Callable[[str, int], bool]
 
 
-class Fenced(Exception):
-    """The member is in a state that this version of Kafka does not know."""
-
-
 def reconciled(
     rules: StreamsRules,
     group: StreamsGroup,
@@ -33,10 +29,11 @@ def reconciled(
     epoch: int,
     target: TargetTasks,
     owned: TargetTasks | None,
-) -> StreamsMember:
-    """The member after one step towards the target of this epoch.
+) -> StreamsMember | None:
+    """The member after one step towards the target of this epoch; None: it is fenced.
 
-    ``owned``: what the member says it has, None if it did not say.  Raises Fenced.
+    ``owned``: what the member says it has, None if it did not say.  A member whose state this
+    version of Kafka does not know is fenced unless it says that it has nothing.
     """
     step = _Step(rules, group, member, epoch, target, owned)
     if member.state is MemberState.STABLE:
@@ -46,7 +43,7 @@ def reconciled(
     if member.state is MemberState.UNRELEASED_TASKS:
         return step.next(member.epoch)
     if owned is None or any(owned):
-        raise Fenced(member.member_id)
+        return None
     return step.next(epoch)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from coordinator_core.coordinator.modern.configuration import rules_of
 from coordinator_core.coordinator.modern.records import GroupRecord
-from coordinator_core.coordinator.modern.timers import Action, Failed
+from coordinator_core.coordinator.modern.timers import REBALANCE, SESSION, Action, Failed
 from coordinator_core.coordinator.streams import records
 from coordinator_core.coordinator.streams.group import StreamsGroup, StreamsMember
 from coordinator_core.coordinator.streams.writing import write_for
 from coordinator_core.coordinator.turn import Turn
 
-SESSION, REBALANCE, INITIAL_DELAY = "session", "rebalance", "initial-rebalance"
+INITIAL_DELAY = "initial-rebalance"
 SESSION_EXPIRED = "the member session expired."
 
 
@@ -42,11 +42,6 @@ def start_rebalance(turn: Turn, group_id: str, member: StreamsMember) -> None:
 
 def end_rebalance(turn: Turn, group_id: str, member_id: str) -> None:
     turn.modern_timers.cancel((REBALANCE, group_id, member_id))
-
-
-def cancel_all(turn: Turn, group_id: str, member_id: str) -> None:
-    for kind in (SESSION, REBALANCE):
-        turn.modern_timers.cancel((kind, group_id, member_id))
 
 
 def start_initial_delay(turn: Turn, group_id: str, delay_ms: int, action: Action) -> None:
@@ -83,5 +78,5 @@ def removal(turn: Turn, group: StreamsGroup, member: StreamsMember) -> list[Grou
     )
     if len(group.members) == 1 and rules.empties_target:
         removing.append(records.target_record(rules, group_id, epoch, 0))
-    cancel_all(turn, group_id, member.member_id)
+    turn.modern_timers.cancel_member(group_id, member.member_id)
     return removing
