@@ -1,4 +1,7 @@
-"""SQL over the lake without a JVM: DuckDB over the Delta tables and the views of schemas/views."""
+"""SQL over the lake without a JVM: DuckDB over the Delta tables and the views of schemas/views.
+
+A user's statement is a single SELECT, on a connection that reads files of the lake's tables only.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 from jobs.console.errors import UsageError
 from jobs.lake.compatibility import unknown_column
 from jobs.lake.path_alias import plain_path
-from jobs.lake.statements import TABLES_AND_VIEWS, expanded, explained, is_show_tables
+from jobs.lake.statements import (
+    TABLES_AND_VIEWS,
+    expanded,
+    explained,
+    is_show_tables,
+    mentions_copy,
+    require_select,
+)
 from schemas import (
     table_names,
     view_about,
@@ -63,7 +73,6 @@ WRITERS = {
 }
 # Few lakes have clients' logs: views that read them beside other evidence need no notice.
 WITHOUT_NOTICE = ("client_events",)
-NO_STATEMENT = "no statement; give one SELECT"
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -76,8 +85,6 @@ def query(
     connection, statement = _opened_for(root, sql, optional)
     with _sql_errors():
         result = connection.execute(statement)
-    if result is None:
-        raise UsageError(NO_STATEMENT)
     columns = [column[0] for column in result.description or []]
     return columns, result.fetchall()
 
@@ -86,10 +93,7 @@ def arrow_table(root: str, sql: str) -> pa.Table:
     """The rows in Arrow's types; sums of integers, HUGEINT in DuckDB, are decimals there."""
     connection, statement = _opened_for(root, sql)
     with _sql_errors():
-        relation = connection.sql(statement)
-        if relation is None:
-            raise UsageError(NO_STATEMENT)
-        return relation.to_arrow_table()
+        return connection.execute(statement).to_arrow_table()
 
 
 def _opened_for(
@@ -99,7 +103,25 @@ def _opened_for(
     if is_show_tables(sql):
         return open_lake(root, ""), TABLES_AND_VIEWS
     statement = expanded(sql)
-    return open_lake(root, statement, optional=optional), statement
+    with _sql_errors():
+        require_select(statement)
+    # DuckDB can also write to the files that it may read.
+    by_duckdb = not mentions_copy(statement)
+    connection = open_lake(root, statement, optional=optional, by_duckdb=by_duckdb)
+    _confine(connection, root if by_duckdb else None)
+    return connection, statement
+
+
+def _confine(connection: duckdb.DuckDBPyConnection, root: str | None) -> None:
+    """From here on, statements access no file but those of the lake's tables below ``root``, no
+    Python variable, and change no setting.
+    """
+    if root is not None:
+        folders = ", ".join(_literal(f"{plain_path(root)}/{table}") for table in table_names())
+        connection.execute(f"SET allowed_directories = [{folders}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET python_enable_replacements = false")
+    connection.execute("SET lock_configuration = true")
 
 
 def existing_tables(root: str) -> list[str]:
@@ -127,10 +149,13 @@ def _sql_errors() -> Iterator[None]:
         raise UsageError(explained(" ".join(str(error).split()))) from None
 
 
-def open_lake(root: str, sql: str, *, optional: Collection[str] = ()) -> duckdb.DuckDBPyConnection:
+def open_lake(
+    root: str, sql: str, *, optional: Collection[str] = (), by_duckdb: bool = True
+) -> duckdb.DuckDBPyConnection:
     """A connection with the tables and views that ``sql`` names; opening all tables is slow.
 
-    A named table that does not exist is a UsageError, unless it is ``optional``.
+    A named table that does not exist is a UsageError, unless it is ``optional``.  ``by_duckdb``:
+    DuckDB reads the files of a local lake, which is faster; else Arrow does.
     """
     import duckdb
 
@@ -144,7 +169,8 @@ def open_lake(root: str, sql: str, *, optional: Collection[str] = ()) -> duckdb.
     below = {name for view in views for name in view_dependencies(view)} & set(table_names())
     for table in sorted(named | below):
         is_required = table in named or table not in WRITERS
-        _register(connection, root, table, required=is_required and table not in optional)
+        is_required = is_required and table not in optional
+        _register(connection, root, table, required=is_required, by_duckdb=by_duckdb)
     for view in views:
         _create_view(connection, view)
     return connection
@@ -186,7 +212,12 @@ def _path(root: str, table: str, uri: str) -> str:
 
 
 def _register(
-    connection: duckdb.DuckDBPyConnection, root: str, table: str, *, required: bool
+    connection: duckdb.DuckDBPyConnection,
+    root: str,
+    table: str,
+    *,
+    required: bool,
+    by_duckdb: bool,
 ) -> None:
     """Create a view over the table's current Parquet files, columns in the table's order.
 
@@ -206,7 +237,12 @@ def _register(
     if not delta.file_uris():
         _create_empty_view(connection, table, types)
         return
-    source = _source(connection, root, table, delta, types)
+    # DuckDB needs an extension to read from a store, and credentials of its own.
+    if by_duckdb and "://" not in root:
+        source = _files(root, table, delta, types)
+    else:
+        source = f"{table}_in_arrow"
+        connection.register(source, delta.to_pyarrow_dataset())
     # The type has no zone, because DuckDB needs an extension to print one; the values are UTC.
     columns = [
         f"{name}::TIMESTAMP AS {name}" if type_ == "TIMESTAMP" else name
@@ -216,19 +252,8 @@ def _register(
     connection.execute(f"CREATE VIEW {table} AS SELECT {selected} FROM {source}")
 
 
-def _source(
-    connection: duckdb.DuckDBPyConnection,
-    root: str,
-    table: str,
-    delta: DeltaTable,
-    types: dict[str, str],
-) -> str:
+def _files(root: str, table: str, delta: DeltaTable, types: dict[str, str]) -> str:
     """What a SELECT of the table's rows has after FROM."""
-    if "://" in root:
-        # DuckDB needs an extension to read from a store, and credentials of its own.
-        name = f"{table}_in_store"
-        connection.register(name, delta.to_pyarrow_dataset())
-        return name
     partitioned = delta.metadata().partition_columns
     hive = ", ".join(f"'{name}': {types[name]}" for name in partitioned)
     listed = ", ".join(_literal(_path(root, table, uri)) for uri in delta.file_uris())

@@ -12,6 +12,11 @@ _SHOW_TABLES = re.compile(r"\s*show\s+(all\s+)?tables\s*;?\s*", re.IGNORECASE)
 _NAME = re.compile(r"\s*([A-Za-z]\w*)\s*;?\s*")
 _UNKNOWN = re.compile(r"Table with name (\S+) does not exist")
 _HINT = "SHOW TABLES lists all"
+_ONE_SELECT = "give one SELECT, a table or view, DESCRIBE, EXPLAIN or SHOW TABLES"
+_EXPLAIN = re.compile(r"explain\b\s*(analyze\b|\(\s*(format|analyze)\b[^)]*\))?", re.IGNORECASE)
+_COPIES = re.compile("copy|query|execute", re.IGNORECASE)
+_READS = re.compile(r"(explain|pivot|select|with|from)\b", re.IGNORECASE)
+_FORBIDDEN_FILE = re.compile(r'Cannot access (?:file|directory) "(.*?)"')
 
 
 def is_show_tables(sql: str) -> bool:
@@ -33,8 +38,40 @@ def expanded(sql: str) -> str:
     return f"SELECT * FROM {names[0]}"
 
 
+def require_select(sql: str) -> None:
+    """UsageError for anything but a single statement that only reads; duckdb.Error for one that
+    DuckDB cannot parse.
+    """
+    import duckdb
+
+    statements = duckdb.extract_statements(sql)
+    if not statements:
+        raise UsageError(f"no statement; {_ONE_SELECT}")
+    if len(statements) > 1:
+        raise UsageError(f"{len(statements)} statements; {_ONE_SELECT}")
+    text, kind = statements[0].query, statements[0].type
+    if kind == duckdb.StatementType.EXPLAIN:  # of a statement which ANALYZE runs
+        require_select(_EXPLAIN.sub("", text, count=1))
+        return
+    # DuckDB takes each statement with a PIVOT as several.
+    is_pivot = kind == duckdb.StatementType.MULTI and _READS.match(text)
+    if kind != duckdb.StatementType.SELECT and not is_pivot:
+        raise UsageError(
+            f"{text.split(maxsplit=1)[0].upper()}: not a statement that reads; {_ONE_SELECT}"
+        )
+
+
+def mentions_copy(sql: str) -> bool:
+    """Whether the statement may write a file: with COPY in a WITH clause, or with a function that
+    runs a text.
+    """
+    return _COPIES.search(sql) is not None
+
+
 def explained(message: str) -> str:
     """DuckDB's message, with this lake's names for an unknown table instead of DuckDB's own."""
+    if forbidden := _FORBIDDEN_FILE.search(message):
+        return f"{forbidden[1]}: only tables of the lake can be read; {_HINT}"
     unknown = _UNKNOWN.search(message)
     if unknown is None:
         return f"{message} ({_HINT})"

@@ -1,6 +1,7 @@
 """SQL over the lake: tables and views by name, and errors in one line."""
 
 from datetime import date, datetime
+from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable, write_deltalake
@@ -165,7 +166,7 @@ def test_clusters_of_any_name(spark, frame, tmp_path):
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("", "no statement; give one SELECT"),
+        ("", "no statement; give one SELECT, a table or view, DESCRIBE, EXPLAIN or SHOW TABLES"),
         (";", "no statement; give one SELECT"),
         ("SELEC 1", 'syntax error at or near "SELEC"'),
         ("SELECT nothing FROM generations", 'Referenced column "nothing" not found'),
@@ -180,6 +181,133 @@ def test_an_error_is_one_line(lake, statement, message):
 
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+COPIES = "WITH x AS (COPY (SELECT 1 AS a) TO '{file}') SELECT * FROM x"
+SERIALIZED = "json_execute_serialized_sql(json_serialize_sql($${COPIES}$$))".replace(
+    "{COPIES}", COPIES
+)
+WRITES = [
+    "COPY (SELECT 1) TO '{file}'",
+    "SELECT 1; COPY (SELECT 1) TO '{file}'",
+    "COPY (PIVOT churn ON outcome USING COUNT(*)) TO '{file}'",
+    COPIES,
+    COPIES.replace("COPY", "/**/ cOpY"),
+    f"EXPLAIN ANALYZE {COPIES}",
+    "EXPLAIN ANALYZE COPY (SELECT 1) TO '{file}'",
+    "EXPLAIN ANALYZE COPY (PIVOT churn ON generation USING COUNT(*)) TO '{file}'",
+    "EXPLAIN (ANALYZE) COPY (SELECT 1) TO '{file}'",
+    f"PIVOT (FROM churn) ON generation USING COUNT(*); {COPIES}",
+    COPIES.replace("FROM x", "FROM (PIVOT (FROM churn) ON generation USING COUNT(*))"),
+    f"SELECT * FROM {SERIALIZED}",
+    f"SELECT * FROM query('FROM {SERIALIZED}')",
+    "ATTACH '{file}'",
+    "EXPORT DATABASE '{file}'",
+    "SELECT * FROM enable_profiling(save_location := '{file}')",
+    "CALL enable_logging('QueryLog', storage_path = '{file}')",
+    "CREATE TABLE x AS SELECT 1",
+    "WITH x AS (SELECT 1) INSERT INTO churn SELECT * FROM x",
+    "SET threads = 1",
+    "PRAGMA threads = 1",
+    "INSTALL httpfs",
+    "LOAD json",
+    "USE memory",
+    "BEGIN",
+]
+
+
+@pytest.mark.parametrize("folder", ["lake", "elsewhere"])
+@pytest.mark.parametrize("statement", WRITES)
+def test_a_statement_writes_nothing(lake, statement, folder, tmp_path):
+    file = Path(lake, "churn", "written") if folder == "lake" else tmp_path / "written"
+
+    with pytest.raises(UsageError) as raised:
+        query(lake, statement.replace("{file}", str(file)))
+
+    assert not file.exists()
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT * FROM read_text('{file}')",
+        "SELECT * FROM read_csv('{file}')",
+        "SELECT * FROM '{file}'",
+        "SELECT * FROM glob('{folder}/*')",
+        "SELECT * FROM read_text('{lake}/churn/../../{name}/secret.csv')",
+    ],
+)
+def test_a_statement_reads_only_the_lakes_tables(lake, statement, tmp_path):
+    file = tmp_path / "secret.csv"
+    file.write_text("secret")
+    text = statement.replace("{file}", str(file)).replace("{folder}", str(tmp_path))
+    text = text.replace("{lake}", lake).replace("{name}", tmp_path.name)
+
+    with pytest.raises(UsageError, match=r"only tables of the lake can be read; SHOW TABLES lists"):
+        query(lake, text)
+
+
+def test_a_statement_does_not_see_variables_of_the_program(lake):
+    hidden = DeltaTable(f"{lake}/churn").to_pyarrow_table()
+    assert hidden.num_rows == 2
+
+    with pytest.raises(UsageError, match="no table or view hidden"):
+        query(lake, "SELECT * FROM hidden")
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("SELECT 1; SELECT 2", "2 statements; give one SELECT, a table or view, DESCRIBE, EXPLAIN"),
+        ("copy churn to 'x'", "COPY: not a statement that reads; give one SELECT"),
+    ],
+)
+def test_a_refusal_says_what_to_give(lake, statement, message):
+    with pytest.raises(UsageError, match=message):
+        query(lake, statement)
+
+
+READS = [
+    ("WITH x AS (SELECT * FROM churn) SELECT MAX(generation) FROM x", [(5,)]),
+    ("FROM churn SELECT MAX(generation)", [(5,)]),
+    ("(SELECT MAX(generation) FROM churn)", [(5,)]),
+    ("-- newest\nSELECT MAX(generation) FROM churn -- ; and nothing else", [(5,)]),
+    ("SELECT MAX(generation) AS copy, ';' FROM churn;", [(5, ";")]),
+    ("SELECT MAX(generation) FROM query('FROM churn')", [(5,)]),
+    ("PIVOT (SELECT generation FROM churn) ON generation USING COUNT(*)", [(1, 1)]),
+    ("VALUES (1), (2)", [(1,), (2,)]),
+]
+
+
+@pytest.mark.parametrize(("statement", "expected"), READS)
+def test_a_statement_that_reads(lake, statement, expected):
+    assert query(lake, statement)[1] == expected
+
+
+@pytest.mark.parametrize("statement", ["DESCRIBE churn", "SUMMARIZE churn", "SHOW churn"])
+def test_a_statement_that_describes_a_table(lake, statement):
+    assert query(lake, statement)[1][0][0] == "cluster_id"
+
+
+@pytest.mark.parametrize("analyze", ["", "ANALYZE", "(ANALYZE)", "(FORMAT json)"])
+def test_a_plan(lake, analyze):
+    columns, rows = query(lake, f"EXPLAIN {analyze} SELECT * FROM churn")
+
+    assert columns == ["explain_key", "explain_value"]
+    assert "PARQUET" in str(rows).upper()
+
+
+def test_the_plan_of_a_pivot(lake):
+    rows = query(lake, "EXPLAIN PIVOT churn ON generation USING COUNT(*)")[1]
+
+    assert "PARQUET" in str(rows).upper()
+
+
+def test_a_lake_in_a_relative_folder(lake, monkeypatch):
+    monkeypatch.chdir(Path(lake).parent)
+
+    assert query(Path(lake).name, "SELECT MAX(generation) FROM churn")[1] == [(5,)]
 
 
 def test_no_lake(tmp_path):
