@@ -29,7 +29,7 @@ jars: $(READY)
 	@if $(HAS_JAVA); then $(MAKE) --no-print-directory .jars/.resolved; \
 	else echo "no Java: only the embedded engine can run; for Spark, install Java 17 (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME" >&2; fi
 
-.jars/.resolved: jobs/engine/jars.py jobs/engine/class_archive.py $(READY)
+.jars/.resolved: jobs/engine/jars.py jobs/nightly_run/class_archive.py $(READY)
 	@$(HAS_JAVA) || { echo "Spark needs Java 17: install a JRE (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME" >&2; exit 1; }
 	@REGROUP_JARS= $(BIN)/regroup jars
 	@touch $@

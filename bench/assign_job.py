@@ -34,8 +34,8 @@ from coordinator_core.records import encode_assignment as assigned
 from coordinator_core.records import encode_subscription as subscribed
 from jobs.assign_partitions import CHUNK, FRAME, in_chunks, rerun, store
 from jobs.assignors.rerun import Rerun
-from jobs.command_line.config import load_config
-from jobs.command_line.packaged_files import CONF
+from jobs.configuration.config import load_config
+from jobs.configuration.packaged_files import CONF
 from jobs.engine.session import build_session
 from jobs.lake.opening import open_lake
 from jobs.lake.scope import AllDates

@@ -27,11 +27,11 @@ from coordinator_core.incident.modern import (
 )
 from coordinator_core.incident.modern.hints import likely_reason as likely_reason_of_modern
 from coordinator_core.incident.stimuli import Basis
-from jobs.command_line.arguments import open_existing_lake
-from jobs.command_line.config import Config
+from jobs.configuration.config import Config
 from jobs.console.printing import Format, print_rows
 from jobs.console.spinner import spinner
-from jobs.epochs.inputs import topic_names
+from jobs.lake.epoch_rows import topic_names
+from jobs.lake.existing import open_existing_lake
 from jobs.lake.scope import AllDates
 from jobs.lake.sql import query
 from jobs.lake.tables import Lake, schema_of

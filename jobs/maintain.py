@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from jobs.command_line.arguments import open_existing_lake, require_lake
-from jobs.command_line.config import Config
+from jobs.configuration.config import Config
 from jobs.console.errors import UsageError
 from jobs.console.spinner import spinner
+from jobs.lake.existing import open_existing_lake, require_lake
 from jobs.lake.tables import Lake
 from schemas import table_partitioning
 

@@ -10,11 +10,12 @@ from dataclasses import asdict, dataclass
 from datetime import date
 
 from jobs import ingest
-from jobs.command_line.arguments import date_range, workload_of_lake
-from jobs.command_line.config import Config, valid_timezone
+from jobs.configuration.config import Config, valid_timezone
 from jobs.console.errors import RunFailed, UsageError
 from jobs.engine.choice import Workload, bytes_of
 from jobs.engine.session import open_session
+from jobs.lake.existing import date_range, workload_of_lake
+from jobs.lake.files import list_files
 from jobs.lake.opening import open_lake
 from jobs.lake.scope import scope_of
 from jobs.lake.tables import Lake
@@ -22,11 +23,13 @@ from jobs.nightly_run.pending_dates import pending
 from jobs.nightly_run.pipeline import Progress, run_all
 from jobs.nightly_run.runs import Run, summary
 from jobs.segments import not_a_segment, partition_of
-from jobs.sources import broker_log, client_log, segments, trace
-from jobs.sources.dump import Dump
-from jobs.sources.files import list_files
-from jobs.sources.kafka import Kafka
-from jobs.sources.kafka_settings import kafka_only_for_spark
+from jobs.sources import trace
+from jobs.sources.broker_logs import broker_log
+from jobs.sources.client_logs import client_log
+from jobs.sources.dumps.dump import Dump
+from jobs.sources.topic import segments
+from jobs.sources.topic.kafka import Kafka
+from jobs.sources.topic.kafka_settings import kafka_only_for_spark
 
 GIVE_A_SOURCE = "give --segments, --kafka, --dump, --broker-log, --client-log or --trace"
 

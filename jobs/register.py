@@ -15,10 +15,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from jobs.command_line.arguments import require_lake
-from jobs.command_line.config import Config
+from jobs.configuration.config import Config
 from jobs.console.errors import UsageError
 from jobs.engine.session import build_session
+from jobs.lake.existing import require_lake
 from jobs.lake.opening import open_lake
 from schemas import (
     table_about,

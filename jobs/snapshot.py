@@ -1,6 +1,6 @@
 """Take snapshots of a cluster's groups: what their coordinators answer now.
 
-reads   the groups of a running cluster, through the Admin API (jobs.sources.live_groups)
+reads   the groups of a running cluster, through the Admin API (jobs.sources.topic.live_groups)
 writes  group_snapshots   one row per group and snapshot
 
 It needs no access to `__consumer_offsets` or logs.  The views snapshot_* derive generations and
@@ -18,14 +18,14 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
-from jobs.alerts.settings import span_s
 from jobs.bronze.table_rows import arrow_schema
-from jobs.command_line.config import Config
+from jobs.configuration.alert_settings import span_s
+from jobs.configuration.config import Config
 from jobs.console.errors import RunFailed, UsageError, failure_line
 from jobs.console.interrupt import Terminated, follows_interrupt, handle_sigterm, interrupt_before
 from jobs.lake.arrow_tables import ArrowLake
 from jobs.lake.opening import open_without_engine
-from jobs.sources.live_groups import GroupRow, LiveGroups
+from jobs.sources.topic.live_groups import GroupRow, LiveGroups
 
 TABLE = "group_snapshots"
 EVERY = "30s"

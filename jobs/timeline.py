@@ -11,8 +11,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from jobs.epochs.inputs import new_records
 from jobs.group_events import SEQ_PER_MS
+from jobs.lake.epoch_rows import new_records
 from jobs.lake.keys import GROUP_KEY, INCARNATION_KEY, RECORD_KEY
 from jobs.lake.scope import RunScope
 from jobs.lake.tables import schema_of

@@ -22,7 +22,7 @@ from coordinator_core.epochs.topic_names import (
     observations,
 )
 from jobs.epochs.evidence import unordered_records
-from jobs.epochs.inputs import new_records
+from jobs.lake.epoch_rows import new_records
 from jobs.lake.keys import GROUP_KEY
 from jobs.lake.scope import RunScope
 

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import settings
 
-from jobs.command_line.config import load_config
+from jobs.configuration.config import load_config
 from jobs.engine.choice import Engine
 from tests.engines import ENGINES, restored_mode, using
 

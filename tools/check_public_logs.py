@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobs.sources.log_entries import LogCounts, LogEntry, Unreadable
-from jobs.sources.log_files import read_log
+from jobs.sources.logs.entries import LogCounts, LogEntry, Unreadable
+from jobs.sources.logs.files import read_log
 
 COLUMNS = ("event", "group", "generation", "member", "cause")
 # Events that the labels do not distinguish.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jobs.command_line.packaged_files import CONF
+from jobs.configuration.packaged_files import CONF
 from jobs.engine.jars import fetch
 
 TOOLS = Path(__file__).resolve().parent

@@ -12,7 +12,7 @@ import sys
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from jobs.command_line.config import load_config
+from jobs.configuration.config import load_config
 from jobs.engine.session import build_session
 
 

@@ -155,9 +155,9 @@ def table_schema(table: str) -> pa.Schema:
 def job(records: int) -> None:
     from pyspark.sql import functions as F
 
-    from jobs.command_line.config import load_config
     from jobs.committed_offsets import CARRIED as OF_COMMITS
     from jobs.committed_offsets import committed_offsets
+    from jobs.configuration.config import load_config
     from jobs.engine.session import build_session
     from jobs.group_metadata import CARRIED, group_metadata
 

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from bench.process_tree import cpu_seconds
 from jobs import ingest
-from jobs.command_line.config import load_config
+from jobs.configuration.config import load_config
 from jobs.engine.embedded import embedded_session
 from jobs.engine.session import build_session
 from jobs.lake.opening import open_lake

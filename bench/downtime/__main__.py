@@ -19,7 +19,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from jobs.command_line.config import load_config
+from jobs.configuration.config import load_config
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions, nightly
 from jobs.what_if.downtime import downtime_within

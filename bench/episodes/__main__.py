@@ -20,7 +20,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from coordinator_core.simulation import fleet_of
-from jobs.command_line.config import Config, load_config
+from jobs.configuration.config import Config, load_config
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions, nightly
 from jobs.simulate.output_files import write

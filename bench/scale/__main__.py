@@ -34,8 +34,8 @@ from bench.scale import peer
 from bench.scale.bronze import CLUSTER, write_bronze
 from bench.scale.compare import differing_tables
 from bench.scale.report import Run, Stage, print_growth, print_ratios, print_table, printed
-from jobs.command_line.config import load_config
-from jobs.command_line.packaged_files import CONF
+from jobs.configuration.config import load_config
+from jobs.configuration.packaged_files import CONF
 from jobs.engine.embedded import embedded_session
 from jobs.engine.session import build_session
 from jobs.lake.opening import open_lake

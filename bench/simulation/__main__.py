@@ -19,7 +19,7 @@ from typing import Annotated
 import typer
 
 from coordinator_core.simulation import BrokerLogLine, SimulatedCluster, WrittenBatch
-from jobs.command_line.config import load_config
+from jobs.configuration.config import load_config
 from jobs.engine.session import build_session
 from jobs.lake.opening import open_lake
 from jobs.simulate.into_lake import run, with_group_count

@@ -28,7 +28,7 @@ import typer
 
 from coordinator_core.simulation import fleet_of
 from coordinator_core.simulation.random_fleets import random_fleet
-from jobs.command_line.config import Config, load_config
+from jobs.configuration.config import Config, load_config
 from jobs.engine.choice import Engine
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions, nightly

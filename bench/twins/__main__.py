@@ -25,7 +25,7 @@ import typer
 from bench.twins import across
 from bench.twins.tables import cells, heading, wrong_order
 from coordinator_core.whatif import Figures
-from jobs.command_line.config import load_config
+from jobs.configuration.config import load_config
 from jobs.nightly import NightlyOptions, nightly
 from jobs.what_if.command import WhatIfOptions, evaluate
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from bench.twins.tables import Truth, cells, heading, wrong_order
 from coordinator_core.whatif import Figures, SettingsChange, predict_each
-from jobs.command_line.config import load_config
+from jobs.configuration.config import load_config
 from jobs.nightly import NightlyOptions, nightly
 from jobs.what_if.command import WhatIfOptions, evaluate
 

@@ -21,11 +21,11 @@ from typing import Annotated
 import typer
 
 from bench.growing_segments import INCIDENT, GrowingSegments
-from jobs.command_line.config import load_config
+from jobs.configuration.config import load_config
 from jobs.engine.choice import Engine
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions
-from jobs.nightly_run.watch import Watch, WatchOptions
+from jobs.watch.passes import Watch, WatchOptions
 
 RECORDS_PER_PASS = 60
 

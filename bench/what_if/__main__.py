@@ -21,7 +21,7 @@ import typer
 from bench.process_tree import ProcessTreeWatch
 from coordinator_core.whatif import GRID
 from jobs import incident_replay, what_if_sweep
-from jobs.command_line.config import load_config
+from jobs.configuration.config import load_config
 from jobs.engine.session import build_session
 from jobs.lake.opening import open_lake
 from jobs.lake.scope import AllDates

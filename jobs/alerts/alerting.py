@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from jobs.alerts.checks import CHECKS, Alert, Check
-from jobs.alerts.settings import NAMES, AlertSettings, span_s
+from jobs.configuration.alert_settings import NAMES, AlertSettings, span_s
 from jobs.console.errors import UsageError
 from jobs.lake.sql import existing_tables, open_lake
 

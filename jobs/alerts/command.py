@@ -7,7 +7,7 @@ import sys
 from jobs.alerts import prometheus as textfile
 from jobs.alerts.alerting import COLUMNS, AlertsOptions, find_alerts
 from jobs.alerts.notify import notify, require_webhooks
-from jobs.alerts.settings import AlertSettings
+from jobs.configuration.alert_settings import AlertSettings
 from jobs.console.printing import Format, print_rows, printable
 
 MISSING = "tables are missing"

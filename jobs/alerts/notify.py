@@ -21,8 +21,8 @@ from typing import Any
 from jobs.alerts.alerting import AlertWindow
 from jobs.alerts.checks import Alert
 from jobs.alerts.outbox import Message, Outbox, open_outbox
-from jobs.alerts.settings import AlertSettings
 from jobs.alerts.webhooks import Webhook
+from jobs.configuration.alert_settings import AlertSettings
 from jobs.console.errors import UsageError
 
 _TIMEOUT_S = 10

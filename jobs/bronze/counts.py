@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.bronze.table_rows import BROKER_LOG, DUMP, KAFKA, NO_DATE, SEGMENTS, TRACE
 from jobs.lake.tables import schema_of
-from jobs.sources import raw_records
+from jobs.sources.topic import raw_records
 from schemas import table_key
 
 TABLE = "ingested_files"

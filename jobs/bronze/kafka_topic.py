@@ -18,7 +18,7 @@ from jobs.bronze import counts
 from jobs.bronze.storing import record_tables, stored
 from jobs.bronze.table_rows import KAFKA
 from jobs.lake.tables import Lake
-from jobs.sources.kafka import (
+from jobs.sources.topic.kafka import (
     COMMITTED,
     DeletedOffsets,
     Kafka,
@@ -29,7 +29,7 @@ from jobs.sources.kafka import (
     slices,
     verify_arrival,
 )
-from jobs.sources.segments import TOPIC
+from jobs.sources.topic.segments import TOPIC
 
 
 def store_topic(lake: Lake, kafka: Kafka) -> None:

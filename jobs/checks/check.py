@@ -13,18 +13,18 @@ from typing import Any
 import duckdb
 
 from jobs.checks.laws import LAWS, Law
-from jobs.checks.missing_groups import by_reason, missing_groups, sentence
 from jobs.checks.redecode import DECODED, differing_rows
 from jobs.console.errors import UsageError
 from jobs.console.printing import printable
 from jobs.lake import client_rows
 from jobs.lake.commit_log import CommitLog, FileLogFolder
+from jobs.lake.coverage import BRONZE, Coverage, uncovered_dates
+from jobs.lake.files import list_files, open_file
 from jobs.lake.integrity import damages, tables_on_disk
+from jobs.lake.missing_groups import by_reason, missing_groups, sentence
 from jobs.lake.sql import open_lake, query
-from jobs.nightly_run.coverage import BRONZE, Coverage, uncovered_dates
 from jobs.nightly_run.pipeline import JOBS
 from jobs.nightly_run.runs import WHOLE_RUN
-from jobs.sources.files import list_files, open_file
 
 COLUMNS = ["law", "cluster_id", "where", "expected", "found"]
 

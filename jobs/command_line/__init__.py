@@ -1,4 +1,4 @@
-"""The command `regroup`: commands, options, configuration.
+"""The command `regroup`: commands and options.
 
 Every command and option is defined once, with typer.  The function of a command imports
 the module that does the work, so that help, `--version` and `sql` start without importing Spark.
@@ -9,7 +9,7 @@ exit codes and error messages are therefore equal.  Exit codes: 0 done, 1 the an
 run failed, 2 wrong argument or configuration, 130 Ctrl-C.  An error is one line on stderr.
 
 Settings that belong to an installation rather than to one run (Spark's, Kafka's security, the time
-zone of logs, thresholds of alerts) are in a TOML file, given by --conf.
+zone of logs, thresholds of alerts) are in a TOML file, given by --conf (`jobs.configuration`).
 
 cli                all commands together, and main, which prints errors and sets exit codes
 filling_commands   nightly, watch, ingest, single jobs, topic-partitions, snapshot
@@ -21,8 +21,5 @@ scenario_commands  `regroup scenario run` and `regroup scenario diagram`
 options            options of several commands
 sections           sections of `regroup --help`
 examples           an example per command, shown below its help
-arguments          checks of arguments: dates, existing lakes
-config             reads the configuration file
 init_config        writes a configuration file with every setting
-packaged_files     default configurations and example incidents
 """

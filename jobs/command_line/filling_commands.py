@@ -58,7 +58,7 @@ def nightly(
     conf: ConfOption = None,
 ) -> None:
     """Read new input and compute all tables.  Runs ingest and all jobs in order."""
-    from jobs.command_line.config import load_config
+    from jobs.configuration.config import load_config
     from jobs.nightly import NightlyOptions, nightly_command
 
     if anew:
@@ -112,9 +112,9 @@ def watch(
     conf: ConfOption = None,
 ) -> None:
     """Run nightly and alerts again and again.  Reads what is new; prints a line per pass."""
-    from jobs.command_line.config import load_config
+    from jobs.configuration.config import load_config
     from jobs.nightly import NightlyOptions
-    from jobs.nightly_run.watch import Watch, WatchOptions
+    from jobs.watch.passes import Watch, WatchOptions
 
     options = NightlyOptions(
         lake=lake,
@@ -147,7 +147,7 @@ def ingest(
 ) -> None:
     """Read input into the bronze tables.  Computes no other table."""
     from jobs import ingest as ingest_job
-    from jobs.command_line.config import load_config
+    from jobs.configuration.config import load_config
     from jobs.nightly import NightlyOptions, inputs_of, open_lake_of
 
     config = load_config(conf, engine)
@@ -179,8 +179,8 @@ def _add_job(name: str) -> None:
         engine: EngineOption = None,
         conf: ConfOption = None,
     ) -> None:
-        from jobs.command_line.arguments import date_range, open_existing_lake
-        from jobs.command_line.config import load_config
+        from jobs.configuration.config import load_config
+        from jobs.lake.existing import date_range, open_existing_lake
         from jobs.lake.scope import scope_of
 
         dates = date_range(date, first, last)
@@ -210,8 +210,8 @@ def topic_partitions(
     conf: ConfOption = None,
 ) -> None:
     """Record the partition counts of topics.  Each line is topic,partitions[,since]."""
-    from jobs.command_line.arguments import open_new_or_existing_lake
-    from jobs.command_line.config import load_config
+    from jobs.configuration.config import load_config
+    from jobs.lake.existing import open_new_or_existing_lake
     from jobs.topic_partitions import read_file, run
 
     counts = read_file(file)
@@ -234,7 +234,7 @@ def snapshot(
     conf: ConfOption = None,
 ) -> None:
     """Describe all groups through the Admin API.  Needs neither topic nor logs."""
-    from jobs.command_line.config import load_config
+    from jobs.configuration.config import load_config
     from jobs.snapshot import SnapshotOptions
     from jobs.snapshot import snapshot as run
 

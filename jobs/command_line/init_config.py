@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
-from jobs.alerts.settings import AlertSettings, Thresholds
-from jobs.command_line.config import ISOLATION_LEVELS, Config
-from jobs.command_line.packaged_files import CONF
+from jobs.configuration.alert_settings import AlertSettings, Thresholds
+from jobs.configuration.config import ISOLATION_LEVELS, Config
+from jobs.configuration.packaged_files import CONF
 from jobs.console.errors import UsageError
-from jobs.sources.kafka import OFFSETS_PER_SLICE, SLICE_SETTING
+from jobs.sources.topic.kafka import OFFSETS_PER_SLICE, SLICE_SETTING
 
 HEAD = """\
 # Settings of Regroup with their defaults: `regroup nightly --conf {name} ...`.

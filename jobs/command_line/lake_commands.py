@@ -43,7 +43,7 @@ def register(
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Register a lake in Spark's metastore.  Tables and views, with their comments."""
-    from jobs.command_line.config import load_config
+    from jobs.configuration.config import load_config
     from jobs.register import COLUMNS, RegisterOptions
     from jobs.register import register as run
 
@@ -85,7 +85,7 @@ def maintain(
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Delete old dates, combine small files.  Deletes unreferenced files, too."""
-    from jobs.command_line.config import load_config
+    from jobs.configuration.config import load_config
     from jobs.maintain import COLUMNS, MaintainOptions
     from jobs.maintain import maintain as run
 

@@ -88,7 +88,7 @@ def simulate(
         print_rows(job.COLUMNS, rows, format)
         print(job.totals(rows), file=sys.stderr)
     elif lake is not None and cluster_id and out is None:
-        from jobs.command_line.config import load_config
+        from jobs.configuration.config import load_config
 
         config = load_config(conf, engine)
         print(job.simulate_into(lake, cluster_id, spec, seed, groups, config), file=sys.stderr)
@@ -114,7 +114,7 @@ def replay(
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Replay an incident in the coordinator model.  Exit 1 if a generation diverges."""
-    from jobs.command_line.config import load_config
+    from jobs.configuration.config import load_config
     from jobs.incident_replay import run_all as replay_all
     from jobs.replay import command
 
@@ -184,7 +184,7 @@ def what_if_sweep(
 
     Writes process_lives, what_if, advice and migration_advice.
     """
-    from jobs.command_line.config import load_config
+    from jobs.configuration.config import load_config
     from jobs.what_if.sweep_command import run_all as sweep_all
 
     config = load_config(conf, engine)

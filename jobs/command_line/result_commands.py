@@ -45,7 +45,7 @@ def alerts(
     """List what is wrong with groups now.  Storms, stuck or flapping groups: exit 1."""
     from jobs.alerts.alerting import AlertsOptions
     from jobs.alerts.command import run
-    from jobs.command_line.config import load_config
+    from jobs.configuration.config import load_config
 
     options = AlertsOptions(lake, cluster_id, since, at)
     settings = load_config(conf).alerts
@@ -66,7 +66,7 @@ def dashboard(
     conf: ConfOption = None,
 ) -> None:
     """Make a Grafana dashboard of the metrics."""
-    from jobs.command_line.config import load_config
+    from jobs.configuration.config import load_config
     from jobs.monitoring.command import run
 
     run(out, rules, late, load_config(conf).alerts.thresholds)

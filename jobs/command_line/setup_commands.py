@@ -49,8 +49,8 @@ def jars() -> None:
     """Fetch the jars that Spark needs.  Delta and the Kafka connector, from the Maven registry.
     Then archive their classes, so that Spark starts faster.
     """
-    from jobs.engine.class_archive import archive_classes
     from jobs.engine.jars import fetch_spark_jars
+    from jobs.nightly_run.class_archive import archive_classes
 
     with spinner("jars"):
         outcomes = [fetch_spark_jars(), archive_classes()]

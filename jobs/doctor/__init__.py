@@ -11,8 +11,9 @@ log was printed when the file was last written.  If both times differ by a whole
 hours, the difference is the clock's distance from the configured zone (``broker_logs``).
 
 Brokers are asked with librdkafka, not with Kafka's Java client, which would need a JVM.  [kafka]
-has settings for the Java client; ``kafka_client`` translates them.  Settings that librdkafka has no
-equivalent for (a JKS truststore, Kerberos) are named in a warning; then only the port is checked.
+has settings for the Java client; `jobs.sources.topic.kafka_settings` translates them.  Settings
+that librdkafka has no equivalent for (a JKS truststore, Kerberos) are named in a warning; then only
+the port is checked.
 
 all_checks    the options, and the order of the checks
 results       the result of a check, and how results are printed
@@ -24,7 +25,6 @@ broker_logs   log files: readable, coordinator lines, time zone
 client_logs   consumers' logs: readable, lines of membership, clocks
 environments  managed services and operators, by the names of their brokers
 brokers       brokers: reachable, TLS and SASL, `__consumer_offsets`, advertised addresses
-kafka_client  one BrokerMetadata request by librdkafka; translation of settings
 """
 
 from jobs.doctor.all_checks import DoctorOptions, run_checks

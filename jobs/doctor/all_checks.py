@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jobs.command_line.config import Config, load_config
+from jobs.configuration.config import Config, load_config
 from jobs.console.errors import UsageError
 from jobs.doctor import machine, spark
 from jobs.doctor.broker_logs import check_broker_logs
@@ -15,8 +15,8 @@ from jobs.doctor.environments import check_environment
 from jobs.doctor.lakes import check_lake
 from jobs.doctor.results import CheckResult, Severity, failure, ok
 from jobs.engine.choice import lake_only_for_spark, reason_for_spark
-from jobs.sources.kafka import Kafka
-from jobs.sources.kafka_settings import kafka_only_for_spark
+from jobs.sources.topic.kafka import Kafka
+from jobs.sources.topic.kafka_settings import kafka_only_for_spark
 
 SPARK_IS_FOR = "--engine spark, register, large input"
 

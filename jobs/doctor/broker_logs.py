@@ -12,10 +12,10 @@ from zoneinfo import ZoneInfo
 from coordinator_core.log_lines.lines import parse_head
 from jobs.doctor.log_samples import LogKind, LogSample, check_samples, unreadable_lines
 from jobs.doctor.results import CheckResult, failure, ok, warning
-from jobs.sources.broker_log import FILES_LIKE
-from jobs.sources.log_entries import LogCounts, LogEntry, Unreadable
-from jobs.sources.log_files import read_log
-from jobs.sources.log_order import ORDERED_BYTES, sample_of
+from jobs.sources.broker_logs.broker_log import FILES_LIKE
+from jobs.sources.logs.entries import LogCounts, LogEntry, Unreadable
+from jobs.sources.logs.files import read_log
+from jobs.sources.logs.order import ORDERED_BYTES, sample_of
 
 CHECK = "broker log"
 LOGS = LogKind(

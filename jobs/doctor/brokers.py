@@ -8,8 +8,9 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 
-from jobs.command_line.config import Config
-from jobs.doctor.kafka_client import (
+from jobs.configuration.config import Config
+from jobs.doctor.results import CheckResult, failure, ok, warning
+from jobs.sources.topic.broker_metadata import (
     ANSWER_LIMIT_S,
     Address,
     BrokerMetadata,
@@ -19,10 +20,9 @@ from jobs.doctor.kafka_client import (
     count_groups,
     request_metadata,
 )
-from jobs.doctor.results import CheckResult, failure, ok, warning
-from jobs.sources.kafka import Kafka
-from jobs.sources.kafka_settings import client_settings
-from jobs.sources.segments import TOPIC
+from jobs.sources.topic.kafka import Kafka
+from jobs.sources.topic.kafka_settings import client_settings
+from jobs.sources.topic.segments import TOPIC
 
 REMEDIES = {
     Problem.RESOLVE: "correct the host name in --kafka, or make this machine resolve it",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from jobs.checks.missing_groups import VIEW, by_reason, missing_groups, sentence
 from jobs.console.errors import UsageError
 from jobs.doctor.machine import GIB, free_bytes
 from jobs.doctor.results import CheckResult, failure, ok, warning
 from jobs.lake.integrity import tables_on_disk
+from jobs.lake.missing_groups import VIEW, by_reason, missing_groups, sentence
 from jobs.lake.sql import query
 
 FAILURE_BELOW = GIB // 2

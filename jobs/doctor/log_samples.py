@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from jobs.command_line.config import valid_timezone
+from jobs.configuration.config import valid_timezone
 from jobs.console.errors import UsageError
 from jobs.doctor.results import CheckResult, failure, ok, warning
-from jobs.sources.files import list_files, open_file
-from jobs.sources.log_bytes import Blocks
-from jobs.sources.log_entries import Unreadable
+from jobs.lake.files import list_files, open_file
+from jobs.sources.logs.entries import Unreadable
+from jobs.sources.logs.file_bytes import Blocks
 
 MOST_BYTES = 16 << 20  # per file, uncompressed: reading takes half a minute at most
 MOST_SHOWN = 3

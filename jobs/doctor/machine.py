@@ -10,7 +10,7 @@ import tempfile
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from jobs.command_line.config import Config, valid_timezone
+from jobs.configuration.config import Config, valid_timezone
 from jobs.console.errors import UsageError
 from jobs.doctor.results import CheckResult, failure, ok, warning
 from jobs.engine.free_memory import free_memory

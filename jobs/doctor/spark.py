@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
-from jobs.command_line.config import Config
-from jobs.command_line.packaged_files import CHECKOUT
+from jobs.configuration.config import Config
+from jobs.configuration.packaged_files import CHECKOUT
 from jobs.doctor.results import CheckResult, failure, ok, warning
 from jobs.engine.jars import NOTE, file_name, jars_folder
 

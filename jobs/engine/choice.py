@@ -19,7 +19,7 @@ from jobs.console.errors import UsageError
 from jobs.engine.jars import jars_folder
 
 if TYPE_CHECKING:
-    from jobs.command_line.config import Config
+    from jobs.configuration.config import Config
 
 MIB = 1 << 20
 # `auto` uses Spark for more input than this.

@@ -18,7 +18,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from jobs.command_line.packaged_files import CONF
+from jobs.configuration.packaged_files import CONF
 from jobs.console.secrets import is_secret
 from jobs.engine.scratch import scratch_folder
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from jobs import __version__
-from jobs.command_line.packaged_files import CHECKOUT
+from jobs.configuration.packaged_files import CHECKOUT
 from jobs.console.errors import RunFailed, UsageError
 
 # Coordinates, and the SHA-256 of each jar.

@@ -10,7 +10,7 @@ import pyspark
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
-from jobs.command_line.config import Config
+from jobs.configuration.config import Config
 from jobs.console.engine_messages import silence
 from jobs.console.errors import UsageError
 from jobs.console.interrupt import handle_ctrl_c_in_embedded, handle_ctrl_c_in_spark

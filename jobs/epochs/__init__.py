@@ -3,7 +3,6 @@
 The rules are in `coordinator_core.epochs`; this package brings a group's evidence to them and their
 results into the tables' columns.  A run plays each incarnation once, for all of its jobs.
 
-- inputs:     what jobs read about these groups
 - evidence:   the records and lines of each incarnation as one frame; rows of it as values
 - played:     plays each incarnation; the rows of each table
 - rows:       a history as rows of each table

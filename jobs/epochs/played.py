@@ -21,8 +21,8 @@ from jobs.engine.keeping import computed
 from jobs.engine.union import union_of
 from jobs.epochs import tenures
 from jobs.epochs.evidence import evidence_by_incarnation, played_rows
-from jobs.epochs.inputs import new_records, topic_names
 from jobs.epochs.rows import ROWS, Names, Row
+from jobs.lake.epoch_rows import new_records, topic_names
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
 from jobs.lake.scope import RunScope
 from jobs.lake.tables import schema_of

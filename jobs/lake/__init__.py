@@ -33,12 +33,18 @@ in full.  As rows depend on earlier dates, runs of one cluster wait for each oth
 
 tables         Lake: paths, schemas, reads, writes, locks, table history, maintenance
 opening        `open_lake`: spark_tables (Spark) or embedded_tables (Sail and delta-rs)
+existing       an existing lake, with a session of the engine that its size requires
+files          find and open files: paths, globs, URIs
 commit_log     versions, labels and row counts from the Delta log
 checksums      checksums of data files, as Hadoop writes them for Spark
 new_rows       rows in Arrow whose key a table does not have yet
 scope          RunScope, by which jobs read and write: AllDates, or DatedScope from `scope_of`
 dated_scope    DatedScope: a run for some dates, as above
 shared         frames that several jobs of one run use
+coverage       which dates of the bronze tables no run has processed, from the rows of `runs`
+client_rows    rows of clients' logs, which a lake may lack
+epoch_rows     records of groups of the new types, which a lake may lack
+missing_groups groups that are seen but have no generation
 keys           the column lists of keys
 sql            SQL over the tables and views without a JVM (DuckDB)
 integrity      damage of tables: missing or altered files, columns, commits (delta-rs)

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from pyarrow import fs
 
-from jobs.sources.files import file_system, open_file
+from jobs.lake.files import file_system, open_file
 
 # Newest commits of a table that are searched for a label; a run makes a few commits per table.
 _COMMITS_SEARCHED = 100

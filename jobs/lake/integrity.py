@@ -18,7 +18,7 @@ from deltalake.exceptions import DeltaError
 
 from jobs.lake.checksums import fails_checksums
 from jobs.lake.compatibility import unknown_column
-from jobs.sources.files import open_file
+from jobs.lake.files import open_file
 from schemas import table_columns, table_names
 
 Damage = tuple[str, str, str]  # where, expected, found

@@ -28,7 +28,7 @@ from pyarrow import fs
 
 from jobs.console.errors import RunFailed
 from jobs.console.secrets import without_secrets
-from jobs.sources.files import file_system
+from jobs.lake.files import file_system
 
 # Stores that delta-rs commits to by a conditional put or an equivalent of the store.
 LOCKABLE = {"s3", "s3a", "gs", "abfs", "abfss"}

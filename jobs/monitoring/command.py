@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from jobs.alerts.settings import Thresholds, span_s
+from jobs.configuration.alert_settings import Thresholds, span_s
 from jobs.console.errors import UsageError
 from jobs.monitoring.dashboard import dashboard
 from jobs.monitoring.rules import as_yaml

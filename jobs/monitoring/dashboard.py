@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from string import ascii_uppercase
 from typing import Any
 
-from jobs.alerts.settings import Thresholds
+from jobs.configuration.alert_settings import Thresholds
 from jobs.monitoring.panels import VARIABLES, WIDTH, Panel, Query, panels
 
 _SCHEMA_VERSION = 41

@@ -32,12 +32,10 @@ carry its id, and the rows that it wrote are counted from them.
 
 pipeline       the jobs, their order, and progress on stderr
 pending_dates  the dates that a run without dates computes
-coverage       the rule which dates are pending, shared with `regroup check`
 advice_step    the standard changes for the worst groups
 runs           table `runs` and the summary on stderr
-watch          `regroup watch`: the nightly run and the alerts in a loop over what is new
-read_files     which input files changed since they were read
 demo           `regroup demo`: the nightly run on two packaged incidents
+class_archive  class archive of Spark sessions, recorded while jobs run
 
 `jobs.nightly` has the options of the command and puts these parts together.
 """

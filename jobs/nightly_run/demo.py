@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from jobs.command_line.config import load_config
-from jobs.command_line.packaged_files import EXAMPLES
+from jobs.configuration.config import load_config
+from jobs.configuration.packaged_files import EXAMPLES
 from jobs.console.printing import print_rows
 from jobs.engine.choice import Engine, missing_for_spark
 from jobs.lake.sql import query

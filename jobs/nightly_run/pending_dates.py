@@ -13,9 +13,9 @@ from pyspark.sql import Row
 from pyspark.sql import functions as F
 
 from jobs import __version__
+from jobs.lake.coverage import BRONZE, Coverage, uncovered_dates
 from jobs.lake.dated_scope import TIMELESS
 from jobs.lake.tables import Lake
-from jobs.nightly_run.coverage import BRONZE, Coverage, uncovered_dates
 
 # Number of newest runs that are read; dates that only older runs cover are computed again.
 _RUNS = 1000

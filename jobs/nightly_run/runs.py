@@ -21,7 +21,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs import __version__
-from jobs.checks.missing_groups import (
+from jobs.console.printing import printable
+from jobs.engine.embedded import is_embedded
+from jobs.engine.union import union_of
+from jobs.lake import client_rows
+from jobs.lake.client_rows import TABLES as CLIENT_TABLES
+from jobs.lake.coverage import BRONZE
+from jobs.lake.missing_groups import (
     CLIENTS_ONLY,
     COMMITS_ONLY,
     NO_REBALANCE,
@@ -30,14 +36,8 @@ from jobs.checks.missing_groups import (
     by_reason,
     sentence,
 )
-from jobs.console.printing import printable
-from jobs.engine.embedded import is_embedded
-from jobs.engine.union import union_of
-from jobs.lake import client_rows
-from jobs.lake.client_rows import TABLES as CLIENT_TABLES
 from jobs.lake.tables import Lake, schema_of
 from jobs.nightly_run import client_summary
-from jobs.nightly_run.coverage import BRONZE
 from jobs.nightly_run.pipeline import Progress, Step
 from schemas import table_names
 

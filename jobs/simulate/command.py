@@ -18,7 +18,7 @@ from jobs.simulate.output_files import COLUMNS, write
 from jobs.simulate.spec_file import read_spec
 
 if TYPE_CHECKING:
-    from jobs.command_line.config import Config
+    from jobs.configuration.config import Config
 
 __all__ = ["COLUMNS", "simulate", "simulate_into", "totals"]
 
@@ -45,7 +45,7 @@ def simulate_into(
 ) -> str:
     """Simulate the spec with ``groups`` groups into the lake's bronze tables; returns a summary and
     the command that computes the other tables."""
-    from jobs.command_line.arguments import open_new_or_existing_lake
+    from jobs.lake.existing import open_new_or_existing_lake
     from jobs.simulate.into_lake import run, with_group_count
 
     if groups is not None and groups < 1:

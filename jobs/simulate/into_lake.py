@@ -27,8 +27,9 @@ from jobs.engine.keeping import kept
 from jobs.lake.tables import Lake
 from jobs.simulate.output_files import write
 from jobs.simulate.spec_file import SimulationSpec
-from jobs.sources import broker_log, segments
+from jobs.sources.broker_logs import broker_log
 from jobs.sources.rows import DateRange
+from jobs.sources.topic import segments
 
 # A row comes either from a segment file or from a log.
 ROWS = pa.schema(

@@ -22,31 +22,14 @@ Sources return Arrow batches: in Spark's workers, one task per file, or in this 
 engine); the jobs never see files.
 A large plain log is read in ranges of bytes, one task per range, with the same rows.
 
+Folders, by what is read
+    topic        records of `__consumer_offsets`: segment files, or a running cluster
+    dumps        exports of the topic: Parquet, Delta, JSON Lines or Avro
+    broker_logs  server.log files -> events of group coordinators
+    client_logs  consumers' logs -> what they say of their membership
+    logs         what both kinds of logs share: lines, their times, what is around them
+
 Modules
-    files           find and open input files: paths, globs, folders, URIs
-    rows            shared by file sources: one task per file, Arrow batches, dates of a run
-    segments        `__consumer_offsets-N/*.log` files -> records, with the package jobs.segments
-    kafka           the topic of a running cluster: which offsets to read, and whether all arrived
-    kafka_spark     the topic, read by Spark's Kafka source
-    kafka_client    the topic, read by librdkafka
-    kafka_settings  settings of [kafka] for librdkafka
-    live_groups     the groups of a running cluster, for snapshots, through the Admin API
-    dump            an export: Parquet, Delta, JSON Lines or Avro
-    dump_columns    the columns of a dump, found by their names
-    dump_files      JSON Lines and Avro dumps, row by row
-    dump_tables     Parquet and Delta dumps, in columns
-    raw_records     records of `kafka` and `dump` as rows of `segments`
-    broker_log      server.log files -> events of group coordinators
-    client_log      consumers' logs -> what they say of their membership
-    log_files       a log file, or a range of it -> parsed lines, stack traces, counts
-    log_reader      the lines of a log in order: their sources, parts and wrapped lines
-    log_search      the lines of a log that must be parsed
-    log_entries     a line and those that belong to it -> a parsed line
-    log_chunks      a log file -> chunks of lines in the order of time
-    log_clock       local times -> UTC
-    log_json        JSON around log lines: an object per line, arrays, responses of log stores
-    log_bytes       a log file's bytes: gzip, zstd, encodings, whole lines, ranges for tasks
-    log_order       exports of log stores in the order of time
-    log_layouts     what is around a log line: prefixes of containers, JSON, colors
-    trace           traces of scenarios, JSON Lines
+    rows         shared by file sources: one task per file, Arrow batches, dates of a run
+    trace        traces of scenarios, JSON Lines
 """

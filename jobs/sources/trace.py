@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from coordinator_core.records import decode
 from jobs.console.errors import internal_error
-from jobs.sources.files import open_file
-from jobs.sources.log_bytes import KEPT_OF_LINE, LINE_BYTES, to_line_end, too_long
+from jobs.lake.files import open_file
+from jobs.sources.logs.file_bytes import KEPT_OF_LINE, LINE_BYTES, to_line_end, too_long
 from jobs.sources.rows import RowBuffer, SourceRows, counts_of_files, rows_of_files
 
 FILES_LIKE = "*.jsonl"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from coordinator_core.whatif import InvalidSetting, SettingsChange
-from jobs.command_line.arguments import open_existing_lake
-from jobs.command_line.config import Config
+from jobs.configuration.config import Config
 from jobs.console.errors import UsageError
 from jobs.console.printing import Format, print_rows
 from jobs.console.spinner import spinner
+from jobs.lake.existing import open_existing_lake
 from jobs.lake.sql import missing_table, query
 from jobs.replay.group_rows import quoted
 from jobs.what_if_sweep import run

@@ -3,7 +3,7 @@
 import shutil
 from dataclasses import dataclass
 
-from jobs.command_line.config import load_config
+from jobs.configuration.config import load_config
 from jobs.engine.choice import Engine
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions, nightly

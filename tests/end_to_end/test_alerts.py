@@ -14,7 +14,7 @@ import pytest
 
 from jobs.alerts import prometheus
 from jobs.alerts.alerting import AlertsOptions, find_alerts
-from jobs.alerts.settings import AlertSettings, Thresholds
+from jobs.configuration.alert_settings import AlertSettings, Thresholds
 
 SENSITIVE = Thresholds(storm_pause_s=30, stuck_s=6, flaps=2, moved_nothing=1, rebalances_per_day=14)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jobs.checks.check import broken_laws
-from jobs.command_line.config import load_config
+from jobs.configuration.config import load_config
 from jobs.console.errors import UsageError
 from jobs.console.printing import Format
 from jobs.engine.choice import Engine

@@ -13,12 +13,12 @@ import crc32c
 import pytest
 
 from jobs.checks.check import broken_laws, pending_dates
-from jobs.command_line.config import load_config
+from jobs.configuration.config import load_config
 from jobs.engine.choice import Engine
+from jobs.lake.coverage import BRONZE
 from jobs.lake.integrity import damages, tables_on_disk
 from jobs.lake.sql import open_lake, query
 from jobs.maintain import MaintainOptions, maintain
-from jobs.nightly_run.coverage import BRONZE
 from jobs.nightly_run.demo import INCIDENTS
 from jobs.simulate.command import simulate
 from tests.end_to_end.incident_lake import IncidentLake

@@ -3,7 +3,7 @@
 import confluent_kafka as ck
 import pytest
 
-from jobs.command_line.config import Config
+from jobs.configuration.config import Config
 from jobs.doctor import broker_logs, brokers
 from tools import kafka_broker
 

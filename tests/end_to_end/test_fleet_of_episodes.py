@@ -4,7 +4,7 @@ import pytest
 
 from bench.episodes.__main__ import differences, episodes, read, rebalances, simulate
 from jobs.checks.check import broken_laws
-from jobs.command_line.config import load_config
+from jobs.configuration.config import load_config
 from jobs.engine.choice import Engine
 from tests.engines import using
 

@@ -15,8 +15,8 @@ from jobs import ingest
 from jobs.bronze import counts, kafka_topic
 from jobs.checks.check import broken_laws
 from jobs.command_line import cli
-from jobs.command_line.config import load_config
 from jobs.committed_offsets import with_outcome
+from jobs.configuration.config import load_config
 from jobs.console.errors import RunFailed
 from jobs.engine.embedded import SPARK_CONNECT_MODE, embedded_session
 from jobs.engine.session import build_session

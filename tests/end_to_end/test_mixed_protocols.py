@@ -15,7 +15,7 @@ import pytest
 
 from jobs import what_if_sweep
 from jobs.checks.check import broken_laws
-from jobs.command_line.arguments import open_existing_lake
+from jobs.lake.existing import open_existing_lake
 
 pytestmark = pytest.mark.slow
 

@@ -15,8 +15,8 @@ from deltalake import DeltaTable
 
 from jobs import incident_replay
 from jobs.checks.check import broken_laws
-from jobs.command_line.arguments import open_existing_lake
 from jobs.console.errors import UsageError
+from jobs.lake.existing import open_existing_lake
 from jobs.replay.command import ReplayOptions, as_json, replay_whole_group
 from jobs.what_if.command import WhatIfOptions, evaluate
 from schemas import table_names

@@ -11,7 +11,7 @@ from pyarrow import fs
 
 from jobs.checks.check import broken_laws
 from jobs.checks.in_progress import is_written
-from jobs.command_line.config import load_config
+from jobs.configuration.config import load_config
 from jobs.console.errors import RunFailed, UsageError, failure_line
 from jobs.engine.choice import Engine
 from jobs.lake.sql import query

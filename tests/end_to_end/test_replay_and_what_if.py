@@ -6,7 +6,7 @@ import pytest
 
 from coordinator_core.whatif import Figures, SettingsChange
 from jobs import incident_replay, what_if_sweep
-from jobs.command_line.arguments import open_existing_lake
+from jobs.lake.existing import open_existing_lake
 from jobs.nightly_run import advice_step
 from jobs.replay.command import ReplayOptions, replay_group
 from jobs.what_if import command as what_if

@@ -11,13 +11,13 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from jobs.checks.check import broken_laws
-from jobs.command_line.config import load_config
+from jobs.configuration.config import load_config
 from jobs.console.errors import UsageError
 from jobs.engine.choice import Engine
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions
 from jobs.nightly_run.demo import INCIDENTS
-from jobs.nightly_run.watch import Watch, WatchOptions
+from jobs.watch.passes import Watch, WatchOptions
 
 pytestmark = pytest.mark.slow
 INCIDENT = INCIDENTS["kafka-3.9"]

@@ -13,7 +13,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import TimestampType
 
 from jobs.command_line import cli
-from jobs.command_line.config import Config, load_config
+from jobs.configuration.config import Config, load_config
 from jobs.engine.embedded import embedded_session
 from jobs.engine.session import build_session
 from jobs.lake.opening import open_lake

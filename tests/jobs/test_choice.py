@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.command_line.config import Config, load_config
+from jobs.configuration.config import Config, load_config
 from jobs.console.errors import UsageError
 from jobs.engine import choice
 from jobs.engine.choice import MIB, Engine, Workload, bytes_of, choose, lake_only_for_spark

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs.sources.client_log import client_file_id, client_rows
-from jobs.sources.log_entries import LogEntry
-from jobs.sources.log_files import read_log
+from jobs.sources.client_logs.client_log import client_file_id, client_rows
+from jobs.sources.logs.entries import LogEntry
+from jobs.sources.logs.files import read_log
 from jobs.sources.rows import DateRange
 from tests.jobs.log_shapes import DOCUMENTS, PER_LINE, Entry
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jobs.command_line.config import Config, load_config, valid_timezone
-from jobs.command_line.packaged_files import CONF
+from jobs.configuration.config import Config, load_config, valid_timezone
+from jobs.configuration.packaged_files import CONF
 from jobs.console.errors import UsageError
 
 

@@ -22,14 +22,15 @@ import pytest
 from deltalake import write_deltalake
 
 from jobs import doctor
-from jobs.command_line.config import Config
+from jobs.configuration.config import Config
 from jobs.console.errors import UsageError
 from jobs.console.printing import Format
-from jobs.doctor import broker_logs, brokers, kafka_client, lakes, log_samples, machine, spark
-from jobs.doctor.kafka_client import BrokerMetadata
+from jobs.doctor import broker_logs, brokers, lakes, log_samples, machine, spark
 from jobs.doctor.results import failure, ok, warning
-from jobs.sources.kafka_settings import client_settings
-from jobs.sources.segments import TOPIC
+from jobs.sources.topic import broker_metadata
+from jobs.sources.topic.broker_metadata import BrokerMetadata
+from jobs.sources.topic.kafka_settings import client_settings
+from jobs.sources.topic.segments import TOPIC
 
 
 @pytest.fixture
@@ -499,7 +500,7 @@ NO_LEADER = {0: 1, 1: -1, 2: 1}
     ids=["ok", "no topic", "not authorized", "another error", "no leader", "wrong listener"],
 )
 def test_metadata_of_a_broker(monkeypatch, metadata, severity, text):
-    monkeypatch.setattr(kafka_client, "RETRY_LIMIT_S", 0)
+    monkeypatch.setattr(broker_metadata, "RETRY_LIMIT_S", 0)
     [result] = brokers._check_topic(ADDRESS, metadata, {})
 
     assert result.severity == severity
@@ -577,7 +578,7 @@ def test_a_host_name_that_does_not_exist():
 
 
 def test_a_server_that_never_answers(monkeypatch):
-    monkeypatch.setattr(kafka_client, "ANSWER_LIMIT_S", 0.5)
+    monkeypatch.setattr(broker_metadata, "ANSWER_LIMIT_S", 0.5)
     with server(None) as bootstrap:
         [result] = brokers.check_brokers(bootstrap, Config())
 

@@ -15,9 +15,10 @@ from pyspark.sql import functions as F
 
 from coordinator_core.whatif import SettingsChange
 from coordinator_core.whatif.config_blocks import client_properties
-from jobs.engine import class_archive, driver_jvm
+from jobs.engine import driver_jvm
 from jobs.engine.driver_jvm import driver_settings, is_local, public_settings
 from jobs.engine.scratch import scratch_folder
+from jobs.nightly_run import class_archive
 from tests.core.whatif.test_limits import group
 from tests.engines import spark_only
 
@@ -114,7 +115,7 @@ def test_without_java_there_is_no_archive(folder, monkeypatch):
 
 
 START = """
-from jobs.command_line.config import load_config
+from jobs.configuration.config import load_config
 from jobs.engine.session import build_session
 session = build_session(load_config(None))
 print(session.range(3).count())
@@ -134,7 +135,7 @@ def test_a_session_starts_without_messages_and_errors_are_printed():
 
 AFTER_ITS_END = """
 import os, signal
-from jobs.command_line.config import load_config
+from jobs.configuration.config import load_config
 from jobs.engine.session import build_session
 for _ in range(2):
     session = build_session(load_config(None))
@@ -213,7 +214,7 @@ KEYS = ("fs.s3a.secret.key", "fs.azure.account.key.a.dfs.core.windows.net")
 SESSION = f"""
 import sys
 from pathlib import Path
-from jobs.command_line.config import Config
+from jobs.configuration.config import Config
 from jobs.engine.session import build_session
 from tests.listening import listening_addresses
 keys = {KEYS}

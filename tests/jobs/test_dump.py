@@ -17,8 +17,8 @@ from jobs.checks.check import broken_laws
 from jobs.console.errors import UsageError
 from jobs.ingest import Inputs, run
 from jobs.segments.writer import record_batch
-from jobs.sources.dump import Dump, file_rows
-from jobs.sources.dump_columns import SPELLINGS, columns_of
+from jobs.sources.dumps.columns import SPELLINGS, columns_of
+from jobs.sources.dumps.dump import Dump, file_rows
 from jobs.sources.rows import DateRange
 
 pytestmark = pytest.mark.embedded_suffices

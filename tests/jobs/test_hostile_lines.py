@@ -6,16 +6,18 @@ import pytest
 
 from jobs import ingest
 from jobs.checks.check import broken_laws
-from jobs.command_line.config import load_config
+from jobs.configuration.config import load_config
 from jobs.console.errors import UsageError
 from jobs.engine.choice import Engine, Workload
 from jobs.engine.session import open_session
 from jobs.lake.opening import open_lake
 from jobs.lake.path_alias import plain_path
 from jobs.lake.sql import query
-from jobs.sources import log_entries, log_reader, log_search
-from jobs.sources.broker_log import first_line_hash, log_rows
-from jobs.sources.log_bytes import KEPT_OF_LINE, LINE_BYTES, ByteRange
+from jobs.sources.broker_logs.broker_log import first_line_hash, log_rows
+from jobs.sources.logs import entries as log_entries
+from jobs.sources.logs import reader as log_reader
+from jobs.sources.logs import search as log_search
+from jobs.sources.logs.file_bytes import KEPT_OF_LINE, LINE_BYTES, ByteRange
 from jobs.sources.rows import DateRange
 from tests.end_to_end.incident_lake import IncidentLake
 

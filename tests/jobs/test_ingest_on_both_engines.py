@@ -18,7 +18,7 @@ from jobs.ingest import Inputs, run
 from jobs.lake.opening import open_lake
 from jobs.nightly_run.demo import INCIDENTS
 from jobs.segments import read_segment
-from jobs.sources.dump import Dump
+from jobs.sources.dumps.dump import Dump
 from tools.faults import inputs as faults
 from tools.faults.lakes import tables_of
 

@@ -5,10 +5,10 @@ import tomllib
 
 import pytest
 
-from jobs.alerts.settings import AlertSettings, Thresholds
-from jobs.command_line.config import SECTIONS, Config, load_config
 from jobs.command_line.init_config import text, write
-from jobs.command_line.packaged_files import CONF
+from jobs.configuration.alert_settings import AlertSettings, Thresholds
+from jobs.configuration.config import SECTIONS, Config, load_config
+from jobs.configuration.packaged_files import CONF
 from jobs.console.errors import UsageError
 
 # The comment mark before a setting.

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from jobs import __version__
-from jobs.command_line import packaged_files
-from jobs.command_line.config import Config, load_config
+from jobs.configuration import packaged_files
+from jobs.configuration.config import Config, load_config
 from jobs.console.errors import RunFailed, UsageError
 from jobs.engine import jars, session
 from tools.fetch_jars import broker_jars

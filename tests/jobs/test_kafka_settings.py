@@ -3,9 +3,9 @@
 import pytest
 
 from jobs.console.errors import UsageError
-from jobs.sources.kafka import Kafka, slices
-from jobs.sources.kafka_client import ClientTopic
-from jobs.sources.kafka_settings import reader_settings
+from jobs.sources.topic.kafka import Kafka, slices
+from jobs.sources.topic.kafka_client import ClientTopic
+from jobs.sources.topic.kafka_settings import reader_settings
 
 SETTINGS = {
     "security.protocol": "SASL_SSL",

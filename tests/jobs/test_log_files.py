@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfoNotFoundError
 
 import pytest
 
-from jobs.sources.log_bytes import WHOLE_FILE, byte_ranges
-from jobs.sources.log_entries import LogCounts, LogEntry, Unreadable
-from jobs.sources.log_files import read_log
+from jobs.sources.logs.entries import LogCounts, LogEntry, Unreadable
+from jobs.sources.logs.file_bytes import WHOLE_FILE, byte_ranges
+from jobs.sources.logs.files import read_log
 
 pytestmark = pytest.mark.slow
 
@@ -505,7 +505,7 @@ def test_json_lines_after_a_cut_first_line_are_read_as_lines():
 
 
 def test_a_json_document_beyond_the_limit_is_unreadable(monkeypatch):
-    monkeypatch.setattr("jobs.sources.log_chunks.DOCUMENT_BYTES", 1 << 20)
+    monkeypatch.setattr("jobs.sources.logs.chunks.DOCUMENT_BYTES", 1 << 20)
     text = json.dumps([layout(0)] * 20_000)
 
     entries, unreadable, counts = read(text.encode())

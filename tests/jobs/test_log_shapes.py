@@ -15,9 +15,9 @@ import zstandard
 
 from coordinator_core.log_lines import parse_line
 from coordinator_core.log_lines.lines import parse_head
-from jobs.sources.broker_log import first_line_hash, log_rows, ranges_of_files
-from jobs.sources.log_entries import LogCounts, Unreadable
-from jobs.sources.log_files import read_log
+from jobs.sources.broker_logs.broker_log import first_line_hash, log_rows, ranges_of_files
+from jobs.sources.logs.entries import LogCounts, Unreadable
+from jobs.sources.logs.files import read_log
 from jobs.sources.rows import DateRange
 from tests.jobs.log_shapes import (
     DATED_LINES,
@@ -220,7 +220,7 @@ def test_json_without_a_known_message_is_unreadable_if_it_names_the_coordinator(
 
 
 def test_lines_out_of_order_beyond_the_limit_are_unreadable(monkeypatch):
-    monkeypatch.setattr("jobs.sources.log_chunks.ORDERED_BYTES", 1 << 16)
+    monkeypatch.setattr("jobs.sources.logs.chunks.ORDERED_BYTES", 1 << 16)
     text = per_entry("Splunk's JSON export", entries_of(), newest_first=True).encode()
 
     *items, counts = read_log(io.BytesIO(text), file="f", timezone="UTC")

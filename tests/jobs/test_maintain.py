@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 from deltalake import DeltaTable
 
-from jobs.command_line.config import Config
+from jobs.configuration.config import Config
 from jobs.console.errors import UsageError
 from jobs.lake.sql import query
 from jobs.maintain import COLUMNS, MaintainOptions, maintain

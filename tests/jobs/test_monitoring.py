@@ -9,12 +9,12 @@ import pytest
 from jobs.alerts.alerting import AlertWindow
 from jobs.alerts.checks import CHECKS, Alert
 from jobs.alerts.prometheus import alert_families, text
-from jobs.alerts.settings import Thresholds
+from jobs.configuration.alert_settings import Thresholds
 from jobs.console.errors import UsageError
 from jobs.monitoring.command import run
 from jobs.monitoring.dashboard import dashboard
 from jobs.monitoring.rules import as_yaml, rules
-from jobs.nightly_run.watch import Counts, pass_families
+from jobs.watch.passes import Counts, pass_families
 
 NOON = datetime(2026, 11, 21, 12)
 ALERT = Alert("storm", "prod", "billing", None, NOON, NOON, 12, 10, "12 in a row")

@@ -4,7 +4,7 @@ import pytest
 
 from jobs import ingest
 from jobs.checks.check import broken_laws
-from jobs.command_line.config import Config
+from jobs.configuration.config import Config
 from jobs.lake.opening import open_lake
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions, inputs_of

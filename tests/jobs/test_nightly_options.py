@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import pytest
 
 from jobs import nightly
-from jobs.command_line.config import Config
+from jobs.configuration.config import Config
 from jobs.console.errors import UsageError
 from jobs.nightly import NightlyOptions, inputs_of
 from jobs.nightly_run.pipeline import Progress
-from jobs.sources.kafka import Kafka
 from jobs.sources.rows import DateRange
+from jobs.sources.topic.kafka import Kafka
 
 
 def options(**values):

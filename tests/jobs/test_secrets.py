@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from jobs.command_line.config import load_config
+from jobs.configuration.config import load_config
 from jobs.console import secrets
 from jobs.console.errors import UsageError, failure_line
 from jobs.console.secrets import is_secret, without_secrets

@@ -19,7 +19,7 @@ from coordinator_core.simulation import fleet_of
 from coordinator_core.simulation.random_fleets import random_fleet
 from jobs import ingest
 from jobs.checks.check import broken_laws
-from jobs.command_line.config import Config
+from jobs.configuration.config import Config
 from jobs.console.errors import UsageError
 from jobs.decode.command import decode
 from jobs.engine.choice import Engine

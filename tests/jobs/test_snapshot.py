@@ -22,8 +22,8 @@ from jobs.console.errors import RunFailed, UsageError
 from jobs.lake.opening import open_without_engine
 from jobs.lake.sql import query
 from jobs.snapshot import SnapshotOptions, Snapshots, table_of
-from jobs.sources import live_groups
-from jobs.sources.live_groups import GroupRow, LiveGroups, described, other_group
+from jobs.sources.topic import live_groups
+from jobs.sources.topic.live_groups import GroupRow, LiveGroups, described, other_group
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LATER = datetime(2026, 11, 21, 12, 0, 1, tzinfo=UTC)

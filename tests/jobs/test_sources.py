@@ -7,8 +7,8 @@ from datetime import date
 import pytest
 
 from jobs.console.errors import UsageError
-from jobs.sources.broker_log import first_line_hash, log_rows
-from jobs.sources.files import list_files, open_file
+from jobs.lake.files import list_files, open_file
+from jobs.sources.broker_logs.broker_log import first_line_hash, log_rows
 from jobs.sources.rows import DateRange, day_of
 
 COORDINATOR = "(kafka.coordinator.group.GroupCoordinator)"

@@ -10,8 +10,8 @@ import pytest
 from jobs.alerts.alerting import AlertWindow
 from jobs.alerts.checks import Alert
 from jobs.alerts.notify import notify, require_webhooks
-from jobs.alerts.settings import AlertSettings, read_settings
 from jobs.alerts.webhooks import RAISED, RESOLVED, Webhook, as_json
+from jobs.configuration.alert_settings import AlertSettings, read_settings
 from jobs.console.errors import UsageError
 
 NOON = datetime(2026, 11, 21, 12)

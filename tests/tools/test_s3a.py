@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyspark
 
-from jobs.command_line.config import load_config
+from jobs.configuration.config import load_config
 from tools.s3a import FOLDER, s3a_jars, write_configuration
 
 

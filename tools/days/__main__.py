@@ -29,7 +29,7 @@ import typer
 from deltalake import DeltaTable
 
 from jobs.checks.check import broken_laws
-from jobs.command_line.config import Config, load_config
+from jobs.configuration.config import Config, load_config
 from jobs.engine.choice import Engine, Workload
 from jobs.engine.session import open_session
 from jobs.lake.dated_scope import DatedScope

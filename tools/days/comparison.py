@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
-from jobs.command_line.config import Config
+from jobs.configuration.config import Config
 from jobs.nightly import NightlyOptions, nightly
 from jobs.nightly_run.pipeline import Progress
 

@@ -22,12 +22,12 @@ import typer
 from deltalake import DeltaTable, write_deltalake
 
 from jobs.checks.check import broken_laws
-from jobs.command_line.config import load_config
-from jobs.command_line.packaged_files import CONF
+from jobs.configuration.config import load_config
+from jobs.configuration.packaged_files import CONF
+from jobs.lake.coverage import BRONZE
 from jobs.lake.dated_scope import EVENT_TABLES, MANY_ROWS
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions
-from jobs.nightly_run.coverage import BRONZE
 from schemas import table_names, table_partitioning
 from tools.days.comparison import compared, end, run_seconds
 

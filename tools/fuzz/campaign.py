@@ -16,7 +16,7 @@ from pathlib import Path
 from jobs import ingest
 from jobs.checks.check import broken_laws
 from jobs.checks.laws import LAWS
-from jobs.command_line.config import Config, load_config
+from jobs.configuration.config import Config, load_config
 from jobs.console.errors import INTERNAL_ERROR
 from jobs.engine.choice import Engine
 from jobs.lake.sql import query

@@ -10,7 +10,7 @@ from jobs.decode.command import BadPath, segments_of
 from jobs.segments import Batch, Quarantined, not_a_segment, read_segment
 from jobs.segments.writer import framed, record_batch
 from jobs.sources.rows import DateRange
-from jobs.sources.segments import segment_rows
+from jobs.sources.topic.segments import segment_rows
 
 LAST = (1 << 63) - 1
 # Attributes, timestamp delta 1, offset delta 0, key "k", no value, no headers; zigzag-coded.

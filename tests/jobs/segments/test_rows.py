@@ -15,7 +15,7 @@ from coordinator_core.records import BadRecord, decode, encode_key, encode_value
 from jobs.segments import Quarantined, arrow_records, pieces, read_segment
 from jobs.segments.writer import record_batch
 from jobs.sources.rows import DateRange
-from jobs.sources.segments import ROWS, segment_rows
+from jobs.sources.topic.segments import ROWS, segment_rows
 
 pytestmark = pytest.mark.slow
 

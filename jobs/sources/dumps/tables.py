@@ -19,11 +19,11 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from jobs.console.errors import UsageError
-from jobs.sources.dump_columns import SPELLINGS, Columns
-from jobs.sources.dump_files import decoded_base64
-from jobs.sources.files import open_file
-from jobs.sources.raw_records import RAW
+from jobs.lake.files import open_file
+from jobs.sources.dumps.columns import SPELLINGS, Columns
+from jobs.sources.dumps.row_files import decoded_base64
 from jobs.sources.rows import ROWS_PER_BATCH
+from jobs.sources.topic.raw_records import RAW
 
 # Of the file that a row is in; `row_index` is null in formats without row numbers.
 FILE_COLUMNS = ("file_path", "file_size", "row_index")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 
-from jobs.command_line.config import Config
+from jobs.configuration.config import Config
 from jobs.console.errors import UsageError
 from jobs.engine.choice import Workload, bytes_of, lake_only_for_spark
 from jobs.engine.session import open_session
+from jobs.lake.coverage import BRONZE
 from jobs.lake.opening import open_lake
 from jobs.lake.tables import Lake
-from jobs.nightly_run.coverage import BRONZE
 from jobs.sources.rows import DateRange
 
 

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 
 from coordinator_core.log_lines.lines import is_coordinator_logger
-from jobs.sources.log_layouts import PLAIN_HEAD, may_have_date
+from jobs.sources.logs.layouts import PLAIN_HEAD, may_have_date
 
 # Another logger's line about a group's configuration.
 _GROUP_CONFIG = b"] Updating group "

@@ -31,9 +31,9 @@ from confluent_kafka.admin._group import (
 
 from jobs.console.errors import RunFailed, UsageError
 from jobs.doctor.brokers import REMEDIES, describe_no_answer
-from jobs.doctor.kafka_client import BrokerMetadata, Problem, request_metadata
-from jobs.sources.kafka import ANSWER_LIMIT_MS, Kafka
-from jobs.sources.kafka_settings import client_settings
+from jobs.sources.topic.broker_metadata import BrokerMetadata, Problem, request_metadata
+from jobs.sources.topic.kafka import ANSWER_LIMIT_MS, Kafka
+from jobs.sources.topic.kafka_settings import client_settings
 
 # More in one call are not faster; fewer are slower.
 GROUPS_PER_BATCH = 500

@@ -4,13 +4,13 @@ Reads a stream of bytes, without Spark.  A large file can be read in ranges by s
 the same items.  A range has the lines that begin in it; the lines that belong to its last entry may
 begin after it.
 
-    log_bytes    the file's bytes, uncompressed and in UTF-8; its ranges
-    log_chunks   these as chunks of lines, in the order of time
-    log_search   the lines of a chunk that must be parsed
-    log_layouts  a line without its wrapper
-    log_reader   a range's lines, each counted once; those of each source apart
-    log_entries  a line, with the lines that belong to it -> an entry
-    log_clock    its time
+    file_bytes  the file's bytes, uncompressed and in UTF-8; its ranges
+    chunks       these as chunks of lines, in the order of time
+    search      the lines of a chunk that must be parsed
+    layouts     a line without its wrapper
+    reader      a range's lines, each counted once; those of each source apart
+    entries     a line, with the lines that belong to it -> an entry
+    clock       its time
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from jobs.console.errors import internal_error
-from jobs.sources.log_bytes import WHOLE_FILE, Blocks, ByteRange, LongLine, lines_before
-from jobs.sources.log_chunks import chunks_in_order
-from jobs.sources.log_entries import Entries, LogCounts, LogEntry, Unreadable
-from jobs.sources.log_reader import Reader
+from jobs.sources.logs.chunks import chunks_in_order
+from jobs.sources.logs.entries import Entries, LogCounts, LogEntry, Unreadable
+from jobs.sources.logs.file_bytes import WHOLE_FILE, Blocks, ByteRange, LongLine, lines_before
+from jobs.sources.logs.reader import Reader
 
 
 def read_log(

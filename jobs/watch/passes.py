@@ -23,9 +23,9 @@ from jobs.alerts import metrics, prometheus
 from jobs.alerts.alerting import AlertsOptions, AlertWindow, find_alerts
 from jobs.alerts.checks import Alert
 from jobs.alerts.notify import notify, require_webhooks
-from jobs.alerts.settings import span_s
 from jobs.bronze.kafka_topic import has_new_offsets
-from jobs.command_line.config import Config
+from jobs.configuration.alert_settings import span_s
+from jobs.configuration.config import Config
 from jobs.console.errors import UsageError, failure_line
 from jobs.console.interrupt import (
     Terminated,
@@ -37,8 +37,8 @@ from jobs.console.printing import printable
 from jobs.lake.tables import Lake
 from jobs.nightly import NightlyOptions, dump_files, input_files, inputs_of, open_lake_of, run_jobs
 from jobs.nightly_run.pipeline import Progress
-from jobs.nightly_run.read_files import FileState, ReadFiles
 from jobs.report.command import write_page_of
+from jobs.watch.read_files import FileState, ReadFiles
 
 # The longest wait after failed passes, unless --every is longer.
 LONGEST_WAIT_S = 900

@@ -1,6 +1,7 @@
 """Dumps read in Python, row by row: JSON Lines with base64 (plain or gzip) and Avro.
 
-Rows are dicts of RAW (jobs.sources.raw_records); an unreadable one has its position and bytes.
+Rows are dicts of RAW (jobs.sources.topic.raw_records); an unreadable one has its position and
+bytes.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from typing import Any
 import fastavro
 
 from jobs.console.errors import internal_error
-from jobs.sources.dump_columns import Columns, Path, columns_of, paths_in, value_at
-from jobs.sources.files import open_file
-from jobs.sources.log_bytes import KEPT_OF_LINE, LINE_BYTES, LongLine, to_line_end, too_long
+from jobs.lake.files import open_file
+from jobs.sources.dumps.columns import Columns, Path, columns_of, paths_in, value_at
+from jobs.sources.logs.file_bytes import KEPT_OF_LINE, LINE_BYTES, LongLine, to_line_end, too_long
 
 GZIP, AVRO, PARQUET = b"\x1f\x8b", b"Obj\x01", b"PAR1"
 SAMPLE = 1000

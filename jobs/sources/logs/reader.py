@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from jobs.console.errors import internal_error
-from jobs.sources.log_bytes import LINE_BYTES, LongLine, too_long
-from jobs.sources.log_entries import Entries, LogCounts, LogEntry, Pending, Unreadable
-from jobs.sources.log_layouts import (
+from jobs.sources.logs.entries import Entries, LogCounts, LogEntry, Pending, Unreadable
+from jobs.sources.logs.file_bytes import LINE_BYTES, LongLine, too_long
+from jobs.sources.logs.layouts import (
     PLAIN_HEAD,
     TRACE_LINE,
     Unwrapped,
@@ -22,7 +22,7 @@ from jobs.sources.log_layouts import (
     text_of,
     unwrapped,
 )
-from jobs.sources.log_search import Search, find, has_word, indented_lines, is_of_other_logger
+from jobs.sources.logs.search import Search, find, has_word, indented_lines, is_of_other_logger
 
 _MOST_SOURCES = 1000  # whose lines are kept apart; all others are read as one
 

@@ -1,4 +1,4 @@
-"""Source `client_log`: consumers' logs in any shape of log_files -> what they say of membership.
+"""Source `client_log`: consumers' logs in any shape of logs.files -> what they say of membership.
 
 An application's log has other lines, too: a line of no consumer, and a consumer's line about
 something else, is counted as skipped.
@@ -18,12 +18,19 @@ import pyarrow as pa
 
 from coordinator_core.log_lines.client_lines import JAVA, ClientLine, parse_client_line
 from jobs.console.errors import internal_error
-from jobs.sources.broker_log import first_line_hash
-from jobs.sources.files import open_file
-from jobs.sources.log_bytes import LINE_BYTES, WHOLE_FILE, Blocks, LongLine, beginning_of, too_long
-from jobs.sources.log_chunks import chunks_in_order
-from jobs.sources.log_clock import WallClock, beyond_dates
-from jobs.sources.log_layouts import PLAIN_HEAD, Unwrapped, line_of, text_of, unwrapped
+from jobs.lake.files import open_file
+from jobs.sources.broker_logs.broker_log import first_line_hash
+from jobs.sources.logs.chunks import chunks_in_order
+from jobs.sources.logs.clock import WallClock, beyond_dates
+from jobs.sources.logs.file_bytes import (
+    LINE_BYTES,
+    WHOLE_FILE,
+    Blocks,
+    LongLine,
+    beginning_of,
+    too_long,
+)
+from jobs.sources.logs.layouts import PLAIN_HEAD, Unwrapped, line_of, text_of, unwrapped
 from jobs.sources.rows import (
     DateRange,
     RowBuffer,

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from coordinator_core.log_lines import LogLine, parse_line
 from coordinator_core.log_lines.lines import unframed
 from jobs.console.errors import internal_error
-from jobs.sources.log_bytes import LINE_BYTES
-from jobs.sources.log_clock import WallClock, beyond_dates
-from jobs.sources.log_layouts import PLAIN_HEAD, TRACE_LINE, text_of
+from jobs.sources.logs.clock import WallClock, beyond_dates
+from jobs.sources.logs.file_bytes import LINE_BYTES
+from jobs.sources.logs.layouts import PLAIN_HEAD, TRACE_LINE, text_of
 
 _MOST_WRAPS = 3
 

@@ -1,7 +1,7 @@
 """Source `dump`: an export of `__consumer_offsets` as Parquet, Delta, JSON Lines or Avro.
 
 The format is detected from a file's first bytes, the columns from their names
-(jobs.sources.dump_columns).
+(jobs.sources.dumps.columns).
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from jobs.console.errors import UsageError
-from jobs.sources.dump_columns import Columns, columns_of
-from jobs.sources.dump_files import (
+from jobs.lake.files import list_files, open_file
+from jobs.sources.dumps.columns import Columns, columns_of
+from jobs.sources.dumps.row_files import (
     AVRO,
     PARQUET,
     avro_columns,
@@ -29,10 +30,9 @@ from jobs.sources.dump_files import (
     json_columns,
     json_rows,
 )
-from jobs.sources.dump_tables import all_raw_rows, delta_batches, parquet_batches
-from jobs.sources.files import list_files, open_file
-from jobs.sources.raw_records import RAW
+from jobs.sources.dumps.tables import all_raw_rows, delta_batches, parquet_batches
 from jobs.sources.rows import RowBuffer, rows_of_files
+from jobs.sources.topic.raw_records import RAW
 
 READERS: dict[str, Callable[[str, Columns], Iterator[dict[str, Any]]]] = {
     "json": json_rows,

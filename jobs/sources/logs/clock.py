@@ -27,7 +27,7 @@ class WallClock:
         self._second_pass = 0
 
     def utc_ms(self, local_ms: int) -> int:
-        """UTC of a local time; see log_files.read_log for times that occur twice."""
+        """UTC of a local time; see files.read_log for times that occur twice."""
         if local_ms < self._latest_ms - _STEP_BACK_MS:
             self._second_pass = 1
             self._latest_ms = local_ms

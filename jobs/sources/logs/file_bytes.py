@@ -11,8 +11,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
-from jobs.sources.log_json import is_document
-from jobs.sources.log_order import sample_of
+from jobs.sources.logs.json_around import is_document
+from jobs.sources.logs.order import sample_of
 
 RANGE_BYTES = 64 << 20
 LINE_BYTES = 16 << 20

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pyspark import SparkContext
 
-from jobs.command_line.config import load_config
+from jobs.configuration.config import load_config
 from jobs.engine.choice import java_program
 from jobs.engine.driver_jvm import ARCHIVE, JAVA_OPTIONS
 from jobs.engine.jars import jars_folder

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from jobs.alerts.settings import AlertSettings, read_settings
-from jobs.command_line.packaged_files import configuration_file
+from jobs.configuration.alert_settings import AlertSettings, read_settings
+from jobs.configuration.packaged_files import configuration_file
 from jobs.console.errors import UsageError
 from jobs.console.secrets import remember
 from jobs.engine.choice import EMBEDDED_LIMIT_MIB, Engine

@@ -12,7 +12,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from jobs.sources.segments import TOPIC
+from jobs.sources.topic.segments import TOPIC
 
 Address = tuple[str, int]
 

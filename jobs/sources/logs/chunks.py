@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from jobs.sources.log_bytes import WHOLE_FILE, Blocks, ByteRange, Chunk, chunks_of_lines
-from jobs.sources.log_json import DOCUMENT_BYTES, document_lines, is_document
-from jobs.sources.log_order import ORDERED_BYTES, documents_in_order, lines_in_order, sample_of
+from jobs.sources.logs.file_bytes import WHOLE_FILE, Blocks, ByteRange, Chunk, chunks_of_lines
+from jobs.sources.logs.json_around import DOCUMENT_BYTES, document_lines, is_document
+from jobs.sources.logs.order import ORDERED_BYTES, documents_in_order, lines_in_order, sample_of
 
 
 def chunks_in_order(

@@ -17,7 +17,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from jobs.console.errors import RunFailed, UsageError
-from jobs.sources.kafka import (
+from jobs.sources.rows import DateRange, SourceRows
+from jobs.sources.topic.kafka import (
     ANSWER_LIMIT_MS,
     UNCOMMITTED,
     Kafka,
@@ -25,10 +26,9 @@ from jobs.sources.kafka import (
     Offsets,
     Topic,
 )
-from jobs.sources.raw_records import RAW, counted, record_frame
-from jobs.sources.raw_records import ROWS as RECORD_ROWS
-from jobs.sources.rows import DateRange, SourceRows
-from jobs.sources.segments import TOPIC
+from jobs.sources.topic.raw_records import RAW, counted, record_frame
+from jobs.sources.topic.raw_records import ROWS as RECORD_ROWS
+from jobs.sources.topic.segments import TOPIC
 
 OLD_OFFSET_READER = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 _ANYTHING = "org.apache.kafka.common.serialization.ByteArrayDeserializer"

@@ -26,8 +26,9 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from coordinator_core.log_lines import ParsedEvent
 from jobs.console.errors import internal_error
-from jobs.sources.files import open_file
-from jobs.sources.log_bytes import (
+from jobs.lake.files import open_file
+from jobs.sources.logs.entries import LogCounts, LogEntry, Unreadable
+from jobs.sources.logs.file_bytes import (
     RANGE_BYTES,
     WHOLE_FILE,
     ByteRange,
@@ -35,8 +36,7 @@ from jobs.sources.log_bytes import (
     byte_ranges,
     is_compressed,
 )
-from jobs.sources.log_entries import LogCounts, LogEntry, Unreadable
-from jobs.sources.log_files import read_log
+from jobs.sources.logs.files import read_log
 from jobs.sources.rows import BYTES_PER_BATCH, MOST_TASKS, ROWS_PER_BATCH, DateRange, day_of
 
 FILES_LIKE = "*.log*"

@@ -25,7 +25,8 @@ from confluent_kafka.admin import AdminClient
 from pyspark.sql import DataFrame
 
 from jobs.console.errors import RunFailed, UsageError
-from jobs.sources.kafka import (
+from jobs.sources.rows import ROWS_PER_BATCH, DateRange, SourceRows
+from jobs.sources.topic.kafka import (
     ANSWER_LIMIT_MS,
     COMMITTED,
     UNCOMMITTED,
@@ -34,11 +35,10 @@ from jobs.sources.kafka import (
     Offsets,
     Topic,
 )
-from jobs.sources.kafka_settings import reader_settings
-from jobs.sources.raw_records import RAW, counted, record_rows
-from jobs.sources.raw_records import ROWS as RECORD_ROWS
-from jobs.sources.rows import ROWS_PER_BATCH, DateRange, SourceRows
-from jobs.sources.segments import TOPIC
+from jobs.sources.topic.kafka_settings import reader_settings
+from jobs.sources.topic.raw_records import RAW, counted, record_rows
+from jobs.sources.topic.raw_records import ROWS as RECORD_ROWS
+from jobs.sources.topic.segments import TOPIC
 
 POLL_S = 0.5
 _SPECS: Any = kafka_admin.OffsetSpec  # type: ignore[attr-defined]  # its types lack this name

@@ -8,7 +8,7 @@ import sys
 from typing import NamedTuple
 
 from coordinator_core.log_lines.messages import PREFIX
-from jobs.sources.log_json import FlatRecord, flat_record
+from jobs.sources.logs.json_around import FlatRecord, flat_record
 
 # A line with Kafka's own date in brackets is not wrapped.
 PLAIN_HEAD = re.compile(rb"\[\d{4}-")

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from coordinator_core.log_lines.lines import parse_head
-from jobs.sources.log_layouts import PLAIN_HEAD, Unwrapped, has_head, unwrapped
+from jobs.sources.logs.layouts import PLAIN_HEAD, Unwrapped, has_head, unwrapped
 
 ORDERED_BYTES = 128 << 20
 """The most that is brought in order at once."""

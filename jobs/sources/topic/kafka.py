@@ -3,7 +3,7 @@ stopped.
 
 A run asks the broker for its offsets first, reads from the next offset in ingested_files up to
 there, in slices, and verifies that records arrived.  Each engine has its own client: Spark's Kafka
-source (jobs.sources.kafka_spark) and librdkafka (jobs.sources.kafka_client).
+source (jobs.sources.topic.kafka_spark) and librdkafka (jobs.sources.topic.kafka_client).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from jobs.console.errors import RunFailed, UsageError
 from jobs.engine.embedded import is_embedded
 from jobs.sources.rows import SourceRows
-from jobs.sources.segments import TOPIC
+from jobs.sources.topic.segments import TOPIC
 
 # Settings of [kafka] for the source; the others are for Kafka's clients.
 SLICE_SETTING = "maxOffsetsPerTrigger"
@@ -121,10 +121,10 @@ class Topic(ABC):
 def open_topic(session: SparkSession, kafka: Kafka) -> Topic:
     """The topic, read by the session's engine.  UsageError if its client lacks a setting."""
     if is_embedded(session):
-        from jobs.sources.kafka_client import ClientTopic
+        from jobs.sources.topic.kafka_client import ClientTopic
 
         return ClientTopic(kafka)
-    from jobs.sources.kafka_spark import SparkTopic
+    from jobs.sources.topic.kafka_spark import SparkTopic
 
     return SparkTopic(session, kafka)
 

@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from jobs.bulk.unreadable import unreadable_records
 from jobs.sources.rows import DateRange
-from jobs.sources.segments import TOPIC, are_in, days_of, key_types, times_of
+from jobs.sources.topic.segments import TOPIC, are_in, days_of, key_types, times_of
 
 # topic: null means __consumer_offsets.  aborted: part of an aborted transaction.  unread_bytes:
 # length of unreadable bytes between records, null for a record.

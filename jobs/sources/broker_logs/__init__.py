@@ -1,0 +1,1 @@
+"""Logs of brokers (server.log) -> events of group coordinators."""

@@ -1,0 +1,1 @@
+"""Logs of consumers -> what they say of their membership."""
