@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from coordinator_core.coordinator.era import Era
-from coordinator_core.coordinator.eras import ERAS, of_0_9_0, of_scala_2_12
+from coordinator_core.coordinator.eras import era_of_version, of_0_9_0, of_scala_2_12
 from coordinator_core.coordinator.turn import MemberIds
 from coordinator_core.coordinator.written_lines import line_of
 from coordinator_core.protocol.messages import Event as EngineEvent
@@ -41,8 +41,6 @@ SYNC_EXPIRY, TWO_REAPERS = re.compile("sync( request)? expiration"), frozenset({
 # 0.9.0 had its own exception for too large records.
 RENAMED = "kafka.common.MessageSizeTooLargeException"
 RENAMED_TO = "org.apache.kafka.common.errors.RecordTooLargeException"
-ERA_OF = {"0.9.0": "0.9", "0.10.0": "0.9", "0.10.2": "0.10", "2.0": "2.0", "2.5": "2.5"}
-ERA_OF |= {"3.9": "3.9", "4.1": "4.1"}
 
 
 class BrokerDifference(NamedTuple):
@@ -54,10 +52,10 @@ class BrokerDifference(NamedTuple):
 
 def era_of(start: JsonLine) -> Era:
     """The era of a trace's broker; the 2.5 broker was built with Scala 2.12."""
-    era = ERAS[ERA_OF[start["era"].rpartition(".")[0]]]
+    era = era_of_version(start["era"])
     if start["era"].startswith("0.9."):
         return of_0_9_0(era)
-    return of_scala_2_12(era) if era.name == "2.5" else era
+    return of_scala_2_12(era)
 
 
 def differences(scenario: JsonLine, trace: list[JsonLine]) -> Iterator[BrokerDifference]:

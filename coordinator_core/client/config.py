@@ -74,6 +74,7 @@ class ClientLibrary:
     revokes_on_first_join: bool = False  # calls onPartitionsRevoked with no partitions
     leader_refreshes_metadata: bool = False  # after each assignment
     sticky_has_generation: bool = True  # KAFKA-7026
+    has_consumer_protocol: bool = False  # KIP-848
 
     def backoff_ms(self, config: ConsumerConfig, attempts: int, jitter: float) -> int:
         """The wait before the next attempt; ``attempts``: failures before the last one."""
@@ -89,9 +90,10 @@ _JAVA_4_1 = ClientLibrary(
     assignors=("range", "cooperative-sticky"),  # KIP-726
     subscription_version=3,
     assignment_version=3,
+    has_consumer_protocol=True,
 )
 _JAVA_4_4 = replace(_JAVA_4_1, name="java-4.4")
-_JAVA_3_9 = replace(_JAVA_4_1, name="java-3.9")
+_JAVA_3_9 = replace(_JAVA_4_1, name="java-3.9", has_consumer_protocol=False)
 _JAVA_2_5 = replace(
     _JAVA_3_9,
     name="java-2.5",
@@ -138,6 +140,7 @@ _LIBRDKAFKA_2 = ClientLibrary(
     names_protocol_in_sync=False,
     sends_reasons=False,
     skips_assignment=False,
+    has_consumer_protocol=True,
 )
 _KAFKA_PYTHON_3 = replace(
     _JAVA_3_9,

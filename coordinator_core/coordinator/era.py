@@ -1,4 +1,4 @@
-"""An era of Kafka's coordinator as data: its grid, and what differs beyond the grid's cells.
+"""An era of Kafka's coordinator as data: its versions, its grid, and what differs beyond the grid.
 
 Functions among the fields are chosen per era where several eras need different code.
 """
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from coordinator_core.coordinator.classic.states import GroupState, Input
+from coordinator_core.coordinator.era_evidence import Sign
 from coordinator_core.coordinator.modern.records import GroupRecord
 from coordinator_core.coordinator.modern.settings import DEFAULTS, ModernSettings
 from coordinator_core.coordinator.offsets import PartitionOrder
@@ -98,6 +99,10 @@ class Era:
     """An era of Kafka's coordinator.  Comments name the ticket or KIP behind a field."""
 
     name: str
+    versions: str  # of Kafka that it stands for, as in schemas/log_lines
+    kafka: str  # the version whose lines its brokers print
+    signs: tuple[Sign, ...]  # of evidence that no newer era explains
+    client_libraries: tuple[str, ...]  # of its time, its own Java client first
     grid: Grid
 
     # Versions of records, and names of states in answers.
@@ -168,9 +173,24 @@ class Era:
     offsets_expire_on_their_own: bool  # until KIP-211: after the commit, used or not
     expires_only_when_stable: bool  # KAFKA-13636: offsets of topics without a subscriber
 
+    # Brokers, and the programs that play scenarios with Kafka's own classes.
+    max_session_timeout_ms: int  # the default of group.max.session.timeout.ms: KIP-62, KIP-345
+    has_static_members: bool  # KIP-345
+    has_builds_of_scala_2_12: bool  # beside those of 2.13, whose hash maps differ
+    logs_loaded_dynamic_members: bool  # when a group is loaded; if false, static ones only
+    takes_rows_by_topic: bool  # the program sends requests, which group partitions by topic
+    answers_step_last: bool  # after the answers to earlier steps that the step completes
+    group_config_defaults: Mapping[str, str] = field(default_factory=dict)  # of the program
+    assignor_texts: Mapping[str, str] = field(default_factory=dict)  # where lines have no name
+
     # Consumer, share and streams groups; None and {} in eras without them.
     modern: ModernRules | None = None
     replays: Mapping[str, Replay] = field(default_factory=dict)  # by record type
     # By group type: starts the timers of a loaded group, cancels them, and removes an empty group.
     start_timers: Mapping[str, Callable[[Turn, Any], None]] = field(default_factory=dict)
     group_tombstones: Mapping[str, Callable[[Any], list[GroupRecord]]] = field(default_factory=dict)
+
+    @property
+    def client_library(self) -> str:
+        """The Java client of the same version, a name of the client model's LIBRARIES."""
+        return self.client_libraries[0]

@@ -1,4 +1,4 @@
-"""The eras of Kafka's coordinator, newest first: each replaces what differs from the next newer."""
+"""The eras of Kafka's coordinator: each row replaces what differs from the nearest other row."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from coordinator_core.coordinator.classic.handlers import checks, join, leave
 from coordinator_core.coordinator.classic.scheduled_timers import ScheduledTimers
 from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.era import Era, ModernRules
+from coordinator_core.coordinator.era_evidence import EraEvidence, InferredEra, Sign
 from coordinator_core.coordinator.modern.loading import (
     REPLAYS,
     START_TIMERS,
@@ -34,6 +35,7 @@ from coordinator_core.jvm.hash_codes import string_hash
 from coordinator_core.jvm.java_maps import HashMapKeys
 from coordinator_core.jvm.scala_maps import Scala212Keys, ScalaHashMapKeys
 from coordinator_core.jvm.timeline_maps import TimelineKeys
+from coordinator_core.log_lines import holds_in
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import BareError, LeaveResponse, TopicPartition
 
@@ -97,8 +99,21 @@ _AWAITING_SYNC = {state: state.value for state in GroupState} | {
     GroupState.COMPLETING_REBALANCE: "AwaitingSync"  # renamed in 0.11
 }
 
+_OBJECT = "org.apache.kafka.coordinator.group.{}@0"
+_SIMPLE = _OBJECT.format("assignor.SimpleAssignor")
+_STICKY = _OBJECT.format("streams.assignor.StickyTaskAssignor")
+
 ERA_4_1 = Era(
     name="4.1",
+    versions="4.0-4.3",
+    kafka="4.1.2",
+    signs=(
+        Sign("log wording of the Java coordinator", lambda of: of.has_java_wording),
+        Sign("offset commits have version 4", lambda of: 4 in of.offset_versions),
+        Sign("the group has a record of generation 0", lambda of: of.has_generation_0),
+        Sign("its targets have no times", lambda of: of.has_modern_records),
+    ),
+    client_libraries=("java-4.1", "java-3.9", "librdkafka-2", "kafka-python-3"),
     grid=automaton.GRID_4_1,
     group_value_version=3,
     offset_value_version=4,
@@ -152,6 +167,23 @@ ERA_4_1 = Era(
     offsets_retention_ms=7 * _DAY_MS,
     offsets_expire_on_their_own=False,
     expires_only_when_stable=True,
+    max_session_timeout_ms=1_800_000,
+    has_static_members=True,
+    has_builds_of_scala_2_12=False,
+    logs_loaded_dynamic_members=True,
+    takes_rows_by_topic=True,
+    answers_step_last=False,
+    # The program gives a configured group Kafka's defaults for the rest, not those of the broker.
+    group_config_defaults={
+        "consumer.session.timeout.ms": "45000",
+        "consumer.heartbeat.interval.ms": "5000",
+        "share.session.timeout.ms": "45000",
+        "share.heartbeat.interval.ms": "5000",
+        "streams.session.timeout.ms": "45000",
+        "streams.heartbeat.interval.ms": "5000",
+        "streams.num.standby.replicas": "0",
+    },
+    assignor_texts={"simple": _SIMPLE, "sticky": _STICKY},
     modern=ModernRules(
         first_epoch=0,
         has_assignment_interval=False,
@@ -186,6 +218,16 @@ ERA_4_1 = Era(
 ERA_4_4 = replace(
     ERA_4_1,
     name="4.4",
+    versions="4.4-",
+    kafka="4.4.0",
+    signs=(
+        Sign("its targets have times", lambda of: of.has_target_times),
+        Sign("its assignments have epochs", lambda of: of.has_assignment_epochs),
+    ),
+    client_libraries=("java-4.4", "java-4.1", "java-3.9", "librdkafka-2"),
+    takes_rows_by_topic=False,
+    group_config_defaults={},
+    assignor_texts={"simple": _SIMPLE},
     fails_on_malformed_subscriptions=False,
     modern=ModernRules(
         first_epoch=1,
@@ -218,6 +260,19 @@ ERA_4_4 = replace(
 ERA_3_9 = replace(
     ERA_4_1,
     name="3.9",
+    versions="3.0-3.9",
+    kafka="3.9.1",
+    signs=(
+        Sign("log wording of the Scala coordinator since 3.0", lambda of: of.has_scala_3_wording),
+        Sign(
+            "group records have version 3, no log",
+            lambda of: of.group_version >= 3 and not of.reasons,
+        ),
+    ),
+    client_libraries=("java-3.9", "java-2.5", "librdkafka-2", "kafka-python-3"),
+    answers_step_last=True,
+    group_config_defaults={},
+    assignor_texts={},
     modern=None,
     replays={},
     start_timers={},
@@ -256,6 +311,20 @@ ERA_3_9 = replace(
 ERA_2_5 = replace(
     ERA_3_9,
     name="2.5",
+    versions="2.3-2.8",
+    kafka="2.5.1",
+    signs=(
+        Sign(
+            "group records have version 3, log wording of before 3.0",
+            lambda of: of.group_version >= 3,
+        ),
+        Sign("group records have version 2", lambda of: of.group_version == 2),
+    ),
+    client_libraries=("java-2.5", "java-2.3", "java-2.0", "librdkafka-2"),
+    has_builds_of_scala_2_12=True,
+    logs_loaded_dynamic_members=False,
+    takes_rows_by_topic=False,
+    answers_step_last=False,
     grid=automaton.GRID_2_5,
     commit_order=scala_maps.scala_213_order_of_map,
     check_member=checks.check_member_leniently,
@@ -273,7 +342,9 @@ ERA_2_5 = replace(
 
 
 def of_scala_2_12(era: Era) -> Era:
-    """The era with the hash maps of Scala 2.12, which most 2.5 brokers were built with."""
+    """The era with the hash maps of Scala 2.12, if only some of its brokers were built with it."""
+    if not era.has_builds_of_scala_2_12:
+        return era
     return replace(
         era,
         member_order=Scala212Keys,
@@ -287,6 +358,14 @@ def of_scala_2_12(era: Era) -> Era:
 ERA_2_0 = replace(
     of_scala_2_12(ERA_2_5),
     name="2.0",
+    versions="1.0-2.2",
+    kafka="2.0.1",
+    signs=(Sign("group records have version 1", lambda of: of.group_version == 1),),
+    client_libraries=("java-2.0", "java-1.0"),
+    max_session_timeout_ms=300_000,
+    has_static_members=False,
+    has_builds_of_scala_2_12=False,
+    logs_loaded_dynamic_members=True,
     grid=automaton.GRID_2_0,
     joined_order=scala_maps.scala_212_order_of_joined,
     commit_order=scala_maps.scala_212_order_of_request,
@@ -310,6 +389,10 @@ ERA_2_0 = replace(
 ERA_0_10 = replace(
     ERA_2_0,
     name="0.10",
+    versions="0.10.1-0.11",
+    kafka="0.10.2",
+    signs=(),
+    client_libraries=("java-0.10", "java-0.9"),
     partition_order=Scala212PartitionsBefore011,
     state_names=_AWAITING_SYNC,
     classify_join=join.classify_unchecked_first,
@@ -323,6 +406,11 @@ ERA_0_10 = replace(
 ERA_0_9 = replace(
     ERA_0_10,
     name="0.9",
+    versions="0.9-0.10.0",
+    kafka="0.9.0",
+    signs=(Sign("group records have version 0", lambda of: of.group_version == 0),),
+    client_libraries=("java-0.9",),
+    max_session_timeout_ms=30_000,
     grid=automaton.GRID_0_9,
     group_value_version=0,
     has_rebalance_timeout=False,
@@ -338,3 +426,23 @@ def of_0_9_0(era: Era) -> Era:
 ERAS: Mapping[str, Era] = {
     era.name: era for era in (ERA_0_9, ERA_0_10, ERA_2_0, ERA_2_5, ERA_3_9, ERA_4_1, ERA_4_4)
 }
+"""Oldest first."""
+NEWEST_ERA = ERA_4_4
+
+
+def era_of_version(version: str) -> Era:
+    """The era of a version of Kafka such as ``3.9.1``; ValueError if no era has the version."""
+    for era in ERAS.values():
+        if holds_in(era.versions, version):
+            return era
+    raise ValueError(f"no era has Kafka {version}")
+
+
+def era_of_evidence(evidence: EraEvidence) -> InferredEra:
+    """The newest era that the evidence shows, and by what."""
+    return next(
+        InferredEra(era.name, sign.why)
+        for era in reversed([*ERAS.values()])
+        for sign in era.signs
+        if sign.is_in(evidence)
+    )

@@ -27,12 +27,6 @@ _OTHER_LINES = {
     "TOPOLOGY_STALE": "topology_stale",
 }
 _STEPS_OF_OTHERS = {"METADATA_HASH", "TOPICS_CHECKED"}  # events that have the step of their line
-# Where Kafka prints the assignor as an object, with its identity.
-_ASSIGNORS = {
-    ("4.4", "simple"): "org.apache.kafka.coordinator.group.assignor.SimpleAssignor@0",
-    ("4.1", "simple"): "org.apache.kafka.coordinator.group.assignor.SimpleAssignor@0",
-    ("4.1", "sticky"): "org.apache.kafka.coordinator.group.streams.assignor.StickyTaskAssignor@0",
-}
 _EXCEPTIONS = {
     "MESSAGE_TOO_LARGE": "RecordTooLargeException",
     "RECORD_LIST_TOO_LARGE": "RecordBatchTooLargeException",
@@ -71,7 +65,7 @@ def line_of(
         fields["duration_ms"] = 0  # the engine takes no time
     if kind == "TARGET":
         assignor = event.fields["assignor"]
-        fields["assignor"] = _ASSIGNORS.get((era.name, assignor), assignor)
+        fields["assignor"] = era.assignor_texts.get(assignor, assignor)
     if kind == "TOPICS_CHECKED":
         fields["error"] = MISSING_TOPICS_ERROR.format(", ".join(event.fields["topics"]))
     if kind in _STEPS_OF_OTHERS:
@@ -82,7 +76,7 @@ def line_of(
         _add_reason(fields, era)
     if kind == "STORE_FAILED":
         _add_error(fields)
-    return render_line(kind, era.name, local_ms=local_ms, **fields)
+    return render_line(kind, era.kafka, local_ms=local_ms, **fields)
 
 
 def _add_reason(fields: dict[str, object], era: Era) -> None:
@@ -92,7 +86,7 @@ def _add_reason(fields: dict[str, object], era: Era) -> None:
     if era.logs_reasons:
         reason_fields = fields | ({} if during is None else {"state": during})
         reason_step = None if step is None else str(step)
-        fields["reason"] = render_reason(cause, era.name, step=reason_step, **reason_fields)
+        fields["reason"] = render_reason(cause, era.kafka, step=reason_step, **reason_fields)
 
 
 def _add_error(fields: dict[str, object]) -> None:

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from coordinator_core.coordinator.era_evidence import EraEvidence, InferredEra
+from coordinator_core.coordinator.eras import era_of_evidence
 from coordinator_core.incident.evidence import Incarnation
 from coordinator_core.incident.generation_evidence import GenerationEvidence
 from coordinator_core.incident.members import MemberDirectory
 
 DEFAULT_DELAY_MS = 3000
 _DELAY_SLACK_MS = 300
-
-_JAVA_WORDS = re.compile(
-    r"explicit `LeaveGroup` request|heartbeat expiration\.$|instance id null"
-    r"|is joining group during|assignmentduring"
-)
-_SCALA_3_WORDS = re.compile(r"; client reason: |^(Leader|Removing member) ")
-
-
-class InferredEra(NamedTuple):
-    name: str
-    why: str
 
 
 def infer_era(
@@ -33,30 +23,16 @@ def infer_era(
     ``offset_versions``: value versions of the group's offset commits.
     """
     incarnations = list(incarnations)
-    versions = {record.version for incarnation in incarnations for record in incarnation.records}
-    reasons = [
-        each.reason for incarnation in incarnations for each in incarnation.events if each.reason
-    ]
-    newest = max(versions, default=3)
-    if any(map(_JAVA_WORDS.search, reasons)):
-        return InferredEra("4.1", "log wording of the Java coordinator")
-    if 4 in set(offset_versions):
-        return InferredEra("4.1", "offset commits have version 4")
-    if any(
-        record.generation == 0 for incarnation in incarnations for record in incarnation.records
-    ):
-        return InferredEra("4.1", "the group has a record of generation 0")
-    if any(map(_SCALA_3_WORDS.search, reasons)):
-        return InferredEra("3.9", "log wording of the Scala coordinator since 3.0")
-    if newest >= 3 and reasons:
-        return InferredEra("2.5", "group records have version 3, log wording of before 3.0")
-    if newest >= 3:
-        return InferredEra("3.9", "group records have version 3, no log")
-    if newest == 2:
-        return InferredEra("2.5", "group records have version 2")
-    if newest == 1:
-        return InferredEra("2.0", "group records have version 1")
-    return InferredEra("0.9", "group records have version 0")
+    records = [record for incarnation in incarnations for record in incarnation.records]
+    events = [event for incarnation in incarnations for event in incarnation.events]
+    return era_of_evidence(
+        EraEvidence(
+            group_versions={each.version for each in records},
+            offset_versions=set(offset_versions),
+            reasons=[each.reason for each in events if each.reason],
+            has_generation_0=any(each.generation == 0 for each in records),
+        )
+    )
 
 
 class InferredDelay(NamedTuple):

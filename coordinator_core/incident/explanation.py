@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from coordinator_core.coordinator.era import Era
+from coordinator_core.coordinator.era_evidence import InferredEra
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.incident.broker_settings import (
     InferredDelay,
-    InferredEra,
     infer_era,
     infer_initial_delay,
 )

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from coordinator_core.coordinator.era import CoordinatorConfig, Era
+from coordinator_core.coordinator.era_evidence import InferredEra
 from coordinator_core.coordinator.eras import ERAS
-from coordinator_core.incident.broker_settings import InferredDelay, InferredEra
+from coordinator_core.incident.broker_settings import InferredDelay
 from coordinator_core.incident.commits import commit_stimuli, commits
 from coordinator_core.incident.comparison import Comparison, compare
 from coordinator_core.incident.engine_driver import EngineDriver, EngineOutput

@@ -5,7 +5,7 @@ join was superseded.  Their wordings are not an interface.  They differ between 
 (Scala up to 4.0, Java from 4.0 on), they change from version to version, and layouts, container
 wrappers and terminals change the text around them.
 
-Wordings as data.  schemas/log_lines has every wording of Kafka 0.9 to 4.4 as a text with
+Wordings as data.  schemas/log_lines has every wording of Kafka from 0.9 on as a text with
 placeholders, its coordinator, versions, level, logger, and the event it stands for:
 
     Stabilized group {group_id} generation {generation} ({topic_partition})   JOIN_COMPLETE
@@ -22,7 +22,7 @@ the order of wordings and the patterns of placeholders matter.  The reason at th
 client gives (KIP-800).  A message that was cut off is read as far as it is unambiguous (module
 truncated).  A coordinator's message that no wording fits has event None; the caller quarantines it.
 
-Printing.  `render_line` prints what a broker of an era would log for an event, or None if that era
+Printing.  `render_line` prints what a broker of a version would log for an event, or None if it
 does not log it at INFO or above.  The engine's simulated broker logs and the replay's comparison
 with production use it.  A printed date has no time zone: times are local_ms, milliseconds since
 1970-01-01T00:00 in the zone of the broker, and the caller applies the zone.
@@ -33,11 +33,13 @@ with production use it.  A printed date has no time zone: times are local_ms, mi
 - truncated: messages that were cut off
 - templates: a wording's text as a pattern; how each placeholder is read and printed
 - wordings:  the list of wordings, and its index
-- printing:  event -> message or line of an era
+- kafka_versions: ranges of versions, and the coordinator of a version
+- printing:  event -> message or line of a version
 - client_lines: lines of consumers -> what they say of their membership
 - calendar:  printed dates <-> milliseconds
 """
 
+from coordinator_core.log_lines.kafka_versions import holds_in
 from coordinator_core.log_lines.lines import LogLine, parse_line
 from coordinator_core.log_lines.messages import ParsedEvent, parse_message
 from coordinator_core.log_lines.printing import render_line, render_message, render_reason
@@ -48,6 +50,7 @@ __all__ = [
     "ParsedEvent",
     "ParsedReason",
     "client_cause_of",
+    "holds_in",
     "parse_line",
     "parse_message",
     "parse_reason",

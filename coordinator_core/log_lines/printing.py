@@ -1,4 +1,4 @@
-"""Event -> message or line, in the wording of an era."""
+"""Event -> message or line, in the wording of a version of Kafka."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from functools import cache
 
 import schemas.log_lines as data
 from coordinator_core.log_lines.calendar import printed
-from coordinator_core.log_lines.templates import Fields, Template, holds_in
-from coordinator_core.log_lines.wordings import Wording, line_wordings, of_era, reason_wordings
+from coordinator_core.log_lines.kafka_versions import coordinator_of, holds_in
+from coordinator_core.log_lines.templates import Fields, Template
+from coordinator_core.log_lines.wordings import Wording, line_wordings, of_version, reason_wordings
 
 _SHOWN_LEVELS = ("INFO", "WARN", "ERROR")
 # Optional fields, printed as "none" by default.
@@ -19,52 +20,53 @@ _OPTIONAL: Fields = {
 }
 
 
-def render_reason(cause: str, era: str, *, step: str | None = None, **fields: object) -> str:
-    """The reason text of an era for a cause class; fields are those of ParsedReason.
+def render_reason(cause: str, version: str, *, step: str | None = None, **fields: object) -> str:
+    """The reason text of a version for a cause class; fields are those of ParsedReason.
 
     ``step`` distinguishes wordings of one cause: STATIC_UPDATE protocol; CONVERT leave, stale and
     static.
-    Raises ValueError if the era has no wording for the cause, or a field is missing.
+    Raises ValueError if the version has no wording for the cause, or a field is missing.
     """
-    for wording in of_era(reason_wordings(), era):
+    for wording in of_version(reason_wordings(), version):
         if wording.cause == cause and wording.step == step:
             return wording.template.form({**_OPTIONAL, **fields}, wording.coordinator)
-    raise ValueError(f"no wording of era {era} for a rebalance because of {cause}")
+    raise ValueError(f"Kafka {version} logs no reason for cause {cause}")
 
 
-def render_message(event: str, era: str, **fields: object) -> str:
+def render_message(event: str, version: str, **fields: object) -> str:
     """Prefix, message and logger: ``[GroupCoordinator 0]: Stabilized ... (kafka.coordinator...)``.
 
-    ``era``: a key of eras.json.  Fields are those of ParsedEvent, with ``broker_id``
-    and, from 0.11 on, ``topic_partition``.  REBALANCE_START takes ``reason``, or ``cause`` with the
+    ``version``: of Kafka.  Fields are those of ParsedEvent, with ``broker_id`` and, from 0.11 on,
+    ``topic_partition``.  REBALANCE_START takes ``reason``, or ``cause`` with the
     fields of its reason (and ``reason_step``).  ``step`` and ``protocol`` select a wording of the
     event; default: the first whose fields are all present.  OTHER requires a ``step``;
     ``instance_id`` and ``client_reason`` are optional.
-    Raises ValueError if the era has no wording for the event, or a field is missing.
+    Raises ValueError if the version has no wording for the event, or a field is missing.
     """
-    wording = _wording_of(event, era, fields)
+    wording = _wording_of(event, version, fields)
     if wording is None:
-        raise ValueError(f"no wording of era {era} for {event} {fields.get('step') or ''}".rstrip())
-    return _render(wording, era, fields)
+        step = fields.get("step") or ""
+        raise ValueError(f"Kafka {version} logs no line for {event} {step}".rstrip())
+    return _render(wording, version, fields)
 
 
-def render_line(event: str, era: str, *, local_ms: int, **fields: object) -> str | None:
-    """The whole line, ``[2024-05-01 10:00:00,123] INFO ...``; None if the era logs no such line.
+def render_line(event: str, version: str, *, local_ms: int, **fields: object) -> str | None:
+    """The whole line, ``[2024-05-01 10:00:00,123] INFO ...``; None if the version logs none.
 
     A broker prints INFO and above.  ``local_ms``: ms since 1970-01-01T00:00 on the broker's clock.
     """
-    wording = _wording_of(event, era, fields)
+    wording = _wording_of(event, version, fields)
     if wording is None or wording.level not in _SHOWN_LEVELS:
         return None
-    return f"[{printed(local_ms)}] {wording.level} {_render(wording, era, fields)}"
+    return f"[{printed(local_ms)}] {wording.level} {_render(wording, version, fields)}"
 
 
-def _wording_of(event: str, era: str, fields: Mapping[str, object]) -> Wording | None:
-    """The era's first wording with this step and protocol whose fields are all present."""
+def _wording_of(event: str, version: str, fields: Mapping[str, object]) -> Wording | None:
+    """The version's first wording with this step and protocol whose fields are all present."""
     step, protocol = fields.get("step"), fields.get("protocol")
     wordings = [
         wording
-        for wording in _by_event(era).get(event, ())
+        for wording in _by_event(version).get(event, ())
         if (wording.step == step if step else event != "OTHER")
         and (
             wording.protocol in (protocol, None)
@@ -94,18 +96,20 @@ def _may_name(wording: Wording, protocol: object) -> bool:
 
 
 @cache
-def _by_event(era: str) -> Mapping[str, tuple[Wording, ...]]:
-    """An era's wordings by event, those logged at INFO and above first."""
-    wordings = sorted(of_era(line_wordings(), era), key=lambda w: w.level not in _SHOWN_LEVELS)
+def _by_event(version: str) -> Mapping[str, tuple[Wording, ...]]:
+    """A version's wordings by event, those logged at INFO and above first."""
+    wordings = sorted(
+        of_version(line_wordings(), version), key=lambda w: w.level not in _SHOWN_LEVELS
+    )
     events = dict.fromkeys(wording.event for wording in wordings)
     return {event: tuple(w for w in wordings if w.event == event) for event in events}
 
 
-def _render(wording: Wording, era: str, fields: Mapping[str, object]) -> str:
+def _render(wording: Wording, version: str, fields: Mapping[str, object]) -> str:
     values = {**_OPTIONAL, **fields}
     if "{reason}" in wording.template.text and "reason" not in values:
-        values["reason"] = _reason_from(era, values)
-    name, prefix = _logger(era, wording.logger)
+        values["reason"] = _reason_from(version, values)
+    name, prefix = _logger(version, wording.logger)
     message = wording.template.form(values, wording.coordinator)
     return f"{prefix.form(values, wording.coordinator)}{message} ({name})"
 
@@ -116,22 +120,21 @@ _REASON_FIELDS = {
 }  # fmt: skip
 
 
-def _reason_from(era: str, fields: Mapping[str, object]) -> str:
+def _reason_from(version: str, fields: Mapping[str, object]) -> str:
     cause, step = fields.get("cause"), fields.get("reason_step")
     if not isinstance(cause, str) or not (step is None or isinstance(step, str)):
         raise ValueError("missing field: this wording requires reason, or cause")
     values = {name: value for name, value in fields.items() if name in _REASON_FIELDS}
-    return render_reason(cause, era, step=step, **values)
+    return render_reason(cause, version, step=step, **values)
 
 
 @cache
-def _logger(era: str, logger: str) -> tuple[str, Template]:
-    """Full name of a logger class in an era, and the prefix of its messages."""
-    version, coordinator = data.eras()[era]["version"], data.eras()[era]["coordinator"]
-    for entry in _named(data.loggers(coordinator), logger):
+def _logger(version: str, logger: str) -> tuple[str, Template]:
+    """Full name of a logger class in a version, and the prefix of its messages."""
+    for entry in _named(data.loggers(coordinator_of(version)), logger):
         if holds_in(entry["versions"], version):
             return entry["name"], Template(entry["prefix"])
-    raise ValueError(f"no logger {logger} in era {era}")
+    raise ValueError(f"Kafka {version} has no logger {logger}")
 
 
 def _named(loggers: Iterable[Mapping[str, str]], logger: str) -> list[Mapping[str, str]]:

@@ -264,15 +264,3 @@ def _shown(name: str, fields: Mapping[str, object], coordinator: str) -> str:
         return "OptionalInt.empty" if value is None else f"OptionalInt[{value}]"
     text = kind.show(value)
     return _BRACKETS[coordinator].get(name, "{}").format(text)
-
-
-def holds_in(versions: str, version: str) -> bool:
-    """Whether ``2.8.1-4.0`` (both ends included) contains version ``4.0.2``."""
-    first, _, last = versions.partition("-")
-    numbers = _numbers(version)
-    high = _numbers(last or first)
-    return _numbers(first) <= numbers and numbers[: len(high)] <= high
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(map(int, version.split(".")))

@@ -9,7 +9,8 @@ from functools import cache
 from typing import Any
 
 import schemas.log_lines as data
-from coordinator_core.log_lines.templates import Template, holds_in
+from coordinator_core.log_lines.kafka_versions import coordinator_of, holds_in
+from coordinator_core.log_lines.templates import Template
 
 # Wordings are indexed by this many fixed characters at both ends.
 _KEY_LENGTH = 5
@@ -178,12 +179,9 @@ def client_reason_index() -> WordingIndex:
     return WordingIndex(_wording(entry, "client", "REASON") for entry in data.reasons("client"))
 
 
-def of_era(wordings: Iterable[Wording], era: str) -> Iterator[Wording]:
-    """The wordings of an era's broker.  Raises ValueError for an unknown era."""
-    eras = data.eras()
-    if era not in eras:
-        raise ValueError(f"unknown era {era!r}; one of {', '.join(eras)}")
-    version, coordinator = eras[era]["version"], eras[era]["coordinator"]
+def of_version(wordings: Iterable[Wording], version: str) -> Iterator[Wording]:
+    """The wordings of the coordinator that brokers of this version of Kafka run by default."""
+    coordinator = coordinator_of(version)
     return (
         wording
         for wording in wordings

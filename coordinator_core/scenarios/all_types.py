@@ -50,20 +50,6 @@ OPS = frozenset(
 )
 """The steps that only scenarios of all group types have."""
 
-# A configured group of 4.1 has Kafka's defaults for the rest: the runner around its classes gives
-# them none of the broker's.
-_GROUP_DEFAULTS: Mapping[str, Mapping[str, str]] = {
-    "4.1": {
-        "consumer.session.timeout.ms": "45000",
-        "consumer.heartbeat.interval.ms": "5000",
-        "share.session.timeout.ms": "45000",
-        "share.heartbeat.interval.ms": "5000",
-        "streams.session.timeout.ms": "45000",
-        "streams.heartbeat.interval.ms": "5000",
-        "streams.num.standby.replicas": "0",
-    }
-}
-
 
 def has_modern_steps(scenario: Mapping[str, Json]) -> bool:
     return any(step["op"] in OPS for step in scenario["steps"])
@@ -137,7 +123,7 @@ class AllTypesPlayer:
             self._perform(self.coordinator.change_topics(topics, deleted, at_ms), at_ms)
         elif op == "group_config":
             values = {name: str(value) for name, value in step["configs"].items()}
-            values = {**_GROUP_DEFAULTS.get(self.era.name, {}), **values}
+            values = {**self.era.group_config_defaults, **values}
             self.coordinator.configure_group(step["group"], values)
         elif op == "reload":
             self._perform(self.coordinator.unload(at_ms), at_ms)

@@ -39,10 +39,6 @@ _JOIN_V9_SKIP_ASSIGNMENT = "supports_skipping_assignment"
 _COMMIT_VERSION = 8
 _DESCRIBE_VERSION = 5
 
-# Differences between traces that come from the programs that drove Kafka's classes.
-_OWN_ANSWER_LAST = frozenset({"3.9"})  # its adapter prints the step's own answer last
-_BY_TOPIC = frozenset({"3.9", "4.1"})  # driven by requests, which group partitions by topic
-
 
 @lru_cache(maxsize=4096)
 def _decoded(text: str) -> bytes:
@@ -168,7 +164,7 @@ class ScenarioPlayer:
             self.fault = Errors[step["append_error"]]
         elif op != "wait":
             effects = self.coordinator.handle(_REQUESTS[op](self, step), at_ms)
-            own = step["id"] if self.era.name in _OWN_ANSWER_LAST else None
+            own = step["id"] if self.era.answers_step_last else None
             for held in self._perform(effects, at_ms, own):
                 self._respond(held, at_ms)
             self.touched.add(step["group"])  # may be a new group
@@ -300,7 +296,7 @@ class ScenarioPlayer:
     def rows(self, step: Step) -> tuple[Json, ...]:
         """Partitions in the order in which the coordinator gets them: by topic from 3.9 on."""
         rows = step["offsets"]
-        return tuple(map(tuple, _by_topic(rows) if self.era.name in _BY_TOPIC else rows))
+        return tuple(map(tuple, _by_topic(rows) if self.era.takes_rows_by_topic else rows))
 
     def describe(self, step: Step) -> Request:
         return DescribeGroup(step["id"], step["group"], step.get("version", _DESCRIBE_VERSION))

@@ -30,8 +30,6 @@ from coordinator_core.simulation.outputs import BrokerLogLine
 from coordinator_core.simulation.random_draws import between
 
 _TOPIC = "__consumer_offsets"
-# Eras whose brokers log only static members when they load a group.
-_LOGS_STATIC_MEMBERS_ONLY = frozenset({"2.5"})
 
 
 class BrokerEnvironment(Protocol):
@@ -99,7 +97,7 @@ class SimulatedBroker:
         self._done(now_ms)
 
     def _with_topic_ids(self, commit: OffsetCommit) -> OffsetCommit:
-        """From 4.4 on the broker adds the ids of topics to commits of all versions."""
+        """The broker adds the ids of topics, in newer eras to commits of all versions."""
         rules = self.era.modern
         if rules is None or not (rules.broker_adds_topic_ids or commit.version >= 10):
             return commit
@@ -312,13 +310,13 @@ class SimulatedBroker:
         fields = fields | {"broker_id": self.broker_id}
         if partition is not None:
             fields["topic_partition"] = f"{_TOPIC}-{partition}"
-        text = render_line(event, self.era.name, local_ms=now_ms, **fields)
+        text = render_line(event, self.era.kafka, local_ms=now_ms, **fields)
         if text is not None:
             self._environment.logged(BrokerLogLine(now_ms, self.broker_id, text))
 
     def _print_members(self, group: ClassicGroup, now_ms: int) -> None:
         for member in group.in_order():
-            if self.era.name in _LOGS_STATIC_MEMBERS_ONLY and member.instance_id is None:
+            if not self.era.logs_loaded_dynamic_members and member.instance_id is None:
                 continue
             self._print(
                 "LOADED",

@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
+from coordinator_core.client import LIBRARIES
+from coordinator_core.coordinator.eras import ERAS, NEWEST_ERA
 from coordinator_core.jvm.hash_codes import partition_for
 from coordinator_core.simulation.random_draws import between, fraction, key_of
+from coordinator_core.simulation.spec import MODERN_CLIENTS
 
 _T = TypeVar("_T")
 Values = dict[str, Any]
 
-# Client libraries by the era of the brokers that they are simulated with.
-CLIENTS: Mapping[str, tuple[str, ...]] = {
-    "0.9": ("java-0.9",),
-    "0.10": ("java-0.10", "java-0.9"),
-    "2.0": ("java-2.0", "java-1.0"),
-    "2.5": ("java-2.5", "java-2.3", "java-2.0", "librdkafka-2"),
-    "3.9": ("java-3.9", "java-2.5", "librdkafka-2", "kafka-python-3"),
-    "4.1": ("java-4.1", "java-3.9", "librdkafka-2", "kafka-python-3"),
-    "4.4": ("java-4.4", "java-4.1", "java-3.9", "librdkafka-2"),
-}
 CLASSIC_ERAS = ("0.9", "0.10", "2.0", "2.5", "3.9", "4.1")
-MODERN_ERAS = ("4.1", "4.4")
-_HAS_STATIC = {
-    "java-2.3",
-    "java-2.5",
-    "java-3.9",
-    "java-4.1",
-    "java-4.4",
-    "librdkafka-2",
-    "kafka-python-3",
-}
-_HAS_COOPERATIVE = {"java-2.5", "java-3.9", "java-4.1", "java-4.4", "librdkafka-2"}
+MODERN_ERAS = tuple(era.name for era in ERAS.values() if era.modern is not None)
 _PLANS = (
     "deploy", "deploy", "surge", "kill", "kill", "scale", "crash_loop", "slow_poll", "freeze",
     "cut", "twin", "autoscale",
@@ -128,10 +111,12 @@ def _names(prefix: str, allowed: range, count: int) -> Iterator[str]:
 
 
 def _group(draws: _Draws, name: str, era: str, minutes: int) -> Values:
-    client = draws.one_of(CLIENTS[era])
-    static = client in _HAS_STATIC and era in ("2.5", "3.9", *MODERN_ERAS) and draws.happens(0.3)
+    client = draws.one_of(ERAS[era].client_libraries)
+    library = LIBRARIES[client]
+    has_static = library.has_static_members and ERAS[era].has_static_members
+    static = has_static and draws.happens(0.3)
     assignors = ["range", "roundrobin"]
-    if client in _HAS_COOPERATIVE and draws.happens(0.4):
+    if library.subscription_version and draws.happens(0.4):
         assignors = ["cooperative-sticky"]
     session_s = draws.number(10, 45)
     processes = draws.number(1, 7)
@@ -159,9 +144,9 @@ def _group(draws: _Draws, name: str, era: str, minutes: int) -> Values:
 def _of_any_type(draws: _Draws, group: Values, minutes: int) -> Values:
     """The group as one of a random type."""
     protocol = draws.one_of(("consumer", "consumer", "consumer", "share", "streams", "classic"))
-    client = draws.one_of(("java-4.1", "java-4.4", "librdkafka-2"))
+    client = draws.one_of(sorted(MODERN_CLIENTS))
     if protocol in ("share", "streams"):
-        client = "java-4.4"
+        client = NEWEST_ERA.client_library
         group.pop("commit_interval", None)
     group |= {"client": client, "protocol": protocol, "restart": "3s"}
     group |= {"max_poll_interval": f"{draws.number(20, 90)}s"}

@@ -19,7 +19,7 @@ from coordinator_core.simulation.spec_values import SpecError, SpecTable
 
 ALL = "all"
 PROTOCOLS = ("classic", "consumer", "share", "streams")
-MODERN_CLIENTS = frozenset({"java-4.1", "java-4.4", "librdkafka-2"})
+MODERN_CLIENTS = frozenset(each.name for each in LIBRARIES.values() if each.has_consumer_protocol)
 FAULTS = ("leadership_moves", "broker_stops", "append_error")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from coordinator_core.client import LIBRARIES
-from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.coordinator.eras import ERAS, NEWEST_ERA
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.limits import refusals
 from coordinator_core.whatif.settings import (
@@ -45,8 +45,6 @@ _SESSIONS = (
     SettingsChange(consumer_session_timeout_ms=45_000, consumer_heartbeat_interval_ms=5000),
     SettingsChange(consumer_session_timeout_ms=25_000),
 )
-# The era of a broker that has the consumer protocol, for groups of older brokers.
-_NEWER_ERA = "4.4"
 
 
 def candidates(baseline: Baseline) -> list[SettingsChange]:
@@ -67,7 +65,7 @@ def to_consumer(baseline: Baseline) -> list[SettingsChange]:
     """The changes of a classic group to the consumer protocol: with today's timeouts, with the
     broker's default ones, and what may suit better.  Where brokers are too old, with a newer one.
     """
-    era = None if _has_consumer_protocol(baseline) else _NEWER_ERA
+    era = None if _has_consumer_protocol(baseline) else NEWEST_ERA.name
     return _accepted(baseline, (replace(each, era=era) for each in _migrations(baseline)))
 
 

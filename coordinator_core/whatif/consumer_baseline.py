@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from coordinator_core.incident.broker_settings import DEFAULT_DELAY_MS, InferredDelay, InferredEra
+from coordinator_core.coordinator.era_evidence import InferredEra
+from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.incident.broker_settings import DEFAULT_DELAY_MS, InferredDelay
 from coordinator_core.incident.evidence import GroupRecord
 from coordinator_core.incident.explanation import ExplainedGroup
 from coordinator_core.lives import ConsumerProcess, Freeze, ProcessLife, TimeEstimate
@@ -177,7 +179,7 @@ def _libraries(
     """By the ids that the process' clients made; where these show nothing, by its subscriptions as
     a member of a classic group, or by the ids of the other processes.
     """
-    java = "java-4.1" if era == "4.1" else "java-4.4"
+    java = ERAS[era].client_library
     of_brokers = {} if classic is None else classic.sessions_ms
     ids = {
         process.name: {

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from coordinator_core.client import LIBRARIES
-from coordinator_core.coordinator.era import CoordinatorConfig
-from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.coordinator.era import CoordinatorConfig, Era
+from coordinator_core.coordinator.eras import ERAS, NEWEST_ERA
 from coordinator_core.incident.evidence import RecordedMember
 from coordinator_core.lives import ConsumerProcess
 from coordinator_core.simulation.spec import MODERN_CLIENTS
@@ -40,12 +40,8 @@ from coordinator_core.whatif.settings import (
     refused_by_protocol,
 )
 
-# group.max.session.timeout.ms by default, where it differs from today's (KIP-62, KIP-345).
-_OLDER_MAX_SESSION_MS = {"0.9": 30_000, "0.10": 300_000, "2.0": 300_000}
 _LIBRDKAFKA_MAX_SESSION_MS = 3_600_000
 _LIBRDKAFKA_MAX_POLL_MS = 86_400_000
-# Broker versions without static members: KIP-345 came with 2.3.
-_ERAS_WITHOUT_STATIC_MEMBERS = ("0.9", "0.10", "2.0")
 
 
 def check(baseline: Baseline, change: SettingsChange) -> None:
@@ -58,7 +54,7 @@ def refusals(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
     yield from _protocol_refusals(baseline, change)
     yield from _migration_refusals(baseline, change)
     yield from _session_refusals(baseline, change)
-    if change.membership == "static" and _era(baseline, change) in _ERAS_WITHOUT_STATIC_MEMBERS:
+    if change.membership == "static" and not _era(baseline, change).has_static_members:
         yield f"{INSTANCE_ID}: brokers before Kafka 2.3 have no static members"
     for process in baseline.processes:
         yield from _client_refusals(baseline, process, change)
@@ -74,8 +70,8 @@ def becomes_classic(baseline: Baseline, change: SettingsChange) -> bool:
     return protocols == (CONSUMER_PROTOCOL, CLASSIC_PROTOCOL)
 
 
-def _era(baseline: Baseline, change: SettingsChange) -> str:
-    return change.era or baseline.explained.era.name
+def _era(baseline: Baseline, change: SettingsChange) -> Era:
+    return ERAS[change.era or baseline.explained.era.name]
 
 
 def _protocol_refusals(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
@@ -85,8 +81,8 @@ def _protocol_refusals(baseline: Baseline, change: SettingsChange) -> Iterator[s
     if CONSUMER_PROTOCOL not in (protocol, baseline.group_protocol):
         return
     value = f"{GROUP_PROTOCOL}={CONSUMER_PROTOCOL}"
-    if ERAS[_era(baseline, change)].modern is None:
-        yield f"{value}: brokers before Kafka 4.0 do not have it; add era=4.4"
+    if _era(baseline, change).modern is None:
+        yield f"{value}: brokers before Kafka 4.0 do not have it; add era={NEWEST_ERA.name}"
     if change.group_protocol != CONSUMER_PROTOCOL and change.migration_back is None:
         return
     changed = change.migrated_processes or baseline.libraries
@@ -126,8 +122,7 @@ def _session_refusals(baseline: Baseline, change: SettingsChange) -> Iterator[st
     own_ms = [life.member.session_timeout_ms for p in baseline.processes for life in p.lives]
     config = CoordinatorConfig()
     minimum_ms = min(config.group_min_session_timeout_ms, *own_ms)
-    default_ms = _OLDER_MAX_SESSION_MS.get(_era(baseline, change))
-    maximum_ms = max(default_ms or config.group_max_session_timeout_ms, *own_ms)
+    maximum_ms = max(_era(baseline, change).max_session_timeout_ms, *own_ms)
     value = f"{SESSION}={change.session_timeout_ms}"
     if change.session_timeout_ms < minimum_ms:
         yield f"{value}: the broker refuses less than group.min.session.timeout.ms ({minimum_ms})"

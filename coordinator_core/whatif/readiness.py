@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from coordinator_core.assignors import CLIENT_ASSIGNORS
+from coordinator_core.coordinator.era_evidence import InferredEra
 from coordinator_core.coordinator.eras import ERAS
-from coordinator_core.incident.broker_settings import InferredEra
 from coordinator_core.incident.evidence import GroupRecord, RecordedMember
 from coordinator_core.records import (
     BadRecord,

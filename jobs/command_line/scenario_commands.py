@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 scenario = typer.Typer(help="Run request scenarios in the coordinator model.")
 
 
-@scenario.command("run")
+class _ListingEras(TyperCommand):
+    """Its help lists the eras.  Importing them takes longer than most commands' help."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        from coordinator_core.coordinator.eras import ERAS
+
+        for parameter in self.params:
+            if parameter.name == "era":
+                parameter.help = f"Kafka era: {', '.join(ERAS)}."  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)
+
+
+@scenario.command("run", cls=_ListingEras)
 def scenario_run(
     paths: Annotated[list[str], typer.Argument(help="Scenario files or folders.")],
-    era: Annotated[str, typer.Option(help="Kafka era: 0.9, 0.10, 2.0, 2.5, 3.9, 4.1 or 4.4.")],
+    era: Annotated[str, typer.Option()],
     ids_from: Annotated[
         str | None, typer.Option(help="Take member ids from this trace, or this folder of traces.")
     ] = None,
@@ -27,12 +40,10 @@ def scenario_run(
     raise typer.Exit(run(era, ids_from, out, paths))
 
 
-@scenario.command("diagram")
+@scenario.command("diagram", cls=_ListingEras)
 def scenario_diagram(
     file: Annotated[str, typer.Argument(help="Scenario, client scenario, or trace (.jsonl).")],
-    era: Annotated[
-        str | None, typer.Option(help="Kafka era: 0.9, 0.10, 2.0, 2.5, 3.9, 4.1 or 4.4.")
-    ] = None,
+    era: Annotated[str | None, typer.Option()] = None,
     kind: Annotated[str, typer.Option("--as", help="Output: text or mermaid.")] = "text",
     trace: Annotated[
         str | None, typer.Option(help="Draw this trace of the scenario; without --era.")

@@ -79,7 +79,7 @@ def replay_group(options: ReplayOptions) -> GroupReplay:
 def replay_whole_group(options: ReplayOptions) -> ReplayedGroup:
     """Replay one group.  Raises UsageError for an unknown era or group, or an invalid time."""
     if options.era is not None and options.era not in ERAS:
-        raise UsageError(f"--era {options.era}: not one of {', '.join(sorted(ERAS))}")
+        raise UsageError(f"--era {options.era}: not one of {', '.join(ERAS)}")
     begin_ms, end_ms = _period_ms(options)
     events, records, committed = group_rows(
         options.lake, options.cluster_id, options.group_id, begin_ms, end_ms

@@ -95,7 +95,7 @@ def _lines(path: Path) -> list[Any]:
 
 def _era(name: str) -> Era:
     if name not in ERAS:
-        raise UsageError(f"--era {name}: not one of {', '.join(sorted(ERAS))}")
+        raise UsageError(f"--era {name}: not one of {', '.join(ERAS)}")
     return ERAS[name]
 
 
@@ -146,4 +146,4 @@ def _start_of(name: str, source: Path) -> Any:
 
 def _as_built(era: Era, start: Any) -> Era:
     """The era with the hash maps of the Scala version that the trace's broker was built with."""
-    return of_scala_2_12(era) if era.name == "2.5" and SCALA_2_12 in start["runner"] else era
+    return of_scala_2_12(era) if SCALA_2_12 in start["runner"] else era

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from pyspark.sql import Column, DataFrame, GroupedData
 from pyspark.sql import functions as F
 
+from coordinator_core.coordinator.era_evidence import InferredEra
 from coordinator_core.incident import Incarnation, incarnations
-from coordinator_core.incident.broker_settings import InferredEra
 from coordinator_core.incident.evidence import GroupRecord
 from coordinator_core.whatif import Baseline, baseline_of
 from coordinator_core.whatif.readiness import (

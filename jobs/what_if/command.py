@@ -100,7 +100,7 @@ def evaluate(options: WhatIfOptions) -> WhatIfResult:
     the group's brokers or clients would refuse, and for a group that cannot be simulated.
     """
     if options.era is not None and options.era not in ERAS:
-        raise UsageError(f"--era {options.era}: not one of {', '.join(sorted(ERAS))}")
+        raise UsageError(f"--era {options.era}: not one of {', '.join(ERAS)}")
     if options.seeds < 1:
         raise UsageError(f"--seeds {options.seeds}: must be at least 1")
     try:

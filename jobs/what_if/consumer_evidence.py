@@ -16,9 +16,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, GroupedData
 from pyspark.sql import functions as F
 
+from coordinator_core.coordinator.era_evidence import InferredEra
 from coordinator_core.epochs.heartbeats import Timing
 from coordinator_core.epochs.process_ends import Ends
-from coordinator_core.incident.broker_settings import InferredEra
 from coordinator_core.whatif import Baseline, Figures, NotAConsumerGroup
 from coordinator_core.whatif.baseline import ConsumerSettings
 from coordinator_core.whatif.consumer_baseline import ConsumerEvidence, consumer_baseline_of

@@ -7,6 +7,7 @@ from __future__ import annotations
 from itertools import groupby
 from operator import itemgetter
 
+from coordinator_core.coordinator.era_evidence import InferredEra
 from coordinator_core.epochs import History
 from coordinator_core.epochs.evidence import Partition
 from coordinator_core.epochs.handovers import ACTIVE
@@ -14,7 +15,6 @@ from coordinator_core.epochs.heartbeats import Timing
 from coordinator_core.epochs.memberships import Membership
 from coordinator_core.epochs.process_ends import EXPIRED, Ends
 from coordinator_core.incident import explain, incarnations
-from coordinator_core.incident.broker_settings import InferredEra
 from coordinator_core.whatif import Baseline, Figures
 from coordinator_core.whatif.baseline import ConsumerSettings
 from coordinator_core.whatif.consumer_baseline import (

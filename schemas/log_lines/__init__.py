@@ -23,8 +23,8 @@ def wordings(coordinator: str) -> list[dict[str, str]]:
     """Every wording of a coordinator; an entry without `event` is a known line without a meaning of
     its own (OTHER).
 
-    Keys: text, versions (``2.1-4.0``, both ends included), level, logger (class); optional: event,
-    step, protocol, cause.
+    Keys: text, versions (``2.1-4.0``, both ends included; ``4.2-``: to the newest), level, logger
+    (class); optional: event, step, protocol, cause.
     """
     return [*_data(coordinator), *_data(f"{coordinator}_other")]
 
@@ -39,12 +39,6 @@ def loggers(coordinator: str) -> list[dict[str, str]]:
     """Full name and prefix of a coordinator's logger classes, by version."""
     classes: list[dict[str, str]] = _data("loggers")[coordinator]
     return classes
-
-
-def eras() -> dict[str, dict[str, str]]:
-    """By era: the version and coordinator that represent it."""
-    by_era: dict[str, dict[str, str]] = _data("eras")
-    return by_era
 
 
 def client_wordings(library: str) -> list[dict[str, str]]:

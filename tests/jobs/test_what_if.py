@@ -183,7 +183,7 @@ def test_a_period(what_if):
             "librdkafka requires max.poll.interval.ms (60000) to be at least as long",
         ),
         (["--seeds", "0"], "--seeds 0: must be at least 1"),
-        (["--era", "5"], "--era 5: not one of 0.10"),
+        (["--era", "5"], "--era 5: not one of 0.9, 0.10"),
         (["--from", "noon"], "--from noon: not a time"),
         (["--from", "2027-01-01"], "no events or records from --from to --to"),
     ],

@@ -13,7 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from coordinator_core.coordinator.era import Era
-from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.coordinator.eras import era_of_version
+from coordinator_core.log_lines import holds_in
 from jobs.segments.batch import Batch
 from jobs.segments.reader import read_segment
 from tools.broker_requests.client import client
@@ -47,7 +48,7 @@ def main(
     kafka: Annotated[str, typer.Option(help="Version of the broker: 4.4.0 or 4.1.2.")],
     out: Annotated[Path, typer.Option(help="File for the answers (.jsonl.gz); others in it stay.")],
 ) -> None:
-    era = ERAS[kafka.rpartition(".")[0]]
+    era = era_of_version(kafka)
     lines = dict(_answers_of(out))
     for path in _files(scenarios):
         scenario = json.loads(path.read_bytes())
@@ -63,7 +64,7 @@ def play(scenario: Mapping[str, Json], era: Era, kafka: str) -> dict[str, Json]:
     config = scenario.get("config", {}).get("kafka", {})
     properties = PROPERTIES + "".join(f"{name}={value}\n" for name, value in config.items())
     features: tuple[str, ...] = ()
-    if era.name == "4.1":
+    if holds_in("-4.1", kafka):
         properties, features = properties + PREVIEWS, PREVIEW_FEATURES
     with tempfile.TemporaryDirectory(prefix="regroup-broker-") as folder:
         broker = Broker(Path(folder), 1, jars, properties, features)

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.coordinator.eras import era_of_version
 from coordinator_core.records import decode
 from coordinator_core.scenarios.all_types import play_scenario
 from coordinator_core.scenarios.scenario import given_ids
@@ -56,7 +56,7 @@ def differences(scenario: Mapping[str, Json], played: Mapping[str, Json]) -> Ite
     Answers are compared by step, records by key: the values of each key in their order.  The order
     of the keys within a write comes from Java's hash tables and the time of a write from the clock.
     """
-    era = ERAS[played["kafka"].rpartition(".")[0]]
+    era = era_of_version(played["kafka"])
     trace = play_scenario(
         _with_topic_ids(scenario, played["topic_ids"]), era, given_ids(played["member_ids"]), ""
     )

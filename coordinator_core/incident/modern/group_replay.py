@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from coordinator_core.coordinator.era_evidence import InferredEra
 from coordinator_core.coordinator.eras import ERAS
-from coordinator_core.incident.broker_settings import InferredEra
 from coordinator_core.incident.evidence import Incarnation, Row, incarnations
 from coordinator_core.incident.modern.evidence import Entry, Line, ModernIncarnation, entry
 from coordinator_core.incident.modern.phases import (

@@ -6,9 +6,9 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from coordinator_core.coordinator.era_evidence import InferredEra
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.epochs.evidence import Kind
-from coordinator_core.incident.broker_settings import InferredEra
 from coordinator_core.incident.comparison import Divergence
 from coordinator_core.incident.modern.comparison import compare, is_exact
 from coordinator_core.incident.modern.driver import ModernDriver, Output, engine_config

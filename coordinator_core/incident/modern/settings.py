@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from coordinator_core.coordinator.era_evidence import EraEvidence, InferredEra
+from coordinator_core.coordinator.eras import era_of_evidence
 from coordinator_core.epochs.evidence import Kind
-from coordinator_core.incident.broker_settings import InferredEra
 from coordinator_core.incident.comparison import TIMER_LATE_MS
 from coordinator_core.incident.modern.evidence import STREAMS, Entry
 
@@ -18,17 +19,21 @@ ASSIGNORS = ("uniform", "range")
 
 
 def modern_era(entries: Iterable[Entry], requested: str | None = None) -> InferredEra:
-    """4.4 writes when each partition was assigned and each target computed, 4.1 does not."""
+    """The era of brokers that wrote these records of a consumer, share or streams group."""
     if requested is not None:
         return InferredEra(requested, "as requested")
-    for each in entries:
-        value = each.value or {}
-        if value.get("assignment_timestamp"):
-            return InferredEra("4.4", "its targets have times")
-        rows = value.get("assigned_partitions") or value.get("active_tasks") or ()
-        if any(row.get("assignment_epochs") for row in rows):
-            return InferredEra("4.4", "its assignments have epochs")
-    return InferredEra("4.1", "its targets have no times")
+    values = [each.value for each in entries if each.value is not None]
+    return era_of_evidence(
+        EraEvidence(
+            has_modern_records=True,
+            has_target_times=any(value.get("assignment_timestamp") for value in values),
+            has_assignment_epochs=any(
+                row.get("assignment_epochs")
+                for value in values
+                for row in value.get("assigned_partitions") or value.get("active_tasks") or ()
+            ),
+        )
+    )
 
 
 def engine_settings(entries: Sequence[Entry], assignor: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from coordinator_core.incident.broker_settings import InferredEra
+from coordinator_core.coordinator.era_evidence import InferredEra
 from coordinator_core.incident.modern import IncarnationReplay, ModernIncarnation, entry
 from coordinator_core.records import decode
 

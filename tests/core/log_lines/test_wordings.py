@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 import schemas.log_lines as data
-from coordinator_core.log_lines import ParsedEvent, parse_message
-from coordinator_core.log_lines.templates import Template, holds_in
+from coordinator_core.coordinator.eras import NEWEST_ERA
+from coordinator_core.log_lines import ParsedEvent, holds_in, parse_message
+from coordinator_core.log_lines.templates import Template
 from coordinator_core.log_lines.wordings import line_index, line_wordings
 
 DATA = Path(__file__).parents[2] / "data" / "log_lines"
@@ -163,11 +164,17 @@ VERSION_CASES = """
 0.9-0.10     0.10.2   yes
 0.9-0.10.0   0.10.2   no
 0.9-0.10.2   0.11.0   no
+4.2-         4.1.2    no
+4.2-         4.2.0    yes
+4.2-         5.0.0    yes
+-2.0         0.9.0    yes
+-2.0         2.0.1    yes
+-2.0         2.1.0    no
 """
 
 
 @pytest.mark.parametrize("line", list(filter(None, VERSION_CASES.splitlines())))
-def test_versions_include_both_ends(line):
+def test_versions_include_both_ends_and_may_have_one(line):
     versions, version, holds = line.split()
     assert holds_in(versions, version) is (holds == "yes")
 
@@ -186,8 +193,18 @@ def test_data_are_well_formed():
         for wording in data.wordings(coordinator):
             assert set(wording) <= keys
             assert {"versions", "level", "logger", "text"} <= set(wording)
-            assert re.fullmatch(r"\d+\.\d+(\.\d+)?(-\d+\.\d+(\.\d+)?)?", wording["versions"])
+            assert re.fullmatch(r"\d+\.\d+(\.\d+)?(-(\d+\.\d+(\.\d+)?)?)?", wording["versions"])
             assert wording["level"] in {"TRACE", "DEBUG", "INFO", "WARN", "ERROR"}
+
+
+def test_wordings_of_the_newest_version_have_no_last_version():
+    """So a new version of Kafka changes only the wordings that it changed."""
+    newest = [
+        each["versions"]
+        for each in [*data.wordings("java"), *data.reasons("java"), *data.loggers("java")]
+        if holds_in(each["versions"], NEWEST_ERA.kafka)
+    ]
+    assert {each[-1] for each in newest} == {"-"}
 
 
 def test_a_missing_field_is_named():

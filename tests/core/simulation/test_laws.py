@@ -6,6 +6,7 @@ from functools import cache
 
 import pytest
 
+from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.records import decode
 from coordinator_core.simulation import (
     BrokerLogLine,
@@ -16,7 +17,7 @@ from coordinator_core.simulation import (
     fleet_of,
     simulate,
 )
-from coordinator_core.simulation.random_fleets import CLIENTS, random_fleet
+from coordinator_core.simulation.random_fleets import random_fleet
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +39,7 @@ def test_skipping_idle_time_does_not_change_the_output(seed):
     assert played(seed) == outputs_of(random_fleet(seed, minutes=8), skips_idle=False)
 
 
-@pytest.mark.parametrize("era", CLIENTS)
+@pytest.mark.parametrize("era", ERAS)
 def test_most_of_a_quiet_day_is_skipped_with_the_same_output(era):
     fleet = random_fleet(1, eras=[era], minutes=4, faults=False)
     for group in fleet["groups"]:

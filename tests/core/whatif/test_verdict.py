@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from coordinator_core.incident.broker_settings import InferredEra
+from coordinator_core.coordinator.era_evidence import InferredEra
 from coordinator_core.incident.evidence import RecordedMember
 from coordinator_core.records import (
     Assignment,

@@ -1,0 +1,60 @@
+"""What records and log lines show of the version of the brokers that wrote them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass
+from typing import NamedTuple
+
+_JAVA_WORDS = re.compile(
+    r"explicit `LeaveGroup` request|heartbeat expiration\.$|instance id null"
+    r"|is joining group during|assignmentduring"
+)
+_SCALA_3_WORDS = re.compile(r"; client reason: |^(Leader|Removing member) ")
+_NEWEST_GROUP_VERSION = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EraEvidence:
+    """Evidence of one group, or of several groups on brokers of one version.
+
+    ``group_versions``: value versions of records of classic groups; ``offset_versions``: of offset
+    commits.  ``reasons``: logged reasons of rebalances.  ``has_generation_0``: a record of a
+    classic group in generation 0.  The others are about records of consumer, share and streams
+    groups: whether there are any, a target assignment with its time, and an assignment with the
+    epoch of each partition.
+    """
+
+    group_versions: Set[int] = frozenset()
+    offset_versions: Set[int] = frozenset()
+    reasons: Sequence[str] = ()
+    has_generation_0: bool = False
+    has_modern_records: bool = False
+    has_target_times: bool = False
+    has_assignment_epochs: bool = False
+
+    @property
+    def group_version(self) -> int:
+        """The newest version of group records; today's without such a record."""
+        return max(self.group_versions, default=_NEWEST_GROUP_VERSION)
+
+    @property
+    def has_java_wording(self) -> bool:
+        return any(map(_JAVA_WORDS.search, self.reasons))
+
+    @property
+    def has_scala_3_wording(self) -> bool:
+        return any(map(_SCALA_3_WORDS.search, self.reasons))
+
+
+class Sign(NamedTuple):
+    """A trait of evidence that shows an era, if no newer era is shown; ``why``: to the user."""
+
+    why: str
+    is_in: Callable[[EraEvidence], bool]
+
+
+class InferredEra(NamedTuple):
+    name: str
+    why: str
