@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from coordinator_core.client import LIBRARIES
+from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.incident.evidence import GroupRecord, Incarnation, RecordedMember
 from coordinator_core.incident.explanation import ExplainedGroup, ExplainedIncarnation, explain
 from coordinator_core.incident.stimulus_builder import DEPARTURES
@@ -13,6 +15,7 @@ from coordinator_core.lives import ConsumerProcess, identify_processes, membersh
 from coordinator_core.records import BadRecord, decode_subscription, streams_metadata
 from coordinator_core.simulation.spec import Topic
 from coordinator_core.whatif.common_ends import with_common_ends
+from coordinator_core.whatif.kafka_names import kind_of
 
 CONSUMER = "consumer"
 _HEARTBEAT_MS = 3000
@@ -196,11 +199,19 @@ def library_of(process: ConsumerProcess, records: Iterable[GroupRecord], era: st
     newest = max(versions, default=3)
     if b"" in user_data:
         return "librdkafka-2" if newest else "kafka-python-3"
-    if newest >= 3:
-        return "java-4.1" if era == "4.1" else "java-3.9"
-    if newest:
-        return "java-2.5"
-    return {"0.9": "java-0.9", "0.10": "java-0.10", "2.0": "java-2.0"}.get(era, "java-2.3")
+    return _java_library(newest, era)
+
+
+def _java_library(newest: int, era: str) -> str:
+    """The Java client of the era's own version, or the nearest that writes such subscriptions."""
+    own = LIBRARIES[ERAS[era].client_library]
+    java = [each for each in LIBRARIES.values() if kind_of(each.name) == "Java"]
+    written = [each.subscription_version for each in java if each.subscription_version <= newest]
+    alike = [each for each in java if each.subscription_version == max(written)]
+    if own in alike:
+        return own.name
+    is_newer = alike[0].subscription_version > own.subscription_version
+    return alike[0 if is_newer else -1].name
 
 
 def _assignors(records: list[GroupRecord]) -> tuple[str, ...]:
