@@ -53,6 +53,28 @@ def test_imports_stay_in_their_layer(package):
     assert not foreign
 
 
+def imported_files(path):
+    """The files of the core that a file imports anywhere, also within functions or for types."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        for name in names:
+            file = ROOT / (name.replace(".", "/") + ".py")
+            if file.is_file():
+                yield file
+
+
+def test_files_of_the_core_import_each_other_in_one_direction():
+    left = {path: {*imported_files(path)} for path in sources("coordinator_core")}
+    while leaves := [path for path, imported in left.items() if not imported & left.keys()]:
+        for path in leaves:
+            del left[path]
+    assert sorted(str(path.relative_to(ROOT)) for path in left) == []
+
+
 def test_only_the_lake_imports_delta_for_spark():
     """So another engine can implement the methods of Lake."""
     importing = {

@@ -30,6 +30,7 @@ from coordinator_core.coordinator.expiry import CleanUp
 from coordinator_core.coordinator.listing import handle_list
 from coordinator_core.coordinator.loading import load, unload
 from coordinator_core.coordinator.metadata_image import TopicImage
+from coordinator_core.coordinator.modern.configuration import setting_ms
 from coordinator_core.coordinator.modern.group import ModernGroup
 from coordinator_core.coordinator.modern.timers import SESSION
 from coordinator_core.coordinator.modern.topics import change_topics
@@ -126,27 +127,27 @@ class Coordinator:
     @property
     def groups(self) -> Mapping[str, ClassicGroup]:
         """The classic groups by id; the caller must not change them."""
-        return self._turn.groups
+        return self._turn.groups.classic
 
     @property
     def modern_groups(self) -> Mapping[str, ModernGroup]:
         """The consumer, share and streams groups by id; the caller must not change them."""
-        return self._turn.modern
+        return self._turn.groups.modern
 
     def handle(self, request: Request, now_ms: int) -> list[Effect]:
         effects = self._begin(now_ms)
         try:
             self._handle(request)
         except UnexpectedState:
-            self._turn.fail(request.request_id, _failure(self._turn, request))
+            self._turn.effects.fail(request.request_id, _failure(self._turn, request))
         return effects
 
     def _handle(self, request: Request) -> None:
         turn, kind = self._turn, type(request)
-        group = turn.modern.get(request.group_id) if turn.modern else None
+        group = turn.groups.modern.get(request.group_id) if turn.groups.modern else None
         if kind in MODERN_HANDLERS:
             if turn.era.modern is None:
-                turn.respond(request.request_id, BareError(Errors.UNSUPPORTED_VERSION))
+                turn.effects.respond(request.request_id, BareError(Errors.UNSUPPORTED_VERSION))
             else:
                 MODERN_HANDLERS[kind](turn, request)
         elif group is not None and kind in SHARED_HANDLERS[group.group_type]:
@@ -202,7 +203,12 @@ class Coordinator:
     def appended(self, append: Append, error: Errors, now_ms: int) -> list[Effect]:
         """Report that the records of ``append`` are in the log, or the error that kept them out."""
         effects = self._begin(now_ms)
-        self._turn.appended(append.append_id, error)
+        turn = self._turn
+        shard, number = turn.log.take(append.append_id)
+        turn.groups.settle(shard, number, error)
+        turn.log.call_waiting(shard, number, error)
+        if error is not Errors.NONE and turn.groups.unwritten_removals:
+            turn.groups.restore_unwritten(shard)
         return effects
 
     def load(self, records: Iterable[Record], now_ms: int) -> list[Effect]:
@@ -231,7 +237,7 @@ class Coordinator:
         a caller that skips heartbeats while nothing else happens to the group.
         """
         self._begin(now_ms)
-        group = self._turn.groups[group_id]
+        group = self._turn.groups.classic[group_id]
         for member_id, last_ms in sorted(heartbeats_ms.items(), key=lambda last: last[1]):
             member = group.members[member_id]
             timeout_ms = last_ms - now_ms + member.session_timeout_ms
@@ -243,8 +249,8 @@ class Coordinator:
 
     def session_timeout_ms(self, group_id: str) -> int:
         """The session timeout of the members of a consumer, share or streams group."""
-        group_type = self._turn.modern[group_id].group_type
-        return self._turn.setting_ms(group_id, group_type, "session.timeout.ms")
+        group_type = self._turn.groups.modern[group_id].group_type
+        return setting_ms(self._turn, group_id, group_type, "session.timeout.ms")
 
     def end_session_at(self, group_id: str, member_id: str, at_ms: int) -> None:
         """Move the end of a member's session, in a consumer, share or streams group.

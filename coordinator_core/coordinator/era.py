@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, TypeVar
 
+from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.states import GroupState, Input
+from coordinator_core.coordinator.classic.timers import Timers
 from coordinator_core.coordinator.era_evidence import Sign
 from coordinator_core.coordinator.modern.records import GroupRecord
 from coordinator_core.coordinator.modern.settings import DEFAULTS, ModernSettings
@@ -28,18 +30,14 @@ from coordinator_core.protocol.messages import (
     TopicPartition,
 )
 
-if TYPE_CHECKING:  # types only: Turn and Era refer to each other
-    from coordinator_core.coordinator.classic.group import ClassicGroup
-    from coordinator_core.coordinator.classic.timers import Timers
-    from coordinator_core.coordinator.turn import Turn
-
 MemberOrder = HashMapKeys | Scala212Keys
 GroupOrder = HashMapKeys | TimelineKeys[str]
-Reaction = Callable[["Turn", "ClassicGroup", Any], None]
-Grid = Mapping[Input, Mapping[GroupState, Reaction]]
+T = TypeVar("T")  # the coordinator's Turn, which has an era
+Reaction = Callable[[T, ClassicGroup, Any], None]
+Grid = Mapping[Input, Mapping[GroupState, Reaction[T]]]
 ErrorMap = Mapping[Errors, Errors]
 Fields = dict[str, Any]
-Replay = Callable[["Turn", Fields, Fields | None], None]  # of a record's key and value
+Replay = Callable[[T, Fields, Fields | None], None]  # of a record's key and value
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +93,7 @@ class ModernRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Era:
+class EraOf(Generic[T]):
     """An era of Kafka's coordinator.  Comments name the ticket or KIP behind a field."""
 
     name: str
@@ -103,7 +101,7 @@ class Era:
     kafka: str  # the version whose lines its brokers print
     signs: tuple[Sign, ...]  # of evidence that no newer era explains
     client_libraries: tuple[str, ...]  # of its time, its own Java client first
-    grid: Grid
+    grid: Grid[T]
 
     # Versions of records, and names of states in answers.
     group_value_version: int
@@ -122,14 +120,14 @@ class Era:
     check_member: Callable[[ClassicGroup, str, str | None], Errors]
     check_heartbeat: Callable[[Era, ClassicGroup, Any], Errors]
     check_commit: Callable[[Era, ClassicGroup, OffsetCommit], Errors]
-    accepts_size: Callable[[Turn, ClassicGroup, JoinGroup], bool]
-    classify_join: Callable[[Turn, ClassicGroup, JoinGroup], Input | None]
+    accepts_size: Callable[[T, ClassicGroup, JoinGroup], bool]
+    classify_join: Callable[[T, ClassicGroup, JoinGroup], Input | None]
 
     # Work that eras do in different ways.
-    timers: Callable[[Turn], Timers]
-    leave: Callable[[Turn, LeaveGroup], None]
-    store_offsets: Callable[[Turn, Any, OffsetCommit], None]
-    clean_up: Callable[[Turn], None]
+    timers: Callable[[T], Timers]
+    leave: Callable[[T, LeaveGroup], None]
+    store_offsets: Callable[[T, Any, OffsetCommit], None]
+    clean_up: Callable[[T], None]
 
     # Appends.
     answers_after_append: bool  # KIP-848: a shard per partition; answers and reads wait for appends
@@ -185,12 +183,15 @@ class Era:
 
     # Consumer, share and streams groups; None and {} in eras without them.
     modern: ModernRules | None = None
-    replays: Mapping[str, Replay] = field(default_factory=dict)  # by record type
+    replays: Mapping[str, Replay[T]] = field(default_factory=dict)  # by record type
     # By group type: starts the timers of a loaded group, cancels them, and removes an empty group.
-    start_timers: Mapping[str, Callable[[Turn, Any], None]] = field(default_factory=dict)
+    start_timers: Mapping[str, Callable[[T, Any], None]] = field(default_factory=dict)
     group_tombstones: Mapping[str, Callable[[Any], list[GroupRecord]]] = field(default_factory=dict)
 
     @property
     def client_library(self) -> str:
         """The Java client of the same version, a name of the client model's LIBRARIES."""
         return self.client_libraries[0]
+
+
+Era = EraOf[Any]  # for code that reads its data only

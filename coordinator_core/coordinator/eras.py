@@ -15,7 +15,7 @@ from coordinator_core.coordinator.classic.delayed_operations import (
 from coordinator_core.coordinator.classic.handlers import checks, join, leave
 from coordinator_core.coordinator.classic.scheduled_timers import ScheduledTimers
 from coordinator_core.coordinator.classic.states import GroupState
-from coordinator_core.coordinator.era import Era, ModernRules
+from coordinator_core.coordinator.era import EraOf, ModernRules
 from coordinator_core.coordinator.era_evidence import EraEvidence, InferredEra, Sign
 from coordinator_core.coordinator.modern.loading import (
     REPLAYS,
@@ -30,6 +30,7 @@ from coordinator_core.coordinator.offsets import (
 )
 from coordinator_core.coordinator.share.rules import SHARE_4_1, SHARE_4_4
 from coordinator_core.coordinator.streams.rules import STREAMS_4_1, STREAMS_4_4
+from coordinator_core.coordinator.turn import Turn
 from coordinator_core.jvm import scala_maps
 from coordinator_core.jvm.hash_codes import string_hash
 from coordinator_core.jvm.java_maps import HashMapKeys
@@ -103,7 +104,7 @@ _OBJECT = "org.apache.kafka.coordinator.group.{}@0"
 _SIMPLE = _OBJECT.format("assignor.SimpleAssignor")
 _STICKY = _OBJECT.format("streams.assignor.StickyTaskAssignor")
 
-ERA_4_1 = Era(
+ERA_4_1: EraOf[Turn] = EraOf(
     name="4.1",
     versions="4.0-4.3",
     kafka="4.1.2",
@@ -341,7 +342,7 @@ ERA_2_5 = replace(
 )
 
 
-def of_scala_2_12(era: Era) -> Era:
+def of_scala_2_12(era: EraOf[Turn]) -> EraOf[Turn]:
     """The era with the hash maps of Scala 2.12, if only some of its brokers were built with it."""
     if not era.has_builds_of_scala_2_12:
         return era
@@ -418,19 +419,19 @@ ERA_0_9 = replace(
 )
 
 
-def of_0_9_0(era: Era) -> Era:
+def of_0_9_0(era: EraOf[Turn]) -> EraOf[Turn]:
     """0.9.0: like 0.10.0, except for the keys in the maps of its requests."""
     return replace(era, commit_order=scala_maps.scala_211_order_of_case_classes)
 
 
-ERAS: Mapping[str, Era] = {
+ERAS: Mapping[str, EraOf[Turn]] = {
     era.name: era for era in (ERA_0_9, ERA_0_10, ERA_2_0, ERA_2_5, ERA_3_9, ERA_4_1, ERA_4_4)
 }
 """Oldest first."""
 NEWEST_ERA = ERA_4_4
 
 
-def era_of_version(version: str) -> Era:
+def era_of_version(version: str) -> EraOf[Turn]:
     """The era of a version of Kafka such as ``3.9.1``; ValueError if no era has the version."""
     for era in ERAS.values():
         if holds_in(era.versions, version):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.group_records import group_tombstone
+from coordinator_core.coordinator.classic.reactions import move
 from coordinator_core.coordinator.classic.states import GroupState
+from coordinator_core.coordinator.log import Shard
 from coordinator_core.coordinator.modern.group import ModernGroup
 from coordinator_core.coordinator.modern.offsets import offset_tombstones
 from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.modern.writing import replayed
 from coordinator_core.coordinator.offset_records import offset_tombstone
 from coordinator_core.coordinator.offsets import CommittedOffset
 from coordinator_core.coordinator.timing_wheel import Timer
-from coordinator_core.coordinator.turn import Shard, Turn
+from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import Record, TopicPartition
 
@@ -42,42 +45,42 @@ class CleanUp(Timer):
 
 def clean_up_groups(turn: Turn) -> None:
     """Up to 3.9: one append per group; a failed append of tombstones has no consequence."""
-    for group in turn.all_groups():
+    for group in turn.groups.all_classic():
         tombstones = _tombstones(group, _remove_expired(turn, group))
         has_offsets = group.offsets or group.offsets.pending
         if group.state is GroupState.EMPTY and not has_offsets:
-            turn.move(group, GroupState.DEAD)
-            turn.event("GROUP_DEAD", group)
-            turn.remove_group(group)
+            move(turn, group, GroupState.DEAD)
+            turn.effects.event("GROUP_DEAD", group)
+            turn.groups.remove_classic(group)
             if group.generation > 0:  # a group of generation 0 has no record
                 tombstones.append(group_tombstone(group.group_id))
         if tombstones:
-            turn.append(group, tombstones, lambda error: None)
+            turn.log.append(group.group_id, group.partition, tombstones, lambda error: None)
     _clean_up_without_groups(turn)
 
 
 def _clean_up_without_groups(turn: Turn) -> None:
     """KAFKA-2720: up to 0.10.0 offsets outlive their group."""
-    for group_id in list(turn.offsets_without_groups):
-        group = turn.make_group(group_id)
+    for group_id in list(turn.groups.offsets_without_groups):
+        group = turn.groups.unregistered_classic(group_id, turn.now_ms)
         tombstones = _tombstones(group, _remove_expired(turn, group))
-        if not group.offsets and group_id not in turn.groups:
-            del turn.offsets_without_groups[group_id]
+        if not group.offsets and group_id not in turn.groups.classic:
+            del turn.groups.offsets_without_groups[group_id]
         if tombstones:
-            turn.append(group, tombstones, lambda error: None)
+            turn.log.append(group.group_id, group.partition, tombstones, lambda error: None)
 
 
 def clean_up_shards(turn: Turn) -> None:
     """4.x: one append per shard; if it fails, all its groups and offsets stay."""
-    for partition in sorted(turn.shards):
-        _clean_up_shard(turn, turn.shards[partition], partition)
+    for partition in sorted(turn.log.shards):
+        _clean_up_shard(turn, turn.log.shards[partition], partition)
 
 
 def _clean_up_shard(turn: Turn, shard: Shard, partition: int) -> None:
     records: list[Record] = []
     expired: list[tuple[ClassicGroup, list[TopicPartition]]] = []
     removed: list[ClassicGroup] = []
-    for group in turn.groups_of(shard):
+    for group in turn.groups.classic_of(shard):
         partitions = _expired(turn, group)
         expired.append((group, partitions))
         records += _tombstones(group, partitions)
@@ -88,31 +91,31 @@ def _clean_up_shard(turn: Turn, shard: Shard, partition: int) -> None:
     if not records and not modern:
         return
     for group in removed:
-        turn.discard_group(group)
-    reverts = turn.replayed(modern)
+        turn.groups.discard_classic(group)
+    reverts = replayed(turn, modern)
     records += [record.encoded() for record in modern]
 
     def appended(error: Errors) -> None:
         if error is not Errors.NONE:
             for revert in reversed(reverts):
                 revert()
-            turn.restore_groups(removed)
+            turn.groups.restore_classic(removed)
             for group, partitions in expired:
                 group.offsets.revert_removal(partitions, shard.snapshot)
             return
         if expired:
-            turn.event("TOMBSTONES", expired[0][0], count=len(records), duration_ms=0)
+            turn.effects.event("TOMBSTONES", expired[0][0], count=len(records), duration_ms=0)
         for group, partitions in expired:
             _remove(turn, group, partitions)
 
     group_id = expired[0][0].group_id if expired else str(modern[0].group_id())
-    turn.append_to(group_id, partition, records, appended)
+    turn.log.append(group_id, partition, records, appended)
 
 
 def _modern_tombstones(turn: Turn, partition: int) -> list[GroupRecord]:
     """Tombstones of expired offsets of consumer, share and streams groups, and of empty groups."""
     records: list[GroupRecord] = []
-    for group in turn.modern.values():
+    for group in turn.groups.modern.values():
         if group.partition != partition:
             continue
         offsets = [
@@ -155,7 +158,7 @@ def _remove(turn: Turn, group: ClassicGroup, partitions: list[TopicPartition]) -
     for partition in partitions:
         group.offsets.remove(partition)
     if partitions:
-        turn.event("OFFSETS_EXPIRED", group, count=len(partitions), duration_ms=0)
+        turn.effects.event("OFFSETS_EXPIRED", group, count=len(partitions), duration_ms=0)
 
 
 def _tombstones(group: ClassicGroup, partitions: list[TopicPartition]) -> list[Record]:

@@ -7,37 +7,18 @@ from coordinator_core.coordinator.modern.group import ModernGroup
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.messages import ListGroups, ListResponse
 
-_Listed = tuple[str, str, str, str]
-
 
 def handle_list(turn: Turn, request: ListGroups) -> None:
     """All groups in the order of their ids; Kafka's own order is that of a hash map."""
     states = {state.lower() for state in request.states}
-    listed = sorted(_classic_groups(turn) + _modern_groups(turn))
+    listed = sorted([_row(turn, group) for group in turn.groups.seen()])
     rows = [row for row in listed if not states or row[2].lower() in states]
-    turn.respond(request.request_id, ListResponse(tuple(rows)))
+    turn.effects.respond(request.request_id, ListResponse(tuple(rows)))
 
 
-def _classic_groups(turn: Turn) -> list[_Listed]:
-    names = turn.era.state_names
-    groups = [group for group in map(turn.readable, turn.groups) if group is not None]
-    groups += [group for group in turn.put_back.values() if isinstance(group, ClassicGroup)]
-    return [
-        (group.group_id, group.protocol_type or "", names[group.state], "classic")
-        for group in groups
-    ]
-
-
-def _modern_groups(turn: Turn) -> list[_Listed]:
-    return [
-        (group.group_id, group.protocol_type, _state(turn, group), group.group_type)
-        for group in (
-            *turn.modern.values(),
-            *turn.unwritten_removals.values(),
-            *[group for group in turn.put_back.values() if not isinstance(group, ClassicGroup)],
-        )
-    ]
-
-
-def _state(turn: Turn, group: ModernGroup) -> str:
-    return group.state_at(turn.shard_of(group.partition).snapshot)
+def _row(turn: Turn, group: ClassicGroup | ModernGroup) -> tuple[str, str, str, str]:
+    if isinstance(group, ClassicGroup):
+        state = turn.era.state_names[group.state]
+    else:
+        state = group.state_at(turn.log.snapshot_of(group.partition))
+    return group.group_id, group.protocol_type or "", state, group.group_type

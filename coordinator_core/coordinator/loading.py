@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.loading import apply_group, dismiss, start_sessions
-from coordinator_core.coordinator.modern.group import ModernGroup
 from coordinator_core.coordinator.offsets import CommittedOffset
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
@@ -27,7 +25,7 @@ def load(turn: Turn, records: Iterable[Record]) -> None:
 
     Skips record types that classic groups do not have.  Raises BadRecord for unreadable bytes.
     """
-    already_loaded = {*turn.groups, *turn.modern}
+    already_loaded = {*turn.groups.classic, *turn.groups.modern}
     for key, value in records:
         record = decode(key, value)
         if record.name == "GroupMetadata":
@@ -37,28 +35,30 @@ def load(turn: Turn, records: Iterable[Record]) -> None:
             _apply_offset(turn, record.key["group"], partition, record.value)
         elif record.name in turn.era.replays:
             turn.era.replays[record.name](turn, record.key, record.value)
-    turn.reverts.clear()
-    for group_id, modern in sorted(turn.modern.items()):
+    turn.log.reverts.clear()
+    for group_id, modern in sorted(turn.groups.modern.items()):
         if group_id not in already_loaded:
             fields = {"protocol": modern.group_type, "member_count": len(modern.member_rows())}
-            turn.modern_event("LOADED", group_id, step="group", **fields)
+            turn.effects.modern_event("LOADED", group_id, step="group", **fields)
             turn.era.start_timers[modern.group_type](turn, modern)
-    for group in turn.all_groups():
+    for group in turn.groups.all_classic():
         if group.group_id not in already_loaded:
-            turn.shard_of(group.partition).unwritten.pop(group.group_id, None)
+            turn.log.shard_of(group.partition).unwritten.pop(group.group_id, None)
             start_sessions(turn, group)
 
 
 def _apply_offset(
     turn: Turn, group_id: str, partition: tuple[str, int], value: Mapping[str, Any] | None
 ) -> None:
-    group: ClassicGroup | ModernGroup | None = turn.groups.get(group_id)
-    group = group or turn.modern.get(group_id)
+    group = turn.groups.get(group_id)
     if group is None and value is None:
         return
     if group is None:
-        has_groups = turn.era.has_empty_state  # KAFKA-2720: offsets alone did not create a group
-        group = turn.new_group(group_id) if has_groups else turn.make_group(group_id)
+        groups, now_ms = turn.groups, turn.now_ms
+        if turn.era.has_empty_state:
+            group = groups.new_classic(group_id, now_ms)
+        else:  # KAFKA-2720: offsets alone did not create a group
+            group = groups.unregistered_classic(group_id, now_ms)
     if value is not None:
         expire_ms = value.get("expire_timestamp", _NO_TIME)
         committed = CommittedOffset(
@@ -74,20 +74,20 @@ def _apply_offset(
 
 def unload(turn: Turn, partition: int | None) -> None:
     """Forget the groups of a partition, or all; requests that wait are answered NOT_COORDINATOR."""
-    for group in turn.all_groups():
+    for group in turn.groups.all_classic():
         if partition is None or group.partition == partition:
-            turn.event("UNLOADED", group)
+            turn.effects.event("UNLOADED", group)
             dismiss(turn, group, Errors.NOT_COORDINATOR)
-            turn.remove_group(group)
-    for modern in list(turn.modern.values()):
+            turn.groups.remove_classic(group)
+    for modern in list(turn.groups.modern.values()):
         if partition is None or modern.partition == partition:
-            turn.modern_event("UNLOADED", modern.group_id, epoch=modern.epoch)
-            del turn.modern[modern.group_id]
+            turn.effects.modern_event("UNLOADED", modern.group_id, epoch=modern.epoch)
+            del turn.groups.modern[modern.group_id]
     turn.modern_timers.cancel_groups(
-        lambda group_id: partition is None or turn.partition_of(group_id) == partition
+        lambda group_id: partition is None or turn.log.partition_of(group_id) == partition
     )
-    for group_id in list(turn.kept_offsets):
-        if partition is None or turn.partition_of(group_id) == partition:
-            del turn.kept_offsets[group_id]
+    for group_id in list(turn.groups.kept_offsets):
+        if partition is None or turn.log.partition_of(group_id) == partition:
+            del turn.groups.kept_offsets[group_id]
     if partition is None and turn.era.modern is not None:
         turn.version_with_new_topics = turn.image.version  # what loads next takes all for new

@@ -21,22 +21,22 @@ def store_then_answer(turn: Turn, group: ClassicGroup | ModernGroup, request: Of
     """4.x: records in the order of the request; a failed append fails every partition."""
     too_large, offsets = _split(turn, request)
     if not offsets:
-        turn.answer(request, answer_of(request, too_large, Errors.NONE))
+        turn.log.answer(request, answer_of(request, too_large, Errors.NONE))
         return
 
     def appended(error: Errors) -> None:
         if error is not Errors.NONE:
             group.offsets.revert_commit(
-                [partition for partition, _ in offsets], turn.shard_of(group.partition).snapshot
+                [partition for partition, _ in offsets], turn.log.snapshot_of(group.partition)
             )
             return
         for partition, committed in offsets:
             group.offsets.put(partition, committed)
 
     records = _records(turn, group, offsets)
-    turn.append_to(group.group_id, group.partition, records, appended)
+    turn.log.append(group.group_id, group.partition, records, appended)
     errors = turn.era.commit_store_errors
-    turn.answer(
+    turn.log.answer(
         request,
         answer_of(request, too_large, Errors.NONE),
         lambda error: answer_of(request, {}, errors.get(error, error)),
@@ -47,7 +47,7 @@ def store_and_answer(turn: Turn, group: ClassicGroup, request: OffsetCommit) -> 
     """Up to 3.9: records in the order of a hash map; offsets are pending until in the log."""
     too_large, offsets = _split(turn, request)
     if not offsets:
-        turn.answer(request, answer_of(request, too_large, Errors.NONE))
+        turn.log.answer(request, answer_of(request, too_large, Errors.NONE))
         return
     unique = dict(offsets)
     count = len(unique) + len(too_large)
@@ -64,9 +64,9 @@ def store_and_answer(turn: Turn, group: ClassicGroup, request: OffsetCommit) -> 
             if pending.get(tp) is committed:
                 del pending[tp]
         mapped = turn.era.commit_store_errors.get(error, error)
-        turn.respond(request.request_id, answer_of(request, too_large, mapped))
+        turn.effects.respond(request.request_id, answer_of(request, too_large, mapped))
 
-    turn.append(group, _records(turn, group, in_order), appended)
+    turn.log.append(group.group_id, group.partition, _records(turn, group, in_order), appended)
 
 
 def answer_of(

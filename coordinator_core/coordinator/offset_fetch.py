@@ -16,17 +16,17 @@ _NO_OFFSET = -1
 
 
 def fetch_offsets(turn: Turn, request: OffsetFetch) -> None:
-    group: ClassicGroup | ModernGroup | None = turn.readable(request.group_id)
-    group = group or turn.modern.get(request.group_id)
+    group: ClassicGroup | ModernGroup | None = turn.groups.readable_classic(request.group_id)
+    group = group or turn.groups.modern.get(request.group_id)
     if group is not None:
         offsets: OffsetStore | None = group.offsets
     else:
-        offsets = turn.groupless_offsets(request.group_id)
+        offsets = turn.groups.groupless_offsets(request.group_id)
     partitions = request.partitions
     if partitions is None:
         partitions = () if offsets is None else tuple([tp for tp, _ in offsets.in_order()])
     rows = tuple([_row(offsets, partition) for partition in partitions])
-    turn.respond(request.request_id, FetchResponse(Errors.NONE, rows))
+    turn.effects.respond(request.request_id, FetchResponse(Errors.NONE, rows))
 
 
 def fetch_as_member(
@@ -46,7 +46,7 @@ def fetch_as_member(
     if error is Errors.NONE:
         fetch_offsets(turn, request)
     else:
-        turn.respond(request.request_id, FetchResponse(error, ()))
+        turn.effects.respond(request.request_id, FetchResponse(error, ()))
 
 
 def _row(

@@ -325,7 +325,7 @@ def test_memory_of_a_long_run_is_flat(era):
             coordinator.handle(Heartbeat("h", "g", "a", 1), now_ms)
         if beat % 1000 == 999:
             buckets = sum(map(len, turn.wheel._buckets))
-            sizes.append((len(turn.wheel), buckets < 40, len(turn.timers), len(turn.in_flight)))
+            sizes.append((len(turn.wheel), buckets < 40, len(turn.timers), len(turn.log.in_flight)))
     assert sizes == [(1, True, 1, sizes[0][3])] * 3
 
 

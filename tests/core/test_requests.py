@@ -31,8 +31,8 @@ def coordinator_with(state, era="4.1", static=()):
     """A coordinator with the group in this state and without timers."""
     coordinator = Coordinator(CONFIG, ERAS[era], lambda group_id, prefix: f"{prefix}-new")
     turn = coordinator._turn
-    group = turn.new_group("g")
-    turn.shard_of(group.partition).unwritten.clear()
+    group = turn.groups.new_classic("g", turn.now_ms)
+    turn.log.shard_of(group.partition).unwritten.clear()
     if state is not GroupState.EMPTY:
         for name in ("lead", "tail"):
             group.protocol_type = "consumer"

@@ -36,13 +36,13 @@ def never(turn: Turn, group: ClassicGroup, subject: Any) -> None:
     raise CoordinatorBug(f"{type(subject).__name__} reached {group.state.value} unchecked")
 
 
-def row(*reactions: Reaction) -> Mapping[GroupState, Reaction]:
+def row(*reactions: Reaction[Turn]) -> Mapping[GroupState, Reaction[Turn]]:
     """One reaction per state, in the order of GroupState; a short row fails at import."""
     return dict(zip(GroupState, reactions, strict=True))
 
 
 # fmt: off
-GRID_4_1: Grid = {
+GRID_4_1: Grid[Turn] = {
     #                                  EMPTY                           PREPARING_REBALANCE             COMPLETING_REBALANCE            STABLE                          DEAD
     Input.NEW_MEMBER_NEEDS_ID:     row(join.require_id,                join.require_id,                join.require_id,                join.require_id,                never),
     Input.NEW_MEMBER:              row(join.add,                       join.add,                       join.add,                       join.add,                       never),
@@ -67,7 +67,7 @@ GRID_4_1: Grid = {
 }
 
 # The Scala coordinator; KIP-848 replaced it by one in Java.
-GRID_3_9: Grid = {**GRID_4_1,
+GRID_3_9: Grid[Turn] = {**GRID_4_1,
     Input.SYNC_LEADER:             row(never,                          sync.refuse,                    sync.store,                     sync.resend_renewing,           never),
     Input.SYNC_FOLLOWER:           row(never,                          sync.refuse,                    sync.wait,                      sync.resend_renewing,           never),
     Input.MEMBER_FAILED:           row(nothing,                        check_join,                     prepare,                        prepare,                        nothing),
@@ -79,7 +79,7 @@ GRID_3_9: Grid = {**GRID_4_1,
 
 # Before KAFKA-10134 (heartbeats between join and sync are accepted; a leader's rejoin has its own
 # reason) and KAFKA-10284 (the new id of a static member is stored).
-GRID_2_5: Grid = {**GRID_3_9,
+GRID_2_5: Grid[Turn] = {**GRID_3_9,
     Input.HEARTBEAT:               row(never,                          heartbeat.ask_to_rejoin,        heartbeat.ask_not_renewing,     heartbeat.keep_alive,           never),
     Input.STATIC_MEMBER_RETURNS:   row(join.replace_impossible,        join.replace_and_wait,          join.replace_and_rebalance,     join.replace_and_answer,        never),
     Input.REJOIN_UNCHANGED_LEADER: row(never,                          join.rejoin_in_rebalance,       join.answer_again,              join.rejoin_changed,            never),
@@ -87,7 +87,7 @@ GRID_2_5: Grid = {**GRID_3_9,
 }
 
 # Before KIP-345 and KIP-394 there are neither static nor pending members.
-GRID_2_0: Grid = {**GRID_2_5,
+GRID_2_0: Grid[Turn] = {**GRID_2_5,
     Input.NEW_MEMBER_NEEDS_ID:     row(never,                          never,                          never,                          never,                          never),
     Input.STATIC_MEMBER_RETURNS:   row(never,                          never,                          never,                          never,                          never),
     Input.PENDING_MEMBER_LEFT:     row(never,                          never,                          never,                          never,                          never),
@@ -96,7 +96,7 @@ GRID_2_0: Grid = {**GRID_2_5,
 
 # Before KAFKA-2720 a new group is Stable without members, and waiting for the leader's sync renews
 # the session.
-GRID_0_9: Grid = {**GRID_2_0,
+GRID_0_9: Grid[Turn] = {**GRID_2_0,
     Input.SYNC_LEADER:             row(never,                          sync.refuse,                    sync.store_renewing,            sync.resend_renewing,           never),
     Input.SYNC_FOLLOWER:           row(never,                          sync.refuse,                    sync.wait_renewing,             sync.resend_renewing,           never),
     Input.HEARTBEAT:               row(never,                          never,                          never,                          heartbeat.keep_alive,           never),

@@ -125,7 +125,7 @@ class DelayedHeartbeat(_GroupOperation):
     def on_expiration(self) -> None:
         turn, group, member = self.turn, self.group, self.group.members.get(self.member_id)
         if group.state is GroupState.DEAD:
-            turn.event("EXPIRED_UNKNOWN", group, member_id=self.member_id)
+            turn.effects.event("EXPIRED_UNKNOWN", group, member_id=self.member_id)
         elif self.is_pending:
             rebalance.pending_expired(turn, group, self.member_id)
         elif member is not None and not member.is_alive():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from coordinator_core.coordinator.classic.states import MOVES, GroupState
 from coordinator_core.coordinator.offsets import CommittedOffset, OffsetStore
 from coordinator_core.jvm.java_maps import HashMapKeys
@@ -105,6 +107,8 @@ class ClassicGroup:
         "supported",
     )
 
+    group_type: ClassVar[str] = "classic"
+
     def __init__(
         self,
         group_id: str,
@@ -194,6 +198,10 @@ class ClassicGroup:
             member.awaiting_join = None
             self.awaiting_join_count -= 1
         return request_id
+
+    def is_simple(self) -> bool:
+        """Whether the group only holds offsets of a simple consumer: it has no record."""
+        return self.protocol_type is None and not self.members and not self.pending
 
     def rebalance_timeout_ms(self) -> int:
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)

@@ -7,6 +7,7 @@ from typing import Any
 
 from coordinator_core.coordinator.classic import rebalance
 from coordinator_core.coordinator.classic.group import ClassicGroup, ClassicMember
+from coordinator_core.coordinator.classic.reactions import move
 from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.classic.subscriptions import subscribed_topics
 from coordinator_core.coordinator.turn import Turn
@@ -18,18 +19,18 @@ _NO_TIME = -1
 
 def apply_group(turn: Turn, group_id: str, value: Mapping[str, Any] | None) -> None:
     """Replace the group by the one that the record's value holds; None removes it."""
-    previous = turn.groups.get(group_id)
+    previous = turn.groups.classic.get(group_id)
     if value is None and previous is None:
         return
-    offsets = turn.offsets_for(group_id)
+    offsets = turn.groups.offsets_for(group_id)
     if previous is not None:
-        turn.remove_group(previous)
+        turn.groups.remove_classic(previous)
     if value is None:
         if turn.era.modern is not None:  # a group of another type may follow, with the offsets
-            turn.keep_offsets(group_id, offsets)
+            turn.groups.keep_offsets(group_id, offsets)
         return
-    turn.modern.pop(group_id, None)
-    group = turn.new_group(group_id)
+    turn.groups.modern.pop(group_id, None)
+    group = turn.groups.new_classic(group_id, turn.now_ms)
     group.offsets = offsets
     group.generation = value["generation"]
     group.protocol_type = value["protocol_type"] or None
@@ -65,7 +66,7 @@ def _add(group: ClassicGroup, member: ClassicMember) -> None:
 
 
 def start_sessions(turn: Turn, group: ClassicGroup) -> None:
-    turn.event("LOADED", group, step="group", member_count=len(group.members))
+    turn.effects.event("LOADED", group, step="group", member_count=len(group.members))
     is_too_large = len(group.members) > turn.config.group_max_size
     if is_too_large and not turn.era.starts_sessions_before_shrinking:
         _shrink(turn, group)
@@ -88,12 +89,12 @@ def _shrink(turn: Turn, group: ClassicGroup) -> None:
 def dismiss(turn: Turn, group: ClassicGroup, error: Errors) -> None:
     """Fail the requests that wait in the group, and cancel its timers."""
     was_preparing = group.state is GroupState.PREPARING_REBALANCE
-    turn.move(group, GroupState.DEAD)
+    move(turn, group, GroupState.DEAD)
     for member in group.in_order():
         join, sync = group.take_join(member), member.awaiting_sync
         member.awaiting_sync = None
         if was_preparing and join is not None:
-            turn.respond(join, rebalance.failed_join(turn, member.member_id, error))
+            turn.effects.respond(join, rebalance.failed_join(turn, member.member_id, error))
         if not was_preparing and sync is not None:
-            turn.respond(sync, SyncResponse(error))
+            turn.effects.respond(sync, SyncResponse(error))
     turn.timers.cancel_all(group)

@@ -6,6 +6,7 @@ from typing import Any
 
 from coordinator_core.coordinator.classic.group import CONSUMER, ClassicGroup, ClassicMember
 from coordinator_core.coordinator.classic.group_records import group_record, group_tombstone
+from coordinator_core.coordinator.classic.reactions import move, react
 from coordinator_core.coordinator.classic.states import GroupState, Input
 from coordinator_core.coordinator.classic.subscriptions import subscribed_topics
 from coordinator_core.coordinator.classic.timers import extended_delay
@@ -29,8 +30,8 @@ def prepare(turn: Turn, group: ClassicGroup, cause: Cause) -> None:
     group.pending_sync.clear()
     turn.timers.check_sync(group)
     is_initial = group.state is GroupState.EMPTY and turn.era.has_initial_delay
-    turn.move(group, GroupState.PREPARING_REBALANCE)
-    turn.event("REBALANCE_START", group, **cause)
+    move(turn, group, GroupState.PREPARING_REBALANCE)
+    turn.effects.event("REBALANCE_START", group, **cause)
     turn.timers.start_join(group, is_initial)
 
 
@@ -57,9 +58,9 @@ def complete_join(turn: Turn, group: ClassicGroup) -> None:
     """End the wait for joins: remove members that did not rejoin, begin the next generation."""
     _remove_not_rejoined(turn, group)
     if group.state is GroupState.DEAD:
-        turn.event("REBALANCE_SKIPPED", group)
+        turn.effects.event("REBALANCE_SKIPPED", group)
     elif not _ensure_joined_leader(turn, group) and group.members:
-        turn.event("NOBODY_REJOINED", group)
+        turn.effects.event("NOBODY_REJOINED", group)
         turn.timers.start_join(group, False)
     elif not group.members and not turn.era.has_empty_state:
         end_empty_group(turn, group)
@@ -90,7 +91,7 @@ def _remove_not_rejoined(turn: Turn, group: ClassicGroup) -> None:
             member.is_leaving = True
             turn.timers.end_session(group, member.member_id)
     if late:
-        turn.event("DROPPED_NOT_REJOINED", group, members=tuple(m.member_id for m in late))
+        turn.effects.event("DROPPED_NOT_REJOINED", group, members=tuple(m.member_id for m in late))
 
 
 def _ensure_joined_leader(turn: Turn, group: ClassicGroup) -> bool:
@@ -103,10 +104,10 @@ def _ensure_joined_leader(turn: Turn, group: ClassicGroup) -> bool:
     joined = next((each for each in group.in_order() if each.awaiting_join is not None), None)
     lost = {"member_id": leader.member_id, "instance_id": leader.instance_id}
     if joined is None:
-        turn.event("LEADER_LOST", group, **lost)
+        turn.effects.event("LEADER_LOST", group, **lost)
         return False
     group.leader = joined.member_id
-    turn.event("LEADER_REPLACED", group, **lost, **_new_leader_fields(group, joined))
+    turn.effects.event("LEADER_REPLACED", group, **lost, **_new_leader_fields(group, joined))
     return True
 
 
@@ -130,17 +131,22 @@ def _next_generation(turn: Turn, group: ClassicGroup) -> None:
     _read_subscriptions(turn, group)
     if group.subscribed_topics is None and group.protocol_type == CONSUMER and group.members:
         fields = {"protocol_type": group.protocol_type, "protocol_name": group.protocol}
-        turn.event("SUBSCRIPTION_UNREADABLE", group, **fields)
+        turn.effects.event("SUBSCRIPTION_UNREADABLE", group, **fields)
     if group.members:
-        turn.move(group, GroupState.COMPLETING_REBALANCE)
+        move(turn, group, GroupState.COMPLETING_REBALANCE)
         group.pending_sync.clear()
         _answer_joins(turn, group)
     else:
-        turn.move(group, GroupState.EMPTY)
+        move(turn, group, GroupState.EMPTY)
         group.pending_sync.clear()
-        turn.event("GROUP_EMPTY", group)
+        turn.effects.event("GROUP_EMPTY", group)
         record = group_record(turn.era, group, {})
-        turn.append(group, [record], lambda error: _empty_stored(turn, group, error))
+        turn.log.append(
+            group.group_id,
+            group.partition,
+            [record],
+            lambda error: _empty_stored(turn, group, error),
+        )
 
 
 def _read_subscriptions(turn: Turn, group: ClassicGroup) -> None:
@@ -148,7 +154,7 @@ def _read_subscriptions(turn: Turn, group: ClassicGroup) -> None:
     try:
         group.subscribed_topics = subscribed_topics(turn.era, group)
     except UnexpectedState:
-        turn.event("STATE", group)  # shows the new generation
+        turn.effects.event("STATE", group)  # shows the new generation
         raise
 
 
@@ -156,16 +162,16 @@ def _empty_stored(turn: Turn, group: ClassicGroup, error: Errors) -> None:
     """On failure the previous generation stays in the log; once loaded, its members expire."""
     if error is not Errors.NONE:
         mapped = turn.era.group_store_errors.get(error, error)
-        turn.event("STORE_FAILED", group, step="empty", error=mapped.name)
+        turn.effects.event("STORE_FAILED", group, step="empty", error=mapped.name)
 
 
 def _answer_joins(turn: Turn, group: ClassicGroup) -> None:
-    turn.event("JOIN_COMPLETE", group, member_count=len(group.members))
+    turn.effects.event("JOIN_COMPLETE", group, member_count=len(group.members))
     era = turn.era
     for member in group.in_order():
         request_id = group.take_join(member)
         if request_id is not None:
-            turn.respond(request_id, joined(turn, group, member))
+            turn.effects.respond(request_id, joined(turn, group, member))
         turn.timers.renew_session(group, member, member.session_timeout_ms)
         member.is_new = False
         if era.has_pending_sync:
@@ -209,11 +215,11 @@ def answer_syncs(turn: Turn, group: ClassicGroup, error: Errors) -> None:
     protocol_type, protocol = (group.protocol_type, group.protocol) if ok else (None, None)
     for member in group.in_order():
         if ok and not member.assignment:
-            turn.event("EMPTY_ASSIGNMENTS", group, step="sent", member_id=member.member_id)
+            turn.effects.event("EMPTY_ASSIGNMENTS", group, step="sent", member_id=member.member_id)
         request_id = member.awaiting_sync
         if request_id is not None:
             member.awaiting_sync = None
-            turn.respond(
+            turn.effects.respond(
                 request_id, SyncResponse(error, protocol_type, protocol, member.assignment)
             )
             # Its session timer may have fired without effect while the sync waited: set a new one.
@@ -225,10 +231,10 @@ def answer_joins_and_syncs(turn: Turn, group: ClassicGroup, error: Errors) -> No
     for member in group.in_order():
         request_id = group.take_join(member)
         if request_id is not None:
-            turn.respond(request_id, failed_join(turn, member.member_id, error))
+            turn.effects.respond(request_id, failed_join(turn, member.member_id, error))
     for member in group.in_order():
         if member.awaiting_sync is not None:
-            turn.respond(member.awaiting_sync, SyncResponse(error))
+            turn.effects.respond(member.awaiting_sync, SyncResponse(error))
             member.awaiting_sync = None
 
 
@@ -246,7 +252,7 @@ def remove_member(turn: Turn, group: ClassicGroup, member: ClassicMember) -> Non
     if turn.era.times_out_first_joins:
         request_id = group.take_join(member)
         if request_id is not None:
-            turn.respond(request_id, failed_join(turn, "", Errors.UNKNOWN_MEMBER_ID))
+            turn.effects.respond(request_id, failed_join(turn, "", Errors.UNKNOWN_MEMBER_ID))
     forget(turn, group, member.member_id)
 
 
@@ -262,23 +268,23 @@ def failed_join(turn: Turn, member_id: str, error: Errors) -> JoinResponse:
 
 def session_expired(turn: Turn, group: ClassicGroup, member: ClassicMember) -> None:
     """Remove a member that sent no request within its session timeout."""
-    turn.event("HEARTBEAT_EXPIRED", group, member_id=member.member_id)
+    turn.effects.event("HEARTBEAT_EXPIRED", group, member_id=member.member_id)
     remove_member(turn, group, member)
     cause = {"cause": "HEARTBEAT_EXPIRY", "member_id": member.member_id}
-    turn.react(Input.MEMBER_FAILED, group, cause)
+    react(turn, Input.MEMBER_FAILED, group, cause)
 
 
 def pending_expired(turn: Turn, group: ClassicGroup, member_id: str) -> None:
     """Remove a pending member that did not join with its id in time."""
-    turn.event("PENDING_EXPIRED", group, member_id=member_id)
+    turn.effects.event("PENDING_EXPIRED", group, member_id=member_id)
     forget(turn, group, member_id)
-    turn.react(Input.PENDING_MEMBER_FAILED, group, {})
+    react(turn, Input.PENDING_MEMBER_FAILED, group, {})
 
 
 def sync_expired(turn: Turn, group: ClassicGroup, generation: int) -> None:
     """KAFKA-12890: the rebalance timeout passed without syncs of all members."""
     if generation == group.generation:
-        turn.react(Input.SYNC_EXPIRED, group, None)
+        react(turn, Input.SYNC_EXPIRED, group, None)
 
 
 def remove_unsynced(turn: Turn, group: ClassicGroup, subject: None) -> None:
@@ -289,13 +295,15 @@ def remove_unsynced(turn: Turn, group: ClassicGroup, subject: None) -> None:
     for member_id in late:
         forget(turn, group, member_id)
         turn.timers.end_session(group, member_id)
-    turn.event("SYNC_TIMEOUT", group, members=late)
+    turn.effects.event("SYNC_TIMEOUT", group, members=late)
     prepare(turn, group, {"cause": "SYNC_TIMEOUT", "members": late})
 
 
 def end_empty_group(turn: Turn, group: ClassicGroup) -> None:
     """Before KAFKA-2720 a group died with its last member."""
-    turn.move(group, GroupState.DEAD)
-    turn.remove_group(group)
-    turn.append(group, [group_tombstone(group.group_id)], lambda error: None)
-    turn.event("GROUP_DEAD", group)
+    move(turn, group, GroupState.DEAD)
+    turn.groups.remove_classic(group)
+    turn.log.append(
+        group.group_id, group.partition, [group_tombstone(group.group_id)], lambda error: None
+    )
+    turn.effects.event("GROUP_DEAD", group)

@@ -96,7 +96,7 @@ class _GroupTimer(KeyedTimer):
         self.group_id = group_id
 
     def fire(self) -> None:
-        group = self.turn.groups.get(self.group_id)
+        group = self.turn.groups.classic.get(self.group_id)
         if group is not None:
             self.react(group)
 

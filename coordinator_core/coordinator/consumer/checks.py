@@ -77,5 +77,5 @@ def check_static(turn: Turn, group: ConsumerGroup, member_id: str, instance_id: 
     if member.member_id == member_id:
         return Errors.NONE
     fields = {"member_id": member_id, "instance_id": instance_id, "old_member_id": member.member_id}
-    turn.modern_event("STATIC_FENCED", group.group_id, **fields)
+    turn.effects.modern_event("STATIC_FENCED", group.group_id, **fields)
     return Errors.FENCED_INSTANCE_ID

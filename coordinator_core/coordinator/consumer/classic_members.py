@@ -66,13 +66,13 @@ def handle_join(turn: Turn, group: ConsumerGroup, request: JoinGroup) -> None:
 
 def _join_empty_group(turn: Turn, group: ConsumerGroup, request: JoinGroup) -> None:
     """The group becomes classic; it is back if its records cannot be written."""
-    turn.modern.pop(group.group_id)
-    turn.unwritten_removals[group.group_id] = group
-    turn.keep_offsets(group.group_id, group.offsets)
-    turn.modern_event("CONVERT", group.group_id, step="empty_to_classic")
+    turn.groups.modern.pop(group.group_id)
+    turn.groups.unwritten_removals[group.group_id] = group
+    turn.groups.keep_offsets(group.group_id, group.offsets)
+    turn.effects.modern_event("CONVERT", group.group_id, step="empty_to_classic")
 
     def revert() -> None:
-        turn.modern[group.group_id] = group
+        turn.groups.modern[group.group_id] = group
 
     removed = [record.encoded() for record in tombstones(group)]
     join.handle_replacing(turn, request, removed, revert)
@@ -91,9 +91,9 @@ def _join(turn: Turn, group: ConsumerGroup, request: JoinGroup) -> None:
         _refuse(turn, request, error)
     elif _needs_known_id(request):
         fields = {"member_id": member_id, "step": "id_required", "protocol": "consumer"}
-        turn.modern_event("MEMBER_JOIN", group.group_id, **fields)
+        turn.effects.modern_event("MEMBER_JOIN", group.group_id, **fields)
         response = JoinResponse(Errors.MEMBER_ID_REQUIRED, protocol_name="", member_id=member_id)
-        turn.answer(request, response)
+        turn.log.answer(request, response)
     else:
         _join_with_id(turn, group, request, member_id)
 
@@ -102,7 +102,7 @@ def _may_migrate(turn: Turn, group: ConsumerGroup) -> bool:
     settings = turn.config.modern
     if settings.upgrades_online or settings.downgrades_online:
         return True
-    turn.modern_event("OTHER", group.group_id, step="migration_disabled")
+    turn.effects.modern_event("OTHER", group.group_id, step="migration_disabled")
     return False
 
 
@@ -112,7 +112,7 @@ def _needs_known_id(request: JoinGroup) -> bool:
 
 
 def _refuse(turn: Turn, request: JoinGroup, error: Errors) -> None:
-    turn.answer(request, _refusal(error))
+    turn.log.answer(request, _refusal(error))
 
 
 def _refusal(error: Errors) -> JoinResponse:
@@ -231,7 +231,7 @@ def _answer(turn: Turn, request: JoinGroup, member: ConsumerMember) -> None:
         timers.start_session(turn, group_id, member_id, request.session_timeout_ms)
         timers.start_sync(turn, group_id, member_id, request.rebalance_timeout_ms)
 
-    turn.after_appends(request.group_id, stored)
+    turn.log.after_appends(request.group_id, stored)
     answer(turn, request, _joined(member), _refusal)
 
 
@@ -243,7 +243,7 @@ def handle_sync(turn: Turn, group: ConsumerGroup, request: SyncGroup) -> None:
     if error is Errors.NONE:
         error = _check_sync(turn, group, member, request)
     if error is not Errors.NONE:
-        turn.answer(request, SyncResponse(error))
+        turn.log.answer(request, SyncResponse(error))
         return
     assert member.classic is not None
     turn.modern_timers.cancel((SYNC, group.group_id, member.member_id))
@@ -252,7 +252,7 @@ def handle_sync(turn: Turn, group: ConsumerGroup, request: SyncGroup) -> None:
     partitions = {topic_id: frozenset(epochs) for topic_id, epochs in member.assigned.items()}
     data = downgrade.assignment_bytes(turn, partitions, member.classic.protocols[0][1])
     response = SyncResponse(Errors.NONE, request.protocol_type, request.protocol_name, data)
-    turn.answer(request, response)
+    turn.log.answer(request, response)
 
 
 def _classic_member(
@@ -297,7 +297,7 @@ def handle_heartbeat(turn: Turn, group: ConsumerGroup, request: Heartbeat) -> No
     if error is Errors.NONE and request.generation != member.epoch:
         error = Errors.ILLEGAL_GENERATION
     if error is not Errors.NONE:
-        turn.answer(request, HeartbeatResponse(error))
+        turn.log.answer(request, HeartbeatResponse(error))
         return
     assert member.classic is not None
     session_timeout_ms = member.classic.session_timeout_ms
@@ -305,7 +305,7 @@ def handle_heartbeat(turn: Turn, group: ConsumerGroup, request: Heartbeat) -> No
     if _has_to_rejoin(turn, group, member):
         timers.start_join(turn, group.group_id, member)
         error = Errors.REBALANCE_IN_PROGRESS
-    turn.answer(request, HeartbeatResponse(error))
+    turn.log.answer(request, HeartbeatResponse(error))
 
 
 def _has_to_rejoin(turn: Turn, group: ConsumerGroup, member: ConsumerMember) -> bool:
@@ -349,7 +349,7 @@ def _leaver(turn: Turn, group: ConsumerGroup, leaver: Leaver) -> tuple[ConsumerM
 
 
 def _log_leave(turn: Turn, group: ConsumerGroup, leaver: Leaver) -> None:
-    turn.modern_event(
+    turn.effects.modern_event(
         "LEFT",
         group.group_id,
         step="classic",

@@ -27,13 +27,15 @@ _GROUP_ID_NOT_FOUND_VERSION = 6  # of DescribeGroups; before, a missing group is
 
 
 def handle(turn: Turn, request: ConsumerGroupDescribe) -> None:
-    group = turn.readable_modern(request.group_id)
+    group = turn.groups.readable_modern(request.group_id)
     if not request.group_id:
-        turn.respond(request.request_id, ConsumerDescribeResponse(Errors.INVALID_GROUP_ID))
+        turn.effects.respond(request.request_id, ConsumerDescribeResponse(Errors.INVALID_GROUP_ID))
     elif not isinstance(group, ConsumerGroup):
-        turn.respond(request.request_id, ConsumerDescribeResponse(Errors.GROUP_ID_NOT_FOUND))
+        turn.effects.respond(
+            request.request_id, ConsumerDescribeResponse(Errors.GROUP_ID_NOT_FOUND)
+        )
     else:
-        turn.respond(request.request_id, _described(turn, group))
+        turn.effects.respond(request.request_id, _described(turn, group))
 
 
 def _described(turn: Turn, group: ConsumerGroup) -> ConsumerDescribeResponse:
@@ -89,12 +91,12 @@ def handle_classic(turn: Turn, group: ConsumerGroup, request: DescribeGroup) -> 
     """A request for a classic group, which this one is not."""
     is_reported = request.version >= _GROUP_ID_NOT_FOUND_VERSION
     error = Errors.GROUP_ID_NOT_FOUND if is_reported else Errors.NONE
-    turn.respond(request.request_id, DescribeResponse(error, "Dead"))
+    turn.effects.respond(request.request_id, DescribeResponse(error, "Dead"))
 
 
 def handle_delete(turn: Turn, group: ConsumerGroup, request: DeleteGroup) -> None:
     if not group.is_empty():
-        turn.answer(request, DeleteResponse(Errors.NON_EMPTY_GROUP))
+        turn.log.answer(request, DeleteResponse(Errors.NON_EMPTY_GROUP))
         return
     records = offset_tombstones(group.group_id, group.offsets) + tombstones(group)
     write(turn, group.group_id, records)

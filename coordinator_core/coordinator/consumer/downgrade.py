@@ -39,7 +39,7 @@ def may_downgrade(
         step = "too_large"
     else:
         return True
-    turn.modern_event("OTHER", group.group_id, step=f"downgrade_{step}")
+    turn.effects.modern_event("OTHER", group.group_id, step=f"downgrade_{step}")
     return False
 
 
@@ -87,32 +87,32 @@ def _downgrade(
     failed: Failed | None,
 ) -> None:
     """Replace the group at once; its records are not replayed."""
-    turn.modern.pop(group.group_id)
+    turn.groups.modern.pop(group.group_id)
     classic = _classic_group(turn, group, members, aliases)
     assignments = {member.member_id: member.assignment for member in classic.in_order()}
     encoded = [record.encoded() for record in removed]
     encoded.append(classic_record(turn.era, classic, assignments))
-    turn.register(classic)
+    turn.groups.add_classic(classic)
     for member in classic.in_order():
         turn.timers.renew_session(classic, member, member.session_timeout_ms)
     if cause is not None:
         prepare(turn, classic, cause)
-    turn.modern_event("CONVERT", group.group_id, step="to_classic")
+    turn.effects.modern_event("CONVERT", group.group_id, step="to_classic")
 
     def appended(error: Errors) -> None:
         if error is not Errors.NONE:
-            turn.remove_group(classic)
-            turn.modern[group.group_id] = turn.put_back[group.group_id] = group
+            turn.groups.remove_classic(classic)
+            turn.groups.restore_modern(group)
             if failed is not None:
                 failed()
 
-    turn.append(classic, encoded, appended)
+    turn.log.append(classic.group_id, classic.partition, encoded, appended)
 
 
 def _classic_group(
     turn: Turn, group: ConsumerGroup, members: list[ConsumerMember], aliases: dict[str, str]
 ) -> ClassicGroup:
-    classic = turn.make_group(group.group_id)
+    classic = turn.groups.unregistered_classic(group.group_id, turn.now_ms)
     classic.offsets = group.offsets
     classic.generation = group.epoch
     classic.protocol_type = CONSUMER

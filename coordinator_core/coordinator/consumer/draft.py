@@ -15,17 +15,14 @@ class Draft:
     as of the group.
     """
 
-    __slots__ = ("are_equal", "epoch", "group", "records", "rules", "turn")
+    __slots__ = ("are_equal", "epoch", "group", "group_id", "records", "rules", "turn")
 
     def __init__(self, turn: Turn, group: ConsumerGroup, records: list[GroupRecord]) -> None:
         assert turn.era.modern is not None
         self.turn = turn
         self.rules: ModernRules = turn.era.modern
         self.group = group
+        self.group_id = group.group_id
         self.records = records
         self.epoch = group.epoch
         self.are_equal: bool | None = None  # whether all members subscribe to the same topics
-
-    @property
-    def group_id(self) -> str:
-        return self.group.group_id

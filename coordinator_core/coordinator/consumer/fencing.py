@@ -26,13 +26,13 @@ from coordinator_core.protocol.messages import ConsumerGroupHeartbeat, MemberHea
 
 def leave(turn: Turn, request: ConsumerGroupHeartbeat) -> None:
     """A heartbeat with a negative epoch: the member leaves, a static one maybe for a while."""
-    group = turn.modern.get(request.group_id)
+    group = turn.groups.modern.get(request.group_id)
     if not isinstance(group, ConsumerGroup):
-        turn.answer(request, MemberHeartbeatResponse(Errors.GROUP_ID_NOT_FOUND))
+        turn.log.answer(request, MemberHeartbeatResponse(Errors.GROUP_ID_NOT_FOUND))
         return
     error = _check_leave(turn, group, request)
     if error is not Errors.NONE:
-        turn.answer(request, MemberHeartbeatResponse(error))
+        turn.log.answer(request, MemberHeartbeatResponse(error))
         return
     member = group.members[request.member_id]
     fields = {
@@ -42,10 +42,10 @@ def leave(turn: Turn, request: ConsumerGroupHeartbeat) -> None:
     }
     is_for_a_while = request.instance_id is not None and request.member_epoch == LEFT_FOR_A_WHILE
     if is_for_a_while:
-        turn.modern_event("LEFT", group.group_id, step="temporarily", **fields)
+        turn.effects.modern_event("LEFT", group.group_id, step="temporarily", **fields)
         _leave_for_a_while(turn, group, member)
     else:
-        turn.modern_event("LEFT", group.group_id, step="member", **fields)
+        turn.effects.modern_event("LEFT", group.group_id, step="member", **fields)
         fence_members(turn, group, [member])
     response = MemberHeartbeatResponse(Errors.NONE, member.member_id, request.member_epoch)
     answer(turn, request, response, MemberHeartbeatResponse)

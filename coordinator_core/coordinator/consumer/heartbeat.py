@@ -37,6 +37,7 @@ from coordinator_core.coordinator.consumer.subscriptions import (
     with_member,
 )
 from coordinator_core.coordinator.consumer.target import Target, default_assignor, update_target
+from coordinator_core.coordinator.modern.configuration import setting_ms
 from coordinator_core.coordinator.modern.timers import REBALANCE
 from coordinator_core.coordinator.modern.writing import answer, write
 from coordinator_core.coordinator.turn import Turn
@@ -51,13 +52,13 @@ from coordinator_core.protocol.messages import (
 def handle(turn: Turn, request: ConsumerGroupHeartbeat) -> None:
     error = check_request(turn, request)
     if error is not Errors.NONE:
-        turn.respond(request.request_id, MemberHeartbeatResponse(error))
+        turn.effects.respond(request.request_id, MemberHeartbeatResponse(error))
     elif request.member_epoch < 0:
         fencing.leave(turn, request)
     else:
         error = _stay(turn, request)
         if error is not Errors.NONE:
-            turn.answer(request, MemberHeartbeatResponse(error))
+            turn.log.answer(request, MemberHeartbeatResponse(error))
 
 
 def _stay(turn: Turn, request: ConsumerGroupHeartbeat) -> Errors:
@@ -77,7 +78,8 @@ def _stay(turn: Turn, request: ConsumerGroupHeartbeat) -> Errors:
     error = check_size(turn, group, request.member_id, request.instance_id)
     if error is not Errors.NONE:
         return error
-    before, error = member_of(draft, request, member_id)
+    owned = partitions_of(request.owned)
+    before, error = member_of(draft, request, member_id, owned)
     if error is not Errors.NONE:
         return error
 
@@ -104,7 +106,6 @@ def _stay(turn: Turn, request: ConsumerGroupHeartbeat) -> Errors:
 
     # 4. Reconcile the member with its target: writes ConsumerGroupCurrentMemberAssignment, and
     #    starts or ends the wait for its revocations.
-    owned = partitions_of(request.owned)
     member = reconcile(draft, after, target, owned, subscription_changed=change.subscription)
 
     # 5. Restart the session, and resolve regular expressions in the background.
@@ -113,7 +114,7 @@ def _stay(turn: Turn, request: ConsumerGroupHeartbeat) -> Errors:
 
     # 6. Write the records, and answer once they are in the log.  The answer has the assignment if
     #    it changed, or if the member does not know it.
-    interval_ms = turn.setting_ms(group_id, "consumer", "heartbeat.interval.ms")
+    interval_ms = setting_ms(turn, group_id, "consumer", "heartbeat.interval.ms")
     shows = joins or _is_full(request) or before.assigned != member.assigned
     rows = tuple([(t, tuple(sorted(p))) for t, p in member.assigned.items()]) if shows else None
     write(turn, group_id, draft.records)
@@ -140,7 +141,7 @@ def partitions_of(rows: TopicRows | None) -> Partitions | None:
 
 
 def member_of(
-    draft: Draft, request: ConsumerGroupHeartbeat, member_id: str
+    draft: Draft, request: ConsumerGroupHeartbeat, member_id: str, owned: Partitions | None
 ) -> tuple[ConsumerMember, Errors]:
     """The member as it is, a new one, or the static member that this one replaces."""
     joins = request.member_epoch == 0
@@ -155,7 +156,6 @@ def member_of(
     if member is None and not joins:
         return unknown, Errors.UNKNOWN_MEMBER_ID
     member = member or unknown
-    owned = partitions_of(request.owned)
     error = check_epoch(draft.rules, member, request.member_epoch, owned)
     if error is Errors.NONE and joins:
         joined(draft, member_id, "consumer")
@@ -164,7 +164,7 @@ def member_of(
 
 def joined(draft: Draft, member_id: str, protocol: str, instance_id: str | None = None) -> None:
     fields = {"member_id": member_id, "instance_id": instance_id, "protocol": protocol}
-    draft.turn.modern_event("MEMBER_JOIN", draft.group_id, step="direct", **fields)
+    draft.turn.effects.modern_event("MEMBER_JOIN", draft.group_id, step="direct", **fields)
 
 
 def join_static(
@@ -184,11 +184,11 @@ def join_static(
         "old_member_id": existing.member_id,
     }
     if protocol == "consumer" and not is_released:
-        draft.turn.modern_event("STATIC_FENCED", draft.group_id, step="join", **fields)
+        draft.turn.effects.modern_event("STATIC_FENCED", draft.group_id, step="join", **fields)
         return existing, Errors.UNRELEASED_INSTANCE_ID
     member = existing._replace(member_id=member_id, epoch=0, previous_epoch=0)
     _replace(draft, existing, member)
-    draft.turn.modern_event("STATIC_REPLACED", draft.group_id, **fields, protocol=protocol)
+    draft.turn.effects.modern_event("STATIC_REPLACED", draft.group_id, **fields, protocol=protocol)
     return member, Errors.NONE
 
 

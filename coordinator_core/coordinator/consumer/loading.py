@@ -29,7 +29,7 @@ def _group(turn: Turn, key: Fields, value: Fields | None) -> ConsumerGroup | Non
 def new_group(turn: Turn, group_id: str) -> ConsumerGroup:
     """A group that is not registered yet, with the offsets that the group id has."""
     assert turn.era.modern is not None
-    partition, offsets = turn.partition_of(group_id), turn.offsets_for(group_id)
+    partition, offsets = turn.log.partition_of(group_id), turn.groups.offsets_for(group_id)
     group = ConsumerGroup(group_id, partition, offsets, turn.era.modern.first_epoch)
     group.frees_instance_ids = turn.era.modern.frees_instance_ids
     return group
@@ -40,7 +40,7 @@ def _replay_group(turn: Turn, key: Fields, value: Fields | None) -> None:
     if group is None:
         return
     if value is None:
-        turn.remove_modern(group)
+        turn.groups.remove_modern(group)
         return
     set_field(turn, group, "epoch", value["epoch"])
     set_field(turn, group, "metadata_hash", value.get("metadata_hash", 0))
@@ -78,7 +78,7 @@ def _replay_regex(turn: Turn, key: Fields, value: Fields | None) -> None:
             resolved = ResolvedRegex(topics, value["version"], value["timestamp"])
         regex, before = key["regular_expression"], group.regexes.get(key["regular_expression"])
         group.put_regex(regex, resolved)
-        turn.reverts.append(lambda: group.put_regex(regex, before))
+        turn.log.reverts.append(lambda: group.put_regex(regex, before))
 
 
 def _replay_member(turn: Turn, key: Fields, value: Fields | None) -> None:
@@ -164,10 +164,10 @@ def _put_member(
             group.put_member(before)
         group.static_members = static
 
-    turn.reverts.append(revert)
+    turn.log.reverts.append(revert)
 
 
-REPLAYS: Mapping[str, Replay] = {
+REPLAYS: Mapping[str, Replay[Turn]] = {
     "ConsumerGroupMetadata": _replay_group,
     "ConsumerGroupPartitionMetadata": _replay_partition_metadata,
     "ConsumerGroupMemberMetadata": _replay_member,

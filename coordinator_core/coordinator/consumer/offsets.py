@@ -17,7 +17,7 @@ def handle_commit(turn: Turn, group: ConsumerGroup, request: OffsetCommit) -> No
     if error is Errors.NONE:
         turn.era.store_offsets(turn, group, request)
     else:
-        turn.answer(request, answer_of(request, {}, error))
+        turn.log.answer(request, answer_of(request, {}, error))
 
 
 def _check_commit(turn: Turn, group: ConsumerGroup, request: OffsetCommit) -> Errors:

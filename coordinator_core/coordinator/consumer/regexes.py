@@ -113,8 +113,8 @@ def _schedule(turn: Turn, group_id: str, regexes: list[str]) -> None:
         turn.resolving.discard(group_id)
         resolved = {regex: _resolved(turn, regex) for regex in regexes}
         fields = {"topics": len(turn.image.topics), "regexes": tuple(regexes)}
-        turn.modern_event("REGEXES_SCANNED", group_id, **fields)
-        group = turn.modern.get(group_id)
+        turn.effects.modern_event("REGEXES_SCANNED", group_id, **fields)
+        group = turn.groups.modern.get(group_id)
         if isinstance(group, ConsumerGroup):
             _take(turn, group, resolved)
 

@@ -140,4 +140,4 @@ def bump(draft: Draft, metadata_hash: int) -> None:
     draft.epoch += 1
     draft.records.append(group_record(draft.group_id, draft.epoch, metadata_hash))
     fields = {"epoch": draft.epoch, "metadata_hash": metadata_hash}
-    draft.turn.modern_event("EPOCH_BUMP", draft.group_id, **fields)
+    draft.turn.effects.modern_event("EPOCH_BUMP", draft.group_id, **fields)

@@ -16,6 +16,7 @@ from coordinator_core.coordinator.consumer.subscriptions import (
     next_assignor,
     with_member,
 )
+from coordinator_core.coordinator.modern.configuration import setting_ms
 from coordinator_core.coordinator.modern.order import (
     in_order_of_copied_ids,
     in_order_of_ids,
@@ -83,7 +84,7 @@ def _may_compute(draft: Draft) -> bool:
     if not draft.rules.has_assignment_interval:
         return True
     turn, last_ms = draft.turn, draft.group.assignment_timestamp_ms
-    interval_ms = turn.setting_ms(draft.group_id, "consumer", "assignment.interval.ms")
+    interval_ms = setting_ms(turn, draft.group_id, "consumer", "assignment.interval.ms")
     return last_ms == 0 or interval_ms == 0 or turn.now_ms >= last_ms + interval_ms
 
 
@@ -127,7 +128,7 @@ class _Assignment:
         self._turn = turn = draft.turn
         self._present = present
         name = next_assignor(draft.group, after, default_assignor(turn))
-        turn.modern_event("TARGET", draft.group_id, epoch=draft.epoch, assignor=name)
+        turn.effects.modern_event("TARGET", draft.group_id, epoch=draft.epoch, assignor=name)
         are_equal = draft.are_equal
         if are_equal is None:
             are_equal = draft.group.are_equal

@@ -5,6 +5,7 @@ from __future__ import annotations
 from coordinator_core.coordinator.consumer.fencing import fence_members
 from coordinator_core.coordinator.consumer.group import ConsumerGroup, ConsumerMember
 from coordinator_core.coordinator.consumer.states import MemberState
+from coordinator_core.coordinator.modern.configuration import setting_ms
 from coordinator_core.coordinator.modern.timers import JOIN, REBALANCE, SESSION, SYNC, Failed
 from coordinator_core.coordinator.turn import Turn
 
@@ -16,7 +17,7 @@ SYNC_EXPIRED = "the member failed to sync within timeout"
 def start_session(turn: Turn, group_id: str, member_id: str, timeout_ms: int | None = None) -> None:
     """Restart the session; ``timeout_ms``: of a classic member, else the group's."""
     if timeout_ms is None:
-        timeout_ms = turn.setting_ms(group_id, "consumer", "session.timeout.ms")
+        timeout_ms = setting_ms(turn, group_id, "consumer", "session.timeout.ms")
     _schedule(turn, SESSION, group_id, member_id, timeout_ms, SESSION_EXPIRED)
 
 
@@ -29,7 +30,7 @@ def start_rebalance(turn: Turn, group_id: str, member: ConsumerMember) -> None:
     def expire(failed: Failed) -> None:
         group, present = _member(turn, group_id, member_id)
         if group is not None and present is not None and present.epoch == epoch:
-            turn.modern_event("FENCED", group_id, member_id=member_id, reason=reason)
+            turn.effects.modern_event("FENCED", group_id, member_id=member_id, reason=reason)
             fence_members(turn, group, [present], failed)
 
     turn.modern_timers.schedule((REBALANCE, group_id, member_id), timeout_ms, expire)
@@ -61,7 +62,7 @@ def _schedule(
     def expire(failed: Failed) -> None:
         group, member = _member(turn, group_id, member_id)
         if group is not None and member is not None:
-            turn.modern_event("FENCED", group_id, member_id=member_id, reason=reason)
+            turn.effects.modern_event("FENCED", group_id, member_id=member_id, reason=reason)
             fence_members(turn, group, [member], failed)
 
     turn.modern_timers.schedule((kind, group_id, member_id), timeout_ms, expire)
@@ -70,7 +71,7 @@ def _schedule(
 def _member(
     turn: Turn, group_id: str, member_id: str
 ) -> tuple[ConsumerGroup | None, ConsumerMember | None]:
-    group = turn.modern.get(group_id)
+    group = turn.groups.modern.get(group_id)
     if not isinstance(group, ConsumerGroup):
         return None, None
     return group, group.members.get(member_id)

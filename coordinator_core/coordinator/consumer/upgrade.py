@@ -48,18 +48,18 @@ def consumer_group(turn: Turn, group_id: str, joins: bool) -> tuple[Draft | None
 
     ``joins``: the heartbeat may create or convert the group.
     """
-    group = turn.modern.get(group_id)
+    group = turn.groups.modern.get(group_id)
     if group is not None:
         if not isinstance(group, ConsumerGroup):
             return None, _NOT_FOUND
         return Draft(turn, group, []), Errors.NONE
-    classic = turn.groups.get(group_id)
+    classic = turn.groups.classic.get(group_id)
     if not joins:
         return None, _NOT_FOUND
     if classic is None:
         return Draft(turn, new_group(turn, group_id), []), Errors.NONE
     if classic.state is GroupState.EMPTY:
-        turn.modern_event("CONVERT", group_id, step="empty_to_consumer")
+        turn.effects.modern_event("CONVERT", group_id, step="empty_to_consumer")
         return Draft(turn, new_group(turn, group_id), [classic_tombstone(group_id)]), Errors.NONE
     if not _may_upgrade(turn, classic):
         return None, _NOT_FOUND
@@ -76,7 +76,7 @@ def _may_upgrade(turn: Turn, group: ClassicGroup) -> bool:
         step = "too_large"
     else:
         return True
-    turn.modern_event("OTHER", group.group_id, step=f"upgrade_{step}")
+    turn.effects.modern_event("OTHER", group.group_id, step=f"upgrade_{step}")
     return False
 
 
@@ -96,7 +96,7 @@ def _upgraded(turn: Turn, classic: ClassicGroup) -> tuple[Draft | None, Errors]:
                 topic_id: frozenset(epochs) for topic_id, epochs in converted.assigned.items()
             }
     except _CannotUpgrade:
-        turn.modern_event("UPGRADE_FAILED", classic.group_id)
+        turn.effects.modern_event("UPGRADE_FAILED", classic.group_id)
         return None, _NOT_FOUND
     group.metadata_hash = turn.image.group_hash(group.subscribed_topics())
     draft = Draft(turn, group, [classic_tombstone(classic.group_id)])
@@ -105,7 +105,7 @@ def _upgraded(turn: Turn, classic: ClassicGroup) -> tuple[Draft | None, Errors]:
         if each.classic is not None:
             timeout_ms = each.classic.session_timeout_ms
             timers.start_session(turn, group.group_id, each.member_id, timeout_ms)
-    turn.modern_event("CONVERT", classic.group_id, step="to_consumer")
+    turn.effects.modern_event("CONVERT", classic.group_id, step="to_consumer")
     return draft, Errors.NONE
 
 

@@ -16,3 +16,16 @@ def setting(turn: Turn, group_id: str, group_type: str, name: str, default: str)
     """A setting that only one group type has."""
     own = turn.group_configs.get(group_id, {}).get(f"{group_type}.{name}")
     return turn.config.modern.of(group_type).other(name, default) if own is None else own
+
+
+def setting_ms(turn: Turn, group_id: str, group_type: str, name: str) -> int:
+    """A setting that all three types have; ``name``: Kafka's, without the prefix."""
+    own = turn.group_configs.get(group_id)
+    if own is not None and f"{group_type}.{name}" in own:
+        return int(own[f"{group_type}.{name}"])
+    settings = turn.config.modern.of(group_type)
+    if name == "session.timeout.ms":
+        return settings.session_timeout_ms
+    if name == "heartbeat.interval.ms":
+        return settings.heartbeat_interval_ms
+    return settings.assignment_interval_ms

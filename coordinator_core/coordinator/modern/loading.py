@@ -23,7 +23,7 @@ from coordinator_core.coordinator.streams.records import tombstones as streams_t
 from coordinator_core.coordinator.turn import Turn
 
 # By the name of the record's type, as in coordinator_core.records.
-REPLAYS: Mapping[str, Replay] = {
+REPLAYS: Mapping[str, Replay[Turn]] = {
     "OffsetCommit": replay_offset_tombstone,
     "GroupMetadata": replay_classic_tombstone,
     **CONSUMER_REPLAYS,

@@ -25,23 +25,23 @@ def offset_tombstones(
 
 
 def replay_offset_tombstone(turn: Turn, key: Fields, value: Fields | None) -> None:
-    offsets = turn.offsets_for(key["group"])
+    offsets = turn.groups.offsets_for(key["group"])
     partition = (key["topic"], key["partition"])
     committed = offsets.get(partition)
     if value is None and committed is not None:
         offsets.remove(partition)
-        turn.reverts.append(lambda: offsets.put(partition, committed))
+        turn.log.reverts.append(lambda: offsets.put(partition, committed))
 
 
 def replay_classic_tombstone(turn: Turn, key: Fields, value: Fields | None) -> None:
     """A classic group that becomes another type: its offsets stay."""
-    group = turn.groups.get(key["group"])
+    group = turn.groups.classic.get(key["group"])
     if value is None and group is not None:
-        turn.keep_offsets(group.group_id, group.offsets)
-        turn.remove_group(group)
+        turn.groups.keep_offsets(group.group_id, group.offsets)
+        turn.groups.remove_classic(group)
 
         def revert() -> None:
-            turn.register(group)
-            turn.put_back[group.group_id] = group
+            turn.groups.add_classic(group)
+            turn.groups.put_back[group.group_id] = group
 
-        turn.reverts.append(revert)
+        turn.log.reverts.append(revert)

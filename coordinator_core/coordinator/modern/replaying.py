@@ -1,4 +1,4 @@
-"""Changes that a replayed record makes, each with what undoes it on ``turn.reverts``."""
+"""Changes that a replayed record makes, each with what undoes it on ``turn.log.reverts``."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def group_of(
     UnexpectedState for a group of another type.
     """
     group_id = key["group_id"]
-    group = turn.modern.get(group_id)
+    group = turn.groups.modern.get(group_id)
     if isinstance(group, kind):
         return group
     if value is None:
         return None
-    classic = turn.groups.get(group_id)
-    is_replaced = classic is None or (replaces_simple and turn.is_simple(classic))
+    classic = turn.groups.classic.get(group_id)
+    is_replaced = classic is None or (replaces_simple and classic.is_simple())
     if group is not None or not is_replaced:
         raise UnexpectedState(f"{group_id} is not a {kind.group_type} group")
     created = make(turn, group_id)
-    turn.add_modern(created)
+    turn.groups.add_modern(created)
     return created
 
 
@@ -54,13 +54,13 @@ def put_member_back(turn: Turn, group: Any, member_id: str, before: Any) -> None
     if before is not None:
         group.reverted[member_id] = None
     if before is not None and before.epoch != _JOINING:
-        group.order.put_back([member_id], turn.shard_of(group.partition).snapshot)
+        group.order.put_back([member_id], turn.log.snapshot_of(group.partition))
 
 
 def set_field(turn: Turn, group: ModernGroup, name: str, value: object) -> None:
     before = getattr(group, name)
     setattr(group, name, value)
-    turn.reverts.append(lambda: setattr(group, name, before))
+    turn.log.reverts.append(lambda: setattr(group, name, before))
 
 
 def set_target(turn: Turn, group: ModernGroup, value: Fields | None) -> None:
@@ -75,7 +75,7 @@ def put(turn: Turn, mapping: dict[str, V], key: str, value: V | None) -> None:
     """Set the key's value; None removes the key."""
     before = mapping.get(key)
     put_or_remove(mapping, key, value)
-    turn.reverts.append(lambda: put_or_remove(mapping, key, before))
+    turn.log.reverts.append(lambda: put_or_remove(mapping, key, before))
 
 
 def put_or_remove(mapping: dict[str, V], key: str, value: V | None) -> None:

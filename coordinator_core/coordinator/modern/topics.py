@@ -20,7 +20,7 @@ def change_topics(turn: Turn, topics: list[TopicImage], deleted: list[str]) -> N
     if is_first or any(topic.topic_id not in before.by_id for topic in topics):
         turn.version_with_new_topics = turn.image.version
     changed = [topic.name for topic in topics] + deleted
-    for group in turn.modern.values():
+    for group in turn.groups.modern.values():
         if any(group.depends_on(name) for name in changed):
             group.request_refresh()
     if turn.era.modern is not None and turn.era.modern.deletes_offsets_of_topics:
@@ -33,7 +33,10 @@ def _delete_offsets(turn: Turn, deleted: set[str]) -> None:
     """The offsets of deleted topics, of groups of all types; an append per shard."""
     by_shard: dict[int, list[GroupRecord]] = {}
     last: dict[int, str] = {}
-    groups: list[ClassicGroup | ModernGroup] = [*turn.groups.values(), *turn.modern.values()]
+    groups: list[ClassicGroup | ModernGroup] = [
+        *turn.groups.classic.values(),
+        *turn.groups.modern.values(),
+    ]
     for group in groups:
         partitions = [each for each, _ in group.offsets.in_order() if each[0] in deleted]
         records = offset_tombstones(group.group_id, group.offsets, partitions)

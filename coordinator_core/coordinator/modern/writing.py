@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from coordinator_core.coordinator.log import Revert
 from coordinator_core.coordinator.modern.records import GroupRecord
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors, UnexpectedState
@@ -26,9 +27,9 @@ def write(
     if not records:
         return
     try:
-        reverts = turn.replayed(records)
+        reverts = replayed(turn, records)
     except UnexpectedState:
-        for revert in reversed(turn.reverts):
+        for revert in reversed(turn.log.reverts):
             revert()
         raise
     encoded = [record.encoded() for record in records]
@@ -42,7 +43,16 @@ def write(
         if then is not None:
             then(error)
 
-    turn.append_to(group_id, turn.partition_of(group_id), encoded, appended)
+    turn.log.append(group_id, turn.log.partition_of(group_id), encoded, appended)
+
+
+def replayed(turn: Turn, records: list[GroupRecord]) -> list[Revert]:
+    """Apply records to the groups; returns what undoes that, if called in reverse order."""
+    turn.log.reverts = []
+    for record in records:
+        turn.era.replays[record.name](turn, record.key, record.value)
+    reverts, turn.log.reverts = turn.log.reverts, []
+    return reverts
 
 
 def answer(
@@ -50,4 +60,4 @@ def answer(
 ) -> None:
     """Answer once all earlier appends have ended; ``refusal`` answers after a failed append."""
     errors = turn.era.group_store_errors
-    turn.answer(request, response, lambda error: refusal(errors.get(error, error)))
+    turn.log.answer(request, response, lambda error: refusal(errors.get(error, error)))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from coordinator_core.assignors.model import AssignorError
 from coordinator_core.assignors.simple import TopicIdAssignment
-from coordinator_core.coordinator.modern.configuration import rules_of
+from coordinator_core.coordinator.modern.configuration import rules_of, setting_ms
 from coordinator_core.coordinator.modern.records import GroupRecord
 from coordinator_core.coordinator.modern.writing import answer, write
 from coordinator_core.coordinator.share import records
@@ -40,7 +40,7 @@ def handle(turn: Turn, request: ShareGroupHeartbeat) -> None:
     if error is Errors.NONE:
         error = _leave(turn, request) if request.member_epoch == LEFT else _stay(turn, request)
     if error is not Errors.NONE:
-        turn.answer(request, MemberHeartbeatResponse(error))
+        turn.log.answer(request, MemberHeartbeatResponse(error))
 
 
 def _check(turn: Turn, request: ShareGroupHeartbeat) -> Errors:
@@ -49,8 +49,8 @@ def _check(turn: Turn, request: ShareGroupHeartbeat) -> Errors:
         return Errors.INVALID_REQUEST
     if request.member_epoch < LEFT or (request.member_epoch == 0 and not request.topics):
         return Errors.INVALID_REQUEST
-    group = turn.modern.get(request.group_id)
-    if group is None and request.member_epoch == 0 and request.group_id not in turn.groups:
+    group = turn.groups.modern.get(request.group_id)
+    if group is None and request.member_epoch == 0 and request.group_id not in turn.groups.classic:
         return Errors.NONE
     if not isinstance(group, ShareGroup):
         return Errors.GROUP_ID_NOT_FOUND
@@ -73,10 +73,10 @@ def _check_member(turn: Turn, group: ShareGroup, request: ShareGroupHeartbeat) -
 
 
 def _leave(turn: Turn, request: ShareGroupHeartbeat) -> Errors:
-    group = turn.modern[request.group_id]
+    group = turn.groups.modern[request.group_id]
     assert isinstance(group, ShareGroup)
     fields = {"member_id": request.member_id, "step": "member", "protocol": "share"}
-    turn.modern_event("LEFT", group.group_id, **fields)
+    turn.effects.modern_event("LEFT", group.group_id, **fields)
     write(turn, group.group_id, removal(turn, group, group.members[request.member_id]))
     response = MemberHeartbeatResponse(Errors.NONE, request.member_id, LEFT)
     answer(turn, request, response, MemberHeartbeatResponse)
@@ -84,11 +84,11 @@ def _leave(turn: Turn, request: ShareGroupHeartbeat) -> Errors:
 
 
 def _stay(turn: Turn, request: ShareGroupHeartbeat) -> Errors:
-    group = turn.modern.get(request.group_id) or new_group(turn, request.group_id)
+    group = turn.groups.modern.get(request.group_id) or new_group(turn, request.group_id)
     assert isinstance(group, ShareGroup)
     if request.member_epoch == 0:
         fields = {"member_id": request.member_id, "step": "direct", "protocol": "share"}
-        turn.modern_event("MEMBER_JOIN", group.group_id, **fields)
+        turn.effects.modern_event("MEMBER_JOIN", group.group_id, **fields)
     return _Heartbeat(turn, group, request).run()
 
 
@@ -228,11 +228,11 @@ class _Heartbeat:
         rows = None
         if is_full or not is_same(after.assigned, self._before.assigned):
             rows = tuple([(topic, tuple(parts)) for topic, parts in after.assigned.items()])
-        interval_ms = turn.setting_ms(group_id, "share", "heartbeat.interval.ms")
+        interval_ms = setting_ms(turn, group_id, "share", "heartbeat.interval.ms")
         return MemberHeartbeatResponse(Errors.NONE, after.member_id, after.epoch, interval_ms, rows)
 
     def _event(self, kind: str, **fields: object) -> None:
-        self._turn.modern_event(kind, self._group.group_id, **fields)
+        self._turn.effects.modern_event(kind, self._group.group_id, **fields)
 
 
 def _is_equal(one: ShareMember, other: ShareMember) -> bool:

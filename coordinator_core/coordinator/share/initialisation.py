@@ -93,7 +93,7 @@ def initialize(turn: Turn, group_id: str, topics: InitTopics) -> Callable[[], No
     """What the persister's answer does: it makes the topics initialized."""
 
     def finish() -> None:
-        group = turn.modern.get(group_id)
+        group = turn.groups.modern.get(group_id)
         if isinstance(group, ShareGroup):
             record = _initialized_record(turn, group, topics)
             write(turn, group_id, [record], lambda: _forget(turn, group_id, topics))
@@ -113,7 +113,7 @@ def _initialized_record(turn: Turn, group: ShareGroup, topics: InitTopics) -> Gr
 
 def _forget(turn: Turn, group_id: str, topics: InitTopics) -> None:
     """The record of initialized topics failed: they are no longer initializing."""
-    group = turn.modern.get(group_id)
+    group = turn.groups.modern.get(group_id)
     if isinstance(group, ShareGroup) and group.states is not None and group.states.initializing:
         initializing = without(group.states.initializing, topics)
         initialized, deleting = group.states.initialized, group.states.deleting
@@ -139,7 +139,7 @@ def forget_deleted_topics(turn: Turn, deleted_ids: Iterable[str]) -> None:
     if modern is None or not modern.share.forgets_deleted_topics:
         return
     gone = set(deleted_ids)
-    for group in [each for each in turn.modern.values() if isinstance(each, ShareGroup)]:
+    for group in [each for each in turn.groups.modern.values() if isinstance(each, ShareGroup)]:
         states = group.states
         if states is not None and any(
             gone.intersection(topics)

@@ -39,7 +39,9 @@ def _group(turn: Turn, key: Fields, value: Fields | None) -> ShareGroup | None:
 def new_group(turn: Turn, group_id: str) -> ShareGroup:
     """A group that is not registered yet."""
     offsets = OffsetStore(turn.era.partition_order())
-    return ShareGroup(group_id, turn.partition_of(group_id), offsets, rules_of(turn).first_epoch)
+    return ShareGroup(
+        group_id, turn.log.partition_of(group_id), offsets, rules_of(turn).first_epoch
+    )
 
 
 def _replay_group(turn: Turn, key: Fields, value: Fields | None) -> None:
@@ -47,7 +49,7 @@ def _replay_group(turn: Turn, key: Fields, value: Fields | None) -> None:
     if group is None:
         return
     if value is None:
-        turn.remove_modern(group)
+        turn.groups.remove_modern(group)
         return
     set_field(turn, group, "epoch", value["epoch"])
     set_field(turn, group, "metadata_hash", value["metadata_hash"])
@@ -96,7 +98,7 @@ def _put_member(turn: Turn, group: ShareGroup, member_id: str, member: ShareMemb
     def revert() -> None:
         put_member_back(turn, group, member_id, before)
 
-    turn.reverts.append(revert)
+    turn.log.reverts.append(revert)
 
 
 def _replay_target(turn: Turn, key: Fields, value: Fields | None) -> None:
@@ -143,7 +145,7 @@ def start_timers(turn: Turn, group: ShareGroup) -> None:
         start_session(turn, group.group_id, member_id)
 
 
-REPLAYS: Mapping[str, Replay] = {
+REPLAYS: Mapping[str, Replay[Turn]] = {
     records.GROUP: _replay_group,
     records.MEMBER: _replay_member,
     records.CURRENT: _replay_current,

@@ -26,9 +26,9 @@ from coordinator_core.protocol.messages import (
 
 
 def describe(turn: Turn, request: ShareGroupDescribe) -> None:
-    group = turn.modern.get(request.group_id)
+    group = turn.groups.modern.get(request.group_id)
     if not isinstance(group, ShareGroup):
-        turn.answer(request, ShareDescribeResponse(Errors.GROUP_ID_NOT_FOUND))
+        turn.log.answer(request, ShareDescribeResponse(Errors.GROUP_ID_NOT_FOUND))
         return
     # A reverted append leaves its old values in Kafka's snapshot, so their members show twice.
     shown = sorted([*group.members, *(each for each in group.reverted if each in group.members)])
@@ -40,7 +40,7 @@ def describe(turn: Turn, request: ShareGroupDescribe) -> None:
         ASSIGNOR,
         tuple([_described(turn, group.members[member_id]) for member_id in shown]),
     )
-    turn.answer(request, response)
+    turn.log.answer(request, response)
 
 
 def _described(turn: Turn, member: ShareMember) -> ShareMemberDescription:
@@ -65,7 +65,7 @@ def _described(turn: Turn, member: ShareMember) -> ShareMemberDescription:
 def delete(turn: Turn, group: ShareGroup, request: DeleteGroup) -> None:
     """Delete the states of the share partitions, then the group."""
     if group.members:
-        turn.answer(request, DeleteResponse(Errors.NON_EMPTY_GROUP))
+        turn.log.answer(request, DeleteResponse(Errors.NON_EMPTY_GROUP))
         return
     if group.states is None:
         _delete_group(turn, group, request)
@@ -76,7 +76,7 @@ def delete(turn: Turn, group: ShareGroup, request: DeleteGroup) -> None:
             _delete_group(turn, group, request)
         else:
             refused = turn.era.group_store_errors.get(error, error)
-            turn.respond(request.request_id, DeleteResponse(refused))
+            turn.effects.respond(request.request_id, DeleteResponse(refused))
 
     write(turn, group.group_id, [deleting_record(turn, group, group.states)], then=then)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coordinator_core.coordinator.modern.configuration import rules_of
+from coordinator_core.coordinator.modern.configuration import rules_of, setting_ms
 from coordinator_core.coordinator.modern.records import GroupRecord
 from coordinator_core.coordinator.modern.timers import SESSION, Failed
 from coordinator_core.coordinator.modern.writing import write
@@ -15,13 +15,15 @@ SESSION_EXPIRED = "the member session expired"
 
 def start_session(turn: Turn, group_id: str, member_id: str) -> None:
     def expire(failed: Failed) -> None:
-        group = turn.modern.get(group_id)
+        group = turn.groups.modern.get(group_id)
         member = group.members.get(member_id) if isinstance(group, ShareGroup) else None
         if isinstance(group, ShareGroup) and member is not None:
-            turn.modern_event("FENCED", group_id, member_id=member_id, reason=SESSION_EXPIRED)
+            turn.effects.modern_event(
+                "FENCED", group_id, member_id=member_id, reason=SESSION_EXPIRED
+            )
             write(turn, group_id, removal(turn, group, member), failed)
 
-    timeout_ms = turn.setting_ms(group_id, "share", "session.timeout.ms")
+    timeout_ms = setting_ms(turn, group_id, "share", "session.timeout.ms")
     turn.modern_timers.schedule((SESSION, group_id, member_id), timeout_ms, expire)
 
 
@@ -33,7 +35,7 @@ def removal(turn: Turn, group: ShareGroup, member: ShareMember) -> list[GroupRec
     metadata_hash = turn.image.group_hash(subscribed_names(others))
     if metadata_hash != group.metadata_hash:
         fields = {"step": "metadata_hash", "metadata_hash": metadata_hash}
-        turn.modern_event("METADATA_HASH", group_id, **fields)
+        turn.effects.modern_event("METADATA_HASH", group_id, **fields)
     names = records.CURRENT, records.MEMBER_TARGET, records.MEMBER
     removing = records.member_tombstones(group_id, [member.member_id], *names)
     removing.append(records.epoch_record(group_id, epoch, metadata_hash))

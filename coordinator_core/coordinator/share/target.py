@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from coordinator_core.assignors.simple import ShareMember as Subscriber
 from coordinator_core.assignors.simple import ShareTopics, TopicIdAssignment
-from coordinator_core.coordinator.modern.configuration import rules_of
+from coordinator_core.coordinator.modern.configuration import rules_of, setting_ms
 from coordinator_core.coordinator.modern.records import GroupRecord
 from coordinator_core.coordinator.share.group import (
     NOTHING,
@@ -40,7 +40,7 @@ def update_target(
         if before is None or not is_same(target, before):
             records.append(member_target_record(group.group_id, member_id, target))
     records.append(target_record(rules_of(turn), group.group_id, epoch, turn.now_ms))
-    turn.modern_event("TARGET", group.group_id, epoch=epoch, assignor=ASSIGNOR)
+    turn.effects.modern_event("TARGET", group.group_id, epoch=epoch, assignor=ASSIGNOR)
     return epoch, targets.get(after.member_id, NOTHING)
 
 
@@ -48,7 +48,7 @@ def _may_compute(turn: Turn, group: ShareGroup) -> bool:
     last_ms = group.assignment_timestamp_ms
     if not rules_of(turn).has_assignment_interval or last_ms == 0:
         return True
-    interval_ms = turn.setting_ms(group.group_id, "share", "assignment.interval.ms")
+    interval_ms = setting_ms(turn, group.group_id, "share", "assignment.interval.ms")
     return interval_ms == 0 or turn.now_ms >= last_ms + interval_ms
 
 

@@ -8,7 +8,7 @@ from enum import Enum
 from coordinator_core.assignors.model import AssignorError
 from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.states import GroupState
-from coordinator_core.coordinator.modern.configuration import rules_of, setting
+from coordinator_core.coordinator.modern.configuration import rules_of, setting, setting_ms
 from coordinator_core.coordinator.modern.records import GroupRecord, classic_tombstone
 from coordinator_core.coordinator.modern.timers import Failed
 from coordinator_core.coordinator.modern.writing import answer
@@ -82,7 +82,7 @@ def handle(turn: Turn, request: StreamsGroupHeartbeat) -> None:
     except UnexpectedState:  # Kafka's coordinator throws
         error = Errors.UNKNOWN_SERVER_ERROR
     if error is not Errors.NONE:
-        turn.answer(request, _refusal(error))
+        turn.log.answer(request, _refusal(error))
 
 
 def _refusal(error: Errors) -> StreamsHeartbeatResponse:
@@ -93,7 +93,7 @@ def _refusal(error: Errors) -> StreamsHeartbeatResponse:
 
 
 def _leave(turn: Turn, request: StreamsGroupHeartbeat) -> Errors:
-    group = turn.modern.get(request.group_id)
+    group = turn.groups.modern.get(request.group_id)
     if not isinstance(group, StreamsGroup):
         return Errors.GROUP_ID_NOT_FOUND
     if request.shutdown:
@@ -113,7 +113,7 @@ def _leave(turn: Turn, request: StreamsGroupHeartbeat) -> Errors:
     fields = {"member_id": member.member_id, "step": step, "protocol": "streams"}
     if request.instance_id is not None:
         fields["instance_id"] = request.instance_id
-    turn.modern_event("LEFT", group.group_id, **fields)
+    turn.effects.modern_event("LEFT", group.group_id, **fields)
     write_for(turn, group, leaving)
     response = StreamsHeartbeatResponse(Errors.NONE, member.member_id, request.member_epoch)
     answer(turn, request, response, _refusal)
@@ -134,7 +134,7 @@ def _left_for_a_while(turn: Turn, group: StreamsGroup, member: StreamsMember) ->
 def _request_shutdown(turn: Turn, group: StreamsGroup, member_id: str) -> None:
     if group.shutdown_member_id is None:
         group.shutdown_member_id = member_id
-        turn.modern_event("SHUTDOWN_REQUESTED", group.group_id, member_id=member_id)
+        turn.effects.modern_event("SHUTDOWN_REQUESTED", group.group_id, member_id=member_id)
 
 
 # -- joining and staying
@@ -151,13 +151,13 @@ def _group_for(
     turn: Turn, request: StreamsGroupHeartbeat
 ) -> tuple[StreamsGroup | None, list[GroupRecord], Errors]:
     """The group of the heartbeat, and the records that come first; a joining member creates it."""
-    group = turn.modern.get(request.group_id)
+    group = turn.groups.modern.get(request.group_id)
     writing: list[GroupRecord] = []
     joins = request.member_epoch == 0
-    if group is None and joins and _may_create(turn, turn.groups.get(request.group_id)):
-        if request.group_id in turn.groups:
+    if group is None and joins and _may_create(turn, turn.groups.classic.get(request.group_id)):
+        if request.group_id in turn.groups.classic:
             writing.append(classic_tombstone(request.group_id))
-            turn.modern_event("CONVERT", request.group_id, step="empty_to_streams")
+            turn.effects.modern_event("CONVERT", request.group_id, step="empty_to_streams")
         group = new_group(turn, request.group_id)
     if not isinstance(group, StreamsGroup):
         return None, writing, Errors.GROUP_ID_NOT_FOUND
@@ -192,7 +192,7 @@ class _Heartbeat:
         self._owned = None if request.owned is None else from_rows(request.owned)
         self._status: list[Status] = []
         self._epoch = group.epoch
-        self._snapshot = turn.shard_of(group.partition).snapshot
+        self._snapshot = turn.log.snapshot_of(group.partition)
         self._replaced: StreamsMember | None = None
         self._before = self._after = StreamsMember(request.member_id)
 
@@ -509,7 +509,7 @@ class _Heartbeat:
     def _response(self) -> StreamsHeartbeatResponse:
         group, after = self._group, self._after
         has_changed = after.assigned != self._before.assigned
-        interval_ms = self._turn.setting_ms(group.group_id, "streams", "heartbeat.interval.ms")
+        interval_ms = setting_ms(self._turn, group.group_id, "streams", "heartbeat.interval.ms")
         assert group.configured is not None
         return StreamsHeartbeatResponse(
             Errors.NONE,
@@ -523,7 +523,7 @@ class _Heartbeat:
 
     def _event(self, kind: str, **fields: object) -> None:
         fields = {"member_id": self._request.member_id, "protocol": "streams", **fields}
-        self._turn.modern_event(kind, self._request.group_id, **fields)
+        self._turn.effects.modern_event(kind, self._request.group_id, **fields)
 
 
 def _assigned_by(member: StreamsMember) -> tuple[object, ...]:
@@ -554,7 +554,7 @@ class _DelayedAssignment:
         self._turn, self._group_id = turn, group_id
 
     def __call__(self, failed: Failed) -> None:
-        group = self._turn.modern.get(self._group_id)
+        group = self._turn.groups.modern.get(self._group_id)
         if not isinstance(group, StreamsGroup) or group.is_empty():
             return
         if group.epoch <= group.assignment_epoch or group.configured is None:

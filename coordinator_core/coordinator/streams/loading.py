@@ -41,7 +41,7 @@ def _group(turn: Turn, key: Fields, value: Fields | None) -> StreamsGroup | None
 def new_group(turn: Turn, group_id: str) -> StreamsGroup:
     """A group that is not registered yet, with the offsets that the group id has."""
     rules = rules_of(turn)
-    partition, offsets = turn.partition_of(group_id), turn.offsets_for(group_id)
+    partition, offsets = turn.log.partition_of(group_id), turn.groups.offsets_for(group_id)
     return StreamsGroup(group_id, partition, offsets, rules.first_epoch, rules.streams)
 
 
@@ -50,7 +50,7 @@ def _replay_group(turn: Turn, key: Fields, value: Fields | None) -> None:
     if group is None:
         return
     if value is None:
-        turn.remove_modern(group)
+        turn.groups.remove_modern(group)
         return
     configs = value.get("last_assignment_configs", [])
     set_field(turn, group, "epoch", value["epoch"])
@@ -166,13 +166,13 @@ def _put_member(
         put_member_back(turn, group, member_id, before)
         group.static_members = static
 
-    turn.reverts.append(revert)
+    turn.log.reverts.append(revert)
     if before is not None:
         for tasks in (before.assigned, before.pending):
-            group.owners.release(tasks, before.process_id, turn.reverts)
+            group.owners.release(tasks, before.process_id, turn.log.reverts)
     if member is not None:
         for tasks in (member.assigned, member.pending):
-            group.owners.take(tasks, member.process_id, turn.reverts)
+            group.owners.take(tasks, member.process_id, turn.log.reverts)
     _update_state(turn, group)
 
 
@@ -199,9 +199,9 @@ def _replay_member_target(turn: Turn, key: Fields, value: Fields | None) -> None
 def _update_state(turn: Turn, group: StreamsGroup) -> None:
     before, shutdown_member_id = group.state, group.shutdown_member_id
     group.update_state()
-    turn.reverts.append(lambda: setattr(group, "state", before))
+    turn.log.reverts.append(lambda: setattr(group, "state", before))
     if shutdown_member_id is not None and group.shutdown_member_id is None:
-        turn.modern_event("SHUTDOWN_CLEARED", group.group_id)
+        turn.effects.modern_event("SHUTDOWN_CLEARED", group.group_id)
 
 
 def start_timers(turn: Turn, group: StreamsGroup) -> None:
@@ -213,7 +213,7 @@ def start_timers(turn: Turn, group: StreamsGroup) -> None:
             timers.start_rebalance(turn, group.group_id, member)
 
 
-REPLAYS: Mapping[str, Replay] = {
+REPLAYS: Mapping[str, Replay[Turn]] = {
     records.GROUP: _replay_group,
     records.TOPOLOGY: _replay_topology,
     records.MEMBER: _replay_member,

@@ -36,17 +36,17 @@ _MEMBER_EPOCHS = 9  # the first version of OffsetCommit with member epochs
 
 
 def describe(turn: Turn, request: StreamsGroupDescribe) -> None:
-    group = turn.modern.get(request.group_id)
+    group = turn.groups.modern.get(request.group_id)
     if not request.group_id:
-        turn.answer(request, StreamsDescribeResponse(Errors.INVALID_GROUP_ID))
+        turn.log.answer(request, StreamsDescribeResponse(Errors.INVALID_GROUP_ID))
     elif not isinstance(group, StreamsGroup):
-        turn.answer(request, StreamsDescribeResponse(Errors.GROUP_ID_NOT_FOUND))
+        turn.log.answer(request, StreamsDescribeResponse(Errors.GROUP_ID_NOT_FOUND))
     else:
-        turn.answer(request, _described(turn, group))
+        turn.log.answer(request, _described(turn, group))
 
 
 def _described(turn: Turn, group: StreamsGroup) -> StreamsDescribeResponse:
-    state, configured = group.seen_at(turn.shard_of(group.partition).snapshot)
+    state, configured = group.seen_at(turn.log.snapshot_of(group.partition))
     # 4.1 shows a configured topology only.
     topology = group.topology if group.rules.writes_validated_epoch else configured
     # A reverted append leaves its old values in Kafka's snapshot, so their members show twice.
@@ -81,7 +81,7 @@ def commit(turn: Turn, group: StreamsGroup, request: OffsetCommit) -> None:
     if error is Errors.NONE:
         turn.era.store_offsets(turn, group, request)
     else:
-        turn.answer(request, answer_of(request, {}, error))
+        turn.log.answer(request, answer_of(request, {}, error))
 
 
 def _check_commit(turn: Turn, group: StreamsGroup, request: OffsetCommit) -> Errors:
@@ -118,7 +118,7 @@ def fetch(turn: Turn, group: StreamsGroup, request: OffsetFetch) -> None:
 
 def delete(turn: Turn, group: StreamsGroup, request: DeleteGroup) -> None:
     if not group.is_empty():
-        turn.answer(request, DeleteResponse(Errors.NON_EMPTY_GROUP))
+        turn.log.answer(request, DeleteResponse(Errors.NON_EMPTY_GROUP))
         return
     cancel_initial_delay(turn, group.group_id)
     removed = offset_tombstones(group.group_id, group.offsets) + tombstones(group)
@@ -136,12 +136,12 @@ def handle_join(turn: Turn, group: StreamsGroup, request: JoinGroup) -> None:
         join.refuse(turn, request, request.member_id, error)
         return
     cancel_initial_delay(turn, group.group_id)
-    turn.modern.pop(group.group_id)
-    turn.keep_offsets(group.group_id, group.offsets)
-    turn.modern_event("CONVERT", group.group_id, step="empty_streams_to_classic")
+    turn.groups.modern.pop(group.group_id)
+    turn.groups.keep_offsets(group.group_id, group.offsets)
+    turn.effects.modern_event("CONVERT", group.group_id, step="empty_streams_to_classic")
 
     def revert() -> None:
-        turn.modern[group.group_id] = turn.put_back[group.group_id] = group
+        turn.groups.restore_modern(group)
 
     removed = [record.encoded() for record in tombstones(group)]
     join.handle_replacing(turn, request, removed, revert)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from coordinator_core.assignors.sticky_tasks import StreamsMember as Assignee
 from coordinator_core.assignors.sticky_tasks import Subtopology, Tasks
-from coordinator_core.coordinator.modern.configuration import rules_of, setting
+from coordinator_core.coordinator.modern.configuration import rules_of, setting, setting_ms
 from coordinator_core.coordinator.modern.records import GroupRecord
 from coordinator_core.coordinator.streams.group import StreamsGroup, StreamsMember
 from coordinator_core.coordinator.streams.records import member_target_record, target_record
@@ -67,7 +67,7 @@ def update_target(
         if targets.get(member_id) != target:
             records.append(member_target_record(group_id, member_id, target))
     records.append(target_record(rules, group_id, epoch, turn.now_ms))
-    turn.modern_event("TARGET", group_id, epoch=epoch, assignor=ASSIGNOR)
+    turn.effects.modern_event("TARGET", group_id, epoch=epoch, assignor=ASSIGNOR)
     return epoch, assigned, False
 
 
@@ -75,7 +75,7 @@ def _may_compute(turn: Turn, group: StreamsGroup) -> bool:
     last_ms = group.assignment_timestamp_ms
     if not rules_of(turn).has_assignment_interval or last_ms == 0:
         return True
-    interval_ms = turn.setting_ms(group.group_id, "streams", "assignment.interval.ms")
+    interval_ms = setting_ms(turn, group.group_id, "streams", "assignment.interval.ms")
     return interval_ms == 0 or turn.now_ms >= last_ms + interval_ms
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coordinator_core.coordinator.modern.configuration import rules_of
+from coordinator_core.coordinator.modern.configuration import rules_of, setting_ms
 from coordinator_core.coordinator.modern.records import GroupRecord
 from coordinator_core.coordinator.modern.timers import REBALANCE, SESSION, Action, Failed
 from coordinator_core.coordinator.streams import records
@@ -19,10 +19,10 @@ def start_session(turn: Turn, group_id: str, member_id: str) -> None:
         group, member = _member(turn, group_id, member_id)
         if group is not None and member is not None:
             fields = {"member_id": member_id, "reason": SESSION_EXPIRED, "protocol": "streams"}
-            turn.modern_event("FENCED", group_id, **fields)
+            turn.effects.modern_event("FENCED", group_id, **fields)
             write_for(turn, group, removal(turn, group, member), failed)
 
-    timeout_ms = turn.setting_ms(group_id, "streams", "session.timeout.ms")
+    timeout_ms = setting_ms(turn, group_id, "streams", "session.timeout.ms")
     turn.modern_timers.schedule((SESSION, group_id, member_id), timeout_ms, expire)
 
 
@@ -34,7 +34,7 @@ def start_rebalance(turn: Turn, group_id: str, member: StreamsMember) -> None:
     def expire(failed: Failed) -> None:
         group, present = _member(turn, group_id, member_id)
         if group is not None and present is not None and present.epoch == epoch:
-            turn.modern_event("FENCED", group_id, member_id=member_id, reason=reason)
+            turn.effects.modern_event("FENCED", group_id, member_id=member_id, reason=reason)
             write_for(turn, group, removal(turn, group, present), failed)
 
     turn.modern_timers.schedule((REBALANCE, group_id, member_id), timeout_ms, expire)
@@ -60,7 +60,7 @@ def cancel_initial_delay(turn: Turn, group_id: str) -> None:
 def _member(
     turn: Turn, group_id: str, member_id: str
 ) -> tuple[StreamsGroup | None, StreamsMember | None]:
-    group = turn.modern.get(group_id)
+    group = turn.groups.modern.get(group_id)
     if not isinstance(group, StreamsGroup):
         return None, None
     return group, group.members.get(member_id)

@@ -15,7 +15,7 @@ def write_for(
     """``write``; a failure also reverts what no record holds, back to the last append."""
 
     def on_failure() -> None:
-        group.revert_unwritten(turn.shard_of(group.partition).snapshot)
+        group.revert_unwritten(turn.log.snapshot_of(group.partition))
         if failed is not None:
             failed()
 

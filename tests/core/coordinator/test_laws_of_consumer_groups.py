@@ -61,7 +61,7 @@ def played(moves, era, *more):
 
 
 def group_of(player):
-    return player.coordinator._turn.modern.get("g")
+    return player.coordinator._turn.groups.modern.get("g")
 
 
 @pytest.mark.parametrize("era", ["4.4", "4.1"])

@@ -55,7 +55,7 @@ def checked_member(
     """The era's check of a member; logs a fenced one."""
     error = turn.era.check_member(group, member_id, instance_id)
     if error is Errors.FENCED_INSTANCE_ID and instance_id is not None:
-        turn.event(
+        turn.effects.event(
             "STATIC_FENCED",
             group,
             member_id=member_id,

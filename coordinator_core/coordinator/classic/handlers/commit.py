@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from coordinator_core.coordinator.classic.group import ClassicGroup
+from coordinator_core.coordinator.classic.reactions import react
 from coordinator_core.coordinator.classic.states import Input
 from coordinator_core.coordinator.offset_commit import answer_of
 from coordinator_core.coordinator.turn import Turn
@@ -13,7 +14,7 @@ _KIP_848_OFFSET_COMMIT = 9
 
 
 def handle(turn: Turn, request: OffsetCommit) -> None:
-    group = turn.groups.get(request.group_id)
+    group = turn.groups.classic.get(request.group_id)
     if group is None:
         if request.generation >= 0:
             _refuse_all(turn, request, _no_such_group(turn, request))
@@ -21,7 +22,7 @@ def handle(turn: Turn, request: OffsetCommit) -> None:
         group = _simple_group(turn, request)
     error = turn.era.check_commit(turn.era, group, request)
     if error is Errors.NONE:
-        turn.react(Input.COMMIT, group, request)
+        react(turn, Input.COMMIT, group, request)
     else:
         _refuse_all(turn, request, error)
 
@@ -35,14 +36,14 @@ def _simple_group(turn: Turn, request: OffsetCommit) -> ClassicGroup:
     """A group without members, for the offsets of a simple consumer."""
     if not turn.era.has_empty_state:
         # KAFKA-2720: the offsets of a simple consumer had no group.
-        return turn.make_group(request.group_id)
-    group = turn.new_group(request.group_id)
-    turn.event("SIMPLE_GROUP", group)
+        return turn.groups.unregistered_classic(request.group_id, turn.now_ms)
+    group = turn.groups.new_classic(request.group_id, turn.now_ms)
+    turn.effects.event("SIMPLE_GROUP", group)
     return group
 
 
 def _refuse_all(turn: Turn, request: OffsetCommit, error: Errors) -> None:
-    turn.answer(request, answer_of(request, {}, error))
+    turn.log.answer(request, answer_of(request, {}, error))
 
 
 # -- reactions -----------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from coordinator_core.coordinator.classic.group import ClassicGroup
+from coordinator_core.coordinator.classic.reactions import react
 from coordinator_core.coordinator.classic.states import GroupState, Input
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
@@ -15,13 +16,13 @@ _KIP_1043_DESCRIBE = 6
 
 
 def handle(turn: Turn, request: DescribeGroup) -> None:
-    group = turn.readable(request.group_id)
+    group = turn.groups.readable_classic(request.group_id)
     if group is not None:
-        turn.react(Input.DESCRIBE, group, request)
+        react(turn, Input.DESCRIBE, group, request)
         return
     is_reported = turn.era.reports_missing_groups and request.version >= _KIP_1043_DESCRIBE
     error = Errors.GROUP_ID_NOT_FOUND if is_reported else Errors.NONE
-    turn.respond(request.request_id, DescribeResponse(error, GroupState.DEAD.value))
+    turn.effects.respond(request.request_id, DescribeResponse(error, GroupState.DEAD.value))
 
 
 def show_with_metadata(turn: Turn, group: ClassicGroup, request: DescribeGroup) -> None:
@@ -46,7 +47,7 @@ def show_with_metadata(turn: Turn, group: ClassicGroup, request: DescribeGroup) 
         group.protocol or "",
         members,
     )
-    turn.respond(request.request_id, response)
+    turn.effects.respond(request.request_id, response)
 
 
 def show(turn: Turn, group: ClassicGroup, request: DescribeGroup) -> None:
@@ -77,4 +78,4 @@ def _show(
     )
     state = turn.era.state_names[group.state]
     response = DescribeResponse(Errors.NONE, state, group.protocol_type or "", "", members)
-    turn.respond(request.request_id, response)
+    turn.effects.respond(request.request_id, response)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.handlers.checks import checked_member
+from coordinator_core.coordinator.classic.reactions import react
 from coordinator_core.coordinator.classic.states import GroupState, Input
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
@@ -14,7 +15,7 @@ _REJOIN = HeartbeatResponse(Errors.REBALANCE_IN_PROGRESS)
 
 
 def handle(turn: Turn, request: Heartbeat) -> None:
-    group = turn.groups.get(request.group_id)
+    group = turn.groups.classic.get(request.group_id)
     if not request.group_id and turn.era.empty_group_id_is_invalid:
         error = Errors.INVALID_GROUP_ID
     elif group is None:
@@ -22,9 +23,9 @@ def handle(turn: Turn, request: Heartbeat) -> None:
     else:
         error = _check(turn, group, request)
     if error is not Errors.NONE or group is None:
-        turn.answer(request, HeartbeatResponse(error))
+        turn.log.answer(request, HeartbeatResponse(error))
         return
-    turn.grid[Input.HEARTBEAT][group.state](turn, group, request)
+    react(turn, Input.HEARTBEAT, group, request)
 
 
 def _check(turn: Turn, group: ClassicGroup, request: Heartbeat) -> Errors:
@@ -37,15 +38,15 @@ def _check(turn: Turn, group: ClassicGroup, request: Heartbeat) -> Errors:
 def keep_alive(turn: Turn, group: ClassicGroup, request: Heartbeat) -> None:
     member = group.members[request.member_id]
     turn.timers.renew_session(group, member, member.session_timeout_ms)
-    turn.answer(request, _ALIVE)
+    turn.log.answer(request, _ALIVE)
 
 
 def ask_to_rejoin(turn: Turn, group: ClassicGroup, request: Heartbeat) -> None:
     member = group.members[request.member_id]
     turn.timers.renew_session(group, member, member.session_timeout_ms)
-    turn.answer(request, _REJOIN)
+    turn.log.answer(request, _REJOIN)
 
 
 def ask_not_renewing(turn: Turn, group: ClassicGroup, request: Heartbeat) -> None:
     """Before KAFKA-10134 a heartbeat between join and sync did not renew the session."""
-    turn.answer(request, _REJOIN)
+    turn.log.answer(request, _REJOIN)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from coordinator_core.coordinator.classic.group import ClassicGroup, ClassicMember
 from coordinator_core.coordinator.classic.group_records import group_record, new_group_record
 from coordinator_core.coordinator.classic.handlers.checks import checked_member
+from coordinator_core.coordinator.classic.reactions import react
 from coordinator_core.coordinator.classic.rebalance import (
     failed_join,
     forget,
@@ -35,15 +36,15 @@ def handle_replacing(
 
     ``revert``: called if the append with them fails.
     """
-    group = turn.groups.get(request.group_id)
+    group = turn.groups.classic.get(request.group_id)
     is_new = group is None
     if group is None:
         if request.member_id:
             refuse(turn, request, request.member_id, Errors.UNKNOWN_MEMBER_ID)
             return
-        group = turn.new_group(request.group_id)
+        group = turn.groups.new_classic(request.group_id, turn.now_ms)
     _join(turn, group, request)
-    if is_new and turn.era.writes_new_groups and turn.own_append is None:
+    if is_new and turn.era.writes_new_groups and not turn.log.has_appended:
         _store_new_group(turn, group, request, removed, revert)
 
 
@@ -57,7 +58,7 @@ def check(turn: Turn, request: JoinGroup) -> Errors:
 
 
 def refuse(turn: Turn, request: JoinGroup, member_id: str, error: Errors) -> None:
-    turn.respond(request.request_id, failed_join(turn, member_id, error))
+    turn.effects.respond(request.request_id, failed_join(turn, member_id, error))
 
 
 def _join(turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:
@@ -66,7 +67,7 @@ def _join(turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:
     else:
         input_ = turn.era.classify_join(turn, group, request)
         if input_ is not None:
-            turn.react(input_, group, request)
+            react(turn, input_, group, request)
     if turn.era.checks_join_after_any_join:
         turn.timers.check_join(group)
 
@@ -97,7 +98,7 @@ def _store_new_group(
                 group.take_join(member)
                 refuse(turn, request, "", turn.era.group_store_errors.get(error, error))
 
-    turn.append(group, [*removed, new_group_record(group)], written)
+    turn.log.append(group.group_id, group.partition, [*removed, new_group_record(group)], written)
 
 
 # -- classify ------------------------------------------------------------------------------------
@@ -156,7 +157,7 @@ def _rejoining_member(turn: Turn, group: ClassicGroup, request: JoinGroup) -> In
     if error is not Errors.NONE:
         response = failed_join(turn, request.member_id, error)
         response = response._replace(protocol_name=turn.era.failed_rejoin_protocol)
-        turn.respond(request.request_id, response)
+        turn.effects.respond(request.request_id, response)
         return None
     is_leader = group.leader == request.member_id
     if group.members[request.member_id].protocols == request.protocols:
@@ -186,7 +187,7 @@ def add(turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:
     _event_of_join(turn, group, request, member_id, step)
     if request.instance_id is not None:
         instance_id = request.instance_id
-        turn.event("STATIC_NEW", group, member_id=member_id, instance_id=instance_id)
+        turn.effects.event("STATIC_NEW", group, member_id=member_id, instance_id=instance_id)
     member = _member(turn, request, member_id)
     if group.state is GroupState.PREPARING_REBALANCE and _extends_initial_delay(turn, group):
         group.new_member_added = True
@@ -232,7 +233,7 @@ def _watch_new_member(turn: Turn, group: ClassicGroup, member: ClassicMember) ->
 def _event_of_join(
     turn: Turn, group: ClassicGroup, request: JoinGroup, member_id: str, step: str
 ) -> None:
-    turn.event(
+    turn.effects.event(
         "MEMBER_JOIN",
         group,
         member_id=member_id,
@@ -284,7 +285,7 @@ def _update(turn: Turn, group: ClassicGroup, member: ClassicMember, request: Joi
 
 def answer_again(turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:
     """Answer with the present generation: the answer to the first join may have been lost."""
-    turn.respond(request.request_id, joined(turn, group, group.members[request.member_id]))
+    turn.effects.respond(request.request_id, joined(turn, group, group.members[request.member_id]))
 
 
 # -- static members (KIP-345) --------------------------------------------------------------------
@@ -311,7 +312,7 @@ def replace_and_store(turn: Turn, group: ClassicGroup, request: JoinGroup) -> No
         cause = _cause("STATIC_UPDATE", request, member.member_id, instance_id=request.instance_id)
         prepare_or_check_join(turn, group, cause | {"reason_step": "protocol"})
         return
-    turn.event("STATIC_NO_REBALANCE", group)
+    turn.effects.event("STATIC_NO_REBALANCE", group)
     assignments = {each.member_id: each.assignment for each in group.in_order()}
 
     def written(error: Errors) -> None:
@@ -321,13 +322,15 @@ def replace_and_store(turn: Turn, group: ClassicGroup, request: JoinGroup) -> No
             _event_of_failed_store(turn, group, error, member, old.member_id)
             old.restore(member, turn.era.group_store_errors.get(error, error))
 
-    turn.append(group, [group_record(turn.era, group, assignments)], written)
+    turn.log.append(
+        group.group_id, group.partition, [group_record(turn.era, group, assignments)], written
+    )
 
 
 def _event_of_failed_store(
     turn: Turn, group: ClassicGroup, error: Errors, member: ClassicMember, old_member_id: str
 ) -> None:
-    turn.event(
+    turn.effects.event(
         "STORE_FAILED",
         group,
         step="static",
@@ -342,7 +345,7 @@ def replace_and_answer(turn: Turn, group: ClassicGroup, request: JoinGroup) -> N
     """2.5: no vote and no record; a leader is sent its old id as leader, so it does not assign."""
     leader = group.leader
     member = _replace(turn, group, request)
-    turn.event("STATIC_NO_REBALANCE", group)
+    turn.effects.event("STATIC_NO_REBALANCE", group)
     _answer_replacement(turn, group, request, member, leader)
 
 
@@ -355,7 +358,7 @@ def _replace(turn: Turn, group: ClassicGroup, request: JoinGroup) -> ClassicMemb
     assert request.instance_id is not None
     member = group.members[group.static_members[request.instance_id]]
     new_member_id = turn.member_ids(group.group_id, request.instance_id)
-    turn.event(
+    turn.effects.event(
         "STATIC_REPLACED",
         group,
         member_id=new_member_id,
@@ -374,9 +377,9 @@ def _fence(turn: Turn, group: ClassicGroup, member: ClassicMember) -> None:
     member.awaiting_sync = None
     if join is not None:
         response = JoinResponse(error, member_id=member.member_id)
-        turn.respond(join, response)
+        turn.effects.respond(join, response)
     if sync is not None:
-        turn.respond(sync, SyncResponse(error))
+        turn.effects.respond(sync, SyncResponse(error))
 
 
 def _rename(turn: Turn, group: ClassicGroup, member: ClassicMember, new_member_id: str) -> None:
@@ -401,10 +404,10 @@ def _answer_replacement(
     if request.supports_skipping_assignment and turn.era.skips_assignment:
         response = joined(turn, group, member)
         is_leader = group.leader == member.member_id
-        turn.respond(request_id, response._replace(skip_assignment=is_leader))
+        turn.effects.respond(request_id, response._replace(skip_assignment=is_leader))
     else:
         response = joined(turn, group, member, as_leader=False)
-        turn.respond(request_id, response._replace(leader=old_leader))
+        turn.effects.respond(request_id, response._replace(leader=old_leader))
 
 
 class _Replaced:
@@ -430,7 +433,7 @@ class _Replaced:
         _fence(turn, group, member)
         _rename(turn, group, member, self.member_id)
         response = joined(turn, group, member, as_leader=False)
-        turn.respond(
+        turn.effects.respond(
             self.request.request_id,
             response._replace(error=error, member_id="", leader=self.leader),
         )

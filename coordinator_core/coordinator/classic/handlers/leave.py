@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from coordinator_core.coordinator.classic.group import ClassicGroup, ClassicMember
 from coordinator_core.coordinator.classic.handlers.checks import checked_member
+from coordinator_core.coordinator.classic.reactions import react
 from coordinator_core.coordinator.classic.rebalance import forget, remove_member
 from coordinator_core.coordinator.classic.states import Input
 from coordinator_core.coordinator.turn import Turn
@@ -17,7 +18,7 @@ def handle(turn: Turn, request: LeaveGroup) -> None:
     if group is None:
         return
     results = tuple([_result(each, _leave(turn, group, each)) for each in request.members])
-    turn.respond(request.request_id, LeaveResponse(Errors.NONE, results))
+    turn.effects.respond(request.request_id, LeaveResponse(Errors.NONE, results))
 
 
 def handle_together(turn: Turn, request: LeaveGroup) -> None:
@@ -29,15 +30,15 @@ def handle_together(turn: Turn, request: LeaveGroup) -> None:
     for leaver in request.members:
         was_pending = leaver.member_id in group.pending
         error, event = _remove(turn, group, leaver)
-        turn.effects += event
+        turn.effects.of_turn += event
         results.append(_result(leaver, error))
         if error is Errors.NONE and input_ is not Input.MEMBER_LEFT:
             input_ = Input.PENDING_MEMBER_LEFT if was_pending else Input.MEMBER_LEFT
     if input_ is not None:
         members = tuple([member_id for member_id, _, error in results if error is Errors.NONE])
-        turn.react(input_, group, {"cause": "LEAVE", "members": members})
+        react(turn, input_, group, {"cause": "LEAVE", "members": members})
     errors = turn.era.group_store_errors
-    turn.answer(
+    turn.log.answer(
         request,
         LeaveResponse(Errors.NONE, tuple(results)),
         lambda error: LeaveResponse(errors.get(error, error)),
@@ -46,24 +47,24 @@ def handle_together(turn: Turn, request: LeaveGroup) -> None:
 
 def handle_single(turn: Turn, request: LeaveGroup) -> None:
     """Up to 2.3: one member per request; its error is the request's error."""
-    group = turn.groups.get(request.group_id)
+    group = turn.groups.classic.get(request.group_id)
     if not request.group_id and turn.era.empty_group_id_is_invalid:
         error = Errors.INVALID_GROUP_ID
     elif group is None:
         error = Errors.UNKNOWN_MEMBER_ID
     else:
         error = _leave(turn, group, request.members[0])
-    turn.respond(request.request_id, LeaveResponse(error))
+    turn.effects.respond(request.request_id, LeaveResponse(error))
 
 
 def _group(turn: Turn, request: LeaveGroup) -> ClassicGroup | None:
     """The request's group; answers the request and returns None if the group does not exist."""
-    group = turn.groups.get(request.group_id)
+    group = turn.groups.classic.get(request.group_id)
     if not request.group_id:
-        turn.answer(request, LeaveResponse(Errors.INVALID_GROUP_ID))
+        turn.log.answer(request, LeaveResponse(Errors.INVALID_GROUP_ID))
     elif group is None:
         unknown = tuple([_result(each, Errors.UNKNOWN_MEMBER_ID) for each in request.members])
-        turn.answer(request, LeaveResponse(Errors.NONE, unknown))
+        turn.log.answer(request, LeaveResponse(Errors.NONE, unknown))
     return group if request.group_id else None
 
 
@@ -80,14 +81,14 @@ def _leave(turn: Turn, group: ClassicGroup, leaver: Leaver) -> Errors:
     if error is not Errors.NONE:
         return error
     if not is_logged_last:
-        turn.effects += event
+        turn.effects.of_turn += event
     if was_pending:
-        turn.react(Input.PENDING_MEMBER_LEFT, group, {})
+        react(turn, Input.PENDING_MEMBER_LEFT, group, {})
     else:
         cause = {"cause": "LEAVE", "member_id": member_id, "client_reason": leaver.reason}
-        turn.react(Input.MEMBER_LEFT, group, cause)
+        react(turn, Input.MEMBER_LEFT, group, cause)
     if is_logged_last:
-        turn.effects += event
+        turn.effects.of_turn += event
     return error
 
 

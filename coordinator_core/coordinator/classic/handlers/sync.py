@@ -7,6 +7,7 @@ from typing import NamedTuple
 from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.group_records import group_record
 from coordinator_core.coordinator.classic.handlers.checks import check_sync
+from coordinator_core.coordinator.classic.reactions import move, react
 from coordinator_core.coordinator.classic.rebalance import answer_syncs, prepare, reset_assignments
 from coordinator_core.coordinator.classic.states import GroupState, Input
 from coordinator_core.coordinator.turn import Turn
@@ -23,7 +24,7 @@ class StoredAssignment(NamedTuple):
 
 
 def handle(turn: Turn, request: SyncGroup) -> None:
-    group = turn.groups.get(request.group_id)
+    group = turn.groups.classic.get(request.group_id)
     if not request.group_id and turn.era.empty_group_id_is_invalid:
         error = Errors.INVALID_GROUP_ID
     elif group is None:
@@ -31,14 +32,14 @@ def handle(turn: Turn, request: SyncGroup) -> None:
     else:
         error = check_sync(turn, group, request)
     if error is not Errors.NONE or group is None:
-        turn.respond(request.request_id, SyncResponse(error))
+        turn.effects.respond(request.request_id, SyncResponse(error))
         return
     is_leader = group.leader == request.member_id
-    turn.react(Input.SYNC_LEADER if is_leader else Input.SYNC_FOLLOWER, group, request)
+    react(turn, Input.SYNC_LEADER if is_leader else Input.SYNC_FOLLOWER, group, request)
 
 
 def refuse(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
-    turn.respond(request.request_id, SyncResponse(Errors.REBALANCE_IN_PROGRESS))
+    turn.effects.respond(request.request_id, SyncResponse(Errors.REBALANCE_IN_PROGRESS))
 
 
 def wait(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
@@ -66,7 +67,7 @@ def store_renewing(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
 
 
 def _store(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
-    turn.event(
+    turn.effects.event(
         "ASSIGNMENT_RECEIVED",
         group,
         member_id=request.member_id,
@@ -77,7 +78,7 @@ def _store(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
     assignments = {m.member_id: sent.get(m.member_id, b"") for m in group.in_order()}
     missing = tuple([each for each in assignments if each not in sent])
     if missing:
-        turn.event("EMPTY_ASSIGNMENTS", group, step="set", members=missing)
+        turn.effects.event("EMPTY_ASSIGNMENTS", group, step="set", members=missing)
     generation = group.generation
 
     def appended(error: Errors) -> None:
@@ -86,22 +87,26 @@ def _store(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
             outcome = StoredAssignment(assignments, request.member_id, error)
             is_stored = error is Errors.NONE
             input_ = Input.ASSIGNMENT_STORED if is_stored else Input.ASSIGNMENT_NOT_STORED
-            turn.react(input_, group, outcome)
+            react(turn, input_, group, outcome)
 
-    turn.append(group, [group_record(turn.era, group, assignments)], appended)
+    turn.log.append(
+        group.group_id, group.partition, [group_record(turn.era, group, assignments)], appended
+    )
 
 
 def become_stable(turn: Turn, group: ClassicGroup, stored: StoredAssignment) -> None:
     for member in group.in_order():
         member.assignment = stored.assignments[member.member_id]
     answer_syncs(turn, group, Errors.NONE)
-    turn.move(group, GroupState.STABLE)
+    move(turn, group, GroupState.STABLE)
 
 
 def rebalance_again(turn: Turn, group: ClassicGroup, failed: StoredAssignment) -> None:
     """No member gets an assignment that is not in the log."""
     error = turn.era.group_store_errors.get(failed.error, failed.error)
-    turn.event("STORE_FAILED", group, step=_step_of(failed.error, error), error=failed.error.name)
+    turn.effects.event(
+        "STORE_FAILED", group, step=_step_of(failed.error, error), error=failed.error.name
+    )
     reset_assignments(turn, group, error)
     cause = {"cause": "STORE_ERROR", "member_id": failed.leader, "error": error.name}
     prepare(turn, group, cause)
@@ -118,7 +123,7 @@ def resend(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
     """Answer with the assignment that the member has: the group is Stable."""
     _synced(turn, group, request)
     member = group.members[request.member_id]
-    turn.respond(
+    turn.effects.respond(
         request.request_id,
         SyncResponse(Errors.NONE, group.protocol_type, group.protocol, member.assignment),
     )
