@@ -19,6 +19,9 @@ from jobs.lake.files import file_system, open_file
 
 # Newest commits of a table that are searched for a label; a run makes a few commits per table.
 _COMMITS_SEARCHED = 100
+# Newest commits that are checked: a loss of power damages files that were not on disk yet.
+_COMMITS_CHECKED = 3
+_PARQUET = b"PAR1"  # the first and the last bytes of each file
 # Rows that a commit changed: of a merge and of a write, by Spark and by delta-rs.
 # `numOutputRows` of a merge also counts the rows that it only copied.
 _METRICS = (
@@ -38,6 +41,9 @@ class LogFolder(Protocol):
     def text(self, name: str) -> str:
         """The content of a file, which is UTF-8."""
 
+    def is_parquet(self, name: str) -> bool:
+        """Whether the file begins and ends as one of Parquet."""
+
 
 @dataclass(frozen=True)
 class FileLogFolder:
@@ -54,6 +60,14 @@ class FileLogFolder:
         with open_file(f"{self.path}/{name}") as file:
             return file.read().decode()
 
+    def is_parquet(self, name: str) -> bool:
+        with open_file(f"{self.path}/{name}") as file:
+            size = file.seek(0, 2)
+            file.seek(0)
+            first = file.read(len(_PARQUET))
+            file.seek(max(0, size - len(_PARQUET)))
+            return first == file.read() == _PARQUET
+
 
 @dataclass(frozen=True)
 class CommitLog:
@@ -65,6 +79,31 @@ class CommitLog:
         """The versions whose commits the log still has, oldest first."""
         stems = (name.removesuffix(".json") for name in self.folder.names() if ".json" in name)
         return sorted(int(stem) for stem in stems if stem.isdigit())
+
+    def damage(self) -> str | None:
+        """The newest file that is empty or damaged, what is wrong with it, and the remedy; None if
+        the newest commits and the newest checkpoint are whole.
+        """
+        for version in reversed(self.versions()[-_COMMITS_CHECKED:]):
+            if (fault := self._fault(version)) is not None:
+                return (
+                    f"_delta_log/{_file_name(version)} {fault}; restore it, or delete it and later "
+                    "commits, then run `regroup nightly --recompute-all` with all inputs"
+                )
+        checkpoints = [name for name in self.folder.names() if ".checkpoint." in name]
+        newest = max((n for n in checkpoints if n.endswith(".parquet")), default=None)
+        if newest is None or self.folder.is_parquet(newest):
+            return None
+        return (
+            f"_delta_log/{newest} is no Parquet file; restore it, or delete it and _last_checkpoint"
+        )
+
+    def _fault(self, version: int) -> str | None:
+        try:
+            actions = list(self._actions(version))
+        except ValueError:  # no UTF-8, or no JSON
+            return "is damaged"
+        return None if actions else "is empty"
 
     def days_with_new_rows(
         self, cluster_id: str, *, after: int, up_to: int
@@ -112,9 +151,13 @@ class CommitLog:
         return next((int(each[name]) for each in metrics for name in names if name in each), 0)
 
     def _actions(self, version: int) -> Iterator[dict[str, Any]]:
-        text = self.folder.text(f"{version:020}.json")
+        text = self.folder.text(_file_name(version))
         # str.splitlines also ends lines at U+2028, which a group id in the statistics may contain.
         return (json.loads(line) for line in text.split("\n") if line.strip())
+
+
+def _file_name(version: int) -> str:
+    return f"{version:020}.json"
 
 
 def _rows_changed(info: dict[str, Any]) -> int:

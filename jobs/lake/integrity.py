@@ -17,6 +17,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from jobs.lake.checksums import fails_checksums
+from jobs.lake.commit_log import CommitLog, FileLogFolder
 from jobs.lake.compatibility import unknown_column
 from jobs.lake.files import open_file
 from schemas import table_columns, table_names
@@ -37,6 +38,9 @@ def damages(root: str, table: str) -> Iterator[Damage]:
     """Damage of the table's log, columns and files.  A damaged table must not be read."""
     path = f"{root.rstrip('/')}/{table}"
     try:
+        if (damage := CommitLog(FileLogFolder(f"{path}/_delta_log")).damage()) is not None:
+            yield table, "whole newest commits", damage
+            return
         delta = DeltaTable(path)
         files = pa.table(delta.get_add_actions(flatten=True)).to_pylist()
         columns = {field.name for field in delta.schema().fields}

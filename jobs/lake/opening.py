@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 
 
 def open_lake(session: SparkSession, root: str, cluster_id: str) -> Lake:
-    """The lake below ``root``, read and written by the session's engine."""
+    """The lake below ``root``, read and written by the session's engine.
+
+    UsageError for a table with damaged newest commits.
+    """
+    lake = _opened(session, root, cluster_id)
+    lake.require_whole()
+    return lake
+
+
+def _opened(session: SparkSession, root: str, cluster_id: str) -> Lake:
     # Each engine's module imports its own Delta library.
     if is_embedded(session):
         from jobs.lake.embedded_tables import EmbeddedLake
@@ -33,10 +42,12 @@ def open_without_engine(root: str, cluster_id: str) -> ArrowLake:
     """The lake below ``root`` for rows in Arrow, which delta-rs appends and compacts: it has no
     session, so it neither reads nor derives rows.
 
-    UsageError for a store that delta-rs cannot write.
+    UsageError for a store that delta-rs cannot write, and for a table with damaged newest commits.
     """
     from jobs.lake.embedded_tables import EmbeddedLake
 
     if lake := lake_only_for_spark(root):
         raise UsageError(f"{lake}: give a folder, or a URI of {', '.join(sorted(EMBEDDED_STORES))}")
-    return EmbeddedLake(cast(SparkSession, None), plain_path(root), cluster_id)
+    opened = EmbeddedLake(cast(SparkSession, None), plain_path(root), cluster_id)
+    opened.require_whole()
+    return opened

@@ -349,6 +349,10 @@ class HadoopLogFolder:
         finally:
             stream.close()
 
+    def is_parquet(self, name: str) -> bool:
+        # A store keeps whole files only, so that its ends need no look.
+        return bool(self._files().getFileStatus(self._path(f"{self.uri}/{name}")).getLen())
+
     def _files(self) -> Any:
         hadoop = self.spark.sparkContext._jsc.hadoopConfiguration()
         return self._path(self.uri).getFileSystem(hadoop)

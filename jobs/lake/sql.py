@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jobs.console.errors import UsageError
+from jobs.engine.choice import lake_only_for_spark
+from jobs.lake.commit_log import CommitLog, FileLogFolder
 from jobs.lake.compatibility import unknown_column
 from jobs.lake.path_alias import plain_path
 from jobs.lake.statements import (
@@ -268,8 +270,14 @@ def _open(root: str, table: str) -> DeltaTable | None:
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError, TableNotFoundError
 
+    path = f"{plain_path(root)}/{table}"
     try:
-        return DeltaTable(f"{plain_path(root)}/{table}")
+        # Delta takes an empty commit for a commit without changes.
+        is_readable = lake_only_for_spark(root) is None
+        log = CommitLog(FileLogFolder(f"{path}/_delta_log"))
+        if is_readable and (damage := log.damage()) is not None:
+            raise UsageError(f"--lake {root}: table {table}: {damage}")
+        return DeltaTable(path)
     except TableNotFoundError:
         return None
     except (DeltaError, OSError) as error:  # damaged, or access denied by an object store

@@ -10,6 +10,7 @@ import os
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
@@ -22,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from jobs.console.errors import RunFailed
+from jobs.console.errors import RunFailed, UsageError
 from jobs.engine.embedded import with_schema
 from jobs.lake.column_types import struct_type
 from jobs.lake.commit_log import CommitLog, LogFolder
@@ -397,6 +398,16 @@ class Lake(ABC):
 
     @abstractmethod
     def _log_folder(self, table: str) -> LogFolder: ...
+
+    def require_whole(self) -> None:
+        """UsageError if a table's newest commits are damaged: Delta would read and write it without
+        their rows.  It names table, file and remedy.
+        """
+        with ThreadPoolExecutor() as pool:  # requests to a store
+            damages = pool.map(lambda table: self._log(table).damage(), table_names())
+            for table, damage in zip(table_names(), damages, strict=True):
+                if damage is not None:
+                    raise UsageError(f"--lake {self.root}: table {table}: {damage}")
 
     def _log(self, table: str) -> CommitLog:
         return CommitLog(self._log_folder(table))

@@ -320,7 +320,7 @@ def test_a_damaged_table(tmp_path):
     log.mkdir(parents=True)
     (log / "00000000000000000000.json").write_text("{nonsense")
 
-    with pytest.raises(UsageError, match=r"^--lake .*: table churn cannot be read: .+$") as raised:
+    with pytest.raises(UsageError, match=r"^--lake .*: table churn: .+ is damaged") as raised:
         query(str(tmp_path), "SELECT 1 FROM churn")
     assert "\n" not in str(raised.value)
 

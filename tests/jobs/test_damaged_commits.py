@@ -1,0 +1,117 @@
+"""Damaged newest files of a table's Delta log stop every command, before it reads or writes."""
+
+import re
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from jobs.console.errors import UsageError
+from jobs.lake.integrity import damages
+from jobs.lake.opening import open_lake, open_without_engine
+from jobs.lake.sql import query
+from schemas import table_names
+
+LOG = Path(__file__).parents[2] / "examples" / "mixed-clients-4.1.2" / "server.log"
+EMBEDDED = ["--engine", "embedded"]
+# what is wrong     the file's new content     as reported
+DAMAGES = [
+    ("empty",       lambda old: b"",                "is empty"),
+    ("line break",  lambda old: b"\n",              "is empty"),
+    ("zeros",       lambda old: b"\0" * len(old),   "is damaged"),
+    ("half",        lambda old: old[: len(old) // 2], "is damaged"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def root(write_lake, tmp_path):
+    """A lake whose tables generations and timeline have three commits."""
+    root = write_lake(tmp_path / "lake", {table: [] for table in table_names()})
+    for table, row in {
+        "generations": {"generation": 1},
+        "timeline": {"seq": 1, "event": "RECORD"},
+    }.items():
+        rows = write_lake(tmp_path / "rows", {table: [{"group_id": "g"} | row]})
+        for _ in range(2):
+            write_deltalake(
+                f"{root}/{table}", DeltaTable(f"{rows}/{table}").to_pyarrow_table(), mode="append"
+            )
+        assert [commit(root, n, table).exists() for n in range(4)] == [True, True, True, False]
+    return root
+
+
+def commit(root, version, table="generations"):
+    return Path(root, table, "_delta_log", f"{version:020}.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"), [case[1:] for case in DAMAGES], ids=[case[0] for case in DAMAGES]
+)
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_damaged_commit_is_named(spark, root, version, change, fault):
+    file = commit(root, version)
+    file.write_bytes(change(file.read_bytes()))
+    message = (
+        f"--lake {root}: table generations: _delta_log/{file.name} {fault}; restore it, or delete "
+        "it and later commits, then run `regroup nightly --recompute-all` with all inputs"
+    )
+
+    with pytest.raises(UsageError, match=re.escape(message)):
+        query(root, "SELECT * FROM generations")
+    with pytest.raises(UsageError, match=re.escape(message)):
+        query(root, "SELECT * FROM q01_most_rebalanced_groups")
+    with pytest.raises(UsageError, match=re.escape(message)):
+        open_lake(spark, root, "c")
+    with pytest.raises(UsageError, match=re.escape(message)):
+        open_without_engine(root, "c")
+    assert [(where, expected) for where, expected, _ in damages(root, "generations")] == [
+        ("generations", "whole newest commits")
+    ]
+
+
+def test_a_damaged_checkpoint_is_named(root):
+    DeltaTable(f"{root}/generations").create_checkpoint()
+    assert query(root, "SELECT COUNT(*) FROM generations")[1] == [(2,)]
+    checkpoint = commit(root, 2).with_suffix(".checkpoint.parquet")
+    checkpoint.write_bytes(checkpoint.read_bytes()[:-1])
+
+    with pytest.raises(UsageError, match=f"{checkpoint.name} is no Parquet file; restore it"):
+        query(root, "SELECT COUNT(*) FROM generations")
+
+
+def test_the_line_tells_how_to_read_the_table_again(root):
+    commit(root, 2).write_bytes(b"")
+    commit(root, 2).unlink()
+
+    assert query(root, "SELECT group_id FROM generations")[1] == [("g",)]
+
+
+# command        damaged      arguments
+COMMANDS = [
+    ("sql",           "generations", ["SELECT 1 FROM generations"]),
+    ("report",        "timeline",    ["--cluster-id", "c", "--out", "page.html"]),
+    ("alerts",        "timeline",    []),
+    ("replay",        "timeline",    ["--cluster-id", "c", "--group", "g"]),
+    ("what-if",       "timeline",    ["--cluster-id", "c", "--group", "g"]),
+    ("spans",         "generations", ["--cluster-id", "c"]),
+    ("nightly",       "generations", ["--cluster-id", "c", "--broker-log", str(LOG), *EMBEDDED]),
+    ("what-if-sweep", "generations", ["--cluster-id", "c"]),
+    ("maintain",      "generations", []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "table", "arguments"), COMMANDS)
+def test_a_command_stops_and_changes_nothing(
+    regroup, root, command, table, arguments, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    commit(root, 2, table).write_bytes(b"")
+    before = {path: path.stat().st_mtime_ns for path in Path(root).rglob("*") if path.is_file()}
+
+    code, out, err = regroup(command, "--lake", root, *arguments)
+
+    assert (code, out) == (2, "")
+    assert err.splitlines()[-1].startswith(f"regroup: --lake {root}: table {table}: _delta_log")
+    assert before == {
+        path: path.stat().st_mtime_ns for path in Path(root).rglob("*") if path.is_file()
+    }
