@@ -7,6 +7,8 @@ from jobs.configuration.config import load_config
 from jobs.engine.choice import Engine
 from tests.engines import ENGINES, restored_mode, using
 
+LONG = ("slow", "spark", "broker")
+
 # The same examples in each run; `make -C tools laws` tries others.
 settings.register_profile("same", derandomize=True)
 settings.register_profile("random", derandomize=False)
@@ -34,18 +36,37 @@ def _same_engine_after_the_test():
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if "broker" in item.fixturenames:
+        on_spark, end_to_end = _has(item, "spark"), "end_to_end" in item.path.parts
+        if "started_broker" in item.fixturenames:
             item.add_marker(pytest.mark.broker)
-        if "engine" in item.fixturenames and "end_to_end" in item.path.parts:
+        if end_to_end and "engine" in item.fixturenames:
             item.add_marker(pytest.mark.slow)
-        if item.get_closest_marker("embedded_suffices") and _is_on_spark(item):
+        sometimes = end_to_end or _has(item, "embedded_suffices")
+        if on_spark and sometimes and not _has(item, "every_time"):
             item.add_marker(pytest.mark.spark_campaign)
+        if on_spark or _has(item, "broker"):
+            item.add_marker(pytest.mark.xdist_group("spark" if on_spark else "broker"))
     # Files that take long first, so that no process has one left at the end; the one that waits for
     # the compiled wheel comes after them.
-    long = {item.path for item in items if item.get_closest_marker("slow") or _is_on_spark(item)}
+    long = {item.path for item in items if any(_has(item, each) for each in LONG)}
     compiled = {item.path for item in items if "installed" in item.fixturenames}
     items.sort(key=lambda item: (item.path not in long, item.path in compiled))
 
 
-def _is_on_spark(item):
-    return item.get_closest_marker("spark") is not None
+def _has(item, marker):
+    return item.get_closest_marker(marker) is not None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """With --dist loadgroup, one process runs all tests on Spark, in one JVM, and one all tests
+    with the broker; of other tests, those of a file run in one process."""
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadGroupScheduling
+
+    class FilesAndGroups(LoadGroupScheduling):
+        def _split_scope(self, nodeid):
+            return super()._split_scope(nodeid).split("::")[0]
+
+    return FilesAndGroups(config, log)

@@ -45,17 +45,18 @@ log.cleaner.dedupe.buffer.size=16777216
 log.retention.check.interval.ms=500
 log.initial.task.delay.ms=500
 """
+LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 # A second listener for clients, with TLS and a login.
 SECURED = """
 listeners=PLAINTEXT://127.0.0.1:{port},SECURED://127.0.0.1:{secured_port},CONTROLLER://127.0.0.1:{controller_port}
 advertised.listeners=PLAINTEXT://127.0.0.1:{port},SECURED://127.0.0.1:{secured_port}
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SECURED:SASL_SSL,CONTROLLER:PLAINTEXT
 listener.name.secured.sasl.enabled.mechanisms=PLAIN
-listener.name.secured.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_regroup="secret";
+listener.name.secured.plain.sasl.jaas.config={login} user_regroup="secret";
 listener.name.secured.ssl.keystore.type=PKCS12
 listener.name.secured.ssl.keystore.location=broker.p12
 listener.name.secured.ssl.keystore.password=changeit
-"""  # noqa: E501
+"""
 LOG4J = """
 status=error
 appender.f.type=File
@@ -100,6 +101,7 @@ class Broker:
             port=port,
             secured_port=secured_port,
             controller_port=controller_port,
+            login=LOGIN,
             data=self.data,
             offsets_partitions=offsets_partitions,
         )

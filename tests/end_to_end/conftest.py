@@ -6,6 +6,7 @@ import fcntl
 import os
 import shutil
 import tarfile
+from contextlib import ExitStack
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -14,8 +15,15 @@ import pytest
 
 from jobs.nightly_run.demo import INCIDENTS
 from tests.end_to_end.incident_lake import IncidentLake
+from tools.kafka_broker import LOGIN, Broker
 
 TWINS = Path(__file__).parents[1] / "data" / "twins"
+# Clients without a login, and user regroup, may do everything; user guest, what ACLs allow.
+ACCESS = f"""
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:ANONYMOUS;User:regroup
+listener.name.secured.plain.sasl.jaas.config={LOGIN} user_regroup="secret" user_guest="guest";
+"""
 
 
 @pytest.fixture(scope="session")
@@ -102,3 +110,18 @@ def twins_by(made_once, twins_files):
         return IncidentLake(str(root), engine)
 
     return written_by
+
+
+@pytest.fixture(scope="session")
+def started_broker(tmp_path_factory):
+    """``started_broker(engine)``: a broker for the tests on this engine, with one partition of
+    __consumer_offsets."""
+    with ExitStack() as running, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "UTC")  # the broker's log has the times of this clock
+
+        @cache
+        def started(engine):
+            folder = tmp_path_factory.mktemp("broker")
+            return running.enter_context(Broker(folder, offsets_partitions=1, properties=ACCESS))
+
+        yield started

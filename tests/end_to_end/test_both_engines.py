@@ -33,6 +33,7 @@ def captured(tmp_path_factory):
     return folder
 
 
+@pytest.mark.every_time
 def test_the_demo_lakes_are_equal(demo_by):
     in_spark, embedded = (tables_of(demo_by(engine).root) for engine in ("spark", "embedded"))
 
@@ -41,7 +42,6 @@ def test_the_demo_lakes_are_equal(demo_by):
         assert embedded[table] == rows, table
 
 
-@pytest.mark.embedded_suffices
 def test_captured_segments_give_the_same_tables(captured, tmp_path):
     tables = {}
     for engine in ("spark", "embedded"):
@@ -54,6 +54,12 @@ def test_captured_segments_give_the_same_tables(captured, tmp_path):
         assert tables["embedded"][table] == rows, table
 
 
+@pytest.mark.parametrize(
+    "engine",
+    [pytest.param("spark", marks=pytest.mark.every_time), "embedded"],
+    indirect=True,
+    scope="module",
+)
 def test_an_engine_continues_an_older_lake_of_the_other_engine(demo, tmp_path):
     older = demo.copy(tmp_path)
     for table in ("timeline", "generations", "churn"):

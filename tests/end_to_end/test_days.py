@@ -126,7 +126,6 @@ def is_complete(root):
     return pending_dates(root, open_lake(root, " ".join(["runs", *BRONZE]))) == []
 
 
-@pytest.mark.embedded_suffices
 def test_parallel_runs_by_date_give_the_same_tables_as_one_run(
     engine, incident, together, tmp_path
 ):
@@ -143,7 +142,6 @@ def test_parallel_runs_by_date_give_the_same_tables_as_one_run(
     assert is_complete(root)
 
 
-@pytest.mark.embedded_suffices
 @pytest.mark.spark
 def test_both_engines_give_the_same_tables(together):
     in_spark = together("spark")
@@ -153,7 +151,6 @@ def test_both_engines_give_the_same_tables(together):
         assert rows == in_spark[table], table
 
 
-@pytest.mark.embedded_suffices
 @pytest.mark.spark
 @pytest.mark.parametrize("engines", [("spark", "embedded"), ("embedded", "spark")], ids=str)
 def test_an_engine_continues_and_maintains_the_other_engines_lake(

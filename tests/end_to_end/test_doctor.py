@@ -5,16 +5,12 @@ import pytest
 
 from jobs.configuration.config import Config
 from jobs.doctor import broker_logs, brokers
-from tools import kafka_broker
+from tools.kafka_broker import LOGIN
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("broker")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TZ", "UTC")  # its log has the times of this clock
-        with kafka_broker.Broker(folder, offsets_partitions=3) as broker:
-            yield broker
+def broker(started_broker):
+    return started_broker("embedded")
 
 
 @pytest.fixture
@@ -43,17 +39,16 @@ def test_a_broker_with_a_group(broker, with_a_group):
 
     assert (result.severity, result.text) == (
         "ok",
-        f"{broker.bootstrap} answers, __consumer_offsets has 3 partitions on 1 broker",
+        f"{broker.bootstrap} answers, __consumer_offsets has 1 partitions on 1 broker",
     )
 
 
 def secured(broker, **changed):
     """[kafka] for the broker's listener with TLS and a login, with some settings changed."""
-    login = "org.apache.kafka.common.security.plain.PlainLoginModule required"
     settings = {
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "PLAIN",
-        "sasl.jaas.config": f'{login} username="regroup" password="secret";',
+        "sasl.jaas.config": f'{LOGIN} username="regroup" password="secret";',
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": str(broker.certificate),
     }
@@ -65,7 +60,7 @@ def test_a_broker_with_tls_and_a_login(broker, with_a_group):
 
     assert (result.severity, result.text) == (
         "ok",
-        f"{broker.secured_bootstrap} answers, __consumer_offsets has 3 partitions on 1 broker",
+        f"{broker.secured_bootstrap} answers, __consumer_offsets has 1 partitions on 1 broker",
     )
 
 

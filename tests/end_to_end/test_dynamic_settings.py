@@ -6,31 +6,29 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka import admin as ck_admin
 
-from tools import kafka_broker
-
 
 @pytest.fixture(scope="module")
-def alter(tmp_path_factory):
+def alter(started_broker):
     """``alter(name, value, group)``: sets a setting of the broker while it runs, or of a group if
     one is given.  Raises KafkaException.
     """
-    with kafka_broker.Broker(tmp_path_factory.mktemp("broker"), offsets_partitions=1) as broker:
-        admin = ck_admin.AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 0})
+    bootstrap = started_broker("embedded").bootstrap
+    admin = ck_admin.AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
-        def altered(name, value, group=None):
-            entry = ck_admin.ConfigEntry(
-                name, value, incremental_operation=ck_admin.AlterConfigOpType.SET
-            )
-            types = ck_admin.ConfigResource.Type
-            resource = ck_admin.ConfigResource(
-                types.BROKER if group is None else types.GROUP,
-                group or "1",
-                incremental_configs=[entry],
-            )
-            (done,) = admin.incremental_alter_configs([resource]).values()
-            done.result(timeout=30)
+    def altered(name, value, group=None):
+        entry = ck_admin.ConfigEntry(
+            name, value, incremental_operation=ck_admin.AlterConfigOpType.SET
+        )
+        types = ck_admin.ConfigResource.Type
+        resource = ck_admin.ConfigResource(
+            types.BROKER if group is None else types.GROUP,
+            group or "1",
+            incremental_configs=[entry],
+        )
+        (done,) = admin.incremental_alter_configs([resource]).values()
+        done.result(timeout=30)
 
-        yield altered
+    return altered
 
 
 @pytest.mark.parametrize(

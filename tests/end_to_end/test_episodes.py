@@ -225,7 +225,6 @@ def assert_episodes(lake, script, version):
     assert broken_laws(lake.root)[1] == []
 
 
-@pytest.mark.embedded_suffices
 @pytest.mark.parametrize(("script", "version"), ON_BOTH_ENGINES)
 def test_every_action_is_an_episode_of_its_kind_and_none_is_invented(
     twins_by, engine, script, version
@@ -303,7 +302,6 @@ def test_a_restart_during_a_failover_says_so(twins_by):
     assert restarts == [("eager-1", 1, True), ("eager-2", 1, False)]
 
 
-@pytest.mark.embedded_suffices
 def test_figures_of_episodes_add_up_to_those_of_their_group(twins_by, engine):
     lake = twins_by(engine, "rolling-deploy-and-crash", "4.1.2")
 

@@ -251,7 +251,7 @@ def test_a_changed_value_is_found(copy, table, column):
 # Killed runs ---------------------------------------------------------------------------------
 
 
-@pytest.mark.embedded_suffices
+@pytest.mark.every_time
 def test_a_killed_run_that_is_started_again_gives_the_same_tables(demo, config, tmp_path):
     sources = {
         "segments": str(INCIDENT / "segments"),

@@ -173,7 +173,6 @@ def test_the_lake_is_valid_and_its_quarantine_empty(ingested):
     assert query(ingested, "SELECT SUM(quarantined) FROM ingested_files")[1] == [(0,)]
 
 
-@pytest.mark.embedded_suffices
 @pytest.mark.spark
 def test_both_engines_give_the_same_tables(ingested_by):
     in_spark = ingested_by("spark")
@@ -182,7 +181,6 @@ def test_both_engines_give_the_same_tables(ingested_by):
     assert broken_laws(in_spark)[1] == []
 
 
-@pytest.mark.embedded_suffices
 @pytest.mark.spark
 def test_the_embedded_engine_refuses_to_replace_files_of_names_that_are_not_ascii(
     ingested_by, tmp_path

@@ -25,27 +25,16 @@ from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions, inputs_of
 from jobs.segments import read_segment
 from tests.engines import spark_only
-from tools import kafka_broker
+from tools.kafka_broker import LOGIN
 
 LOG = "__consumer_offsets-0"  # the only partition
 TABLES = ("offsets_records", "quarantine", "ingested_files")
-LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 RECORD = "topic_partition, log_offset, event_date, append_time, key, value, key_type"
 
 
-# Clients without a login, and user regroup, may do everything; user guest, what ACLs allow.
-ACCESS = f"""
-authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
-super.users=User:ANONYMOUS;User:regroup
-listener.name.secured.plain.sasl.jaas.config={LOGIN} user_regroup="secret" user_guest="guest";
-"""
-
-
 @pytest.fixture(scope="module")
-def broker(engine, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("broker")
-    with kafka_broker.Broker(folder, offsets_partitions=1, properties=ACCESS) as broker:
-        yield broker
+def broker(started_broker, engine):
+    return started_broker(engine)
 
 
 @pytest.fixture(scope="module")
@@ -259,7 +248,6 @@ def test_every_record_is_read_once(broker, clients, kept_lake, tmp_path):
     assert broken_laws(lake.root)[1] == []
 
 
-@pytest.mark.embedded_suffices
 def test_the_next_run_completes_a_run_that_was_killed_before_counting(
     broker, clients, kept_lake, monkeypatch
 ):
@@ -281,7 +269,6 @@ def test_the_next_run_completes_a_run_that_was_killed_before_counting(
     assert broken_laws(lake.root)[1] == []
 
 
-@pytest.mark.embedded_suffices
 @pytest.mark.usefixtures("member_b")
 def test_records_of_an_open_transaction_are_read_after_its_end(broker, clients, kept_lake, capfd):
     lake = kept_lake
@@ -300,7 +287,6 @@ def test_records_of_an_open_transaction_are_read_after_its_end(broker, clients, 
     assert landed(lake) == written(broker)
 
 
-@pytest.mark.embedded_suffices
 @pytest.mark.usefixtures("member_b")
 def test_records_deleted_before_they_were_read_are_quarantined_as_a_gap(broker, clients, kept_lake):
     lake = kept_lake

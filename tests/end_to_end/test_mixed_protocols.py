@@ -110,7 +110,6 @@ shipping-4 1 0 1
 """
 
 
-@pytest.mark.embedded_suffices
 def test_process_lives_over_all_types_of_a_group(config, twins_by, tmp_path):
     lake = twins_by("embedded", "mixed-protocols", "4.1.2").copy(tmp_path)
 

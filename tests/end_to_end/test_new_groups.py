@@ -342,7 +342,6 @@ def test_what_if_refuses_a_group_of_another_type(lake):
         evaluate(WhatIfOptions(lake.root, "mixed-4.4.0", "jobs-share", ["session.timeout.ms=9000"]))
 
 
-@pytest.mark.embedded_suffices
 @pytest.mark.spark
 def test_both_engines_give_the_same_tables(lake, tmp_path):
     in_spark, folder = IncidentLake(str(tmp_path / "lake"), "spark"), "mixed-4.4.0"

@@ -57,7 +57,6 @@ def test_its_anchors_are_headings_of_the_pages():
     assert [link for link in links if link[1] not in _headings(ROOT / link[0])] == []
 
 
-@pytest.mark.embedded_suffices
 @pytest.mark.parametrize("command", list(_alone()))
 def test_a_command_without_output_runs(reader, command):
     here = re.sub(r"(?<=[ '])/(?=kafka/|data/)", f"{reader}/", command)

@@ -100,7 +100,6 @@ def _set_outcomes(lake):
     lake.replace("what_if", lake.frame("what_if", [[*row.values()] for row in rows]))
 
 
-@pytest.mark.embedded_suffices
 def test_nightly_advises_the_groups_with_the_longest_rebalances(config, lake_copy, monkeypatch):
     """Advice for other groups stays."""
     monkeypatch.setattr(advice_step, "LEAST_S", 60.0)

@@ -61,7 +61,6 @@ def test_tables_have_the_counted_figures(twins_files, twins_by, version):
                 ), name
 
 
-@pytest.mark.embedded_suffices
 @pytest.mark.spark
 def test_both_engines_give_the_same_tables(twins_by):
     in_spark = tables_of(twins_by("spark", SCRIPT, ON_BOTH_ENGINES).root)

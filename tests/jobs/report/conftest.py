@@ -1,5 +1,6 @@
 """Lakes written row by row, without Spark; and a browser, if one is installed."""
 
+import os
 from datetime import UTC, date, datetime
 
 import pyarrow as pa
@@ -106,6 +107,7 @@ def flapping(plant, tmp_path_factory):
 def chromium():
     program = find_chromium()
     if program is None:
-        pytest.skip("no Chromium here (Debian: apt install chromium or chromium-headless-shell)")
+        missing = pytest.fail if os.environ.get("REGROUP_REQUIRE_CHROMIUM") else pytest.skip
+        missing("no Chromium here (Debian: apt install chromium or chromium-headless-shell)")
     with Chromium(program) as browser:
         yield browser
