@@ -36,6 +36,7 @@ order:
     generations, generation_members, assignments          timeline, records -> generations
     group_epochs, member_epochs, topic_ids
                         consumer, share and streams groups: bumps, steps of members, names
+    client_evidence     generations that only clients' logs show
     churn, rebalance_latency, rebalance_causes            what changed, how long it took, why
     ownership_gaps      times in which a partition had no owner
     handovers           partitions that changed their process, and what they waited for
@@ -54,6 +55,7 @@ Packages:
     lake            paths, reads and writes of Delta tables; the scope of a run; SQL without a JVM
     engine          the Spark session and its jars
     sources         what ingest reads: Kafka, segments, dumps, broker logs, traces
+    bronze          rows of sources -> bronze tables, on either engine
     segments        the file format of `.log` segments: batches, codecs, damage
     bulk            record decoding by whole Arrow batches
     epochs          groups of the new types: their records played by one worker per group
@@ -61,13 +63,17 @@ Packages:
     assignors       assignors on Spark: runs again, forced moves
     ownership       when members owned partitions, for ownership_gaps
     nightly_run     the steps of a run, their order, the dates to recompute, the table runs
-    command_line    `regroup`: commands, arguments, configuration
+    command_line    `regroup`: commands and arguments
+    configuration   settings of an installation: a TOML file
     console         output: rows, progress, errors, Ctrl-C
     checks          `regroup check`: the laws that hold for every lake
     decode          `regroup decode`: segment files to JSON Lines
-    replay, what_if `regroup replay` and `regroup what-if` for one group
+    replay, what_if  `regroup replay` and `regroup what-if` for one group
     simulate, scenario  the simulated cluster, and scenarios played on the coordinator model
     report, doctor, alerts  the HTML page, the checks before a run, the checks of groups after it
+    watch           `regroup watch`: nightly, alerts and the page in a loop
+    monitoring      `regroup dashboard`: a dashboard for Grafana, alerting rules for Prometheus
+    spans           `regroup spans`: rebalances as OpenTelemetry spans
 """
 
 __version__ = "0.1.0"
