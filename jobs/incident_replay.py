@@ -31,49 +31,41 @@ from jobs.configuration.config import Config
 from jobs.console.printing import Format, print_rows
 from jobs.console.spinner import spinner
 from jobs.lake.epoch_rows import topic_names
+from jobs.lake.evidence import Row, by_group, evidence, unpacked
 from jobs.lake.existing import open_existing_lake
 from jobs.lake.scope import AllDates
-from jobs.lake.sql import query
+from jobs.lake.sql import query, quoted
 from jobs.lake.tables import Lake, schema_of
-from jobs.replay.group_rows import (
-    Row,
-    evidence_by_group,
-    quoted,
-    stored_of,
-    stored_records,
-    unpacked,
-)
+from jobs.replay.group_rows import KINDS, evidence_rows
+from schemas import evidence_reads
 
 READS = ("timeline", "group_events", "group_metadata", "committed_offsets")
+_OF_MODERN_GROUPS = ("offsets_records", "group_records")
 
 
 def incident_replay(
-    timeline: DataFrame,
-    group_events: DataFrame,
-    group_metadata: DataFrame,
-    committed_offsets: DataFrame,
-    stored: DataFrame | None = None,
-    names: Mapping[str, str] | None = None,
+    tables: Mapping[str, DataFrame], names: Mapping[str, str] | None = None
 ) -> DataFrame:
     """A task replays whole groups, because a generation depends on all previous ones.
 
-    Commits are not replayed: there are many, and they start no generation.  ``stored``: records of
-    groups of the new types, see `stored_records`; ``names``: of topics by id.
+    Commits are not replayed: there are many, and they start no generation.  ``tables``: of READS,
+    and those of consumer, share and streams groups, if there are any; ``names``: of topics by id.
     """
     schema = schema_of("incident_replay")
-    grouped = evidence_by_group(
-        timeline, group_events, group_metadata, committed_offsets, stored=stored
-    )
+    kinds = [kind for kind in KINDS if evidence_reads(kind) <= tables.keys()]
+    grouped = by_group({kind: evidence(kind, tables) for kind in kinds})
     return grouped.applyInArrow(_replay_of_group(to_arrow_schema(schema), names or {}), schema)
 
 
 def _replay_of_group(schema: pa.Schema, names: Mapping[str, str]) -> Callable[[pa.Table], pa.Table]:
     """Replays one group; ``schema`` comes from the driver, as workers have no SparkSession."""
 
-    def replayed(evidence: pa.Table) -> pa.Table:
-        keys, event_rows, record_rows = unpacked(evidence)
-        versions = {row["offset_version"] for row in record_rows} - {None}
-        group = GroupEvidence(keys["group_id"], event_rows, record_rows, stored_of(evidence), names)
+    def replayed(of_group: pa.Table) -> pa.Table:
+        keys, rows = unpacked(of_group)
+        events, records, stored, versions = evidence_rows(rows)
+        if not events and not records:
+            return schema.empty_table()
+        group = GroupEvidence(keys["group_id"], events, records, stored, names)
         result = replay_group(group, offset_versions=versions)
         return pa.Table.from_pylist(rows_of(keys["cluster_id"], result), schema)
 
@@ -83,12 +75,10 @@ def _replay_of_group(schema: pa.Schema, names: Mapping[str, str]) -> Callable[[p
 def run(lake: Lake) -> None:
     """Reads the records in bytes only if the lake has groups of the new types."""
     scope = AllDates(lake)
-    stored = names = None
-    if scope.has_rows("group_records"):
-        read = (lake.read(name) for name in ("timeline", "offsets_records", "group_records"))
-        stored, names = stored_records(*read), topic_names(scope)
-    timeline, events, records, commits = map(lake.read, READS)
-    made = incident_replay(timeline, events, records, commits, stored, names)
+    has_modern = scope.has_rows("group_records")
+    read = (*READS, *_OF_MODERN_GROUPS) if has_modern else READS
+    names = topic_names(scope) if has_modern else None
+    made = incident_replay({name: lake.read(name) for name in read}, names)
     lake.replace("incident_replay", made)
 
 

@@ -2,8 +2,8 @@
 to migrate it to the consumer protocol.
 
 reads   timeline, group_events, group_metadata, committed_offsets, generations, generation_members,
-        assignments, ownership_gaps; of groups of the new types also group_records,
-        rebalance_causes, churn, rebalance_latency
+        assignments, ownership_gaps, group_records; of groups that were not always classic also
+        rebalance_causes, churn, rebalance_latency, topic_ids
 writes  process_lives      one row per start of a process
         what_if            one row per group and setting
         advice             one row per group
@@ -15,28 +15,43 @@ Covers a cluster's whole history, whatever the dates.  A task predicts one group
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, GroupedData, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, StructField, StructType
 
+from coordinator_core.coordinator.era_evidence import EraEvidence
 from coordinator_core.whatif import Outcomes, SettingsChange
 from jobs.engine.keeping import kept
 from jobs.epochs import lives
+from jobs.lake.evidence import by_group, evidence, reads, unpacked
+from jobs.lake.keys import GROUP_KEY
 from jobs.lake.tables import Lake, schema_of
-from jobs.replay.group_rows import unpacked
-from jobs.what_if import classic_evidence, consumer_evidence
-from jobs.what_if.classic_evidence import downtime_rows, evidence_of_classic
-from jobs.what_if.consumer_evidence import ConsumerRows, groups_of_new_types
+from jobs.replay.group_rows import FOREVER_MS
+from jobs.what_if.evidence import (
+    CLASSIC_KINDS,
+    CLUSTER_KINDS,
+    DOWNTIME,
+    LAST_TIMES,
+    MODERN_GROUPS,
+    MODERN_KINDS,
+    TARGET_TIMES,
+    ClusterEvidence,
+    PredictionEvidence,
+    era_evidence,
+    last_of,
+)
 from jobs.what_if.migration_rows import ORDER
-from jobs.what_if.predicted_groups import WRITES, rows_of_classic, rows_of_new_type
+from jobs.what_if.predicted_groups import WRITES, rows_of
 from jobs.what_if.result_rows import rows_of_lives
-from jobs.what_if.sweep import Span, Sweep, lasted_ms
+from jobs.what_if.sweep import Span, Sweep, times_of
 
-READS = tuple(dict.fromkeys((*classic_evidence.READS, "ownership_gaps", *consumer_evidence.READS)))
+READS = tuple(
+    sorted(reads((*CLASSIC_KINDS, *MODERN_KINDS, *CLUSTER_KINDS, MODERN_GROUPS, DOWNTIME)))
+)
 SEEDS = 3
 
 
@@ -49,70 +64,70 @@ def what_if(
 
     ``changes`` None: the candidates of each group; else those that its brokers and clients accept.
     """
-    until_ms = max(
-        _last_ms(tables["group_metadata"], "append_time"),
-        _last_ms(tables["committed_offsets"], "append_time"),
-        _last_ms(tables["group_events"], "event_time"),
-    )
-    span = Span(None, until_ms, seeds)
-    return _predicted(tables, lasted_ms(span), Sweep(lambda _: span, changes))
+    cluster = cluster_evidence(tables)
+    span = Span(None, cluster.until_ms, seeds)
+    of_all = {"begin_ms": 0, "end_ms": FOREVER_MS}
+    return _predicted(tables, of_all, Sweep(lambda _: span, changes, cluster))
 
 
 def what_if_of_spans(
     tables: dict[str, DataFrame],
     spans: dict[str, Span],
+    era: EraEvidence,
     earlier: dict[str, dict[str, Outcomes]],
 ) -> DataFrame:
     """`what_if` of these groups, each in its own period, without the changes that only
-    migration_advice needs.  ``earlier``: by group, outcomes that are not simulated again.
+    migration_advice needs.  ``era``: of the cluster, see `era_of_cluster`; ``earlier``: by group,
+    outcomes that are not simulated again.
     """
-    lasted = [F.when(F.col("group_id") == name, lasted_ms(span)) for name, span in spans.items()]
-    sweep = Sweep(spans.__getitem__, None, migrations=False, earlier=earlier)
-    return _predicted(tables, F.coalesce(*lasted), sweep)
+    cluster = ClusterEvidence(max(span.to_ms for span in spans.values()), era)
+    sweep = Sweep(spans.__getitem__, None, cluster, migrations=False, earlier=earlier)
+    return _predicted(tables, times_of(spans), sweep)
 
 
-def _predicted(tables: dict[str, DataFrame], lasted: Column, sweep: Sweep) -> DataFrame:
-    """``lasted``: the part of a gap of ownership that is within its group's period, in ms."""
-    sweep = sweep._replace(era=consumer_evidence.consumer_era(tables["group_records"]))
+def cluster_evidence(tables: Mapping[str, DataFrame]) -> ClusterEvidence:
+    last_ms = last_of(evidence(LAST_TIMES, tables).collect())
+    return ClusterEvidence(last_ms, era_of_cluster(tables))
+
+
+def era_of_cluster(tables: Mapping[str, DataFrame]) -> EraEvidence:
+    """By records of consumer, share and streams groups."""
+    return era_evidence(evidence(TARGET_TIMES, tables).collect())
+
+
+def _predicted(
+    tables: dict[str, DataFrame], times: Mapping[str, str | int], sweep: Sweep
+) -> DataFrame:
+    """``times``: of each group, the period of its downtime, as parameters of DOWNTIME."""
     schema = StructType(
         [StructField(name, ArrayType(schema_of(name)), nullable=False) for name in WRITES]
     )
-    arrow_schema = to_arrow_schema(schema, timezone="UTC")
-    downtime = downtime_rows(tables["ownership_gaps"], lasted)
-    groups = groups_of_new_types(tables["generations"], tables["group_records"])
-    classic = evidence_of_classic(tables, downtime, groups).applyInArrow(
-        _predict_group(arrow_schema, sweep), schema
-    )
-    if tables["group_records"].limit(1).count() == 0:
-        return classic
-    new = consumer_evidence.evidence_of_new_types(tables, groups, downtime).applyInArrow(
-        _predict_new_type(arrow_schema, sweep), schema
-    )
-    return classic.unionByName(new)
+    predict = _predict_group(to_arrow_schema(schema, timezone="UTC"), sweep)
+    return evidence_by_group(tables, times).applyInArrow(predict, schema)
 
 
-def _last_ms(table: DataFrame, time: str) -> int:
-    last = table.agg(F.max(F.unix_millis(time))).first()
-    return 0 if last is None else last[0] or 0
+def evidence_by_group(
+    tables: Mapping[str, DataFrame], times: Mapping[str, str | int]
+) -> GroupedData:
+    """The rows of which each group's `PredictionEvidence` consists."""
+    kinds = {kind: evidence(kind, tables) for kind in CLASSIC_KINDS}
+    kinds[DOWNTIME] = evidence(DOWNTIME, tables, **times)
+    modern = evidence(MODERN_GROUPS, tables)
+    if not modern.isEmpty():
+        kinds |= {
+            kind: evidence(kind, tables).join(modern, on=GROUP_KEY, how="left_semi")
+            for kind in MODERN_KINDS
+        }
+    return by_group(kinds)
 
 
 def _predict_group(schema: pa.Schema, sweep: Sweep) -> Callable[[pa.Table], pa.Table]:
     """Predicts one group; ``schema`` comes from the driver, as workers have no SparkSession."""
 
-    def predicted(evidence: pa.Table) -> pa.Table:
-        keys, event_rows, record_rows = unpacked(evidence)
-        row = rows_of_classic(keys, event_rows, record_rows, sweep)
-        return pa.Table.from_pylist([row], schema)
-
-    return predicted
-
-
-def _predict_new_type(schema: pa.Schema, sweep: Sweep) -> Callable[[pa.Table], pa.Table]:
-    """Likewise, of a group that is not classic."""
-
-    def predicted(evidence: pa.Table) -> pa.Table:
-        row = rows_of_new_type(ConsumerRows(evidence), sweep)
-        return pa.Table.from_pylist([row], schema)
+    def predicted(of_group: pa.Table) -> pa.Table:
+        keys, rows = unpacked(of_group)
+        own = PredictionEvidence(keys["group_id"], rows, sweep.cluster)
+        return pa.Table.from_pylist([rows_of(keys, own, sweep)], schema)
 
     return predicted
 
@@ -144,7 +159,7 @@ def _with_new_types(classic: DataFrame, lake: Lake) -> DataFrame:
     """Of a group that is not always classic, the lives by the causes of all its generations."""
     tables = {name: lake.read(name) for name in lives.READS}
     groups = lives.groups_of_new_types(tables["generations"])
-    rows = lives.lives_of_new_types(**tables, rows_of=rows_of_lives)
+    rows = lives.lives_of_new_types(tables, rows_of_lives)
     own = classic.join(groups, on=["cluster_id", "group_id"], how="left_anti")
     return own.select(*rows.columns).unionByName(rows)
 

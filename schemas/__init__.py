@@ -7,6 +7,8 @@ package, which imports neither Spark nor any third-party library.
                then the column list with a COMMENT per column
 - views/:      one SQL file per view: a header comment, then one SELECT in the SQL that Spark and
                DuckDB share, with a ``--`` comment per column
+- evidence/:   one SQL file per kind of evidence that Python computes from: a header comment, then
+               one SELECT that Spark, the embedded engine and DuckDB run
 - records/:    one JSON file per record type of ``__consumer_offsets``, in the format of Kafka's
                message files
 - log_lines/:  wordings of broker and client log lines
@@ -18,6 +20,7 @@ table's column list; ``record_layouts`` parses the files of records/.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 
@@ -25,6 +28,8 @@ _HEADER = "--"
 # A column of a view: the last word of its line before the comment.
 _COLUMN_COMMENT = re.compile(r"(?P<column>\w+),?\s+-- (?P<comment>.+)$")
 _COMMENT = re.compile(r"\s+-- .*$")
+_PARAMETER = re.compile(r":(\w+)")
+_SOURCE = re.compile(r"\b(FROM|JOIN) (\w+)")
 
 
 @cache
@@ -83,7 +88,11 @@ def view_sql(view: str) -> str:
     It uses the SQL that Spark and DuckDB share, apart from Spark's EXPLODE, SIZE and
     UNIX_MILLIS.
     """
-    lines = _text("views", view).splitlines()
+    return _select("views", view)
+
+
+def _select(folder: str, name: str) -> str:
+    lines = _text(folder, name).splitlines()
     statements = (_COMMENT.sub("", line) for line in lines if not line.startswith(_HEADER))
     return "\n".join(line for line in statements if line.strip())
 
@@ -119,6 +128,27 @@ def views_in_order() -> list[str]:
     for view in view_names():
         add(view)
     return ordered
+
+
+def evidence_names() -> list[str]:
+    """Names of all kinds of evidence: rows that Python computes from."""
+    return list(_names("evidence"))
+
+
+def evidence_sql(name: str, source: Callable[[str], str] = str, **parameters: str | int) -> str:
+    """Returns the SELECT of ``schemas/evidence/<name>.sql``, without comments.
+
+    ``source``: what the SELECT has after FROM or JOIN for a table; default: the table's name.
+    ``parameters``: SQL expressions for what the file calls ``:name``.
+    """
+    sql = _SOURCE.sub(lambda match: f"{match[1]} {source(match[2])}", _select("evidence", name))
+    return _PARAMETER.sub(lambda match: str(parameters[match[1]]), sql)
+
+
+@cache
+def evidence_reads(name: str) -> frozenset[str]:
+    """Returns the tables that the SELECT reads."""
+    return frozenset(match[2] for match in _SOURCE.finditer(_select("evidence", name)))
 
 
 def _header_list(folder: str, name: str, label: str) -> list[str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.lake.sql import query
-from jobs.what_if.downtime import downtime_within
+from schemas import evidence_sql
 
 FIGURES = {
     "rebalances": "rebalances",
@@ -39,8 +39,7 @@ SQL = """
     JOIN rebalance_latency l USING (cluster_id, group_id, incarnation, generation)
     WHERE g.cluster_id = '{cluster}' AND g.group_type <> 'classic' AND g.preparing_time < '{end}'
     GROUP BY ALL ORDER BY 1"""
-DOWNTIME = """SELECT group_id, SUM({lasted})::BIGINT FROM ownership_gaps
-    WHERE cluster_id = '{cluster}' GROUP BY 1"""
+DOWNTIME = "SELECT group_id, downtime_ms::BIGINT FROM ({downtime}) WHERE cluster_id = '{cluster}'"
 
 
 def main(lake: str, cluster: str, truth_file: str) -> int:
@@ -48,10 +47,9 @@ def main(lake: str, cluster: str, truth_file: str) -> int:
     read = json.loads(Path(truth_file).read_text())
     groups, began_ms = read["groups"], read["t0_wall_ms"]
     columns, rows = query(lake, SQL.format(cluster=cluster, end=_window_end(folder)))
-    lasted = downtime_within(
-        "EPOCH_MS(from_time)", "unowned_ms", began_ms, began_ms + read["window_ms"]
-    )
-    downtime = dict(query(lake, DOWNTIME.format(cluster=cluster, lasted=lasted))[1])
+    end_ms = began_ms + read["window_ms"]
+    of_groups = evidence_sql("downtime", begin_ms=began_ms, end_ms=end_ms)
+    downtime = dict(query(lake, DOWNTIME.format(cluster=cluster, downtime=of_groups))[1])
     differing = 0
     print("| group | figure | table | truth | difference |")
     print("|---|---|---:|---:|---:|")

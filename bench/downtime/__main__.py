@@ -22,7 +22,7 @@ import typer
 from jobs.configuration.config import load_config
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions, nightly
-from jobs.what_if.downtime import downtime_within
+from schemas import evidence_sql
 
 TWINS = Path(__file__).parents[2] / "tests" / "data" / "twins"
 # The broker of each run: its segments, its log, its truth.
@@ -126,10 +126,8 @@ def compared(incident: Path, lake: str) -> Iterator[Compared]:
     }
     for group in sorted(truths.keys() & recorded):
         first_ms, lasted_ms, true_ms = truths[group]
-        lasted = downtime_within(
-            "epoch_ms(from_time)", "unowned_ms", first_ms, first_ms + lasted_ms
-        )
-        sql = f"""SELECT COALESCE(SUM({lasted}), 0) FROM ownership_gaps
+        downtime = evidence_sql("downtime", begin_ms=first_ms, end_ms=first_ms + lasted_ms)
+        sql = f"""SELECT COALESCE(SUM(downtime_ms), 0) FROM ({downtime})
             WHERE group_id = '{group}' AND {of_incident}"""
         yield Compared(name, group, true_ms, int(query(lake, sql)[1][0][0]))
 

@@ -26,14 +26,15 @@ from bench.engine.__main__ import ROOT, Engine, unpacked
 from coordinator_core.incident import incarnations
 from coordinator_core.whatif import GRID, baseline_of, refusals
 from jobs.engine.embedded import embedded_session
+from jobs.lake.evidence import Row, rows_of_group
 from jobs.lake.opening import open_lake
 from jobs.lake.scope import AllDates
 from jobs.nightly_run.pipeline import Progress, run_all
-from jobs.replay.group_rows import FOREVER_MS, Row, group_rows, quoted, rows
+from jobs.replay.group_rows import rows
 from jobs.simulate.into_lake import run as simulate
 from jobs.simulate.into_lake import with_group_count
 from jobs.simulate.spec_file import read_spec
-from jobs.what_if.last_commits import last_commits_sql
+from jobs.what_if.evidence import CLASSIC_KINDS
 
 FOLDER = Path(__file__).parent  # earlier versions have another package of this name
 CLUSTER = "sim"
@@ -95,19 +96,18 @@ def evidence(lake: str) -> list[GroupEvidence]:
 
 
 def _of_group(lake: str, group_id: str, until_ms: int) -> GroupEvidence:
-    read = group_rows(lake, CLUSTER, group_id, 0, FOREVER_MS)
-    of_group = f"cluster_id = {quoted(CLUSTER)} AND group_id = {quoted(group_id)}"
-    sql = f"SELECT member_id, epoch_ms(committed) AS at_ms FROM ({last_commits_sql(of_group)})"
-    commits = {row["member_id"]: row["at_ms"] for row in rows(lake, sql)}
-    versions = {row["value_version"] for row in read.committed}
+    of_kind = rows_of_group(lake, CLUSTER, group_id, CLASSIC_KINDS)
+    events, records = of_kind["events"], of_kind["records"]
+    commits = {row["member_id"]: row["at_ms"] for row in of_kind["last_commits"]}
+    versions = {row["offset_version"] for row in of_kind["commits"]}
     baseline = baseline_of(
-        incarnations(group_id, read.events, read.records),
+        incarnations(group_id, events, records),
         offset_versions=versions,
         last_commit_ms=commits,
         until_ms=until_ms,
     )
     changes = [str(each) for each in GRID if not any(refusals(baseline, each))]
-    return GroupEvidence(group_id, read.events, read.records, versions, commits, until_ms, changes)
+    return GroupEvidence(group_id, events, records, versions, commits, until_ms, changes)
 
 
 def report(groups: int, count: int, costs: dict[str, list[float]]) -> None:

@@ -48,6 +48,9 @@ class EraEvidence:
         return any(map(_SCALA_3_WORDS.search, self.reasons))
 
 
+NO_EVIDENCE = EraEvidence()
+
+
 class Sign(NamedTuple):
     """A trait of evidence that shows an era, if no newer era is shown; ``why``: to the user."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from coordinator_core.coordinator.era_evidence import EraEvidence, InferredEra
-from coordinator_core.coordinator.eras import era_of_evidence
+from coordinator_core.coordinator.era_evidence import NO_EVIDENCE, EraEvidence, InferredEra
+from coordinator_core.coordinator.eras import ERAS, era_of_evidence
 from coordinator_core.incident.evidence import Incarnation
 from coordinator_core.incident.generation_evidence import GenerationEvidence
 from coordinator_core.incident.members import MemberDirectory
@@ -16,16 +16,19 @@ _DELAY_SLACK_MS = 300
 
 
 def infer_era(
-    incarnations: Iterable[Incarnation], offset_versions: Iterable[int] = ()
+    incarnations: Iterable[Incarnation],
+    offset_versions: Iterable[int] = (),
+    cluster: EraEvidence = NO_EVIDENCE,
 ) -> InferredEra:
     """The engine's era nearest to the broker, by its log wordings and record versions.
 
-    ``offset_versions``: value versions of the group's offset commits.
+    ``offset_versions``: value versions of the group's offset commits.  ``cluster``: evidence of all
+    consumer, share and streams groups, which tells apart the eras of brokers that have such groups.
     """
     incarnations = list(incarnations)
     records = [record for incarnation in incarnations for record in incarnation.records]
     events = [event for incarnation in incarnations for event in incarnation.events]
-    return era_of_evidence(
+    own = era_of_evidence(
         EraEvidence(
             group_versions={each.version for each in records},
             offset_versions=set(offset_versions),
@@ -33,6 +36,12 @@ def infer_era(
             has_generation_0=any(each.generation == 0 for each in records),
         )
     )
+    if not cluster.has_modern_records or ERAS[own.name].modern is None:
+        return own
+    of_cluster = era_of_evidence(cluster).name
+    if of_cluster == own.name:
+        return own
+    return InferredEra(of_cluster, "records of the cluster's consumer groups")
 
 
 class InferredDelay(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from coordinator_core.coordinator.era import Era
-from coordinator_core.coordinator.era_evidence import InferredEra
+from coordinator_core.coordinator.era_evidence import NO_EVIDENCE, EraEvidence, InferredEra
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.incident.broker_settings import (
     InferredDelay,
@@ -70,9 +70,12 @@ def explain(
     *,
     era: str | None = None,
     offset_versions: Iterable[int] = (),
+    cluster: EraEvidence = NO_EVIDENCE,
 ) -> ExplainedGroup:
-    """Infer the stimuli of all generations; without ``era``, the era is inferred, too."""
-    inferred_era = era_of(incarnations, era, offset_versions)
+    """Infer the stimuli of all generations; without ``era``, the era is inferred, too: see
+    `infer_era`.
+    """
+    inferred_era = era_of(incarnations, era, offset_versions, cluster)
     prepared = prepare(incarnations)
     delay = delay_of(prepared)
     explained = [
@@ -97,10 +100,13 @@ def prepare(incarnations: Iterable[Incarnation]) -> list[PreparedIncarnation]:
 
 
 def era_of(
-    incarnations: Sequence[Incarnation], era: str | None, offset_versions: Iterable[int]
+    incarnations: Sequence[Incarnation],
+    era: str | None,
+    offset_versions: Iterable[int],
+    cluster: EraEvidence = NO_EVIDENCE,
 ) -> InferredEra:
     return (
-        infer_era(incarnations, offset_versions)
+        infer_era(incarnations, offset_versions, cluster)
         if era is None
         else InferredEra(era, "as requested")
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from coordinator_core.client import LIBRARIES
+from coordinator_core.coordinator.era_evidence import NO_EVIDENCE, EraEvidence
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.incident.evidence import GroupRecord, Incarnation, RecordedMember
 from coordinator_core.incident.explanation import ExplainedGroup, ExplainedIncarnation, explain
@@ -93,6 +94,7 @@ def baseline_of(
     *,
     era: str | None = None,
     offset_versions: Iterable[int] = (),
+    cluster: EraEvidence = NO_EVIDENCE,
     last_commit_ms: Mapping[str, int] | None = None,
     from_ms: int | None = None,
     to_ms: int | None = None,
@@ -100,10 +102,10 @@ def baseline_of(
 ) -> Baseline:
     """From a group's evidence (coordinator_core.incident.incarnations).
 
-    ``until_ms``: end of the evidence, for processes that still run.  Partition counts of topics
-    follow from the assignments.
+    ``cluster``: see `infer_era`.  ``until_ms``: end of the evidence, for processes that still run.
+    Partition counts of topics follow from the assignments.
     """
-    explained = explain(incarnations, era=era, offset_versions=offset_versions)
+    explained = explain(incarnations, era=era, offset_versions=offset_versions, cluster=cluster)
     records = [
         record
         for each in explained.incarnations

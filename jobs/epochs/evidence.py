@@ -1,7 +1,5 @@
-"""The evidence of groups of the new types: a frame grouped by incarnation, and its rows as values.
-
-reads   timeline        order and incarnation of each record; lines about departures, targets
-        group_records   the records
+"""The rows of schemas/evidence about groups of the new types as values: records, and lines about
+departures and targets.
 """
 
 from __future__ import annotations
@@ -9,64 +7,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
 from coordinator_core.epochs import Departure, GroupRecord, History, Kind, TargetLine, replay
 from coordinator_core.epochs.evidence import Partition
-from jobs.engine.union import union_of
-from jobs.lake.keys import GROUP_KEY, INCARNATION_KEY, RECORD_KEY
-from jobs.timeline import CONVERSION_RECORD, RECORDS
+from jobs.timeline import CONVERSION_RECORD
 
+# Kinds of evidence: of a row, ``record`` or ``event`` tells its kind.
+RECORDS, LINES = "modern_records", "modern_lines"
 DEPARTURES = ["LEFT", "FENCED", "HEARTBEAT_EXPIRED"]
 # A static member that closes leaves for a while, and stays in the group.
 TEMPORARILY = "temporarily"
-RECORD_COLUMNS = [
-    "log_offset", "topic_partition", "record", "group_type", "tombstone", "member_id", "epoch",
-    "previous_epoch", "state",
-    "metadata_hash", "topology_epoch", "instance_id", "client_id", "client_host", "process_id",
-    "rebalance_timeout_ms", "session_timeout_ms", "server_assignor", "protocols", "regex", "topics",
-    "assigned", "pending_revocation", "subtopologies",
-]  # fmt: skip
 _KINDS = {kind.value: kind for kind in Kind}
 _LINES = [*DEPARTURES, "EPOCH_BUMP", "TARGET", "MEMBER_JOIN"]
-OTHER_EVENTS = [*_LINES, *RECORDS, CONVERSION_RECORD]
-
-
-def evidence_by_incarnation(timeline: DataFrame, group_records: DataFrame) -> DataFrame:
-    """One row per record, and per line or classic record that a replay needs."""
-    records = group_records.select(*GROUP_KEY, *RECORD_COLUMNS)
-    placed = timeline.where("log_offset IS NOT NULL").select(
-        *RECORD_KEY, "incarnation", "seq", F.unix_millis("event_time").alias("time_ms")
-    )
-    groups = group_records.select(*GROUP_KEY).distinct()
-    others = timeline.where(F.col("event").isin(*OTHER_EVENTS)).join(
-        groups, on=GROUP_KEY, how="left_semi"
-    )
-    return union_of(
-        records.join(placed, on=RECORD_KEY, how="inner"),
-        others.select(
-            *INCARNATION_KEY,
-            "seq",
-            F.unix_millis("event_time").alias("time_ms"),
-            "log_offset",
-            "event",
-            "event_generation",
-            "member_id",
-            "step",
-            "reason",
-            "client_reason",
-            "protocol",
-            "members",
-        ),
-    )
 
 
 def played_rows(rows: Iterable[dict[str, Any]]) -> History:
     """The history of an incarnation's rows."""
     records, departures, line_times_ms, targets = [], [], [], []
     for row in sorted(rows, key=lambda each: each["seq"]):
-        if row["record"] is not None:
+        if row.get("record") is not None:
             records.append(_record(row))
         elif row["event"] in _LINES:
             line_times_ms.append(row["time_ms"])

@@ -20,9 +20,10 @@ from coordinator_core.epochs import History
 from jobs.engine.keeping import computed
 from jobs.engine.union import union_of
 from jobs.epochs import tenures
-from jobs.epochs.evidence import evidence_by_incarnation, played_rows
+from jobs.epochs.evidence import LINES, RECORDS, played_rows
 from jobs.epochs.rows import ROWS, Names, Row
 from jobs.lake.epoch_rows import new_records, topic_names
+from jobs.lake.evidence import evidence
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
 from jobs.lake.scope import RunScope
 from jobs.lake.tables import schema_of
@@ -102,29 +103,31 @@ def of_histories(
     """Rows of this schema: the key of each incarnation with the rows of its history."""
     arrow_schema = to_arrow_schema(schema, timezone="UTC")
 
-    def tables_of(key: Row, evidence: list[Row]) -> Iterator[pa.Table]:
-        rows = rows_of(played_rows(evidence))
+    def tables_of(key: Row, of_incarnation: list[Row]) -> Iterator[pa.Table]:
+        rows = rows_of(played_rows(of_incarnation))
         yield pa.Table.from_pylist([key | row for row in rows], arrow_schema)
 
-    evidence = evidence_by_incarnation(timeline, group_records)
-    return _by_incarnation(evidence, tables_of, schema)
+    tables = {"timeline": timeline, "group_records": group_records}
+    rows = union_of(*(evidence(kind, tables) for kind in (RECORDS, LINES)))
+    return _by_incarnation(rows, tables_of, schema)
 
 
 def _play(scope: RunScope, group_records: DataFrame) -> DataFrame:
-    timeline, topic_ids = scope.read("timeline"), scope.read("topic_ids")
-    committed = scope.read_recent("committed_offsets")
-    evidence = union_of(
-        evidence_by_incarnation(timeline, group_records),
-        tenures.refusals(timeline),
-        tenures.commits(timeline, group_records, committed, topic_ids),
-    )
+    tables = {
+        "timeline": scope.read("timeline"),
+        "group_records": group_records,
+        "committed_offsets": scope.read_recent("committed_offsets"),
+        "topic_ids": scope.read("topic_ids"),
+    }
+    kinds = (RECORDS, LINES, tenures.REFUSALS, tenures.COMMITS)
+    rows = union_of(*(evidence(kind, tables) for kind in kinds))
     names, schema = topic_names(scope), to_arrow_schema(PLAYED, timezone="UTC")
 
-    def tables_of(key: Row, evidence: list[Row]) -> Iterator[pa.Table]:
-        for table, rows in _tables(evidence, names):
+    def tables_of(key: Row, of_incarnation: list[Row]) -> Iterator[pa.Table]:
+        for table, rows in _tables(of_incarnation, names):
             yield _as_columns(schema, key | {"table": table}, rows)
 
-    return computed(_by_incarnation(evidence, tables_of, PLAYED))
+    return computed(_by_incarnation(rows, tables_of, PLAYED))
 
 
 def _by_incarnation(

@@ -47,6 +47,7 @@ epoch_rows     records of groups of the new types, which a lake may lack
 missing_groups groups that are seen but have no generation
 keys           the column lists of keys
 sql            SQL over the tables and views without a JVM (DuckDB)
+evidence       rows of schemas/evidence: of all groups as a grouped frame, of one group by DuckDB
 integrity      damage of tables: missing or altered files, columns, commits (delta-rs)
 compatibility  messages about tables that another version wrote
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,9 +53,10 @@ _DUCK_TYPES = {
     "binary": "BLOB",
     "double": "DOUBLE",
 }
-# Functions of Spark SQL that the views use.
+# Functions of Spark SQL that the views and the evidence use.
 SPARK_FUNCTIONS = [
     "explode(list) AS UNNEST(list)",
+    "sequence(first, last) AS RANGE(first, last + 1)",
     "size(list) AS LEN(list)",
     "unix_millis(time) AS EPOCH_MS(time)",
 ]
@@ -91,6 +92,22 @@ def query(
     return columns, result.fetchall()
 
 
+def query_all(
+    root: str, statements: Iterable[str], *, optional: Collection[str] = ()
+) -> list[list[dict[str, Any]]]:
+    """The rows of each SELECT by column name, over one connection; raises as `query` does."""
+    selects = list(statements)
+    connection = open_lake(root, "\n".join(selects), optional=optional)
+    return [_rows(connection, select) for select in selects]
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, select: str) -> list[dict[str, Any]]:
+    with _sql_errors():
+        result = connection.execute(select)
+        columns = [column[0] for column in result.description or []]
+        return [dict(zip(columns, row, strict=True)) for row in result.fetchall()]
+
+
 def arrow_table(root: str, sql: str) -> pa.Table:
     """The rows in Arrow's types; sums of integers, HUGEINT in DuckDB, are decimals there."""
     connection, statement = _opened_for(root, sql)
@@ -119,7 +136,7 @@ def _confine(connection: duckdb.DuckDBPyConnection, root: str | None) -> None:
     Python variable, and change no setting.
     """
     if root is not None:
-        folders = ", ".join(_literal(f"{plain_path(root)}/{table}") for table in table_names())
+        folders = ", ".join(quoted(f"{plain_path(root)}/{table}") for table in table_names())
         connection.execute(f"SET allowed_directories = [{folders}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET python_enable_replacements = false")
@@ -199,12 +216,13 @@ def _create_view(connection: duckdb.DuckDBPyConnection, view: str) -> None:
 
 
 def _comment_on(connection: duckdb.DuckDBPyConnection, view: str) -> None:
-    connection.execute(f"COMMENT ON VIEW {view} IS {_literal(view_about(view))}")
+    connection.execute(f"COMMENT ON VIEW {view} IS {quoted(view_about(view))}")
     for column, comment in view_columns(view).items():
-        connection.execute(f"COMMENT ON COLUMN {view}.{column} IS {_literal(comment)}")
+        connection.execute(f"COMMENT ON COLUMN {view}.{column} IS {quoted(comment)}")
 
 
-def _literal(text: str) -> str:
+def quoted(text: str) -> str:
+    """An SQL string literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -258,7 +276,7 @@ def _files(root: str, table: str, delta: DeltaTable, types: dict[str, str]) -> s
     """What a SELECT of the table's rows has after FROM."""
     partitioned = delta.metadata().partition_columns
     hive = ", ".join(f"'{name}': {types[name]}" for name in partitioned)
-    listed = ", ".join(_literal(_path(root, table, uri)) for uri in delta.file_uris())
+    listed = ", ".join(quoted(_path(root, table, uri)) for uri in delta.file_uris())
     source = (
         f"read_parquet([{listed}], union_by_name = true, hive_partitioning = {bool(partitioned)}"
     )

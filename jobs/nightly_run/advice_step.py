@@ -23,10 +23,11 @@ from operator import or_
 from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
+from coordinator_core.coordinator.era_evidence import EraEvidence
 from coordinator_core.whatif import Outcomes
 from jobs import what_if_sweep
+from jobs.lake.sql import quoted
 from jobs.lake.tables import Lake
-from jobs.replay.group_rows import quoted
 from jobs.what_if.sweep import Span, earlier_outcomes
 
 WRITES = ("what_if", "advice")
@@ -83,10 +84,11 @@ def run(lake: Lake, first: date | None, last: date | None, *, simulate_all: bool
             left_s -= _cost_s(rebalances)
             spans.append((worst, _span(rebalances)))
     written: dict[str, list[Row]] = {name: [] for name in WRITES}
+    era = what_if_sweep.era_of_cluster({"group_records": lake.read("group_records")})
     for first_of in range(0, len(spans), _AT_ONCE):
         some = spans[first_of : first_of + _AT_ONCE]
         earlier = {} if simulate_all else _earlier(lake, [worst.group_id for worst, _ in some])
-        for name, rows in _rows_of(lake, some, earlier).items():
+        for name, rows in _rows_of(lake, some, era, earlier).items():
             written[name] += rows
     _write(lake, written)
 
@@ -99,7 +101,10 @@ def _earlier(lake: Lake, group_ids: list[str]) -> dict[str, dict[str, Outcomes]]
 
 
 def _rows_of(
-    lake: Lake, spans: list[tuple[WorstDate, Span]], earlier: dict[str, dict[str, Outcomes]]
+    lake: Lake,
+    spans: list[tuple[WorstDate, Span]],
+    era: EraEvidence,
+    earlier: dict[str, dict[str, Outcomes]],
 ) -> dict[str, list[Row]]:
     """The groups' new rows, by table."""
     new_types = _of_new_types(lake, [worst.group_id for worst, _ in spans])
@@ -111,9 +116,12 @@ def _rows_of(
         for worst, _ in spans
     ]
     of_any = reduce(or_, of_groups)
-    tables = {name: lake.read(name).where(of_any) for name in what_if_sweep.READS}
+    tables = {name: lake.read(name) for name in what_if_sweep.READS}
+    tables |= {
+        name: rows.where(of_any) for name, rows in tables.items() if "group_id" in rows.columns
+    }
     of_group = {worst.group_id: span for worst, span in spans}
-    of_spans = what_if_sweep.what_if_of_spans(tables, of_group, earlier)
+    of_spans = what_if_sweep.what_if_of_spans(tables, of_group, era, earlier)
     predictions = of_spans.select(*WRITES).collect()
     return {name: [row for group in predictions for row in group[name]] for name in WRITES}
 

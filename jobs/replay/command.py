@@ -29,8 +29,15 @@ from jobs.console.errors import UsageError
 from jobs.console.printing import Format, jsonable, print_rows, time_text
 from jobs.console.spinner import spinner
 from jobs.incident_replay import rows_of
+from jobs.lake.evidence import Row
 from jobs.replay.episodes import group_episodes
-from jobs.replay.group_rows import Row, group_rows, moment_ms, stored_rows, with_date
+from jobs.replay.group_rows import (
+    commits_within,
+    moment_ms,
+    replayed_rows,
+    topic_names,
+    with_date,
+)
 from schemas import table_columns
 
 
@@ -81,17 +88,16 @@ def replay_whole_group(options: ReplayOptions) -> ReplayedGroup:
     if options.era is not None and options.era not in ERAS:
         raise UsageError(f"--era {options.era}: not one of {', '.join(ERAS)}")
     begin_ms, end_ms = _period_ms(options)
-    events, records, committed = group_rows(
-        options.lake, options.cluster_id, options.group_id, begin_ms, end_ms
-    )
-    stored, names = stored_rows(options.lake, options.cluster_id, options.group_id)
+    group = (options.lake, options.cluster_id, options.group_id)
+    events, records, stored, versions = replayed_rows(*group)
+    names = topic_names(options.lake, options.cluster_id) if stored else {}
     replayed = replay_evidence(
         GroupEvidence(options.group_id, events, records, stored, names),
         era=options.era,
         from_ms=begin_ms,
         to_ms=end_ms,
-        offset_versions={row["value_version"] for row in committed},
-        committed=committed,
+        offset_versions=versions,
+        committed=commits_within(*group, begin_ms, end_ms),
     )
     return ReplayedGroup(replayed, {**names, **replayed.modern.names})
 

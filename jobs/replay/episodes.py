@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from jobs.lake.sql import query
-from jobs.replay.group_rows import Row, quoted
+from jobs.lake.evidence import Row
+from jobs.lake.sql import query, quoted
 
 _SHOWN = (
     "from_ms", "to_ms", "kind", "processes", "rebalances", "not_stable_ms", "unowned_partition_ms",

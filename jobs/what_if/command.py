@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from coordinator_core.coordinator.eras import ERAS
-from coordinator_core.incident import incarnations
 from coordinator_core.whatif import (
     UNCHANGED,
     Advice,
@@ -20,11 +19,9 @@ from coordinator_core.whatif import (
     Prediction,
     SettingsChange,
     advise,
-    baseline_of,
     candidates,
     check,
     instance_ids_of,
-    observed,
     predict_each,
     with_both_instance_ids,
 )
@@ -40,16 +37,29 @@ from coordinator_core.whatif.figures import (
 from coordinator_core.whatif.kafka_names import SETTING_OF
 from coordinator_core.whatif.migration import blockers_of
 from coordinator_core.whatif.reasons import assumption_of
-from coordinator_core.whatif.settings import CLASSIC_PROTOCOL, CONSUMER_PROTOCOL, TIMES
+from coordinator_core.whatif.settings import TIMES
 from jobs.console.errors import UsageError
 from jobs.console.printing import Format, jsonable, print_rows, printable, time_text
 from jobs.console.spinner import spinner
-from jobs.replay.group_rows import FOREVER_MS, Row, group_rows, moment_ms, quoted, rows, with_date
-from jobs.replay.other_types import generations_by_type, types_of
+from jobs.lake.evidence import Row, rows_of_cluster, rows_of_group
+from jobs.replay.group_rows import FOREVER_MS, moment_ms, require_evidence, with_date
 from jobs.what_if.advice_columns import ADVICE_TEXTS
-from jobs.what_if.consumer_groups import ConsumerGroup
-from jobs.what_if.downtime import downtime_within
-from jobs.what_if.last_commits import last_commits_sql
+from jobs.what_if.evidence import (
+    CLASSIC_KINDS,
+    CLUSTER_KINDS,
+    DOWNTIME,
+    LAST_TIMES,
+    MODERN_GROUPS,
+    MODERN_KINDS,
+    TARGET_TIMES,
+    ClusterEvidence,
+    PredictionEvidence,
+    era_evidence,
+    last_of,
+)
+
+# Tables that a lake of an older version lacks.
+_OPTIONAL = ("group_records", "topic_ids")
 
 
 @dataclass(frozen=True)
@@ -106,18 +116,17 @@ def evaluate(options: WhatIfOptions) -> WhatIfResult:
     try:
         change = SettingsChange.of(_with_dates(options))
         begin_ms, end_ms = _period(options)
-        group = _consumer_group(options, begin_ms, end_ms)
-        baseline = _baseline(options, group, begin_ms, end_ms)
+        evidence = prediction_evidence(options, begin_ms, end_ms)
+        baseline = _baseline(options, evidence, begin_ms, end_ms)
         check(baseline, change)
     except InvalidSetting as error:
         raise UsageError(f"--set {error}") from None
-    downtime_ms = _downtime_ms(options, begin_ms, end_ms)
     changes = [change] if options.settings else candidates(baseline)
     tried = with_both_instance_ids(baseline, changes)
     model, *predicted = predict_each(baseline, (UNCHANGED, *tried), seeds=options.seeds)
-    figures = (observed if group is None else group.observed)(baseline, downtime_ms)
+    figures = evidence.observed(baseline)
     advice = None if options.settings else advise(baseline, figures, model, predicted)
-    conversions = [] if group is None else group.conversions(baseline)
+    conversions = evidence.conversions(baseline)
     return WhatIfResult(baseline, figures, model, predicted, advice, conversions)
 
 
@@ -137,40 +146,29 @@ def _period(options: WhatIfOptions) -> tuple[int, int]:
     return moment_ms("--from", first, is_end=False), moment_ms("--to", last, is_end=True)
 
 
-def _downtime_ms(options: WhatIfOptions, begin_ms: int, end_ms: int) -> int:
-    """The partition downtime within the period: the sum of ownership_gaps."""
-    lasted = downtime_within("epoch_ms(from_time)", "unowned_ms", begin_ms, end_ms)
-    of_group = (
-        f"cluster_id = {quoted(options.cluster_id)} AND group_id = {quoted(options.group_id)}"
+def prediction_evidence(options: WhatIfOptions, begin_ms: int, end_ms: int) -> PredictionEvidence:
+    """Raises UsageError if the lake has no evidence of the group by records or brokers' logs."""
+    lake, cluster_id, group_id = options.lake, options.cluster_id, options.group_id
+    modern = rows_of_group(lake, cluster_id, group_id, [MODERN_GROUPS], optional=_OPTIONAL)
+    kinds = (*CLASSIC_KINDS, DOWNTIME, *(MODERN_KINDS if modern[MODERN_GROUPS] else ()))
+    rows = rows_of_group(
+        lake, cluster_id, group_id, kinds, optional=_OPTIONAL, begin_ms=begin_ms, end_ms=end_ms
     )
-    sql = f"SELECT COALESCE(SUM({lasted}), 0) AS ms FROM ownership_gaps WHERE {of_group}"
-    return int(rows(options.lake, sql)[0]["ms"])
-
-
-def _consumer_group(options: WhatIfOptions, begin_ms: int, end_ms: int) -> ConsumerGroup | None:
-    """None: a classic group.  Raises UsageError for a group that cannot be simulated."""
-    where = (options.lake, options.cluster_id, options.group_id)
-    types = types_of(*where)
-    only_classic = not any(each != "classic" for each in types)
-    if only_classic or ("classic" in types and not generations_by_type(*where, begin_ms, end_ms)):
-        return None
-    if set(types) <= {CLASSIC_PROTOCOL, CONSUMER_PROTOCOL}:
-        return ConsumerGroup(*where)
-    raise UsageError(
-        f"--group {options.group_id}: a group of type {', '.join(types)}; only classic and consumer"
-        " groups can be predicted"
-    )
+    require_evidence(lake, cluster_id, group_id, rows)
+    of_cluster = rows_of_cluster(lake, cluster_id, CLUSTER_KINDS, optional=_OPTIONAL)
+    last_ms, era = last_of(of_cluster[LAST_TIMES]), era_evidence(of_cluster[TARGET_TIMES])
+    return PredictionEvidence(group_id, rows, ClusterEvidence(last_ms, era))
 
 
 def _baseline(
-    options: WhatIfOptions, group: ConsumerGroup | None, begin_ms: int, end_ms: int
+    options: WhatIfOptions, evidence: PredictionEvidence, begin_ms: int, end_ms: int
 ) -> Baseline:
-    from_ms, to_ms = begin_ms or None, None if end_ms == FOREVER_MS else end_ms
     try:
-        if group is None:
-            baseline = _classic_baseline(options, begin_ms, end_ms)
-        else:
-            baseline = group.baseline(era=options.era, from_ms=from_ms, to_ms=to_ms)
+        baseline = evidence.baseline(
+            era=options.era,
+            from_ms=begin_ms or None,
+            to_ms=None if end_ms == FOREVER_MS else end_ms,
+        )
     except NotAConsumerGroup as error:
         raise UsageError(f"--group {error}") from None
     if baseline.from_ms >= baseline.to_ms:
@@ -184,32 +182,6 @@ def _baseline(
             f"--group {options.group_id}: no events or records from --from to --to{last}"
         )
     return baseline
-
-
-def _classic_baseline(options: WhatIfOptions, begin_ms: int, end_ms: int) -> Baseline:
-    evidence = group_rows(options.lake, options.cluster_id, options.group_id, begin_ms, end_ms)
-    cluster = f"cluster_id = {quoted(options.cluster_id)}"
-    of_group = f"{cluster} AND group_id = {quoted(options.group_id)}"
-    committed = rows(
-        options.lake,
-        f"SELECT member_id, epoch_ms(committed) AS at_ms FROM ({last_commits_sql(of_group)})",
-    )
-    until = rows(
-        options.lake,
-        f"""SELECT epoch_ms(MAX(last)) AS at_ms FROM (
-            SELECT MAX(append_time) AS last FROM group_metadata WHERE {cluster}
-            UNION ALL SELECT MAX(append_time) FROM committed_offsets WHERE {cluster}
-            UNION ALL SELECT MAX(event_time) FROM group_events WHERE {cluster})""",
-    )
-    return baseline_of(
-        incarnations(options.group_id, evidence.events, evidence.records),
-        era=options.era,
-        offset_versions={row["value_version"] for row in evidence.committed},
-        last_commit_ms={row["member_id"]: row["at_ms"] for row in committed},
-        from_ms=begin_ms or None,
-        to_ms=None if end_ms == FOREVER_MS else end_ms,
-        until_ms=until[0]["at_ms"],
-    )
 
 
 # -- output ----------------------------------------------------------------------------------------

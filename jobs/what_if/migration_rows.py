@@ -37,13 +37,14 @@ def migration_row(verdict: Verdict, group_type: str) -> Row:
 
 def predicted_row(
     verdict: Verdict,
+    group_type: str,
     baseline: Baseline,
     observed: Figures,
     unchanged: Prediction,
     confidence: float,
 ) -> Row:
     """With the figures of the chosen settings, if the verdict has them."""
-    row = migration_row(verdict, baseline.group_protocol)
+    row = migration_row(verdict, group_type)
     row |= _figures("observed", observed) | _figures("unchanged", unchanged.median)
     row["clients"] = ", ".join(sorted(set(baseline.libraries.values())))
     row["confidence"] = confidence

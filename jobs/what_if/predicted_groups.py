@@ -13,12 +13,11 @@ from coordinator_core.whatif import (
     Figures,
     NotAConsumerGroup,
     Prediction,
+    SettingsChange,
     advise,
-    observed,
     with_both_instance_ids,
 )
 from coordinator_core.whatif.candidates import to_consumer
-from coordinator_core.whatif.readiness import Blocker, blockers_of_group
 from coordinator_core.whatif.settings import CLASSIC_PROTOCOL, CONSUMER_PROTOCOL
 from coordinator_core.whatif.verdict import (
     MIGRATED,
@@ -28,44 +27,58 @@ from coordinator_core.whatif.verdict import (
     not_predicted,
     verdict_of,
 )
-from jobs.replay.group_rows import Row
-from jobs.what_if.classic_evidence import (
-    classic_baseline,
-    evidence_of,
-    migration_blockers,
-    type_of,
-)
-from jobs.what_if.consumer_evidence import ConsumerRows
+from jobs.lake.evidence import Row
+from jobs.what_if.evidence import PredictionEvidence
 from jobs.what_if.migration_rows import migrated, migration_row, predicted_row
 from jobs.what_if.result_rows import advice_row, figure_rows, lives_rows, no_advice, time_of
 from jobs.what_if.sweep import Sweep
 
+# Types of groups whose members are not consumers.
+_WITHOUT_CONSUMERS = ("share", "streams")
 WRITES = ("process_lives", "what_if", "advice", "migration_advice")
 
 
-def rows_of_classic(
-    keys: Row, event_rows: list[Row], record_rows: list[Row], sweep: Sweep
-) -> dict[str, list[Row]]:
-    """The rows of a classic group, by table of WRITES."""
-    evidence = evidence_of(keys["group_id"], event_rows, record_rows)
-    if not evidence.incarnations and not evidence.logged:
+def rows_of(keys: Row, evidence: PredictionEvidence, sweep: Sweep) -> dict[str, list[Row]]:
+    """The group's rows, by table of WRITES; ``keys``: cluster and group."""
+    if evidence.has_only_commits:
         return _without_members(keys)
-    span = sweep.span_of(keys["group_id"])
+    span = sweep.span_of(evidence.group_id)
+    to_ms = None if span.from_ms is None else span.to_ms
     try:
-        baseline = classic_baseline(evidence, span, sweep.era)
+        baseline = evidence.baseline(from_ms=span.from_ms, to_ms=to_ms)
         changes = sweep.changes_of(baseline)
-        others = to_consumer(baseline) if sweep.changes is None and sweep.migrations else []
-        migrations = [each for each in others if each not in changes]
+        migrations = [each for each in _migrations(baseline, sweep) if each not in changes]
         tried = [*with_both_instance_ids(baseline, changes), *migrations]
         model, *predicted = sweep.predict(baseline, tried)
     except (NotAConsumerGroup, CoordinatorBug) as error:
-        blockers = blockers_of_group(evidence.records, evidence.logged, None)
-        return _not_predicted(keys, error, type_of(evidence), blockers)
-    figures = observed(baseline, evidence.downtime_ms)
+        return _not_predicted(keys, evidence, error)
+    figures = evidence.observed(baseline)
     possible = [each for each in predicted if each.change not in migrations]
     advice = advise(baseline, figures, model, possible)
-    verdict = verdict_of(baseline, model, predicted, migration_blockers(baseline, evidence))
-    return _predicted_rows(keys, baseline, figures, model, predicted, advice, verdict)
+    verdict = _verdict(evidence, baseline, model, predicted)
+    migration = predicted_row(
+        verdict, evidence.last_type, baseline, figures, model, advice.confidence
+    )
+    return _predicted_rows(keys, baseline, figures, model, predicted, advice, migration)
+
+
+def _migrations(baseline: Baseline, sweep: Sweep) -> list[SettingsChange]:
+    if baseline.group_protocol == CONSUMER_PROTOCOL:
+        return []
+    return to_consumer(baseline) if sweep.changes is None and sweep.migrations else []
+
+
+def _verdict(
+    evidence: PredictionEvidence,
+    baseline: Baseline,
+    model: Prediction,
+    predicted: list[Prediction],
+) -> Verdict:
+    if baseline.group_protocol == CLASSIC_PROTOCOL:
+        return verdict_of(baseline, model, predicted, evidence.blockers(baseline))
+    if evidence.last_type == CLASSIC_PROTOCOL:
+        return Verdict(UNKNOWN, "was converted to the consumer protocol and back", ())
+    return migrated(model, predicted)
 
 
 def _without_members(keys: Row) -> dict[str, list[Row]]:
@@ -76,45 +89,20 @@ def _without_members(keys: Row) -> dict[str, list[Row]]:
 
 
 def _not_predicted(
-    keys: Row, error: Exception, group_type: str, blockers: list[Blocker]
+    keys: Row, evidence: PredictionEvidence, error: Exception
 ) -> dict[str, list[Row]]:
-    verdict = not_predicted(UNKNOWN, f"no prediction: {error}", blockers)
-    return {
-        "process_lives": [],
-        "what_if": [],
+    group_type = evidence.last_type
+    if group_type == CONSUMER_PROTOCOL:
+        reason = f"has the consumer protocol already; no prediction: {error}"
+        verdict = Verdict(MIGRATED, reason, ())
+    elif group_type in _WITHOUT_CONSUMERS:
+        verdict = Verdict(NOT_APPLICABLE, f"a {group_type} group, not a group of consumers", ())
+    else:
+        reason = f"no prediction: {error}"
+        verdict = not_predicted(UNKNOWN, reason, evidence.blockers(None))
+    return {name: [] for name in WRITES} | {
         "advice": [keys | no_advice(error)],
         "migration_advice": [keys | migration_row(verdict, group_type)],
-    }
-
-
-def rows_of_new_type(rows: ConsumerRows, sweep: Sweep) -> dict[str, list[Row]]:
-    """The rows of a group that is not classic, by table of WRITES."""
-    span = sweep.span_of(rows.keys["group_id"])
-    to_ms = None if span.from_ms is None else span.to_ms
-    try:
-        baseline = rows.baseline(sweep.era, from_ms=span.from_ms, to_ms=to_ms, until_ms=span.to_ms)
-        tried = with_both_instance_ids(baseline, sweep.changes_of(baseline))
-        model, *predicted = sweep.predict(baseline, [*tried])
-    except (NotAConsumerGroup, CoordinatorBug) as error:
-        return _not_predicted_new_type(rows, error)
-    figures = rows.observed(baseline)
-    advice = advise(baseline, figures, model, predicted)
-    verdict = migrated(model, predicted)
-    return _predicted_rows(rows.keys, baseline, figures, model, predicted, advice, verdict)
-
-
-def _not_predicted_new_type(rows: ConsumerRows, error: Exception) -> dict[str, list[Row]]:
-    group_type = rows.types[-1] if rows.types else CONSUMER_PROTOCOL
-    is_consumer = group_type == CONSUMER_PROTOCOL
-    reason = f"a {group_type} group, not a group of consumers"
-    if is_consumer and rows.has_classic_members:
-        reason = "has the consumer protocol already; members of the classic protocol were in it"
-    elif is_consumer:
-        reason = f"has the consumer protocol already; no prediction: {error}"
-    verdict = Verdict(MIGRATED if is_consumer else NOT_APPLICABLE, reason, ())
-    return {name: [] for name in WRITES} | {
-        "advice": [rows.keys | no_advice(error)],
-        "migration_advice": [rows.keys | migration_row(verdict, group_type)],
     }
 
 
@@ -125,10 +113,9 @@ def _predicted_rows(
     model: Prediction,
     predicted: list[Prediction],
     advice: Advice,
-    verdict: Verdict,
+    migration: Row,
 ) -> dict[str, list[Row]]:
     period = {"from_time": time_of(baseline.from_ms), "to_time": time_of(baseline.to_ms)}
-    migration = predicted_row(verdict, baseline, figures, model, advice.confidence)
     is_classic = baseline.group_protocol == CLASSIC_PROTOCOL
     return {
         "process_lives": [keys | row for row in lives_rows(baseline)] if is_classic else [],

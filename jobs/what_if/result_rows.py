@@ -11,7 +11,7 @@ from typing import Any
 
 from coordinator_core.lives import ConsumerProcess, classify_lives, is_flapping
 from coordinator_core.whatif import UNCHANGED, Advice, Baseline, Figures, Prediction
-from jobs.replay.group_rows import Row
+from jobs.lake.evidence import Row
 from jobs.what_if.advice_columns import ADVICE_TEXTS
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
 from coordinator_core.whatif import (
     UNCHANGED,
@@ -22,8 +21,8 @@ from coordinator_core.whatif import (
     predict_each,
     refusals,
 )
-from jobs.replay.group_rows import FOREVER_MS
-from jobs.what_if.downtime import downtime_within
+from jobs.lake.sql import quoted
+from jobs.what_if.evidence import ClusterEvidence
 
 
 class Span(NamedTuple):
@@ -38,13 +37,13 @@ class Span(NamedTuple):
 
 class Sweep(NamedTuple):
     """What all groups' predictions depend on.  ``changes`` None: the candidates of each group;
-    ``era``: of brokers with consumer groups, where their records tell it; ``migrations``: whether
-    changes to the consumer protocol of a newer broker are tried, too; ``earlier``: by group.
+    ``migrations``: whether changes to the consumer protocol of a newer broker are tried, too;
+    ``earlier``: by group.
     """
 
     span_of: Callable[[str], Span]
     changes: tuple[SettingsChange, ...] | None
-    era: str | None = None
+    cluster: ClusterEvidence
     migrations: bool = True
     earlier: Mapping[str, Mapping[str, Outcomes]] = {}
 
@@ -60,10 +59,17 @@ class Sweep(NamedTuple):
         return [each for each in self.changes if not any(refusals(baseline, each))]
 
 
-def lasted_ms(span: Span) -> Column:
-    """The part of a row of ownership_gaps that is within a period."""
-    begin_ms, end_ms = (0, FOREVER_MS) if span.from_ms is None else (span.from_ms, span.to_ms)
-    return F.expr(downtime_within("unix_millis(from_time)", "unowned_ms", begin_ms, end_ms))
+def times_of(spans: Mapping[str, Span]) -> dict[str, str]:
+    """The parameters of evidence DOWNTIME, for these groups."""
+    return {
+        "begin_ms": _by_group({name: span.from_ms or 0 for name, span in spans.items()}),
+        "end_ms": _by_group({name: span.to_ms for name, span in spans.items()}),
+    }
+
+
+def _by_group(values: Mapping[str, int]) -> str:
+    cases = " ".join(f"WHEN {quoted(name)} THEN {value}" for name, value in values.items())
+    return f"CASE group_id {cases} END"
 
 
 def earlier_outcomes(rows: DataFrame) -> dict[str, dict[str, Outcomes]]:

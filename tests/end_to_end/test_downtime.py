@@ -9,7 +9,7 @@ from jobs.report.data import overview
 from jobs.report.lake import ReportLake
 from jobs.report.window import ReportWindow
 from jobs.what_if.command import WhatIfOptions, evaluate
-from jobs.what_if.downtime import downtime_within
+from schemas import evidence_sql
 
 pytestmark = pytest.mark.slow
 
@@ -36,6 +36,11 @@ def twins(request, twins_by):
     return *request.param, twins_by("embedded", *request.param)
 
 
+def downtimes(lake, begin_ms, end_ms):
+    sql = evidence_sql("downtime", begin_ms=begin_ms, end_ms=end_ms)
+    return lake.rows(f"SELECT group_id, downtime_ms FROM ({sql})")
+
+
 def test_downtime_is_that_of_the_callbacks(twins, twins_files):
     """Within a tenth or 5 s: revocations, and most ends of processes, are inferred."""
     script, version, lake = twins
@@ -45,8 +50,7 @@ def test_downtime_is_that_of_the_callbacks(twins, twins_files):
     for truth in ("truth.json", "play2/truth.json"):
         truths = json.loads((twins_files(script, version) / "plays" / truth).read_text())
         window = (truths["t0_wall_ms"], truths["t0_wall_ms"] + truths["window_ms"])
-        lasted = downtime_within("EPOCH_MS(from_time)", "unowned_ms", *window)
-        of_groups = lake.rows(f"SELECT group_id, SUM({lasted}) FROM ownership_gaps GROUP BY 1")
+        of_groups = downtimes(lake, *window)
         counted = {
             name: of["window"]["unowned_partition_ms"] for name, of in truths["groups"].items()
         }
@@ -77,10 +81,7 @@ def test_downtime_of_the_new_protocol_is_that_of_the_callbacks(script, version, 
 
     for play in json.loads(CALLBACKS.read_text())[f"{script}-{version}"]:
         window = (play["t0_wall_ms"], play["t0_wall_ms"] + play["window_ms"])
-        lasted = downtime_within("EPOCH_MS(from_time)", "unowned_ms", *window)
-        of_groups = dict(
-            lake.rows(f"SELECT group_id, SUM({lasted}) FROM ownership_gaps GROUP BY 1")
-        )
+        of_groups = dict(downtimes(lake, *window))
         for group, true_ms in play["unowned_partition_ms"].items():
             compared += 1
             if abs(of_groups[group] - true_ms) > max(0.1 * true_ms, 5000):

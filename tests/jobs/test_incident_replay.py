@@ -276,7 +276,7 @@ def test_the_job_gives_the_rows_of_each_group(frame):
     groups = ("audit-python", GROUP)
     rows = tables(groups)
 
-    made = incident_replay(*(frame(name, rows[name]) for name in READS))
+    made = incident_replay({name: frame(name, rows[name]) for name in READS})
 
     evidence = of_example("3.9.1")
     expected = [

@@ -1,0 +1,99 @@
+"""Rows of schemas/evidence: of all groups by the engine of the run, of one group by DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, GroupedData, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.engine.union import union_of
+from jobs.lake.keys import GROUP_KEY
+from jobs.lake.sql import query_all, quoted
+from schemas import evidence_reads, evidence_sql, table_columns
+
+Row = dict[str, Any]
+Rows = dict[str, list[Row]]
+"""The rows of a group by kind of evidence: a name in schemas/evidence."""
+
+
+def reads(kinds: Iterable[str]) -> set[str]:
+    """The tables that these kinds of evidence are read from."""
+    return {table for kind in kinds for table in evidence_reads(kind)}
+
+
+# -- all groups: Spark or the embedded engine ------------------------------------------------------
+
+
+def evidence(kind: str, tables: Mapping[str, DataFrame], **parameters: str | int) -> DataFrame:
+    """The evidence of the groups that have rows in ``tables``."""
+    frames: dict[str, Any] = {name: tables[name] for name in sorted(evidence_reads(kind))}
+    session: SparkSession = next(iter(frames.values())).sparkSession
+    return session.sql(evidence_sql(kind, "{{{}}}".format, **parameters), **frames)
+
+
+def by_group(kinds: Mapping[str, DataFrame]) -> GroupedData:
+    """Rows of all kinds, grouped by cluster and group; `unpacked` separates them again.
+
+    Not a cogroup: the embedded engine has none of columns with nulls.
+    """
+    packed = [
+        rows.select(*GROUP_KEY, F.struct(*rows.columns).alias(kind)) for kind, rows in kinds.items()
+    ]
+    return union_of(*packed).groupBy(*GROUP_KEY)
+
+
+def unpacked(of_group: pa.Table) -> tuple[Row, Rows]:
+    """Cluster and group, and the rows of one group of `by_group`."""
+    (keys,) = of_group.select(GROUP_KEY).slice(0, 1).to_pylist()
+    return keys, {
+        kind: [row for row in of_group[kind].to_pylist() if row is not None]
+        for kind in of_group.column_names
+        if kind not in GROUP_KEY
+    }
+
+
+# -- one group: DuckDB -----------------------------------------------------------------------------
+
+
+def rows_of_group(
+    lake: str,
+    cluster_id: str,
+    group_id: str,
+    kinds: Collection[str],
+    *,
+    optional: Collection[str] = (),
+    **parameters: str | int,
+) -> Rows:
+    """The group's rows; ``optional`` tables that an older version did not write are empty."""
+
+    def source(table: str) -> str:
+        return f"(SELECT * FROM {table} WHERE {_scope(table, cluster_id, group_id)})"
+
+    statements = [evidence_sql(kind, source, **parameters) for kind in kinds]
+    return dict(zip(kinds, query_all(lake, statements, optional=optional), strict=True))
+
+
+def rows_of_cluster(
+    lake: str, cluster_id: str, kinds: Collection[str], *, optional: Collection[str] = ()
+) -> Rows:
+    """The rows of all groups; ``optional`` as in `rows_of_group`."""
+    where = f"cluster_id = {quoted(cluster_id)}"
+    statements = [
+        evidence_sql(kind, lambda table: f"(SELECT * FROM {table} WHERE {where})") for kind in kinds
+    ]
+    return dict(zip(kinds, query_all(lake, statements, optional=optional), strict=True))
+
+
+def _scope(table: str, cluster_id: str, group_id: str) -> str:
+    """A filter in front of each table, as no engine moves all of them there by itself."""
+    if "group_id" in table_columns(table):
+        return of_group(cluster_id, group_id)
+    return f"cluster_id = {quoted(cluster_id)}"
+
+
+def of_group(cluster_id: str, group_id: str) -> str:
+    """The condition that a row is about this group."""
+    return f"cluster_id = {quoted(cluster_id)} AND group_id = {quoted(group_id)}"

@@ -1,0 +1,348 @@
+"""The evidence of one group, and what follows from it: baseline, observed figures, conversions.
+
+`regroup what-if` of one group and the sweep over all groups read the same kinds of evidence, the
+one by DuckDB, the other by the engine of the run, and compute from this class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from itertools import groupby, pairwise
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from coordinator_core.coordinator.era_evidence import EraEvidence, InferredEra
+from coordinator_core.coordinator.eras import era_of_evidence
+from coordinator_core.epochs.heartbeats import Timing
+from coordinator_core.epochs.process_ends import Ends
+from coordinator_core.incident import Incarnation, explain, incarnations
+from coordinator_core.incident.evidence import GroupRecord
+from coordinator_core.whatif import Baseline, Figures, NotAConsumerGroup, baseline_of, observed
+from coordinator_core.whatif.baseline import ConsumerSettings
+from coordinator_core.whatif.consumer_baseline import (
+    ClassicTime,
+    ConsumerEvidence,
+    consumer_baseline_of,
+)
+from coordinator_core.whatif.figures import Converted
+from coordinator_core.whatif.readiness import (
+    Blocker,
+    blockers_of_clients,
+    blockers_of_group,
+    commits_without_members,
+)
+from coordinator_core.whatif.settings import CLASSIC_PROTOCOL, CONSUMER_PROTOCOL
+from jobs.epochs import lives, tenures
+from jobs.epochs.evidence import LINES, RECORDS, played_rows
+from jobs.lake.evidence import Row, Rows
+
+CLASSIC_KINDS = ("events", "records", "commits", "last_commits")
+# Of groups that have, or had, another type than classic.
+MODERN_KINDS = (
+    RECORDS,
+    LINES,
+    tenures.REFUSALS,
+    tenures.COMMITS,
+    *lives.KINDS,
+    "partition_counts",
+    "generation_figures",
+)
+DOWNTIME = "downtime"
+# One row per group of which the kinds of MODERN_KINDS are read.
+MODERN_GROUPS = "modern_groups"
+CLUSTER_KINDS = LAST_TIMES, TARGET_TIMES = ("last_times", "target_times")
+# A record of a member has its subscribed topics under this name.
+_MEMBER_RECORD = "ConsumerGroupMemberMetadata"
+_REFUSED = "STATIC_REFUSED"
+_in_order = itemgetter("incarnation", "generation")
+_incarnation = itemgetter("incarnation")
+
+
+class ClusterEvidence(NamedTuple):
+    """``until_ms``: the last event of any group, 0 without any; ``of_era``: of the records of all
+    consumer, share and streams groups.
+    """
+
+    until_ms: int
+    of_era: EraEvidence
+
+
+def last_of(rows: Iterable[Any]) -> int:
+    """``rows``: of LAST_TIMES."""
+    return max((row["at_ms"] or 0 for row in rows), default=0)
+
+
+def era_evidence(rows: Iterable[Any]) -> EraEvidence:
+    """``rows``: of TARGET_TIMES."""
+    timed = [row["timed"] for row in rows]
+    return EraEvidence(has_modern_records=bool(timed), has_target_times=any(timed))
+
+
+class PredictionEvidence:
+    """``rows``: of CLASSIC_KINDS and DOWNTIME, and of a group of MODERN_GROUPS of MODERN_KINDS."""
+
+    def __init__(self, group_id: str, rows: Rows, cluster: ClusterEvidence) -> None:
+        self.group_id = group_id
+        self._rows = rows
+        self._cluster = cluster
+
+    # -- of any group ------------------------------------------------------------------------------
+
+    @property
+    def types(self) -> list[str]:
+        """Group types in the order of generations; of a group without generations by records."""
+        generations = sorted(self._of("generation_figures"), key=_in_order)
+        rows = generations or self._of(RECORDS)
+        return list(dict.fromkeys(row["group_type"] for row in rows)) or [CLASSIC_PROTOCOL]
+
+    @property
+    def last_type(self) -> str:
+        """The type of the last generation; of a classic group that is not one of consumers the
+        protocol type of its members.
+        """
+        generations = sorted(self._of("generation_figures"), key=_in_order)
+        last: str = generations[-1]["group_type"] if generations else self.types[-1]
+        if last != CLASSIC_PROTOCOL or not self.records:
+            return last
+        protocol_type = self.records[-1].protocol_type
+        return CLASSIC_PROTOCOL if protocol_type == CONSUMER_PROTOCOL else protocol_type
+
+    @property
+    def has_only_commits(self) -> bool:
+        return not self._of(RECORDS) and not self.incarnations and not self._logged
+
+    @property
+    def downtime_ms(self) -> int:
+        return sum(row["downtime_ms"] for row in self._of(DOWNTIME))
+
+    def baseline(
+        self, *, era: str | None = None, from_ms: int | None = None, to_ms: int | None = None
+    ) -> Baseline:
+        """``era`` None: inferred.  Raises NotAConsumerGroup: the group cannot be simulated."""
+        if not self._is_modern(from_ms, to_ms):
+            return self._classic_baseline(era, from_ms, to_ms)
+        if not set(self.types) <= {CLASSIC_PROTOCOL, CONSUMER_PROTOCOL}:
+            raise NotAConsumerGroup(
+                f"{self.group_id}: a group of type {', '.join(self.types)}; only classic and"
+                " consumer groups can be predicted"
+            )
+        return self._consumer_baseline(era, from_ms, to_ms)
+
+    def observed(self, baseline: Baseline) -> Figures:
+        """The figures of the baseline's period, for which `downtime_ms` was read."""
+        if baseline.consumer is None:
+            return observed(baseline, self.downtime_ms)
+        generations = [
+            row for row in self._of("generation_figures") if row["joined_ms"] is not None
+        ]
+        refused = [row for row in self._of(lives.CAUSES) if row["cause"] == _REFUSED]
+        return Figures(
+            sum(_is_within(baseline, _done_ms(row)) for row in generations),
+            sum(_not_stable_ms(baseline, row) for row in generations),
+            sum(
+                row["partitions_moved"] or 0
+                for row in generations
+                if _is_within(baseline, row["joined_ms"])
+            ),
+            self.downtime_ms,
+            sum(_is_within(baseline, row["at_ms"]) for row in refused),
+        )
+
+    def conversions(self, baseline: Baseline) -> list[Converted]:
+        """Within the baseline's period: between generations of different types."""
+        generations = sorted(self._of("generation_figures"), key=_in_order)
+        return sorted(
+            Converted(after["begin_ms"], after["group_type"])
+            for before, after in pairwise(generations)
+            if before["group_type"] != after["group_type"]
+            and _is_within(baseline, after["begin_ms"])
+        )
+
+    def blockers(self, baseline: Baseline | None) -> list[Blocker]:
+        """What stands against a migration to the consumer protocol."""
+        era = None if baseline is None else baseline.explained.era
+        blockers = list(blockers_of_group(self.records, self._logged, era))
+        if baseline is None:
+            return blockers
+        times = [(row["first_ms"], row["last_ms"]) for row in self._of("commits")]
+        return [
+            *blockers,
+            *blockers_of_clients(baseline, self.records),
+            *commits_without_members(baseline, *(times[0] if times else (None, None))),
+        ]
+
+    def _of(self, kind: str) -> list[Row]:
+        return self._rows.get(kind, [])
+
+    # -- of the time in which the group was classic ------------------------------------------------
+
+    @cached_property
+    def incarnations(self) -> list[Incarnation]:
+        return incarnations(self.group_id, self._of("events"), self._of("records"))
+
+    @property
+    def records(self) -> list[GroupRecord]:
+        """Those with members."""
+        return [record for each in self.incarnations for record in each.records if record.members]
+
+    @property
+    def _logged(self) -> set[str]:
+        """Events, steps and causes of its lines."""
+        names = ("event", "step", "cause")
+        return {row[name] for row in self._of("events") for name in names} - {None}
+
+    @property
+    def _offset_versions(self) -> set[int]:
+        return {row["offset_version"] for row in self._of("commits")} - {None}
+
+    def _classic_baseline(
+        self, era: str | None, from_ms: int | None, to_ms: int | None
+    ) -> Baseline:
+        return baseline_of(
+            self.incarnations,
+            era=era,
+            offset_versions=self._offset_versions,
+            cluster=self._cluster.of_era,
+            last_commit_ms={row["member_id"]: row["at_ms"] for row in self._of("last_commits")},
+            from_ms=from_ms,
+            to_ms=to_ms,
+            until_ms=self._cluster.until_ms,
+        )
+
+    # -- of groups that have, or had, the consumer protocol ----------------------------------------
+
+    def _is_modern(self, from_ms: int | None, to_ms: int | None) -> bool:
+        """Whether the group was not, or not always, classic in this period."""
+        types = self.types
+        if CLASSIC_PROTOCOL not in types:
+            return True
+        return any(
+            row["group_type"] != CLASSIC_PROTOCOL
+            and row["begin_ms"] is not None
+            and (from_ms is None or from_ms <= row["begin_ms"])
+            and (to_ms is None or row["begin_ms"] <= to_ms)
+            for row in self._of("generation_figures")
+        )
+
+    def _consumer_baseline(
+        self, requested: str | None, from_ms: int | None, to_ms: int | None
+    ) -> Baseline:
+        era = era_of_evidence(replace(self._cluster.of_era, has_modern_records=True))
+        if requested is not None:
+            era = InferredEra(requested, "as requested")
+        timing = self._timing()
+        sessions_ms = self._classic_sessions_ms()
+        evidence = ConsumerEvidence(
+            era,
+            ConsumerSettings(timing.session_ms, timing.interval_ms, self._assignor()),
+            lives.processes_of(self._rows | {lives.CAUSES: self._causes(timing, sessions_ms)})[0],
+            sorted(
+                (row["at_ms"], row["topic"], row["partitions"])
+                for row in self._of("partition_counts")
+            ),
+            self._subscriptions(),
+            self._cluster.until_ms,
+            self._classic_time(era, sessions_ms) if sessions_ms else None,
+        )
+        return consumer_baseline_of(self.group_id, evidence, from_ms=from_ms, to_ms=to_ms)
+
+    def _timing(self) -> Timing:
+        """Of the incarnation with the most memberships."""
+        beyond = _by_incarnation([*self._of(tenures.REFUSALS), *self._of(tenures.COMMITS)])
+        histories = {
+            number: played_rows(rows)
+            for number, rows in _by_incarnation([*self._of(RECORDS), *self._of(LINES)]).items()
+        }
+        if not histories:
+            raise NotAConsumerGroup(f"{self.group_id}: no records")
+        number = max(histories, key=lambda each: len(histories[each].memberships))
+        commits = tenures.with_refusals_and_commits(histories[number], beyond.get(number, []))
+        return Ends(histories[number], commits).timing
+
+    def _causes(self, timing: Timing, sessions_ms: Mapping[str, int]) -> list[Row]:
+        """With the session timeout of the group, but for classic members: requests of the consumer
+        protocol do not have it.
+        """
+        return [
+            row | {"session_timeout_ms": sessions_ms.get(row["member_id"], timing.session_ms)}
+            for row in self._of(lives.CAUSES)
+        ]
+
+    def _classic_sessions_ms(self) -> dict[str, int]:
+        """By member id, of classic groups and of classic members in a consumer group."""
+        sessions_ms = {
+            row["member_id"]: row["session_timeout_ms"]
+            for row in self._of(RECORDS)
+            if row["protocols"] is not None
+        }
+        for record in self.records:
+            sessions_ms |= {each.member_id: each.session_timeout_ms for each in record.members}
+        return sessions_ms
+
+    def _classic_time(self, era: InferredEra, sessions_ms: Mapping[str, int]) -> ClassicTime:
+        """An assignor that all classic members of a consumer group have, if it never was the
+        protocol of a classic group.
+        """
+        explained = explain(self.incarnations, era=era.name)
+        assignors = [
+            record.protocol
+            for each in explained.incarnations
+            for record in each.incarnation.records
+            if record.protocol
+        ]
+        return ClassicTime(explained, tuple(assignors[-1:] or self._supported()), sessions_ms)
+
+    def _supported(self) -> list[str]:
+        """Of the last classic member of the consumer group."""
+        members = [row for row in self._of(RECORDS) if row["protocols"] is not None]
+        last = max(members, key=itemgetter("log_offset"), default=None)
+        return [] if last is None else list(last["protocols"])
+
+    def _assignor(self) -> str | None:
+        """That of the last target that has one."""
+        named = [
+            row
+            for row in self._of("generation_figures")
+            if row["protocol"] is not None and row["group_type"] != CLASSIC_PROTOCOL
+        ]
+        return max(named, key=_in_order)["protocol"] if named else None
+
+    def _subscriptions(self) -> dict[str, tuple[str, ...]]:
+        """By member id; the last one of each."""
+        members = [
+            (row["member_id"], row["topics"])
+            for row in sorted(self._of(RECORDS), key=itemgetter("log_offset"))
+            if row["record"] == _MEMBER_RECORD and not row["tombstone"]
+        ]
+        of_classic = [
+            (member["member_id"], member["subscribed_topics"])
+            for row in sorted(self._of("records"), key=itemgetter("log_offset"))
+            for member in row["members"] or ()
+        ]
+        return {member_id: tuple(topics or ()) for member_id, topics in [*of_classic, *members]}
+
+
+def _by_incarnation(rows: Iterable[Row]) -> dict[int, list[Row]]:
+    ordered = sorted(rows, key=_incarnation)
+    return {number: list(same) for number, same in groupby(ordered, key=_incarnation)}
+
+
+def _is_within(baseline: Baseline, at_ms: int | None) -> bool:
+    return at_ms is not None and baseline.from_ms <= at_ms <= baseline.to_ms
+
+
+def _done_ms(generation: Row) -> int | None:
+    """A rebalance of a classic group is done when the group is Stable."""
+    is_classic = generation["group_type"] == CLASSIC_PROTOCOL
+    at_ms: int | None = generation["stable_ms" if is_classic else "joined_ms"]
+    return at_ms
+
+
+def _not_stable_ms(baseline: Baseline, generation: Row) -> int:
+    """Not longer than until the end of the period."""
+    if not _is_within(baseline, generation["preparing_ms"]):
+        return 0
+    spent_ms: int = min(generation["not_stable_ms"], baseline.to_ms - generation["preparing_ms"])
+    return spent_ms

@@ -1,0 +1,6 @@
+-- refusals: one row per process that was refused, as a member (refused_id) has its instance id.
+SELECT
+    cluster_id, group_id, incarnation, UNIX_MILLIS(event_time) AS time_ms,
+    old_member_id AS refused_id
+FROM timeline
+WHERE event = 'STATIC_FENCED' AND old_member_id IS NOT NULL

@@ -1,0 +1,59 @@
+"""The SQL of schemas/evidence: each engine runs it, and reads the same columns."""
+
+import pytest
+
+from jobs.lake.evidence import evidence, rows_of_cluster, rows_of_group
+from schemas import evidence_names, evidence_reads, evidence_sql, table_names
+
+PERIOD = {"begin_ms": 1000, "end_ms": 9000}
+
+
+@pytest.mark.parametrize("kind", evidence_names())
+def test_each_engine_runs_the_sql(frame, kind):
+    tables = {table: frame(table, []) for table in evidence_reads(kind)}
+
+    rows = evidence(kind, tables, **PERIOD)
+
+    assert rows.columns[:2] == ["cluster_id", "group_id"] or kind in ("last_times", "target_times")
+    assert [row for row in rows.collect() if any(row)] == []
+
+
+@pytest.fixture(scope="module")
+def lake(write_lake, tmp_path_factory):
+    gap = {"topic": "orders", "partition": 1, "from_time": 2000, "unowned_ms": 500}
+    gap |= {"from_process": "p", "from_generation": 1, "why": "left", "estimated": False}
+    gap |= {"incarnation": 1, "evidence": "log"}
+    tables = {table: [] for table in table_names()}
+    tables["ownership_gaps"] = [
+        gap | {"group_id": "billing"},
+        gap | {"group_id": "billing", "from_time": 8500, "unowned_ms": 60_000},
+        gap | {"group_id": "it's"},
+    ]
+    return write_lake(tmp_path_factory.mktemp("lake"), tables)
+
+
+@pytest.mark.parametrize("kind", evidence_names())
+def test_duckdb_runs_the_sql(lake, kind):
+    assert rows_of_group(lake, "c", "none", [kind], **PERIOD)[kind] in ([], [{"at_ms": None}] * 4)
+
+
+def test_the_rows_of_one_group(lake):
+    of_group = rows_of_group(lake, "c", "billing", ["downtime", "silences"], **PERIOD)
+
+    assert of_group == {
+        "downtime": [{"cluster_id": "c", "group_id": "billing", "downtime_ms": 1000}],
+        "silences": [],
+    }
+    assert rows_of_group(lake, "c", "it's", ["downtime"], **PERIOD)["downtime"] == [
+        {"cluster_id": "c", "group_id": "it's", "downtime_ms": 500}
+    ]
+
+
+def test_the_rows_of_a_cluster(lake):
+    assert rows_of_cluster(lake, "other", ["last_times"])["last_times"] == [{"at_ms": None}] * 4
+
+
+@pytest.mark.parametrize("kind", evidence_names())
+def test_the_sql_reads_tables_by_name(kind):
+    assert evidence_reads(kind) <= set(table_names())
+    assert ":" not in evidence_sql(kind, **PERIOD)
