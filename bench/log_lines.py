@@ -26,8 +26,8 @@ from typing import Annotated
 
 import typer
 
+from jobs.lake.dates import DateRange
 from jobs.sources.broker_logs.broker_log import log_rows
-from jobs.sources.rows import DateRange
 
 LOG = Path(__file__).parents[1] / "examples" / "mixed-clients-3.9.1" / "server.log"
 COORDINATOR = b"(kafka.coordinator.group."

@@ -33,12 +33,13 @@ from jobs.bronze.table_rows import (
     UNREADABLE_TRACE_LINES,
 )
 from jobs.console.errors import INTERNAL_ERROR
+from jobs.lake.dates import DateRange
 from jobs.lake.tables import Lake
 from jobs.sources import trace
 from jobs.sources.broker_logs import broker_log
 from jobs.sources.client_logs import client_log
 from jobs.sources.dumps.dump import Dump
-from jobs.sources.rows import DateRange, SourceRows, counts_of_files
+from jobs.sources.rows import SourceRows, counts_of_files
 from jobs.sources.topic import raw_records, segments
 from jobs.sources.topic.kafka import Kafka
 

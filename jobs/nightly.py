@@ -14,7 +14,8 @@ from jobs.configuration.config import Config, valid_timezone
 from jobs.console.errors import RunFailed, UsageError
 from jobs.engine.choice import Workload, bytes_of
 from jobs.engine.session import open_session
-from jobs.lake.existing import date_range, workload_of_lake
+from jobs.lake.dates import date_range
+from jobs.lake.existing import workload_of_lake
 from jobs.lake.files import list_files
 from jobs.lake.opening import open_lake
 from jobs.lake.scope import scope_of

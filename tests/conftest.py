@@ -3,8 +3,7 @@
 import pytest
 from hypothesis import settings
 
-from jobs.configuration.config import load_config
-from jobs.engine.choice import Engine
+from jobs.configuration.config import Engine, load_config
 from tests.engines import ENGINES, restored_mode, using
 
 LONG = ("slow", "spark", "broker")

@@ -18,9 +18,9 @@ import typer
 
 from jobs.console.errors import UsageError
 from jobs.console.printing import print_rows
+from jobs.lake.dates import DateRange
 from jobs.segments import partition_of
 from jobs.sources.broker_logs.broker_log import log_rows
-from jobs.sources.rows import DateRange
 from jobs.sources.topic.segments import segment_rows
 
 COLUMNS = ["folder", "files", "inputs", "kept", "quarantined", "skipped", "unreadable_bytes"]

@@ -28,8 +28,7 @@ import typer
 
 from coordinator_core.simulation import fleet_of
 from coordinator_core.simulation.random_fleets import random_fleet
-from jobs.configuration.config import Config, load_config
-from jobs.engine.choice import Engine
+from jobs.configuration.config import Config, Engine, load_config
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions, nightly
 from jobs.simulate.output_files import write

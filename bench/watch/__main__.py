@@ -21,8 +21,7 @@ from typing import Annotated
 import typer
 
 from bench.growing_segments import INCIDENT, GrowingSegments
-from jobs.configuration.config import load_config
-from jobs.engine.choice import Engine
+from jobs.configuration.config import Engine, load_config
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions
 from jobs.watch.passes import Watch, WatchOptions

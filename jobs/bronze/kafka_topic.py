@@ -25,10 +25,10 @@ from jobs.sources.topic.kafka import (
     Offsets,
     Topic,
     deleted_offsets,
-    open_topic,
     slices,
     verify_arrival,
 )
+from jobs.sources.topic.opening import open_topic
 from jobs.sources.topic.segments import TOPIC
 
 

@@ -180,7 +180,8 @@ def _add_job(name: str) -> None:
         conf: ConfOption = None,
     ) -> None:
         from jobs.configuration.config import load_config
-        from jobs.lake.existing import date_range, open_existing_lake
+        from jobs.lake.dates import date_range
+        from jobs.lake.existing import open_existing_lake
         from jobs.lake.scope import scope_of
 
         dates = date_range(date, first, last)

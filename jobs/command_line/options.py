@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from jobs.configuration.config import Engine
 from jobs.console.printing import Format
-from jobs.engine.choice import Engine
 
 LakeOption = Annotated[str, typer.Option("--lake", help="Folder or URI of the Delta tables.")]
 ClusterOption = Annotated[str, typer.Option("--cluster-id", help="Name of the Kafka cluster.")]

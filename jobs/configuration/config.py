@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -13,7 +14,6 @@ from jobs.configuration.alert_settings import AlertSettings, read_settings
 from jobs.configuration.packaged_files import configuration_file
 from jobs.console.errors import UsageError
 from jobs.console.secrets import remember
-from jobs.engine.choice import EMBEDDED_LIMIT_MIB, Engine
 
 SECTIONS = {
     "spark": dict,
@@ -35,6 +35,14 @@ RESERVED = {
     "value.deserializer",
 }
 ISOLATION_LEVELS = ("read_committed", "read_uncommitted")
+# `auto` uses Spark for more input than this.
+EMBEDDED_LIMIT_MIB = 2048
+
+
+class Engine(StrEnum):
+    AUTO = "auto"
+    EMBEDDED = "embedded"
+    SPARK = "spark"
 
 
 @dataclass(frozen=True)

@@ -12,28 +12,20 @@ from jobs.configuration.config import Config
 from jobs.doctor.results import CheckResult, failure, ok, warning
 from jobs.sources.topic.broker_metadata import (
     ANSWER_LIMIT_S,
+    REMEDIES,
     Address,
     BrokerMetadata,
     NoAnswer,
     Problem,
     address_text,
     count_groups,
+    describe_no_answer,
     request_metadata,
 )
 from jobs.sources.topic.kafka import Kafka
 from jobs.sources.topic.kafka_settings import client_settings
 from jobs.sources.topic.segments import TOPIC
 
-REMEDIES = {
-    Problem.RESOLVE: "correct the host name in --kafka, or make this machine resolve it",
-    Problem.CONNECT: "correct --kafka, start the broker, or open the network path to it",
-    Problem.TLS: "correct security.protocol and ssl.* under [kafka]; the certificate must name"
-    " this host",
-    Problem.SASL: "correct sasl.* under [kafka]",
-    Problem.PROTOCOL: "give a listener of a Kafka broker, 0.11 or later; set security.protocol"
-    " under [kafka] if it requires TLS or SASL",
-    Problem.SETTINGS: "correct [kafka] in the configuration",
-}
 ADVERTISED = "correct its advertised.listeners, or run Regroup where this address is reachable"
 
 
@@ -56,25 +48,6 @@ def check_brokers(bootstrap: str, config: Config) -> Iterator[CheckResult]:
         yield from _check_topic(address, metadata, client.values)
         if metadata.error:
             yield _check_groups(address, client.values)
-
-
-def describe_no_answer(address: Address, answer: NoAnswer, settings: Mapping[str, str]) -> str:
-    """``settings``: [kafka] of the configuration."""
-    name = address_text(address)
-    match answer.problem:
-        case Problem.RESOLVE:
-            return f"{name} cannot be resolved: {answer.reason}"
-        case Problem.TLS:
-            return f"TLS connection to {name} failed: {answer.reason}"
-        case Problem.SASL:
-            return f"SASL login at {name} failed: {answer.reason}"
-        case Problem.SETTINGS:
-            return f"settings under [kafka] are not valid: {answer.reason}"
-        case Problem.PROTOCOL:
-            protocol = settings.get("security.protocol", "PLAINTEXT").upper()
-            return f"{name} does not speak Kafka's protocol over {protocol}: {answer.reason}"
-        case Problem.CONNECT:
-            return f"{name} does not answer: {answer.reason}"
 
 
 def _check_ports(addresses: Sequence[Address], untranslatable: list[str]) -> Iterator[CheckResult]:

@@ -12,9 +12,9 @@ from jobs.client_evidence import memberships_by_client
 from jobs.doctor.log_samples import LogKind, LogSample, check_samples, unreadable_lines
 from jobs.doctor.results import CheckResult, ok, warning
 from jobs.epochs.rows import Row
+from jobs.lake.dates import DateRange
 from jobs.sources.client_logs.client_log import FILES_LIKE, rows_of_stream
 from jobs.sources.logs.entries import Unreadable
-from jobs.sources.rows import DateRange
 
 CHECK = "client log"
 LOGS = LogKind(

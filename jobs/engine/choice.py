@@ -11,30 +11,18 @@ import shutil
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from jobs.configuration.config import Config, Engine
 from jobs.console.errors import UsageError
 from jobs.engine.jars import jars_folder
 
-if TYPE_CHECKING:
-    from jobs.configuration.config import Config
-
 MIB = 1 << 20
-# `auto` uses Spark for more input than this.
-EMBEDDED_LIMIT_MIB = 2048
 # Stores in which both the embedded engine and delta-rs can read and write a lake.
 EMBEDDED_STORES = {"file", "s3", "gs", "abfs", "abfss"}
 INSTALL_JAVA = "install Java 17 (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME"
 # Settings that bring Delta's jars without `regroup jars`.
 JAR_SETTINGS = {"spark.jars", "spark.jars.packages"}
-
-
-class Engine(StrEnum):
-    AUTO = "auto"
-    EMBEDDED = "embedded"
-    SPARK = "spark"
 
 
 @dataclass(frozen=True)

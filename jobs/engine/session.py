@@ -10,12 +10,12 @@ import pyspark
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
-from jobs.configuration.config import Config
+from jobs.configuration.config import Config, Engine
 from jobs.console.engine_messages import silence
 from jobs.console.errors import UsageError
 from jobs.console.interrupt import handle_ctrl_c_in_embedded, handle_ctrl_c_in_spark
 from jobs.console.secrets import SECRET_NAMES
-from jobs.engine.choice import JAR_SETTINGS, Engine, Workload, choose, is_submitted
+from jobs.engine.choice import JAR_SETTINGS, Workload, choose, is_submitted
 from jobs.engine.driver_jvm import (
     driver_settings,
     forget_ended_jvm,

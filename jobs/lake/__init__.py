@@ -34,6 +34,7 @@ in full.  As rows depend on earlier dates, runs of one cluster wait for each oth
 tables         Lake: paths, schemas, reads, writes, locks, table history, maintenance
 opening        `open_lake`: spark_tables (Spark) or embedded_tables (Sail and delta-rs)
 existing       an existing lake, with a session of the engine that its size requires
+dates          the dates of a run
 files          find and open files: paths, globs, URIs
 commit_log     versions, labels and row counts from the Delta log
 checksums      checksums of data files, as Hadoop writes them for Spark

@@ -1,8 +1,7 @@
-"""Checks of arguments that several commands share."""
+"""An existing lake, with a session of the engine that its size and configuration require."""
 
 from __future__ import annotations
 
-from datetime import date
 from pathlib import Path
 
 from jobs.configuration.config import Config
@@ -12,7 +11,6 @@ from jobs.engine.session import open_session
 from jobs.lake.coverage import BRONZE
 from jobs.lake.opening import open_lake
 from jobs.lake.tables import Lake
-from jobs.sources.rows import DateRange
 
 
 def require_lake(root: str) -> None:
@@ -37,27 +35,3 @@ def workload_of_lake(root: str) -> Workload:
     spark_only = lake_only_for_spark(root)
     bronze = () if spark_only else (f"{root.rstrip('/')}/{table}" for table in BRONZE)
     return Workload(bytes_of(bronze), spark_only)
-
-
-def date_range(day: str | None, first: str | None, last: str | None) -> DateRange:
-    """The dates of --date, or of --from and --to, or no limits; UsageError for anything else."""
-    if day and (first or last):
-        raise UsageError("--date and --from/--to: give one date or a range, not both")
-    if bool(first) != bool(last):
-        raise UsageError("--from and --to: give both ends of the range")
-    begin = _date(day or first, "--date" if day else "--from")
-    end = _date(day or last, "--date" if day else "--to")
-    if begin and end and begin > end:
-        raise UsageError(f"--from {begin} is after --to {end}: swap them")
-    return DateRange(begin, end)
-
-
-def _date(text: str | None, option: str) -> date | None:
-    if text is None:
-        return None
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise UsageError(
-            f"{option} {text}: not a date; give YYYY-MM-DD, such as 2026-11-21"
-        ) from None

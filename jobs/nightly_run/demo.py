@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from jobs.configuration.config import load_config
+from jobs.configuration.config import Engine, load_config
 from jobs.configuration.packaged_files import EXAMPLES
 from jobs.console.printing import print_rows
-from jobs.engine.choice import Engine, missing_for_spark
+from jobs.engine.choice import missing_for_spark
 from jobs.lake.sql import query
 
 INCIDENTS = {

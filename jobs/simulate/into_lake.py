@@ -24,11 +24,11 @@ from coordinator_core.simulation import Fleet
 from jobs.bronze import counts
 from jobs.bronze.table_rows import LOG_EVENTS, SEGMENTS, records
 from jobs.engine.keeping import kept
+from jobs.lake.dates import DateRange
 from jobs.lake.tables import Lake
 from jobs.simulate.output_files import write
 from jobs.simulate.spec_file import SimulationSpec
 from jobs.sources.broker_logs import broker_log
-from jobs.sources.rows import DateRange
 from jobs.sources.topic import segments
 
 # A row comes either from a segment file or from a log.

@@ -30,6 +30,6 @@ Folders, by what is read
     logs         what both kinds of logs share: lines, their times, what is around them
 
 Modules
-    rows         shared by file sources: one task per file, Arrow batches, dates of a run
+    rows         shared by file sources: one task per file, Arrow batches
     trace        traces of scenarios, JSON Lines
 """

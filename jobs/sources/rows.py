@@ -1,10 +1,9 @@
-"""Shared by the file sources: one task per file, rows in Arrow batches, the dates of a run."""
+"""Shared by the file sources: one task per file, rows in Arrow batches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Any, NoReturn
 
 import pyarrow as pa
@@ -16,7 +15,6 @@ ROWS_PER_BATCH = 10_000
 BYTES_PER_BATCH = 64 << 20  # of quarantined byte ranges, which may be as long as the file
 MOST_TASKS = 10_000
 _DAY_MS = 86_400_000
-_EPOCH = date(1970, 1, 1)
 
 
 def _read_by_the_other_engine(_: SparkSession) -> NoReturn:
@@ -67,20 +65,6 @@ def rows_of_files(
 def day_of(time_ms: int) -> int:
     """Days since the epoch in UTC; 0 for a record without a time (-1)."""
     return max(time_ms, 0) // _DAY_MS
-
-
-@dataclass(frozen=True)
-class DateRange:
-    """UTC dates, both ends included; None for an open end."""
-
-    first: date | None = None
-    last: date | None = None
-
-    def has(self, day: int) -> bool:
-        """Whether a day (since the epoch) is included; day 0, for unknown times, always is."""
-        after_first = self.first is None or day >= (self.first - _EPOCH).days
-        before_last = self.last is None or day <= (self.last - _EPOCH).days
-        return day == 0 or (after_first and before_last)
 
 
 class RowBuffer:

@@ -3,8 +3,7 @@
 import shutil
 from dataclasses import dataclass
 
-from jobs.configuration.config import load_config
-from jobs.engine.choice import Engine
+from jobs.configuration.config import Engine, load_config
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions, nightly
 from tests.engines import using

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from jobs.checks.check import broken_laws
-from jobs.configuration.config import load_config
+from jobs.configuration.config import Engine, load_config
 from jobs.console.errors import UsageError
 from jobs.console.printing import Format
-from jobs.engine.choice import Engine
 from jobs.incident_replay import run_all
 from jobs.replay.command import ReplayOptions, replay_whole_group
 from jobs.what_if.command import WhatIfOptions, evaluate

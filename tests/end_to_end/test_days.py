@@ -13,8 +13,7 @@ import crc32c
 import pytest
 
 from jobs.checks.check import broken_laws, pending_dates
-from jobs.configuration.config import load_config
-from jobs.engine.choice import Engine
+from jobs.configuration.config import Engine, load_config
 from jobs.lake.coverage import BRONZE
 from jobs.lake.integrity import damages, tables_on_disk
 from jobs.lake.sql import open_lake, query

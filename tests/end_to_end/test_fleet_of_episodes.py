@@ -4,8 +4,7 @@ import pytest
 
 from bench.episodes.__main__ import differences, episodes, read, rebalances, simulate
 from jobs.checks.check import broken_laws
-from jobs.configuration.config import load_config
-from jobs.engine.choice import Engine
+from jobs.configuration.config import Engine, load_config
 from tests.engines import using
 
 

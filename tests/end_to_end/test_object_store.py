@@ -11,9 +11,8 @@ from pyarrow import fs
 
 from jobs.checks.check import broken_laws
 from jobs.checks.in_progress import is_written
-from jobs.configuration.config import load_config
+from jobs.configuration.config import Engine, load_config
 from jobs.console.errors import RunFailed, UsageError, failure_line
-from jobs.engine.choice import Engine
 from jobs.lake.sql import query
 from jobs.lake.store_lock import StoreLock, has_renewals
 from jobs.nightly import NightlyOptions, nightly

@@ -11,9 +11,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from jobs.checks.check import broken_laws
-from jobs.configuration.config import load_config
+from jobs.configuration.config import Engine, load_config
 from jobs.console.errors import UsageError
-from jobs.engine.choice import Engine
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions
 from jobs.nightly_run.demo import INCIDENTS

@@ -12,7 +12,7 @@ from coordinator_core.records.compiler import snake_case
 from jobs.bulk import kernel  # imported, so that no records are few
 from jobs.bulk.records import KeysAndValues, read_records
 from jobs.bulk.unreadable import unreadable_records
-from jobs.sources.rows import DateRange
+from jobs.lake.dates import DateRange
 from jobs.sources.topic.raw_records import RAW, record_rows
 from schemas.record_layouts import layouts
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from jobs.configuration.config import Config, load_config
+from jobs.configuration.config import Config, Engine, load_config
 from jobs.console.errors import UsageError
 from jobs.engine import choice
-from jobs.engine.choice import MIB, Engine, Workload, bytes_of, choose, lake_only_for_spark
+from jobs.engine.choice import MIB, Workload, bytes_of, choose, lake_only_for_spark
 from jobs.nightly import NightlyOptions, inputs_of, workload
 
 AUTO, EMBEDDED, SPARK = Engine

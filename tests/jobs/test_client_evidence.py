@@ -9,7 +9,7 @@ from jobs import ingest
 from jobs.checks.check import broken_laws
 from jobs.engine.session import build_session
 from jobs.lake.client_rows import TABLES
-from jobs.lake.existing import date_range
+from jobs.lake.dates import date_range
 from jobs.lake.opening import open_lake
 from jobs.lake.scope import scope_of
 from jobs.lake.sql import query

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from jobs.lake.dates import DateRange
 from jobs.sources.client_logs.client_log import client_file_id, client_rows
 from jobs.sources.logs.entries import LogEntry
 from jobs.sources.logs.files import read_log
-from jobs.sources.rows import DateRange
 from tests.jobs.log_shapes import DOCUMENTS, PER_LINE, Entry
 
 DATA = Path(__file__).parents[1] / "data" / "client_logs"

@@ -16,10 +16,10 @@ from coordinator_core.records import encode_key, encode_value
 from jobs.checks.check import broken_laws
 from jobs.console.errors import UsageError
 from jobs.ingest import Inputs, run
+from jobs.lake.dates import DateRange
 from jobs.segments.writer import record_batch
 from jobs.sources.dumps.columns import SPELLINGS, columns_of
 from jobs.sources.dumps.dump import Dump, file_rows
-from jobs.sources.rows import DateRange
 
 pytestmark = pytest.mark.embedded_suffices
 

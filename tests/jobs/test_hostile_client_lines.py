@@ -5,9 +5,9 @@ import json
 import pytest
 
 from jobs.console.errors import INTERNAL_ERROR
+from jobs.lake.dates import DateRange
 from jobs.sources.client_logs import client_log
 from jobs.sources.client_logs.client_log import client_rows
-from jobs.sources.rows import DateRange
 
 CRI = b"2026-11-21T00:00:00.000000000Z stdout"
 

@@ -6,10 +6,11 @@ import pytest
 
 from jobs import ingest
 from jobs.checks.check import broken_laws
-from jobs.configuration.config import load_config
+from jobs.configuration.config import Engine, load_config
 from jobs.console.errors import UsageError
-from jobs.engine.choice import Engine, Workload
+from jobs.engine.choice import Workload
 from jobs.engine.session import open_session
+from jobs.lake.dates import DateRange
 from jobs.lake.opening import open_lake
 from jobs.lake.path_alias import plain_path
 from jobs.lake.sql import query
@@ -18,7 +19,6 @@ from jobs.sources.logs import entries as log_entries
 from jobs.sources.logs import reader as log_reader
 from jobs.sources.logs import search as log_search
 from jobs.sources.logs.file_bytes import KEPT_OF_LINE, LINE_BYTES, ByteRange
-from jobs.sources.rows import DateRange
 from tests.end_to_end.incident_lake import IncidentLake
 
 LOGGER = "(kafka.coordinator.group.GroupCoordinator)"

@@ -11,8 +11,8 @@ import pytest
 from coordinator_core.records import encode_key, encode_value
 from jobs.checks.check import broken_laws
 from jobs.ingest import Inputs, run
+from jobs.lake.dates import DateRange
 from jobs.lake.opening import open_lake
-from jobs.sources.rows import DateRange
 
 DAY_BEFORE, DAY = date(2026, 11, 20), date(2026, 11, 21)
 DAY_BEFORE_MS, DAY_MS = (

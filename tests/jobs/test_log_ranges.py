@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jobs.lake.dates import DateRange
 from jobs.sources.broker_logs.broker_log import log_rows, ranges_of_files, read_broker_logs
 from jobs.sources.logs.file_bytes import WHOLE_FILE, ByteRange, byte_ranges
-from jobs.sources.rows import ROWS_PER_BATCH, DateRange
+from jobs.sources.rows import ROWS_PER_BATCH
 
 pytestmark = pytest.mark.slow
 

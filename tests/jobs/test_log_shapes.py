@@ -15,10 +15,10 @@ import zstandard
 
 from coordinator_core.log_lines import parse_line
 from coordinator_core.log_lines.lines import parse_head
+from jobs.lake.dates import DateRange
 from jobs.sources.broker_logs.broker_log import first_line_hash, log_rows, ranges_of_files
 from jobs.sources.logs.entries import LogCounts, Unreadable
 from jobs.sources.logs.files import read_log
-from jobs.sources.rows import DateRange
 from tests.jobs.log_shapes import (
     DATED_LINES,
     DOCUMENTS,

@@ -9,9 +9,9 @@ import pytest
 from jobs import nightly
 from jobs.configuration.config import Config
 from jobs.console.errors import UsageError
+from jobs.lake.dates import DateRange
 from jobs.nightly import NightlyOptions, inputs_of
 from jobs.nightly_run.pipeline import Progress
-from jobs.sources.rows import DateRange
 from jobs.sources.topic.kafka import Kafka
 
 

@@ -19,10 +19,9 @@ from coordinator_core.simulation import fleet_of
 from coordinator_core.simulation.random_fleets import random_fleet
 from jobs import ingest
 from jobs.checks.check import broken_laws
-from jobs.configuration.config import Config
+from jobs.configuration.config import Config, Engine
 from jobs.console.errors import UsageError
 from jobs.decode.command import decode
-from jobs.engine.choice import Engine
 from jobs.lake.opening import open_lake
 from jobs.segments.reader import read_segment
 from jobs.segments.writer import SegmentWriter, record_batch

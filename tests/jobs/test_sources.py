@@ -7,9 +7,10 @@ from datetime import date
 import pytest
 
 from jobs.console.errors import UsageError
+from jobs.lake.dates import DateRange
 from jobs.lake.files import list_files, open_file
 from jobs.sources.broker_logs.broker_log import first_line_hash, log_rows
-from jobs.sources.rows import DateRange, day_of
+from jobs.sources.rows import day_of
 
 COORDINATOR = "(kafka.coordinator.group.GroupCoordinator)"
 DAY = 86_400_000

@@ -29,8 +29,8 @@ import typer
 from deltalake import DeltaTable
 
 from jobs.checks.check import broken_laws
-from jobs.configuration.config import Config, load_config
-from jobs.engine.choice import Engine, Workload
+from jobs.configuration.config import Config, Engine, load_config
+from jobs.engine.choice import Workload
 from jobs.engine.session import open_session
 from jobs.lake.dated_scope import DatedScope
 from jobs.lake.opening import open_lake

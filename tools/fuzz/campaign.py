@@ -16,9 +16,8 @@ from pathlib import Path
 from jobs import ingest
 from jobs.checks.check import broken_laws
 from jobs.checks.laws import LAWS
-from jobs.configuration.config import Config, load_config
+from jobs.configuration.config import Config, Engine, load_config
 from jobs.console.errors import INTERNAL_ERROR
-from jobs.engine.choice import Engine
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions, inputs_of, nightly, open_lake_of
 from jobs.nightly_run.pipeline import Progress

@@ -26,6 +26,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from coordinator_core.log_lines import ParsedEvent
 from jobs.console.errors import internal_error
+from jobs.lake.dates import DateRange
 from jobs.lake.files import open_file
 from jobs.sources.logs.entries import LogCounts, LogEntry, Unreadable
 from jobs.sources.logs.file_bytes import (
@@ -37,7 +38,7 @@ from jobs.sources.logs.file_bytes import (
     is_compressed,
 )
 from jobs.sources.logs.files import read_log
-from jobs.sources.rows import BYTES_PER_BATCH, MOST_TASKS, ROWS_PER_BATCH, DateRange, day_of
+from jobs.sources.rows import BYTES_PER_BATCH, MOST_TASKS, ROWS_PER_BATCH, day_of
 
 FILES_LIKE = "*.log*"
 _FIRST_LINE_LIMIT = 1 << 16

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from coordinator_core.log_lines.client_lines import JAVA, ClientLine, parse_client_line
 from jobs.console.errors import internal_error
+from jobs.lake.dates import DateRange
 from jobs.lake.files import open_file
 from jobs.sources.broker_logs.broker_log import first_line_hash
 from jobs.sources.logs.chunks import chunks_in_order
@@ -31,14 +32,7 @@ from jobs.sources.logs.file_bytes import (
     too_long,
 )
 from jobs.sources.logs.layouts import PLAIN_HEAD, Unwrapped, line_of, text_of, unwrapped
-from jobs.sources.rows import (
-    DateRange,
-    RowBuffer,
-    SourceRows,
-    counts_of_files,
-    day_of,
-    rows_of_files,
-)
+from jobs.sources.rows import RowBuffer, SourceRows, counts_of_files, day_of, rows_of_files
 
 FILES_LIKE = "*.log*"
 # Each line of a consumer has one of these: of Java, librdkafka, kafka-python, franz-go (two).

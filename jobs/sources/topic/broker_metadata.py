@@ -41,6 +41,18 @@ class Problem(Enum):
     SETTINGS = auto()
 
 
+REMEDIES = {
+    Problem.RESOLVE: "correct the host name in --kafka, or make this machine resolve it",
+    Problem.CONNECT: "correct --kafka, start the broker, or open the network path to it",
+    Problem.TLS: "correct security.protocol and ssl.* under [kafka]; the certificate must name"
+    " this host",
+    Problem.SASL: "correct sasl.* under [kafka]",
+    Problem.PROTOCOL: "give a listener of a Kafka broker, 0.11 or later; set security.protocol"
+    " under [kafka] if it requires TLS or SASL",
+    Problem.SETTINGS: "correct [kafka] in the configuration",
+}
+
+
 @dataclass(frozen=True)
 class NoAnswer:
     problem: Problem
@@ -127,3 +139,22 @@ def _metadata(cluster: Any) -> BrokerMetadata:
 def address_text(address: Address) -> str:
     host, port = address
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def describe_no_answer(address: Address, answer: NoAnswer, settings: Mapping[str, str]) -> str:
+    """``settings``: [kafka] of the configuration."""
+    name = address_text(address)
+    match answer.problem:
+        case Problem.RESOLVE:
+            return f"{name} cannot be resolved: {answer.reason}"
+        case Problem.TLS:
+            return f"TLS connection to {name} failed: {answer.reason}"
+        case Problem.SASL:
+            return f"SASL login at {name} failed: {answer.reason}"
+        case Problem.SETTINGS:
+            return f"settings under [kafka] are not valid: {answer.reason}"
+        case Problem.PROTOCOL:
+            protocol = settings.get("security.protocol", "PLAINTEXT").upper()
+            return f"{name} does not speak Kafka's protocol over {protocol}: {answer.reason}"
+        case Problem.CONNECT:
+            return f"{name} does not answer: {answer.reason}"

@@ -13,10 +13,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from jobs.console.errors import RunFailed, UsageError
-from jobs.engine.embedded import is_embedded
 from jobs.sources.rows import SourceRows
 from jobs.sources.topic.segments import TOPIC
 
@@ -116,17 +115,6 @@ class Topic(ABC):
     @abstractmethod
     def has_records(self, partition: int, first: int, end: int) -> bool:
         """Whether a plain consumer, which skips transaction markers, receives any."""
-
-
-def open_topic(session: SparkSession, kafka: Kafka) -> Topic:
-    """The topic, read by the session's engine.  UsageError if its client lacks a setting."""
-    if is_embedded(session):
-        from jobs.sources.topic.kafka_client import ClientTopic
-
-        return ClientTopic(kafka)
-    from jobs.sources.topic.kafka_spark import SparkTopic
-
-    return SparkTopic(session, kafka)
 
 
 def deleted_offsets(ranges: OffsetRanges, next_offsets: Offsets) -> Iterator[DeletedOffsets]:

@@ -25,7 +25,8 @@ from confluent_kafka.admin import AdminClient
 from pyspark.sql import DataFrame
 
 from jobs.console.errors import RunFailed, UsageError
-from jobs.sources.rows import ROWS_PER_BATCH, DateRange, SourceRows
+from jobs.lake.dates import DateRange
+from jobs.sources.rows import ROWS_PER_BATCH, SourceRows
 from jobs.sources.topic.kafka import (
     ANSWER_LIMIT_MS,
     COMMITTED,

@@ -17,7 +17,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from jobs.console.errors import RunFailed, UsageError
-from jobs.sources.rows import DateRange, SourceRows
+from jobs.lake.dates import DateRange
+from jobs.sources.rows import SourceRows
 from jobs.sources.topic.kafka import (
     ANSWER_LIMIT_MS,
     UNCOMMITTED,

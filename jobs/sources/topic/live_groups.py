@@ -30,8 +30,13 @@ from confluent_kafka.admin._group import (
 )
 
 from jobs.console.errors import RunFailed, UsageError
-from jobs.doctor.brokers import REMEDIES, describe_no_answer
-from jobs.sources.topic.broker_metadata import BrokerMetadata, Problem, request_metadata
+from jobs.sources.topic.broker_metadata import (
+    REMEDIES,
+    BrokerMetadata,
+    Problem,
+    describe_no_answer,
+    request_metadata,
+)
 from jobs.sources.topic.kafka import ANSWER_LIMIT_MS, Kafka
 from jobs.sources.topic.kafka_settings import client_settings
 

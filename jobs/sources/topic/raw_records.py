@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from jobs.bulk.unreadable import unreadable_records
-from jobs.sources.rows import DateRange
+from jobs.lake.dates import DateRange
 from jobs.sources.topic.segments import TOPIC, are_in, days_of, key_types, times_of
 
 # topic: null means __consumer_offsets.  aborted: part of an aborted transaction.  unread_bytes:

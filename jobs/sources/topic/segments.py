@@ -20,12 +20,13 @@ from jobs.bulk.arrow_buffers import number_array
 from jobs.bulk.byte_rows import ByteRows
 from jobs.bulk.unreadable import unreadable_records
 from jobs.console.errors import internal_error
+from jobs.lake.dates import DateRange
 from jobs.lake.files import open_file
 from jobs.segments import Quarantined, partition_of
 from jobs.segments.arrow_records import arrow_records
 from jobs.segments.compression import MAX_INFLATED
 from jobs.segments.reader import QUARANTINE_BYTES
-from jobs.sources.rows import DateRange, RowBuffer, SourceRows, counts_of_files, rows_of_files
+from jobs.sources.rows import RowBuffer, SourceRows, counts_of_files, rows_of_files
 
 TOPIC = "__consumer_offsets"
 FILES_LIKE = "*.log"

@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from jobs.decode.command import BadPath, segments_of
+from jobs.lake.dates import DateRange
 from jobs.segments import Batch, Quarantined, not_a_segment, read_segment
 from jobs.segments.writer import framed, record_batch
-from jobs.sources.rows import DateRange
 from jobs.sources.topic.segments import segment_rows
 
 LAST = (1 << 63) - 1

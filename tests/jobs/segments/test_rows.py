@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordinator_core.records import BadRecord, decode, encode_key, encode_value
+from jobs.lake.dates import DateRange
 from jobs.segments import Quarantined, arrow_records, pieces, read_segment
 from jobs.segments.writer import record_batch
-from jobs.sources.rows import DateRange
 from jobs.sources.topic.segments import ROWS, segment_rows
 
 pytestmark = pytest.mark.slow

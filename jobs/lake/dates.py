@@ -1,0 +1,48 @@
+"""The dates of a run: those of --date, or of --from and --to, or all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+from jobs.console.errors import UsageError
+
+_EPOCH = date(1970, 1, 1)
+
+
+@dataclass(frozen=True)
+class DateRange:
+    """UTC dates, both ends included; None for an open end."""
+
+    first: date | None = None
+    last: date | None = None
+
+    def has(self, day: int) -> bool:
+        """Whether a day (since the epoch) is included; day 0, for unknown times, always is."""
+        after_first = self.first is None or day >= (self.first - _EPOCH).days
+        before_last = self.last is None or day <= (self.last - _EPOCH).days
+        return day == 0 or (after_first and before_last)
+
+
+def date_range(day: str | None, first: str | None, last: str | None) -> DateRange:
+    """The dates of --date, or of --from and --to, or no limits; UsageError for anything else."""
+    if day and (first or last):
+        raise UsageError("--date and --from/--to: give one date or a range, not both")
+    if bool(first) != bool(last):
+        raise UsageError("--from and --to: give both ends of the range")
+    begin = _date(day or first, "--date" if day else "--from")
+    end = _date(day or last, "--date" if day else "--to")
+    if begin and end and begin > end:
+        raise UsageError(f"--from {begin} is after --to {end}: swap them")
+    return DateRange(begin, end)
+
+
+def _date(text: str | None, option: str) -> date | None:
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise UsageError(
+            f"{option} {text}: not a date; give YYYY-MM-DD, such as 2026-11-21"
+        ) from None
