@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+# A line and the records of the same request: the batch may have begun before or after the line.
+SAME_REQUEST_MS = 1000
+
 
 class Kind(StrEnum):
     """What a record is about; the ends of the record types' names."""

@@ -15,6 +15,7 @@ from itertools import pairwise
 
 from coordinator_core.epochs.members import AWAY
 from coordinator_core.epochs.memberships import Membership, MemberStep
+from coordinator_core.protocol.client_times import COMMIT_INTERVAL_MS, COMMIT_JITTER_MS
 
 # Defaults of group.consumer.heartbeat.interval.ms, group.consumer.session.timeout.ms, and those of
 # share and streams groups.
@@ -22,8 +23,6 @@ INTERVAL_MS, SESSION_MS = 5000, 45_000
 # By default, the largest and the smallest interval that group configurations allow: 15 s and 5 s;
 # tests go lower.
 LEAST_INTERVAL_MS, MOST_INTERVAL_MS = 800, 15_250
-# auto.commit.interval.ms, its default, and how exactly clients keep it.
-COMMIT_INTERVAL_MS, COMMIT_JITTER_MS = 5000, 250
 # Records of one heartbeat.
 SAME_HEARTBEAT_MS = 50
 # A client acknowledges a revocation by a heartbeat out of turn.

@@ -10,8 +10,6 @@ from operator import itemgetter
 
 from coordinator_core.epochs.evidence import Partition
 from coordinator_core.epochs.heartbeats import (
-    COMMIT_INTERVAL_MS,
-    COMMIT_JITTER_MS,
     Expiry,
     Timing,
     commits_in_turn,
@@ -20,6 +18,12 @@ from coordinator_core.epochs.heartbeats import (
 )
 from coordinator_core.epochs.history import History
 from coordinator_core.epochs.memberships import Membership
+from coordinator_core.protocol.client_times import (
+    COMMIT_INTERVAL_MS,
+    COMMIT_JITTER_MS,
+    COMMIT_SLACK_MS,
+    SAME_COMMIT_MS,
+)
 
 LEFT, EXPIRED, DROPPED = "left", "expired", "dropped"
 REPLACED, CONVERTED, REVOKED = "replaced", "converted", "revoked"
@@ -28,10 +32,6 @@ NO_HEARTBEAT = "no_heartbeat"
 LOG, RECORDS = "log", "records"
 # A client that closes commits right before it leaves.
 CLOSING_MS = 1000
-# A slow application's last commit is max.poll.interval.ms before its last heartbeat, give or take.
-COMMIT_SLACK_MS = 6000
-# The commits of one request have times this close to each other.
-SAME_REQUEST_MS = 20
 
 Commits = Mapping[tuple[str, int], Mapping[Partition, Sequence[int]]]
 """By member id and the time of its departure, 0 of a member that is still there: the last commits
@@ -210,7 +210,7 @@ class Ends:
             if at_ms >= since_ms.get(partition, membership.joined_ms)
         )
         pairs = pairwise([0, *times])
-        return [later for earlier, later in pairs if later - earlier > SAME_REQUEST_MS]
+        return [later for earlier, later in pairs if later - earlier > SAME_COMMIT_MS]
 
 
 def _last_ms(history: History) -> int:

@@ -11,6 +11,7 @@ from typing import TypeVar
 from coordinator_core.epochs import causes
 from coordinator_core.epochs.causes import Change
 from coordinator_core.epochs.evidence import (
+    SAME_REQUEST_MS,
     Departure,
     GroupRecord,
     Kind,
@@ -31,8 +32,6 @@ from coordinator_core.epochs.targets import TargetInputs
 
 Line = TypeVar("Line", Departure, TargetLine)
 
-# A line and the records of the same request: the batch may have begun before or after the line.
-SAME_REQUEST_MS = 1000
 CONSUMER, SHARE = "consumer", "share"
 # The first of the broker's group.*.assignors, by default.
 DEFAULT_ASSIGNORS = {"consumer": "uniform", "share": "simple", "streams": "sticky"}

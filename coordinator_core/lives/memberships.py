@@ -12,8 +12,7 @@ from coordinator_core.incident.explanation import ExplainedGeneration, Explained
 from coordinator_core.incident.generation_evidence import GenerationEvidence
 from coordinator_core.incident.members import client_of
 from coordinator_core.incident.stimuli import Basis, Stimulus, StimulusKind
-
-_SAME_MOMENT_MS = 50
+from coordinator_core.protocol.client_times import SAME_MOMENT_MS
 
 
 class TimeEstimate(NamedTuple):
@@ -170,7 +169,7 @@ class _MembershipReader:
             start, joined = each.evidence.start, each.evidence.first("JOIN_COMPLETE")
             if start is None or joined is None:
                 continue
-            if abs(last_contact_ms - joined.at_ms) <= _SAME_MOMENT_MS:
+            if abs(last_contact_ms - joined.at_ms) <= SAME_MOMENT_MS:
                 return start.at_ms
         return None
 

@@ -10,16 +10,14 @@ from coordinator_core.incident.evidence import RecordedMember
 from coordinator_core.incident.stimuli import Basis
 from coordinator_core.lives.memberships import Departure, Membership, TimeEstimate
 from coordinator_core.log_lines.reasons import client_cause_of
+from coordinator_core.protocol.client_times import COMMIT_SLACK_MS
 
 # A process that starts again within this time was restarted.
 RESTART_MS = 60_000
-# A consumer that exceeds max.poll.interval.ms leaves as if it were closed, unless it gives a reason
-# (KIP-800).  Without a reason, the commits show a slow poll: they end with the last poll, within an
-# auto-commit interval (auto.commit.interval.ms, 5 s) and a heartbeat.
-COMMIT_SLACK_MS = 6_000
 # A client notices at most this much later that max.poll.interval.ms is exceeded.
 POLL_CHECK_MS = 500
-_SAME_MOMENT_MS = 100
+# The next life of a process may join this long before the previous life is known to have ended.
+_OVERLAP_MS = 100
 
 
 class SlowPoll(NamedTuple):
@@ -141,7 +139,7 @@ def _same_name(memberships: list[Membership]) -> list[_Candidate]:
 
 
 def _is_over(last: Membership, membership: Membership) -> bool:
-    return last.ended is not None and _ended_ms(last) <= membership.began.at_ms + _SAME_MOMENT_MS
+    return last.ended is not None and _ended_ms(last) <= membership.began.at_ms + _OVERLAP_MS
 
 
 def _ended_ms(membership: Membership) -> int:

@@ -17,6 +17,7 @@ The coordinator's work on one request, timer or finished append is a list of eff
 value of ``Errors``; an exception is a bug of the engine (``CoordinatorBug``), or Kafka's own
 IllegalStateException (``UnexpectedState``).
 
-messages  requests, responses and effects
-errors    Kafka's error codes, and the engine's exceptions
+messages      requests, responses and effects
+errors        Kafka's error codes, and the engine's exceptions
+client_times  default intervals of clients' requests, and how exactly evidence shows them
 """

@@ -13,13 +13,13 @@ from coordinator_core.incident.evidence import GroupRecord, Incarnation, Recorde
 from coordinator_core.incident.explanation import ExplainedGroup, ExplainedIncarnation, explain
 from coordinator_core.incident.stimulus_builder import DEPARTURES
 from coordinator_core.lives import ConsumerProcess, identify_processes, memberships_of
+from coordinator_core.protocol.client_times import HEARTBEAT_MS
 from coordinator_core.records import BadRecord, decode_subscription, streams_metadata
 from coordinator_core.simulation.spec import Topic
 from coordinator_core.whatif.common_ends import with_common_ends
 from coordinator_core.whatif.kafka_names import kind_of
 
 CONSUMER = "consumer"
-_HEARTBEAT_MS = 3000
 # With at least this many samples, a longer join implies a longer heartbeat interval.
 _MIN_SAMPLES = 4
 _USUAL_HEARTBEATS_MS = (1000, 3000, 5000, 10_000, 15_000, 20_000, 30_000)
@@ -178,10 +178,10 @@ def heartbeat_of(incarnations: Iterable[ExplainedIncarnation]) -> int:
             if evidence.records:
                 previous_count = len(evidence.records[-1].members)
     if len(join_ms) < _MIN_SAMPLES:
-        return _HEARTBEAT_MS
+        return HEARTBEAT_MS
     longest_ms = sorted(join_ms)[len(join_ms) * 9 // 10]
-    if longest_ms <= _HEARTBEAT_MS + _SLACK_MS and longest_ms > _USUAL_HEARTBEATS_MS[0]:
-        return _HEARTBEAT_MS
+    if longest_ms <= HEARTBEAT_MS + _SLACK_MS and longest_ms > _USUAL_HEARTBEATS_MS[0]:
+        return HEARTBEAT_MS
     return min(_USUAL_HEARTBEATS_MS, key=lambda usual: abs(usual - longest_ms))
 
 

@@ -17,6 +17,7 @@ from coordinator_core.incident.broker_settings import DEFAULT_DELAY_MS, Inferred
 from coordinator_core.incident.evidence import GroupRecord
 from coordinator_core.incident.explanation import ExplainedGroup
 from coordinator_core.lives import ConsumerProcess, Freeze, ProcessLife, TimeEstimate
+from coordinator_core.protocol.client_times import HEARTBEAT_MS
 from coordinator_core.simulation.spec import Topic
 from coordinator_core.whatif.baseline import (
     METADATA_MAX_AGE_MS,
@@ -39,8 +40,6 @@ from coordinator_core.whatif.settings import (
 
 # Member ids are in base64: librdkafka's in the plain alphabet, Java's in that of URLs.
 _PLAIN, _OF_URLS = frozenset("+/"), frozenset("-_")
-# heartbeat.interval.ms of classic clients, its default.
-_CLASSIC_HEARTBEAT_MS = 3000
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ def consumer_baseline_of(
         topics,
         {each.name: _subscribed(each, evidence.subscriptions, topics) for each in processes},
         () if classic is None else classic.assignors,
-        _CLASSIC_HEARTBEAT_MS if classic is None else heartbeat_of(classic.explained.incarnations),
+        HEARTBEAT_MS if classic is None else heartbeat_of(classic.explained.incarnations),
         SHORT_METADATA_MAX_AGE_MS if grew else METADATA_MAX_AGE_MS,
         first_ms,
         max(last_ms, first_ms),

@@ -13,6 +13,7 @@ from coordinator_core.client import LIBRARIES
 from coordinator_core.coordinator.era import CoordinatorConfig
 from coordinator_core.coordinator.modern.settings import ModernSettings, modern_settings
 from coordinator_core.lives import ConsumerProcess, ProcessLife, TimeEstimate
+from coordinator_core.protocol.client_times import COMMIT_INTERVAL_MS
 from coordinator_core.simulation import SimulatedCluster, TruthLine
 from coordinator_core.simulation.plans import Action, ActionKind, ProcessSpec
 from coordinator_core.simulation.played_lives import MeasureCounter, PlayedGroup
@@ -64,7 +65,6 @@ _WARM_UP_MS = 60_000
 # add up between rebalances.  librdkafka's main thread has six timers between two heartbeats.
 _HEARTBEAT_DELAY_MS, _HEARTBEAT_DELAYS_MS = 4, (2, 10)
 _TIMERS_PER_HEARTBEAT = 6
-_COMMIT_INTERVAL_MS = 5000  # the default of auto.commit.interval.ms
 _NO_OUTCOMES: Mapping[str, Outcomes] = MappingProxyType({})
 
 
@@ -399,7 +399,7 @@ def _group_of(
         change.session_timeout_ms or session_ms or member.session_timeout_ms,
         baseline.heartbeat_ms + (0 if has_timers else delay_ms),
         change.rebalance_timeout_ms or (poll_ms if poll_ms > 0 else member.session_timeout_ms),
-        _COMMIT_INTERVAL_MS,
+        COMMIT_INTERVAL_MS,
         baseline.metadata_max_age_ms,
         0,
         (change.restart_ms or RESTART_MS) if restarts else None,

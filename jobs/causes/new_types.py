@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from coordinator_core.epochs import causes
+from coordinator_core.epochs.evidence import SAME_REQUEST_MS
 from coordinator_core.epochs.members import AWAY
 from jobs.causes.rows import cause_rows
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY, MEMBER_KEY
@@ -28,8 +29,6 @@ EPOCH_CAUSES = (
     causes.MEMBER_GONE,
 )
 DEPARTURES = (*causes.DEPARTURES.values(), causes.MEMBER_GONE)
-# A line and the records of the same request.
-SAME_REQUEST_MS = 1000
 
 
 def epoch_causes(group_epochs: DataFrame, generations: DataFrame) -> DataFrame:

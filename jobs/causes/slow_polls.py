@@ -10,7 +10,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from coordinator_core.lives.processes import COMMIT_SLACK_MS
+from coordinator_core.protocol.client_times import COMMIT_SLACK_MS
 from jobs.assignments import IS_CONSUMER
 from jobs.causes.rows import MEMBER_AND_TIME, predecessors
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KEY, PARTITION_KEY

@@ -24,6 +24,7 @@ from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
 from coordinator_core.coordinator.era_evidence import EraEvidence
+from coordinator_core.protocol.client_times import HEARTBEAT_MS
 from coordinator_core.whatif import Outcomes
 from jobs import what_if_sweep
 from jobs.lake.sql import quoted
@@ -42,7 +43,6 @@ _SEEDS = 3
 # Measured: one heartbeat of a simulated member, with its part of the rebalances; and explaining one
 # generation of a group.
 _HEARTBEAT_S, _GENERATION_S = 0.0001, 0.005
-_HEARTBEAT_MS = 3000
 # About so many simulations per seed: the standard changes and the unchanged settings; those of the
 # consumer protocol take longer.
 _SIMULATIONS = 16
@@ -216,7 +216,7 @@ def _span(rebalances: list[Rebalance]) -> Span:
 def _cost_s(rebalances: list[Rebalance]) -> float:
     """How long the simulations of their span take, in seconds."""
     span_ms = max(each.end_ms for each in rebalances) - rebalances[0].begin_ms + _MARGIN_MS
-    heartbeats = span_ms / _HEARTBEAT_MS * max(each.members for each in rebalances)
+    heartbeats = span_ms / HEARTBEAT_MS * max(each.members for each in rebalances)
     return len(rebalances) * _GENERATION_S + heartbeats * _HEARTBEAT_S * _SIMULATIONS * _SEEDS
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from coordinator_core.protocol.client_times import SAME_COMMIT_MS
 from jobs.engine.union import union_of
 from jobs.lake.keys import (
     GENERATION_KEY,
@@ -15,8 +16,6 @@ from jobs.lake.keys import (
 )
 from jobs.ownership.rebalances import stays_cooperative
 
-# The commits of one request have times this close to each other.
-SAME_REQUEST_MS = 20
 _MEMBER = [*MEMBER_KEY, "generation"]
 
 
@@ -29,7 +28,7 @@ def last_commits(members: DataFrame, owners: DataFrame, committed_offsets: DataF
         "latest_ms", F.max("last_ms").over(Window.partitionBy(*_MEMBER, "mark"))
     )
     is_departure = F.col("mark") == "departure"
-    is_earlier = F.col("last_ms") < F.col("latest_ms") - SAME_REQUEST_MS
+    is_earlier = F.col("last_ms") < F.col("latest_ms") - SAME_COMMIT_MS
     earlier_ms = F.when(is_earlier, F.col("last_ms")).otherwise(F.col("previous_ms"))
     own_earlier_ms = F.when(earlier_ms >= F.col("since_ms"), earlier_ms)
     return last.groupBy(*_MEMBER).agg(

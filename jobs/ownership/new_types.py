@@ -6,8 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from coordinator_core.epochs.process_ends import CONVERTED, REVOKED
+from coordinator_core.protocol.client_times import HEARTBEAT_MS
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
-from jobs.ownership.rebalances import HEARTBEAT_MS
 from jobs.ownership.tenures import NEVER_MS
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from coordinator_core.protocol.client_times import (
+    COMMIT_INTERVAL_MS,
+    COMMIT_JITTER_MS,
+    COMMIT_SLACK_MS,
+    HEARTBEAT_MS,
+    SAME_MOMENT_MS,
+)
 from jobs.lake.keys import MEMBER_KEY
-from jobs.ownership.rebalances import HEARTBEAT_MS, stays_cooperative
-
-# auto.commit.interval.ms, its default, and how exactly clients keep it.
-COMMIT_INTERVAL_MS = 5000
-COMMIT_JITTER_MS = 250
-# A slow application's last commit is max.poll.interval.ms before it departs, give or take this.
-COMMIT_SLACK_MS = 6000
-SAME_MOMENT_MS = 50
+from jobs.ownership.rebalances import stays_cooperative
 
 
 def process_ends(departed: DataFrame) -> DataFrame:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
+from coordinator_core.protocol.client_times import HEARTBEAT_MS
 from coordinator_core.whatif.baseline import SHUT_DOWN_MS
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
 from jobs.timeline import IS_REMOVAL, SAME_CALL_MS
 
-# heartbeat.interval.ms, which no request contains: its default.
-HEARTBEAT_MS = 3000
 COOPERATIVE = ("cooperative-sticky", "stream")
 _BY_REJOIN = ("LEADER_REJOIN", "METADATA_CHANGE", "STATIC_UPDATE")
 _BY_EXPIRY = ("HEARTBEAT_EXPIRY", "SYNC_TIMEOUT", "NOT_REJOINED")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from coordinator_core.protocol.client_times import HEARTBEAT_MS
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
-from jobs.ownership.rebalances import HEARTBEAT_MS, stays_cooperative
+from jobs.ownership.rebalances import stays_cooperative
 
 # Members that were assigned at the same time send heartbeats at the same times for this long.
 IN_STEP_MS = 60_000

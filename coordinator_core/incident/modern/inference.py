@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from coordinator_core.coordinator.metadata_image import TopicImage
-from coordinator_core.epochs.evidence import Kind
+from coordinator_core.epochs.evidence import SAME_REQUEST_MS, Kind
 from coordinator_core.incident.comparison import EARLY_MS, TIMER_LATE_MS
 from coordinator_core.incident.modern import requests
 from coordinator_core.incident.modern.evidence import CONSUMER, STREAMS, Entry, Line
@@ -24,8 +24,6 @@ from coordinator_core.protocol.messages import (
     Request,
 )
 
-# A line and the records of the same request: the batch may have begun before or after the line.
-SAME_REQUEST_MS = 1000
 _NO_STATE = -1
 
 

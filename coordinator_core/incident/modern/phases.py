@@ -11,7 +11,8 @@ from coordinator_core.incident.modern.evidence import Entry
 
 _FROM_CLASSIC = ("to_consumer", "empty_to_consumer", "empty_to_streams")
 _NEAR_MS = 1000
-_SAME_REQUEST_MS = 10
+# A join that converts a group is logged this long before the conversion.
+_JOIN_TO_CONVERSION_MS = 10
 _FOREVER_MS = 1 << 62
 
 
@@ -83,7 +84,7 @@ def _without_join(events: Sequence[LogEvent], place: int) -> int:
 
 
 def _is_join_near(event: LogEvent, following: LogEvent) -> bool:
-    is_near = following.at_ms - event.at_ms <= _SAME_REQUEST_MS
+    is_near = following.at_ms - event.at_ms <= _JOIN_TO_CONVERSION_MS
     return event.event == "MEMBER_JOIN" and event.step == "direct" and is_near
 
 
