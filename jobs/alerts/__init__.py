@@ -16,10 +16,9 @@ Each check is a SELECT over the lake's tables, run by DuckDB without a JVM.  Thr
 
 checks      the SELECTs, and the message of each
 alerting    the window of each cluster; runs the checks
-settings    thresholds
 metrics     names, help texts and units of the exported metrics
 prometheus  alerts for the textfile collector
-webhooks    receivers of alerts: their settings, and the requests that they take
+webhooks    the requests that receivers of alerts take
 outbox      messages for webhooks, kept until they are sent
 notify      send them
 command     the command line: exit 1 if there is an alert

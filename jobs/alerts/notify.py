@@ -21,8 +21,9 @@ from typing import Any
 from jobs.alerts.alerting import AlertWindow
 from jobs.alerts.checks import Alert
 from jobs.alerts.outbox import Message, Outbox, open_outbox
-from jobs.alerts.webhooks import Webhook
+from jobs.alerts.webhooks import request_body
 from jobs.configuration.alert_settings import AlertSettings
+from jobs.configuration.webhooks import Webhook
 from jobs.console.errors import UsageError
 
 _TIMEOUT_S = 10
@@ -116,7 +117,7 @@ def _sent_in_a_few_attempts(
 
 def _send(webhook: Webhook, message: Message) -> _Failure | None:
     """None: the receiver accepted it."""
-    body = json.dumps(webhook.body(message.status, message.alert)).encode()
+    body = json.dumps(request_body(webhook, message.status, message.alert)).encode()
     headers = {"Content-Type": "application/json", "User-Agent": "regroup"}
     request = urllib.request.Request(webhook.address(), body, headers, method="POST")
     try:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from jobs.alerts.checks import Alert
-from jobs.alerts.webhooks import RAISED, RESOLVED, Webhook, as_json, key_of
+from jobs.alerts.webhooks import RAISED, RESOLVED, as_json, key_of
+from jobs.configuration.webhooks import Webhook
 from jobs.console.errors import UsageError
 
 # Messages of problems that ended this long ago are forgotten.
@@ -54,7 +55,8 @@ class Outbox:
     ) -> None:
         """Add the alerts that are new to the webhook, and the end of those of these clusters that
         are no longer raised."""
-        current = {key_of(each): each for each in map(as_json, filter(webhook.takes, alerts))}
+        taken = (each for each in alerts if webhook.takes(each.alert, each.group_id))
+        current = {key_of(each): each for each in map(as_json, taken)}
         for key, alert in current.items():
             self._add(webhook, key, RAISED, alert, now_s)
         if webhook.resolved:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from jobs.alerts.webhooks import Webhook, read_webhooks
+from jobs.configuration.webhooks import Webhook, read_webhooks
 from jobs.console.errors import UsageError
 
 WINDOW = "window"

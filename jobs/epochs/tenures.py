@@ -25,10 +25,11 @@ from coordinator_core.epochs.process_ends import Commits
 from coordinator_core.epochs.tenures import Ownership, Shutdown, Tenure, ownership
 from jobs.epochs.rows import Names, Row, topics_of
 from jobs.lake.keys import GROUP_KEY
-from jobs.ownership.tenures import NEVER_MS
 
 # Kinds of evidence beyond records and departures.
 REFUSALS, COMMITS = "refusals", "member_commits"
+# ``until_ms`` of a tenure that lasts.
+NEVER_MS = 1 << 62
 _EPOCH = date(1970, 1, 1)
 
 TENURES = StructType(

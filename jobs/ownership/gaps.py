@@ -6,8 +6,8 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from jobs.engine.union import union_of
+from jobs.epochs.tenures import NEVER_MS
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, PARTITION_KEY
-from jobs.ownership.tenures import NEVER_MS
 
 _SHUTDOWN = ("shutdown_ms", "shutdown_generation", "shutdown_date", "stopped_ms")
 

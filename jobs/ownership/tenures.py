@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from coordinator_core.protocol.client_times import HEARTBEAT_MS
+from jobs.epochs.tenures import NEVER_MS
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
 from jobs.ownership.rebalances import stays_cooperative
 
@@ -14,8 +15,6 @@ IN_STEP_MS = 60_000
 HEARTBEAT_JITTER_MS = 150
 # A join that lasts a heartbeat interval and this did not wait for a slow or dead member.
 JOIN_SLACK_MS = 500
-# ``until_ms`` of a tenure that lasts.
-NEVER_MS = 1 << 62
 
 
 def tenures(members: DataFrame) -> DataFrame:

@@ -12,9 +12,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from jobs.alerts import command, prometheus
 from jobs.alerts.alerting import AlertsOptions, AlertWindow, find_alerts
 from jobs.alerts.checks import CHECKS, Alert
-from jobs.alerts.webhooks import Webhook
 from jobs.configuration.alert_settings import AlertSettings, Thresholds, read_settings, span_s
 from jobs.configuration.config import load_config
+from jobs.configuration.webhooks import Webhook
 from jobs.console.errors import UsageError
 from jobs.console.printing import Format
 

@@ -8,10 +8,11 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from jobs.alerts.alerting import AlertWindow
-from jobs.alerts.checks import Alert
+from jobs.alerts.checks import CHECKS, Alert
 from jobs.alerts.notify import notify, require_webhooks
-from jobs.alerts.webhooks import RAISED, RESOLVED, Webhook, as_json
+from jobs.alerts.webhooks import RAISED, RESOLVED, as_json, request_body
 from jobs.configuration.alert_settings import AlertSettings, read_settings
+from jobs.configuration.webhooks import ALERTS, FORMATS, Webhook
 from jobs.console.errors import UsageError
 
 NOON = datetime(2026, 11, 21, 12)
@@ -216,7 +217,16 @@ HOSTILE = alert("<!channel> [x](http://evil)\n\x1b[31m", message="m & n")
 
 
 def body(format, status=RAISED, of=HOSTILE, **settings):
-    return Webhook("team", format, "http://h", **settings).body(status, as_json(of))
+    return request_body(Webhook("team", format, "http://h", **settings), status, as_json(of))
+
+
+def test_the_configuration_knows_the_checks():
+    assert [check.name for check in CHECKS] == [*ALERTS]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_format_has_a_body(format):
+    assert body(format)
 
 
 def test_slack_takes_no_markup_from_names():
