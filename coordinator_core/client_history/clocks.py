@@ -49,6 +49,6 @@ def _spread(reference: Client, times: Mapping[Client, Times], ahead: dict[Client
 
 
 def _times(memberships: Iterable[Membership]) -> dict[int, int]:
-    classic = [each for each in memberships if each.group_type == "classic"]
+    classic = [each for each in memberships if each.is_classic]
     counts = Counter(each.generation for each in classic)
     return {each.generation: each.joined_ms for each in classic if counts[each.generation] == 1}

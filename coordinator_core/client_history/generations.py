@@ -19,6 +19,7 @@ from coordinator_core.client_history.memberships import (
     memberships_of_clients,
     moved_by,
 )
+from coordinator_core.coordinator.classic.group_type import CLASSIC
 
 REORDERED_MS = 1000  # a lower number within this time is out of order, not a new incarnation
 SAME_MS = 300_000  # a broker's generation of this number is that of the client within this time
@@ -139,14 +140,14 @@ def _generation(key: _Key, own: Sequence[Membership]) -> ClientGeneration:
     """Durations are those of one client each, as the clients' clocks may differ."""
     joined_ms = median_low(each.joined_ms for each in own)
     # Members of both protocols may be in a group that is being converted.
-    others = [each.group_type for each in own if each.group_type != "classic"]
+    others = [each.group_type for each in own if not each.is_classic]
     is_classic = not others
     waits = [each.joined_ms - each.joining_ms for each in own if each.joining_ms is not None]
     syncs = [each.synced_ms - each.joined_ms for each in own if each.synced_ms is not None]
     plan = next((each for each in own if each.plan), None)
     return ClientGeneration(
         *key,
-        group_type=others[0] if others else "classic",
+        group_type=others[0] if others else CLASSIC.name,
         preparing_ms=joined_ms - max(waits) if waits and is_classic else None,
         joined_ms=joined_ms,
         stable_ms=joined_ms + min(syncs) if syncs and is_classic else None,

@@ -8,6 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from coordinator_core.coordinator.classic.group_type import CLASSIC
+from coordinator_core.coordinator.consumer.group_type import CONSUMER
+from coordinator_core.coordinator.group_types import GROUP_TYPES
 from coordinator_core.log_lines.client_lines import as_basic_line
 
 Partitions = frozenset[str]
@@ -18,7 +21,7 @@ Plan = Mapping[str, Partitions]
 _JAVA_PLAN = re.compile(r"([^ {}]+)=Assignment\(partitions=\[([^\]]*)\]")
 _FRANZ_PLAN = re.compile(r"([^ {}]+)\{((?:[^ \[\]{}]+\[[\d ]*\](?:, )?)*)\}(?:, |$)")
 _FRANZ_TOPIC = re.compile(r"([^ \[\],]+)\[([\d ]*)\]")
-_GROUP_TYPES = {"ConsumerMembershipManager": "consumer", "MembershipManagerImpl": "consumer"}
+_GROUP_TYPES = dict.fromkeys(("ConsumerMembershipManager", "MembershipManagerImpl"), CONSUMER.name)
 # States in which a member of the consumer protocol is a member.
 _MEMBER_STATES = ("RECONCILING", "ACKNOWLEDGING", "STABLE")
 
@@ -67,6 +70,11 @@ class Membership:
     topics: tuple[str, ...] | None = None
     left_ms: int | None = None
     left_reason: str | None = None
+
+    @property
+    def is_classic(self) -> bool:
+        """Whether its member uses the classic protocol."""
+        return not GROUP_TYPES[self.group_type].has_epochs
 
 
 def leader_assignment(text: str) -> dict[str, Partitions]:
@@ -136,7 +144,7 @@ def _joined(client: _Client, line: Line) -> None:
     client.current = Membership(
         client=line.client,
         generation=line.generation,
-        group_type="classic",
+        group_type=CLASSIC.name,
         joined_ms=line.time_ms,
         joining_ms=client.joining_ms,
         client_id=line.client_id,
@@ -204,7 +212,7 @@ def _added(client: _Client, line: Line) -> None:
     if client.owned is not None and line.partitions is not None:
         client.owned |= line.partitions
     current = client.current
-    if current is not None and current.group_type == "classic" and current.assigned is None:
+    if current is not None and current.is_classic and current.assigned is None:
         current.assigned = client.owned
 
 

@@ -24,7 +24,6 @@ from coordinator_core.coordinator.classic.handlers import (
     sync,
 )
 from coordinator_core.coordinator.classic.timers import JoinWait
-from coordinator_core.coordinator.consumer import requests as consumer_requests
 from coordinator_core.coordinator.era import CoordinatorConfig, Era
 from coordinator_core.coordinator.expiry import CleanUp
 from coordinator_core.coordinator.listing import handle_list
@@ -32,17 +31,15 @@ from coordinator_core.coordinator.loading import load, unload
 from coordinator_core.coordinator.metadata_image import TopicImage
 from coordinator_core.coordinator.modern.configuration import setting_ms
 from coordinator_core.coordinator.modern.group import ModernGroup
+from coordinator_core.coordinator.modern.handlers import HANDLERS
 from coordinator_core.coordinator.modern.timers import SESSION
 from coordinator_core.coordinator.modern.topics import change_topics
 from coordinator_core.coordinator.offset_fetch import fetch_offsets
-from coordinator_core.coordinator.share import requests as share_requests
-from coordinator_core.coordinator.streams import requests as streams_requests
 from coordinator_core.coordinator.turn import MemberIds, Turn
 from coordinator_core.protocol.errors import CoordinatorBug, Errors, UnexpectedState
 from coordinator_core.protocol.messages import (
     Append,
     BareError,
-    ConsumerGroupHeartbeat,
     DeleteGroup,
     DescribeGroup,
     Effect,
@@ -51,15 +48,11 @@ from coordinator_core.protocol.messages import (
     JoinResponse,
     LeaveGroup,
     ListGroups,
-    MemberHeartbeatResponse,
     OffsetCommit,
     OffsetFetch,
     Record,
     Request,
     Response,
-    ShareGroupHeartbeat,
-    StreamsGroupHeartbeat,
-    StreamsHeartbeatResponse,
     SyncGroup,
 )
 
@@ -68,7 +61,7 @@ def _leave(turn: Turn, request: LeaveGroup) -> None:
     turn.era.leave(turn, request)
 
 
-HANDLERS: Mapping[type[Request], Callable[[Turn, Any], None]] = {
+CLASSIC_HANDLERS: Mapping[type[Request], Callable[[Turn, Any], None]] = {
     JoinGroup: join.handle,
     SyncGroup: sync.handle,
     Heartbeat: heartbeat.handle,
@@ -80,20 +73,6 @@ HANDLERS: Mapping[type[Request], Callable[[Turn, Any], None]] = {
     ListGroups: handle_list,
 }
 
-# Requests of consumer, share and streams groups, of eras that have them.
-MODERN_HANDLERS: Mapping[type[Request], Callable[[Turn, Any], None]] = {
-    **consumer_requests.HANDLERS,
-    **streams_requests.HANDLERS,
-    **share_requests.HANDLERS,
-}
-
-# Requests that classic groups have, too: by the type of the group that is there.
-SHARED_HANDLERS: Mapping[str, Mapping[type[Request], Callable[[Turn, Any, Any], None]]] = {
-    "consumer": consumer_requests.SHARED_HANDLERS,
-    "streams": streams_requests.SHARED_HANDLERS,
-    "share": share_requests.SHARED_HANDLERS,
-}
-
 
 def _failure(turn: Turn, request: Request) -> Response:
     """The answer to a request that Kafka's coordinator fails on with an exception."""
@@ -102,10 +81,9 @@ def _failure(turn: Turn, request: Request) -> Response:
         return JoinResponse(error, protocol_name=turn.era.failed_join_protocol)
     if isinstance(request, LeaveGroup):
         return turn.era.failed_leave(error)
-    if isinstance(request, ConsumerGroupHeartbeat | ShareGroupHeartbeat):
-        return MemberHeartbeatResponse(error)
-    if isinstance(request, StreamsGroupHeartbeat):
-        return StreamsHeartbeatResponse(error)
+    refusal = turn.handlers.refusals.get(type(request))
+    if refusal is not None:
+        return refusal(error)
     return BareError(error)
 
 
@@ -118,7 +96,7 @@ class Coordinator:
     __slots__ = ("_clean_up", "_turn")
 
     def __init__(self, config: CoordinatorConfig, era: Era, member_ids: MemberIds) -> None:
-        self._turn = Turn(config, era, member_ids)
+        self._turn = Turn(config, era, member_ids, HANDLERS)
         interval_ms = config.offsets_retention_check_interval_ms
         self._clean_up = None if interval_ms is None else CleanUp(self._turn, interval_ms)
         if self._clean_up is not None:
@@ -143,17 +121,22 @@ class Coordinator:
         return effects
 
     def _handle(self, request: Request) -> None:
+        """Pass the request to its handler, by its type or by that of the present group."""
         turn, kind = self._turn, type(request)
-        group = turn.groups.modern.get(request.group_id) if turn.groups.modern else None
-        if kind in MODERN_HANDLERS:
+        own = turn.handlers.requests.get(kind)
+        if own is not None:
             if turn.era.modern is None:
                 turn.effects.respond(request.request_id, BareError(Errors.UNSUPPORTED_VERSION))
             else:
-                MODERN_HANDLERS[kind](turn, request)
-        elif group is not None and kind in SHARED_HANDLERS[group.group_type]:
-            SHARED_HANDLERS[group.group_type][kind](turn, group, request)
-        else:
-            HANDLERS[kind](turn, request)
+                own(turn, request)
+            return
+        group = turn.groups.modern.get(request.group_id) if turn.groups.modern else None
+        if group is not None:
+            shared = turn.handlers.of[group.group_type.name].shared_requests.get(kind)
+            if shared is not None:
+                shared(turn, group, request)
+                return
+        CLASSIC_HANDLERS[kind](turn, request)
 
     @property
     def has_background(self) -> bool:

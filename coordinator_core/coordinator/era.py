@@ -13,7 +13,6 @@ from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.states import GroupState, Input
 from coordinator_core.coordinator.classic.timers import Timers
 from coordinator_core.coordinator.era_evidence import Sign
-from coordinator_core.coordinator.modern.records import GroupRecord
 from coordinator_core.coordinator.modern.settings import DEFAULTS, ModernSettings
 from coordinator_core.coordinator.offsets import PartitionOrder
 from coordinator_core.coordinator.share.rules import ShareRules
@@ -36,8 +35,6 @@ T = TypeVar("T")  # the coordinator's Turn, which has an era
 Reaction = Callable[[T, ClassicGroup, Any], None]
 Grid = Mapping[Input, Mapping[GroupState, Reaction[T]]]
 ErrorMap = Mapping[Errors, Errors]
-Fields = dict[str, Any]
-Replay = Callable[[T, Fields, Fields | None], None]  # of a record's key and value
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +178,8 @@ class EraOf(Generic[T]):
     group_config_defaults: Mapping[str, str] = field(default_factory=dict)  # of the program
     assignor_texts: Mapping[str, str] = field(default_factory=dict)  # where lines have no name
 
-    # Consumer, share and streams groups; None and {} in eras without them.
+    # Consumer, share and streams groups; None in eras without them.
     modern: ModernRules | None = None
-    replays: Mapping[str, Replay[T]] = field(default_factory=dict)  # by record type
-    # By group type: starts the timers of a loaded group, cancels them, and removes an empty group.
-    start_timers: Mapping[str, Callable[[T, Any], None]] = field(default_factory=dict)
-    group_tombstones: Mapping[str, Callable[[Any], list[GroupRecord]]] = field(default_factory=dict)
 
     @property
     def client_library(self) -> str:

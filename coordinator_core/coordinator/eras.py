@@ -17,11 +17,6 @@ from coordinator_core.coordinator.classic.scheduled_timers import ScheduledTimer
 from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.era import EraOf, ModernRules
 from coordinator_core.coordinator.era_evidence import EraEvidence, InferredEra, Sign
-from coordinator_core.coordinator.modern.loading import (
-    REPLAYS,
-    START_TIMERS,
-    TOMBSTONES,
-)
 from coordinator_core.coordinator.offsets import (
     Scala212Partitions,
     Scala212PartitionsBefore011,
@@ -210,9 +205,6 @@ ERA_4_1: EraOf[Turn] = EraOf(
         share=SHARE_4_1,
         streams=STREAMS_4_1,
     ),
-    replays=REPLAYS,
-    start_timers=START_TIMERS,
-    group_tombstones=TOMBSTONES,
 )
 
 # KIP-1263, KIP-1251.
@@ -275,9 +267,6 @@ ERA_3_9 = replace(
     group_config_defaults={},
     assignor_texts={},
     modern=None,
-    replays={},
-    start_timers={},
-    group_tombstones={},
     grid=automaton.GRID_3_9,
     offset_value_version=3,
     member_order=ScalaHashMapKeys,

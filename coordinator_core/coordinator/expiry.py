@@ -125,7 +125,7 @@ def _modern_tombstones(turn: Turn, partition: int) -> list[GroupRecord]:
         ]
         records += offset_tombstones(group.group_id, group.offsets, offsets)
         if group.is_empty() and group.expires and len(offsets) == len(group.offsets):
-            records += turn.era.group_tombstones[group.group_type](group)
+            records += turn.handlers.of[group.group_type.name].tombstones(group)
     return records
 
 

@@ -21,4 +21,4 @@ def _row(turn: Turn, group: ClassicGroup | ModernGroup) -> tuple[str, str, str, 
         state = turn.era.state_names[group.state]
     else:
         state = group.state_at(turn.log.snapshot_of(group.partition))
-    return group.group_id, group.protocol_type or "", state, group.group_type
+    return group.group_id, group.protocol_type or "", state, group.group_type.name

@@ -33,14 +33,14 @@ def load(turn: Turn, records: Iterable[Record]) -> None:
         elif record.name in ("OffsetCommit", "LegacyOffsetCommit"):
             partition = (record.key["topic"], record.key["partition"])
             _apply_offset(turn, record.key["group"], partition, record.value)
-        elif record.name in turn.era.replays:
-            turn.era.replays[record.name](turn, record.key, record.value)
+        elif turn.era.modern is not None and record.name in turn.handlers.replays:
+            turn.handlers.replays[record.name](turn, record.key, record.value)
     turn.log.reverts.clear()
     for group_id, modern in sorted(turn.groups.modern.items()):
         if group_id not in already_loaded:
-            fields = {"protocol": modern.group_type, "member_count": len(modern.member_rows())}
+            fields = {"protocol": modern.group_type.name, "member_count": len(modern.member_rows())}
             turn.effects.modern_event("LOADED", group_id, step="group", **fields)
-            turn.era.start_timers[modern.group_type](turn, modern)
+            turn.handlers.of[modern.group_type.name].start_timers(turn, modern)
     for group in turn.groups.all_classic():
         if group.group_id not in already_loaded:
             turn.log.shard_of(group.partition).unwritten.pop(group.group_id, None)

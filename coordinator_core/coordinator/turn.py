@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from coordinator_core.coordinator.effects import Effects
 from coordinator_core.coordinator.era import CoordinatorConfig, EraOf
+from coordinator_core.coordinator.group_handlers import HandlersByType
 from coordinator_core.coordinator.group_registry import GroupRegistry
 from coordinator_core.coordinator.log import Log
 from coordinator_core.coordinator.metadata_image import NO_TOPICS, MetadataImage
@@ -28,8 +29,9 @@ MemberIds = Callable[[str, str], str]  # (group id, client or instance id) -> a 
 class Turn:
     """``timers``: of classic groups; ``modern_timers``: of consumer, share and streams groups.
 
-    ``background``: work that Kafka gives to other threads.  ``resolving``: groups whose regular
-    expressions are being resolved.  ``version_with_new_topics``: of the image.
+    ``handlers``: of the types that are not classic.  ``background``: work that Kafka gives to other
+    threads.  ``resolving``: groups whose regular expressions are being resolved.
+    ``version_with_new_topics``: of the image.
     """
 
     __slots__ = (
@@ -39,6 +41,7 @@ class Turn:
         "era",
         "group_configs",
         "groups",
+        "handlers",
         "image",
         "log",
         "member_ids",
@@ -51,10 +54,17 @@ class Turn:
         "wheel",
     )
 
-    def __init__(self, config: CoordinatorConfig, era: EraOf[Turn], member_ids: MemberIds) -> None:
+    def __init__(
+        self,
+        config: CoordinatorConfig,
+        era: EraOf[Turn],
+        member_ids: MemberIds,
+        handlers: HandlersByType[Turn],
+    ) -> None:
         self.config = config
         self.era = era
         self.member_ids = member_ids
+        self.handlers = handlers
         modern: dict[str, ModernGroup] = {}
         self.effects = Effects(modern)
         self.log = Log(

@@ -39,11 +39,11 @@ def _bump(event: Event, era: Era) -> Values:
 
 def _reconcile(event: Event, era: Era) -> Values:
     member = event.fields["member"]
-    state = getattr(member, "state", None)
+    state, pending = getattr(member, "state", None), getattr(member, "pending", None)
     start = (member.epoch, member.previous_epoch, "STABLE" if state is None else state.name)
-    if event.fields.get("protocol") != "streams":
+    if pending is None:  # members of share groups revoke nothing
         return *start, _partitions(member.assigned)
-    return *start, _tasks(member.assigned, era), _tasks(member.pending, era)
+    return *start, _tasks(member.assigned, era), _tasks(pending, era)
 
 
 def _member(event: Event, era: Era) -> Values:

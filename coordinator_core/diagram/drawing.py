@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from coordinator_core.coordinator.classic.group_type import CLASSIC
+from coordinator_core.coordinator.group_types import GROUP_TYPES
 from coordinator_core.diagram import modern_words
 from coordinator_core.diagram.names import COORDINATOR, LOG, Names
 from coordinator_core.diagram.notes import Notes
@@ -157,7 +159,7 @@ class _Drawing:
         line, at_ms = entry.line, entry.at_ms
         if line["event"] == "record":
             return Arrow(at_ms, COORDINATOR, LOG, record(line, self.names))
-        if line["event"] == "state" and line.get("type", "classic") != "classic":
+        if line["event"] == "state" and _has_epochs(line):
             text = modern_words.state(line, self.names)
             return Note(at_ms, self._with_group(line["group"], text))
         if line["event"] == "state":
@@ -280,3 +282,8 @@ def _with_pauses(rows: Iterator[Row]) -> Iterator[Row]:
                 yield Pause(row.at_ms - now_ms)
             now_ms = max(now_ms, row.at_ms)
         yield row
+
+
+def _has_epochs(state: Mapping[str, Any]) -> bool:
+    """Whether the state is that of a consumer, share or streams group."""
+    return GROUP_TYPES[state.get("type", CLASSIC.name)].has_epochs

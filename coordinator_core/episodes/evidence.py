@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.incident.members import client_of
 
 # Outcome of a rebalance after which the group has no members.
 EMPTY = "empty"
-# Type of a group whose members rejoin after each rebalance in which they gave up partitions.
-CLASSIC = "classic"
 # Cause of a rebalance after a change to another group protocol.
 CONVERT = "CONVERT"
 TRIGGER, ABSORBED = "trigger", "absorbed"
@@ -129,7 +128,7 @@ class Rebalance(NamedTuple):
     partitions_moved: int | None = None
     member_count: int = 0
     continues: bool = False
-    group_type: str = CLASSIC
+    group_type: str = CLASSIC.name
     was_empty: bool = False
     is_first_seen: bool = False
     hosts: Sequence[tuple[str, int]] = ()

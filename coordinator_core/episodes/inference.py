@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from coordinator_core.coordinator.group_types import GROUP_TYPES
 from coordinator_core.episodes.activities import activities
 from coordinator_core.episodes.drafts import Draft, Kind
 from coordinator_core.episodes.evidence import (
     ABSORBED,
-    CLASSIC,
     FOLLOW_UP,
     SCHEDULED_CAUSES,
     SUBSCRIPTION_CHANGE,
@@ -212,7 +212,7 @@ class _Assignment:
         is_scheduled = trigger is not None and trigger.cause in SCHEDULED_CAUSES
         # A classic member rejoins because it gave up partitions in the previous rebalance.  A
         # member of another type completes what it began itself, after rebalances of others.
-        is_completion = is_follow_up and rebalance.group_type != CLASSIC
+        is_completion = is_follow_up and GROUP_TYPES[rebalance.group_type].has_epochs
         if is_completion and (begun := self._begun_by(trigger)) is not None:
             return begun
         if previous is not None and (is_follow_up or is_scheduled or rebalance.continues):

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from coordinator_core.coordinator.group_type import GroupType
+from coordinator_core.coordinator.group_types import GROUP_TYPES
+
 # A line and the records of the same request: the batch may have begun before or after the line.
 SAME_REQUEST_MS = 1000
 
@@ -40,7 +43,7 @@ class GroupRecord:
     time_ms: int
     position: int
     kind: Kind
-    group_type: str
+    group_type: str  # see ``type``
     is_tombstone: bool
     member_id: str | None = None
     epoch: int | None = None
@@ -63,6 +66,10 @@ class GroupRecord:
     pending: frozenset[Partition] = frozenset()
     subtopologies: tuple[tuple[str, tuple[str, ...]], ...] = ()
     members: tuple[str, ...] = ()
+
+    @property
+    def type(self) -> GroupType:
+        return GROUP_TYPES[self.group_type]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from coordinator_core.coordinator.group_type import GroupType
 from coordinator_core.epochs.evidence import GroupRecord, Partition
 
 STABLE = "STABLE"
-# State codes of current assignments; streams groups count from 1.
+# States of current assignments, from the code of STABLE on.
 STATES = (STABLE, "UNREVOKED", "UNRELEASED")
 _THREAD = re.compile(r"-StreamThread-[0-9]+-consumer$")
 AWAY = -2
 """The member epoch of a static member that left for a while."""
 
 
-def state_name(code: int | None, group_type: str) -> str:
-    number = (code or 0) - (group_type == "streams")
+def state_name(code: int | None, group_type: GroupType) -> str:
+    number = (code or 0) - (group_type.stable_state or 0)
     return STATES[number] if 0 <= number < len(STATES) else f"UNKNOWN({code})"
 
 
@@ -70,7 +71,7 @@ class Processes:
 
 
 def _is_dynamic(record: GroupRecord) -> bool:
-    return record.instance_id is None and record.group_type != "streams"
+    return record.instance_id is None and not record.type.has_topology
 
 
 def _client(record: GroupRecord) -> str | None:
@@ -79,6 +80,6 @@ def _client(record: GroupRecord) -> str | None:
     if record.client_id is None:
         return None
     client = record.client_id
-    if record.group_type == "streams":
+    if record.type.has_topology:
         client = _THREAD.sub("", client)
     return f"{client}@{(record.client_host or '').lstrip('/')}"

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from coordinator_core.coordinator.consumer.group_type import CONSUMER
+from coordinator_core.coordinator.group_types import GROUP_TYPES
 from coordinator_core.epochs import causes
 from coordinator_core.epochs.causes import Change
 from coordinator_core.epochs.evidence import (
@@ -31,10 +33,6 @@ from coordinator_core.epochs.memberships import Memberships, MemberStep
 from coordinator_core.epochs.targets import TargetInputs
 
 Line = TypeVar("Line", Departure, TargetLine)
-
-CONSUMER, SHARE = "consumer", "share"
-# The first of the broker's group.*.assignors, by default.
-DEFAULT_ASSIGNORS = {"consumer": "uniform", "share": "simple", "streams": "sticky"}
 
 
 def replay(
@@ -116,7 +114,7 @@ class _Player:
         elif record.kind is Kind.STATE_PARTITIONS:
             reason = causes.STATE_INITIALIZED
             self._change(causes.TOPIC_CHANGE, None, record.time_ms, reason=reason)
-        if record.group_type == CONSUMER:
+        if record.type is CONSUMER:
             self._inputs.play(record)
 
     def _regex(self, record: GroupRecord) -> None:
@@ -250,7 +248,7 @@ class _Player:
         if self._converted_ms != record.time_ms:
             self._processes.writes(member, self._members)
         is_leaving = record.epoch == AWAY and member.epoch != AWAY
-        member.epoch, member.state = record.epoch, state_name(record.state, record.group_type)
+        member.epoch, member.state = record.epoch, state_name(record.state, record.type)
         member.assigned = record.assigned
         if is_leaving:
             self._change(causes.STATIC_LEAVE, member, record.time_ms)
@@ -259,7 +257,7 @@ class _Player:
         else:
             self._unreached.add(member.member_id)
         generation = self._generation
-        if record.group_type != SHARE:
+        if record.type.revokes:
             self._handovers.step(member, record.pending, record.time_ms, generation)
         if generation is not None:
             generation.actual[member.member_id] = self._owned(member, member.assigned)
@@ -299,7 +297,7 @@ class _Player:
             last_position=record.position,
             has_log=self._has_line(record.time_ms),
             is_assumed=is_assumed,
-            input=self._inputs.at(record) if record.group_type == CONSUMER else None,
+            input=self._inputs.at(record) if record.type is CONSUMER else None,
         )
         for row in self._left:
             generation.members[row.member_id] = row
@@ -455,7 +453,7 @@ class _Player:
             if member.metadata.server_assignor
         )
         if not votes:
-            return DEFAULT_ASSIGNORS[target.group_type], True
+            return GROUP_TYPES[target.group_type].default_assignor, True
         assignor, most = max(votes.items(), key=lambda vote: vote[1])
         return assignor, list(votes.values()).count(most) > 1
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from coordinator_core.coordinator.coordinator import Coordinator
 from coordinator_core.coordinator.era import CoordinatorConfig, Era
+from coordinator_core.coordinator.group_types import MODERN_TYPES
 from coordinator_core.coordinator.modern.settings import modern_settings
 from coordinator_core.coordinator.turn import MemberIds
 from coordinator_core.protocol.errors import Errors
@@ -190,7 +191,7 @@ class AllTypesPlayer:
         modern = self.coordinator.modern_groups.get(group_id)
         if modern is not None:
             return {
-                "type": modern.group_type,
+                "type": modern.group_type.name,
                 "state": modern.state_name(),
                 "epoch": modern.epoch,
                 "assignment_epoch": modern.assignment_epoch,
@@ -200,7 +201,7 @@ class AllTypesPlayer:
         if group is None:
             return None
         return {
-            "type": "classic",
+            "type": group.group_type.name,
             "state": group.state.value,
             "generation": group.generation,
             "leader": group.leader,
@@ -213,15 +214,16 @@ def _config(values: Mapping[str, Json]) -> CoordinatorConfig:
     plain = {
         name.replace(".", "_"): int(value)
         for name, value in kafka.items()
-        if not name.startswith(("group.consumer.", "group.share.", "group.streams."))
+        if not name.startswith(tuple(each.broker_prefix for each in MODERN_TYPES))
     }
     return replace(config_of({**values, **plain}), modern=modern_settings(kafka))
 
 
 def _is_same(view: Mapping[str, Json], last: Mapping[str, Json]) -> bool:
     """Of a classic group only state and generation count."""
-    if view["type"] == "classic" and last["type"] == "classic":
-        return view["state"] == last["state"] and view.get("generation") == last.get("generation")
+    if "generation" in view and "generation" in last:
+        names = "state", "generation"
+        return all(view[each] == last[each] for each in names)
     return view == last
 
 

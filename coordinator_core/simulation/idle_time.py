@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.states import GroupState
-from coordinator_core.coordinator.consumer.group import ConsumerGroup
 from coordinator_core.coordinator.modern.group import ModernGroup
 from coordinator_core.simulation.cluster_view import ClusterView
 from coordinator_core.simulation.process import SimulatedProcess
@@ -122,12 +121,10 @@ class IdleSkipper:
         if modern.refresh_deadline_ms > now_ms:
             deadline_ms = min(deadline_ms, modern.refresh_deadline_ms)
         deadline_ms = min([deadline_ms, *self._topics_grow_ms(now_ms)])
-        if isinstance(modern, ConsumerGroup):
-            if modern.classic_count:
-                return now_ms
-            for resolved in modern.regexes.values():
-                deadline_ms = min(deadline_ms, resolved.timestamp_ms + _REGEX_REFRESH_MS)
-        return deadline_ms
+        if modern.classic_members():
+            return now_ms
+        resolved_ms = modern.regexes_resolved_ms()
+        return min([deadline_ms, *(each + _REGEX_REFRESH_MS for each in resolved_ms)])
 
     def _topics_grow_ms(self, now_ms: int) -> list[int]:
         """When topics grow from now on; the next heartbeat computes the hash of them again."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from coordinator_core.coordinator.group_type import GroupType
 from coordinator_core.coordinator.modern.group import ModernGroup
 from coordinator_core.protocol.messages import Event, TopicPartition
 from coordinator_core.simulation.outputs import TruthLine
@@ -51,7 +52,7 @@ class ModernTruth:
         self.group_id = group_id
         self._topic_names = topic_names
         self._topic_ids = {name: topic_id for topic_id, name in topic_names.items()}
-        self.group_type = ""
+        self.group_type: GroupType | None = None  # until its first record
         self.incarnation = 1
         self.converted_from = 0
         self.targets = self.bumps = self.joined = self.left = 0
@@ -177,8 +178,12 @@ class ModernTruth:
         for member_id in [each for each in self._assigned if each not in members]:
             del self._assigned[member_id]
 
+    def _has_owners(self) -> bool:
+        """Whether a partition has one owner at a time."""
+        return self.group_type is None or self.group_type.revokes
+
     def _count_moves(self, member_id: str, member: Any, now_ms: int) -> None:
-        if self._assigned.get(member_id) is member.assigned or self.group_type == "share":
+        if self._assigned.get(member_id) is member.assigned or not self._has_owners():
             return
         self._assigned[member_id] = member.assigned
         owner, units = _owner(member), _units(member.assigned)
@@ -230,7 +235,7 @@ class ModernTruth:
                 {
                     "truth": "generation",
                     "group": self.group_id,
-                    "group_type": self.group_type,
+                    "group_type": self.group_type.name if self.group_type else "",
                     "incarnation": self.incarnation,
                     "generation": ended.number,
                     "preparing_ms": ended.preparing_ms,

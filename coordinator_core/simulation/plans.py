@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
+from coordinator_core.coordinator.group_types import CONVERTING
 from coordinator_core.simulation.random_draws import between, fraction, key_of, mixed
 from coordinator_core.simulation.spec_values import SpecTable
 
@@ -98,7 +99,7 @@ def plan_of(table: SpecTable) -> Plan:
         table.count("to", 0),
         table.count("low", 0),
         table.count("high", 0),
-        table.one_of("protocol", ("classic", "consumer")) if "protocol" in table else "",
+        table.one_of("protocol", CONVERTING) if "protocol" in table else "",
     )
     if plan.protocol and kind != "deploy":
         table.wrong("kind", "deploy, to change the protocol")

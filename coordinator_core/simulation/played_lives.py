@@ -18,7 +18,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.coordinator.era import CoordinatorConfig
+from coordinator_core.coordinator.group_types import GROUP_TYPES
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.simulation.cluster import SimulatedCluster
 from coordinator_core.simulation.modern_truth import NOT_STABLE
@@ -178,7 +180,7 @@ class MeasureCounter:
         self._since_ms = at_ms if state in NOT_STABLE else None
 
     def _generation(self, truth: Mapping[str, Any]) -> None:
-        if truth.get("group_type", "classic") != "classic":
+        if GROUP_TYPES[truth.get("group_type", CLASSIC.name)].has_epochs:
             self._rebalances += self._is_within(truth["joined_ms"])
             return
         is_stable = truth["outcome"] == "stable"

@@ -23,6 +23,7 @@ from coordinator_core.client import (
     Send,
 )
 from coordinator_core.client.modern.member_ids import member_id_of
+from coordinator_core.coordinator.group_types import GROUP_TYPES
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import Subtopology, TopicPartition, Topology
 from coordinator_core.simulation.channels import Channel, NetworkPath
@@ -126,7 +127,7 @@ class SimulatedProcess:
             remote_assignor=group.remote_assignor,
             regex=group.regex,
             process_id=self._process_id(),
-            topology=topology_of(group) if self.protocol == "streams" else None,
+            topology=topology_of(group) if GROUP_TYPES[self.protocol].has_topology else None,
         )
         self.channels = {}
         self._failure = ""
@@ -139,7 +140,7 @@ class SimulatedProcess:
 
     def _member_id(self) -> str:
         """The id that a client of the new protocols makes for this life."""
-        if self.protocol == "classic":
+        if not GROUP_TYPES[self.protocol].has_epochs:
             return ""
         recorded = self._member_ids[self.life - 1 : self.life]
         if any(recorded):

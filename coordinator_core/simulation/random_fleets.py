@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from coordinator_core.client import LIBRARIES
+from coordinator_core.coordinator.consumer.group_type import CONSUMER
 from coordinator_core.coordinator.eras import ERAS, NEWEST_ERA
+from coordinator_core.coordinator.group_types import CONVERTING, GROUP_TYPES
 from coordinator_core.jvm.hash_codes import partition_for
 from coordinator_core.simulation.random_draws import between, fraction, key_of
 from coordinator_core.simulation.spec import MODERN_CLIENTS
@@ -145,22 +147,23 @@ def _of_any_type(draws: _Draws, group: Values, minutes: int) -> Values:
     """The group as one of a random type."""
     protocol = draws.one_of(("consumer", "consumer", "consumer", "share", "streams", "classic"))
     client = draws.one_of(sorted(MODERN_CLIENTS))
-    if protocol in ("share", "streams"):
+    group_type = GROUP_TYPES[protocol]
+    if not group_type.converts:
         client = NEWEST_ERA.client_library
         group.pop("commit_interval", None)
     group |= {"client": client, "protocol": protocol, "restart": "3s"}
     group |= {"max_poll_interval": f"{draws.number(20, 90)}s"}
-    if protocol == "share":
+    if not group_type.has_static_members:
         group["static"] = False
-    if protocol in ("consumer", "classic"):
+    if group_type.converts:
         group["remote_assignor"] = draws.one_of(("uniform", "range"))
-    if protocol == "consumer" and client != "librdkafka-2" and draws.happens(0.2):
+    if group_type is CONSUMER and client != "librdkafka-2" and draws.happens(0.2):
         group["regex"] = draws.one_of(("pay.*", ".*", "ord.*|pay.*"))
     if draws.happens(0.5):
         group["broker_session_timeout"] = f"{draws.number(10, 50)}s"
         group["broker_heartbeat_interval"] = f"{draws.number(2, 6)}s"
-    if protocol in ("consumer", "classic") and draws.happens(0.3):
-        other = "classic" if protocol == "consumer" else "consumer"
+    if group_type.converts and draws.happens(0.3):
+        other = next(each for each in CONVERTING if each != protocol)
         change = {"kind": "deploy", "at": f"{draws.number(60, 60 * minutes - 300)}s"}
         change |= {"gap": f"{draws.number(1, 30)}s", "down": "3s", "protocol": other}
         group["plans"] = [*group["plans"], change]

@@ -11,14 +11,17 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from coordinator_core.client import LIBRARIES
+from coordinator_core.coordinator.consumer.group_type import CONSUMER
 from coordinator_core.coordinator.era import CoordinatorConfig
 from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.coordinator.group_type import GroupType
+from coordinator_core.coordinator.group_types import GROUP_TYPES
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.simulation.plans import Action, Plan, ProcessSpec, plan_of
 from coordinator_core.simulation.spec_values import SpecError, SpecTable
 
 ALL = "all"
-PROTOCOLS = ("classic", "consumer", "share", "streams")
+PROTOCOLS = tuple(GROUP_TYPES)
 MODERN_CLIENTS = frozenset(each.name for each in LIBRARIES.values() if each.has_consumer_protocol)
 FAULTS = ("leadership_moves", "broker_stops", "append_error")
 
@@ -279,27 +282,33 @@ _CONFIGS = {
 
 def _configs(table: SpecTable, group: GroupSpec) -> tuple[tuple[str, str], ...]:
     """The group's own configuration at the broker."""
-    protocols = {group.protocol, *(plan.protocol for plan in group.plans)} - {"", "classic"}
     configs = []
     for key, name in _CONFIGS.items():
         value_ms = table.time_or_none_ms(key)
         if value_ms is not None:
-            configs += [(f"{each}.{name}", str(value_ms)) for each in sorted(protocols)]
+            configs += [(each.group_prefix + name, str(value_ms)) for each in _modern_types(group)]
     return tuple(configs)
+
+
+def _modern_types(group: GroupSpec) -> list[GroupType]:
+    """The types that the group's protocols make of it, without the classic one."""
+    protocols = {group.protocol, *(plan.protocol for plan in group.plans)} - {""}
+    return [GROUP_TYPES[each] for each in sorted(protocols) if GROUP_TYPES[each].has_epochs]
 
 
 def _check_protocols(table: SpecTable, group: GroupSpec, era: str) -> None:
     """What no broker of the era, or no client, supports."""
-    protocols = {group.protocol, *(plan.protocol for plan in group.plans)} - {"", "classic"}
-    if not protocols:
+    types = _modern_types(group)
+    if not types:
         return
     if ERAS[era].modern is None:
         table.wrong("protocol", "classic: brokers of this era have no other groups")
     if group.client not in MODERN_CLIENTS:
         table.wrong("client", f"one of {', '.join(sorted(MODERN_CLIENTS))} for this protocol")
-    if group.client == "librdkafka-2" and protocols != {"consumer"}:
+    if group.client == "librdkafka-2" and types != [CONSUMER]:
         table.wrong("client", "a Java client for share and streams groups")
-    if len({group.protocol, *protocols}) > 1 and group.protocol not in ("classic", "consumer"):
+    changes = len({group.protocol, *(each.name for each in types)}) > 1
+    if changes and not GROUP_TYPES[group.protocol].converts:
         table.wrong("protocol", "classic or consumer: other groups cannot change their protocol")
 
 

@@ -25,7 +25,7 @@ polls again and has been told that its partitions are lost.  Source: rdkafka_cgr
 
 - ``reactions``: the tables of errors of both libraries.
 - ``member_ids``: member ids in both libraries' form.
-- ``group_types``: heartbeats and assignments of the three group types.
+- ``member_protocols``: heartbeats and assignments of the three group types.
 - ``membership``, ``heartbeats``, ``offsets``, ``java_consumer``: the Java client.
 - ``librdkafka_group``, ``librdkafka_consumer``: librdkafka.
 

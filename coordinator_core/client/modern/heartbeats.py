@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from coordinator_core.client.context import ClientContext
-from coordinator_core.client.modern.group_types import Sent, Units
+from coordinator_core.client.modern.member_protocols import Sent, Units
 from coordinator_core.client.modern.membership import (
     HEARTBEAT_NOW,
     OUT_OF_GROUP,
@@ -108,7 +108,7 @@ class Heartbeats:
 
     def _send(self, *, ignored: bool) -> None:
         context, membership = self.context, self.membership
-        request = membership.group_type.heartbeat(context, membership.epoch, self._fields())
+        request = membership.protocol.heartbeat(context, membership.epoch, self._fields())
         context.metrics.heartbeats += 1
         timeout_ms = context.config.request_timeout_ms
         context.send(request, context.coordinator, timeout_ms, ignored)

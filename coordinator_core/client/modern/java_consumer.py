@@ -18,8 +18,8 @@ from coordinator_core.client.messages import (
     Metadata,
     MetadataResponse,
 )
-from coordinator_core.client.modern.group_types import GROUP_TYPES
 from coordinator_core.client.modern.heartbeats import HEARTBEAT, Heartbeats
+from coordinator_core.client.modern.member_protocols import MEMBER_PROTOCOLS
 from coordinator_core.client.modern.membership import Membership, MembershipState, PendingCallback
 from coordinator_core.client.modern.offsets import COMMIT, Offsets
 from coordinator_core.client.modern.reactions import JAVA_MODERN
@@ -40,8 +40,8 @@ class JavaModernConsumer:
 
     def __init__(self, context: ClientContext) -> None:
         self.context = context
-        group_type = GROUP_TYPES[context.config.group_protocol]
-        self.offsets = Offsets(context, group_type.has_offsets)
+        protocol = MEMBER_PROTOCOLS[context.config.group_protocol]
+        self.offsets = Offsets(context, protocol.has_offsets)
         self.membership = Membership(context, self.offsets)
         self.heartbeats = Heartbeats(self.membership)
         self.call: PendingCallback | None = None
@@ -128,7 +128,7 @@ class JavaModernConsumer:
     def _give_up(self, then: Any) -> None:
         membership, owned = self.membership, self.context.owned
         membership.prepare_leave()
-        if not owned or not membership.group_type.has_callbacks:
+        if not owned or not membership.protocol.has_callbacks:
             then()
             return
         kind = "revoked" if membership.epoch > 0 else "lost"
@@ -189,7 +189,7 @@ class JavaModernConsumer:
         if reaction is Reaction.GO_ON:
             heartbeats.answered(response.heartbeat_interval_ms)
             assignment = response.assignment
-            units = None if assignment is None else membership.group_type.units(assignment)
+            units = None if assignment is None else membership.protocol.units(assignment)
             membership.answered(response.member_epoch, units)
             return
         heartbeats.failed()
@@ -246,7 +246,7 @@ class JavaModernConsumer:
 
     def _request_metadata(self) -> None:
         context, membership = self.context, self.membership
-        unknown = membership.group_type.unknown_topics(membership.target.units, context.topic_names)
+        unknown = membership.protocol.unknown_topics(membership.target.units, context.topic_names)
         due = self.metadata_ms is not None and self.metadata_ms <= context.now_ms
         if (due or (unknown and self.metadata_ms is None)) and not context.waits_for(Metadata):
             self.metadata_ms = None

@@ -84,7 +84,7 @@ class LibrdkafkaModernConsumer(LibrdkafkaConsumer):
     def _request_metadata(self) -> None:
         context, group = self.context, self.modern_group
         units = group.next_target or frozenset()
-        unknown = group.group_type.unknown_topics(units, context.topic_names)
+        unknown = group.protocol.unknown_topics(units, context.topic_names)
         due = self.metadata_ms is not None and self.metadata_ms <= context.now_ms
         if (due or unknown) and not context.waits_for(Metadata) and context.topics:
             self.metadata_ms = None if not unknown else context.now_ms + 1000
@@ -188,7 +188,7 @@ class ModernResponses:
             context.measure("heartbeat", sent.sent_ms)
         if reaction is Reaction.GO_ON:
             assignment = response.assignment
-            units = None if assignment is None else group.group_type.units(assignment)
+            units = None if assignment is None else group.protocol.units(assignment)
             group.answered(response.member_epoch, response.heartbeat_interval_ms, units)
             return
         group.in_flight = group.sends_ack = False

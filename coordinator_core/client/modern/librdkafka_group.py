@@ -5,7 +5,7 @@ from __future__ import annotations
 from coordinator_core.client.context import ClientContext
 from coordinator_core.client.librdkafka.group import LibrdkafkaGroup
 from coordinator_core.client.librdkafka.states import JoinState, RebalanceCallback
-from coordinator_core.client.modern.group_types import GROUP_TYPES, NOTHING, Sent, Units
+from coordinator_core.client.modern.member_protocols import MEMBER_PROTOCOLS, NOTHING, Sent, Units
 from coordinator_core.protocol.errors import Errors
 
 TIMERS_PER_HEARTBEAT = 6  # in the terms of ``timer_delay_us``
@@ -21,7 +21,7 @@ class ModernLibrdkafkaGroup(LibrdkafkaGroup):
     def __init__(self, context: ClientContext) -> None:
         super().__init__(context)
         self.is_cooperative = True
-        self.group_type = GROUP_TYPES[context.config.group_protocol]
+        self.protocol = MEMBER_PROTOCOLS[context.config.group_protocol]
         self.current: Units = NOTHING
         self.target: Units | None = None
         self.next_target: Units | None = None
@@ -107,7 +107,7 @@ class ModernLibrdkafkaGroup(LibrdkafkaGroup):
         context.metrics.heartbeats += 1
         self.last_ms, self.again_ms = context.now_ms, None
         epoch = max(context.generation.generation, 0)
-        request = self.group_type.heartbeat(context, epoch, sent)
+        request = self.protocol.heartbeat(context, epoch, sent)
         context.send(request, context.coordinator, config.request_timeout_ms)
 
     def answered(self, epoch: int, interval_ms: int, units: Units | None) -> None:
@@ -137,7 +137,7 @@ class ModernLibrdkafkaGroup(LibrdkafkaGroup):
         units, names = self.next_target, self.context.topic_names
         if units is None or self.waits_for_ack or not self.context.topics:
             return
-        if self.group_type.unknown_topics(units, names):
+        if self.protocol.unknown_topics(units, names):
             return
         if not self._differs(units):
             self.next_target = None
@@ -146,7 +146,7 @@ class ModernLibrdkafkaGroup(LibrdkafkaGroup):
             self.target, self.next_target = units, None
             if self.prepare_start_ms is None:
                 self.prepare_start_ms = self.context.now_ms
-            self.take_assignment(tuple(sorted(self.group_type.partitions(units, names))))
+            self.take_assignment(tuple(sorted(self.protocol.partitions(units, names))))
 
     # -- what differs from the classic protocol
 
@@ -210,8 +210,8 @@ class ModernLibrdkafkaGroup(LibrdkafkaGroup):
         if self.waits_for_leave or context.coordinator is None:
             return
         self.waits_for_leave = True
-        epoch = self.group_type.leave_epoch(context.config.instance_id)
-        request = self.group_type.heartbeat(context, epoch, Sent())
+        epoch = self.protocol.leave_epoch(context.config.instance_id)
+        request = self.protocol.heartbeat(context, epoch, Sent())
         context.send(request, context.coordinator, context.config.request_timeout_ms, "leave")
 
     def _leave_if_requested(self) -> None:

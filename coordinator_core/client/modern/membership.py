@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from coordinator_core.client.context import ClientContext
 from coordinator_core.client.messages import MemberState
-from coordinator_core.client.modern.group_types import GROUP_TYPES, JOINS, NOTHING, Units
+from coordinator_core.client.modern.member_protocols import JOINS, MEMBER_PROTOCOLS, NOTHING, Units
 from coordinator_core.client.modern.offsets import Offsets
 from coordinator_core.protocol.messages import TopicPartition
 
@@ -75,7 +75,7 @@ class Membership:
     def __init__(self, context: ClientContext, offsets: Offsets) -> None:
         self.context = context
         self.offsets = offsets
-        self.group_type = GROUP_TYPES[context.config.group_protocol]
+        self.protocol = MEMBER_PROTOCOLS[context.config.group_protocol]
         self.state = S.UNSUBSCRIBED
         self.current = NO_ASSIGNMENT
         self.target = NO_ASSIGNMENT
@@ -139,13 +139,13 @@ class Membership:
         if self.state in OUT_OF_GROUP:
             self.clear()
             return
-        self.set_epoch(self.group_type.leave_epoch(self.context.config.instance_id))
+        self.set_epoch(self.protocol.leave_epoch(self.context.config.instance_id))
         self.clear()
         self.move(S.LEAVING)
 
     def leave_as_poll_expired(self) -> None:
         self.poll_expired = True
-        self.set_epoch(self.group_type.leave_epoch(self.context.config.instance_id))
+        self.set_epoch(self.protocol.leave_epoch(self.context.config.instance_id))
         self.current = NO_ASSIGNMENT
         self.move(S.LEAVING, "consumer poll timeout has expired.")
 
@@ -218,9 +218,9 @@ class Membership:
     def _waits_for_names(self) -> bool:
         """Whether no topic of the target is known but those that the member has already."""
         names = self.context.topic_names
-        if not self.group_type.unknown_topics(self.target.units, names):
+        if not self.protocol.unknown_topics(self.target.units, names):
             return False
-        resolved = self.group_type.resolved(self.target.units, names)
+        resolved = self.protocol.resolved(self.target.units, names)
         return self.current.number == self.target.number and resolved == self.current.units
 
     def reconcile(self, *, polls: bool) -> None:
@@ -228,7 +228,7 @@ class Membership:
         if not self.can_reconcile or (self.offsets.is_automatic and not polls):
             return
         names = self.context.topic_names
-        units = self.group_type.resolved(self.target.units, names)
+        units = self.protocol.resolved(self.target.units, names)
         taken = LocalAssignment(self.target.number, units)
         if self.current.number != -1 and units == self.current.units:
             self.current = taken  # nothing but topics without a name is new
@@ -241,7 +241,7 @@ class Membership:
         if self._is_aborted():
             return
         owned = set(self.context.owned)
-        assigned = self.group_type.partitions(taken.units, self.context.topic_names)
+        assigned = self.protocol.partitions(taken.units, self.context.topic_names)
         revoked = owned - assigned
         self._call("revoked", revoked, lambda: self._assign(taken, assigned), skips_empty=True)
 
@@ -275,7 +275,7 @@ class Membership:
         *,
         skips_empty: bool = False,
     ) -> None:
-        if not self.group_type.has_callbacks or (skips_empty and not partitions):
+        if not self.protocol.has_callbacks or (skips_empty and not partitions):
             then()
         else:
             self.callbacks.append(PendingCallback(kind, tuple(sorted(partitions)), then))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.coordinator.classic.states import MOVES, GroupState
+from coordinator_core.coordinator.group_type import GroupType
 from coordinator_core.coordinator.offsets import CommittedOffset, OffsetStore
 from coordinator_core.jvm.java_maps import HashMapKeys
 from coordinator_core.jvm.scala_maps import Scala212Keys
@@ -107,7 +109,7 @@ class ClassicGroup:
         "supported",
     )
 
-    group_type: ClassVar[str] = "classic"
+    group_type: ClassVar[GroupType] = CLASSIC
 
     def __init__(
         self,

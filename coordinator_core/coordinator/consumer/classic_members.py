@@ -28,7 +28,7 @@ from coordinator_core.coordinator.consumer.heartbeat import (
     update_member,
 )
 from coordinator_core.coordinator.consumer.records import tombstones
-from coordinator_core.coordinator.consumer.states import MemberState
+from coordinator_core.coordinator.consumer.states import ConsumerMemberState
 from coordinator_core.coordinator.consumer.target import Target, update_target
 from coordinator_core.coordinator.era import ModernRules
 from coordinator_core.coordinator.modern.timers import JOIN, SYNC
@@ -283,7 +283,7 @@ def _check_sync(
     assert turn.era.modern is not None
     has_interval = turn.era.modern.has_assignment_interval
     newest = group.assignment_epoch if has_interval else group.epoch
-    if newest > member.epoch and member.state is not MemberState.UNREVOKED_PARTITIONS:
+    if newest > member.epoch and member.state is not ConsumerMemberState.UNREVOKED_PARTITIONS:
         timers.start_join(turn, group.group_id, member)
         return Errors.REBALANCE_IN_PROGRESS
     return Errors.NONE
@@ -313,9 +313,9 @@ def _has_to_rejoin(turn: Turn, group: ConsumerGroup, member: ConsumerMember) -> 
     assert turn.era.modern is not None
     has_interval = turn.era.modern.has_assignment_interval
     newest = group.assignment_epoch if has_interval else group.epoch
-    if member.epoch < newest or member.state is MemberState.UNREVOKED_PARTITIONS:
+    if member.epoch < newest or member.state is ConsumerMemberState.UNREVOKED_PARTITIONS:
         return True
-    is_unreleased = member.state is MemberState.UNRELEASED_PARTITIONS
+    is_unreleased = member.state is ConsumerMemberState.UNRELEASED_PARTITIONS
     return is_unreleased and not group.waits_for_others(member)
 
 

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
-from coordinator_core.coordinator.consumer.states import MemberState
+from coordinator_core.coordinator.consumer.group_type import CONSUMER
+from coordinator_core.coordinator.consumer.states import ConsumerMemberState
+from coordinator_core.coordinator.group_type import GroupType
 from coordinator_core.coordinator.modern.group import MemberRow, ModernGroup
 from coordinator_core.coordinator.offsets import OffsetStore
 from coordinator_core.jvm.hash_codes import string_hash
@@ -40,7 +42,7 @@ class ConsumerMember(NamedTuple):
     member_id: str
     epoch: int = 0
     previous_epoch: int = -1
-    state: MemberState = MemberState.STABLE
+    state: ConsumerMemberState = ConsumerMemberState.STABLE
     instance_id: str | None = None
     rack_id: str | None = None
     rebalance_timeout_ms: int = -1
@@ -54,7 +56,7 @@ class ConsumerMember(NamedTuple):
     classic: ClassicMetadata | None = None
 
     def is_reconciled_to(self, epoch: int) -> bool:
-        return self.state is MemberState.STABLE and self.epoch == epoch
+        return self.state is ConsumerMemberState.STABLE and self.epoch == epoch
 
 
 class ResolvedRegex(NamedTuple):
@@ -85,7 +87,7 @@ class ConsumerGroup(ModernGroup):
         "targets",
     )
 
-    group_type: ClassVar[str] = "consumer"
+    group_type: ClassVar[GroupType] = CONSUMER
     protocol_type: ClassVar[str] = "consumer"
 
     def __init__(self, group_id: str, partition: int, offsets: OffsetStore, epoch: int) -> None:
@@ -193,7 +195,7 @@ class ConsumerGroup(ModernGroup):
 
     def waits_for_others(self, member: ConsumerMember) -> bool:
         """Whether a partition of its target is still with another member."""
-        if member.state is not MemberState.UNRELEASED_PARTITIONS:
+        if member.state is not ConsumerMemberState.UNRELEASED_PARTITIONS:
             return False
         return any(
             partition not in member.assigned.get(topic_id, {})
@@ -269,6 +271,18 @@ class ConsumerGroup(ModernGroup):
         epoch = self.assignment_epoch
         is_stable = all([member.is_reconciled_to(epoch) for member in self.members.values()])
         return "Stable" if is_stable else "Reconciling"
+
+    def epoch_of(self, member_id: str) -> int | None:
+        member = self.members.get(member_id)
+        return None if member is None else member.epoch
+
+    def classic_members(self) -> list[str]:
+        if not self._classic_count:
+            return []
+        return [each for each, member in self.members.items() if member.classic is not None]
+
+    def regexes_resolved_ms(self) -> list[int]:
+        return [each.timestamp_ms for each in self.regexes.values()]
 
     def member_rows(self) -> list[MemberRow]:
         return [

@@ -20,6 +20,7 @@ from coordinator_core.coordinator.consumer.group import (
     ConsumerMember,
     Partitions,
 )
+from coordinator_core.coordinator.consumer.group_type import CONSUMER
 from coordinator_core.coordinator.consumer.reconciliation import Goal, reconciled
 from coordinator_core.coordinator.consumer.records import (
     current_record,
@@ -28,7 +29,7 @@ from coordinator_core.coordinator.consumer.records import (
     removal_records,
     rows_of,
 )
-from coordinator_core.coordinator.consumer.states import MemberState
+from coordinator_core.coordinator.consumer.states import ConsumerMemberState
 from coordinator_core.coordinator.consumer.subscriptions import (
     Subscriptions,
     next_assignor,
@@ -114,7 +115,7 @@ def _stay(turn: Turn, request: ConsumerGroupHeartbeat) -> Errors:
 
     # 6. Write the records, and answer once they are in the log.  The answer has the assignment if
     #    it changed, or if the member does not know it.
-    interval_ms = setting_ms(turn, group_id, "consumer", "heartbeat.interval.ms")
+    interval_ms = setting_ms(turn, group_id, CONSUMER, "heartbeat.interval.ms")
     shows = joins or _is_full(request) or before.assigned != member.assigned
     rows = tuple([(t, tuple(sorted(p))) for t, p in member.assigned.items()]) if shows else None
     write(turn, group_id, draft.records)
@@ -285,7 +286,7 @@ def reconcile(
         return member
     draft.records.append(current_record(draft.rules, draft.group_id, after))
     if after.classic is None:
-        if after.state is MemberState.UNREVOKED_PARTITIONS:
+        if after.state is ConsumerMemberState.UNREVOKED_PARTITIONS:
             timers.start_rebalance(draft.turn, draft.group_id, after)
         else:
             draft.turn.modern_timers.cancel((REBALANCE, draft.group_id, after.member_id))

@@ -13,13 +13,14 @@ from coordinator_core.coordinator.consumer.group import (
     Owned,
     ResolvedRegex,
 )
-from coordinator_core.coordinator.consumer.states import MemberState
-from coordinator_core.coordinator.era import Fields, Replay
+from coordinator_core.coordinator.consumer.states import ConsumerMemberState
+from coordinator_core.coordinator.group_handlers import Replay
 from coordinator_core.coordinator.modern.order import in_order_of_ids, in_order_of_ints
+from coordinator_core.coordinator.modern.records import Fields
 from coordinator_core.coordinator.modern.replaying import group_of, put, set_field, set_target
 from coordinator_core.coordinator.turn import Turn
 
-_STATES = {state.value: state for state in MemberState}
+_STATES = {state.value: state for state in ConsumerMemberState}
 
 
 def _group(turn: Turn, key: Fields, value: Fields | None) -> ConsumerGroup | None:

@@ -17,7 +17,7 @@ from coordinator_core.coordinator.consumer.group import (
     Owned,
     Partitions,
 )
-from coordinator_core.coordinator.consumer.states import MemberState, Report
+from coordinator_core.coordinator.consumer.states import ConsumerMemberState, Report
 from coordinator_core.coordinator.era import ModernRules
 from coordinator_core.coordinator.modern.order import (
     in_order_of_ids,
@@ -86,9 +86,9 @@ Reaction = Callable[[ConsumerMember, Goal], ConsumerMember]
 
 
 def report(member: ConsumerMember, goal: Goal) -> Report:
-    if member.state is MemberState.STABLE:
+    if member.state is ConsumerMemberState.STABLE:
         is_ready = member.epoch != goal.epoch
-    elif member.state is MemberState.UNREVOKED_PARTITIONS:
+    elif member.state is ConsumerMemberState.UNREVOKED_PARTITIONS:
         is_ready = not goal.still_owns(member.pending)
     else:
         is_ready = True
@@ -115,7 +115,7 @@ def drop_unsubscribed(member: ConsumerMember, goal: Goal) -> ConsumerMember:
     if not pending or not goal.still_owns(pending):
         return member._replace(previous_epoch=member.epoch, assigned=kept)
     return member._replace(
-        state=MemberState.UNREVOKED_PARTITIONS,
+        state=ConsumerMemberState.UNREVOKED_PARTITIONS,
         previous_epoch=member.epoch,
         assigned=kept,
         pending=pending,
@@ -165,17 +165,18 @@ def advance(member: ConsumerMember, goal: Goal) -> ConsumerMember:
         if new := wanted.difference(assigned):
             missing[topic_id] = new
     if revoked and goal.still_owns(revoked):
-        has_revoked = member.state is MemberState.UNREVOKED_PARTITIONS
+        has_revoked = member.state is ConsumerMemberState.UNREVOKED_PARTITIONS
         return member._replace(
-            state=MemberState.UNREVOKED_PARTITIONS,
+            state=ConsumerMemberState.UNREVOKED_PARTITIONS,
             epoch=member.epoch + (has_revoked and goal.rules.revocation_advances_epoch),
             previous_epoch=member.epoch,
             assigned=kept,
             pending={each: revoked[each] for each in in_order_of_ids(revoked)},
         )
     kept, is_complete = _with_free(member, goal, missing, kept)
+    unreleased = ConsumerMemberState.UNRELEASED_PARTITIONS
     return member._replace(
-        state=MemberState.STABLE if is_complete else MemberState.UNRELEASED_PARTITIONS,
+        state=ConsumerMemberState.STABLE if is_complete else unreleased,
         epoch=goal.epoch,
         previous_epoch=member.epoch,
         assigned=kept,
@@ -230,11 +231,11 @@ def row(*reactions: Reaction) -> Mapping[Report, Reaction]:
 
 
 # fmt: off
-GRID: Mapping[MemberState, Mapping[Report, Reaction]] = {
+GRID: Mapping[ConsumerMemberState, Mapping[Report, Reaction]] = {
     #                                       UNCHANGED  SUBSCRIPTION_CHANGED  READY
-    MemberState.STABLE:                row(stay,      drop_unsubscribed,    advance),
-    MemberState.UNREVOKED_PARTITIONS:  row(stay,      drop_unsubscribed,    advance),
-    MemberState.UNRELEASED_PARTITIONS: row(never,     never,                advance),
+    ConsumerMemberState.STABLE:                row(stay,      drop_unsubscribed,    advance),
+    ConsumerMemberState.UNREVOKED_PARTITIONS:  row(stay,      drop_unsubscribed,    advance),
+    ConsumerMemberState.UNRELEASED_PARTITIONS: row(never,     never,                advance),
 }
 # fmt: on
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 
-class MemberState(Enum):
+class ConsumerMemberState(Enum):
     """The value is the record's code.  Kafka's UNKNOWN is not modelled: no version writes it."""
 
     STABLE = 0

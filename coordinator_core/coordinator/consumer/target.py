@@ -10,6 +10,7 @@ from coordinator_core.assignors.range import assign_on_server
 from coordinator_core.assignors.uniform import equal, unequal
 from coordinator_core.coordinator.consumer.draft import Draft
 from coordinator_core.coordinator.consumer.group import ConsumerMember, Partitions
+from coordinator_core.coordinator.consumer.group_type import CONSUMER
 from coordinator_core.coordinator.consumer.records import member_target_record, target_record
 from coordinator_core.coordinator.consumer.subscriptions import (
     names_in_order,
@@ -84,7 +85,7 @@ def _may_compute(draft: Draft) -> bool:
     if not draft.rules.has_assignment_interval:
         return True
     turn, last_ms = draft.turn, draft.group.assignment_timestamp_ms
-    interval_ms = setting_ms(turn, draft.group_id, "consumer", "assignment.interval.ms")
+    interval_ms = setting_ms(turn, draft.group_id, CONSUMER, "assignment.interval.ms")
     return last_ms == 0 or interval_ms == 0 or turn.now_ms >= last_ms + interval_ms
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from coordinator_core.coordinator.consumer.fencing import fence_members
 from coordinator_core.coordinator.consumer.group import ConsumerGroup, ConsumerMember
-from coordinator_core.coordinator.consumer.states import MemberState
+from coordinator_core.coordinator.consumer.group_type import CONSUMER
+from coordinator_core.coordinator.consumer.states import ConsumerMemberState
 from coordinator_core.coordinator.modern.configuration import setting_ms
 from coordinator_core.coordinator.modern.timers import JOIN, REBALANCE, SESSION, SYNC, Failed
 from coordinator_core.coordinator.turn import Turn
@@ -17,7 +18,7 @@ SYNC_EXPIRED = "the member failed to sync within timeout"
 def start_session(turn: Turn, group_id: str, member_id: str, timeout_ms: int | None = None) -> None:
     """Restart the session; ``timeout_ms``: of a classic member, else the group's."""
     if timeout_ms is None:
-        timeout_ms = setting_ms(turn, group_id, "consumer", "session.timeout.ms")
+        timeout_ms = setting_ms(turn, group_id, CONSUMER, "session.timeout.ms")
     _schedule(turn, SESSION, group_id, member_id, timeout_ms, SESSION_EXPIRED)
 
 
@@ -52,7 +53,7 @@ def start_timers(turn: Turn, group: ConsumerGroup) -> None:
     """Start the sessions of a loaded group, and the waits for members that revoke."""
     for member in group.in_order():
         start_session(turn, group.group_id, member.member_id)
-        if member.state is MemberState.UNREVOKED_PARTITIONS:
+        if member.state is ConsumerMemberState.UNREVOKED_PARTITIONS:
             start_rebalance(turn, group.group_id, member)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from coordinator_core.coordinator.era import ModernRules
+from coordinator_core.coordinator.group_type import GroupType
 from coordinator_core.coordinator.turn import Turn
 
 
@@ -12,17 +13,17 @@ def rules_of(turn: Turn) -> ModernRules:
     return turn.era.modern
 
 
-def setting(turn: Turn, group_id: str, group_type: str, name: str, default: str) -> str:
+def setting(turn: Turn, group_id: str, group_type: GroupType, name: str, default: str) -> str:
     """A setting that only one group type has."""
-    own = turn.group_configs.get(group_id, {}).get(f"{group_type}.{name}")
+    own = turn.group_configs.get(group_id, {}).get(group_type.group_prefix + name)
     return turn.config.modern.of(group_type).other(name, default) if own is None else own
 
 
-def setting_ms(turn: Turn, group_id: str, group_type: str, name: str) -> int:
+def setting_ms(turn: Turn, group_id: str, group_type: GroupType, name: str) -> int:
     """A setting that all three types have; ``name``: Kafka's, without the prefix."""
     own = turn.group_configs.get(group_id)
-    if own is not None and f"{group_type}.{name}" in own:
-        return int(own[f"{group_type}.{name}"])
+    if own is not None and group_type.group_prefix + name in own:
+        return int(own[group_type.group_prefix + name])
     settings = turn.config.modern.of(group_type)
     if name == "session.timeout.ms":
         return settings.session_timeout_ms

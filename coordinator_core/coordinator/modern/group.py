@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from coordinator_core.coordinator.group_type import GroupType
 from coordinator_core.coordinator.offsets import OffsetStore
 
 NO_DEADLINE = -1
@@ -29,7 +30,7 @@ class ModernGroup:
         "refresh_epoch",
     )
 
-    group_type: ClassVar[str] = ""
+    group_type: ClassVar[GroupType]
     protocol_type: ClassVar[str] = ""
     expires: ClassVar[bool] = True  # the clean-up removes the group once it is empty
 
@@ -54,6 +55,18 @@ class ModernGroup:
     def member_rows(self) -> list[MemberRow]:
         """Id, epoch and state of each member, by id."""
         raise NotImplementedError
+
+    def epoch_of(self, member_id: str) -> int | None:
+        """The member's epoch; None if the group does not have the member."""
+        raise NotImplementedError
+
+    def classic_members(self) -> list[str]:
+        """Ids of the members that use the classic protocol."""
+        return []
+
+    def regexes_resolved_ms(self) -> list[int]:
+        """When each regular expression was resolved."""
+        return []
 
     def subscribes_to(self, topic: str) -> bool:
         """Whether a member subscribes to the topic; its offsets do not expire then."""

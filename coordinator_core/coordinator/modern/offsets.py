@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from coordinator_core.coordinator.era import Fields
-from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.modern.records import Fields, GroupRecord
 from coordinator_core.coordinator.offsets import OffsetStore
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.messages import TopicPartition

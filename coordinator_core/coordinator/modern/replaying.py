@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from coordinator_core.coordinator.era import Fields
 from coordinator_core.coordinator.modern.group import ModernGroup
+from coordinator_core.coordinator.modern.records import Fields
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import UnexpectedState
 
@@ -39,7 +39,7 @@ def group_of(
     classic = turn.groups.classic.get(group_id)
     is_replaced = classic is None or (replaces_simple and classic.is_simple())
     if group is not None or not is_replaced:
-        raise UnexpectedState(f"{group_id} is not a {kind.group_type} group")
+        raise UnexpectedState(f"{group_id} is not a {kind.group_type.name} group")
     created = make(turn, group_id)
     turn.groups.add_modern(created)
     return created

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from coordinator_core.coordinator.group_type import GroupType
+from coordinator_core.coordinator.group_types import MODERN_TYPES
+
 _MAX_INT = 2147483647
 _INTERNAL = {"bidirectional": (True, True), "upgrade": (True, False), "downgrade": (False, True)}
 
@@ -63,10 +66,9 @@ class ModernSettings:
     def _policy(self) -> str:
         return self.consumer.other("migration.policy", "bidirectional").lower()
 
-    def of(self, group_type: str) -> TypeSettings:
-        if group_type == "share":
-            return self.share
-        return self.streams if group_type == "streams" else self.consumer
+    def of(self, group_type: GroupType) -> TypeSettings:
+        settings: TypeSettings = getattr(self, group_type.name)
+        return settings
 
 
 DEFAULTS = ModernSettings()
@@ -75,9 +77,10 @@ DEFAULTS = ModernSettings()
 def modern_settings(values: Mapping[str, object]) -> ModernSettings:
     """The settings from Kafka's full names, such as group.consumer.session.timeout.ms."""
     return ModernSettings(
-        DEFAULTS.consumer.with_kafka(_with_prefix(values, "group.consumer.")),
-        DEFAULTS.share.with_kafka(_with_prefix(values, "group.share.")),
-        DEFAULTS.streams.with_kafka(_with_prefix(values, "group.streams.")),
+        **{
+            each.name: DEFAULTS.of(each).with_kafka(_with_prefix(values, each.broker_prefix))
+            for each in MODERN_TYPES
+        }
     )
 
 

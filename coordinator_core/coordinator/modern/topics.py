@@ -8,7 +8,6 @@ from coordinator_core.coordinator.modern.group import ModernGroup
 from coordinator_core.coordinator.modern.offsets import offset_tombstones
 from coordinator_core.coordinator.modern.records import GroupRecord
 from coordinator_core.coordinator.modern.writing import write
-from coordinator_core.coordinator.share.initialisation import forget_deleted_topics
 from coordinator_core.coordinator.turn import Turn
 
 
@@ -26,7 +25,9 @@ def change_topics(turn: Turn, topics: list[TopicImage], deleted: list[str]) -> N
     if turn.era.modern is not None and turn.era.modern.deletes_offsets_of_topics:
         _delete_offsets(turn, set(deleted))
     ids = [before.topics[name].topic_id for name in deleted if name in before.topics]
-    forget_deleted_topics(turn, ids)
+    for handlers in turn.handlers.of.values():
+        if handlers.forget_topics is not None:
+            handlers.forget_topics(turn, ids)
 
 
 def _delete_offsets(turn: Turn, deleted: set[str]) -> None:

@@ -50,7 +50,7 @@ def replayed(turn: Turn, records: list[GroupRecord]) -> list[Revert]:
     """Apply records to the groups; returns what undoes that, if called in reverse order."""
     turn.log.reverts = []
     for record in records:
-        turn.era.replays[record.name](turn, record.key, record.value)
+        turn.handlers.replays[record.name](turn, record.key, record.value)
     reverts, turn.log.reverts = turn.log.reverts, []
     return reverts
 

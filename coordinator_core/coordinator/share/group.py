@@ -7,8 +7,10 @@ from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
 from coordinator_core.assignors.simple import TopicIdAssignment
+from coordinator_core.coordinator.group_type import GroupType
 from coordinator_core.coordinator.modern.group import MemberRow, ModernGroup
 from coordinator_core.coordinator.offsets import OffsetStore
+from coordinator_core.coordinator.share.group_type import SHARE
 from coordinator_core.jvm.hash_codes import string_hash, uuid_hash
 from coordinator_core.jvm.hash_tables import (
     HashTable,
@@ -61,7 +63,7 @@ class ShareGroup(ModernGroup):
 
     __slots__ = ("members", "names", "order", "reverted", "states", "targets")
 
-    group_type: ClassVar[str] = "share"
+    group_type: ClassVar[GroupType] = SHARE
     protocol_type: ClassVar[str] = "share"
 
     def __init__(self, group_id: str, partition: int, offsets: OffsetStore, epoch: int) -> None:
@@ -122,6 +124,10 @@ class ShareGroup(ModernGroup):
 
     def state_name(self) -> str:
         return "Stable" if self.members else "Empty"
+
+    def epoch_of(self, member_id: str) -> int | None:
+        member = self.members.get(member_id)
+        return None if member is None else member.epoch
 
     def member_rows(self) -> list[MemberRow]:
         return [(each, member.epoch, "STABLE") for each, member in sorted(self.members.items())]

@@ -19,6 +19,7 @@ from coordinator_core.coordinator.share.group import (
     topic_names,
     without_topics,
 )
+from coordinator_core.coordinator.share.group_type import SHARE
 from coordinator_core.coordinator.share.initialisation import (
     initialize,
     initializing_record,
@@ -228,7 +229,7 @@ class _Heartbeat:
         rows = None
         if is_full or not is_same(after.assigned, self._before.assigned):
             rows = tuple([(topic, tuple(parts)) for topic, parts in after.assigned.items()])
-        interval_ms = setting_ms(turn, group_id, "share", "heartbeat.interval.ms")
+        interval_ms = setting_ms(turn, group_id, SHARE, "heartbeat.interval.ms")
         return MemberHeartbeatResponse(Errors.NONE, after.member_id, after.epoch, interval_ms, rows)
 
     def _event(self, kind: str, **fields: object) -> None:

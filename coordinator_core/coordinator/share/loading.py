@@ -1,11 +1,12 @@
-"""How the records of a share group change it, and which timers a loaded group starts."""
+"""How the records of a share group change it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from coordinator_core.coordinator.era import Fields, Replay
+from coordinator_core.coordinator.group_handlers import Replay
 from coordinator_core.coordinator.modern.configuration import rules_of
+from coordinator_core.coordinator.modern.records import Fields
 from coordinator_core.coordinator.modern.replaying import (
     group_of,
     put,
@@ -26,7 +27,6 @@ from coordinator_core.coordinator.share.group import (
     as_read,
     topic_names,
 )
-from coordinator_core.coordinator.share.sessions import start_session
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.jvm.hash_codes import uuid_hash
 from coordinator_core.jvm.hash_tables import HashTable, copied_ints
@@ -137,12 +137,6 @@ def _init_topics(rows: list[Fields], now_ms: int) -> InitTopics:
         partitions = copied_ints(row["partitions"]).keys()
         table.put(row["topic_id"], InitTopic(row["topic_name"], partitions, now_ms))
     return dict(table.items())
-
-
-def start_timers(turn: Turn, group: ShareGroup) -> None:
-    """Start the sessions of a loaded group."""
-    for member_id in group.order:
-        start_session(turn, group.group_id, member_id)
 
 
 REPLAYS: Mapping[str, Replay[Turn]] = {

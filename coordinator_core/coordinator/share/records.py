@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from coordinator_core.assignors.simple import TopicIdAssignment
-from coordinator_core.coordinator.era import Fields, ModernRules
-from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.era import ModernRules
+from coordinator_core.coordinator.modern.records import Fields, GroupRecord
 from coordinator_core.coordinator.share.group import InitTopics, ShareGroup, ShareMember
 from coordinator_core.jvm.strings import java_sorted
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
+from coordinator_core.coordinator.group_handlers import GroupHandlers
 from coordinator_core.coordinator.modern.refusals import REFUSALS
 from coordinator_core.coordinator.modern.writing import answer, write
 from coordinator_core.coordinator.share import heartbeat
 from coordinator_core.coordinator.share.group import ShareGroup, ShareMember
-from coordinator_core.coordinator.share.initialisation import deleting_record
-from coordinator_core.coordinator.share.records import group_tombstones
+from coordinator_core.coordinator.share.group_type import SHARE
+from coordinator_core.coordinator.share.initialisation import deleting_record, forget_deleted_topics
+from coordinator_core.coordinator.share.loading import REPLAYS
+from coordinator_core.coordinator.share.records import group_tombstones, tombstones
+from coordinator_core.coordinator.share.sessions import start_timers
 from coordinator_core.coordinator.share.target import ASSIGNOR
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import (
     DeleteGroup,
     DeleteResponse,
-    Request,
     ShareDescribeResponse,
     ShareGroupDescribe,
     ShareGroupHeartbeat,
@@ -86,11 +86,18 @@ def _delete_group(turn: Turn, group: ShareGroup, request: DeleteGroup) -> None:
     answer(turn, request, DeleteResponse(Errors.NONE), DeleteResponse)
 
 
-HANDLERS: Mapping[type[Request], Callable[[Turn, Any], None]] = {
-    ShareGroupHeartbeat: heartbeat.handle,
-    ShareGroupDescribe: describe,
-}
-SHARED_HANDLERS: Mapping[type[Request], Callable[[Turn, Any, Any], None]] = {
-    **REFUSALS,
-    DeleteGroup: delete,
-}
+HANDLERS: GroupHandlers[Turn] = GroupHandlers(
+    group_type=SHARE,
+    requests={
+        ShareGroupHeartbeat: heartbeat.handle,
+        ShareGroupDescribe: describe,
+    },
+    shared_requests={
+        **REFUSALS,
+        DeleteGroup: delete,
+    },
+    replays=REPLAYS,
+    start_timers=start_timers,
+    tombstones=tombstones,
+    forget_topics=forget_deleted_topics,
+)

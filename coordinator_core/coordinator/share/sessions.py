@@ -8,6 +8,7 @@ from coordinator_core.coordinator.modern.timers import SESSION, Failed
 from coordinator_core.coordinator.modern.writing import write
 from coordinator_core.coordinator.share import records
 from coordinator_core.coordinator.share.group import ShareGroup, ShareMember, subscribed_names
+from coordinator_core.coordinator.share.group_type import SHARE
 from coordinator_core.coordinator.turn import Turn
 
 SESSION_EXPIRED = "the member session expired"
@@ -23,8 +24,14 @@ def start_session(turn: Turn, group_id: str, member_id: str) -> None:
             )
             write(turn, group_id, removal(turn, group, member), failed)
 
-    timeout_ms = setting_ms(turn, group_id, "share", "session.timeout.ms")
+    timeout_ms = setting_ms(turn, group_id, SHARE, "session.timeout.ms")
     turn.modern_timers.schedule((SESSION, group_id, member_id), timeout_ms, expire)
+
+
+def start_timers(turn: Turn, group: ShareGroup) -> None:
+    """Start the sessions of a loaded group."""
+    for member_id in group.order:
+        start_session(turn, group.group_id, member_id)
 
 
 def removal(turn: Turn, group: ShareGroup, member: ShareMember) -> list[GroupRecord]:

@@ -13,6 +13,7 @@ from coordinator_core.coordinator.share.group import (
     is_same,
     subscribed_names,
 )
+from coordinator_core.coordinator.share.group_type import SHARE
 from coordinator_core.coordinator.share.records import member_target_record, target_record
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.jvm.hash_codes import string_hash
@@ -48,7 +49,7 @@ def _may_compute(turn: Turn, group: ShareGroup) -> bool:
     last_ms = group.assignment_timestamp_ms
     if not rules_of(turn).has_assignment_interval or last_ms == 0:
         return True
-    interval_ms = setting_ms(turn, group.group_id, "share", "assignment.interval.ms")
+    interval_ms = setting_ms(turn, group.group_id, SHARE, "assignment.interval.ms")
     return interval_ms == 0 or turn.now_ms >= last_ms + interval_ms
 
 

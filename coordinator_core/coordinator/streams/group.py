@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
+from coordinator_core.coordinator.group_type import GroupType
 from coordinator_core.coordinator.modern.group import MemberRow, ModernGroup
 from coordinator_core.coordinator.offsets import OffsetStore
+from coordinator_core.coordinator.streams.group_type import STREAMS
 from coordinator_core.coordinator.streams.owners import TaskOwners
 from coordinator_core.coordinator.streams.rules import StreamsRules
+from coordinator_core.coordinator.streams.states import StreamsMemberState
 from coordinator_core.coordinator.streams.tasks import (
     NO_TARGET,
     NOTHING,
@@ -36,22 +38,13 @@ _Refined = tuple[int, Mapping[str, TargetTasks]]
 _Unwritten = tuple[int, str, ConfiguredTopology | None, _Refined]
 
 
-class MemberState(Enum):
-    """How far a member is; the values are those of records."""
-
-    STABLE = 1
-    UNREVOKED_TASKS = 2
-    UNRELEASED_TASKS = 3
-    UNKNOWN = 127
-
-
 class StreamsMember(NamedTuple):
     """One member; every change makes a new value.  ``pending``: tasks to be revoked."""
 
     member_id: str
     epoch: int = JOINING
     previous_epoch: int = 0
-    state: MemberState = MemberState.STABLE
+    state: StreamsMemberState = StreamsMemberState.STABLE
     instance_id: str | None = None
     rack_id: str | None = None
     client_id: str = ""
@@ -65,7 +58,7 @@ class StreamsMember(NamedTuple):
     pending: AssignedTasks = NOTHING
 
     def is_reconciled_to(self, epoch: int) -> bool:
-        return self.state is MemberState.STABLE and self.epoch == epoch
+        return self.state is StreamsMemberState.STABLE and self.epoch == epoch
 
 
 class StreamsGroup(ModernGroup):
@@ -97,7 +90,7 @@ class StreamsGroup(ModernGroup):
         "validated_epoch",
     )
 
-    group_type: ClassVar[str] = "streams"
+    group_type: ClassVar[GroupType] = STREAMS
     protocol_type: ClassVar[str] = "streams"
 
     def __init__(
@@ -231,6 +224,10 @@ class StreamsGroup(ModernGroup):
 
     def state_name(self) -> str:
         return self.state
+
+    def epoch_of(self, member_id: str) -> int | None:
+        member = self.members.get(member_id)
+        return None if member is None else member.epoch
 
     def member_rows(self) -> list[MemberRow]:
         return [

@@ -25,12 +25,13 @@ from coordinator_core.coordinator.streams.group import (
     LEFT,
     LEFT_FOR_A_WHILE,
     NO_TOPOLOGY,
-    MemberState,
     StreamsGroup,
     StreamsMember,
 )
+from coordinator_core.coordinator.streams.group_type import STREAMS
 from coordinator_core.coordinator.streams.loading import new_group
 from coordinator_core.coordinator.streams.reconciliation import reconciled
+from coordinator_core.coordinator.streams.states import StreamsMemberState
 from coordinator_core.coordinator.streams.target import (
     TAGS,
     Targets,
@@ -449,7 +450,7 @@ class _Heartbeat:
         if not self._rules.streams.has_initial_delay or not self._group.is_empty():
             return
         name = "initial.rebalance.delay.ms"
-        delay_ms = int(setting(turn, group_id, "streams", name, _DEFAULT_DELAY_MS))
+        delay_ms = int(setting(turn, group_id, STREAMS, name, _DEFAULT_DELAY_MS))
         if delay_ms > 0:
             timers.start_initial_delay(turn, group_id, delay_ms, _DelayedAssignment(turn, group_id))
 
@@ -459,7 +460,7 @@ class _Heartbeat:
         Kafka 4.4.0 makes them of the targets without a change.
         """
         turn, group = self._turn, self._group
-        warmups = setting(turn, group.group_id, "streams", "num.warmup.replicas", _DEFAULT_WARMUPS)
+        warmups = setting(turn, group.group_id, STREAMS, "num.warmup.replicas", _DEFAULT_WARMUPS)
         if not self._rules.streams.writes_validated_epoch or int(warmups) == 0:
             return targets
         if group.refined[0] != epoch:
@@ -479,7 +480,7 @@ class _Heartbeat:
             return Errors.NONE
         self._records.append(records.current_record(self._rules, group.group_id, changed))
         self._event("RECONCILE", member=changed)
-        if changed.state is MemberState.UNREVOKED_TASKS:
+        if changed.state is StreamsMemberState.UNREVOKED_TASKS:
             timers.start_rebalance(self._turn, group.group_id, changed)
         else:
             timers.end_rebalance(self._turn, group.group_id, member.member_id)
@@ -509,7 +510,7 @@ class _Heartbeat:
     def _response(self) -> StreamsHeartbeatResponse:
         group, after = self._group, self._after
         has_changed = after.assigned != self._before.assigned
-        interval_ms = setting_ms(self._turn, group.group_id, "streams", "heartbeat.interval.ms")
+        interval_ms = setting_ms(self._turn, group.group_id, STREAMS, "heartbeat.interval.ms")
         assert group.configured is not None
         return StreamsHeartbeatResponse(
             Errors.NONE,

@@ -1,11 +1,12 @@
-"""How the records of a streams group change it, and which timers a loaded group starts."""
+"""How the records of a streams group change it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from coordinator_core.coordinator.era import Fields, Replay
+from coordinator_core.coordinator.group_handlers import Replay
 from coordinator_core.coordinator.modern.configuration import rules_of
+from coordinator_core.coordinator.modern.records import Fields
 from coordinator_core.coordinator.modern.replaying import (
     group_of,
     put,
@@ -13,14 +14,14 @@ from coordinator_core.coordinator.modern.replaying import (
     set_field,
     set_target,
 )
-from coordinator_core.coordinator.streams import records, timers
+from coordinator_core.coordinator.streams import records
 from coordinator_core.coordinator.streams.group import (
     LEFT,
     NO_TOPOLOGY,
-    MemberState,
     StreamsGroup,
     StreamsMember,
 )
+from coordinator_core.coordinator.streams.states import StreamsMemberState
 from coordinator_core.coordinator.streams.tasks import (
     NOTHING,
     ActiveTasks,
@@ -31,7 +32,7 @@ from coordinator_core.coordinator.streams.tasks import (
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.messages import CopartitionGroup, Subtopology, Topology
 
-_STATES = {state.value: state for state in MemberState}
+_STATES = {state.value: state for state in StreamsMemberState}
 
 
 def _group(turn: Turn, key: Fields, value: Fields | None) -> StreamsGroup | None:
@@ -123,7 +124,7 @@ def _replay_current(turn: Turn, key: Fields, value: Fields | None) -> None:
         changed = (member or StreamsMember(member_id))._replace(
             epoch=epoch,
             previous_epoch=value["previous_member_epoch"],
-            state=_STATES.get(value["state"], MemberState.UNKNOWN),
+            state=_STATES.get(value["state"], StreamsMemberState.UNKNOWN),
             assigned=_assigned(value, "", epoch),
             pending=_assigned(value, "_pending_revocation", epoch),
         )
@@ -202,15 +203,6 @@ def _update_state(turn: Turn, group: StreamsGroup) -> None:
     turn.log.reverts.append(lambda: setattr(group, "state", before))
     if shutdown_member_id is not None and group.shutdown_member_id is None:
         turn.effects.modern_event("SHUTDOWN_CLEARED", group.group_id)
-
-
-def start_timers(turn: Turn, group: StreamsGroup) -> None:
-    """Start the sessions of a loaded group, and the waits for members that revoke."""
-    for member_id in group.order:
-        member = group.members[member_id]
-        timers.start_session(turn, group.group_id, member_id)
-        if member.state is MemberState.UNREVOKED_TASKS:
-            timers.start_rebalance(turn, group.group_id, member)
 
 
 REPLAYS: Mapping[str, Replay[Turn]] = {

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from coordinator_core.coordinator.streams.group import MemberState, StreamsGroup, StreamsMember
+from coordinator_core.coordinator.streams.group import StreamsGroup, StreamsMember
 from coordinator_core.coordinator.streams.owners import STANDBY, WARMUP
 from coordinator_core.coordinator.streams.rules import StreamsRules
+from coordinator_core.coordinator.streams.states import StreamsMemberState
 from coordinator_core.coordinator.streams.tasks import (
     NOTHING,
     ActiveTasks,
@@ -36,11 +37,11 @@ def reconciled(
     version of Kafka does not know is fenced unless it says that it has nothing.
     """
     step = _Step(rules, group, member, epoch, target, owned)
-    if member.state is MemberState.STABLE:
+    if member.state is StreamsMemberState.STABLE:
         return member if member.epoch == epoch else step.next(member.epoch)
-    if member.state is MemberState.UNREVOKED_TASKS:
+    if member.state is StreamsMemberState.UNREVOKED_TASKS:
         return member if step.has_not_released(member.pending) else step.next(member.epoch + 1)
-    if member.state is MemberState.UNRELEASED_TASKS:
+    if member.state is StreamsMemberState.UNRELEASED_TASKS:
         return step.next(member.epoch)
     if owned is None or any(owned):
         return None
@@ -79,13 +80,13 @@ class _Step:
         pending = AssignedTasks(active.revoked, standby.frozen_revoked(), warmup.frozen_revoked())
         kept = AssignedTasks(active.kept, standby.frozen_kept(), warmup.frozen_kept())
         if pending and self.has_not_released(pending):
-            return self._moved(MemberState.UNREVOKED_TASKS, epoch, kept, pending)
-        state = MemberState.UNRELEASED_TASKS if waits else MemberState.STABLE
+            return self._moved(StreamsMemberState.UNREVOKED_TASKS, epoch, kept, pending)
+        state = StreamsMemberState.UNRELEASED_TASKS if waits else StreamsMemberState.STABLE
         all_tasks = AssignedTasks(active.all(), standby.all(), warmup.all())
         return self._moved(state, self._epoch, all_tasks, NOTHING)
 
     def _moved(
-        self, state: MemberState, epoch: int, assigned: AssignedTasks, pending: AssignedTasks
+        self, state: StreamsMemberState, epoch: int, assigned: AssignedTasks, pending: AssignedTasks
     ) -> StreamsMember:
         member = self._member
         return member._replace(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from coordinator_core.coordinator.era import Fields, ModernRules
-from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.era import ModernRules
+from coordinator_core.coordinator.modern.records import Fields, GroupRecord
 from coordinator_core.coordinator.streams.group import StreamsGroup, StreamsMember
 from coordinator_core.coordinator.streams.tasks import ActiveTasks, Replicas, TargetTasks
 from coordinator_core.protocol.messages import Subtopology, Topology

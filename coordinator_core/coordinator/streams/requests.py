@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 from coordinator_core.coordinator.classic.handlers import join
+from coordinator_core.coordinator.group_handlers import GroupHandlers
 from coordinator_core.coordinator.modern.configuration import rules_of
 from coordinator_core.coordinator.modern.offsets import offset_tombstones
 from coordinator_core.coordinator.modern.refusals import REFUSALS, refuse_join
@@ -14,9 +12,11 @@ from coordinator_core.coordinator.offset_commit import answer_of
 from coordinator_core.coordinator.offset_fetch import fetch_as_member
 from coordinator_core.coordinator.streams import heartbeat
 from coordinator_core.coordinator.streams.group import NO_TOPOLOGY, StreamsGroup, StreamsMember
+from coordinator_core.coordinator.streams.group_type import STREAMS
+from coordinator_core.coordinator.streams.loading import REPLAYS
 from coordinator_core.coordinator.streams.records import tombstones
 from coordinator_core.coordinator.streams.tasks import rows_of
-from coordinator_core.coordinator.streams.timers import cancel_initial_delay
+from coordinator_core.coordinator.streams.timers import cancel_initial_delay, start_timers
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import (
@@ -25,7 +25,6 @@ from coordinator_core.protocol.messages import (
     JoinGroup,
     OffsetCommit,
     OffsetFetch,
-    Request,
     StreamsDescribeResponse,
     StreamsGroupDescribe,
     StreamsGroupHeartbeat,
@@ -147,14 +146,20 @@ def handle_join(turn: Turn, group: StreamsGroup, request: JoinGroup) -> None:
     join.handle_replacing(turn, request, removed, revert)
 
 
-HANDLERS: Mapping[type[Request], Callable[[Turn, Any], None]] = {
-    StreamsGroupHeartbeat: heartbeat.handle,
-    StreamsGroupDescribe: describe,
-}
-SHARED_HANDLERS: Mapping[type[Request], Callable[[Turn, Any, Any], None]] = {
-    **REFUSALS,
-    JoinGroup: handle_join,
-    OffsetCommit: commit,
-    OffsetFetch: fetch,
-    DeleteGroup: delete,
-}
+HANDLERS: GroupHandlers[Turn] = GroupHandlers(
+    group_type=STREAMS,
+    requests={
+        StreamsGroupHeartbeat: heartbeat.handle,
+        StreamsGroupDescribe: describe,
+    },
+    shared_requests={
+        **REFUSALS,
+        JoinGroup: handle_join,
+        OffsetCommit: commit,
+        OffsetFetch: fetch,
+        DeleteGroup: delete,
+    },
+    replays=REPLAYS,
+    start_timers=start_timers,
+    tombstones=tombstones,
+)

@@ -9,6 +9,7 @@ from coordinator_core.assignors.sticky_tasks import Subtopology, Tasks
 from coordinator_core.coordinator.modern.configuration import rules_of, setting, setting_ms
 from coordinator_core.coordinator.modern.records import GroupRecord
 from coordinator_core.coordinator.streams.group import StreamsGroup, StreamsMember
+from coordinator_core.coordinator.streams.group_type import STREAMS
 from coordinator_core.coordinator.streams.records import member_target_record, target_record
 from coordinator_core.coordinator.streams.tasks import NO_TARGET, Replicas, TargetTasks
 from coordinator_core.coordinator.streams.timers import is_delayed
@@ -26,8 +27,8 @@ Targets = Mapping[str, TargetTasks]
 
 def assignment_configs(turn: Turn, group_id: str) -> dict[str, str]:
     """The settings that the assignment depends on; a change of them is a reason to rebalance."""
-    configs = {STANDBYS: setting(turn, group_id, "streams", STANDBYS, "0")}
-    tags = setting(turn, group_id, "streams", TAGS, "")
+    configs = {STANDBYS: setting(turn, group_id, STREAMS, STANDBYS, "0")}
+    tags = setting(turn, group_id, STREAMS, TAGS, "")
     if tags:
         configs[TAGS] = tags
     return configs
@@ -75,7 +76,7 @@ def _may_compute(turn: Turn, group: StreamsGroup) -> bool:
     last_ms = group.assignment_timestamp_ms
     if not rules_of(turn).has_assignment_interval or last_ms == 0:
         return True
-    interval_ms = setting_ms(turn, group.group_id, "streams", "assignment.interval.ms")
+    interval_ms = setting_ms(turn, group.group_id, STREAMS, "assignment.interval.ms")
     return interval_ms == 0 or turn.now_ms >= last_ms + interval_ms
 
 

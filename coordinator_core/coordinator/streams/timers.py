@@ -7,6 +7,8 @@ from coordinator_core.coordinator.modern.records import GroupRecord
 from coordinator_core.coordinator.modern.timers import REBALANCE, SESSION, Action, Failed
 from coordinator_core.coordinator.streams import records
 from coordinator_core.coordinator.streams.group import StreamsGroup, StreamsMember
+from coordinator_core.coordinator.streams.group_type import STREAMS
+from coordinator_core.coordinator.streams.states import StreamsMemberState
 from coordinator_core.coordinator.streams.writing import write_for
 from coordinator_core.coordinator.turn import Turn
 
@@ -22,7 +24,7 @@ def start_session(turn: Turn, group_id: str, member_id: str) -> None:
             turn.effects.modern_event("FENCED", group_id, **fields)
             write_for(turn, group, removal(turn, group, member), failed)
 
-    timeout_ms = setting_ms(turn, group_id, "streams", "session.timeout.ms")
+    timeout_ms = setting_ms(turn, group_id, STREAMS, "session.timeout.ms")
     turn.modern_timers.schedule((SESSION, group_id, member_id), timeout_ms, expire)
 
 
@@ -38,6 +40,15 @@ def start_rebalance(turn: Turn, group_id: str, member: StreamsMember) -> None:
             write_for(turn, group, removal(turn, group, present), failed)
 
     turn.modern_timers.schedule((REBALANCE, group_id, member_id), timeout_ms, expire)
+
+
+def start_timers(turn: Turn, group: StreamsGroup) -> None:
+    """Start the sessions of a loaded group, and the waits for members that revoke."""
+    for member_id in group.order:
+        member = group.members[member_id]
+        start_session(turn, group.group_id, member_id)
+        if member.state is StreamsMemberState.UNREVOKED_TASKS:
+            start_rebalance(turn, group.group_id, member)
 
 
 def end_rebalance(turn: Turn, group_id: str, member_id: str) -> None:

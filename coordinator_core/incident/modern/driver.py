@@ -11,12 +11,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from coordinator_core.coordinator.consumer.group import ConsumerGroup
 from coordinator_core.coordinator.coordinator import Coordinator
 from coordinator_core.coordinator.era import CoordinatorConfig, Era
+from coordinator_core.coordinator.group_types import MODERN_TYPES
 from coordinator_core.coordinator.modern.settings import modern_settings
-from coordinator_core.coordinator.share.group import ShareGroup
-from coordinator_core.coordinator.streams.group import StreamsGroup
 from coordinator_core.incident.comparison import EARLY_MS, TIMER_LATE_MS
 from coordinator_core.incident.modern.stimuli import PRESENT, Stimulus, StimulusKind
 from coordinator_core.protocol.errors import Errors
@@ -51,8 +49,7 @@ class Output(NamedTuple):
 def engine_config(settings: dict[str, str]) -> CoordinatorConfig:
     """``settings``: of the broker, by Kafka's names; sessions do not end by themselves."""
     never = str(_NEVER_MS >> 1)
-    sessions = {f"group.{each}.session.timeout.ms": never for each in ("consumer", "share")}
-    sessions["group.streams.session.timeout.ms"] = never
+    sessions = {f"{each.broker_prefix}session.timeout.ms": never for each in MODERN_TYPES}
     return replace(
         CoordinatorConfig(offsets_topic_partitions=1),
         modern=modern_settings({**settings, **sessions}),
@@ -118,15 +115,13 @@ class ModernDriver:
         self._next_id = stimulus.member_id
         request = request._replace(request_id=self._request_id())
         if isinstance(request, _HEARTBEATS) and request.member_epoch == PRESENT:
-            request = request._replace(member_epoch=self._epoch_of(stimulus.member_id))
+            epoch = self._epoch_of(stimulus.member_id)
+            request = request._replace(member_epoch=epoch)
         self._perform(self.coordinator.handle(request, self.now_ms))
 
     def _epoch_of(self, member_id: str) -> int:
         group = self.coordinator.modern_groups.get(self.group_id)
-        if not isinstance(group, ConsumerGroup | ShareGroup | StreamsGroup):
-            return 0
-        member = group.members.get(member_id)
-        return 0 if member is None else member.epoch
+        return 0 if group is None else group.epoch_of(member_id) or 0
 
     def _request_id(self) -> str:
         self._requests += 1
@@ -162,7 +157,5 @@ class ModernDriver:
     def _hold_sessions(self) -> None:
         """Of classic members, whose session timeout is their own."""
         group = self.coordinator.modern_groups.get(self.group_id)
-        if isinstance(group, ConsumerGroup):
-            for member_id, member in group.members.items():
-                if member.classic is not None:
-                    self.coordinator.end_session_at(self.group_id, member_id, _NEVER_MS)
+        for member_id in [] if group is None else group.classic_members():
+            self.coordinator.end_session_at(self.group_id, member_id, _NEVER_MS)

@@ -6,15 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from coordinator_core.coordinator.classic.group_type import CLASSIC
+from coordinator_core.coordinator.group_type import GroupType
+from coordinator_core.coordinator.group_types import MODERN_TYPES
 from coordinator_core.epochs.evidence import Kind
 from coordinator_core.protocol.messages import Record
 from coordinator_core.records import decode
 
-CLASSIC = "GroupMetadata"
-CONSUMER, SHARE, STREAMS = "consumer", "share", "streams"
-_TYPES = {"Consumer": CONSUMER, "Share": SHARE, "Streams": STREAMS}
-_KINDS = {f"{prefix}{kind.value}": kind for prefix in _TYPES for kind in Kind}
-_KINDS[CLASSIC] = Kind.CLASSIC
+CLASSIC_RECORD = "GroupMetadata"
+_KINDS = {f"{each.record_prefix}{kind.value}": kind for each in MODERN_TYPES for kind in Kind}
+_KINDS[CLASSIC_RECORD] = Kind.CLASSIC
 
 
 class Entry(NamedTuple):
@@ -27,7 +28,7 @@ class Entry(NamedTuple):
     record: Record
     name: str
     kind: Kind
-    group_type: str
+    group_type: GroupType
     member_id: str
     key: Mapping[str, Any]
     value: Mapping[str, Any] | None
@@ -64,14 +65,16 @@ class ModernIncarnation:
 def entry(at_ms: int, place: str, key: bytes, value: bytes | None) -> Entry:
     """Raises BadRecord for unreadable bytes."""
     record = decode(key, value)
-    prefix = next((each for each in _TYPES if record.name.startswith(f"{each}Group")), "")
+    of_record = (
+        each for each in MODERN_TYPES if record.name.startswith(f"{each.record_prefix}Group")
+    )
     return Entry(
         at_ms,
         place,
         (key, value),
         record.name,
         _KINDS.get(record.name, Kind.OTHER),
-        _TYPES.get(prefix, "classic"),
+        next(of_record, CLASSIC),
         record.key.get("member_id") or "",
         record.key,
         record.value,

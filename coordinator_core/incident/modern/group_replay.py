@@ -168,7 +168,7 @@ def modern_incarnations(evidence: GroupEvidence) -> list[ModernIncarnation]:
     return [
         ModernIncarnation(evidence.group_id, number, tuple(of_number), tuple(lines.get(number, ())))
         for number, of_number in sorted(entries.items())
-        if any(each.group_type != "classic" for each in of_number)
+        if any(each.group_type.has_epochs for each in of_number)
     ]
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from coordinator_core.coordinator.consumer.group_type import CONSUMER
+from coordinator_core.coordinator.group_type import GroupType
 from coordinator_core.coordinator.metadata_image import TopicImage
 from coordinator_core.epochs.evidence import SAME_REQUEST_MS, Kind
 from coordinator_core.incident.comparison import EARLY_MS, TIMER_LATE_MS
 from coordinator_core.incident.modern import requests
-from coordinator_core.incident.modern.evidence import CONSUMER, STREAMS, Entry, Line
+from coordinator_core.incident.modern.evidence import Entry, Line
 from coordinator_core.incident.modern.stimuli import PRESENT, Stimulus, StimulusKind
 from coordinator_core.incident.modern.stored import Stored
 from coordinator_core.incident.modern.topics import TopicsSeen
@@ -23,8 +25,6 @@ from coordinator_core.protocol.messages import (
     Leaver,
     Request,
 )
-
-_NO_STATE = -1
 
 
 class Departures:
@@ -62,7 +62,7 @@ class Inference:
         self._refused = [line for line in lines if line.event == "STATIC_FENCED"]
         self._configs: dict[str, str] = {}  # of the streams group
         self._unrevoked_ms: dict[str, int] = {}  # since when a member is to give up partitions
-        self.group_type = CONSUMER
+        self.group_type: GroupType = CONSUMER
         self.hash_is_known = True
         self.validates_topologies = False  # records say whether a topology is ready
         self.ready_hash: int | None = None  # of the topics once a topology is ready
@@ -82,7 +82,7 @@ class Inference:
             line = self._refused.pop(0)
             owner = self.stored.static_member(line.instance_id or "")
             member = self.stored.of(Kind.MEMBER, owner or "")
-            if member is None or self.group_type != CONSUMER:
+            if member is None or self.group_type is not CONSUMER:
                 continue
             request = requests.static_join(self.group_id, line.member_id, member)
             kind = StimulusKind.REFUSED
@@ -100,7 +100,7 @@ class Inference:
         after = Stored()
         after.apply(self.stored.entries())
         after.apply(write.entries)
-        if self.group_type == STREAMS:
+        if self.group_type.has_topology:
             return self._topology_changes(write, after, assigned)
         names = after.subscribed()
         self.topics.name_ids(assigned, names, group.value.get("metadata_hash"))
@@ -159,7 +159,7 @@ class Inference:
 
     def _may_end_initial_delay(self, write: Write) -> bool:
         """Whether the first target of a streams group may be that of its initial delay's timer."""
-        is_first = self.group_type == STREAMS and self.stored.target_epoch is None
+        is_first = self.group_type.has_initial_delay and self.stored.target_epoch is None
         return is_first and bool(write.of(Kind.TARGET)) and not write.of(Kind.MEMBER)
 
     def _assignment_configs(self, write: Write) -> list[Stimulus]:
@@ -186,18 +186,18 @@ class Inference:
         epoch = self.stored.target_epoch if target is None or target.value is None else None
         best, best_rank = "", 3
         for member_id, current in self.stored.all_of(Kind.CURRENT):
-            unrevoked = requests.UNREVOKED.get(self.group_type, _NO_STATE)
+            unrevoked = self.group_type.unrevoked_state
             is_other = among is not None and member_id not in among
             if is_other or current["member_epoch"] == AWAY or self._is_classic(member_id):
                 continue
             rank = 2
             if epoch is not None and current["member_epoch"] == epoch:
                 rank = 0
-            elif current.get("state") == unrevoked:
+            elif unrevoked is not None and current.get("state") == unrevoked:
                 rank = 1
             if rank < best_rank:
                 best, best_rank = member_id, rank
-        is_initial = self.group_type == STREAMS and not self.stored.target_epoch
+        is_initial = self.group_type.has_initial_delay and not self.stored.target_epoch
         return "" if is_initial and target is not None else best
 
     def _is_classic(self, member_id: str) -> bool:
@@ -261,10 +261,8 @@ class Inference:
 
     def _note_unrevoked(self, write: Write) -> None:
         for each in write.of(Kind.CURRENT):
-            is_asked = each.value is not None and each.value.get("state") == requests.UNREVOKED.get(
-                self.group_type, _NO_STATE
-            )
-            if is_asked:
+            unrevoked = self.group_type.unrevoked_state
+            if unrevoked is not None and (each.value or {}).get("state") == unrevoked:
                 self._unrevoked_ms[each.member_id] = each.at_ms
             else:
                 self._unrevoked_ms.pop(each.member_id, None)
@@ -378,7 +376,7 @@ def _kind(request: Request) -> StimulusKind:
     return StimulusKind.HEARTBEAT if owned is None else StimulusKind.ACKNOWLEDGE
 
 
-def _group_type(write: Write) -> str | None:
+def _group_type(write: Write) -> GroupType | None:
     return next((e.group_type for e in write.entries if e.kind is not Kind.CLASSIC), None)
 
 

@@ -12,7 +12,7 @@ from coordinator_core.epochs.evidence import Kind
 from coordinator_core.incident.comparison import Divergence
 from coordinator_core.incident.modern.comparison import compare, is_exact
 from coordinator_core.incident.modern.driver import ModernDriver, Output, engine_config
-from coordinator_core.incident.modern.evidence import STREAMS, Entry, ModernIncarnation
+from coordinator_core.incident.modern.evidence import Entry, ModernIncarnation
 from coordinator_core.incident.modern.inference import Inference
 from coordinator_core.incident.modern.lines import NEAR_MS, compare_lines
 from coordinator_core.incident.modern.settings import ASSIGNORS, engine_settings
@@ -191,8 +191,8 @@ class IncarnationReplay:
     @property
     def unnamed_topics(self) -> list[str]:
         """Ids of topics; a streams group has tasks of subtopologies instead."""
-        is_streams = self._inference.group_type == STREAMS
-        return [] if is_streams else self._topics.unnamed(self._stored.assigned())
+        has_topology = self._inference.group_type.has_topology
+        return [] if has_topology else self._topics.unnamed(self._stored.assigned())
 
     # -- the state of the engine -----------------------------------------------------------------
 
@@ -271,7 +271,7 @@ class IncarnationReplay:
                 generation = ModernGeneration(
                     self.incarnation.number,
                     target.value["assignment_epoch"],
-                    target.group_type,
+                    target.group_type.name,
                     [*pending, each],
                 )
                 pending = []

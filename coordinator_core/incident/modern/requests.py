@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from coordinator_core.coordinator.consumer.group_type import CONSUMER
+from coordinator_core.coordinator.group_type import GroupType
+from coordinator_core.coordinator.streams.group_type import STREAMS
 from coordinator_core.epochs.evidence import Kind
-from coordinator_core.incident.modern.evidence import CONSUMER, SHARE, STREAMS, Entry
+from coordinator_core.incident.modern.evidence import Entry
 from coordinator_core.incident.modern.stimuli import PRESENT
 from coordinator_core.incident.modern.stored import Stored
 from coordinator_core.incident.modern.writes import Write
@@ -28,26 +31,24 @@ from coordinator_core.protocol.messages import (
 
 Fields = Mapping[str, Any]
 JOINING, LEAVING, LEAVING_FOR_A_WHILE = 0, -1, -2
-UNREVOKED = {CONSUMER: 1, STREAMS: 2}
-"""The state of a member that is to give up partitions or tasks, as stored."""
 _ROLES = ("active", "standby", "warmup")
 
 
 def heartbeat(
-    group_type: str, group_id: str, write: Write, member_id: str, stored: Stored
+    group_type: GroupType, group_id: str, write: Write, member_id: str, stored: Stored
 ) -> Request:
     """The heartbeat by which the member wrote these records; ``stored``: before it."""
     joins = member_id not in stored.members or write.replaced is not None
-    return _HEARTBEATS[group_type](group_id, write, member_id, stored, joins)
+    return _HEARTBEATS[group_type.heartbeat](group_id, write, member_id, stored, joins)
 
 
 def leave(
-    group_type: str, group_id: str, member_id: str, stored: Stored, epoch: int = LEAVING
+    group_type: GroupType, group_id: str, member_id: str, stored: Stored, epoch: int = LEAVING
 ) -> Request:
-    member = stored.of(Kind.MEMBER, member_id) or {}
-    if group_type == SHARE:
+    if not group_type.has_static_members:
         return ShareGroupHeartbeat("", group_id, member_id, epoch)
-    kind = ConsumerGroupHeartbeat if group_type == CONSUMER else StreamsGroupHeartbeat
+    member = stored.of(Kind.MEMBER, member_id) or {}
+    kind = StreamsGroupHeartbeat if group_type.has_topology else ConsumerGroupHeartbeat
     return kind("", group_id, member_id, epoch, instance_id=member.get("instance_id"))
 
 
@@ -103,7 +104,7 @@ def static_join(group_id: str, member_id: str, member: Fields) -> ConsumerGroupH
 
 def _owned_partitions(write: Write, member_id: str, stored: Stored) -> TopicRows | None:
     """What the member said that it owns; None if it need not have said so."""
-    reported = _reported(write, member_id, stored, UNREVOKED[CONSUMER])
+    reported = _reported(write, member_id, stored, CONSUMER.unrevoked_state)
     if reported is None:
         return None
     before, written = reported
@@ -115,7 +116,7 @@ def _owned_partitions(write: Write, member_id: str, stored: Stored) -> TopicRows
 
 
 def _reported(
-    write: Write, member_id: str, stored: Stored, unrevoked: int
+    write: Write, member_id: str, stored: Stored, unrevoked: int | None
 ) -> tuple[Fields, Fields | None] | None:
     """What a member that said what it owns had before, and has then; None if it did not say so.
 
@@ -200,7 +201,7 @@ def _streams(group_id: str, write: Write, member_id: str, stored: Stored, joins:
 
 
 def _owned_tasks(write: Write, member_id: str, stored: Stored) -> TaskRows | None:
-    reported = _reported(write, member_id, stored, UNREVOKED[STREAMS])
+    reported = _reported(write, member_id, stored, STREAMS.unrevoked_state)
     if reported is None:
         return None
     before, written = reported
@@ -238,8 +239,8 @@ def _subtopology(value: Fields) -> Subtopology:
     )
 
 
-_HEARTBEATS: Mapping[str, Callable[[str, Write, str, Stored, bool], Request]] = {
-    CONSUMER: _consumer,
-    SHARE: _share,
-    STREAMS: _streams,
+_HEARTBEATS: Mapping[type[Request], Callable[[str, Write, str, Stored, bool], Request]] = {
+    ConsumerGroupHeartbeat: _consumer,
+    ShareGroupHeartbeat: _share,
+    StreamsGroupHeartbeat: _streams,
 }

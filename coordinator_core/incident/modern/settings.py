@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from coordinator_core.coordinator.era_evidence import EraEvidence, InferredEra
 from coordinator_core.coordinator.eras import era_of_evidence
+from coordinator_core.coordinator.group_types import MODERN_TYPES
 from coordinator_core.epochs.evidence import Kind
 from coordinator_core.incident.comparison import TIMER_LATE_MS
-from coordinator_core.incident.modern.evidence import STREAMS, Entry
+from coordinator_core.incident.modern.evidence import Entry
 
 _DEFAULT_INTERVAL_MS = 1000
 _DEFAULT_DELAY_MS = 3000
@@ -39,8 +40,7 @@ def modern_era(entries: Iterable[Entry], requested: str | None = None) -> Inferr
 def engine_settings(entries: Sequence[Entry], assignor: str) -> dict[str, str]:
     """Settings of the broker, by Kafka's names; ``assignor``: of members that prefer none."""
     interval = str(_assignment_interval_ms(entries))
-    settings = {f"group.{each}.assignment.interval.ms": interval for each in ("consumer", "share")}
-    settings["group.streams.assignment.interval.ms"] = interval
+    settings = {f"{each.broker_prefix}assignment.interval.ms": interval for each in MODERN_TYPES}
     settings["group.consumer.regex.refresh.interval.ms"] = str(_regex_refresh_ms(entries))
     settings["group.streams.initial.rebalance.delay.ms"] = str(_initial_delay_ms(entries))
     settings["group.streams.num.standby.replicas"] = str(_standbys(entries))
@@ -76,7 +76,7 @@ def _initial_delay_ms(entries: Iterable[Entry]) -> int:
     """How long a streams group waited for its first target; the default, if about that long."""
     first_ms = None
     for each in entries:
-        if each.group_type == STREAMS:
+        if each.group_type.has_initial_delay:
             first_ms = each.at_ms if first_ms is None else first_ms
             if each.kind is Kind.TARGET and each.value is not None:
                 waited_ms = each.at_ms - first_ms

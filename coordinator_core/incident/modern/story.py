@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from coordinator_core.coordinator.group_type import GroupType
+from coordinator_core.coordinator.group_types import GROUP_TYPES
 from coordinator_core.epochs.evidence import Kind
 from coordinator_core.incident.modern.evidence import Entry
 from coordinator_core.incident.modern.group_replay import ModernReplay
 from coordinator_core.incident.modern.replay import ModernGeneration, ReplayedWrite
-from coordinator_core.incident.modern.requests import UNREVOKED
 from coordinator_core.incident.modern.stimuli import Stimulus, StimulusKind
 from coordinator_core.incident.modern.writes import AWAY, Wrote
 from coordinator_core.incident.story import StoryLine, seconds
@@ -17,7 +18,6 @@ from coordinator_core.incident.story import StoryLine, seconds
 Fields = Mapping[str, Any]
 _MOST_PARTITIONS = 6
 _ROLES = ("active", "standby", "warmup")
-_STABLE = {"consumer": 0, "share": 0, "streams": 1}
 
 
 def modern_story(replay: ModernReplay, names: Mapping[str, str]) -> list[StoryLine]:
@@ -45,7 +45,7 @@ class _Teller:
 
     def lines(self, generation: ModernGeneration) -> Iterator[StoryLine]:
         for each in generation.writes:
-            for text in self._sentences(each, generation.group_type):
+            for text in self._sentences(each, GROUP_TYPES[generation.group_type]):
                 yield self._line(generation, each.write.at_ms, text)
             if each.divergence is not None:
                 text = f"replay DIVERGES: {each.divergence}"
@@ -58,7 +58,7 @@ class _Teller:
     def _line(generation: ModernGeneration, at_ms: int, text: str) -> StoryLine:
         return StoryLine(at_ms, generation.incarnation, generation.number, text)
 
-    def _sentences(self, each: ReplayedWrite, group_type: str) -> Iterator[str]:
+    def _sentences(self, each: ReplayedWrite, group_type: GroupType) -> Iterator[str]:
         for stimulus in each.stimuli:
             yield from self._stimulus(stimulus, each, group_type)
         yield from self._conversion(each)
@@ -70,7 +70,9 @@ class _Teller:
 
     # -- causes ----------------------------------------------------------------------------------
 
-    def _stimulus(self, stimulus: Stimulus, each: ReplayedWrite, group_type: str) -> Iterator[str]:
+    def _stimulus(
+        self, stimulus: Stimulus, each: ReplayedWrite, group_type: GroupType
+    ) -> Iterator[str]:
         member_id, kind = stimulus.member_id, stimulus.kind
         if kind is StimulusKind.JOIN:
             if each.write.replaced is not None:
@@ -79,7 +81,7 @@ class _Teller:
                     f" over the assignment of {each.write.replaced}"
                 )
             else:
-                yield f"{self._who(member_id, each)} joins the {group_type} group"
+                yield f"{self._who(member_id, each)} joins the {group_type.name} group"
         elif kind is StimulusKind.CLASSIC_JOIN and member_id not in self._members:
             yield f"{self._who(member_id, each)} joins using the classic protocol"
         elif kind is StimulusKind.REFUSED:
@@ -124,7 +126,7 @@ class _Teller:
 
     # -- records ---------------------------------------------------------------------------------
 
-    def _entry(self, entry: Entry, group_type: str) -> Iterator[str]:
+    def _entry(self, entry: Entry, group_type: GroupType) -> Iterator[str]:
         if entry.value is None:
             if entry.kind is Kind.MEMBER:
                 self._members.pop(entry.member_id, None)
@@ -156,7 +158,7 @@ class _Teller:
         members = f"{count} member{'s' * (count != 1)}"
         yield f"target assignment for epoch {self._target_epoch} computed for {members}{waited}"
 
-    def _step(self, entry: Entry, group_type: str) -> Iterator[str]:
+    def _step(self, entry: Entry, group_type: GroupType) -> Iterator[str]:
         value, member_id = entry.value, entry.member_id
         assert value is not None
         before = self._current.get(member_id)
@@ -165,7 +167,7 @@ class _Teller:
         state = value.get("state", 0)
         asked_ms = self._asked_ms.pop(member_id, None)
         released = self._pending(before)
-        if state == UNREVOKED.get(group_type, -1):
+        if state == group_type.unrevoked_state:
             pending = self._pending(value)
             self._asked_ms[member_id] = entry.at_ms
             if released and asked_ms is not None:
@@ -175,12 +177,12 @@ class _Teller:
         if released and asked_ms is not None:
             yield f"{who} has given up {released}{_after(asked_ms, entry.at_ms)}"
         what = self._owned(value) or "nothing"
-        if state == _STABLE[group_type]:
+        if state == group_type.stable_state:
             yield f"{who} reaches epoch {epoch} with {what}"
         else:
             yield f"{who} is at epoch {epoch} with {what}, and waits for partitions of others"
 
-    def _stability(self, at_ms: int, group_type: str) -> Iterator[str]:
+    def _stability(self, at_ms: int, group_type: GroupType) -> Iterator[str]:
         """Whether every member has reached the target now."""
         if self._is_stable or not self._members or self._target_ms is None:
             return
@@ -189,7 +191,7 @@ class _Teller:
         has_reached = all(
             (value := self._current.get(each)) is not None
             and value["member_epoch"] == self._target_epoch
-            and value.get("state", 0) == _STABLE[group_type]
+            and value.get("state", 0) == group_type.stable_state
             for each in self._members
         )
         if has_reached:

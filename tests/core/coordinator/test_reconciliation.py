@@ -5,14 +5,14 @@ import pytest
 from coordinator_core.coordinator.consumer import reconciliation
 from coordinator_core.coordinator.consumer.group import ConsumerGroup, ConsumerMember
 from coordinator_core.coordinator.consumer.reconciliation import Goal, reconciled
-from coordinator_core.coordinator.consumer.states import MemberState, Report
+from coordinator_core.coordinator.consumer.states import ConsumerMemberState, Report
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.coordinator.offsets import OffsetStore
 from coordinator_core.protocol.errors import CoordinatorBug
 
-S = MemberState.STABLE
-V = MemberState.UNREVOKED_PARTITIONS
-L = MemberState.UNRELEASED_PARTITIONS
+S = ConsumerMemberState.STABLE
+V = ConsumerMemberState.UNREVOKED_PARTITIONS
+L = ConsumerMemberState.UNRELEASED_PARTITIONS
 TOPIC, OTHER_TOPIC = "AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"
 
 # Partitions of one topic, a digit each.  The member has `has` in epoch 3, and is to revoke

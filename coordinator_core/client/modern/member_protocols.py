@@ -39,13 +39,14 @@ class Sent:
     is_full: bool = False
 
 
-class GroupType:
-    """A consumer group; subclasses: the others.
+class MemberProtocol:
+    """How members of consumer groups speak; subclasses: of the other types.
 
     ``has_callbacks``: the application is told of revoked and assigned units.  ``has_offsets``: it
     commits and fetches offsets.
     """
 
+    name = "consumer"
     has_callbacks = True
     has_offsets = True
     leaves_for_a_while = True  # static members
@@ -87,7 +88,8 @@ class GroupType:
         return LEAVES_FOR_A_WHILE if is_static else LEAVES
 
 
-class ShareGroupType(GroupType):
+class ShareMemberProtocol(MemberProtocol):
+    name = "share"
     has_callbacks = False
     has_offsets = False
     leaves_for_a_while = False
@@ -106,9 +108,10 @@ class ShareGroupType(GroupType):
         )
 
 
-class StreamsGroupType(GroupType):
+class StreamsMemberProtocol(MemberProtocol):
     """Its offsets are committed by the application, apart from the group protocol."""
 
+    name = "streams"
     has_offsets = False
 
     def heartbeat(self, context: ClientContext, epoch: int, sent: Sent) -> ClientRequest:
@@ -143,11 +146,10 @@ class StreamsGroupType(GroupType):
         return {(unit[1], unit[2]) for unit in units if unit[0] == "active"}
 
 
-GROUP_TYPES: Mapping[str, GroupType] = {
-    "consumer": GroupType(),
-    "share": ShareGroupType(),
-    "streams": StreamsGroupType(),
+MEMBER_PROTOCOLS: Mapping[str, MemberProtocol] = {
+    each.name: each for each in (MemberProtocol(), ShareMemberProtocol(), StreamsMemberProtocol())
 }
+"""By the client's group.protocol."""
 
 
 def rows(units: Units) -> TopicRows:

@@ -1,0 +1,46 @@
+"""What Kafka defines per type of group, as data: code asks the type instead of knowing its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import Request, Response
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupType:
+    """A type of group; ``name`` as ListGroups has it.
+
+    ``refusal``: the answer to a heartbeat with an error.  ``record_prefix``: of the names of its
+    record types, before GroupMetadata and so on.  ``stable_state``, ``unrevoked_state``: codes of
+    member states in records; None if members have no such state.  ``phases``: the group's states
+    before and after the target assignment, or the leader's assignment, is there.
+    """
+
+    name: str
+    heartbeat: type[Request]
+    refusal: Callable[[Errors], Response]
+    record_prefix: str
+    phases: tuple[str, str]
+    is_stable_in_phases: bool = False  # administrators see Stable instead of the phases
+    default_assignor: str | None = None  # None: a client chooses the assignor
+    stable_state: int | None = None
+    unrevoked_state: int | None = None
+    has_epochs: bool = True  # the coordinator assigns; if false, a leader assigns per generation
+    has_static_members: bool = True
+    has_topology: bool = False  # members own tasks of subtopologies instead of partitions
+    has_initial_delay: bool = False  # of the first target assignment
+    revokes: bool = True  # a partition has one owner: members revoke before others get it
+    converts: bool = False  # groups change their protocol while members stay (KIP-848)
+
+    @property
+    def broker_prefix(self) -> str:
+        """Of the broker's settings of this type: group.consumer.session.timeout.ms."""
+        return f"group.{self.name}."
+
+    @property
+    def group_prefix(self) -> str:
+        """Of a group's own settings: consumer.session.timeout.ms."""
+        return f"{self.name}."
