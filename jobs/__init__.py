@@ -50,30 +50,52 @@ order:
     snapshot            the groups of a running cluster -> group_snapshots
     topic_partitions, register, maintain                  partition counts, metastore, housekeeping
 
-Packages:
+Rooms, from top to bottom.  A room is a folder with the jobs that belong to it; it imports only
+rooms below it.  tests/test_layers.py holds this order.
 
-    lake            paths, reads and writes of Delta tables; the scope of a run; SQL without a JVM
-    engine          the Spark session and its jars
-    sources         what ingest reads: Kafka, segments, dumps, broker logs, traces
-    bronze          rows of sources -> bronze tables, on either engine
-    segments        the file format of `.log` segments: batches, codecs, damage
-    bulk            record decoding by whole Arrow batches
-    epochs          groups of the new types: their records played by one worker per group
-    causes          why groups rebalanced, and what the processes did, for rebalance_causes
-    assignors       assignors on Spark: runs again, forced moves
-    ownership       when members owned partitions, for ownership_gaps
-    nightly_run     the steps of a run, their order, the dates to recompute, the table runs
-    command_line    `regroup`: commands and arguments
-    configuration   settings of an installation: a TOML file
-    console         output: rows, progress, errors, Ctrl-C
-    checks          `regroup check`: the laws that hold for every lake
-    decode          `regroup decode`: segment files to JSON Lines
-    replay, what_if  `regroup replay` and `regroup what-if` for one group
-    simulate, scenario  the simulated cluster, and scenarios played on the coordinator model
-    report, doctor, alerts  the HTML page, the checks before a run, the checks of groups after it
-    watch           `regroup watch`: nightly, alerts and the page in a loop
-    monitoring      `regroup dashboard`: a dashboard for Grafana, alerting rules for Prometheus
-    spans           `regroup spans`: rebalances as OpenTelemetry spans
+    command_line   `regroup`: commands and arguments
+    watch          `regroup watch`: nightly, alerts and the page in a loop
+    doctor         `regroup doctor`: the checks before a run
+    monitoring     `regroup dashboard`: a dashboard for Grafana, alerting rules for Prometheus
+    alerts         `regroup alerts`: the checks of groups after a run
+    spans          `regroup spans`: rebalances as OpenTelemetry spans
+    report         `regroup report`: the HTML page
+    simulate       `regroup simulate`: the simulated cluster
+    scenario       `regroup scenario`: scenarios played on the coordinator model
+    decode         `regroup decode`: segment files to JSON Lines
+    checks         `regroup check`: the laws that hold for every lake
+    nightly_run    the steps of a run, their order, the dates to recompute, the table runs
+                   jobs: nightly, group_days
+    what_if        other settings tried: `regroup what-if` for one group, the sweep for all
+                   jobs: what_if_sweep
+    replay         the coordinator model beside production: `regroup replay`, and for all groups
+                   jobs: incident_replay
+    causes         why groups rebalanced, and what the processes did
+                   jobs: rebalance_causes, episodes
+    ownership      when members owned partitions
+                   jobs: ownership_gaps, handovers
+    assignors      assignors on Spark: runs again, forced moves
+                   jobs: assign_partitions, churn
+    generations    what each generation had, and how long its rebalance took
+                   jobs: generations, generation_members, assignments, rebalance_latency
+                   jobs: client_evidence
+    epochs         groups of the new types: their records played by one worker per group
+                   jobs: group_epochs, member_epochs, topic_ids
+    decoded        records and log lines as events of groups, in one order
+                   jobs: group_metadata, group_records, committed_offsets, group_events, timeline
+    bronze         rows of sources -> bronze tables, on either engine
+                   jobs: ingest, snapshot, topic_partitions
+    sources        what ingest reads: the topic, dumps, logs of brokers and clients, traces
+    segments       the file format of `.log` segments: batches, codecs, damage
+    bulk           record decoding by whole Arrow batches
+    lake           paths, reads and writes of Delta tables; the scope of a run; SQL without a JVM
+                   jobs: maintain, register
+    engine         the Spark session and its jars; the embedded engine
+    configuration  settings of an installation: a TOML file
+    console        output: rows, progress, errors, Ctrl-C
+
+What a night computes stands below the nightly run, so replay and what_if do, too: the night fills
+`what_if` and `advice`, and their commands answer for one group.
 """
 
 __version__ = "0.1.0"

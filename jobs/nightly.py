@@ -23,7 +23,6 @@ from jobs.lake.tables import Lake
 from jobs.nightly_run.pending_dates import pending
 from jobs.nightly_run.pipeline import Progress, run_all
 from jobs.nightly_run.runs import Run, summary
-from jobs.segments import not_a_segment, partition_of
 from jobs.sources import trace
 from jobs.sources.broker_logs import broker_log
 from jobs.sources.client_logs import client_log
@@ -77,7 +76,7 @@ def inputs_of(options: NightlyOptions, config: Config) -> ingest.Inputs:
     if not options.cluster_id:
         raise UsageError("--cluster-id must not be empty")
     return ingest.Inputs(
-        segments=_segments(options.segments),
+        segments=segments.segment_files(options.segments) if options.segments else [],
         broker_logs=_files(options.broker_log, "--broker-log", broker_log.FILES_LIKE),
         log_timezone=valid_timezone(options.log_timezone or config.log_timezone),
         dates=date_range(options.date, options.first, options.last),
@@ -86,26 +85,6 @@ def inputs_of(options: NightlyOptions, config: Config) -> ingest.Inputs:
         client_logs=_files(options.client_log, "--client-log", client_log.FILES_LIKE),
         kafka=None if options.kafka is None else Kafka(options.kafka, config.kafka),
     )
-
-
-def _segments(pattern: str | None) -> list[str]:
-    """The segment files of `__consumer_offsets`; a broker's data folder has other topics, too."""
-    matches = _files(pattern, "--segments", segments.FILES_LIKE)
-    files = [file for file in matches if not_a_segment(file) is None]
-    if matches and not files:
-        raise UsageError(f"--segments {pattern}: {not_a_segment(matches[0])}; give the .log file")
-    of_topic = [file for file in files if _is_of_topic(file)]
-    if files and not of_topic:
-        raise UsageError(f"--segments {pattern}: no file in a folder {segments.TOPIC}-N")
-    return of_topic
-
-
-def _is_of_topic(file: str) -> bool:
-    try:
-        partition_of(file)
-    except ValueError:
-        return False
-    return True
 
 
 def _files(pattern: str | None, option: str, name_like: str) -> list[str]:

@@ -1,10 +1,22 @@
-"""Which packages each package may import."""
+"""Which packages each package may import, and which rooms of a package each room.
+
+The docstring of jobs lists its rooms from top to bottom.  Imports within functions and for type
+checking count, too; the footers of scripts do not."""
 
 import ast
 import sys
 from pathlib import Path
 
 import pytest
+
+from tools.structure.rooms import (
+    circles,
+    computed_rooms,
+    file_imports,
+    room_arrows,
+    upward,
+    written_rooms,
+)
 
 ROOT = Path(__file__).parent.parent
 THIRD_PARTY = {
@@ -93,3 +105,47 @@ def test_the_core_has_no_clock_no_randomness_and_no_io():
         if name in IMPURE
     }
     assert not impure
+
+
+@pytest.fixture(scope="module")
+def imports():
+    return file_imports(ROOT, "jobs")
+
+
+@pytest.fixture(scope="module")
+def rooms():
+    return written_rooms(ROOT, "jobs")
+
+
+def test_every_folder_and_job_is_in_one_room(rooms):
+    files = list((ROOT / "jobs").glob("*.py"))
+    folders = {path.parent.name for path in (ROOT / "jobs").glob("*/*.py")}
+
+    assert sorted(rooms.of_module) == sorted({file.stem for file in files} - {"__init__"})
+    assert sorted(rooms.order) == sorted(folders | set(rooms.of_module.values()))
+
+
+def test_rooms_import_only_rooms_below_them(imports, rooms):
+    arrows = room_arrows(imports, rooms)
+
+    assert {arrow: arrows[arrow] for arrow in upward(arrows, rooms.order)} == {}
+
+
+def test_rooms_are_few_and_import_few_others(imports, rooms):
+    assert len(rooms.order) <= 30
+    assert len(room_arrows(imports, rooms)) < 130
+
+
+@pytest.mark.parametrize("package", ["jobs", "coordinator_core"])
+def test_no_files_import_each_other(package):
+    assert circles(file_imports(ROOT, package)) == []
+
+
+def test_packages_of_the_core_have_an_order():
+    imports = file_imports(ROOT, "coordinator_core")
+    arrows = room_arrows(imports, computed_rooms(imports))
+    graph = {room: set() for arrow in arrows for room in arrow}
+    for importing, imported in arrows:
+        graph[importing].add(imported)
+
+    assert circles(graph) == []

@@ -5,17 +5,18 @@ from __future__ import annotations
 import io
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import Any
 
 from coordinator_core.client_history import clocks_ahead_ms
 from coordinator_core.client_history.memberships import Membership
 from jobs.client_evidence import memberships_by_client
 from jobs.doctor.log_samples import LogKind, LogSample, check_samples, unreadable_lines
 from jobs.doctor.results import CheckResult, ok, warning
-from jobs.epochs.rows import Row
 from jobs.lake.dates import DateRange
 from jobs.sources.client_logs.client_log import FILES_LIKE, rows_of_stream
 from jobs.sources.logs.entries import Unreadable
 
+Row = dict[str, Any]
 CHECK = "client log"
 LOGS = LogKind(
     check=CHECK,

@@ -65,7 +65,10 @@ def written_rooms(root: Path, package: str) -> Rooms | None:
     rooms = Rooms([], {})
     for line in listed.splitlines():
         if modules := _MODULES.match(line):
-            rooms.of_module.update(dict.fromkeys(modules[1].split(", "), rooms.order[-1]))
+            for name in modules[1].split(", "):
+                if name in rooms.of_module:
+                    raise ValueError(f"{package}: {name} is in two rooms")
+                rooms.of_module[name] = rooms.order[-1]
         elif room := _ROOM.match(line):
             rooms.order.append(room[1])
     return rooms if heading else None

@@ -19,10 +19,10 @@ from pyspark.sql import DataFrame, SparkSession
 from jobs.bulk.arrow_buffers import number_array
 from jobs.bulk.byte_rows import ByteRows
 from jobs.bulk.unreadable import unreadable_records
-from jobs.console.errors import internal_error
+from jobs.console.errors import UsageError, internal_error
 from jobs.lake.dates import DateRange
-from jobs.lake.files import open_file
-from jobs.segments import Quarantined, partition_of
+from jobs.lake.files import list_files, open_file
+from jobs.segments import Quarantined, not_a_segment, partition_of
 from jobs.segments.arrow_records import arrow_records
 from jobs.segments.compression import MAX_INFLATED
 from jobs.segments.reader import QUARANTINE_BYTES
@@ -61,6 +61,29 @@ ROWS = pa.schema(
         ("last_offset", pa.int64()),
     ]
 )
+
+
+def segment_files(pattern: str) -> list[str]:
+    """The segment files of the topic; a broker's data folder has those of other topics, too.
+
+    UsageError for --segments if there is none.
+    """
+    matches = list_files(pattern, "--segments", name_like=FILES_LIKE)
+    files = [file for file in matches if not_a_segment(file) is None]
+    if not files:
+        raise UsageError(f"--segments {pattern}: {not_a_segment(matches[0])}; give the .log file")
+    of_topic = [file for file in files if _is_of_topic(file)]
+    if not of_topic:
+        raise UsageError(f"--segments {pattern}: no file in a folder {TOPIC}-N")
+    return of_topic
+
+
+def _is_of_topic(file: str) -> bool:
+    try:
+        partition_of(file)
+    except ValueError:
+        return False
+    return True
 
 
 def segments_source(files: list[str], dates: DateRange) -> SourceRows:
