@@ -12,16 +12,20 @@ writes  offsets_records     one row per record of `__consumer_offsets`
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
+from types import MappingProxyType
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.bronze import counts
 from jobs.bronze.kafka_topic import store_topic
+from jobs.bronze.log_ids import LogSource, log_ids
 from jobs.bronze.storing import record_tables, stored
 from jobs.bronze.table_rows import (
+    BROKER_LOG,
     CLIENT_EVENTS,
     CLIENT_LOG,
     DUMP,
@@ -31,6 +35,7 @@ from jobs.bronze.table_rows import (
     UNREADABLE_CLIENT_LINES,
     UNREADABLE_LOG_LINES,
     UNREADABLE_TRACE_LINES,
+    TableRows,
 )
 from jobs.console.errors import INTERNAL_ERROR
 from jobs.lake.dates import DateRange
@@ -98,27 +103,65 @@ def _store(lake: Lake, inputs: Inputs) -> None:
         with stored(lake, source, [TRACE_EVENTS, UNREADABLE_TRACE_LINES]) as rows:
             _store_counts(lake, counts.trace_files(rows, lake.cluster_id))
     if inputs.client_logs:
-        source = client_log.client_logs_source(
-            inputs.client_logs, inputs.log_timezone, inputs.dates
-        )
-        with stored(lake, source, [CLIENT_EVENTS, UNREADABLE_CLIENT_LINES]) as rows:
-            _store_counts(lake, counts.log_files(rows, lake.cluster_id, CLIENT_LOG))
+        _store_logs(lake, _client_logs(inputs), inputs.client_logs)
     if inputs.broker_logs:
-        source = _broker_logs(inputs.broker_logs, inputs.log_timezone, inputs.dates)
-        with stored(lake, source, [LOG_EVENTS, UNREADABLE_LOG_LINES]) as rows:
-            _store_counts(lake, counts.log_files(rows, lake.cluster_id))
+        _store_logs(lake, _broker_logs(inputs), inputs.broker_logs)
 
 
-def _broker_logs(files: list[str], timezone: str, dates: DateRange) -> SourceRows:
-    return SourceRows(
-        broker_log.ROWS,
-        counts_of_files,
-        lambda spark: broker_log.read_broker_logs(spark, files, timezone, dates),
-        lambda _: chain.from_iterable(
-            broker_log.log_rows(file, timezone, dates, within)
-            for file, within in broker_log.ranges_of_files(files)
+@dataclass(frozen=True)
+class _Logs:
+    """``rows``: of the files, with the ids of their paths."""
+
+    source: LogSource
+    rows: Callable[[Mapping[str, str]], SourceRows]
+    tables: list[TableRows]
+
+
+def _store_logs(lake: Lake, logs: _Logs, files: list[str]) -> None:
+    ids = log_ids(lake, logs.source, files)
+    with stored(lake, logs.rows(ids.of_paths), logs.tables) as rows:
+        counted = counts.log_files(rows, lake.cluster_id, logs.source.name)
+        _store_counts(lake, counted, ids.copies)
+
+
+def _client_logs(inputs: Inputs) -> _Logs:
+    files, timezone = inputs.client_logs, inputs.log_timezone
+    return _Logs(
+        LogSource(
+            CLIENT_LOG,
+            CLIENT_EVENTS.table,
+            client_log.client_file_id,
+            lambda path: client_log.client_rows(path, timezone, DateRange()),
         ),
-        files=files,
+        lambda ids: client_log.client_logs_source(files, timezone, inputs.dates, ids),
+        [CLIENT_EVENTS, UNREADABLE_CLIENT_LINES],
+    )
+
+
+def _broker_logs(inputs: Inputs) -> _Logs:
+    files, timezone, dates = inputs.broker_logs, inputs.log_timezone, inputs.dates
+
+    def rows(ids: Mapping[str, str]) -> SourceRows:
+        return SourceRows(
+            broker_log.ROWS,
+            counts_of_files,
+            lambda spark: broker_log.read_broker_logs(spark, files, timezone, dates, ids),
+            lambda _: chain.from_iterable(
+                broker_log.log_rows(file, timezone, dates, within, ids.get(file))
+                for file, within in broker_log.ranges_of_files(files)
+            ),
+            files=files,
+        )
+
+    return _Logs(
+        LogSource(
+            BROKER_LOG,
+            LOG_EVENTS.table,
+            broker_log.first_line_hash,
+            lambda path: broker_log.log_rows(path, timezone, DateRange()),
+        ),
+        rows,
+        [LOG_EVENTS, UNREADABLE_LOG_LINES],
     )
 
 
@@ -131,8 +174,10 @@ def _dump(dump: Dump, dates: DateRange) -> SourceRows:
     )
 
 
-def _store_counts(lake: Lake, files: DataFrame) -> None:
-    changed = counts.changed(files, lake.read(counts.TABLE))
+def _store_counts(
+    lake: Lake, files: DataFrame, copies: Mapping[str, list[str]] = MappingProxyType({})
+) -> None:
+    changed = counts.changed(files, lake.read(counts.TABLE), copies)
     if changed:
         lake.upsert(
             counts.TABLE, lake.frame(counts.TABLE, changed), if_="n.inputs >= t.inputs", few=True

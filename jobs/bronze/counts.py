@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Row
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.bronze.table_rows import BROKER_LOG, DUMP, KAFKA, NO_DATE, SEGMENTS, TRACE
@@ -108,20 +111,25 @@ def kafka_logs(
     )
 
 
-def changed(files: DataFrame, stored: DataFrame) -> list[Row]:
+def changed(
+    files: DataFrame, stored: DataFrame, copies: Mapping[str, list[str]]
+) -> list[list[Any]]:
     """The rows to store: those of ``files`` that are new, or differ and do not have fewer inputs.
 
     One row per file: if a log was read as an older and a newer copy, the longer copy counts.
+    ``copies``: of logs, by file.
     """
     key = table_key(TABLE)
     row = F.struct(*files.columns)
     longest = files.groupBy(*key).agg(F.max_by(row, "inputs").alias("new"))
     both = longest.join(stored.select(*key, row.alias("old")), on=key, how="left")
-    return [new for new, old in both.select("new", "old").collect() if _is_change(new, old)]
-
-
-def _is_change(new: Row, old: Row | None) -> bool:
-    return old is None or (new != old and new.inputs >= old.inputs)
+    rows = []
+    for new, old in both.select("new", "old").collect():
+        counted = new if old is None or new.inputs >= old.inputs else old
+        row = counted.asDict() | {"copies": copies.get(new.file)}
+        if old is None or row != old.asDict():
+            rows.append(list(row.values()))
+    return rows
 
 
 def _days_summed(rows: DataFrame, key: list[str]) -> DataFrame:
@@ -135,7 +143,7 @@ def _days_summed(rows: DataFrame, key: list[str]) -> DataFrame:
 def _files(rows: DataFrame, cluster_id: str, source: str, **values: Column) -> DataFrame:
     """``values``: the columns that are not simply the rows' columns of the same names."""
     values = (
-        {"next_offset": F.lit(None)}
+        {"next_offset": F.lit(None), "copies": F.lit(None)}
         | values
         | {"cluster_id": F.lit(cluster_id), "source": F.lit(source)}
     )

@@ -3,7 +3,7 @@
 -- Partitioned by: (cluster_id, event_date)
 -- Written by: jobs.ingest
 cluster_id      STRING        NOT NULL COMMENT 'cluster that the client consumes from',
-file_id         STRING        NOT NULL COMMENT 'hash of the first line and of the first line of a consumer: the same after the file is rolled, renamed or compressed',
+file_id         STRING        NOT NULL COMMENT 'hash of the first line and of the first line of a consumer, another one for another log with an equal beginning: the same after the file is rolled, renamed or compressed',
 position        BIGINT        NOT NULL COMMENT 'byte position of the line in the uncompressed file',
 event_date      DATE          NOT NULL COMMENT 'UTC date of event_time',
 event_time      TIMESTAMP     NOT NULL COMMENT 'time of the line by the client''s clock, in UTC',

@@ -14,4 +14,5 @@ unreadable_bytes BIGINT    NOT NULL COMMENT 'bytes that are not part of a record
 topic_partition  STRING             COMMENT 'log that the records belong to',
 first_offset     BIGINT             COMMENT 'first record offset in the file',
 last_offset      BIGINT             COMMENT 'last record offset in the file',
-next_offset      BIGINT             COMMENT 'offset from which the next run reads (kafka)'
+next_offset      BIGINT             COMMENT 'offset from which the next run reads (kafka)',
+copies           ARRAY<STRING>      COMMENT 'length and digest of each copy that was read (broker_log, client_log): another log with an equal beginning has another file_id'

@@ -176,7 +176,7 @@ def test_spark_reads_all_ranges(spark, tmp_path):
     path = tmp_path / "server.log"
     path.write_bytes(b"\n".join(RAW * 20))
 
-    frame = read_broker_logs(spark, [str(path)], "Europe/Berlin", DateRange(), range_bytes=1000)
+    frame = read_broker_logs(spark, [str(path)], "Europe/Berlin", DateRange(), {}, range_bytes=1000)
     rows = frame.collect()
 
     *others, counts = rows_of(path)

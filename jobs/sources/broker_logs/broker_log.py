@@ -1,7 +1,8 @@
 """Source `broker_log`: brokers' server.log files (rolled, packed, wrapped) -> coordinator lines.
 
-A log file is identified by a hash of its first line, not by its name: a rolled, renamed or
-compressed file stays the same log, so its lines are not ingested twice.  Where lines of several
+A log file is identified by its beginning (`first_line_hash`), not by its name: a rolled, renamed or
+compressed file stays the same log, so its lines are not ingested twice.  jobs.bronze.log_ids tells
+logs with an equal first line apart.  Where lines of several
 brokers are in one file, each line has the broker that it or its source's other lines name.
 
 A large file is read in ranges, each a task of its own; the rows of all ranges are those of the
@@ -14,7 +15,7 @@ import hashlib
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -113,18 +114,24 @@ def read_broker_logs(
     files: list[str],
     timezone: str,
     dates: DateRange,
+    ids: Mapping[str, str],
     range_bytes: int = RANGE_BYTES,
 ) -> DataFrame:
-    """ROWS of all ``files``, one task per range.  ``timezone``: zone of the brokers' clocks."""
+    """ROWS of all ``files``, one task per range.  ``timezone``: zone of the brokers' clocks.
+    ``ids``: by path, as in `log_rows`.
+    """
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for task in batch.to_pylist():
                 within = ByteRange(task["start"], task["end"])
-                yield from log_rows(task["file"], timezone, dates, within)
+                yield from log_rows(task["file"], timezone, dates, within, task["file_id"])
 
-    tasks = [(file, each.start, each.end) for file, each in ranges_of_files(files, range_bytes)]
-    frame = spark.createDataFrame(tasks, "file string, start long, end long")
+    tasks = [
+        (file, each.start, each.end, ids.get(file))
+        for file, each in ranges_of_files(files, range_bytes)
+    ]
+    frame = spark.createDataFrame(tasks, "file string, start long, end long, file_id string")
     spread = frame.repartition(min(len(tasks), MOST_TASKS), "file", "start")
     return spread.mapInArrow(read, from_arrow_schema(ROWS))
 
@@ -149,11 +156,19 @@ def _ranges_of(file: str, range_bytes: int) -> list[ByteRange]:
 
 
 def log_rows(
-    path: str, timezone: str, dates: DateRange, within: ByteRange = WHOLE_FILE
+    path: str,
+    timezone: str,
+    dates: DateRange,
+    within: ByteRange = WHOLE_FILE,
+    file_id: str | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Arrow batches of ROWS for one file, or one of its ranges, in bounded memory."""
+    """Arrow batches of ROWS for one file, or one of its ranges, in bounded memory.
+
+    ``file_id``: of the log; None: that of its first line.
+    """
     with open_file(path) as stream:
-        file_id, size = first_line_hash(stream), stream.seek(0, 2)
+        file_id = file_id or first_line_hash(stream)
+        size = stream.seek(0, 2)
         log = _Log(path, file_id, size, timezone, dates, within)
         for item in read_log(stream, file=path, timezone=timezone, within=within):
             log.add(item)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, BinaryIO
@@ -87,11 +87,15 @@ ROWS = pa.schema(
 )
 
 
-def client_logs_source(files: list[str], timezone: str, dates: DateRange) -> SourceRows:
-    """ROWS of all ``files``.  ``timezone``: of dates without a zone."""
+def client_logs_source(
+    files: list[str], timezone: str, dates: DateRange, ids: Mapping[str, str]
+) -> SourceRows:
+    """ROWS of all ``files``.  ``timezone``: of dates without a zone.  ``ids``: by path, as in
+    `client_rows`.
+    """
 
     def rows(path: str) -> Iterator[pa.RecordBatch]:
-        return client_rows(path, timezone, dates)
+        return client_rows(path, timezone, dates, ids.get(path))
 
     return SourceRows(
         ROWS,
@@ -102,19 +106,24 @@ def client_logs_source(files: list[str], timezone: str, dates: DateRange) -> Sou
     )
 
 
-def client_rows(path: str, timezone: str, dates: DateRange) -> Iterator[pa.RecordBatch]:
-    """Arrow batches of ROWS for one file, in bounded memory."""
+def client_rows(
+    path: str, timezone: str, dates: DateRange, file_id: str | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Arrow batches of ROWS for one file, in bounded memory.
+
+    ``file_id``: of the log; None: `client_file_id`.
+    """
     with open_file(path) as stream:
-        yield from rows_of_stream(stream, path, timezone, dates)
+        yield from rows_of_stream(stream, path, timezone, dates, file_id)
 
 
 def rows_of_stream(
-    stream: BinaryIO, path: str, timezone: str, dates: DateRange
+    stream: BinaryIO, path: str, timezone: str, dates: DateRange, file_id: str | None = None
 ) -> Iterator[pa.RecordBatch]:
     """As `client_rows`, of a stream that can seek."""
     log = _ClientLog(timezone, dates)
     buffer = RowBuffer(ROWS)
-    common = {"path": path, "file_id": client_file_id(stream)}
+    common = {"path": path, "file_id": file_id or client_file_id(stream)}
     size = stream.seek(0, 2)
     stream.seek(0)
     for row in log.rows(Blocks(stream)):
@@ -127,7 +136,8 @@ def rows_of_stream(
 
 def client_file_id(stream: Any) -> str:
     """Sixteen hex digits.  The first lines of clients that start together are equal, so the first
-    line of a consumer counts, too; before it, a file has no events.
+    line of a consumer counts, too; before it, a file has no events.  jobs.bronze.log_ids tells logs
+    apart that begin alike.
     """
     first = first_line_hash(stream)
     lines = beginning_of(stream, _IDENTIFYING_BYTES).splitlines()

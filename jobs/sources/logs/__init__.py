@@ -8,6 +8,7 @@ chunks       a log file -> chunks of lines in the order of time
 clock        local times -> UTC
 json_around  JSON around log lines: an object per line, arrays, responses of log stores
 file_bytes   a log file's bytes: gzip, zstd, encodings, whole lines, ranges for tasks
+copies       which files are copies of one log
 order        exports of log stores in the order of time
 layouts      what is around a log line: prefixes of containers, JSON, colors
 """
