@@ -16,15 +16,17 @@ and time; it returns effects (answers, appends, events) for the caller to perfor
     effects = coordinator.advance(now_ms) + coordinator.handle(request, now_ms)
 
 Brokers of different versions answer differently.  An era is a range of versions that answer alike:
-0.9 (also 0.10.0), 0.10 (0.10.1 to 0.11), 2.0, 2.5, 3.9 (the last Scala coordinator), 4.1 (the Java
-coordinator of KIP-848).  An ``Era`` is data: a grid of reactions, and fields for the differences
-beyond reactions.  Handlers read these fields, never the era's name.
+0.9 (also 0.10.0), 0.10 (0.10.1 to 0.11), 2.0, 2.5, 3.9 (the last Scala coordinator), and those of
+the Java coordinator (KIP-848), 4.1 and later.  An ``Era`` is data, a row of the table in eras: its
+versions, a grid of reactions, and fields for the differences beyond reactions.  Handlers read these
+fields, never the era's name.
 
 How groups work depends on their type.  Classic groups, where a consumer computes the assignment,
 are in classic/.  This package has what all group types share:
 
 coordinator     ``Coordinator``: the entry point
-era, eras       what an era is; the eras, newest first
+era, eras       what an era is; the table of eras
+era_evidence    what records and log lines show of their era
 turn            the state of a coordinator, and the effects of the present turn
 timing_wheel    timers by deadline in virtual time
 keyed_timers    timers by key, as the Java coordinator uses

@@ -22,8 +22,8 @@ class EraEvidence:
     ``group_versions``: value versions of records of classic groups; ``offset_versions``: of offset
     commits.  ``reasons``: logged reasons of rebalances.  ``has_generation_0``: a record of a
     classic group in generation 0.  The others are about records of consumer, share and streams
-    groups: whether there are any, a target assignment with its time, and an assignment with the
-    epoch of each partition.
+    groups: whether there are any, a target assignment with its time, an assignment with the epoch
+    of each partition, and a consumer or share group that became empty without a new target assignment.
     """
 
     group_versions: Set[int] = frozenset()
@@ -33,6 +33,7 @@ class EraEvidence:
     has_modern_records: bool = False
     has_target_times: bool = False
     has_assignment_epochs: bool = False
+    has_emptied_without_target: bool = False
 
     @property
     def group_version(self) -> int:

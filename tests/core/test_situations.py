@@ -376,4 +376,9 @@ def test_eras_with_the_same_answers_are_not_drawn():
     assert same_eras(BY_NUMBER["18"], "0.9") == []
     assert same_eras(BY_NUMBER["18"], "2.0") == ["0.10", "2.5", "3.9", "4.1", "4.4"]
     assert same_eras(BY_NUMBER["33"], "4.1") == ["3.9", "4.4"]  # older eras have no static members
-    assert tuple(ERAS_IN_ORDER) == tuple(sorted(ERAS, key=lambda e: [int(n) for n in e.split(".")]))
+
+
+def test_eras_that_are_not_drawn_have_the_grid_of_one_that_is():
+    assert [era for era in ERAS if era in ERAS_IN_ORDER] == [*ERAS_IN_ORDER]
+    grids = [ERAS[era].grid for era in ERAS_IN_ORDER]
+    assert [name for name, era in ERAS.items() if era.grid not in grids] == []

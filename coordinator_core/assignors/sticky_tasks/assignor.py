@@ -23,13 +23,17 @@ _Queue = PriorityQueue[ProcessState]
 
 
 def assign(
-    subtopologies: Sequence[Subtopology], members: Sequence[StreamsMember], standbys: int
+    subtopologies: Sequence[Subtopology],
+    members: Sequence[StreamsMember],
+    standbys: int,
+    *,
+    is_before_4_4: bool = False,
 ) -> dict[str, Tasks]:
     """Subtopologies by id, members in the order of the coordinator's map.
 
     ``standbys``: num.standby.replicas.  Raises TaskAssignorError without members.
     """
-    group = _Group(subtopologies, members, standbys)
+    group = _Group(subtopologies, members, standbys, is_before_4_4)
     group.assign_active(all_tasks(subtopologies))
     if standbys > 0:
         group.assign_standby(stateful_tasks(subtopologies))
@@ -55,14 +59,20 @@ class _Quota:
 
 class _Group:
     def __init__(
-        self, subtopologies: Sequence[Subtopology], members: Sequence[StreamsMember], standbys: int
+        self,
+        subtopologies: Sequence[Subtopology],
+        members: Sequence[StreamsMember],
+        standbys: int,
+        is_before_4_4: bool,
     ) -> None:
         tasks = sum(each.tasks for each in subtopologies)
         stateful = sum(each.tasks for each in subtopologies if each.stateful)
         self._standbys = standbys
         self._active_quota = _Quota(tasks, len(members))
         self._quota = _Quota(tasks + stateful * standbys, len(members))
-        self.processes = processes_of(members, table_size_for(len(members)))
+        self._is_before_4_4 = is_before_4_4
+        capacity = table_size_for(len(members))
+        self.processes = processes_of(members, capacity, is_before_4_4=is_before_4_4)
         self._had_active = {task: each for each in members for task in as_tasks(each.active)}
         self._had_standby = _standby_candidates(members)
 
@@ -96,16 +106,24 @@ class _Group:
         return PriorityQueue(attrgetter("load"), self.processes.values())
 
     def _least_loaded(self, task: Task, active: bool) -> StreamsMember | None:
-        """Of the members that had the standby, the one with a less loaded process and less load."""
+        """Of the members that had the standby, the one with a less loaded process and less load.
+
+        Before 4.4 no member gets the standby back if the first one's process has the task.
+        """
+        had_standby = self._had_standby.get(task, ())
+        if self._is_before_4_4 and not active and had_standby and self._has(had_standby[0], task):
+            return None
         chosen, least = None, (0.0, 0)
-        for member in self._had_standby.get(task, ()):
-            process = self.processes[member.process_id]
-            if not active and task in process.tasks:
+        for member in had_standby:
+            if not active and self._has(member, task):
                 continue
-            load = process.load, self._count(member)
+            load = self.processes[member.process_id].load, self._count(member)
             if chosen is None or (load[0] < least[0] and load[1] < least[1]):
                 chosen, least = member, load
         return chosen
+
+    def _has(self, member: StreamsMember, task: Task) -> bool:
+        return task in self.processes[member.process_id].tasks
 
     def assign_standby(self, tasks: Sequence[Task]) -> None:
         left: list[tuple[Task, int]] = []

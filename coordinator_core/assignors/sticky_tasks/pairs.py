@@ -67,7 +67,7 @@ class _Group:
         self._quota = per_member(self._tasks, self._members)
         self._pairs: set[frozenset[Task]] = set()
         self._all_pairs = self._tasks * (self._tasks - 1) // 2
-        self.processes = processes_of(members, FIRST_CAPACITY)
+        self.processes = processes_of(members, FIRST_CAPACITY, is_before_4_4=True)
         self._process_of = {each.member_id: each.process_id for each in members}
         self._had_active = {
             task: each.member_id for each in members for task in as_tasks(each.active)

@@ -85,12 +85,20 @@ class ProcessState:
         return count
 
 
-def processes_of(members: Sequence[StreamsMember], capacity: int) -> HashTable[str, ProcessState]:
-    """Processes with their members, in the order of a HashMap of this capacity."""
+def processes_of(
+    members: Sequence[StreamsMember], capacity: int, *, is_before_4_4: bool
+) -> HashTable[str, ProcessState]:
+    """Processes with their members, in the order of a HashMap of this capacity.
+
+    4.4 computes those that are absent, which grows the map an entry later than putting them does.
+    """
     processes = HashTable[str, ProcessState](string_hash, capacity)
     for member in members:
-        process = processes.compute_if_absent(member.process_id, ProcessState)
-        process.add_member(member.member_id)
+        if is_before_4_4 and member.process_id not in processes:
+            processes.put(member.process_id, ProcessState())
+        elif not is_before_4_4:
+            processes.compute_if_absent(member.process_id, ProcessState)
+        processes[member.process_id].add_member(member.member_id)
     return processes
 
 

@@ -427,7 +427,11 @@ class _Heartbeat:
         if update is Update.NONE and configs != group.assignment_configs:
             self._event("ASSIGNMENT_CONFIGS_CHANGED", configs=dict(configs))
             return Update.RECOMPUTE
-        if update is Update.NONE and group.state == "Stable":
+        if (
+            update is Update.NONE
+            and self._rules.streams.refines_targets
+            and group.state == "Stable"
+        ):
             target = group.target_of(self._after.member_id)
             if not same_tasks(target, self._after.assigned):
                 return Update.REFINED
@@ -461,7 +465,7 @@ class _Heartbeat:
         """
         turn, group = self._turn, self._group
         warmups = setting(turn, group.group_id, STREAMS, "num.warmup.replicas", _DEFAULT_WARMUPS)
-        if not self._rules.streams.writes_validated_epoch or int(warmups) == 0:
+        if not self._rules.streams.refines_targets or int(warmups) == 0:
             return targets
         if group.refined[0] != epoch:
             group.change_unwritten(self._snapshot)

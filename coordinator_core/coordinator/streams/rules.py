@@ -29,6 +29,7 @@ class StreamsRules:
     has_initial_delay: bool  # before the first assignment of a group
     writes_validated_epoch: bool  # and the assignment's configuration, in the group's record
     writes_task_epochs: bool  # KIP-1251
+    refines_targets: bool  # members are led to a copy of the target, made once per epoch
     keeps_hash_when_members_leave: bool  # else the record has 0
     keeps_promoted_replicas: bool  # a replica whose member gets the active task stays until then
     refuses_warmups: bool  # owned warm-up tasks are INVALID_REQUEST
@@ -54,6 +55,7 @@ STREAMS_4_1 = StreamsRules(
     has_initial_delay=False,
     writes_validated_epoch=False,
     writes_task_epochs=False,
+    refines_targets=False,
     keeps_hash_when_members_leave=False,
     keeps_promoted_replicas=False,
     refuses_warmups=True,
@@ -62,6 +64,8 @@ STREAMS_4_1 = StreamsRules(
     caches_endpoints=False,
     converts_empty_groups=False,
 )
+
+
 STREAMS_4_4 = StreamsRules(
     assign=assign,
     first_endpoint_epoch=0,
@@ -72,6 +76,7 @@ STREAMS_4_4 = StreamsRules(
     has_initial_delay=True,
     writes_validated_epoch=True,
     writes_task_epochs=True,
+    refines_targets=True,
     keeps_hash_when_members_leave=True,
     keeps_promoted_replicas=True,
     refuses_warmups=False,

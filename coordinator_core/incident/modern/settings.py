@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 
 from coordinator_core.coordinator.era_evidence import EraEvidence, InferredEra
 from coordinator_core.coordinator.eras import era_of_evidence
@@ -23,6 +24,7 @@ def modern_era(entries: Iterable[Entry], requested: str | None = None) -> Inferr
     """The era of brokers that wrote these records of a consumer, share or streams group."""
     if requested is not None:
         return InferredEra(requested, "as requested")
+    entries = list(entries)
     values = [each.value for each in entries if each.value is not None]
     return era_of_evidence(
         EraEvidence(
@@ -33,8 +35,28 @@ def modern_era(entries: Iterable[Entry], requested: str | None = None) -> Inferr
                 for value in values
                 for row in value.get("assigned_partitions") or value.get("active_tasks") or ()
             ),
+            has_emptied_without_target=_has_emptied_without_target(entries),
         )
     )
+
+
+def _has_emptied_without_target(entries: Sequence[Entry]) -> bool:
+    """Whether the last member of a group left, and no target follows the group's record.
+
+    The hash of an empty group is 0: of a group whose other members are compacted away it is not.
+    """
+    members: set[str] = set()
+    has_left = False
+    for each, after in zip_longest(entries, entries[1:]):
+        if each.kind is Kind.MEMBER:
+            has_left = each.is_tombstone
+            (members.discard if has_left else members.add)(each.member_id)
+        elif each.kind is Kind.GROUP and each.value is not None:
+            is_empty = has_left and not members and not each.value.get("metadata_hash")
+            if is_empty and (after is None or after.kind is not Kind.TARGET):
+                return True
+            has_left = False
+    return False
 
 
 def engine_settings(entries: Sequence[Entry], assignor: str) -> dict[str, str]:
