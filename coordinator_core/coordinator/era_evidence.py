@@ -23,7 +23,7 @@ class EraEvidence:
     commits.  ``reasons``: logged reasons of rebalances.  ``has_generation_0``: a record of a
     classic group in generation 0.  The others are about records of consumer, share and streams
     groups: whether there are any, a target assignment with its time, an assignment with the epoch
-    of each partition, and a consumer or share group that became empty without a new target assignment.
+    of each partition, and a consumer or share group that became empty without a new target.
     """
 
     group_versions: Set[int] = frozenset()

@@ -24,7 +24,7 @@ from coordinator_core.coordinator.offsets import (
     TimelinePartitions,
 )
 from coordinator_core.coordinator.share.rules import SHARE_4_1, SHARE_4_4
-from coordinator_core.coordinator.streams.rules import STREAMS_4_1, STREAMS_4_4
+from coordinator_core.coordinator.streams.rules import STREAMS_4_1, STREAMS_4_3, STREAMS_4_4
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.jvm import scala_maps
 from coordinator_core.jvm.hash_codes import string_hash
@@ -99,9 +99,46 @@ _OBJECT = "org.apache.kafka.coordinator.group.{}@0"
 _SIMPLE = _OBJECT.format("assignor.SimpleAssignor")
 _STICKY = _OBJECT.format("streams.assignor.StickyTaskAssignor")
 
+# Some programs give a configured group Kafka's defaults for the rest, not those of the broker.
+_KAFKAS_DEFAULTS = {
+    "consumer.session.timeout.ms": "45000",
+    "consumer.heartbeat.interval.ms": "5000",
+    "share.session.timeout.ms": "45000",
+    "share.heartbeat.interval.ms": "5000",
+    "streams.session.timeout.ms": "45000",
+    "streams.heartbeat.interval.ms": "5000",
+    "streams.num.standby.replicas": "0",
+}
+
+_MODERN_4_1 = ModernRules(
+    first_epoch=0,
+    has_assignment_interval=False,
+    broker_adds_topic_ids=False,
+    writes_assignment_epochs=False,
+    accepts_commits_of_older_epochs=False,
+    describes_pending_partitions=False,
+    compares_replaced_targets=False,
+    full_groups_take_replacements=False,
+    frees_instance_ids=False,
+    takes_back_pending_partitions=False,
+    revocation_advances_epoch=True,
+    takes_members_back=False,
+    deletes_offsets_of_topics=False,
+    bumps_for_dropped_regexes=False,
+    classic_joins_refresh_regexes=False,
+    votes_bump_epoch=False,
+    follows_subscription_at_once=False,
+    empties_target=False,
+    classic_joins_need_migration=False,
+    names_malformed_subscriptions=False,
+    downgrades_stale_assignments=False,
+    share=SHARE_4_1,
+    streams=STREAMS_4_1,
+)
+
 ERA_4_1: EraOf[Turn] = EraOf(
     name="4.1",
-    versions="4.0-4.3",
+    versions="4.0-4.2",
     kafka="4.1.2",
     signs=(
         Sign("log wording of the Java coordinator", lambda of: of.has_java_wording),
@@ -169,83 +206,82 @@ ERA_4_1: EraOf[Turn] = EraOf(
     logs_loaded_dynamic_members=True,
     takes_rows_by_topic=True,
     answers_step_last=False,
-    # The program gives a configured group Kafka's defaults for the rest, not those of the broker.
-    group_config_defaults={
-        "consumer.session.timeout.ms": "45000",
-        "consumer.heartbeat.interval.ms": "5000",
-        "share.session.timeout.ms": "45000",
-        "share.heartbeat.interval.ms": "5000",
-        "streams.session.timeout.ms": "45000",
-        "streams.heartbeat.interval.ms": "5000",
-        "streams.num.standby.replicas": "0",
-    },
+    group_config_defaults=_KAFKAS_DEFAULTS,
     assignor_texts={"simple": _SIMPLE, "sticky": _STICKY},
-    modern=ModernRules(
-        first_epoch=0,
-        has_assignment_interval=False,
-        broker_adds_topic_ids=False,
-        writes_assignment_epochs=False,
-        accepts_commits_of_older_epochs=False,
-        describes_pending_partitions=False,
-        compares_replaced_targets=False,
-        full_groups_take_replacements=False,
-        frees_instance_ids=False,
-        takes_back_pending_partitions=False,
-        revocation_advances_epoch=True,
-        takes_members_back=False,
-        deletes_offsets_of_topics=False,
-        bumps_for_dropped_regexes=False,
-        classic_joins_refresh_regexes=False,
-        votes_bump_epoch=False,
-        follows_subscription_at_once=False,
-        empties_target=False,
-        classic_joins_need_migration=False,
-        names_malformed_subscriptions=False,
-        downgrades_stale_assignments=False,
-        share=SHARE_4_1,
-        streams=STREAMS_4_1,
-    ),
+    modern=_MODERN_4_1,
 )
 
 # KIP-1263, KIP-1251.
+_MODERN_4_4 = ModernRules(
+    first_epoch=1,
+    has_assignment_interval=True,
+    broker_adds_topic_ids=True,
+    writes_assignment_epochs=True,
+    accepts_commits_of_older_epochs=True,
+    describes_pending_partitions=True,
+    compares_replaced_targets=True,
+    full_groups_take_replacements=True,
+    frees_instance_ids=True,
+    takes_back_pending_partitions=True,
+    revocation_advances_epoch=False,
+    takes_members_back=True,
+    deletes_offsets_of_topics=True,
+    bumps_for_dropped_regexes=True,
+    classic_joins_refresh_regexes=True,
+    votes_bump_epoch=True,
+    follows_subscription_at_once=True,
+    empties_target=True,
+    classic_joins_need_migration=True,
+    names_malformed_subscriptions=True,
+    downgrades_stale_assignments=True,
+    share=SHARE_4_4,
+    streams=STREAMS_4_4,
+)
+
 ERA_4_4 = replace(
     ERA_4_1,
     name="4.4",
     versions="4.4-",
     kafka="4.4.0",
     signs=(
-        Sign("its targets have times", lambda of: of.has_target_times),
-        Sign("its assignments have epochs", lambda of: of.has_assignment_epochs),
+        Sign(
+            "its targets have times",
+            lambda of: of.has_target_times and not of.has_emptied_without_target,
+        ),
+        Sign(
+            "its assignments have epochs",
+            lambda of: of.has_assignment_epochs and not of.has_emptied_without_target,
+        ),
     ),
     client_libraries=("java-4.4", "java-4.1", "java-3.9", "librdkafka-2"),
     takes_rows_by_topic=False,
     group_config_defaults={},
     assignor_texts={"simple": _SIMPLE},
     fails_on_malformed_subscriptions=False,
-    modern=ModernRules(
-        first_epoch=1,
-        has_assignment_interval=True,
-        broker_adds_topic_ids=True,
-        writes_assignment_epochs=True,
-        accepts_commits_of_older_epochs=True,
-        describes_pending_partitions=True,
-        compares_replaced_targets=True,
-        full_groups_take_replacements=True,
-        frees_instance_ids=True,
-        takes_back_pending_partitions=True,
-        revocation_advances_epoch=False,
-        takes_members_back=True,
-        deletes_offsets_of_topics=True,
-        bumps_for_dropped_regexes=True,
-        classic_joins_refresh_regexes=True,
-        votes_bump_epoch=True,
-        follows_subscription_at_once=True,
-        empties_target=True,
-        classic_joins_need_migration=True,
-        names_malformed_subscriptions=True,
-        downgrades_stale_assignments=True,
-        share=SHARE_4_4,
-        streams=STREAMS_4_4,
+    modern=_MODERN_4_4,
+)
+
+ERA_4_3 = replace(
+    ERA_4_4,
+    name="4.3",
+    versions="4.3",
+    kafka="4.3.1",
+    signs=(
+        Sign(
+            "its targets have times, and none follows when a group becomes empty",
+            lambda of: of.has_target_times or of.has_assignment_epochs,
+        ),
+    ),
+    group_config_defaults=_KAFKAS_DEFAULTS,
+    modern=replace(
+        _MODERN_4_4,
+        compares_replaced_targets=False,
+        empties_target=False,
+        votes_bump_epoch=False,
+        full_groups_take_replacements=False,
+        frees_instance_ids=False,
+        names_malformed_subscriptions=False,
+        streams=STREAMS_4_3,
     ),
 )
 
@@ -414,7 +450,8 @@ def of_0_9_0(era: EraOf[Turn]) -> EraOf[Turn]:
 
 
 ERAS: Mapping[str, EraOf[Turn]] = {
-    era.name: era for era in (ERA_0_9, ERA_0_10, ERA_2_0, ERA_2_5, ERA_3_9, ERA_4_1, ERA_4_4)
+    era.name: era
+    for era in (ERA_0_9, ERA_0_10, ERA_2_0, ERA_2_5, ERA_3_9, ERA_4_1, ERA_4_3, ERA_4_4)
 }
 """Oldest first."""
 NEWEST_ERA = ERA_4_4

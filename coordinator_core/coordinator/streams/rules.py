@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coordinator_core.assignors.sticky_tasks import (
     StreamsMember,
@@ -66,6 +66,12 @@ STREAMS_4_1 = StreamsRules(
 )
 
 
+def _assign_before_4_4(
+    subtopologies: Sequence[Subtopology], members: Sequence[StreamsMember], standbys: int
+) -> dict[str, Tasks]:
+    return assign(subtopologies, members, standbys, is_before_4_4=True)
+
+
 STREAMS_4_4 = StreamsRules(
     assign=assign,
     first_endpoint_epoch=0,
@@ -84,4 +90,15 @@ STREAMS_4_4 = StreamsRules(
     fails_on_task_conflicts=False,
     caches_endpoints=True,
     converts_empty_groups=True,
+)
+# No static members; the assignor gets targets, and replicas are revoked at once.
+STREAMS_4_3 = replace(
+    STREAMS_4_4,
+    assign=_assign_before_4_4,
+    assigns_from_current=False,
+    has_static_members=False,
+    joins_reset_endpoint=False,
+    refines_targets=False,
+    keeps_promoted_replicas=False,
+    counts_rejoining_members=True,
 )

@@ -1,7 +1,8 @@
 """Traces of groups of all types equal those of Kafka's own coordinator classes.
 
 tests/data/coordinator-all-types has all named scenarios, some random ones, and the traces of Kafka
-4.4.0 and 4.1.1.  Records of one moment are compared by key.
+4.4.0 and 4.1.1; of other versions, the traces that differ from those of the nearest era.  Records
+of one moment are compared by key.
 """
 
 import gzip
@@ -28,10 +29,13 @@ def type_of(scenario):
     return "streams" if "streams" in ops else "share" if "share" in ops else "consumer"
 
 
+ERAS_OF_TRACES = [
+    path.name[len("traces-") : -len(".jsonl.gz")] for path in sorted(DATA.glob("traces-*"))
+]
 SCENARIOS = {scenario["name"]: scenario for scenario in rows("scenarios.jsonl.gz")}
 
 
-@pytest.mark.parametrize("era", ["4.4", "4.1"])
+@pytest.mark.parametrize("era", ERAS_OF_TRACES)
 @pytest.mark.parametrize("group_type", ["consumer", "share", "streams"])
 def test_every_scenario_gives_the_trace_of_the_era(group_type, era):
     differing = []
@@ -51,3 +55,7 @@ def test_no_scenario_or_trace_is_missing():
     types = [type_of(scenario) for scenario in SCENARIOS.values()]
     assert [types.count(each) for each in ("consumer", "share", "streams")] == [118, 13, 15]
     assert [len(rows(f"traces-{era}.jsonl.gz")) for era in ("4.4", "4.1")] == [146, 146]
+
+
+def test_every_era_with_these_groups_has_traces():
+    assert {*ERAS_OF_TRACES} == {name for name, era in ERAS.items() if era.modern is not None}

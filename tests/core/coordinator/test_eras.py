@@ -23,7 +23,7 @@ VERSIONS = {
     "4.1.1": "4.1",
     "4.1.2": "4.1",
     "4.2.2": "4.1",
-    "4.3.1": "4.1",
+    "4.3.1": "4.3",
     "4.4.0": "4.4",
     "4.5.0": "4.4",
     "5.0.0": "4.4",
@@ -60,6 +60,11 @@ EVIDENCE = [
     ({"offset_versions": {1, 4}}, "4.1", "offset commits have version 4"),
     ({"has_modern_records": True}, "4.1", "its targets have no times"),
     ({"has_modern_records": True, "has_target_times": True}, "4.4", "its targets have times"),
+    (
+        {"has_target_times": True, "has_emptied_without_target": True},
+        "4.3",
+        "its targets have times, and none follows when a group becomes empty",
+    ),
     (
         {"offset_versions": {4}, "has_assignment_epochs": True},
         "4.4",
