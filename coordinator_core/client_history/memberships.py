@@ -11,7 +11,7 @@ from typing import NamedTuple
 from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.coordinator.consumer.group_type import CONSUMER
 from coordinator_core.coordinator.group_types import GROUP_TYPES
-from coordinator_core.log_lines.client_lines import as_basic_line
+from coordinator_core.log_lines.pairs import pair_in
 
 Partitions = frozenset[str]
 """Each as topic-partition."""
@@ -79,12 +79,12 @@ class Membership:
 
 def leader_assignment(text: str) -> dict[str, Partitions]:
     """The partitions of each member in the line of a leader that assigned them."""
-    text = as_basic_line(text)
     plan = {
         member: frozenset(inner.split(", ") if inner else ())
         for member, inner in _JAVA_PLAN.findall(text)
     }
-    if plan or "plan: " not in text:
+    listed = None if plan or "plan" not in text else pair_in(text, "plan")
+    if listed is None:
         return plan
     return {
         member: frozenset(
@@ -92,7 +92,7 @@ def leader_assignment(text: str) -> dict[str, Partitions]:
             for topic, numbers in _FRANZ_TOPIC.findall(inner)
             for number in numbers.split()
         )
-        for member, inner in _FRANZ_PLAN.findall(text.split("plan: ", 1)[1])
+        for member, inner in _FRANZ_PLAN.findall(listed)
     }
 
 

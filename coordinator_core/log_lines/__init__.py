@@ -14,10 +14,14 @@ The same list is used in both directions.  `Template` compiles a text into a pat
 fields and prints the text from them, so reader and printer cannot disagree.  A new Kafka version is
 a new entry in the data, not new code.
 
-Reading.  `parse_line` splits a line into date, level, logger and message (module lines), finds the
-wording by its first characters, the most specific wording first (module wordings), and returns a
-`ParsedEvent`.  Group ids and client ids are free text and may contain the words of a wording, so
-the order of wordings and the patterns of placeholders matter.  The reason at the end of
+Reading.  `parse_line` finds the message wherever it stands in a line (module lines), by the
+coordinator's prefix or the first words of a wording; tries the places where it may end (module
+endings); and finds the wording by its first characters, the most specific wording first (module
+wordings).  Date, level and logger are read from the text to the left of the message and to its
+right (modules heads and dates), so that a layout needs no pattern of its own.
+
+Group ids and client ids are free text and may contain the words of a wording, so the order of
+wordings and the patterns of placeholders matter.  The reason at the end of
 "Preparing to rebalance" has its own wordings and becomes a cause class; so does the reason that the
 client gives (KIP-800).  A message that was cut off is read as far as it is unambiguous (module
 truncated).  A coordinator's message that no wording fits has event None; the caller quarantines it.
@@ -27,7 +31,10 @@ does not log it at INFO or above.  The engine's simulated broker logs and the re
 with production use it.  A printed date has no time zone: times are local_ms, milliseconds since
 1970-01-01T00:00 in the zone of the broker, and the caller applies the zone.
 
-- lines:     date, level, prefix and logger around a message
+- lines:     line of a broker -> its message, and what is around it
+- endings:   where a message ends
+- heads:     text around a message -> date, level and logger
+- dates:     dates in a text, as far as they are complete
 - messages:  message -> `ParsedEvent`, with the list of events and steps
 - reasons:   reasons of a rebalance and of clients -> cause classes
 - truncated: messages that were cut off
@@ -36,6 +43,8 @@ with production use it.  A printed date has no time zone: times are local_ms, mi
 - kafka_versions: ranges of versions, and the coordinator of a version
 - printing:  event -> message or line of a version
 - client_lines: lines of consumers -> what they say of their membership
+- literals:  any of many texts, in one pass
+- pairs:     messages with pairs of keys and values
 - calendar:  printed dates <-> milliseconds
 """
 

@@ -1,54 +1,54 @@
 """Line of a consumer's log -> `ClientLine`: what the client says of its membership.
 
-Java clients name client and group before each message; librdkafka prints level, time in UTC,
-facility and the handle's name before it; kafka-python's logger is before it; franz-go prints pairs
-of keys and values after it, in the layout of its logger.  Their wordings are in
+The message is found first, wherever it stands in the line; date, level and logger are read from
+the text around it (module heads).  Java clients name client and group in brackets before each
+message; librdkafka names its thread there; other libraries are found by the first words of their
+wordings; those that print pairs of keys and values by a whole message (module pairs).  Their
+wordings, and the words by which a library's lines are recognized, are in
 schemas/log_lines/clients.json.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
 import schemas.log_lines as data
-from coordinator_core.log_lines.lines import parse_head, split_logger
+from coordinator_core.log_lines.dates import Stamp
+from coordinator_core.log_lines.endings import Ending, endings, opens_quote
+from coordinator_core.log_lines.heads import Head, read_head
+from coordinator_core.log_lines.literals import any_of
+from coordinator_core.log_lines.pairs import PairWording, PairWordings, json_pairs, shown
 from coordinator_core.log_lines.templates import Template
 from coordinator_core.log_lines.wordings import Wording, WordingIndex
 
 JAVA, LIBRDKAFKA = "java", "librdkafka"
-KAFKA_PYTHON, FRANZ_GO = "kafka-python", "franz-go"
-_CONTEXT = re.compile(
-    r"\[(?:Share)?Consumer (?:instanceId=(?P<instance_id>.*?), )?clientId=(?P<client_id>.*?), "
-    r"groupId=(?P<group_id>.*?)\] "
-)
-_HANDLE = re.compile(
-    r"%(?P<level>\d)\|(?P<seconds>\d{1,11})\.(?P<ms>\d{3})\|(?P<facility>\w+)\|"
-    r"(?P<client_id>.*?)#consumer-\d+\| \[thrd:[^\]]*\]: "
-)
-# Python's formats put the level before or after the logger.
-_PYTHON = re.compile(
-    r"(?P<logger>kafka\.(?:coordinator|consumer)[\w.]*)[\]\s:|-]+"
-    r"(?:(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL)[\]\s:|-]+)?(?P<message>.*)"
-)
-_FRANZ = re.compile(r"\[(?P<level>DEBUG|INFO|WARN|ERROR)\] (?P<message>[^;]+; (?:group|plan): .*)")
-_PAIR = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S*)')
-_DATE = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?")
-_TIMES = ("time", "ts", "timestamp")
+_CLIENT, _GROUP = "clientId=", ", groupId="
+# What has members: consumers, and workers of Connect.
+_CONTEXTS = ("[Consumer ", "[ShareConsumer ", "[Share Consumer ", "[Worker ")
+_THREAD = "[thrd:"
+_HANDLE = re.compile(r"([^\s|\[\]\"',]{1,255})#(consumer|producer)-\d{1,9}")
+_FACILITY = re.compile(r"(?<![\w.])([A-Z][A-Z_]{2,30})(?=[|\s:]*$)")
+_SYSLOG_LEVEL = re.compile(r"%([0-7])\|")
+_UNIX_TIME = re.compile(r"\|(\d{1,11})\.(\d{3})\|")
+_BROKER = re.compile(r"[^\s/]{1,300}/[\w-]{1,30}: ")
 # As librdkafka, kafka-python and franz-go print partitions.
-_LISTED = re.compile(r" (?P<topic>.+) \[(?P<partition>\d+)\] offset .*")
+_LISTED = re.compile(r" (?P<topic>.{1,300}) \[(?P<partition>\d+)\] offset .*")
 _TOPIC_PARTITION = re.compile(r"TopicPartition\(topic='([^']*)', partition=(\d+)\)")
 _TOPIC_PARTITIONS = re.compile(r"([\w.-]+)\[([\d ]*)\]")
 _SYSLOG_LEVELS = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
-_PYTHON_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+_LEVEL_WORDS = ("DEBUG", "INFO", "NOTICE", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL")
 # Facility of the lists of a client's own assignment; others list what changes.
 _ASSIGNMENT = "ASSIGNMENT"
 _LISTS = ("partitions", "topics")
 _NULLS = ("null", "<nil>")
 _FIELDS = {"join_state": "state", "previous_join_state": "previous_state", "error": "reason"}
+_MOST_STARTS = 5
+# Keys of a record's message.
+_MESSAGES = ("msg", "message")
+_NO_FIELDS: Mapping[str, Any] = {}
 
 
 class ClientEvent(NamedTuple):
@@ -79,9 +79,9 @@ class ClientEvent(NamedTuple):
 
 
 class ClientLine(NamedTuple):
-    """A consumer's line.  ``time_ms`` is UTC and set if the line has it; else ``local_ms`` and
-    ``utc_offset_minutes`` are as in `LogLine`.  ``event`` is None for any other message;
-    ``client_id`` is None in lines of kafka-python and franz-go.
+    """A consumer's line.  ``time_ms`` is UTC and set if the line has it; else ``local_ms``,
+    ``utc_offset_minutes``, ``stamp`` and ``outer`` are as in `LogLine`.  ``event`` is None for any
+    other message; ``client_id`` is None where the library does not name it.
     """
 
     library: str
@@ -95,151 +95,164 @@ class ClientLine(NamedTuple):
     instance_id: str | None
     message: str
     event: ClientEvent | None
+    stamp: Stamp | None = None
+    outer: Stamp | None = None
 
 
-def parse_client_line(line: str) -> ClientLine | None:
-    """None if no consumer wrote the line."""
-    handle = _HANDLE.search(line)
-    if handle is not None:
-        return _of_librdkafka(handle, line[handle.end() :].rstrip())
-    head = parse_head(line)
-    context = _CONTEXT.search(line, head.end if head else 0)
-    if context is None:
-        return _of_kafka_python(line) or _of_franz_go(line)
-    logger, message = split_logger(line[context.end() :])
-    event = _event(JAVA, message)
+def parse_client_line(line: str, fields: Mapping[str, Any] = _NO_FIELDS) -> ClientLine | None:
+    """None if no consumer wrote the line.
+
+    ``fields``: of the JSON record whose message the line is, if it is one's.
+    """
+    parsed = _of_java(line) if _GROUP in line else None
+    if parsed is not None:
+        return parsed
+    if not fields and line.lstrip().startswith("{"):
+        fields = json_pairs(line.lstrip())
+    if _THREAD in line:
+        return _of_librdkafka(line, fields)
+    for library in data.client_libraries():
+        if library in (JAVA, LIBRDKAFKA) or not _has_mark(library, line, fields):
+            continue
+        parsed = _of_pairs(library, line, fields) or _of_wording(library, line)
+        if parsed is not None:
+            return parsed
+    return None
+
+
+def _has_mark(library: str, line: str, fields: Mapping[str, Any]) -> bool:
+    marks = data.client_marks(library)
+    return any(mark in line for mark in marks) or any(
+        mark.strip(' "=:') in fields for mark in marks
+    )
+
+
+def _of_java(line: str) -> ClientLine | None:
+    """`[Consumer instanceId=i, clientId=c, groupId=g] message`; ids may be any text."""
+    at = line.find(_CLIENT)
+    start = line.rfind("[", 0, at)
+    client_end = line.find(_GROUP, at)
+    group_end = line.find("] ", client_end)
+    if min(at, start, client_end, group_end) < 0 or not line.startswith(_CONTEXTS, start):
+        return None
+    before, instance = line[:start], line[start:at].partition("instanceId=")[2]
+    ending, event = _read(JAVA, line[group_end + 2 :], is_quoted=opens_quote(before))
+    head = read_head(before, ending.behind)
+    group_id = line[client_end + len(_GROUP) : group_end]
     return ClientLine(
         JAVA,
         None,
-        head.local_ms if head else None,
-        head.utc_offset_minutes if head else None,
-        head.level if head else None,
-        logger,
-        context["client_id"],
-        None if context["group_id"] == "null" else context["group_id"],
-        context["instance_id"],
-        message,
+        *_local(head),
+        head.level,
+        ending.logger or head.logger,
+        line[at + len(_CLIENT) : client_end],
+        None if group_id == "null" else group_id,
+        instance.removesuffix(", ") or None,
+        ending.message,
         event,
+        head.stamp,
+        head.outer,
     )
 
 
-def _of_kafka_python(line: str) -> ClientLine | None:
-    match = _PYTHON.search(line)
-    if match is None:
+def _of_librdkafka(line: str, fields: Mapping[str, Any]) -> ClientLine | None:
+    """`facility handle [thrd:name]: message`, around which its bindings' loggers differ."""
+    at = line.find(_THREAD)
+    start = line.find("]: ", at) + 3
+    before = line[:at]
+    handles = _HANDLE.findall(before) or _HANDLE.findall(shown(fields.get("name")))
+    if start < 3 or (handles and handles[-1][1] == "producer"):
         return None
-    level = match["level"] or next((w for w in _PYTHON_LEVELS if w in line[: match.start()]), None)
-    event = _event(KAFKA_PYTHON, match["message"].rstrip())
-    before = line[: match.start()]
-    return _without_context(KAFKA_PYTHON, before, level, match["logger"], match["message"], event)
+    client_id = handles[-1][0].rpartition("=")[2] if handles else None
+    facility = _facility(before) or shown(fields.get("fac")) or None
+    ending, event = _read(LIBRDKAFKA, line[start:], is_quoted=opens_quote(before))
+    broker = _BROKER.match(ending.message)
+    if event is None and broker is not None:
+        event = _event(LIBRDKAFKA, ending.message[broker.end() :])
+    event = event or _listed(facility, line[start:].rstrip())
+    if event is not None and event.event == "ASSIGNMENT_LIST" and facility != _ASSIGNMENT:
+        event = None
+    head = read_head(before, ending.behind)
+    time, level = _UNIX_TIME.search(before), _SYSLOG_LEVEL.search(before)
+    return ClientLine(
+        LIBRDKAFKA,
+        int(time[1]) * 1000 + int(time[2]) if time else None,
+        *_local(head),
+        _SYSLOG_LEVELS[int(level[1])] if level else head.level,
+        facility,
+        client_id,
+        event.group_id if event else None,
+        None,
+        ending.message,
+        event,
+        head.stamp,
+        head.outer,
+    )
 
 
-def _of_franz_go(line: str) -> ClientLine | None:
-    """``line``: of its BasicLogger; other layouts are brought into this one."""
-    match = _FRANZ.search(as_basic_line(line))
-    if match is None:
-        return None
-    before, message = match.string[: match.start()], match["message"].rstrip()
-    event = _event(FRANZ_GO, message)
-    return _without_context(FRANZ_GO, before, match["level"], None, message, event)
+def _facility(before: str) -> str | None:
+    """The word in capitals before the handle."""
+    words = _FACILITY.findall(
+        _HANDLE.sub("", before).replace("[", "").replace("]", "").rstrip(" |:")
+    )
+    return words[-1] if words and words[-1] not in _LEVEL_WORDS else None
 
 
-def as_basic_line(line: str) -> str:
-    """A line of franz-go's loggers with slog or zap, as text or JSON, in the layout of its
-    BasicLogger: `time [LEVEL] message; key: value, key: value`.  Any other line as it is.
-    """
-    start = line.find("{") if line.lstrip().startswith("{") else line.find("time=")
-    if start < 0 or "msg" not in line:
-        return line
-    pairs = _json_pairs(line) if line[start] == "{" else _text_pairs(line[start:])
-    message, level = pairs.pop("msg", None), pairs.pop("level", None)
-    time = next((pairs.pop(name) for name in _TIMES if name in pairs), "")
-    if not (isinstance(message, str) and isinstance(level, str)):
-        return line
-    shown = ", ".join(f"{name}: {_basic(value)}" for name, value in pairs.items())
-    return f"{time} [{level.upper()}] {message}; {shown}"
+def _of_pairs(library: str, line: str, fields: Mapping[str, Any]) -> ClientLine | None:
+    """Of a library that prints pairs, in a JSON record or in the line."""
+    wordings = _pair_wordings(library)
+    message = next((m for m in map(fields.get, _MESSAGES) if isinstance(m, str)), "")
+    of_record = wordings.read(message, fields)
+    if of_record is not None:
+        event, values = of_record
+        start = max(line.find(message), 0)
+        end = start + len(message)
+    else:
+        in_line = wordings.find(line)
+        if in_line is None:
+            return None
+        event, values, start, end = in_line
+    named = {_FIELDS.get(name, name): _value(name, value) for name, value in values.items()}
+    ending = Ending(line[start:], None, line[end:])
+    return _named_by_event(library, line, start, ending, ClientEvent(event, **named))
 
 
-def _json_pairs(line: str) -> dict[str, Any]:
-    try:
-        pairs = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return pairs if isinstance(pairs, dict) else {}
+def _of_wording(library: str, line: str) -> ClientLine | None:
+    """Of a library whose lines name neither client nor group before the message."""
+    best: tuple[int, Ending] | None = None
+    for start in _starts(library, line):
+        ending, event = _read(library, line[start:], is_quoted=opens_quote(line[:start]))
+        if event is not None:
+            return _named_by_event(library, line, start, ending, event)
+        best = best or (start, ending)
+    return None if best is None else _named_by_event(library, line, *best, None)
 
 
-def _text_pairs(text: str) -> dict[str, Any]:
-    return {name: _unquoted(value) for name, value in _PAIR.findall(text)}
-
-
-def _unquoted(value: str) -> str:
-    """Go escapes some characters as JSON does not; such a text stays as it is."""
-    if not value.startswith('"'):
-        return value
-    try:
-        return str(json.loads(value))
-    except ValueError:
-        return value[1:-1]
-
-
-def _basic(value: Any) -> str:
-    """Partitions are an object of topics in JSON, and `topic[0 1]` in text."""
-    if isinstance(value, Mapping):
-        return ", ".join(
-            f"{topic}[{' '.join(map(str, numbers))}]"
-            for topic, numbers in value.items()
-            if isinstance(numbers, list)
-        )
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "" if value is None else str(value)
-
-
-def _without_context(
-    library: str,
-    before: str,
-    level: str | None,
-    logger: str | None,
-    message: str,
-    event: ClientEvent | None,
+def _named_by_event(
+    library: str, line: str, start: int, ending: Ending, event: ClientEvent | None
 ) -> ClientLine:
-    """A line that names no client; its date is in ``before``."""
-    date = _DATE.search(before)
-    head = parse_head(f"{date[0]} INFO ") if date else None
+    head = read_head(line[:start], ending.behind)
     return ClientLine(
         library,
         None,
-        head.local_ms if head else None,
-        head.utc_offset_minutes if head else None,
-        level,
-        logger,
+        *_local(head),
+        head.level,
+        head.logger,
         None,
         event.group_id if event else None,
         event.instance_id if event else None,
-        message,
+        ending.message.rstrip(),
         event,
+        head.stamp,
+        head.outer,
     )
 
 
-def _of_librdkafka(handle: re.Match[str], message: str) -> ClientLine:
-    event = _event(LIBRDKAFKA, message) or _listed(handle["facility"], message)
-    if event is not None and event.event == "ASSIGNMENT_LIST" and handle["facility"] != _ASSIGNMENT:
-        event = None
-    return ClientLine(
-        LIBRDKAFKA,
-        int(handle["seconds"]) * 1000 + int(handle["ms"]),
-        None,
-        None,
-        _SYSLOG_LEVELS[int(handle["level"])] if handle["level"] < "8" else None,
-        handle["facility"],
-        handle["client_id"],
-        event.group_id if event else None,
-        None,
-        message,
-        event,
-    )
+def _local(head: Head) -> tuple[int | None, int | None]:
+    return (head.stamp.local_ms, head.stamp.utc_offset_minutes) if head.stamp else (None, None)
 
 
-def _listed(facility: str, message: str) -> ClientEvent | None:
+def _listed(facility: str | None, message: str) -> ClientEvent | None:
     """A partition of an assignment, whose list has a line of its own for each."""
     listed = _LISTED.fullmatch(message) if facility == _ASSIGNMENT else None
     if listed is None:
@@ -247,6 +260,18 @@ def _listed(facility: str, message: str) -> ClientEvent | None:
     return ClientEvent(
         "ASSIGNED_PARTITION", partitions=(f"{listed['topic']}-{listed['partition']}",)
     )
+
+
+def _read(library: str, rest: str, *, is_quoted: bool) -> tuple[Ending, ClientEvent | None]:
+    """The message at the beginning of a text, at the surest of its endings that a wording fits."""
+    first = None
+    for ending in endings(rest, is_quoted=is_quoted):
+        event = _event(library, ending.message)
+        if event is not None:
+            return ending, event
+        first = first or ending
+    assert first is not None  # the whole text is an ending
+    return first, None
 
 
 def _event(library: str, message: str) -> ClientEvent | None:
@@ -273,9 +298,40 @@ def _value(name: str, value: Any) -> Any:
     return None if value in _NULLS else value
 
 
+def _starts(library: str, line: str) -> Iterator[int]:
+    """Where a wording's first words stand in a line."""
+    starts = 0
+    if not _texts(library, with_pairs=False):
+        return
+    for match in _beginnings(library).finditer(line):
+        start = match.start()
+        if not line[max(0, start - 1) : start].isalnum():
+            yield start
+            starts += 1
+            if starts == _MOST_STARTS:
+                return
+
+
+@cache
+def _beginnings(library: str) -> Any:
+    """Finds the first words of a library's wordings."""
+    return any_of({Template(each["text"]).pieces[0] for each in _texts(library, with_pairs=False)})
+
+
+def _texts(library: str, *, with_pairs: bool) -> list[dict[str, str]]:
+    wordings = data.client_wordings(library)
+    return [each for each in wordings if PairWording.has_pairs(each["text"]) is with_pairs]
+
+
 @cache
 def _index(library: str) -> WordingIndex:
     return WordingIndex(
         Wording(Template(entry["text"]), library, "", entry["event"])
-        for entry in data.client_wordings(library)
+        for entry in _texts(library, with_pairs=False)
     )
+
+
+@cache
+def _pair_wordings(library: str) -> PairWordings:
+    entries = _texts(library, with_pairs=True)
+    return PairWordings(PairWording.of(entry["event"], entry["text"]) for entry in entries)

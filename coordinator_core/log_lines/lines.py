@@ -1,56 +1,71 @@
-"""Line -> `LogLine`: date, level, prefix and logger around a coordinator's message."""
+"""Line -> `LogLine`: a coordinator's message wherever it stands, and the text around it.
+
+The message is found first: by the coordinator's prefix, or by the first words of a wording beside
+the name of a coordinator's logger.  Date, level and logger are read from the text to its left and
+right (module heads), so a layout needs no pattern of its own.
+"""
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import NamedTuple
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 from coordinator_core.log_lines.calendar import day_ms
+from coordinator_core.log_lines.dates import Stamp, stamps_in
+from coordinator_core.log_lines.endings import (
+    Ending,
+    endings,
+    is_class,
+    opens_quote,
+    without_broken_logger,
+)
+from coordinator_core.log_lines.heads import Head, level_in, read_head
+from coordinator_core.log_lines.literals import any_of
 from coordinator_core.log_lines.messages import (
     PREFIX,
     ParsedEvent,
+    Prefix,
     parse_bare_message,
     parse_prefix,
     prefix_of,
 )
+from coordinator_core.log_lines.reasons import UNKNOWN_CAUSE
+from coordinator_core.log_lines.wordings import line_wordings
 
-_DAY = r"\d{4}-\d\d-\d\d"
-_TIME = r"\d\d:\d\d:\d\d"
-_ZONE = r"(Z|[+-]\d\d:?\d\d)?"
-_LEVEL = r"(TRACE|DEBUG|INFO|WARN|ERROR|FATAL)"
-_PLAIN = re.compile(rf"\[({_DAY} {_TIME}),(\d{{3}})\] {_LEVEL} ")
-_DATE = re.compile(rf"(?<![\d-])({_DAY})[ T]({_TIME})(?:[.,](\d{{1,9}}))? ?{_ZONE}")
-_DATED = re.compile(
-    rf"{_DATE.pattern}\]?(?:[ :|-]|std(?:out|err) [FP] |\[(?!\d{{4}}-)[^\]]*\] )+"
-    rf"\[?{_LEVEL}\b\]?:?\s+"
+_PLAIN = re.compile(
+    r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})\] (TRACE|DEBUG|INFO|WARN|ERROR|FATAL) "
 )
-_UNDATED = re.compile(rf"(?:^|[\s|])\[?{_LEVEL}\]?:?\s+(?=\S)")
-# Some layouts append the line number, or the thread.
-_LOGGER_LAST = re.compile(r"\s\(([\w.$]+)(?::\d+)?\)(?:\s*\[[^\]]*\])?\s*$")
-_LOGGER_TRUNCATED = re.compile(r"\s\((?:kafka|org\.apache\.kafka)\.[\w.$]*$")
-# Layouts that print the thread and the class before the message.
-_LOGGER_FIRST = re.compile(r"(?:\[[\w.-]+\]\s+)?([a-zA-Z]\w*(?:\.[\w$]+)+)(?::\d+)?\s*[:-]\s+")
 _COORDINATOR_LOGGER = re.compile(
     r"(?:.*\.)?coordinator\.(?:group\.[\w.$]+|common\.runtime\.[\w.$]+"
     r"|(?:Group|Member|Delayed|Offset)\w*\$?)"
 )
-# Columns between bars: `date | INFO | [thread] | message | logger (Logging.scala:68)`.
-_BAR = " | "
-_SOURCE_LINE = re.compile(r"\s*\([\w$]+\.(?:scala|java|kt):\d+\)$")
-_LEADING_COLUMN = re.compile(r"\s*(?:\[[^\]]*\]|[\w.$#-]+)\s*")  # a thread or a class
+# Layouts shorten the packages of a name, or leave them out.
+_SHORT_LOGGER = re.compile(
+    r"(?<![\w.$/])(?:[a-z]\w{0,20}\.){0,8}"
+    r"(?:GroupCoordinator|GroupMetadataManager|GroupMetadata|ClassicGroup|GenericGroup)\$?"
+    r"(?![\w/]|\.\w)"
+)
+_LOGGER_FIRST = re.compile(r"(?:\[[^\]\s]{0,80}\]\s*){0,3}\[?([\w.$]+)\]?(?::\d+)?\s*[\]:|-]?\s")
+_AFTER_HEAD = re.compile(r"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\]?:?[\s|]+(?=\S)")
 _FRAME = re.compile(r"^\s*[│┃║]\s*|\s*[│┃║]\s*$|^\|\s+(?=.*\s\|$)|(?<=.)\s+\|$")
 _FRAME_ENDS = ("│", "┃", "║", "|")
-_FARTHEST_PREFIX = 200
 _OTHER_COORDINATOR = ("[ShareCoordinator", "[share-coordinator")
+_MOST_STARTS = 5
+_FARTHEST_START = 2000
+_SHORTEST_START = 6
+_HEAD_LENGTH = 200
 
 
 class LogLine(NamedTuple):
     """One line of a coordinator's logger.
 
     ``local_ms``: the printed date in ms since 1970-01-01T00:00 of the same, unnamed zone; None
-    without a date.  ``utc_offset_minutes``: the printed zone, if any (container wrappers print
-    ``Z``).  ``event`` is None if no wording fits the message: quarantine it.
+    without a complete date.  ``utc_offset_minutes``: the printed zone, if any (container wrappers
+    print ``Z``).  ``event`` is None if no wording fits the message: quarantine it.  ``stamp``: the
+    date or time as far as it is printed; None of Kafka's own layout, whose dates are complete.
+    ``outer``: another date, beside one that is not complete.
     """
 
     local_ms: int | None
@@ -61,10 +76,12 @@ class LogLine(NamedTuple):
     topic_partition: str | None  # from the prefix, else from the message
     message: str  # without prefix and logger
     event: ParsedEvent | None
+    stamp: Stamp | None = None
+    outer: Stamp | None = None
 
 
 class LineHead(NamedTuple):
-    """Date, zone and level of a line; ``end``: where the message begins."""
+    """Date, zone and level of a line; ``end``: where the text after them begins."""
 
     local_ms: int | None
     utc_offset_minutes: int | None
@@ -73,22 +90,16 @@ class LineHead(NamedTuple):
 
 
 def parse_head(line: str) -> LineHead | None:
-    """Date and level of a line, skipping text before them; None if the line has neither."""
+    """The first date of a line's beginning and its level; None if the line has neither."""
     match = _PLAIN.match(line)
     if match:
-        date, fraction, level = match.groups()
-        seconds_ms = _seconds_ms(date)
-        local_ms = None if seconds_ms is None else seconds_ms + int(fraction)
-        return LineHead(local_ms, None, level, match.end())
-    match = _DATED.search(line)
-    if match:
-        day, time, fraction, zone, level = match.groups()
-        local_ms = _local_ms(f"{day} {time}", fraction)
-        return LineHead(local_ms, _offset_minutes(zone), level, match.end())
-    match = _UNDATED.search(line)
-    if match:
-        return LineHead(None, None, match[1], match.end())
-    return None
+        return LineHead(_plain_ms(match), None, match[3], match.end())
+    beginning = line[:_HEAD_LENGTH]
+    stamp = next((each for each in stamps_in(beginning) if each.lacks != "date"), None)
+    level = level_in(beginning)
+    if stamp is None:
+        return None if level is None else LineHead(None, None, level, 0)
+    return LineHead(stamp.local_ms, stamp.utc_offset_minutes, level, stamp.end)
 
 
 @lru_cache(maxsize=1024)
@@ -106,114 +117,164 @@ def parse_line(line: str) -> LogLine | None:
     """Parse a line without its line end; None if it is not a coordinator's (another logger, or the
     continuation of a line).
     """
+    plain = _PLAIN.match(line)
+    if plain is not None and line.endswith(")"):
+        parsed, is_certain = _in_kafkas_layout(line, plain)
+        if is_certain:
+            return parsed
     line = unframed(line)
-    head = parse_head(line) or _bare_head(line)
-    if head is None:
-        return None
-    logger, message = split_logger(line[head.end :])
+    match = PREFIX.search(line)
+    if match is not None:
+        return _with_prefix(line, match)
+    return None if any(name in line for name in _OTHER_COORDINATOR) else _without_prefix(line)
+
+
+def _in_kafkas_layout(line: str, plain: re.Match[str]) -> tuple[LogLine | None, bool]:
+    """The parsed line of `[date] LEVEL message (logger)`, and whether it is certain.
+
+    Most lines are in this layout, so it has a path of its own.
+    """
+    message, _, logger = line[plain.end() : -1].rpartition(" (")
+    if not is_class(logger):
+        return None, False
     prefix = parse_prefix(message)
-    if prefix is None and logger is not None and not is_coordinator_logger(logger):
-        return None
-    bare = message[prefix.end :] if prefix else message
-    may_be_truncated = logger is None and prefix is not None
-    event = parse_bare_message(bare, may_be_truncated=may_be_truncated)
-    if event is None and prefix is None:
-        prefix = prefix_of(PREFIX.search(message[:_FARTHEST_PREFIX]))  # after a thread or a class
-        if prefix is not None:
-            bare = message[prefix.end :]
-            event = parse_bare_message(bare, may_be_truncated=True)
-    if _is_another_coordinators(message) or (
-        logger is None and prefix is None and _is_vague(event)
-    ):
-        return None
-    return LogLine(
-        head.local_ms,
-        head.utc_offset_minutes,
-        head.level,
-        logger,
-        prefix.broker_id if prefix else None,
-        (prefix and prefix.topic_partition) or (event.topic_partition if event else None),
-        bare,
-        event,
+    if prefix is None:
+        if not is_coordinator_logger(logger) or message.startswith(_OTHER_COORDINATOR):
+            return None, True
+        bare = message.rstrip()
+    else:
+        bare = message[prefix.end :].rstrip()
+    event = parse_bare_message(bare, may_be_truncated=False)
+    if event is None:
+        return None, False
+    broker_id, topic_partition = (
+        (prefix.broker_id, prefix.topic_partition) if prefix else (None, None)
+    )
+    return (
+        LogLine(
+            _plain_ms(plain),
+            None,
+            plain[3],
+            logger,
+            broker_id,
+            topic_partition or event.topic_partition,
+            bare,
+            event,
+        ),
+        True,
     )
 
 
-def _is_another_coordinators(message: str) -> bool:
-    """The share coordinator logs with the runtime classes of the group coordinator."""
-    return message.startswith(_OTHER_COORDINATOR)
+class _Message(NamedTuple):
+    """A message with its ending; the event is None if no wording fits."""
+
+    ending: Ending
+    event: ParsedEvent | None
 
 
-def _is_vague(event: ParsedEvent | None) -> bool:
+def _with_prefix(line: str, match: re.Match[str]) -> LogLine:
+    before = line[: match.start()]
+    message = _read(line[match.end() :], is_quoted=opens_quote(before), may_be_truncated=True)
+    return _line(message, read_head(before, message.ending.behind), prefix_of(match))
+
+
+def _without_prefix(line: str) -> LogLine | None:
+    """A line without prefix names a coordinator's logger, or its message follows its level."""
+    unknown = None
+    for start in _starts(line):
+        before = line[:start]
+        message = _read(line[start:], is_quoted=opens_quote(before), may_be_truncated=False)
+        head = read_head(before, message.ending.behind)
+        logger = message.ending.logger or head.logger
+        is_coordinators = _is_coordinators(logger, before)
+        if message.event is None:
+            is_coordinators = is_coordinators or _begins_with_logger(line[start:])
+            unknown = unknown or (_line(message, head, None) if is_coordinators else None)
+        elif is_coordinators or (logger is None and not _is_vague(message.event)):
+            return _line(message, head, None)
+    return unknown
+
+
+def _is_coordinators(logger: str | None, before: str) -> bool:
+    if logger is None:
+        return _SHORT_LOGGER.search(before[-_HEAD_LENGTH:]) is not None
+    return is_coordinator_logger(logger) or _SHORT_LOGGER.fullmatch(logger) is not None
+
+
+def _begins_with_logger(rest: str) -> bool:
+    logger = _LOGGER_FIRST.match(rest)
+    return logger is not None and _is_coordinators(logger[1], "")
+
+
+def _starts(line: str) -> Iterator[int]:
+    """Where the message may begin: at the first words of a wording, or after the level."""
+    after_head = _AFTER_HEAD.search(line, 0, _FARTHEST_START)
+    starts = [after_head.end()] if after_head else []
+    for match in _beginnings().finditer(line[:_FARTHEST_START]):
+        start = match.start()
+        if start not in starts and not line[start - 1 : start].isalnum():
+            starts.append(start)
+        if len(starts) > _MOST_STARTS:
+            break
+    return iter(starts)
+
+
+@cache
+def _beginnings() -> Any:
+    """Finds the first words of all wordings."""
+    words = {wording.template.pieces[0] for wording in line_wordings()}
+    return any_of(text for text in words if len(text) >= _SHORTEST_START)
+
+
+def _read(rest: str, *, is_quoted: bool, may_be_truncated: bool) -> _Message:
+    """The message at the beginning of a text, at the surest of its endings that a wording fits."""
+    first: Ending | None = None
+    vague: _Message | None = None
+    for ending in endings(rest, is_quoted=is_quoted):
+        first = first or ending
+        event = parse_bare_message(ending.message, may_be_truncated=False)
+        if event is not None and event.cause != UNKNOWN_CAUSE:
+            return _Message(ending, event)
+        # The reason may have text behind it that the next ending cuts off.
+        vague = vague or (_Message(ending, event) if event is not None else None)
+    if vague is not None:
+        return vague
+    assert first is not None  # the whole text is an ending
+    if first.logger is not None:
+        return _Message(first, None)
+    message = without_broken_logger(first.message) or first.message
+    event = parse_bare_message(message, may_be_truncated=may_be_truncated)
+    if event is None:
+        message, _, behind = message.partition(" | ")
+        return _Message(Ending(message.rstrip(), None, behind), None)
+    return _Message(Ending(message, None, ""), event)
+
+
+def _line(message: _Message, head: Head, prefix: Prefix | None) -> LogLine:
+    event = message.event
+    of_event = event.topic_partition if event else None
+    return LogLine(
+        head.stamp.local_ms if head.stamp else None,
+        head.stamp.utc_offset_minutes if head.stamp else None,
+        head.level,
+        message.ending.logger or head.logger,
+        prefix.broker_id if prefix else None,
+        (prefix and prefix.topic_partition) or of_event,
+        message.ending.message,
+        event,
+        head.stamp,
+        head.outer,
+    )
+
+
+def _is_vague(event: ParsedEvent) -> bool:
     """Without prefix and logger, `Starting up.` may be of any class."""
-    return event is None or event.event == "OTHER"
+    return event.event == "OTHER"
 
 
-def _bare_head(line: str) -> LineHead | None:
-    """A line without a level must have the coordinator's prefix; a date may precede the prefix."""
-    prefix = PREFIX.search(line)
-    if prefix is None:
-        return None
-    dated = _DATE.search(line[: prefix.start()])
-    if dated is None:
-        return LineHead(None, None, None, prefix.start())
-    day, time, fraction, zone = dated.groups()
-    local_ms = _local_ms(f"{day} {time}", fraction)
-    return LineHead(local_ms, _offset_minutes(zone), None, prefix.start())
-
-
-def split_logger(rest: str) -> tuple[str | None, str]:
-    """The logger, if the line names it, and the message."""
-    if rest.startswith("| "):
-        return _split_columns(rest[2:])
-    rest = _SOURCE_LINE.sub("", rest) if rest.endswith(")") else rest
-    if rest.endswith(")"):  # Kafka's default layout
-        message, _, logger = rest[:-1].rpartition(" (")
-        if _is_class(logger):
-            return logger, message.rstrip()
-    last = _LOGGER_LAST.search(rest)
-    if last and "." in last[1]:
-        return last[1], rest[: last.start()].rstrip()
-    first = _LOGGER_FIRST.match(rest)
-    if first:
-        return first[1], rest[first.end() :].rstrip()
-    truncated = _LOGGER_TRUNCATED.search(rest)
-    return None, (rest[: truncated.start()] if truncated else rest).rstrip()
-
-
-def _split_columns(rest: str) -> tuple[str | None, str]:
-    """Of columns between bars; a group id in the message may have bars of its own."""
-    columns = rest.strip().split(_BAR)
-    start = _message_column(columns)
-    end = len(columns)
-    while end > start + 1 and _is_class(_without_source_line(columns[end - 1])):
-        end -= 1
-    around = map(_without_source_line, columns[:start] + columns[end:])
-    logger = next((column for column in around if _is_class(column)), None)
-    return logger, _BAR.join(columns[start:end]).strip()
-
-
-def _message_column(columns: list[str]) -> int:
-    """The first column with the coordinator's prefix, else the first behind thread and class."""
-    for place, column in enumerate(columns):
-        if PREFIX.match(column):
-            return place
-    last = len(columns) - 1
-    behind = (n for n, column in enumerate(columns) if not _LEADING_COLUMN.fullmatch(column))
-    return min(next(behind, last), last)
-
-
-def _without_source_line(column: str) -> str:
-    return _SOURCE_LINE.sub("", column.strip())
-
-
-@lru_cache(maxsize=1024)
-def _is_class(text: str) -> bool:
-    return "." in text and re.fullmatch(r"[\w.$]+", text) is not None
-
-
-def _local_ms(date: str, fraction: str | None) -> int | None:
-    seconds_ms = _seconds_ms(date)
-    return None if seconds_ms is None else seconds_ms + int((fraction or "0").ljust(3, "0")[:3])
+def _plain_ms(plain: re.Match[str]) -> int | None:
+    seconds_ms = _seconds_ms(plain[1])
+    return None if seconds_ms is None else seconds_ms + int(plain[2])
 
 
 @lru_cache(maxsize=256)
@@ -228,12 +289,3 @@ def _seconds_ms(date: str) -> int | None:
     except ValueError:
         return None
     return midnight + ((hour * 60 + minute) * 60 + second) * 1000
-
-
-def _offset_minutes(zone: str | None) -> int | None:
-    if not zone:
-        return None
-    if zone == "Z":
-        return 0
-    minutes = int(zone[1:3]) * 60 + int(zone[-2:])
-    return -minutes if zone[0] == "-" else minutes

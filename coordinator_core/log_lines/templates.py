@@ -93,6 +93,7 @@ def _number() -> PlaceholderKind:
 
 # A member id of the classic protocol ends in a UUID; the client id before it is free text.
 _MEMBER = _text(rf".*?{UUID}|(?:(?!{UUID}|…|\.\.\.).)*?")
+_PARTITION = r"(?:TopicPartition\([^()]*\)|[\w.-]+\[[\d ]*\]|[\w.-]+-\d+)"
 _BRACKETED = r"\w*\(.*\)|\[.*\]|\{.*\}"
 _REST = _text(".*")
 
@@ -143,6 +144,8 @@ KINDS: Mapping[str, PlaceholderKind] = {
     "member_list": PlaceholderKind(".*", _read_list, _joined, "members"),
     "protocols": PlaceholderKind(_BRACKETED, _read_bracketed, _joined),
     "groups": PlaceholderKind(".*", _read_list, _joined),
+    # As Java's, librdkafka's, Python's and Go's clients print them.
+    "partitions": _text(rf"set\(\)|[\[{{(]?(?:{_PARTITION}(?:, ?{_PARTITION})*)?[\]}})]?"),
     "topic_partition": PlaceholderKind(r"\S+?-\d+", _read_topic_partition, _show_plain),
     "topic_and_partition": PlaceholderKind(
         r"\[\S+?,\d+\]",

@@ -41,9 +41,21 @@ def loggers(coordinator: str) -> list[dict[str, str]]:
     return classes
 
 
+def client_libraries() -> list[str]:
+    """Names of the client libraries whose lines are read."""
+    return list(_data("clients"))
+
+
+def client_marks(library: str) -> list[str]:
+    """Texts of which each line of a library has one: what its lines are recognized by."""
+    marks: list[str] = _data("clients")[library]["marks"]
+    return marks
+
+
 def client_wordings(library: str) -> list[dict[str, str]]:
-    """Wordings of consumers; ``library``: java, librdkafka, kafka-python or franz-go.  Keys: event,
-    text.
+    """Wordings of a library's consumers.  Keys: event, text.
+
+    A text with `; ` is a message with pairs: `synced; group: {group_id}, assigned: {partitions}`.
     """
-    texts: list[dict[str, str]] = _data("clients")[library]
+    texts: list[dict[str, str]] = _data("clients")[library]["wordings"]
     return texts

@@ -116,7 +116,7 @@ def test_unreadable_lines_are_shown(log, text, first):
     file = log("app.log", text)
     last = text.splitlines()[-1]
     number = len(text.splitlines())
-    reason = "a number does not fit its column" if first else "no date on or before it"
+    reason = "a number does not fit its column" if first else "no date in the line"
 
     results = list(check_client_logs(file, "UTC"))
 

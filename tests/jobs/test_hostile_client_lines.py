@@ -54,10 +54,10 @@ def test_a_date_beyond_its_column_is_quarantined_alone(tmp_path, bad, reason, ti
 def test_a_defect_is_told_from_bad_input(tmp_path, monkeypatch):
     parse = client_log.parse_client_line
 
-    def defective(text):
+    def defective(text, fields):
         if "groupId=h]" in text:
             raise ZeroDivisionError("\ud800")
-        return parse(text)
+        return parse(text, fields)
 
     monkeypatch.setattr(client_log, "parse_client_line", defective)
     events, quarantined = read(tmp_path, line() + line(group="h") + line())

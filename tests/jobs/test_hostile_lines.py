@@ -135,7 +135,7 @@ def test_a_stack_trace_without_an_end_is_kept_up_to_the_limit_of_a_line(tmp_path
 def test_a_line_in_parts_without_an_end_is_kept_up_to_a_limit(tmp_path, monkeypatch, source):
     monkeypatch.setattr(log_reader, "LINE_BYTES", 16_000)
     part = source + b"2026-11-21T00:00:00.000000000Z stdout P "
-    first = part + line()[:-1] + b" " * 500 + b"\n"
+    first = part + line().replace(b"is now empty", b"is now full")[:-1] + b" " * 500 + b"\n"
 
     _, quarantined = read(tmp_path, first + (part + b"x" * 600 + b"\n") * 100)
 

@@ -323,12 +323,13 @@ def test_an_unknown_wording_of_a_coordinator_is_unreadable():
     assert counts == LogCounts("server.log", lines=2, unreadable=1, skipped=1)
 
 
-def test_a_line_without_a_date_has_the_time_of_the_previous_line():
+def test_a_line_without_a_date_has_no_time():
     bare = stabilized(8).partition("] ")[2]
 
     entries, _, _ = read(f"{bare}\n{stabilized(7)}\n{bare}\n".encode())
 
-    assert [e.time_ms for e in entries] == [None, 1_704_164_645_678, 1_704_164_645_678]
+    assert [e.time_ms for e in entries] == [None, 1_704_164_645_678, None]
+    assert [e.undated for e in entries] == ["no date in the line", None, "no date in the line"]
 
 
 # Berlin's clock showed 02:00 to 03:00 twice on 2024-10-27 and not at all on 2024-03-31.

@@ -29,6 +29,7 @@ from coordinator_core.log_lines import ParsedEvent
 from jobs.console.errors import internal_error
 from jobs.lake.dates import DateRange
 from jobs.lake.files import open_file
+from jobs.sources.logs.dates import NO_DATE
 from jobs.sources.logs.entries import LogCounts, LogEntry, Unreadable
 from jobs.sources.logs.file_bytes import (
     RANGE_BYTES,
@@ -222,13 +223,12 @@ class _Source:
     """The state of the lines of one source, or of all lines of a file without sources."""
 
     broker_id: int | None = None
-    time_ms: int | None = None
     # Events before the first line that names the broker.
     waiting: list[Row] = field(default_factory=list)
 
 
 class _Log:
-    """Rows of a range: a line without a date or broker id takes those of its source's neighbors."""
+    """Rows of a range: a line without a broker id takes that of its source's neighbors."""
 
     def __init__(
         self,
@@ -297,13 +297,11 @@ class _Log:
 
     def _add_event(self, entry: LogEntry) -> None:
         source = self._sources[entry.source]
-        # A line without a date has the time of the previous line.
-        source.time_ms = source.time_ms if entry.time_ms is None else entry.time_ms
-        if source.time_ms is None:
+        if entry.time_ms is None:
             self._unkept += 1
-            self._quarantine(entry.position, "no date on or before it", entry.text.encode())
+            self._quarantine(entry.position, entry.undated or NO_DATE, entry.text.encode())
             return
-        day = day_of(source.time_ms)
+        day = day_of(entry.time_ms)
         if day != self._day:
             self._day, self._is_wanted = day, self._dates.has(day)
         if not self._is_wanted:
@@ -312,7 +310,7 @@ class _Log:
         broker_id = entry.line.broker_id
         if broker_id is not None and broker_id != source.broker_id:
             self._release(source, broker_id)
-        row = self._event_row(entry, source.time_ms, source.broker_id)
+        row = self._event_row(entry, entry.time_ms, source.broker_id)
         self._kept_by_date[day] += 1
         if source.broker_id is not None:
             self._rows.append(row)

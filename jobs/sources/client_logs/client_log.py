@@ -7,10 +7,10 @@ something else, is counted as skipped.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import chain
 from typing import Any, BinaryIO
 
@@ -23,6 +23,7 @@ from jobs.lake.files import open_file
 from jobs.sources.broker_logs.broker_log import first_line_hash
 from jobs.sources.logs.chunks import chunks_in_order
 from jobs.sources.logs.clock import WallClock, beyond_dates
+from jobs.sources.logs.dates import NO_DATE, FileDates, LineDates, LocalTime, dates_of
 from jobs.sources.logs.file_bytes import (
     LINE_BYTES,
     WHOLE_FILE,
@@ -31,15 +32,25 @@ from jobs.sources.logs.file_bytes import (
     beginning_of,
     too_long,
 )
-from jobs.sources.logs.layouts import PLAIN_HEAD, Unwrapped, line_of, text_of, unwrapped
+from jobs.sources.logs.layouts import (
+    PLAIN_HEAD,
+    Unwrapped,
+    is_head_alone,
+    line_of,
+    text_of,
+    unwrapped,
+    with_head,
+)
+from jobs.sources.logs.search import MarkedLines, find
 from jobs.sources.rows import RowBuffer, SourceRows, counts_of_files, day_of, rows_of_files
+from schemas.log_lines import client_libraries, client_marks
 
 FILES_LIKE = "*.log*"
-# Each line of a consumer has one of these: of Java, librdkafka, kafka-python, franz-go (two).
+# What identifies a log: its first line with one of these.  Other words would make it another log.
 _WORDS = (b"Consumer ", b"#consumer-", b"kafka.co", b"group: ", b"balanced; plan: ")
 # The same as pairs of slog or zap.
 _PAIRS = (b'"group":', b" group=", b'"balanced"', b"msg=balanced")
-_PART = re.compile(rb"\S+ std(?:out|err) P ")
+_PARTS = (b" stdout P ", b" stderr P ")
 _IDENTIFYING_BYTES = 1 << 20  # in which the first line of a consumer is looked for
 _MOST_SOURCES = 1000
 _LIMITS = {"generation": 1 << 31, "epoch": 1 << 31, "duration_ms": 1 << 63, "count": 1 << 63}
@@ -118,10 +129,16 @@ def client_rows(
 
 
 def rows_of_stream(
-    stream: BinaryIO, path: str, timezone: str, dates: DateRange, file_id: str | None = None
+    stream: BinaryIO,
+    path: str,
+    timezone: str,
+    dates: DateRange,
+    file_id: str | None = None,
+    since_ms: int | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """As `client_rows`, of a stream that can seek."""
-    log = _ClientLog(timezone, dates)
+    file = dates_of(Blocks(stream).beginning(), lambda: Blocks(stream), since_ms)
+    log = _ClientLog(timezone, dates, file)
     buffer = RowBuffer(ROWS)
     common = {"path": path, "file_id": file_id or client_file_id(stream)}
     size = stream.seek(0, 2)
@@ -158,10 +175,12 @@ class _Parts:
 class _ClientLog:
     """Counts each line once: kept by its date, quarantined or skipped."""
 
-    def __init__(self, timezone: str, dates: DateRange) -> None:
-        self._dates = dates
+    def __init__(self, timezone: str, dates: DateRange, file: FileDates) -> None:
+        self._range = dates
+        self._file = file
         self._clocks: defaultdict[str | None, WallClock] = defaultdict(lambda: WallClock(timezone))
-        self._times: dict[str | None, int] = {}  # of the last dated line
+        self._dates: dict[str | None, LineDates] = {}
+        self._has_sources = False
         self._pods: set[bytes] = set()
         # By source, library and client id; None: of several groups.
         self._groups: dict[tuple[str | None, str, str | None], str | None] = {}
@@ -169,20 +188,15 @@ class _ClientLog:
         self._parts: dict[str | None, _Parts] = {}
         self._kept_by_date: Counter[int] = Counter()
         self._lines = self._quarantined = 0
+        self._line_before = b""
 
     def rows(self, blocks: Blocks) -> Iterator[dict[str, Any]]:
-        for position, chunk in chunks_in_order(blocks, WHOLE_FILE, lambda: None):
+        for position, chunk in chunks_in_order(blocks, WHOLE_FILE, self._keep_sources_apart):
             if isinstance(chunk, LongLine):
                 self._lines += 1
                 yield self._unreadable(position, too_long(chunk.size), chunk.beginning, chunk.size)
-                continue
-            for raw in chunk.splitlines(keepends=True):
-                self._lines += 1
-                is_read = _may_be(raw) or self._parts or _PART.match(raw)
-                row = self._row(position, raw.rstrip(b"\r\n")) if is_read else None
-                if row is not None:
-                    yield row
-                position += len(raw)
+            else:
+                yield from self._of_chunk(position, chunk)
         for source in list(self._parts):  # their last parts are missing
             parts = self._parts.pop(source)
             whole = Unwrapped(b"".join(parts.bodies), source)
@@ -192,6 +206,45 @@ class _ClientLog:
         if blocks.damage is not None:
             self._lines += 1
             yield self._unreadable(blocks.position, blocks.damage, b"")
+
+    def _keep_sources_apart(self) -> None:
+        self._has_sources = True
+
+    def _of_chunk(self, position: int, chunk: bytes) -> Iterator[dict[str, Any]]:
+        self._lines += chunk.count(b"\n") + (not chunk.endswith(b"\n"))
+        marked, at = _marked_lines(), 0
+        while at < len(chunk):
+            start = at if self._parts else marked.next_line(chunk, at)
+            if start > at:
+                self._pass_over(chunk, at, start)
+            if start == len(chunk):
+                return
+            end = find(chunk, b"\n", start)
+            raw, at = chunk[start:end].rstrip(b"\r"), end + 1
+            row = self._row(position + start, raw)
+            self._line_before = raw
+            if row is not None:
+                yield row
+
+    def _pass_over(self, chunk: bytes, at: int, start: int) -> None:
+        """Lines without a mark: the last may be the head of the next line, and all have dates."""
+        last = chunk.rfind(b"\n", at, start - 1) + 1 or at
+        self._line_before = chunk[max(at, last) : start].rstrip(b"\r\n")
+        if not self._file.needs_context:
+            return
+        if not self._has_sources:
+            self._dates_of(None).observe_lines(chunk[at:start])
+            return
+        for line in chunk[at:start].splitlines():
+            inside = unwrapped(line, self._pods)
+            self._dates_of(inside.source).observe_lines(inside.body)
+
+    def _dates_of(self, source: str | None) -> LineDates:
+        if source not in self._dates and len(self._dates) >= _MOST_SOURCES:
+            source = None
+        if source not in self._dates:
+            self._dates[source] = LineDates(self._file, self._clocks[source])
+        return self._dates[source]
 
     def counts(self) -> dict[str, Any]:
         kept = sum(self._kept_by_date.values())
@@ -204,7 +257,7 @@ class _ClientLog:
 
     def _row(self, position: int, raw: bytes) -> dict[str, Any] | None:
         try:
-            inside = Unwrapped(raw) if _is_plain(raw) else unwrapped(raw, self._pods)
+            inside = Unwrapped(raw) if PLAIN_HEAD.match(raw) else unwrapped(raw, self._pods)
         except Exception as error:
             return self._unreadable(position, internal_error(error), raw)
         if not inside.goes_on and inside.source not in self._parts:
@@ -234,24 +287,42 @@ class _ClientLog:
             return self._unreadable(position, internal_error(error), raw)
 
     def _event(self, position: int, raw: bytes, inside: Unwrapped) -> dict[str, Any] | None:
-        line = parse_client_line(text_of(line_of(inside).split(b"\n", 1)[0]))
+        line = self._line(inside)
         if line is None or line.event is None:
             return None
-        local_ms = line.local_ms if line.time_ms is None else line.time_ms
-        if local_ms is not None and (reason := beyond_dates(local_ms)) is not None:
-            return self._unreadable(position, reason, raw)
         source = inside.source
-        if source not in self._times and len(self._times) >= _MOST_SOURCES:
-            source = None
+        local_ms, offset_minutes, undated = self._local_time(line, source)
+        if undated is None and local_ms is not None:
+            undated = beyond_dates(local_ms)
+        if undated is not None or local_ms is None:
+            return self._unreadable(position, undated or NO_DATE, raw)
         line = self._with_group(line, source)
-        time_ms = self._time_ms(line, source)
-        if time_ms is None:
-            return self._unreadable(position, "no date on or before it", raw)
         if any(not -most <= (getattr(line.event, n) or 0) < most for n, most in _LIMITS.items()):
             return self._unreadable(position, "a number does not fit its column", raw)
-        row = self._event_row(position, text_of(raw), inside.source, line, time_ms)
+        if offset_minutes is None:
+            time_ms = self._clocks[source].utc_ms(local_ms)
+        else:
+            time_ms = local_ms - offset_minutes * 60_000
+        row = self._event_row(position, text_of(raw), source, line, time_ms)
         self._kept_by_date[day_of(time_ms)] += 1
-        return row if self._dates.has(day_of(time_ms)) else None
+        return row if self._range.has(day_of(time_ms)) else None
+
+    def _line(self, inside: Unwrapped) -> ClientLine | None:
+        """Parse a line; one without a date has the date that is alone on its previous line."""
+        body = line_of(inside).split(b"\n", 1)[0]
+        fields = {} if inside.record is None else inside.record.fields
+        line = parse_client_line(text_of(body), fields)
+        if line is None or line.event is None or line.stamp is not None or line.time_ms is not None:
+            return line
+        before = unwrapped(self._line_before, self._pods).body
+        if not is_head_alone(before):
+            return line
+        return parse_client_line(text_of(with_head(before, body)), fields)
+
+    def _local_time(self, line: ClientLine, source: str | None) -> LocalTime:
+        if line.time_ms is not None:
+            return LocalTime(line.time_ms, 0)
+        return self._dates_of(source).of(line.stamp, line.outer)
 
     def _with_group(self, line: ClientLine, source: str | None) -> ClientLine:
         """A line that names no group is about the only group that the client's lines name."""
@@ -264,16 +335,6 @@ class _ClientLog:
             is_only = self._groups.setdefault(client, line.group_id) == line.group_id
             self._groups[client] = line.group_id if is_only else None
         return line
-
-    def _time_ms(self, line: ClientLine, source: str | None) -> int | None:
-        """A line without a date has the time of the last dated line of its source."""
-        if line.time_ms is not None:
-            self._times[source] = line.time_ms
-        elif line.local_ms is not None and line.utc_offset_minutes is not None:
-            self._times[source] = line.local_ms - line.utc_offset_minutes * 60_000
-        elif line.local_ms is not None:
-            self._times[source] = self._clocks[source].utc_ms(line.local_ms)
-        return self._times.get(source)
 
     def _event_row(
         self, position: int, text: str, source: str | None, line: ClientLine, time_ms: int
@@ -310,8 +371,8 @@ def _may_be(raw: bytes) -> bool:
     return any(word in raw for word in _WORDS) or any(word in raw for word in _PAIRS)
 
 
-def _is_plain(raw: bytes) -> bool:
-    """Whether the line is as its client wrote it: franz-go's JSON is no wrapper."""
-    return PLAIN_HEAD.match(raw) is not None or (
-        raw.startswith(b"{") and any(word in raw for word in _PAIRS)
-    )
+@cache
+def _marked_lines() -> MarkedLines:
+    """Lines that may be a consumer's, or a part of a line (CRI)."""
+    marks = (mark.encode() for name in client_libraries() for mark in client_marks(name))
+    return MarkedLines([*marks, *_PARTS])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from coordinator_core.log_lines.calendar import printed
+from coordinator_core.log_lines.calendar import DAY_MS, printed
 
 _STEP_BACK_MS = 30 * 60 * 1000
 # Local times that are a time of years 1970 to 9999 in any zone.
@@ -33,6 +33,24 @@ class WallClock:
             self._latest_ms = local_ms
         self._latest_ms = max(self._latest_ms, local_ms)
         return local_ms - self._offset_ms(local_ms, self._second_pass)
+
+    def likely_utc_ms(self, local_ms: int) -> int:
+        """UTC of a local time, without regard to the lines before it."""
+        return local_ms - self._offset_ms(local_ms, 0)
+
+    def local_ms(self, utc_ms: int) -> int:
+        """The clock's time at a time in UTC."""
+        offset = datetime.fromtimestamp(utc_ms // 1000, self._zone).utcoffset()
+        assert offset is not None  # every ZoneInfo has one
+        return utc_ms + int(offset.total_seconds() * 1000)
+
+    def is_named(self, zone: str, local_ms: int | None) -> bool:
+        """Whether the clock's zone has this abbreviation, at a local time if that is given."""
+        hours = (local_ms,) if local_ms is not None else (15 * DAY_MS, 196 * DAY_MS)
+        moments = (
+            datetime(1970, 1, 1, tzinfo=self._zone) + timedelta(milliseconds=ms) for ms in hours
+        )
+        return zone in {moment.replace(fold=fold).tzname() for moment in moments for fold in (0, 1)}
 
     def depends_on_order(self, local_ms: int) -> bool:
         """Whether the time occurs twice or not at all, so that earlier dates decide."""

@@ -15,6 +15,7 @@ from coordinator_core.log_lines import LogLine, parse_line
 from coordinator_core.log_lines.lines import unframed
 from jobs.console.errors import internal_error
 from jobs.sources.logs.clock import WallClock, beyond_dates
+from jobs.sources.logs.dates import FileDates, LineDates
 from jobs.sources.logs.file_bytes import LINE_BYTES
 from jobs.sources.logs.layouts import PLAIN_HEAD, TRACE_LINE, text_of
 
@@ -24,9 +25,9 @@ _MOST_WRAPS = 3
 class LogEntry(NamedTuple):
     """One parsed coordinator line.
 
-    ``position``: offset of the line's first byte in the uncompressed stream.  ``time_ms``: UTC; a
-    line without a date has the time of the last dated coordinator line before it, or None.
-    ``stack_trace``: the lines after it that belong to it.
+    ``position``: offset of the line's first byte in the uncompressed stream.  ``time_ms``: UTC;
+    None if the line has no complete date, and ``undated`` says why.  ``stack_trace``: the lines
+    after it that belong to it.
     """
 
     file: str
@@ -37,6 +38,7 @@ class LogEntry(NamedTuple):
     text: str  # the decoded line without its end, and the lines that it was wrapped into
     stack_trace: str | None = None
     source: str | None = None  # what the line's wrapper names: a pod, host or stream
+    undated: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,7 @@ class Entries:
         self,
         counts: LogCounts,
         timezone: str,
+        dates: FileDates,
         before: Callable[[int], Entries] | None = None,
         source: str | None = None,
     ) -> None:
@@ -137,9 +140,9 @@ class Entries:
         self._counts = counts
         self._source = source
         self._clock = WallClock(timezone)
+        self.dates = LineDates(dates, self._clock)
         self._before = before
         self._had_logger = False
-        self._time_ms: int | None = None
 
     def item_of(
         self, pending: Pending, *, breaks_off: bool = False
@@ -175,12 +178,31 @@ class Entries:
             return self._unreadable(pending, reason)
         if is_broken and line.logger is None and self._is_with_loggers(pending.position):
             return self._unreadable(pending, "line breaks off at the end of the file")
-        if line.local_ms is not None and (beyond := beyond_dates(line.local_ms)) is not None:
+        local_ms, offset_minutes, undated = self._local_time(line)
+        if local_ms is not None and (beyond := beyond_dates(local_ms)) is not None:
             return self._unreadable(pending, beyond)
         if (too_large := _beyond_its_type(line)) is not None:
             return self._unreadable(pending, too_large)
         self._had_logger = self._had_logger or line.logger is not None
-        return self._entry(pending, line, wraps)
+        time_ms = self._utc_ms(local_ms, offset_minutes, pending.position)
+        self._counts.events += 1
+        return LogEntry(
+            self._counts.file,
+            pending.position,
+            pending.number,
+            time_ms,
+            line,
+            pending.full_text(wraps),
+            pending.trace(wraps) if pending.following else None,
+            self._source,
+            undated,
+        )
+
+    def _local_time(self, line: LogLine) -> tuple[int | None, int | None, str | None]:
+        """Of the line, its zone, and why it has none."""
+        if line.stamp is None and line.local_ms is not None:
+            return line.local_ms, None, None
+        return self.dates.of(line.stamp, line.outer)
 
     def _is_with_loggers(self, position: int) -> bool:
         """Whether an entry before a position names its logger."""
@@ -194,33 +216,16 @@ class Entries:
         self._counts.continuations += min(wraps, own) + traces
         self._counts.skipped += max(0, own - wraps) - traces
 
-    def _entry(self, pending: Pending, line: LogLine, wraps: int) -> LogEntry:
-        entry = LogEntry(
-            self._counts.file,
-            pending.position,
-            pending.number,
-            self._utc_ms(line, pending.position),
-            line,
-            pending.full_text(wraps),
-            pending.trace(wraps) if pending.following else None,
-            self._source,
-        )
-        self._counts.events += 1
-        return entry
-
-    def _utc_ms(self, line: LogLine, position: int) -> int | None:
-        """The line's time, which becomes that of the next lines without a date."""
-        local_ms = line.local_ms
+    def _utc_ms(
+        self, local_ms: int | None, offset_minutes: int | None, position: int
+    ) -> int | None:
         if local_ms is None:
-            if self._time_ms is None:
-                self._look_back(position)
-        elif line.utc_offset_minutes is not None:
-            self._time_ms = local_ms - line.utc_offset_minutes * 60_000
-        else:
-            if self._before is not None and self._clock.depends_on_order(local_ms):
-                self._look_back(position)
-            self._time_ms = self._clock.utc_ms(local_ms)
-        return self._time_ms
+            return None
+        if offset_minutes is not None:
+            return local_ms - offset_minutes * 60_000
+        if self._before is not None and self._clock.depends_on_order(local_ms):
+            self._look_back(position)
+        return self._clock.utc_ms(local_ms)
 
     def _look_back(self, position: int) -> None:
         """Take over what the lines before a position decide; from then on this reader decides."""
@@ -228,7 +233,6 @@ class Entries:
             return
         past, self._before = self._before(position), None
         self._clock = past._clock
-        self._time_ms = past._time_ms
         self._had_logger = self._had_logger or past._had_logger
 
     def _unreadable(self, pending: Pending, reason: str) -> Unreadable:

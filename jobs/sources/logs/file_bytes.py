@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
+from jobs.sources.logs.dates import needs_context
 from jobs.sources.logs.json_around import is_document
 from jobs.sources.logs.order import sample_of
 
@@ -72,7 +73,7 @@ def byte_ranges(stream: BinaryIO, range_bytes: int = RANGE_BYTES) -> list[ByteRa
     sample = stream.read(_BLOCK_BYTES)
     if size <= range_bytes or is_compressed(sample) or _encoding(sample)[0] != "utf-8":
         return [WHOLE_FILE]
-    if is_document(sample) or sample_of(sample).is_read_as_a_whole:
+    if is_document(sample) or sample_of(sample).is_read_as_a_whole or needs_context(sample):
         return [WHOLE_FILE]
     starts = range(0, size, range_bytes)
     return [ByteRange(start, min(start + range_bytes, size)) for start in starts]

@@ -5,10 +5,11 @@ the same items.  A range has the lines that begin in it; the lines that belong t
 begin after it.
 
     file_bytes  the file's bytes, uncompressed and in UTF-8; its ranges
-    chunks       these as chunks of lines, in the order of time
+    chunks      these as chunks of lines, in the order of time
     search      the lines of a chunk that must be parsed
     layouts     a line without its wrapper
     reader      a range's lines, each counted once; those of each source apart
+    dates       what a file shows of dates that are not complete
     entries     a line, with the lines that belong to it -> an entry
     clock       its time
 """
@@ -20,13 +21,19 @@ from typing import BinaryIO
 
 from jobs.console.errors import internal_error
 from jobs.sources.logs.chunks import chunks_in_order
+from jobs.sources.logs.dates import FileDates, dates_of
 from jobs.sources.logs.entries import Entries, LogCounts, LogEntry, Unreadable
 from jobs.sources.logs.file_bytes import WHOLE_FILE, Blocks, ByteRange, LongLine, lines_before
 from jobs.sources.logs.reader import Reader
 
 
 def read_log(
-    stream: BinaryIO, *, file: str, timezone: str, within: ByteRange = WHOLE_FILE
+    stream: BinaryIO,
+    *,
+    file: str,
+    timezone: str,
+    within: ByteRange = WHOLE_FILE,
+    since_ms: int | None = None,
 ) -> Iterator[LogEntry | Unreadable | LogCounts]:
     """Entries and unreadable lines in file order, then one LogCounts.
 
@@ -34,19 +41,21 @@ def read_log(
     ``timezone``: IANA name of the broker's wall clock, for dates without a zone.  A local time that
     occurs twice (end of summer time) is the first of the two until the file's dates step back, then
     the second; a skipped local time has the offset before the change.  ``within``: one of
-    `byte_ranges`; the items and counts of all ranges are those of the file.  Raises
+    `byte_ranges`; the items and counts of all ranges are those of the file.  ``since_ms``: see
+    `dates.dates_of`.  Raises
     zoneinfo.ZoneInfoNotFoundError.
     """
 
     def before(position: int) -> Entries:
         """Those of the file up to a line."""
-        here, reader = stream.tell(), Reader(LogCounts(file), timezone)
+        here, reader = stream.tell(), Reader(LogCounts(file), timezone, dates)
         for _ in _items(reader, Blocks(stream), ByteRange(0, position)):
             pass
         stream.seek(here)
         return reader.entries
 
-    reader = Reader(LogCounts(file), timezone, before if within.start else None)
+    dates = dates_of(Blocks(stream).beginning(), lambda: Blocks(stream), since_ms)
+    reader = Reader(LogCounts(file), timezone, dates, before if within.start else None)
     # A range begins with its first line: at the start, or after a newline from the byte before on.
     blocks = Blocks(stream, max(0, within.start - 1))
     try:
@@ -93,7 +102,7 @@ def _is_binary(reader: Reader, stream: BinaryIO, within: ByteRange) -> bool:
         return False
     if within.end is None:
         return reader.is_binary
-    whole = Reader(LogCounts(reader.counts.file), "UTC")
+    whole = Reader(LogCounts(reader.counts.file), "UTC", FileDates())
     for item in _items(whole, Blocks(stream), WHOLE_FILE):
         if isinstance(item, LogEntry):
             return False

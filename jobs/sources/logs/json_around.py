@@ -10,8 +10,9 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from coordinator_core.log_lines.messages import PREFIX
@@ -74,7 +75,8 @@ _UNITS = ((10**17, 1), (10**14, 1000), (10**11, 1_000_000))
 
 class FlatRecord(NamedTuple):
     """A record's fields.  ``source``: what names the broker; ``trace``: lines after the message;
-    ``goes_on``: the message is the beginning of a line that the next record continues.
+    ``goes_on``: the message is the beginning of a line that the next record continues;
+    ``fields``: all of the record, by their names.
     """
 
     message: str
@@ -84,6 +86,7 @@ class FlatRecord(NamedTuple):
     source: str | None = None
     trace: str | None = None
     goes_on: bool = False
+    fields: Mapping[str, Any] = MappingProxyType({})
 
 
 def is_document(beginning: bytes) -> bool:
@@ -259,6 +262,7 @@ def flat_record(value: Any, deepest: int = _DEEPEST) -> FlatRecord | None:
         source_of(value),
         _trace(places, message),
         _goes_on(value, message),
+        {name: each for place in places[::-1] for name, each in place.items()},
     )
     inner = _within(message, deepest)
     if inner is None:

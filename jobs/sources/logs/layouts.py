@@ -23,6 +23,20 @@ _UNDATED_HEAD = re.compile(
     rb"(?:[\d/:., -]+ )?\[?(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"
     rb"|\s*\[(?:GroupCoordinator|GroupMetadataManager|Group Metadata Manager)[ \]]|\s*\{"
 )
+# What a line of any other layout begins with: a time of day, perhaps behind its date.
+_TIME_FIRST = re.compile(
+    rb"[^a-z\n]{0,40}?(?<!\d)\d\d?:\d\d:\d\d(?!\d)"
+    rb"|(?:[A-Z][a-z]{2},? )?[A-Z][a-z]{2} [ \d]?\d,? (?:\d{4},? )?\d\d?:\d\d:\d\d"
+    rb"|\d{10}(?:\d{3})?[. |]"
+    rb"|(?:time|ts|timestamp|level|lvl)="
+)
+# java.util.logging and .NET print date, level and logger on a line of their own.
+_HEAD_ALONE = re.compile(
+    rb"[A-Z][a-z]{2} \d\d?, \d{4} \d\d?:\d\d:\d\d(?: |\xe2\x80\xaf)?[AP]M [\w.$]+(?: [\w$<>]+)?\r?$"
+    rb"|(?:[^a-z\n]{0,40}\d\d:\d\d:\d\d[^a-z\n]{0,20})?(?:trce|dbug|info|warn|fail|crit): "
+    rb"[\w.`+]+\[\d+\]\s*$"
+)
+_COORDINATORS = (b"[GroupCoordinator ", b"[GroupMetadataManager ", b"[Group Metadata Manager ")
 _LEVEL = re.compile(r"\[?(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b")
 _COLOR = re.compile(rb"\x1b\[[0-9;]*[A-Za-z]")
 _COLOR_OF_TEXT = re.compile(_COLOR.pattern.decode())
@@ -34,38 +48,54 @@ _UNIT = (
     rb"(?!(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|Caused|Suppressed)\b)"
     rb"(?P<source>[\w.:-]+) [\w.@/()-]+(?:\[\d+\])?: "
 )
-_SHORT = rb"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?"
+_SHORT = rb"(?P<date>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?)"
 _POD = rb"[a-z0-9][a-z0-9.]*(?:-[a-z0-9.]+)+"  # a pod's name has a hyphen
 _HEAD_NEXT = rb"(?=\x1b?\[?\d{4}-\d\d-\d\d[ T]|\{)"
 _LINE_NEXT = rb"(?:" + _HEAD_NEXT + rb"|(?=" + TRACE_LINE.pattern + rb"))"
-# Each takes what one tool writes before a line.
+_DIGITS, _CAPITALS = b"0123456789", bytes(range(ord("A"), ord("Z") + 1))
+_NAMES = _DIGITS + _CAPITALS + _CAPITALS.lower() + b"._-"
+# Each takes what one tool writes before a line; with the first characters that it may have.
 _PREFIXES = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rb"\[pod/(?P<source>[^/\]\s]+)/[^\]\s]+\] ",  # kubectl logs --prefix
-        rb"(?!(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) )(?P<source>[\w.-]+) *\| ?",  # docker compose
-        rb"[\w.-]+ *\| ?",
-        _ISO + rb" std(?:out|err) (?P<part>[FP]) ?",  # container runtimes (CRI)
-        _ISO + rb" " + _UNIT,  # journalctl -o short-iso, rsyslog
-        _SHORT + rb" " + _UNIT,  # journalctl -o short
-        rb"[A-Z][a-z]{2} (?P<day>\d{4}-\d\d-\d\d) (?P<time>\d\d:\d\d:\d\d) (?P<zone>[A-Z]{3,4}) "
-        + _UNIT,  # journalctl -o short-full
-        rb"\d{9,10}\.\d{6} " + _UNIT,  # journalctl -o short-unix
-        rb"\[ *\d+\.\d{6}\] " + _UNIT,  # journalctl -o short-monotonic
-        rb"<\d{1,3}>1 "
-        + _ISO
-        + rb" (?P<source>\S+) \S+ \S+ \S+ (?:-|\[[^\]]*\]) (?:\xef\xbb\xbf)?",
-        rb"<\d{1,3}>(?:" + _SHORT + rb" " + _UNIT + rb")?",  # syslog
-        _ISO + rb"\s+\S+\s+(?=\{)",  # fluentd's files: date, tag, JSON
-        _ISO + rb" \{(?P<labels>[^}\n]*)\} ",  # logcli
+    (first, re.compile(pattern))
+    for first, pattern in (
+        (b"[", rb"\[pod/(?P<source>[^/\]\s]+)/[^\]\s]+\] "),  # kubectl logs --prefix
+        (  # docker compose
+            _NAMES,
+            rb"(?!(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) )(?P<source>[\w.-]+) *\| ?",
+        ),
+        (_NAMES, rb"[\w.-]+ *\| ?"),
+        (_DIGITS, _ISO + rb" std(?:out|err) (?P<part>[FP]) ?"),  # container runtimes (CRI)
+        (_DIGITS, _ISO + rb" " + _UNIT),  # journalctl -o short-iso, rsyslog
+        (_CAPITALS, _SHORT + rb" " + _UNIT),  # journalctl -o short
+        (  # journalctl -o short-full
+            _CAPITALS,
+            rb"[A-Z][a-z]{2} (?P<date>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [A-Z]{3,4}) " + _UNIT,
+        ),
+        (_DIGITS, rb"(?P<date>\d{9,10}\.\d{6}) " + _UNIT),  # journalctl -o short-unix
+        (b"[", rb"\[ *\d+\.\d{6}\] " + _UNIT),  # journalctl -o short-monotonic
+        (
+            b"<",
+            rb"<\d{1,3}>1 "
+            + _ISO
+            + rb" (?P<source>\S+) \S+ \S+ \S+ (?:-|\[[^\]]*\]) (?:\xef\xbb\xbf)?",
+        ),
+        (b"<", rb"<\d{1,3}>(?:" + _SHORT + rb" " + _UNIT + rb")?"),  # syslog
+        (_DIGITS, _ISO + rb"\s+\S+\s+(?=\{)"),  # fluentd's files: date, tag, JSON
+        (_DIGITS, _ISO + rb" \{(?P<labels>[^}\n]*)\} "),  # logcli
         # CloudWatch's export, docker logs -t, kubectl --timestamps
-        _ISO + rb" " + _LINE_NEXT,
+        (_DIGITS, _ISO + rb" " + _LINE_NEXT),
         # aws logs tail
-        _ISO + rb" (?P<source>[\w./:\[\]$-]+) " + _LINE_NEXT,
-        rb"[a-z0-9-]+/(?P<source>[a-z0-9.-]+)\[[\w.-]+\]: ",  # kail
-        rb"(?:[a-z0-9-]+ )?(?P<pod>" + _POD + rb") [a-z0-9][a-z0-9-]* " + _HEAD_NEXT,  # stern
-        rb"data: (?=\{)|\x1e(?=\{)",  # journalctl -o json-sse, json-seq
+        (_DIGITS, _ISO + rb" (?P<source>[\w./:\[\]$-]+) " + _LINE_NEXT),
+        (_NAMES, rb"[a-z0-9-]+/(?P<source>[a-z0-9.-]+)\[[\w.-]+\]: "),  # kail
+        (  # stern
+            _NAMES,
+            rb"(?:[a-z0-9-]+ )?(?P<pod>" + _POD + rb") [a-z0-9][a-z0-9-]* " + _HEAD_NEXT,
+        ),
+        (b"d\x1e", rb"data: (?=\{)|\x1e(?=\{)"),  # journalctl -o json-sse, json-seq
     )
+)
+_PREFIXES_BY_FIRST = tuple(
+    tuple(prefix for first, prefix in _PREFIXES if character in first) for character in range(256)
 )
 _LABEL = re.compile(rb'(?:^|[,\s])(?:pod|pod_name|hostname|host|instance)="([^"]*)"')
 
@@ -96,7 +126,23 @@ def has_head(body: bytes) -> bool:
     """Whether a line begins with a date, a level or the coordinator's prefix."""
     if may_have_date(body, _FARTHEST_HEAD) and _DATE.search(body, 0, _FARTHEST_HEAD):
         return True
-    return _UNDATED_HEAD.match(body, 0, _FARTHEST_HEAD) is not None
+    is_undated = _UNDATED_HEAD.match(body, 0, _FARTHEST_HEAD)
+    return is_undated is not None or _TIME_FIRST.match(body, 0, _FARTHEST_HEAD) is not None
+
+
+def has_prefix(body: bytes) -> bool:
+    """Whether a line has the coordinator's prefix, whatever is before it."""
+    return any(prefix in body for prefix in _COORDINATORS)
+
+
+def is_head_alone(body: bytes) -> bool:
+    """Whether a line has no message, but the date and level of the next line's."""
+    return len(body) < 2 * _FARTHEST_HEAD and _HEAD_ALONE.match(body) is not None
+
+
+def with_head(head: bytes, body: bytes) -> bytes:
+    """A line without a date, behind the head that was alone on its previous line."""
+    return body if may_have_date(body, _FARTHEST_HEAD) else head.rstrip() + b" " + body.lstrip()
 
 
 def unwrapped(raw: bytes, pods: set[bytes] | None = None) -> Unwrapped:
@@ -127,7 +173,8 @@ def _without_prefix(line: Unwrapped, pods: set[bytes] | None) -> Unwrapped:
     body = line.body
     if PLAIN_HEAD.match(body) or body.startswith((b"{", b"\t")):
         return line
-    match = next((taken for each in _PREFIXES if (taken := each.match(body))), None)
+    prefixes = _PREFIXES_BY_FIRST[body[0]] if body else ()
+    match = next((taken for each in prefixes if (taken := each.match(body))), None)
     if match is None:
         prefix = _known_pod(body, pods) if pods else None
         return line if prefix is None else _without_pod(line, prefix)
@@ -138,7 +185,7 @@ def _without_prefix(line: Unwrapped, pods: set[bytes] | None) -> Unwrapped:
         body[match.end() :],
         line.source or _source(fields),
         line.goes_on or fields.get("part") == b"P",
-        _prefix_date(fields) or line.date,
+        date.decode() if (date := fields.get("date")) else line.date,
     )
 
 
@@ -147,13 +194,6 @@ def _source(fields: dict[str, bytes | None]) -> str | None:
     if source is None and (label := _LABEL.search(fields.get("labels") or b"")):
         source = label[1]
     return source.decode("utf-8", "replace") if source else None
-
-
-def _prefix_date(fields: dict[str, bytes | None]) -> str | None:
-    date = fields.get("date")
-    if date is None and fields.get("zone") in (b"UTC", b"GMT"):
-        date = b"%sT%sZ" % (fields.get("day"), fields.get("time"))
-    return date.decode() if date else None
 
 
 def _known_pod(body: bytes, pods: set[bytes]) -> bytes | None:
@@ -170,7 +210,9 @@ def _without_pod(line: Unwrapped, prefix: bytes) -> Unwrapped:
 
 def _with_date(body: bytes, date: str) -> bytes:
     """A line with the prefix' date, if it has none and is not of a stack trace."""
-    if TRACE_LINE.match(body) or re.search(rb"\d\d:\d\d:\d\d", body[:40]):
+    if _DATE.search(body, 0, _FARTHEST_HEAD) or (
+        TRACE_LINE.match(body) and not _UNDATED_HEAD.match(body.lstrip())
+    ):
         return body
     return b"[" + date.encode() + b"] " + body
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from jobs.console.errors import internal_error
+from jobs.sources.logs.dates import FileDates
 from jobs.sources.logs.entries import Entries, LogCounts, LogEntry, Pending, Unreadable
 from jobs.sources.logs.file_bytes import LINE_BYTES, LongLine, too_long
 from jobs.sources.logs.layouts import (
@@ -17,10 +18,13 @@ from jobs.sources.logs.layouts import (
     TRACE_LINE,
     Unwrapped,
     has_head,
+    has_prefix,
+    is_head_alone,
     is_utf8,
     line_of,
     text_of,
     unwrapped,
+    with_head,
 )
 from jobs.sources.logs.search import Search, find, has_word, indented_lines, is_of_other_logger
 
@@ -34,6 +38,7 @@ class Reader:
         self,
         counts: LogCounts,
         timezone: str,
+        dates: FileDates,
         before: Callable[[int], Entries] | None = None,
         source: str | None = None,
     ) -> None:
@@ -41,7 +46,9 @@ class Reader:
         those of the others.
         """
         self.counts = counts
-        self.entries = Entries(counts, timezone, before, source)
+        self.entries = Entries(counts, timezone, dates, before, source)
+        self._dates = dates
+        self._head_line: bytes | None = None  # a date on a line of its own, before its message
         self._source = source
         self._timezone = timezone
         self._of_sources: dict[str, Reader] | None = None  # None: all lines are of one source
@@ -73,7 +80,7 @@ class Reader:
         if source not in self._of_sources:
             if len(self._of_sources) >= _MOST_SOURCES:
                 return self
-            reader = Reader(self.counts, self._timezone, source=source)
+            reader = Reader(self.counts, self._timezone, self._dates, source=source)
             self._of_sources[source] = reader
         return self._of_sources[source]
 
@@ -86,6 +93,8 @@ class Reader:
                 yield from _items_of(self.flush())
             if start > at:
                 breaks_off = start == size and not chunk.endswith(b"\n")
+                if self._dates.needs_context:
+                    self.entries.dates.observe_lines(chunk[at:start])
                 self._skip(chunk.count(b"\n", at, start) + breaks_off)
                 if start == size:
                     return
@@ -148,6 +157,7 @@ class Reader:
         """A line in Kafka's own layout; ``is_complete``: no line follows that may belong to it."""
         self._had_head = True
         if is_of_other_logger(raw):
+            self._observe(raw)
             self.counts.skipped += 1
             return None
         self._pending = Pending(self.counts.lines, position, raw, text_of(raw))
@@ -202,8 +212,16 @@ class Reader:
 
     def _body(self, position: int, raw: bytes, body: bytes) -> LogEntry | Unreadable | None:
         """A line without its wrapper; may complete the pending one."""
+        if is_head_alone(body):
+            completed = self.flush()
+            self._head_line = body
+            self.counts.skipped += 1
+            return completed
+        if self._head_line is not None:
+            body = with_head(self._head_line, body)
+            self._head_line = None
         try:
-            is_head = has_head(body)
+            is_head = has_head(body) or has_prefix(body)
         except Exception as error:
             completed = self.flush()
             self._pending = Pending(self.counts.lines, position, raw, "")
@@ -217,6 +235,7 @@ class Reader:
         if has_word(body):
             self._pending = Pending(self.counts.lines, position, raw, text_of(body))
         else:
+            self._observe(body)
             self.counts.skipped += 1
         return completed
 
@@ -230,6 +249,11 @@ class Reader:
             self.counts.continuations += 1
         else:
             self.counts.skipped += 1
+
+    def _observe(self, line: bytes) -> None:
+        """A line that is not read may have the date that later lines need."""
+        if self._dates.needs_context:
+            self.entries.dates.observe_lines(line)
 
     def flush_all(self, *, breaks_off: bool = False) -> Iterator[LogEntry | Unreadable]:
         """The pending lines of all sources, and lines of which a part is missing."""

@@ -7,9 +7,11 @@ the coordinator's words, and for the next line in another layout, passes over th
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from coordinator_core.log_lines.lines import is_coordinator_logger
+from coordinator_core.log_lines.literals import any_of
 from jobs.sources.logs.layouts import PLAIN_HEAD, may_have_date
 
 # Another logger's line about a group's configuration.
@@ -52,6 +54,23 @@ class Search:
     def pass_other_layout(self, at: int) -> None:
         """Look for the next one from ``at`` on."""
         self.other_layout = other_layout_from(self._chunk, at)
+
+
+class MarkedLines:
+    """The lines of a chunk that have one of several texts, without looking at each line.
+
+    ``marks`` are found in one pass, in linear time.
+    """
+
+    def __init__(self, marks: Iterable[bytes]) -> None:
+        self._marks = any_of(marks)
+
+    def next_line(self, chunk: bytes, at: int) -> int:
+        """Where the first such line from ``at`` on begins, or the end of the chunk."""
+        match = self._marks.search(chunk, at)
+        if match is None:
+            return len(chunk)
+        return max(at, chunk.rfind(b"\n", at, match.start()) + 1)
 
 
 def find(chunk: bytes, word: bytes, at: int) -> int:

@@ -1,8 +1,10 @@
+# ruff: noqa: E501 - log lines stay on one line
 """Lines of consumers: captured ones, and the constants of kafka-clients of several versions.
 
 Rule: each wording is printed by some version, and stands for one event.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,11 @@ CONTEXT = "[Consumer clientId=billing-1, groupId=billing]"
 CLASS = "(org.apache.kafka.clients.consumer.internals.ConsumerCoordinator)"
 
 
+def filled(text):
+    """A constant with values: partitions, and numbers."""
+    return re.sub(r"(partitions:? ?)\{\}", r"\1t-1", text).replace("{}", "1")
+
+
 def event(message):
     line = parse_client_line(f"[2026-11-21 00:46:34,342] INFO {CONTEXT} {message} {CLASS}")
     assert (line.library, line.client_id, line.group_id) == ("java", "billing-1", "billing")
@@ -26,11 +33,12 @@ def event(message):
 
 @pytest.mark.parametrize(("versions", "expected", "text"), ROWS, ids=[row[2][:60] for row in ROWS])
 def test_constants_of_kafka_clients(versions, expected, text):
-    assert event(text.replace("{}", "1")).event == expected
+    assert event(filled(text)).event == expected
 
 
 def test_each_wording_of_java_clients_is_a_constant_of_some_version():
-    texts = [row[2].replace("{}", "1") for row in ROWS]
+    texts = [filled(row[2]) for row in ROWS]
+    texts += [row[2].replace("{}", "").rstrip() for row in ROWS]  # an empty list
     # The text of a Generation or an Assignment is a constant of its own, within these constants.
     composed = {"SYNCED", "SYNC_FAILED", "JOINED", "ASSIGNED"}
     wordings = [each for each in data.client_wordings("java") if each["event"] not in composed]
@@ -257,6 +265,90 @@ def test_lines_of_franz_go(line, expected):
 
     assert (parsed.library, parsed.level, parsed.local_ms) == ("franz-go", "INFO", 1795647051549)
     assert parsed.event == expected
+
+
+# Layouts of applications around a message: its level, logger and time in ms since 2024-05-01.
+DAY_MS = 1_714_521_600_000
+JAVA_LOGGER = "o.a.k.c.c.internals.ConsumerCoordinator"
+LAYOUTS = [
+    (f"2024-05-01T10:00:00.123Z  INFO 1 --- [app] [C-1] {JAVA_LOGGER}  : ", "", "INFO", JAVA_LOGGER, 36_000_123),
+    (f"2024-05-01 10:00:00,123 WARN  {JAVA_LOGGER}:41 [C-1] ", "", "WARN", JAVA_LOGGER, 36_000_123),
+    (f"[2024-05-01T10:00:00,123][INFO ][{JAVA_LOGGER}][main] ", "", "INFO", JAVA_LOGGER, 36_000_123),
+    ("2024-05-01 10:00:00.123 | INFO  | C-1 | ", f" | {JAVA_LOGGER}", "INFO", JAVA_LOGGER, 36_000_123),
+    ("> 2024-05-01 10:00:00.123 INFO ", " (x3)", "INFO", None, 36_000_123),
+    (f'ts=2024-05-01T10:00:00.123Z level=warn logger={JAVA_LOGGER} msg="', '"', "WARN", JAVA_LOGGER, 36_000_123),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "behind", "level", "logger", "day_ms"), LAYOUTS)
+def test_layouts_around_a_line_of_java(before, behind, level, logger, day_ms):
+    line = parse_client_line(
+        f"{before}{CONTEXT} Lost previously assigned partitions orders-0{behind}"
+    )
+
+    assert line.event == ClientEvent("PARTITIONS_LOST", partitions=("orders-0",))
+    assert (line.client_id, line.group_id, line.level, line.logger) == (
+        "billing-1", "billing", level, logger,
+    )  # fmt: skip
+    assert line.local_ms == DAY_MS + day_ms
+
+
+def test_a_worker_of_connect_is_a_member():
+    line = parse_client_line(
+        "[2024-05-01 10:00:00,123] INFO [sink|worker] [Worker clientId=connect-1, groupId=lake] "
+        "(Re-)joining group (org.apache.kafka.connect.runtime.distributed.WorkerCoordinator:605)"
+    )
+
+    assert (line.library, line.client_id, line.group_id) == ("java", "connect-1", "lake")
+    assert line.event == ClientEvent("JOINING")
+
+
+EXPIRED = "Consumer group session timed out (in join-state steady) after 45100 ms without a successful response from the group coordinator (broker 1, last error was Success): revoking assignment"
+# Loggers of librdkafka's bindings: client id, facility, level, ms since 2024-05-01.
+BINDINGS = [
+    ("2024-05-01 10:00:00,123 WARNING app SESSTMOUT [c-1#consumer-1] [thrd:main]: ", "c-1", "SESSTMOUT", "WARN", 36_000_123),
+    ("[2024-05-01T10:00:00Z WARN  librdkafka] librdkafka: SESSTMOUT [thrd:main]: ", None, "SESSTMOUT", "WARN", 36_000_000),
+    ("W, [2024-05-01T10:00:00.123083 #12]  WARN -- : rdkafka: [thrd:main]: ", None, None, "WARN", 36_000_123),
+    ("2024-05-01 18:00:00|1714557600.123|SESSTMOUT|c-1#consumer-2| [thrd:main]: ", "c-1", "SESSTMOUT", None, 36_000_123),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "client_id", "facility", "level", "day_ms"), BINDINGS)
+def test_loggers_of_librdkafkas_bindings(before, client_id, facility, level, day_ms):
+    line = parse_client_line(before + EXPIRED)
+
+    assert (line.event.event, line.event.duration_ms) == ("SESSION_EXPIRED", 45100)
+    assert (line.client_id, line.logger, line.level) == (client_id, facility, level)
+    assert (line.time_ms or line.local_ms) == DAY_MS + day_ms
+
+
+def test_a_json_record_of_librdkafka():
+    """As a logger of Node.js prints librdkafka's log events."""
+    line = parse_client_line(
+        '{"severity":4,"fac":"SESSTMOUT","message":"[thrd:main]: ' + EXPIRED + '",'
+        '"name":"c-1#consumer-1","time":"2024-05-01T10:00:00.123Z"}'
+    )
+
+    assert (line.client_id, line.logger, line.local_ms) == ("c-1", "SESSTMOUT", DAY_MS + 36_000_123)
+    assert line.event.event == "SESSION_EXPIRED"
+
+
+# Pairs in any order, with others between them.
+ORDERS_OF_PAIRS = [
+    f'{{"level":"info","ts":1795647051.549,"caller":"kzap.go:114","msg":"joined","member_id":"{MEMBER}","group":"g","instance_id":"i-1","leader":false,"generation":2}}',
+    f'{{"@service":"x","generation":2,"group":"g","instance_id":"i-1","leader":false,"level":"info","member_id":"{MEMBER}","message":"joined","time":"2026-11-25T22:50:51.549Z"}}',
+    f"2026-11-25T22:50:51.549Z\tINFO\tkzap.go:114\tjoined\t{{\"group\": \"g\", \"member_id\": \"{MEMBER}\", \"instance_id\": \"i-1\", \"generation\": 2, \"leader\": false}}",
+    f'time="2026-11-25T22:50:51.549Z" level=info msg=joined generation=2 group=g instance_id=i-1 leader=false member_id={MEMBER}',
+    f"2026-11-25T22:50:51.549Z INF joined generation=2 group=g instance_id=i-1 leader=false member_id={MEMBER}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ORDERS_OF_PAIRS)
+def test_pairs_in_any_order(text):
+    line = parse_client_line(text)
+
+    assert (line.library, line.level, line.local_ms) == ("franz-go", "INFO", 1795647051549)
+    assert line.event == FRANZ_JOINED
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,91 @@ def test_shape(text, local_ms, offset, level, logger):
     assert (line.event.event, line.event.group_id) == ("JOIN_COMPLETE", "g")
 
 
+# What stands to the left of a message: date, offset, level, logger.
+HEADS = [
+    ("2024-01-02T03:04:05.678+02:00  INFO 1 --- [app] [executor-6] k.coordinator.group.GroupCoordinator   : ", LOCAL_MS, 120, "INFO", "k.coordinator.group.GroupCoordinator"),
+    ("[2024-01-02T03:04:05,678][WARN ][k.c.g.GroupCoordinator] [node-1] ", LOCAL_MS, None, "WARN", "k.c.g.GroupCoordinator"),
+    ("INFO  2024/01/02 03:04:05.678 [main] ", LOCAL_MS, None, "INFO", None),
+    (f"Jan 2, 2024 3:04:05 AM {LOGGER} info INFO: ", LOCAL_MS - 678, None, "INFO", LOGGER),
+    (f'time="2024-01-02T03:04:05.678Z" level=error logger={LOGGER} msg="', LOCAL_MS, 0, "ERROR", LOGGER),
+    (f'{{"level":"info","ts":1704164645.678,"logger":"{LOGGER}","msg":"', LOCAL_MS, 0, "INFO", LOGGER),
+    ("2024-01-02 05:00:00.000,b1,\"[2024-01-02 03:04:05,678] INFO ", LOCAL_MS, None, "INFO", None),
+    ("docs/ticket-7.md:12:> - `[2024-01-02 03:04:05,678] INFO ", LOCAL_MS, None, "INFO", None),
+    ("// [2024-01-02 03:04:05,678 CET] INFO ", LOCAL_MS, 60, "INFO", None),
+    ("I, [2024-01-02T03:04:05.678901 #7]  INFO -- broker: ", LOCAL_MS, None, "INFO", None),
+    ("[2024-01-02 03:04:05.678] [broker] [info] ", LOCAL_MS, None, "INFO", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "local_ms", "offset", "level", "logger"), HEADS)
+def test_what_stands_to_the_left_of_a_message(before, local_ms, offset, level, logger):
+    closing = '"' if before.count('"') % 2 else ""
+    line = parse_line(f"{before}{BARE}{closing}")
+
+    assert (line.local_ms, line.utc_offset_minutes) == (local_ms, offset)
+    assert (line.level, line.logger, line.broker_id) == (level, logger, 1)
+    assert (line.event.event, line.event.member_count) == ("JOIN_COMPLETE", 2)
+
+
+EXPIRY = (
+    "Preparing to rebalance group g in state PreparingRebalance with old generation 1 "
+    "(__consumer_offsets-8) (reason: removing member m on heartbeat expiration)"
+)
+# What was added to the right of a line.
+TAILS = [
+    *('"', "'", "`", "\t2024-01-02", ";", " ; seen twice", "|", " | host-1", "<br>", "<br/>", "\\n"),
+    *(" host=broker-1 pod=kafka-0", ' {"pod": "kafka-0"}', " (x1)", " (x12)", ">", '",2024-01-02 03:04:05.000'),
+    *("  # here it expires", " // here", " <-- here", " [executor-6]", " -- see above", '"},'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("logger", [f" ({LOGGER})", ""], ids=["logger", "no logger"])
+@pytest.mark.parametrize("tail", TAILS)
+def test_what_was_added_to_the_right_of_a_line(tail, logger):
+    failed = "[GroupCoordinator 1]: Member m in group g has failed, removing it from the group"
+    lines = [
+        parse_line(f"[2024-01-02 03:04:05,678] INFO {message}{logger}{tail}")
+        for message in (f"[GroupCoordinator 1]: {EXPIRY}", failed)
+    ]
+
+    assert [(line.event.event, line.event.member_id) for line in lines] == [
+        ("REBALANCE_START", "m"), ("HEARTBEAT_EXPIRED", "m"),
+    ]  # fmt: skip
+    assert lines[0].event.cause == "HEARTBEAT_EXPIRY"
+    assert [line.local_ms for line in lines] == [LOCAL_MS] * 2
+
+
+@pytest.mark.parametrize(
+    "cut", [" (k", " (kafka", " (kafka.coo", f" ({LOGGER[:-3]}", " (org.apa..."]
+)
+def test_a_line_that_is_cut_within_its_logger_is_whole(cut):
+    line = parse_line(f"[2024-01-02 03:04:05,678] INFO [GroupCoordinator 1]: {EXPIRY}{cut}")
+
+    assert (line.event.event, line.event.cause) == ("REBALANCE_START", "HEARTBEAT_EXPIRY")
+
+
+def test_quotes_around_a_message_are_undone():
+    message = f"[GroupCoordinator 1]: {MESSAGE}".replace("group g", 'group ""g""')
+    line = parse_line(f'2024-01-02 03:04:05.000,"INFO {message} ({LOGGER})",b1')
+
+    assert line.event.group_id == '"g"'
+
+
+# Lines without the coordinator's prefix, beside its logger: event, or None if no wording fits.
+BESIDE_A_LOGGER = [
+    ("10:00:00.123 [t] INFO k.c.group.GroupMetadataManager - Loading group metadata for g with generation 7", "LOADED"),
+    ("[INFO ][kafka.coordinator.group.GroupMetadataManager] [n1] Loading group metadata for g with generation 7", "LOADED"),
+    ("10:00:00.123 [t] ERROR k.c.group.GroupMetadata - It rains", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "event"), BESIDE_A_LOGGER)
+def test_a_message_beside_a_logger_that_is_shortened(text, event):
+    line = parse_line(text)
+
+    assert (line.event.event if line.event else None) == event
+
+
 # message between bars -> event, group, generation
 COLUMNS = [
     ("[GroupCoordinator 2]: Preparing to restabilize group g with old generation 118", "REBALANCE_START", "g", 118),

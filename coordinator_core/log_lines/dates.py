@@ -1,0 +1,296 @@
+"""Dates and times in the text around a message, in any shape, read as far as they are unambiguous.
+
+A printed date is complete, or it lacks what only other lines of its file have: the year (syslog),
+the date (a time of day alone), or the order of day and month (05/01/2024).  `stamps_in` finds all
+of a text; `Orders` is what a file's dates show of the order; the caller supplies year and day.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from coordinator_core.log_lines.calendar import DAY_MS, day_ms
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+# Most lines have one date, in this shape.
+_COMMON = re.compile(
+    r"(?<!\d)(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{3})\d{0,6})?"
+    r"(Z\b|[+-]\d\d:?\d\d(?!\d))?"
+)
+_ANY = re.compile(r"\d:\d\d:\d\d|\d{10}|T\d{6}")
+_MORE = re.compile(
+    r"[\d:,.]| ?(?:[+-]\d|Z\b|UTC|GMT|[A-Z]{2,3}[SD]?T\b|MSK|[AaPp]\.?[Mm]\b)| 20\d\d\b"
+)
+# Abbreviations that stand for one offset; minutes.  CST, IST and BST stand for several.
+_ZONES = {
+    **{"Z": 0, "UTC": 0, "GMT": 0, "WET": 0, "WEST": 60, "CET": 60, "CEST": 120, "EET": 120},
+    **{"EEST": 180, "MSK": 180, "EST": -300, "EDT": -240, "CDT": -300, "MST": -420, "MDT": -360},
+    **{"PST": -480, "PDT": -420, "JST": 540, "KST": 540, "AEST": 600, "AEDT": 660, "NZST": 720},
+}
+_NAMED_MONTH = "(?:" + "|".join(month.capitalize() for month in _MONTHS) + r")[a-z]{0,6}\.?"
+_STAMP = re.compile(
+    rf"""
+    (?: (?<!\d)
+        (?: (?P<year>\d{{4}})(?P<dash>[-/.])(?P<month>\d\d?)(?P=dash)(?P<day>\d\d?)
+          | (?<!\d[-/.])(?P<first>\d\d?)(?P<mark>[-/.])(?P<second_part>\d\d?)(?P=mark)
+            (?P<last>\d{{4}}|\d\d)
+          | (?P<packed>20\d{{6}})
+          | (?<!\d[-/.])(?P<no_year>\d\d[-/.]\d\d)
+          | (?P<number>\d\d?)[ /-](?P<name>{_NAMED_MONTH})[ /-](?P<number_year>\d{{4}})
+        )
+      | (?<![a-zA-Z])(?P<named>{_NAMED_MONTH})\ {{1,2}}(?P<named_day>\d\d?)
+        (?:,?\ (?P<named_year>\d{{4}}))?
+      | (?<!\w)[IWEF](?P<glog>\d{{4}})
+    )
+    (?: T | \ ?[ ,:@_|\t]{{1,2}}\ ? )
+    (?P<time>\d\d?(?P<colon>:|(?<=T\d\d))\d\d(?P=colon)\d\d)
+    (?: [.,](?P<fraction>\d{{1,9}})\d* | :(?P<milli>\d{{3}})(?!\d) )?
+    (?: [ \u202f]?(?P<half>[AaPp])\.?[Mm]\b )?
+    (?: \ ?(?P<offset>[+-]\d\d:?\d\d)(?!\d) | (?P<hours>[+-]\d\d)(?![\d:])
+      | \ ?(?P<zone>(?:Z|UTC|GMT|[A-Z]{{2,3}}[SD]?T|MSK)\b)(?P<beyond>[+-]\d\d?(?::?\d\d)?)?
+    )?
+    (?: \ (?P<year_last>20\d\d)(?!\d) )?
+  | (?<![\w.-])(?P<epoch>(?:1[4-9]|[23]\d)\d{{8}}(?:\d{{9}}|\d{{6}}|\d{{3}})?)
+    (?:\.(?P<epoch_fraction>\d{{1,9}})\d*)?(?![\w-])(?!\.\d)
+  | (?<!\d)(?P<clock>\d\d?:\d\d:\d\d)
+    (?: [.,](?P<clock_fraction>\d{{1,9}})\d* | :(?P<clock_milli>\d{{3}}) )?(?![:\d])
+    (?: [ \u202f]?(?P<clock_half>[AaPp])\.?[Mm]\b )?
+    (?P<clock_offset>Z\b|[+-]\d\d:?\d\d(?!\d))?
+    """,
+    re.VERBOSE,
+)
+# The orders in which two digits each of day, month and year are read, the usual one first.
+_WITH_YEAR = ("dmy", "mdy")
+_WITH_SHORT_YEAR = ("ymd", "dmy", "mdy")
+# Kafka 0.9, the first with this coordinator, is of 2015.
+_FIRST_YEAR, _LAST_YEAR = 2015, 2100
+_MOST_DIFFERENT = 10_000  # dates of one file that are counted
+
+
+class Stamp(NamedTuple):
+    """A date or a time in a text, between ``start`` and ``end``.
+
+    ``local_ms``: ms since 1970-01-01T00:00 of the same, unnamed zone; None if the date is not
+    complete, and ``lacks`` says what: "order", "year", "date", or "sense" (month 13).
+    ``day_ms``: ms since midnight.  ``parts``: the numbers as printed, of year, month and day or in
+    an unknown order.  ``shape``: what dates in the same order have in common.
+    ``utc_offset_minutes``: of the printed zone.  ``zone``: an abbreviation of several zones.
+    """
+
+    start: int
+    end: int
+    local_ms: int | None
+    lacks: str = ""
+    day_ms: int = 0
+    parts: tuple[int, ...] = ()
+    shape: str = ""
+    utc_offset_minutes: int | None = None
+    zone: str | None = None
+    is_number: bool = False
+
+    def read_as(self, order: str) -> int | None:
+        """``local_ms`` with day, month and year in an order such as "dmy"; None if impossible."""
+        named = dict(zip(order, self.parts, strict=True))
+        year = named["y"] + (2000 if named["y"] < 100 else 0)
+        if not _FIRST_YEAR <= year <= _LAST_YEAR:
+            return None
+        return _local_ms(year, named["m"], named["d"], self.day_ms)
+
+    def in_year(self, year: int) -> int | None:
+        """``local_ms`` in this year; None if it has no such day."""
+        month, day = self.parts
+        return _local_ms(year, month, day, self.day_ms)
+
+    @property
+    def orders(self) -> tuple[str, ...]:
+        """The orders in which an incomplete date may be read."""
+        return _WITH_YEAR if self.parts[-1] > 99 else _WITH_SHORT_YEAR
+
+
+def stamps_in(text: str) -> list[Stamp]:
+    """All dates and times in a text, from left to right."""
+    common = _COMMON.search(text)
+    if common is not None and not (
+        _MORE.match(text, common.end())
+        or _ANY.search(text, common.end())
+        or _ANY.search(text, 0, common.start())
+    ):
+        date, time, milli, zone = common.groups()
+        seconds_ms = _seconds_ms(date, time)
+        if seconds_ms is not None:
+            offset = _offset_minutes(zone)
+            local_ms = seconds_ms + int(milli or 0)
+            return [Stamp(*common.span(), local_ms, utc_offset_minutes=offset)]
+    return [stamp for match in _STAMP.finditer(text) if (stamp := _stamp(match)) is not None]
+
+
+class Orders(NamedTuple):
+    """By shape, the order in which a file's dates are read."""
+
+    by_shape: dict[str, str]
+
+    def local_ms(self, stamp: Stamp) -> int | None:
+        """Of a date that lacks the order; None if the file does not show it."""
+        order = self.by_shape.get(stamp.shape)
+        return None if order is None else stamp.read_as(order)
+
+
+def orders_of(stamps: Iterable[Stamp]) -> Orders:
+    """The orders that fit a file's dates: most of them exist, they fall least and span least.
+
+    ``stamps`` in the order of the file.  A shape whose dates fit two orders equally well is left
+    out, unless one of them is usual for it: day first with points and dashes, and year first if
+    all have two digits (Spark).
+    """
+    by_shape: defaultdict[str, dict[tuple[int, ...], Stamp]] = defaultdict(dict)
+    for stamp in stamps:
+        seen = by_shape[stamp.shape]
+        if stamp.lacks == "order" and len(seen) < _MOST_DIFFERENT:
+            seen.setdefault(stamp.parts, stamp)
+    chosen = ((shape, _order_of(list(seen.values()))) for shape, seen in by_shape.items() if seen)
+    return Orders({shape: order for shape, order in chosen if order is not None})
+
+
+def _order_of(stamps: list[Stamp]) -> str | None:
+    orders = stamps[0].orders
+    ranked = sorted(orders, key=lambda order: _misfit(stamps, order))
+    is_decided = _misfit(stamps, ranked[0]) < _misfit(stamps, ranked[1])
+    is_same = all(stamp.parts[0] == stamp.parts[1] for stamp in stamps)
+    if is_decided or is_same or stamps[0].shape[-1] in "-.":
+        return ranked[0]
+    return ranked[0] if orders is _WITH_SHORT_YEAR else None
+
+
+def _misfit(stamps: list[Stamp], order: str) -> tuple[int, int, int]:
+    readings = [stamp.read_as(order) for stamp in stamps]
+    existing = [day for day in readings if day is not None]
+    falls = sum(after // DAY_MS < day // DAY_MS for day, after in pairwise(existing))
+    span = (max(existing) - min(existing)) // DAY_MS if existing else 0
+    return len(readings) - len(existing), min(falls, len(existing) - falls), span
+
+
+def _stamp(match: re.Match[str]) -> Stamp | None:
+    fields = match.groupdict()
+    if fields["epoch"]:
+        return _of_number(match, fields["epoch"], fields["epoch_fraction"])
+    if fields["clock"]:
+        since_midnight = _day_ms(
+            fields["clock"], fields["clock_fraction"] or fields["clock_milli"], fields["clock_half"]
+        )
+        if since_midnight is None:
+            return None
+        offset = _offset_minutes(fields["clock_offset"])
+        return Stamp(*match.span(), None, "date", since_midnight, utc_offset_minutes=offset)
+    return _of_date(match, fields)
+
+
+def _of_number(match: re.Match[str], digits: str, fraction: str | None) -> Stamp | None:
+    """Seconds, ms, us or ns since 1970 in UTC, by the number of digits."""
+    if len(digits) > 13 and fraction:
+        return None
+    unit = len(digits) - 10
+    ms = int((digits + (fraction or "")).ljust(13, "0")[:13]) if unit < 3 else int(digits[:13])
+    return Stamp(*match.span(), ms, utc_offset_minutes=0, is_number=True)
+
+
+def _of_date(match: re.Match[str], fields: dict[str, str | None]) -> Stamp:
+    since_midnight = _day_ms(
+        fields["time"] or "", fields["fraction"] or fields["milli"], fields["half"]
+    )
+    offset, zone = _zone(fields)
+    parts, shape = _date_parts(fields)
+    stamp = Stamp(*match.span(), None, "sense", since_midnight or 0, parts, shape, offset, zone)
+    if since_midnight is None:
+        return stamp
+    if shape:
+        return stamp._replace(lacks="order")
+    if fields["no_year"]:
+        return stamp
+    if len(parts) == 2:
+        return stamp._replace(lacks="year")
+    year, month, day = parts
+    local_ms = _local_ms(year, month, day, since_midnight)
+    return stamp if local_ms is None else stamp._replace(local_ms=local_ms, lacks="")
+
+
+def _date_parts(fields: dict[str, str | None]) -> tuple[tuple[int, ...], str]:
+    """Year, month and day, or month and day; or numbers in an unstamp order, and their shape."""
+    if fields["year"]:
+        return _numbers(fields["year"], fields["month"], fields["day"]), ""
+    if fields["first"]:
+        parts = _numbers(fields["first"], fields["second_part"], fields["last"])
+        return parts, f"{len(fields['last'] or '')}{fields['mark']}"
+    if fields["packed"]:
+        packed = fields["packed"]
+        return _numbers(packed[:4], packed[4:6], packed[6:]), ""
+    if fields["number"]:
+        month = _MONTHS.index((fields["name"] or "")[:3].lower()) + 1
+        return (*_numbers(fields["number_year"]), month, *_numbers(fields["number"])), ""
+    year = fields["named_year"] or fields["year_last"]
+    if fields["named"]:
+        month = _MONTHS.index(fields["named"][:3].lower()) + 1
+        day = _numbers(fields["named_day"])
+        return (*(_numbers(year) if year else ()), month, *day), ""
+    digits = fields["glog"] or "0000"
+    return _numbers(digits[:2], digits[2:]), ""
+
+
+def _numbers(*texts: str | None) -> tuple[int, ...]:
+    return tuple(int(text or 0) for text in texts)
+
+
+def _zone(fields: dict[str, str | None]) -> tuple[int | None, str | None]:
+    printed = fields["offset"] or fields["hours"] or fields["beyond"]
+    if printed:
+        return _offset_minutes(printed), None
+    zone = fields["zone"]
+    if zone is None or zone in _ZONES:
+        return (_ZONES[zone] if zone else None), None
+    return None, zone
+
+
+def _offset_minutes(zone: str | None) -> int | None:
+    if not zone:
+        return None
+    if zone == "Z":
+        return 0
+    hours, _, minutes = zone[1:].partition(":")
+    if not minutes and len(hours) == 4:
+        hours, minutes = hours[:2], hours[2:]
+    total = int(hours) * 60 + int(minutes or 0)
+    return -total if zone[0] == "-" else total
+
+
+def _day_ms(time: str, fraction: str | None, half: str | None) -> int | None:
+    """Of ``10:00:00``, or ``100000``; None if it is no time of day (hour 25)."""
+    hour, minute, second = map(
+        int, time.split(":") if ":" in time else (time[:2], time[2:4], time[4:])
+    )
+    if half:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half in "pP" else 0)
+    if hour > 23 or minute > 59 or second > 60:  # 60: a leap second
+        return None
+    return ((hour * 60 + minute) * 60 + second) * 1000 + int((fraction or "0").ljust(3, "0")[:3])
+
+
+@lru_cache(maxsize=256)
+def _seconds_ms(date: str, time: str) -> int | None:
+    """Cached, as neighboring lines share it."""
+    since_midnight = _day_ms(time, None, None)
+    if since_midnight is None:
+        return None
+    return _local_ms(int(date[:4]), int(date[5:7]), int(date[8:]), since_midnight)
+
+
+def _local_ms(year: int, month: int, day: int, since_midnight: int) -> int | None:
+    try:
+        return day_ms(year, month, day) + since_midnight
+    except ValueError:
+        return None

@@ -1,0 +1,177 @@
+"""Messages with pairs of keys and values beside them, in any order and in any logger's layout.
+
+Loggers of Go and JavaScript print `message` and its pairs apart: as JSON, as logfmt, or as
+`message; key: value, key: value` (kgo.BasicLogger).  A wording of such a library is a text in the
+last of these layouts, `synced; group: {group_id}, assigned: {partitions}`: the message is equal,
+and each of its keys is among the line's pairs, with the value that the wording names, if any.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from coordinator_core.log_lines.literals import any_of
+from coordinator_core.log_lines.templates import KINDS, PLAIN
+
+_PAIR = re.compile(r'([\w@.-]+)=("(?:[^"\\]|\\.)*"|[^\s"]*)')
+_LISTED = re.compile(r"(?:^|, )(\w+): ")
+_FIELD = re.compile(r"\{(\w+)\}")
+_BEFORE = re.compile(r'(?:^|[\]\s":=>|-])$')
+_BEHIND = re.compile(r'[";\s]|$')
+_MOST_PAIRS = 200
+_MOST_PLACES = 5
+
+Pairs = Mapping[str, Any]
+
+
+class PairWording(NamedTuple):
+    """``fields``: by key, the field of the value, or None; ``values``: by key, the only value."""
+
+    event: str
+    message: str
+    fields: Mapping[str, str]
+    values: Mapping[str, str]
+
+    @staticmethod
+    def has_pairs(text: str) -> bool:
+        """Whether a wording is a message with pairs."""
+        return re.search(r"; \w+: ", text) is not None
+
+    @staticmethod
+    def of(event: str, text: str) -> PairWording:
+        message, _, listed = text.partition("; ")
+        pairs = listed_pairs(listed)
+        named = {key: match for key, text in pairs.items() if (match := _FIELD.fullmatch(text))}
+        return PairWording(
+            event,
+            message,
+            {key: match[1] for key, match in named.items()},
+            {key: text for key, text in pairs.items() if key not in named},
+        )
+
+    def read(self, pairs: Pairs) -> dict[str, Any] | None:
+        """The fields; None if a key is missing, or has another value."""
+        if any(shown(pairs.get(key, "")) != value for key, value in self.values.items()):
+            return None
+        fields: dict[str, Any] = {}
+        for key, name in self.fields.items():
+            if key not in pairs:
+                return None
+            kind = KINDS.get(name, PLAIN)
+            text = shown(pairs[key])
+            if kind.read is int and not re.fullmatch(kind.pattern, text):
+                return None
+            fields[name] = kind.read(text)
+        fields.pop("_", None)
+        return fields
+
+
+class PairWordings:
+    """Wordings by their message."""
+
+    def __init__(self, wordings: Iterable[PairWording]) -> None:
+        self._by_message: defaultdict[str, list[PairWording]] = defaultdict(list)
+        for wording in wordings:
+            self._by_message[wording.message].append(wording)
+        self._anywhere = any_of(self._by_message) if self._by_message else None
+
+    def read(self, message: str, pairs: Pairs) -> tuple[str, dict[str, Any]] | None:
+        """The event and the fields of the wording with most keys that fits."""
+        wordings = self._by_message.get(message, ())
+        for wording in sorted(wordings, key=lambda w: -len(w.fields) - len(w.values)):
+            fields = wording.read(pairs)
+            if fields is not None:
+                return wording.event, fields
+        return None
+
+    def find(self, line: str) -> tuple[str, dict[str, Any], int, int] | None:
+        """Event, fields, and where the message begins and ends in a line."""
+        for start, end in self._places(line):
+            reading = self.read(line[start:end], pairs_around(line, end))
+            if reading is not None:
+                return *reading, start, end
+        return None
+
+    def _places(self, line: str) -> Iterator[tuple[int, int]]:
+        if self._anywhere is None:
+            return
+        places = 0
+        for match in self._anywhere.finditer(line):
+            is_whole = _BEFORE.search(line[max(0, match.start() - 1) : match.start()])
+            if is_whole and _BEHIND.match(line, match.end()):
+                yield match.span()
+                places += 1
+                if places == _MOST_PLACES:
+                    return
+
+
+def pairs_around(line: str, end: int) -> dict[str, Any]:
+    """The pairs of a line whose message ends at ``end``."""
+    behind = line[end:]
+    if behind.startswith("; "):
+        return listed_pairs(behind[2:].rstrip())
+    opening = behind.find("{")
+    if opening >= 0 and (pairs := json_pairs(behind[opening:].rstrip())):
+        return pairs
+    return text_pairs(line)
+
+
+def listed_pairs(text: str) -> dict[str, str]:
+    """Of `key: value, key: value`; a value may have commas."""
+    keys = list(_LISTED.finditer(text))[:_MOST_PAIRS]
+    ends = [*(key.start() for key in keys[1:]), len(text)][: len(keys)]
+    return {key[1]: text[key.end() : end] for key, end in zip(keys, ends, strict=True)}
+
+
+def text_pairs(text: str) -> dict[str, str]:
+    """Of logfmt: `key=value key="value"`."""
+    return {name: _unquoted(value) for name, value in _PAIR.findall(text)[:_MOST_PAIRS]}
+
+
+def json_pairs(text: str) -> dict[str, Any]:
+    """Of the JSON object that a text begins with; empty if it begins with none."""
+    try:
+        pairs, _ = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return {}
+    return pairs if isinstance(pairs, dict) else {}
+
+
+def pair_in(line: str, key: str) -> str | None:
+    """The value of a key in a line of any of these layouts."""
+    plain = line.replace('\\"', '"')
+    at = plain.find(f'"{key}":')
+    if at >= 0:
+        try:
+            return shown(json.JSONDecoder().raw_decode(plain[at + len(key) + 3 :].lstrip())[0])
+        except (ValueError, RecursionError):
+            return None
+    _, listed, value = line.partition(f"{key}: ")
+    return value if listed else text_pairs(line).get(key)
+
+
+def shown(value: Any) -> str:
+    """A value as text; partitions are an object of topics in JSON, and `topic[0 1]` in text."""
+    if isinstance(value, Mapping):
+        return ", ".join(
+            f"{topic}[{' '.join(map(str, numbers))}]"
+            for topic, numbers in value.items()
+            if isinstance(numbers, list)
+        )
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value)
+
+
+def _unquoted(value: str) -> str:
+    """Go escapes some characters as JSON does not; such a text stays as it is."""
+    if not value.startswith('"'):
+        return value
+    try:
+        return str(json.loads(value))
+    except ValueError:
+        return value[1:-1]

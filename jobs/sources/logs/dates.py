@@ -1,0 +1,278 @@
+"""The dates of a file's lines: what other lines show where a line's own date is not complete.
+
+`FileDates` is learned from a file before it is read: the order of day and month that most of its
+dates have, and whether its lines need those before them (a time of day alone, no year).
+`LineDates` follows the lines of one source, over midnight and New Year's Eve.  A line is never
+given another line's time: what cannot be dated has a reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from coordinator_core.log_lines.calendar import DAY_MS, date_of, printed
+from coordinator_core.log_lines.dates import Orders, Stamp, orders_of, stamps_in
+from jobs.sources.logs.clock import WallClock
+
+NO_DATE = "no date in the line"
+_HEAD_LENGTH = 200
+_SAMPLED_LINES = 400
+_KAFKAS_DATE = re.compile(rb"\[\d{4}-\d\d-\d\d \d\d:")
+_MAY_BE_STAMP = re.compile(rb"\d:\d\d:\d\d|\d{10}")
+_SLASHED = re.compile(rb"(?<![\d/])(\d\d?)/(\d\d?)/(\d{4})[ T,]")
+_AKKA = re.compile(rb"\[[A-Z]{4,5} ?\] \[\d\d/\d\d/\d{4} \d\d:\d\d:\d\d\.\d{3}\] \[")
+_MONTH_FIRST = "mdy"
+# Of Kafka's clients, when they start.
+_STARTED_AT = b"Kafka startTimeMs: "
+_STARTED = re.compile(_STARTED_AT + rb"(\d{13})")
+# A line's beginning up to the hour: lines with the same are of the same day.
+_HOURS = re.compile(rb"^([^\n]{0,80}?(?<!\d)\d\d?):\d\d:\d\d", re.MULTILINE)
+# Threads overlap, and at the end of summer time an hour is repeated.
+_OVERLAP_MS = 61 * 60_000
+_FARTHEST_OUTER_MS = 15 * 60_000
+
+
+class FileDates(NamedTuple):
+    """``first_ms``: local time of the first line, or before it; ``needs_context``: a line's date
+    depends on the lines before it, so that a file is read as a whole, and every line looked at.
+    """
+
+    orders: Orders = Orders({})
+    first_ms: int | None = None
+    needs_context: bool = False
+
+
+def dates_of(
+    beginning: bytes, blocks: Callable[[], Iterable[bytes]], since_ms: int | None = None
+) -> FileDates:
+    """What the beginning of a file shows; if that leaves an order open, all its blocks.
+
+    ``since_ms``: a local time that no line is before, for files that do not show the date.
+    """
+    lines, stamps = _sampled(beginning)
+    orders = orders_of(stamps)
+    open_shapes = {s.shape for s in stamps if s.lacks == "order"} - set(orders.by_shape)
+    if open_shapes and any(map(_AKKA.search, lines)):
+        orders = Orders(orders.by_shape | dict.fromkeys(open_shapes, _MONTH_FIRST))
+    elif "4/" in open_shapes:
+        orders = Orders(orders.by_shape | orders_of(_slashed(blocks())).by_shape)
+    depends = _need_context(stamps)
+    first_ms = _first_ms(stamps, orders) if depends else None
+    return FileDates(orders, since_ms if first_ms is None else first_ms, depends)
+
+
+def needs_context(beginning: bytes) -> bool:
+    """Whether dates of a file depend on the lines before them."""
+    return _need_context(_sampled(beginning)[1])
+
+
+def _need_context(stamps: list[Stamp]) -> bool:
+    return any(stamp.lacks in ("date", "year") for stamp in stamps)
+
+
+def _sampled(beginning: bytes) -> tuple[list[bytes], list[Stamp]]:
+    """The first lines, and the dates at their beginnings."""
+    lines = list(islice(_lines(beginning), _SAMPLED_LINES))
+    return lines, [stamp for line in lines if (stamp := head_stamp(line)) is not None]
+
+
+def head_stamp(line: bytes) -> Stamp | None:
+    """The first date or time of a line's beginning, if it is not in Kafka's own layout."""
+    if _KAFKAS_DATE.match(line) or not _MAY_BE_STAMP.search(line, 0, _HEAD_LENGTH):
+        return None
+    stamps = stamps_in(line[:_HEAD_LENGTH].decode("utf-8", "replace"))
+    return next((stamp for stamp in stamps if not stamp.is_number), None)
+
+
+def _lines(text: bytes) -> Iterator[bytes]:
+    at = 0
+    while at < len(text):
+        end = text.find(b"\n", at)
+        end = len(text) if end < 0 else end
+        yield text[at : min(end, at + 2 * _HEAD_LENGTH)]
+        at = end + 1
+
+
+def _slashed(blocks: Iterable[bytes]) -> Iterator[Stamp]:
+    """The different dates of a file with slashes, in their order."""
+    seen: set[tuple[bytes, ...]] = set()
+    for block in blocks:
+        for match in _SLASHED.finditer(block):
+            if match.groups() not in seen:
+                seen.add(match.groups())
+                parts = tuple(map(int, match.groups()))
+                yield Stamp(0, 0, None, "order", 0, parts, "4/")
+
+
+def _first_ms(stamps: list[Stamp], orders: Orders) -> int | None:
+    """The local time of the first line, back from the first line with a complete date."""
+    before: list[int] = []
+    for stamp in stamps:
+        local_ms = orders.local_ms(stamp) if stamp.lacks == "order" else stamp.local_ms
+        if local_ms is not None:
+            for day_ms in reversed(before):
+                local_ms = _nearest_day(day_ms, local_ms, latest=True)
+            return local_ms
+        if stamp.lacks == "date":
+            before.append(stamp.day_ms)
+    return None
+
+
+def _nearest_day(day_ms: int, near_ms: int, *, latest: bool = False) -> int:
+    """A time of day shortly after a time, or (``latest``) shortly before it."""
+    local_ms = near_ms // DAY_MS * DAY_MS + day_ms
+    if latest:
+        return local_ms - (DAY_MS if local_ms > near_ms + _OVERLAP_MS else 0)
+    if local_ms < near_ms - _OVERLAP_MS:
+        return local_ms + DAY_MS
+    return local_ms - (DAY_MS if local_ms > near_ms + DAY_MS - _OVERLAP_MS else 0)
+
+
+class LocalTime(NamedTuple):
+    """A line's date: complete, or why not."""
+
+    local_ms: int | None = None
+    utc_offset_minutes: int | None = None
+    reason: str | None = None
+
+
+class LineDates:
+    """The dates of one source's lines, in their order."""
+
+    def __init__(self, file: FileDates, clock: WallClock) -> None:
+        self._file = file
+        self._clock = clock
+        self._last_ms = file.first_ms  # local
+        self._is_first = True
+        self._hour = b""
+
+    def observe_lines(self, text: bytes) -> None:
+        """Lines that are not read: their dates may be those of later lines."""
+        at = 0
+        for match in _HOURS.finditer(text):
+            started = text.find(_STARTED_AT, at, match.start())
+            if started >= 0:
+                start = text.rfind(b"\n", 0, started) + 1
+                self._observe(text[start : match.start()])
+            at = match.start()
+            if match[1] != self._hour:
+                self._hour = match[1]
+                self._observe(text[at : at + 2 * _HEAD_LENGTH])
+        started = text.find(_STARTED_AT, at)
+        if started >= 0:
+            self._observe(text[text.rfind(b"\n", 0, started) + 1 :])
+
+    def _observe(self, line: bytes) -> None:
+        line = line[: line.find(b"\n")] if b"\n" in line else line
+        stamp = head_stamp(line)
+        if stamp is None:
+            self._observe_plain(line)
+            return
+        started = _STARTED.search(line) if stamp.lacks == "date" else None
+        if started is not None:
+            self._last_ms = self._near_utc(stamp.day_ms, int(started[1]))
+        else:
+            self.of(stamp, None)
+
+    def _observe_plain(self, line: bytes) -> None:
+        if _KAFKAS_DATE.match(line):
+            stamps = stamps_in(line[:40].decode("utf-8", "replace"))
+            self._last_ms = stamps[0].local_ms if stamps and stamps[0].local_ms else self._last_ms
+
+    def of(self, stamp: Stamp | None, outer: Stamp | None) -> LocalTime:
+        """The date of a line with this date; ``outer``: another one, beside an incomplete one."""
+        if stamp is None:
+            return LocalTime(reason=NO_DATE)
+        if stamp.zone is not None and not self._clock.is_named(stamp.zone, stamp.local_ms):
+            return LocalTime(reason=f"time zone {stamp.zone} is not that of the logs")
+        local_ms, reason = self._complete(stamp)
+        if stamp.lacks == "date":
+            if outer is not None and (of_outer := self.of(outer, None)).local_ms is not None:
+                return self._beside(stamp, of_outer)
+            local_ms, reason = self._on_a_day(stamp)
+        if local_ms is None:
+            return LocalTime(reason=reason)
+        self._is_first = False
+        offset_minutes = stamp.utc_offset_minutes
+        if offset_minutes is None:
+            self._last_ms = local_ms
+        elif self._file.needs_context:
+            self._last_ms = self._clock.local_ms(local_ms - offset_minutes * 60_000)
+        return LocalTime(local_ms, offset_minutes)
+
+    def _complete(self, stamp: Stamp) -> tuple[int | None, str | None]:
+        match stamp.lacks:
+            case "":
+                return stamp.local_ms, None
+            case "order":
+                return self._in_order(stamp)
+            case "year":
+                return self._in_a_year(stamp)
+            case _:
+                return None, "no such date, or a date without a year"
+
+    def _in_order(self, stamp: Stamp) -> tuple[int | None, str | None]:
+        local_ms = self._file.orders.local_ms(stamp)
+        if local_ms is None and self._file.first_ms is not None:
+            readings = filter(None, map(stamp.read_as, stamp.orders))
+            local_ms = self._nearest(readings)
+        if local_ms is not None:
+            return local_ms, None
+        numbers = stamp.shape[-1].join(f"{part:02}" for part in stamp.parts)
+        return None, f"day and month of {numbers} may be either: give --log-date"
+
+    def _in_a_year(self, stamp: Stamp) -> tuple[int | None, str | None]:
+        if self._last_ms is None:
+            return None, "no year in the date: give --log-date"
+        year, _, _ = date_of(self._last_ms)
+        readings = filter(None, map(stamp.in_year, range(year - 1, year + 5)))
+        return self._nearest(readings), None
+
+    def _nearest(self, readings: Iterable[int]) -> int | None:
+        """The reading nearest to the previous line; that of the first line is not before it."""
+        near = self._last_ms if self._last_ms is not None else self._file.first_ms
+        assert near is not None
+        possible = (ms for ms in readings if not self._is_first or ms > near - DAY_MS)
+        return min(possible, key=lambda ms: abs(ms - near), default=None)
+
+    def _on_a_day(self, stamp: Stamp) -> tuple[int | None, str | None]:
+        if self._last_ms is None or not self._file.needs_context:
+            return None, "no date in the line or before it, only a time: give --log-date"
+        if self._is_first and self._file.first_ms is not None:
+            first = self._file.first_ms // DAY_MS * DAY_MS + stamp.day_ms
+            return first + (DAY_MS if first < self._file.first_ms else 0), None
+        return _nearest_day(stamp.day_ms, self._last_ms), None
+
+    def _beside(self, stamp: Stamp, outer: LocalTime) -> LocalTime:
+        """A time of day near a container's time, or that time if they are far apart."""
+        local_ms, offset_minutes, _ = outer
+        assert local_ms is not None
+        if offset_minutes is None:
+            own_ms = _near(stamp.day_ms, local_ms)
+            away_ms = own_ms - local_ms
+        else:
+            utc_ms = local_ms - offset_minutes * 60_000
+            own_ms = self._near_utc(stamp.day_ms, utc_ms)
+            away_ms = self._clock.likely_utc_ms(own_ms) - utc_ms
+        return outer if abs(away_ms) > _FARTHEST_OUTER_MS else LocalTime(own_ms)
+
+    def _near_utc(self, day_ms: int, utc_ms: int) -> int:
+        """A time of day in the logs' zone near a time in UTC."""
+        return _near(day_ms, self._clock.local_ms(utc_ms))
+
+
+def _near(day_ms: int, near_ms: int) -> int:
+    """A time of day less than half a day before or after a time."""
+    days = (near_ms // DAY_MS + number for number in (-1, 0, 1))
+    return min((day * DAY_MS + day_ms for day in days), key=lambda ms: abs(ms - near_ms))
+
+
+def since_ms_of(text: str) -> int:
+    """Local ms of `--log-date`: a date, or a date and a time.  Raises ValueError."""
+    stamp = next(iter(stamps_in(text if ":" in text else f"{text} 00:00:00")), None)
+    if stamp is None or stamp.local_ms is None:
+        raise ValueError(f"{text}: expected a date, e.g. {printed(1_704_067_200_000)[:10]}")
+    return stamp.local_ms
