@@ -27,6 +27,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from coordinator_core.assignors import ASSIGNORS, SERVER_ASSIGNORS
+from coordinator_core.coordinator.consumer.group_type import CONSUMER
 from jobs.assignments import ACTUAL
 from jobs.assignors.partition_counts import (
     partition_counts,
@@ -159,7 +160,7 @@ def target_results(
     """The rows of `rerun` for the targets of consumer groups, by the coordinator's assignors."""
     of_server = tuple(name for name in assignors if name in SERVER_ASSIGNORS)
     rows_of = TargetRows(names, of_server, CHUNK)
-    records = group_records.where("group_type = 'consumer'")
+    records = group_records.where(f"group_type = '{CONSUMER.name}'")
     return of_histories(rows_of, from_arrow_schema(SCHEMA), timeline, records)
 
 

@@ -32,6 +32,7 @@ from coordinator_core.episodes import (
 )
 from jobs.engine.pieces import in_pieces
 from jobs.engine.union import union_of
+from jobs.lake.group_types import COUNTS_AS_CLASSIC, IS_CLASSIC
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY
 from jobs.lake.scope import RunScope
 from jobs.lake.tables import schema_of
@@ -101,7 +102,7 @@ def _rebalances(
     phases = latency.select(*GENERATION_KEY, "end_time", "total_ms", "round")
     had_nobody = (F.col("members_retained") == 0) & (F.col("members_gone") == 0)
     # Groups of the new types begin with an epoch of 1 to 3.
-    first = F.when(F.col("group_type") == "classic", 1).otherwise(3)
+    first = F.when(F.expr(IS_CLASSIC), 1).otherwise(3)
     first_seen = F.col("gap_before").isNull() & (F.col("generation") > first)
     joined = generations.join(counts, on=GENERATION_KEY, how="left").join(
         phases, on=GENERATION_KEY, how="left"
@@ -131,7 +132,7 @@ def _rebalances(
         "group_type",
         F.col("total_ms").alias("not_stable_ms"),
         "partitions_moved",
-        F.when(F.col("group_type") == "classic", F.col("member_count"))
+        F.when(F.expr(IS_CLASSIC), F.col("member_count"))
         .otherwise(F.coalesce(F.col("process_count").cast("int"), "member_count"))
         .alias("member_count"),
         (F.col("round") > 1).alias("continues"),
@@ -157,19 +158,23 @@ def _settings(members: DataFrame, generations: DataFrame) -> DataFrame:
         .withColumn("before", F.lag(assignor).over(incarnation))
         .where("before.group_type <=> group_type")
     )
-    is_classic = F.coalesce(F.col("group_type") == "classic", F.lit(True))
     topics = (F.array_join("before.subscribed_topics", ","), F.array_join("subscribed_topics", ","))
     changes = union_of(
         _changed(of_process, "session.timeout.ms", "before.session_timeout_ms", values[0]),
         _changed(of_process, "max.poll.interval.ms", "before.rebalance_timeout_ms", values[1]),
         _changed(of_process, "topics", *topics),
         _changed(
-            recorded.where(is_classic),
+            recorded.where(COUNTS_AS_CLASSIC),
             "partition.assignment.strategy",
             "before.protocol",
             "protocol",
         ),
-        _changed(recorded.where(~is_classic), "server assignor", "before.protocol", "protocol"),
+        _changed(
+            recorded.where(~F.expr(COUNTS_AS_CLASSIC)),
+            "server assignor",
+            "before.protocol",
+            "protocol",
+        ),
     )
     return changes.groupBy(*GENERATION_KEY).agg(
         F.sort_array(F.collect_set("change")).alias("settings")

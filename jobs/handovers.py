@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from coordinator_core.epochs.handovers import REVOCATION, SESSION
 from jobs.epochs.played import READS as PLAYED
 from jobs.epochs.played import with_played
+from jobs.lake.group_types import COUNTS_AS_CLASSIC
 from jobs.lake.keys import GENERATION_KEY, PARTITION_KEY
 from jobs.lake.scope import RunScope
 
@@ -23,8 +24,7 @@ TABLE = "handovers"
 
 def classic_handovers(generations: DataFrame, ownership_gaps: DataFrame) -> DataFrame:
     """The gaps of ownership that end with another process; a rebalance asks all members at once."""
-    is_classic = F.coalesce(F.col("group_type") == "classic", F.lit(True))
-    began = generations.where(is_classic).select(
+    began = generations.where(COUNTS_AS_CLASSIC).select(
         *GENERATION_KEY, F.col("preparing_time").alias("asked_time")
     )
     is_change = "to_process IS NOT NULL AND generation IS NOT NULL AND to_process <> from_process"

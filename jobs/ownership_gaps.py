@@ -18,6 +18,7 @@ from jobs.assignments import IS_CONSUMER
 from jobs.engine.keeping import computed
 from jobs.engine.pieces import in_pieces
 from jobs.epochs.played import TENURES, played
+from jobs.lake.group_types import COUNTS_AS_CLASSIC
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KEY, PARTITION_KEY
 from jobs.lake.scope import RunScope
 from jobs.ownership.commits import last_commits
@@ -50,8 +51,7 @@ def ownership_gaps(
     """``last_events``: see `_last_events`.  ``earlier``: see `_earlier`.  ``new_types``: the
     tenures of consumer, share and streams groups, see `jobs.epochs.tenures`.
     """
-    is_classic = F.coalesce(F.col("group_type") == "classic", F.lit(True))
-    classic = generations.where(is_classic)
+    classic = generations.where(COUNTS_AS_CLASSIC)
     ended = computed(rebalances(classic, timeline, generation_members))
     members = computed(members_of(timeline, generation_members, ended))
     owners = assignments.where(IS_CONSUMER).select(

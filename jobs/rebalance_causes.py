@@ -29,6 +29,7 @@ from jobs.causes.slow_polls import with_slow
 from jobs.causes.stories import with_story
 from jobs.causes.triggers import other_triggers
 from jobs.engine.keeping import computed
+from jobs.lake.group_types import COUNTS_AS_CLASSIC
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
 from jobs.lake.scope import RunScope
 
@@ -77,8 +78,7 @@ def _causes(
     if group_epochs is not None:
         departed = in_generations(departed, generations, group_epochs)
     members = departed.unionByName(arrivals(timeline, generation_members, group_epochs))
-    is_classic = F.coalesce(F.col("group_type") == "classic", F.lit(True))
-    causes = members.unionByName(other_triggers(generations.where(is_classic), members))
+    causes = members.unionByName(other_triggers(generations.where(COUNTS_AS_CLASSIC), members))
     causes = causes.unionByName(deletions(timeline)).unionByName(configurations(timeline))
     if group_epochs is None or member_epochs is None:
         return causes
@@ -90,9 +90,8 @@ def _causes(
 
 
 def _with_group_type(causes: DataFrame, generations: DataFrame) -> DataFrame:
-    is_new = F.coalesce(F.col("group_type") != "classic", F.lit(False))
     return causes.join(
-        generations.select(*GENERATION_KEY, is_new.alias("is_new_type")),
+        generations.select(*GENERATION_KEY, (~F.expr(COUNTS_AS_CLASSIC)).alias("is_new_type")),
         on=GENERATION_KEY,
         how="inner",
     )

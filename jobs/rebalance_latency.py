@@ -9,6 +9,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.lake.group_types import COUNTS_AS_CLASSIC
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
 from jobs.lake.scope import RunScope
 
@@ -70,9 +71,8 @@ def _with_logical(rebalances: DataFrame, context: DataFrame | None) -> DataFrame
         & (F.col("previous.partitions_orphaned") > 0)
         & F.col("cause").isin(*REJOINS)
     )
-    is_classic = F.col("group_type").isNull() | (F.col("group_type") == "classic")
     continues = F.coalesce(
-        is_classic & next_of_previous & (unfinished | second_round), F.lit(False)
+        F.expr(COUNTS_AS_CLASSIC) & next_of_previous & (unfinished | second_round), F.lit(False)
     )
     first = F.when(~F.col("continues"), F.col("generation"))
     rounds = rebalances.withColumn("previous", previous).withColumn("continues", continues)

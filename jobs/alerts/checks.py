@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+from coordinator_core.coordinator.classic.group_type import CLASSIC
+from coordinator_core.coordinator.group_types import GROUP_TYPES
+
 
 class Alert(NamedTuple):
     """``value``: a count, or seconds.  ``first_time``, ``last_time``: UTC, of the first and last
@@ -68,25 +71,33 @@ STORM = """
     GROUP BY cluster_id, group_id, run, now, window_start, pause_s, storm_rebalances
     HAVING COUNT(*) >= storm_rebalances AND MAX(ended) > window_start"""
 
+
+def _phase(number: int, stable: str) -> str:
+    """SQL: the state of the group in this phase, ``stable`` for types that are Stable in it."""
+    states = [
+        (each.name, stable if each.is_stable_in_phases else each.phases[number])
+        for each in GROUP_TYPES.values()
+    ]
+    cases = " ".join(f"WHEN '{name}' THEN '{state}'" for name, state in states)
+    return f"CASE COALESCE(group_type, '{CLASSIC.name}') {cases} END"
+
+
 # A phase ends with the next phase, with the next rebalance, or with the group's deletion.  The
 # phase lasts if none of these events is in the lake before now.  A share group is Stable in both.
 # Clients of a consumer group do not log when all members had reached the target.
-STUCK = """
+STUCK = f"""
     SELECT cluster_id, group_id, NULL AS process, since AS first_time, until AS last_time,
         CAST(FLOOR(EPOCH(until - since)) AS BIGINT) AS value, stuck_s AS threshold, phase AS detail
     FROM (
         SELECT p.cluster_id, p.group_id, p.phase, p.since, k.window_start, l.stuck_s,
             CASE WHEN p.over <= k.now THEN p.over ELSE k.now END AS until
         FROM (
-            SELECT *, CASE COALESCE(group_type, 'classic') WHEN 'classic' THEN 'PreparingRebalance'
-                    WHEN 'share' THEN 'Stable without a target assignment' ELSE 'Assigning'
-                END AS phase, preparing_time AS since,
+            SELECT *, {_phase(0, "Stable without a target assignment")} AS phase,
+                preparing_time AS since,
                 COALESCE(joined_time, stable_time, ended_time, next_time) AS over
             FROM phases WHERE preparing_time IS NOT NULL
             UNION ALL
-            SELECT *, CASE COALESCE(group_type, 'classic') WHEN 'classic' THEN 'CompletingRebalance'
-                    WHEN 'share' THEN 'Stable with members behind the target' ELSE 'Reconciling'
-                END, joined_time,
+            SELECT *, {_phase(1, "Stable with members behind the target")}, joined_time,
                 COALESCE(stable_time, ended_time, next_time)
             FROM phases WHERE joined_time IS NOT NULL AND outcome <> 'empty'
                 AND NOT (outcome = 'unknown' AND COALESCE(evidence, '') = 'clients')

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from coordinator_core.coordinator.consumer.group_type import CONSUMER
+from jobs.lake.group_types import HAS_EPOCHS
+
 INCARNATION = "cluster_id, group_id, incarnation"
 GENERATION = "group_id || ' ' || incarnation || '/' || generation"
 KNOWN_TRIGGER = "role = 'trigger' AND cause <> 'UNKNOWN'"
@@ -53,12 +56,11 @@ _EVENT = ("event_time", "event", "generation", "member_id", "instance_id", "clie
           "client_host", "reason", "client_reason", "member_count", "members")  # fmt: skip
 _MEMBER = ("instance_id", "client_id", "client_host", "session_timeout_ms", "rebalance_timeout_ms",
            "subscribed_topics")  # fmt: skip
-_NEW_TYPES = """
+_NEW_TYPES = f"""
+    SELECT cluster_id, group_id, incarnation, generation FROM generations WHERE {HAS_EPOCHS}"""
+_TARGETS = f"""
     SELECT cluster_id, group_id, incarnation, generation FROM generations
-    WHERE group_type <> 'classic'"""
-_TARGETS = """
-    SELECT cluster_id, group_id, incarnation, generation FROM generations
-    WHERE group_type = 'consumer'"""
+    WHERE group_type = '{CONSUMER.name}'"""
 _RECORDS = """
     SELECT m.*, t.incarnation, t.seq, MAX(t.seq) OVER (
         PARTITION BY m.cluster_id, m.group_id, t.incarnation, m.generation) AS last_seq

@@ -19,6 +19,7 @@ from coordinator_core.episodes.lives import process_lives
 from coordinator_core.lives import ConsumerProcess
 from jobs.engine.union import union_of
 from jobs.lake.evidence import Row, Rows, evidence
+from jobs.lake.group_types import HAS_EPOCHS
 from jobs.lake.keys import GROUP_KEY
 from jobs.lake.tables import schema_of
 
@@ -33,7 +34,7 @@ _group = itemgetter(*GROUP_KEY)
 
 
 def groups_of_new_types(generations: DataFrame) -> DataFrame:
-    return generations.where("group_type <> 'classic'").select(*GROUP_KEY).distinct()
+    return generations.where(HAS_EPOCHS).select(*GROUP_KEY).distinct()
 
 
 def lives_of_new_types(tables: Mapping[str, DataFrame], rows_of: LivesRows) -> DataFrame:

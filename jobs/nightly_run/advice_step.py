@@ -27,6 +27,7 @@ from coordinator_core.coordinator.era_evidence import EraEvidence
 from coordinator_core.protocol.client_times import HEARTBEAT_MS
 from coordinator_core.whatif import Outcomes
 from jobs import what_if_sweep
+from jobs.lake.group_types import HAS_EPOCHS
 from jobs.lake.sql import quoted
 from jobs.lake.tables import Lake
 from jobs.what_if.sweep import Span, earlier_outcomes
@@ -129,7 +130,7 @@ def _rows_of(
 def _of_new_types(lake: Lake, group_ids: list[str]) -> set[str]:
     """Those of which a date's records are not enough: each record has only one member."""
     generations = lake.read("generations").where(F.col("group_id").isin(group_ids))
-    new = generations.where("group_type <> 'classic'").select("group_id").distinct()
+    new = generations.where(HAS_EPOCHS).select("group_id").distinct()
     return {row.group_id for row in new.collect()}
 
 

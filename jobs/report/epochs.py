@@ -17,6 +17,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from coordinator_core.coordinator.group_types import GROUP_TYPES
+
 Row = dict[str, Any]
 
 STABLE, BEHIND, REVOKE, WAIT, AWAY = "stable", "behind", "revoke", "wait", "away"
@@ -93,7 +95,7 @@ class _Targets:
         self._epochs: dict[int, list[int]] = {}
         self._times: dict[int, list[float]] = {}
         for each in generations:
-            if each["group_type"] != "classic" and each["joined_ms"] is not None:
+            if GROUP_TYPES[each["group_type"]].has_epochs and each["joined_ms"] is not None:
                 self._epochs.setdefault(each["incarnation"], []).append(each["generation"])
                 self._times.setdefault(each["incarnation"], []).append(each["joined_ms"])
 

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from coordinator_core.coordinator.group_types import GROUP_TYPES
 from coordinator_core.diagram.drawing import Arrow, Diagram, Note
 from coordinator_core.diagram.names import COORDINATOR, LOG
 from jobs.lake.sql import open_lake
@@ -23,12 +24,6 @@ from jobs.report.lanes import assigned_text
 Row = dict[str, Any]
 Place = tuple[str, str, int, int]  # cluster, group, incarnation, generation
 
-_REQUESTS = {
-    "consumer": "ConsumerGroupHeartbeat",
-    "share": "ShareGroupHeartbeat",
-    "streams": "StreamsGroupHeartbeat",
-}
-_NAMES = {"consumer": "ConsumerGroup", "share": "ShareGroup", "streams": "StreamsGroup"}
 # Epochs in requests: 0 joins, -1 leaves, -2 a static member leaves for a while (KIP-848).
 _SENT = {"MEMBER_NEW": "epoch 0: joins", "LEAVE": "epoch -1: leaves"} | {
     "LEAVE_POLL_TIMEOUT": "epoch -1: leaves (max.poll.interval.ms exceeded)",
@@ -80,7 +75,7 @@ class _Target:
         texts = (_GENERATION, _MEMBERS, _CAUSES, _GROUP_EPOCHS, _MEMBER_EPOCHS)
         self._lake = open_lake(root, " ".join(texts))
         (self._target,) = self._rows(_GENERATION)
-        self._type: str = self._target["group_type"]
+        self._type = GROUP_TYPES[self._target["group_type"]]
         self._begin_ms: int = self._target["begin_ms"]
         self._members = {row["member_id"]: row for row in self._rows(_MEMBERS, self._place[:2])}
         names = dict.fromkeys((row["name"], row["process"]) for row in self._members.values())
@@ -128,7 +123,7 @@ class _Target:
             elif self._is_classic(row["member_id"]) and cause in _CLASSIC_SENT:
                 yield Arrow(at_ms, name, COORDINATOR, _CLASSIC_SENT[cause])
             elif cause in _SENT and row["member_id"] is not None:
-                text = f"{_REQUESTS[self._type]}, {_SENT[cause]}"
+                text = f"{self._type.heartbeat.__name__}, {_SENT[cause]}"
                 yield Arrow(at_ms, name, COORDINATOR, text)
             else:
                 yield Note(at_ms, f"{name}: {cause}")
@@ -136,7 +131,7 @@ class _Target:
     def _records(self) -> Iterator[Arrow]:
         """Records of the group: its epochs and the target."""
         for row in self._rows(_GROUP_EPOCHS):
-            text = f"{_NAMES[self._type]}Metadata: group epoch {row['epoch']}"
+            text = f"{self._type.record_prefix}GroupMetadata: group epoch {row['epoch']}"
             yield Arrow(self._after(row["at_ms"]), COORDINATOR, LOG, text)
         count = self._target["member_count"]
         by = f" by {self._target['protocol']}" if self._target["protocol"] and count else ""
@@ -150,14 +145,14 @@ class _Target:
             if self._is_classic(row["member_id"]):
                 yield Arrow(at_ms, name, COORDINATOR, "JoinGroup or SyncGroup")
             elif row["previous_epoch"]:
-                text = f"{_REQUESTS[self._type]}, epoch {row['previous_epoch']}"
+                text = f"{self._type.heartbeat.__name__}, epoch {row['previous_epoch']}"
                 yield Arrow(at_ms, name, COORDINATOR, text)
             yield Arrow(at_ms, COORDINATOR, name, _answer(row), is_answer=True)
 
     def _ends(self) -> Iterator[Note]:
         target_ms = self._target["target_ms"]
         if target_ms is not None and target_ms > self._begin_ms:
-            state = "" if self._type == "share" else "Assigning: "
+            state = "" if self._type.is_stable_in_phases else f"{self._type.phases[0]}: "
             yield Note(0, f"{state}the target assignment is not computed yet")
         if self._target["stable_ms"] is not None:
             at_ms = self._after(self._target["stable_ms"])

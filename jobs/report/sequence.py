@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
+from coordinator_core.coordinator.classic.group_type import CLASSIC
+from coordinator_core.coordinator.group_types import GROUP_TYPES
 from coordinator_core.diagram import Diagram, as_mermaid
 from coordinator_core.diagram.drawing import Arrow, Note
 from coordinator_core.diagram.names import COORDINATOR, LOG
@@ -54,7 +57,7 @@ def _new_type(lake: str, cluster_id: str, group_id: str, text: str) -> Place | N
     """The last target assignment of this number; None for a classic generation, or if there is no
     group of a new type with this name.  UsageError if such a group lacks the number."""
     rows = open_lake(lake, "generations").execute(
-        "SELECT incarnation, generation, COALESCE(group_type, 'classic') FROM generations"
+        "SELECT incarnation, generation, group_type FROM generations"
         " WHERE cluster_id = ? AND group_id = ? ORDER BY incarnation, generation",
         [cluster_id, group_id],
     )
@@ -65,11 +68,16 @@ def _new_type(lake: str, cluster_id: str, group_id: str, text: str) -> Place | N
     ]
     if matches:
         last = matches[-1]
-        return None if last[2] == "classic" else (cluster_id, group_id, last[0], last[1])
-    if all(each[2] == "classic" for each in numbers):
+        return (cluster_id, group_id, last[0], last[1]) if _has_epochs(last) else None
+    if not any(map(_has_epochs, numbers)):
         return None
     existing = ", ".join(str(each[1]) for each in numbers)
     raise UsageError(f"--mermaid {text}: no such generation of {group_id}; it has {existing}")
+
+
+def _has_epochs(row: tuple[Any, ...]) -> bool:
+    """``row``: a generation, its group type last; without one it counts as classic."""
+    return GROUP_TYPES[row[-1] or CLASSIC.name].has_epochs
 
 
 def _find(replay: GroupReplay, text: str) -> ReplayedGeneration:

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from coordinator_core.coordinator.group_type import GroupType
+from coordinator_core.coordinator.group_types import GROUP_TYPES
 from jobs.report import epochs
 from jobs.report.lanes import spells
 from jobs.report.timeline import objects
@@ -23,7 +25,6 @@ Json = dict[str, Any]
 
 _GROUP_THREAD = 1  # the group's own lane; processes follow
 _PHASES = {"join": "join", "sync": "sync", "stable": "Stable", "empty": "Empty"}
-_NEW_PHASES = _PHASES | {"join": "Assigning", "sync": "Reconciling"}
 _SHARE_PHASES = _PHASES | {"join": "no target yet", "sync": "members take up the target"}
 _MEMBER_PHASES = {
     epochs.STABLE: "STABLE",
@@ -59,7 +60,7 @@ def _events(pid: int, timeline: Json) -> Iterator[Json]:
         }  # fmt: skip
         yield from _epoch_slices(pid, tid, timeline, lane.get("epochs", ()))
         for at, from_ms, to_ms, assigned, left in spells(lane, generations, timeline["end_ms"]):
-            if "epochs" in lane and generations[at]["group_type"] != "classic":
+            if "epochs" in lane and GROUP_TYPES[generations[at]["group_type"]].has_epochs:
                 continue
             details: Json = {}
             if assigned >= 0:
@@ -117,6 +118,15 @@ def _flows(pid: int, timeline: Json) -> Iterator[Json]:
             }  # fmt: skip
 
 
+def _words(group_type: GroupType) -> Mapping[str, str]:
+    """What a trace calls the phases of a rebalance."""
+    if not group_type.has_epochs:
+        return _PHASES
+    if group_type.is_stable_in_phases:
+        return _SHARE_PHASES
+    return _PHASES | dict(zip(("join", "sync"), group_type.phases, strict=True))
+
+
 def _until(generation: Json, timeline: Json) -> int:
     end_ms = generation["end_ms"]
     return int(timeline["end_ms"] if end_ms is None else end_ms)
@@ -131,7 +141,7 @@ def _slices(
     to_ms: int,
     details: Mapping[str, Any] | None = None,
 ) -> Iterator[Json]:
-    words = {"classic": _PHASES, "share": _SHARE_PHASES}.get(generation["group_type"], _NEW_PHASES)
+    words = _words(GROUP_TYPES[generation["group_type"]])
     for phase, begin_ms, end_ms in phases(generation, from_ms, to_ms):
         names = (
             "group_type",

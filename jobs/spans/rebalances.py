@@ -12,15 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
+from coordinator_core.coordinator.group_types import GROUP_TYPES
 from jobs.lake.sql import open_lake
 from jobs.report.window import ReportWindow
 
 Attributes = dict[str, str | int]
 Row = Mapping[str, Any]
-
-PHASES = {"classic": ("PreparingRebalance", "CompletingRebalance")}
-"""The states of a group during join_ms and during sync_ms, by group type."""
-_OTHER_PHASES = ("Assigning", "Reconciling")
 
 # A rebalance without a log begins with its sync phase.
 _ROWS = """
@@ -123,7 +120,7 @@ def _rebalance(row: Row) -> Span:
 def _phases(row: Row, root: Span) -> Iterator[Span]:
     """The phases whose length is known; the second begins where the first ends."""
     start = root.start
-    names = PHASES.get(row["group_type"], _OTHER_PHASES)
+    names = GROUP_TYPES[row["group_type"]].phases  # during join_ms and during sync_ms
     for name, length_ms in zip(names, (row["join_ms"], row["sync_ms"]), strict=True):
         if length_ms is None:
             continue

@@ -1,0 +1,14 @@
+"""SQL conditions on the column ``group_type`` of `generations` and `group_records`.
+
+A generation that only clients' logs show has no group type.
+"""
+
+from __future__ import annotations
+
+from coordinator_core.coordinator.classic.group_type import CLASSIC
+
+# Null without a group type.
+IS_CLASSIC = f"group_type = '{CLASSIC.name}'"
+HAS_EPOCHS = f"group_type <> '{CLASSIC.name}'"
+# True without a group type.
+COUNTS_AS_CLASSIC = f"COALESCE(group_type, '{CLASSIC.name}') = '{CLASSIC.name}'"
