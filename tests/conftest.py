@@ -6,7 +6,7 @@ from hypothesis import settings
 from jobs.configuration.config import Engine, load_config
 from tests.engines import ENGINES, restored_mode, using
 
-LONG = ("slow", "spark", "broker")
+LONG = ("slow", "broker")
 
 # The same examples in each run; `make -C tools laws` tries others.
 settings.register_profile("same", derandomize=True)
@@ -45,11 +45,9 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.spark_campaign)
         if on_spark or _has(item, "broker"):
             item.add_marker(pytest.mark.xdist_group("spark" if on_spark else "broker"))
-    # Files that take long first, so that no process has one left at the end; the one that waits for
-    # the compiled wheel comes after them.
+    # The group and the files that take longest first, so that no process has one left at the end.
     long = {item.path for item in items if any(_has(item, each) for each in LONG)}
-    compiled = {item.path for item in items if "installed" in item.fixturenames}
-    items.sort(key=lambda item: (item.path not in long, item.path in compiled))
+    items.sort(key=lambda item: (not _has(item, "spark"), item.path not in long))
 
 
 def _has(item, marker):

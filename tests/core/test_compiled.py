@@ -1,4 +1,4 @@
-"""The wheel's compiled modules behave as their sources do."""
+"""The wheel's compiled modules behave as their sources do: `make -C tools test-compiled`."""
 
 import json
 import subprocess
@@ -12,6 +12,7 @@ import pytest
 from tools.package import build_wheel, can_compile
 
 pytestmark = [
+    pytest.mark.compiled,
     pytest.mark.slow,
     pytest.mark.skipif(not can_compile(), reason="no C compiler, or no headers of Python"),
 ]
