@@ -18,6 +18,8 @@ from tests.end_to_end.incident_lake import IncidentLake
 from tools.kafka_broker import LOGIN, Broker
 
 TWINS = Path(__file__).parents[1] / "data" / "twins"
+# Real groups of every type: a folder of tests/data/new_groups per cluster.
+NEW_GROUPS = ("mixed-4.4.0", "mixed-4.1.2", "twins-4.4.0", "twins-4.1.2")
 # Clients without a login, and user regroup, may do everything; user guest, what ACLs allow.
 ACCESS = f"""
 authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
@@ -67,6 +69,18 @@ def demo_by(made_once):
 @pytest.fixture(scope="module")
 def demo(demo_by, engine):
     return demo_by(engine)
+
+
+@pytest.fixture(scope="session")
+def incidents(made_once, demo_by):
+    """The lake of `make demo` by the embedded engine, with a further cluster per NEW_GROUPS."""
+
+    def write(root):
+        lake = demo_by("embedded").copy(root)
+        for cluster in NEW_GROUPS:
+            lake.read_new_groups(cluster)
+
+    return IncidentLake(str(made_once("incidents", write) / "lake"), "embedded")
 
 
 @pytest.fixture(scope="session")

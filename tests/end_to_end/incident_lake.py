@@ -2,11 +2,14 @@
 
 import shutil
 from dataclasses import dataclass
+from pathlib import Path
 
 from jobs.configuration.config import Engine, load_config
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions, nightly
 from tests.engines import using
+
+NEW_GROUPS = Path(__file__).parents[1] / "data" / "new_groups"
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,11 @@ class IncidentLake:
         files = {"segments": segments, "broker_log": broker_log}
         sources = {name: path and str(path) for name, path in files.items()}
         self._nightly(NightlyOptions(self.root, cluster_id, **sources, **options))
+
+    def read_new_groups(self, cluster):
+        """The cluster of this folder of tests/data/new_groups."""
+        dump, log = (NEW_GROUPS / cluster / name for name in ("records.jsonl.gz", "server.log.gz"))
+        self.run(cluster, dump=str(dump), broker_log=log)
 
     def recompute(self, cluster_id):
         self._nightly(NightlyOptions(self.root, cluster_id, recompute_all=True))

@@ -17,43 +17,21 @@ from tests.end_to_end.incident_lake import IncidentLake
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
-EXAMPLES, DATA = ROOT / "examples", ROOT / "tests" / "data"
+DATA = ROOT / "tests" / "data"
 LOGS, INCIDENT_LOGS = DATA / "client_logs", DATA / "incident_client_logs"
-# Incident, the clients' logs, the brokers' sources.
-INCIDENTS = [
-    (
-        "mixed-clients-3.9.1",
-        INCIDENT_LOGS / "mixed-3.9.1" / "*.gz",
-        {
-            "segments": EXAMPLES / "mixed-clients-3.9.1" / "segments",
-            "broker_log": EXAMPLES / "mixed-clients-3.9.1" / "server.log",
-        },
-    ),
-    (
-        "mixed-clients-4.1.2",
-        LOGS / "reports-*.log.gz",
-        {
-            "segments": EXAMPLES / "mixed-clients-4.1.2" / "segments",
-            "broker_log": EXAMPLES / "mixed-clients-4.1.2" / "server.log",
-        },
-    ),
-    (
-        "mixed-protocols-4.4.0",
-        INCIDENT_LOGS / "mixed-4.4.0" / "*.gz",
-        {
-            "dump": str(DATA / "new_groups" / "mixed-4.4.0" / "records.jsonl.gz"),
-            "broker_log": DATA / "new_groups" / "mixed-4.4.0" / "server.log.gz",
-        },
-    ),
-]
+# incident -> cluster with the brokers' evidence, the clients' logs
+INCIDENTS = {
+    "mixed-clients-3.9.1": ("kafka-3.9", INCIDENT_LOGS / "mixed-3.9.1" / "*.gz"),
+    "mixed-clients-4.1.2": ("kafka-4.1", LOGS / "reports-*.log.gz"),
+    "mixed-protocols-4.4.0": ("mixed-4.4.0", INCIDENT_LOGS / "mixed-4.4.0" / "*.gz"),
+}
 
 
 @pytest.fixture(scope="module")
-def lake(tmp_path_factory):
-    """Of each incident a cluster `brokers-INCIDENT` and a cluster `clients-INCIDENT`."""
-    lake = IncidentLake(str(tmp_path_factory.mktemp("clients-alone") / "lake"), "embedded")
-    for incident, client_log, sources in INCIDENTS:
-        lake.run(f"brokers-{incident}", **sources)
+def lake(incidents, tmp_path_factory):
+    """Of each incident also a cluster `clients-INCIDENT` of its clients' logs alone."""
+    lake = incidents.copy(tmp_path_factory.mktemp("clients-alone"))
+    for incident, (_, client_log) in INCIDENTS.items():
         lake.run(f"clients-{incident}", client_log=str(client_log))
     return lake
 
@@ -101,9 +79,10 @@ def test_clients_against_brokers(lake, group, group_type, row):
     clients logged, too."""
     name, *figures = row.strip("| ").split(" | ")
     incident = name.partition(",")[0]
+    clusters = {"brokers": INCIDENTS[incident][0], "clients": f"clients-{incident}"}
 
     def keys(side, columns, table, condition="true"):
-        place = f"cluster_id = '{side}-{incident}' AND group_id = '{group}' AND {condition}"
+        place = f"cluster_id = '{clusters[side]}' AND group_id = '{group}' AND {condition}"
         return set(lake.rows(f"SELECT generation, {columns} FROM {table} WHERE {place}"))
 
     def of_both_sides(columns, table, condition="true"):

@@ -1,22 +1,14 @@
 """Groups that a real broker converted, before and after: view q10_by_protocol."""
 
-from pathlib import Path
-
 import pytest
 
-from tests.end_to_end.incident_lake import IncidentLake
-
-DATA = Path(__file__).parents[1] / "data" / "new_groups" / "mixed-4.4.0"
+CLUSTER = "mixed-4.4.0"
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def lake(made_once):
-    def write(root):
-        dump, log = (str(DATA / name) for name in ("records.jsonl.gz", "server.log.gz"))
-        IncidentLake(str(root), "embedded").run("mixed", dump=dump, broker_log=log)
-
-    return IncidentLake(str(made_once("migrated-groups", write)), "embedded")
+@pytest.fixture
+def lake(incidents):
+    return incidents
 
 
 # The script restarted all of search-migrated and two of ledger-rolled-back into the consumer
@@ -34,8 +26,9 @@ search-migrated     3  classic    2
 
 
 def test_each_time_under_one_group_type_is_a_row(lake):
-    rows = lake.rows("""
+    rows = lake.rows(f"""
         SELECT group_id, period, group_type, generations FROM q10_by_protocol
+        WHERE cluster_id = '{CLUSTER}'
         QUALIFY COUNT(*) OVER (PARTITION BY group_id) > 1 ORDER BY group_id, period""")
 
     expected = [line.split() for line in PERIODS.split("\n") if line]
@@ -44,10 +37,11 @@ def test_each_time_under_one_group_type_is_a_row(lake):
 
 def test_downtime_per_restart_is_part_of_the_groups_downtime(lake):
     """The question: what did a restart cost before and after the migration?"""
-    rows = lake.rows("""
+    rows = lake.rows(f"""
         SELECT p.group_type, p.restarts, p.restart_partition_ms, p.unavailable_partition_ms,
             p.partition_ms_per_restart
-        FROM q10_by_protocol p WHERE p.group_id = 'search-migrated' ORDER BY p.period""")
+        FROM q10_by_protocol p
+        WHERE p.cluster_id = '{CLUSTER}' AND p.group_id = 'search-migrated' ORDER BY p.period""")
 
     before, after, _ = rows
     assert before[:3] == ("classic", 0, 0)
@@ -59,30 +53,34 @@ def test_downtime_per_restart_is_part_of_the_groups_downtime(lake):
 
 
 def test_the_periods_add_up_to_the_groups_figures(lake):
-    (differences,) = lake.rows("""
+    (differences,) = lake.rows(f"""
         SELECT COUNT(*) FROM (
             SELECT group_id, SUM(rebalances) AS rebalances, SUM(not_stable_ms) AS ms
-            FROM q10_by_protocol GROUP BY group_id
+            FROM q10_by_protocol WHERE cluster_id = '{CLUSTER}' GROUP BY group_id
         ) p JOIN q01_most_rebalanced_groups q USING (group_id)
-        WHERE p.rebalances <> q.rebalances OR p.ms <> q.not_stable_ms""")
+        WHERE q.cluster_id = '{CLUSTER}'
+            AND (p.rebalances <> q.rebalances OR p.ms <> q.not_stable_ms)""")
 
     assert differences == (0,)
 
 
 def test_movement_is_that_of_churn_in_every_group(lake):
-    rows = lake.rows("""
+    rows = lake.rows(f"""
         SELECT c.group_id, c.generation FROM churn c
         LEFT JOIN (
             SELECT group_id, incarnation, generation, COUNT(*) FILTER (change = 'moved') AS moved
-            FROM partition_movement GROUP BY ALL
+            FROM partition_movement WHERE cluster_id = '{CLUSTER}' GROUP BY ALL
         ) m USING (group_id, incarnation, generation)
-        WHERE c.partitions_moved <> COALESCE(m.moved, 0)""")
+        WHERE c.cluster_id = '{CLUSTER}' AND c.partitions_moved <> COALESCE(m.moved, 0)""")
 
     assert rows == []
 
 
 def test_findings_are_no_transient_states_of_new_groups(lake):
-    rows = lake.rows("SELECT group_id, findings FROM q13_config_audit WHERE findings IS NOT NULL")
+    rows = lake.rows(
+        "SELECT group_id, findings FROM q13_config_audit "
+        f"WHERE cluster_id = '{CLUSTER}' AND findings IS NOT NULL"
+    )
 
     assert sorted(rows) == [
         ("ledger-rolled-back", "group type changed"),
@@ -92,19 +90,22 @@ def test_findings_are_no_transient_states_of_new_groups(lake):
 
 
 def test_storage_counts_records_of_all_groups(lake):
-    rows = lake.rows("""
+    rows = lake.rows(f"""
         SELECT s.group_id FROM (
-            SELECT group_id, COUNT(*) AS records FROM group_records GROUP BY group_id
+            SELECT group_id, COUNT(*) AS records FROM group_records
+            WHERE cluster_id = '{CLUSTER}' GROUP BY group_id
         ) r JOIN (
-            SELECT group_id, SUM(group_records) AS records FROM q15_storage GROUP BY group_id
+            SELECT group_id, SUM(group_records) AS records FROM q15_storage
+            WHERE cluster_id = '{CLUSTER}' GROUP BY group_id
         ) s USING (group_id) WHERE s.records < r.records""")
 
     assert rows == []
 
 
 def test_the_last_member_that_reached_the_target_is_named(lake):
-    rows = lake.rows("""
+    rows = lake.rows(f"""
         SELECT generation, last_to_join, last_to_sync FROM q08_slow_members
-        WHERE group_id = 'billing-consumer' AND generation IN (5, 11) ORDER BY generation""")
+        WHERE cluster_id = '{CLUSTER}' AND group_id = 'billing-consumer' AND generation IN (5, 11)
+        ORDER BY generation""")
 
     assert rows == [(5, None, "billing-4@127.0.0.1"), (11, None, "billing-5@127.0.0.1")]

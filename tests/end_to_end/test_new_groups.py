@@ -24,21 +24,11 @@ from tests.end_to_end.incident_lake import IncidentLake
 
 DATA = Path(__file__).parents[1] / "data" / "new_groups"
 pytestmark = pytest.mark.slow
-FOLDERS = ("twins-4.4.0", "twins-4.1.2", "mixed-4.4.0", "mixed-4.1.2")
 
 
-@pytest.fixture(scope="module")
-def lake(tmp_path_factory):
-    """A cluster per folder of FOLDERS."""
-    lake = IncidentLake(str(tmp_path_factory.mktemp("new-groups") / "lake"), "embedded")
-    for folder in FOLDERS:
-        read(lake, folder)
-    return lake
-
-
-def read(lake, folder):
-    dump, log = (DATA / folder / name for name in ("records.jsonl.gz", "server.log.gz"))
-    lake.run(folder, dump=str(dump), broker_log=log)
+@pytest.fixture
+def lake(incidents):
+    return incidents
 
 
 # group  rebalances  empty  stable  superseded  joined  left  expired  moved  Assigning and
@@ -345,7 +335,7 @@ def test_what_if_refuses_a_group_of_another_type(lake):
 @pytest.mark.spark
 def test_both_engines_give_the_same_tables(lake, tmp_path):
     in_spark, folder = IncidentLake(str(tmp_path / "lake"), "spark"), "mixed-4.4.0"
-    read(in_spark, folder)
+    in_spark.read_new_groups(folder)
 
     embedded = rows_of_tables(lake)
     for table, rows in rows_of_tables(in_spark).items():
