@@ -8,5 +8,5 @@ JOIN (SELECT DISTINCT cluster_id, group_id FROM group_records) g
     ON g.cluster_id = t.cluster_id AND g.group_id = t.group_id
 WHERE t.event IN (
     'LEFT', 'FENCED', 'HEARTBEAT_EXPIRED', 'EPOCH_BUMP', 'TARGET', 'MEMBER_JOIN',
-    'RECORD', 'RECORD_EMPTY', 'TOMBSTONE', 'CONVERSION_RECORD'
+    'RECORD', 'RECORD_EMPTY', 'CONVERSION_RECORD'
 )

@@ -40,7 +40,10 @@ def rows(twins_by):
     root = twins_by("embedded", NEXT, VERSION).root
     lake = open_lake(embedded_session(), root, VERSION)
     groups = "group_id IN ('orders-base', 'orders-consumer')"
-    tables = {name: lake.read(name).where(groups) for name in READS}
+    tables = {name: lake.read(name) for name in READS}
+    tables |= {
+        name: rows.where(groups) for name, rows in tables.items() if "group_id" in rows.columns
+    }
     texts = [*filter(None, OF_CONSUMER.values()), *OF_CLASSIC]
     changes = tuple(SettingsChange.of(text.split()) for text in texts)
     swept = what_if(tables, changes, seeds=3).collect()
