@@ -202,7 +202,7 @@ def _network(table: SpecTable) -> Network:
 
 
 def _cluster(table: SpecTable) -> ClusterSpec:
-    """The keys of ``config`` are the field names of coordinator_core.coordinator.era.Config."""
+    """The keys of ``config`` are the field names of CoordinatorConfig."""
     settings = table.table("config").raw()
     names = {each.name for each in fields(CoordinatorConfig)}
     for name, value in settings.items():
