@@ -8,20 +8,17 @@ from typing import Annotated
 import typer
 
 from jobs.command_line.options import (
-    BrokerLogOption,
-    ClientLogOption,
     ClusterOption,
     ConfOption,
     DateOption,
-    DumpOption,
     EngineOption,
     FromOption,
-    KafkaOption,
     LakeOption,
-    LogTimezoneOption,
-    SegmentsOption,
+    NotifyOption,
+    PrometheusOption,
+    SourceOptions,
     ToOption,
-    TraceOption,
+    with_sources,
 )
 from jobs.console.errors import RunFailed
 from jobs.nightly_run.pipeline import JOBS, Progress, job, run_all
@@ -30,16 +27,9 @@ commands = typer.Typer()
 
 
 @commands.command()
+@with_sources
 def nightly(
-    lake: LakeOption,
-    cluster_id: ClusterOption,
-    segments: SegmentsOption = None,
-    kafka: KafkaOption = None,
-    dump: DumpOption = None,
-    broker_log: BrokerLogOption = None,
-    trace: TraceOption = None,
-    client_log: ClientLogOption = None,
-    log_timezone: LogTimezoneOption = None,
+    sources: SourceOptions,
     date: DateOption = None,
     first: FromOption = None,
     last: ToOption = None,
@@ -64,15 +54,7 @@ def nightly(
     if anew:
         print("regroup: --anew is now --recompute-all", file=sys.stderr)
     options = NightlyOptions(
-        lake=lake,
-        cluster_id=cluster_id,
-        segments=segments,
-        kafka=kafka,
-        dump=dump,
-        broker_log=broker_log,
-        trace=trace,
-        client_log=client_log,
-        log_timezone=log_timezone,
+        **vars(sources),
         date=date,
         first=first,
         last=last,
@@ -83,28 +65,17 @@ def nightly(
 
 
 @commands.command()
+@with_sources
 def watch(
-    lake: LakeOption,
-    cluster_id: ClusterOption,
-    segments: SegmentsOption = None,
-    kafka: KafkaOption = None,
-    dump: DumpOption = None,
-    broker_log: BrokerLogOption = None,
-    trace: TraceOption = None,
-    client_log: ClientLogOption = None,
-    log_timezone: LogTimezoneOption = None,
+    sources: SourceOptions,
     every: Annotated[
         str, typer.Option(help="Time from the start of a pass to the next: 90s, 15m, 1h.")
     ] = "60s",
     out: Annotated[
         str | None, typer.Option(help="Also write the page of `report` after each change.")
     ] = None,
-    prometheus: Annotated[
-        str | None, typer.Option(help="Also write this file for Prometheus' textfile collector.")
-    ] = None,
-    notify: Annotated[
-        bool, typer.Option("--notify", help="Send new alerts to the webhooks of --conf.")
-    ] = False,
+    prometheus: PrometheusOption = None,
+    notify: NotifyOption = False,
     passes: Annotated[
         int | None, typer.Option(help="End after this number of passes; default: never.", min=1)
     ] = None,
@@ -116,32 +87,15 @@ def watch(
     from jobs.nightly import NightlyOptions
     from jobs.watch.passes import Watch, WatchOptions
 
-    options = NightlyOptions(
-        lake=lake,
-        cluster_id=cluster_id,
-        segments=segments,
-        kafka=kafka,
-        dump=dump,
-        broker_log=broker_log,
-        trace=trace,
-        client_log=client_log,
-        log_timezone=log_timezone,
-    )
+    options = NightlyOptions(**vars(sources))
     watch = WatchOptions(options, every, out, prometheus, passes, notify)
     Watch(watch, load_config(conf, engine)).run()
 
 
 @commands.command()
+@with_sources
 def ingest(
-    lake: LakeOption,
-    cluster_id: ClusterOption,
-    segments: SegmentsOption = None,
-    kafka: KafkaOption = None,
-    dump: DumpOption = None,
-    broker_log: BrokerLogOption = None,
-    trace: TraceOption = None,
-    client_log: ClientLogOption = None,
-    log_timezone: LogTimezoneOption = None,
+    sources: SourceOptions,
     engine: EngineOption = None,
     conf: ConfOption = None,
 ) -> None:
@@ -151,17 +105,7 @@ def ingest(
     from jobs.nightly import NightlyOptions, inputs_of, open_lake_of
 
     config = load_config(conf, engine)
-    options = NightlyOptions(
-        lake=lake,
-        cluster_id=cluster_id,
-        segments=segments,
-        kafka=kafka,
-        dump=dump,
-        broker_log=broker_log,
-        trace=trace,
-        client_log=client_log,
-        log_timezone=log_timezone,
-    )
+    options = NightlyOptions(**vars(sources))
     inputs = inputs_of(options, config)
     options.require_source()
     internal_errors = ingest_job.run(open_lake_of(options, inputs, config), inputs)

@@ -12,6 +12,7 @@ from jobs.command_line.options import (
     ClusterOption,
     ConfOption,
     EngineOption,
+    EraOption,
     FormatOption,
     FromTimeOption,
     LakeOption,
@@ -106,9 +107,7 @@ def replay(
     ] = None,
     first: FromTimeOption = None,
     last: ToTimeOption = None,
-    era: Annotated[
-        str | None, typer.Option(help="Kafka era; default: detected from log and records.")
-    ] = None,
+    era: EraOption = None,
     engine: EngineOption = None,
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
@@ -147,10 +146,7 @@ def what_if(
     more: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...")] = None,
     first: Annotated[str | None, typer.Option("--from", help="Start of the incident, UTC.")] = None,
     last: Annotated[str | None, typer.Option("--to", help="End of the incident, UTC.")] = None,
-    era: Annotated[
-        str | None,
-        typer.Option(help="Kafka era; default: detected from log and records."),
-    ] = None,
+    era: EraOption = None,
     seeds: Annotated[
         int, typer.Option(help="Number of runs; each draws the uncertain times again.")
     ] = 5,

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any
 
 import typer
 
@@ -61,4 +65,52 @@ ToTimeOption = Annotated[
         "--to", help="Only generations that begin by this UTC time; 00:47 is of the last date."
     ),
 ]
+OnlyGroupOption = Annotated[
+    str | None, typer.Option(help="Only this consumer group; default: all groups.")
+]
+EraOption = Annotated[
+    str | None, typer.Option(help="Kafka era; default: detected from log and records.")
+]
+PrometheusOption = Annotated[
+    str | None, typer.Option(help="Also write this file for Prometheus' textfile collector.")
+]
+NotifyOption = Annotated[
+    bool, typer.Option("--notify", help="Send new alerts to the webhooks of --conf.")
+]
 FormatOption = Annotated[Format, typer.Option("--format", help="Output format of rows.")]
+
+
+@dataclass(frozen=True)
+class SourceOptions:
+    """The options of commands that fill a lake from sources."""
+
+    lake: LakeOption
+    cluster_id: ClusterOption
+    segments: SegmentsOption = None
+    kafka: KafkaOption = None
+    dump: DumpOption = None
+    broker_log: BrokerLogOption = None
+    trace: TraceOption = None
+    client_log: ClientLogOption = None
+    log_timezone: LogTimezoneOption = None
+
+
+def with_sources(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option per field of its first parameter, which is SourceOptions."""
+    of_sources = _parameters(SourceOptions)
+    own = _parameters(command)[1:]
+
+    @wraps(command)
+    def expanded(**values: Any) -> None:
+        sources = {parameter.name: values.pop(parameter.name) for parameter in of_sources}
+        command(SourceOptions(**sources), **values)
+
+    parameters = [*of_sources, *own]
+    expanded.__annotations__ = {each.name: each.annotation for each in parameters}
+    expanded.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
+    return expanded
+
+
+def _parameters(of: Callable[..., object]) -> list[Parameter]:
+    each = signature(of, eval_str=True).parameters.values()
+    return [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in each]

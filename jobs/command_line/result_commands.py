@@ -12,6 +12,9 @@ from jobs.command_line.options import (
     FormatOption,
     FromTimeOption,
     LakeOption,
+    NotifyOption,
+    OnlyGroupOption,
+    PrometheusOption,
     ToTimeOption,
 )
 from jobs.console.printing import Format
@@ -33,12 +36,8 @@ def alerts(
         str | None,
         typer.Option(help="UTC time that counts as now; default: the lake's last."),
     ] = None,
-    prometheus: Annotated[
-        str | None, typer.Option(help="Also write this file for Prometheus' textfile collector.")
-    ] = None,
-    notify: Annotated[
-        bool, typer.Option("--notify", help="Send new alerts to the webhooks of --conf.")
-    ] = False,
+    prometheus: PrometheusOption = None,
+    notify: NotifyOption = False,
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
@@ -76,10 +75,7 @@ def dashboard(
 def report_(
     lake: LakeOption,
     cluster_id: ClusterOption,
-    group: Annotated[
-        str | None,
-        typer.Option(help="Only this consumer group; default: all groups."),
-    ] = None,
+    group: OnlyGroupOption = None,
     first: FromTimeOption = None,
     last: ToTimeOption = None,
     out: Annotated[
@@ -105,10 +101,7 @@ def report_(
 def spans(
     lake: LakeOption,
     cluster_id: ClusterOption,
-    group: Annotated[
-        str | None,
-        typer.Option(help="Only this consumer group; default: all groups."),
-    ] = None,
+    group: OnlyGroupOption = None,
     first: FromTimeOption = None,
     last: ToTimeOption = None,
     endpoint: Annotated[
