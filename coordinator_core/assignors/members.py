@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from coordinator_core.assignors.model import Member, Topics
 from coordinator_core.jvm.java_maps import hash_order
-from coordinator_core.jvm.strings import java_sorted, utf16
+from coordinator_core.jvm.strings import utf16
 
 K = TypeVar("K", contravariant=True)
 V = TypeVar("V", covariant=True)
@@ -97,7 +97,3 @@ def subscribers(topics: Topics, ordered: Sequence[Member]) -> list[list[int]]:
     """Per topic, by name, the ranks (indexes in ``ordered``) of its subscribers, ascending."""
     ranks, _ = by_topic(topics, ordered, range(len(ordered)))
     return list(ranks.values())
-
-
-def sorted_ids(members: Sequence[Member]) -> list[str]:
-    return java_sorted(map(_id, members))

@@ -205,5 +205,4 @@ class ClientContext:
         """SyncGroup succeeded; ``start_ms``: the first JoinGroup since the last success."""
         self.metrics.rebalances += 1
         self.metrics.rebalance_latencies_ms.append(self.now_ms - start_ms)
-        self.metrics.last_rebalance_end_ms = self.now_ms
         self.measure("rebalance", start_ms)

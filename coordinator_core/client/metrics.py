@@ -19,9 +19,7 @@ class Metrics:
     heartbeats: int = 0
     commits: int = 0
     rebalances: int = 0
-    failed_rebalances: int = 0
     rebalance_latencies_ms: list[int] = field(default_factory=list)
     rebalance_cnt: int = 0
     listener_calls: dict[str, int] = field(default_factory=dict)
     listener_ms: dict[str, int] = field(default_factory=dict)
-    last_rebalance_end_ms: int | None = None

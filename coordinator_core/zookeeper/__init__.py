@@ -1,5 +1,7 @@
 """Kafka's consumer before the group coordinator (0.8.2), and the ZooKeeper that it relied on.
 
+No job and no command uses this package: only ``bench/herd`` runs it, for docs/zookeeper.md.
+
 The group in ZooKeeper.  A consumer registers with an ephemeral node under
 /consumers/GROUP/ids.  An ephemeral node is deleted when the session that created it is closed or
 expires.  Each partition has an owner node, ephemeral too, under /consumers/GROUP/owners, and a

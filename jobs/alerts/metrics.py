@@ -33,7 +33,6 @@ LAKE_TIME = Metric(
     "Time that counts as now: the last time in the lake, or --at.",
     unit="s",
 )
-OF_ALERTS = (ALERT, ALERT_VALUE, ALERTS, LAKE_TIME)
 
 PASSES = Metric("regroup_watch_passes_total", "Passes since the start.", kind="counter")
 FAILED_PASSES = Metric(
@@ -51,4 +50,3 @@ FRESHNESS = Metric(
     "From the newest event to its tables and alerts, in the last pass with new input.",
     unit="s",
 )
-OF_WATCH = (PASSES, FAILED_PASSES, PASS_SECONDS, SUCCESS_TIME, NEWEST_EVENT, FRESHNESS)

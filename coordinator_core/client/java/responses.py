@@ -94,12 +94,10 @@ class JavaResponses:
             context.metrics.joins += 1
             context.measure("join", sent.sent_ms)
             if context.state is not MemberState.PREPARING_REBALANCE:
-                self._fail_join(
-                    join, Errors.UNKNOWN_SERVER_ERROR, Reaction.RETRY
-                )  # the member left meanwhile
+                join.end(Errors.UNKNOWN_SERVER_ERROR, Reaction.RETRY)  # the member left meanwhile
                 return
             if response.protocol_type not in (None, PROTOCOL_TYPE):
-                self._fail_join(join, Errors.INCONSISTENT_GROUP_PROTOCOL, Reaction.RAISE)
+                join.end(Errors.INCONSISTENT_GROUP_PROTOCOL, Reaction.RAISE)
                 return
             context.generation = MemberGeneration(
                 response.generation, response.member_id, response.protocol_name
@@ -115,14 +113,14 @@ class JavaResponses:
             context.generation = MemberGeneration(member_id=response.member_id)
             member.request_rejoin(f"need to re-join with the given member-id: {response.member_id}")
         self._reset_if(sent, error, reaction)
-        self._fail_join(join, error, reaction)
+        join.end(error, reaction)
 
     def _lead(self, joined: JoinResponse, join: Future) -> None:
         """From now on the leader watches all topics of the group for changes."""
         try:
             self.metadata.follow(topics_of(joined))
         except BadRecord:
-            self._fail_join(join, Errors.UNKNOWN_SERVER_ERROR, Reaction.RAISE)
+            join.end(Errors.UNKNOWN_SERVER_ERROR, Reaction.RAISE)
             return
         self.to_assign = joined, join, self.context.now_ms
         if not self.metadata.update_requested:
@@ -142,7 +140,7 @@ class JavaResponses:
         try:
             assignments = assign(self.context, joined, self.metadata.snapshot)
         except AssignorError:
-            self._fail_join(join, Errors.UNKNOWN_SERVER_ERROR, Reaction.RAISE)
+            join.end(Errors.UNKNOWN_SERVER_ERROR, Reaction.RAISE)
             return
         self.context.measure("assign", start_ms, f"{len(assignments)} members")
         if self.context.library.leader_refreshes_metadata:
@@ -152,7 +150,7 @@ class JavaResponses:
     def _sync(self, assignments: dict[str, bytes], join: Future) -> None:
         context = self.context
         if context.coordinator is None:
-            self._fail_join(join, Errors.COORDINATOR_NOT_AVAILABLE, Reaction.FIND)
+            join.end(Errors.COORDINATOR_NOT_AVAILABLE, Reaction.FIND)
             return
         generation, member_id, protocol = context.generation
         names = context.library.names_protocol_in_sync
@@ -172,14 +170,14 @@ class JavaResponses:
         context, member, join = self.context, self.member, sent.attachment
         if reaction is not Reaction.GO_ON:
             self._reset_if(sent, error, reaction)
-            self._fail_join(join, error, reaction)
+            join.end(error, reaction)
             return
         context.metrics.syncs += 1
         context.measure("sync", sent.sent_ms)
         if member.generation_is_reset or context.state is not MemberState.COMPLETING_REBALANCE:
-            self._fail_join(join, Errors.ILLEGAL_GENERATION, Reaction.REJOIN)
+            join.end(Errors.ILLEGAL_GENERATION, Reaction.REJOIN)
         elif response.protocol_name not in (None, context.generation.protocol):
-            self._fail_join(join, Errors.INCONSISTENT_GROUP_PROTOCOL, Reaction.RAISE)
+            join.end(Errors.INCONSISTENT_GROUP_PROTOCOL, Reaction.RAISE)
         else:
             member.rejoin_needed, member.rejoin_reason = False, None
             context.move(MemberState.STABLE)
@@ -254,7 +252,3 @@ class JavaResponses:
             api = API_NAMES[type(sent.request)]
             reason = f"encountered {error.name} from {api} response"
             self.member.reset_and_rejoin(reason, keeps_member_id=reaction is Reaction.RESET)
-
-    def _fail_join(self, join: Future, error: Errors, reaction: Reaction) -> None:
-        self.context.metrics.failed_rebalances += 1
-        join.end(error, reaction)

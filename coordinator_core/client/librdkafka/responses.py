@@ -133,8 +133,7 @@ class LibrdkafkaResponses:
             self._sync({})
 
     def _join_failed(self, response: Any, error: Errors, reaction: Reaction) -> None:
-        group, context = self.group, self.context
-        context.metrics.failed_rebalances += 1
+        group = self.group
         group.join_interval.backoff_ms = JOIN_BACKOFF_MS
         if reaction is Reaction.FIND:
             self.group.find_coordinator()
@@ -219,7 +218,6 @@ class LibrdkafkaResponses:
 
     def _sync_failed(self, error: Errors, reaction: Reaction) -> None:
         group = self.group
-        self.context.metrics.failed_rebalances += 1
         if reaction is Reaction.FIND:
             self.group.find_coordinator()
         group.forget(error, reaction)

@@ -28,8 +28,6 @@ from coordinator_core.client.reactions import Reaction, error_of, reaction_to
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import OffsetCommit, OffsetFetch
 
-METADATA_RETRY = "metadata again"
-
 
 class LibrdkafkaModernConsumer(LibrdkafkaConsumer):
     """``modern_group``: the same as ``group``."""

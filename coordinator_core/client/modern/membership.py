@@ -83,7 +83,6 @@ class Membership:
         self.reconciles = False
         self.rejoined = False  # while it reconciled
         self.poll_expired = False
-        self.metadata_requested = False
         self.reconcile_start_ms = 0
 
     def move(self, state: MembershipState, reason: str | None = None) -> None:

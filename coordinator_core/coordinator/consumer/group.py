@@ -227,11 +227,6 @@ class ConsumerGroup(ModernGroup):
 
     # -- classic members
 
-    @property
-    def classic_count(self) -> int:
-        """How many members use the classic protocol."""
-        return self._classic_count
-
     def all_classic_except(self, members: Iterable[ConsumerMember]) -> bool:
         """Whether all others use the classic protocol."""
         leaving = list(members)

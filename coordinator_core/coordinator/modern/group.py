@@ -7,7 +7,6 @@ from typing import ClassVar
 from coordinator_core.coordinator.group_type import GroupType
 from coordinator_core.coordinator.offsets import OffsetStore
 
-NO_DEADLINE = -1
 MemberRow = tuple[str, int, str]  # member id, epoch, state
 
 

@@ -248,11 +248,6 @@ def _in_process(batches: Callable[[], Iterator[pa.RecordBatch]]) -> SourceRows:
     return SourceRows(RECORD_ROWS, counted, batches=lambda _: batches())
 
 
-def _as_aborted(raw: pa.RecordBatch) -> pa.RecordBatch:
-    place = RAW.get_field_index("aborted")
-    return raw.set_column(place, RAW.field(place), pa.repeat(pa.scalar(True), raw.num_rows))
-
-
 def _offsets_of(raw: pa.RecordBatch) -> Iterator[tuple[int, np.ndarray]]:
     partitions, offsets = (raw.column(n).to_numpy() for n in ("partition", "log_offset"))
     for partition in np.unique(partitions):
