@@ -37,7 +37,7 @@ Grid = Mapping[Input, Mapping[GroupState, Reaction[T]]]
 ErrorMap = Mapping[Errors, Errors]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CoordinatorConfig:
     """The coordinator's settings, with the broker's names; times in ms.
 

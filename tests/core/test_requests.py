@@ -38,7 +38,14 @@ def coordinator_with(state, era="4.1", static=()):
             group.protocol_type = "consumer"
             instance_id = f"i-{name}" if name in static else None
             member = ClassicMember(
-                name, instance_id, "c", "/h", 20_000, SESSION_MS, RANGE, name.encode()
+                member_id=name,
+                instance_id=instance_id,
+                client_id="c",
+                client_host="/h",
+                rebalance_timeout_ms=20_000,
+                session_timeout_ms=SESSION_MS,
+                protocols=RANGE,
+                assignment=name.encode(),
             )
             if instance_id is not None:
                 group.static_members[instance_id] = name
@@ -115,7 +122,16 @@ SYNCS = """
 def test_sync(era, state, member, protocol, expected, written, renewed):
     coordinator = coordinator_with(GroupState[state], era)
     name = None if protocol == "-" else protocol
-    request = SyncGroup("s", "g", member, 7, None, None, name, {"lead": b"L", "tail": b"T"})
+    request = SyncGroup(
+        request_id="s",
+        group_id="g",
+        member_id=member,
+        generation=7,
+        instance_id=None,
+        protocol_type=None,
+        protocol_name=name,
+        assignments={"lead": b"L", "tail": b"T"},
+    )
 
     effects = coordinator.handle(request, 500)
     appends = [each for each in effects if isinstance(each, Append)]
@@ -179,16 +195,16 @@ def test_join(era, state, member, protocols, error, after):
 
 def _join(request_id, member_id, *, protocols=RANGE, instance_id=None, session_ms=SESSION_MS):
     return JoinGroup(
-        request_id,
-        "g",
-        member_id,
-        instance_id,
-        "c",
-        "/h",
-        session_ms,
-        20_000,
-        "consumer",
-        protocols,
+        request_id=request_id,
+        group_id="g",
+        member_id=member_id,
+        instance_id=instance_id,
+        client_id="c",
+        client_host="/h",
+        session_timeout_ms=session_ms,
+        rebalance_timeout_ms=20_000,
+        protocol_type="consumer",
+        protocols=protocols,
         requires_known_member_id=instance_id is None,
     )
 

@@ -31,7 +31,18 @@ def test_group_records(name, group_id, protocol, generation, rows, timestamp_ms)
     group.protocol_type, group.protocol = "consumer", protocol
     for member_id, instance_id, client_id, host, metadata, _ in rows:
         protocols = ((protocol, metadata),)
-        group.add(ClassicMember(member_id, instance_id, client_id, host, 5, 7, protocols), None)
+        group.add(
+            ClassicMember(
+                member_id=member_id,
+                instance_id=instance_id,
+                client_id=client_id,
+                client_host=host,
+                rebalance_timeout_ms=5,
+                session_timeout_ms=7,
+                protocols=protocols,
+            ),
+            None,
+        )
 
     record = group_record(era, group, {row[0]: row[5] for row in rows})
 

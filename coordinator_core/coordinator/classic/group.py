@@ -38,6 +38,7 @@ class ClassicMember:
 
     def __init__(
         self,
+        *,
         member_id: str,
         instance_id: str | None,
         client_id: str,

@@ -48,14 +48,14 @@ def _member(group: ClassicGroup, fields: Mapping[str, Any]) -> ClassicMember:
     """A member as recorded; the record has only the chosen one of its protocols."""
     timeout_ms = fields.get("rebalance_timeout", _NO_TIME)
     return ClassicMember(
-        fields["member_id"],
-        fields.get("group_instance_id"),
-        fields["client_id"],
-        fields["client_host"],
-        fields["session_timeout"] if timeout_ms == _NO_TIME else timeout_ms,
-        fields["session_timeout"],
-        ((group.protocol or "", fields["subscription"]),),
-        fields["assignment"],
+        member_id=fields["member_id"],
+        instance_id=fields.get("group_instance_id"),
+        client_id=fields["client_id"],
+        client_host=fields["client_host"],
+        rebalance_timeout_ms=fields["session_timeout"] if timeout_ms == _NO_TIME else timeout_ms,
+        session_timeout_ms=fields["session_timeout"],
+        protocols=((group.protocol or "", fields["subscription"]),),
+        assignment=fields["assignment"],
     )
 
 

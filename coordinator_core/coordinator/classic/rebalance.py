@@ -187,12 +187,12 @@ def joined(
     is_leader = group.leader == member.member_id if as_leader is None else as_leader
     return JoinResponse(
         Errors.NONE,
-        group.generation,
-        group.protocol_type,
-        group.protocol,
-        group.leader,
-        member.member_id,
-        _member_metadata(turn, group) if is_leader else (),
+        generation=group.generation,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol,
+        leader=group.leader,
+        member_id=member.member_id,
+        members=_member_metadata(turn, group) if is_leader else (),
     )
 
 

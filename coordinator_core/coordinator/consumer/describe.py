@@ -61,17 +61,17 @@ def _described_member(
     for topic_id, partitions in pending.items():
         owned.setdefault(topic_id, set()).update(partitions)
     return ConsumerMemberDescription(
-        member.member_id,
-        member.instance_id,
-        member.rack_id,
-        member.epoch,
-        member.client_id,
-        member.client_host,
-        tuple(sorted(member.topics)),
-        member.regex,
-        0 if member.classic is not None else 1,
-        _by_name(turn, owned),
-        _by_name(turn, group.targets.get(member.member_id, {})),
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        member_epoch=member.epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        topics=tuple(sorted(member.topics)),
+        regex=member.regex,
+        member_type=0 if member.classic is not None else 1,
+        assignment=_by_name(turn, owned),
+        target=_by_name(turn, group.targets.get(member.member_id, {})),
     )
 
 

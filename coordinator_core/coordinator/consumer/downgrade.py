@@ -133,13 +133,13 @@ def _classic_group(
 def _classic_member(member: ConsumerMember) -> ClassicMember:
     assert member.classic is not None
     return ClassicMember(
-        member.member_id,
-        member.instance_id,
-        member.client_id,
-        member.client_host,
-        member.rebalance_timeout_ms,
-        member.classic.session_timeout_ms,
-        member.classic.protocols,
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        session_timeout_ms=member.classic.session_timeout_ms,
+        protocols=member.classic.protocols,
     )
 
 

@@ -272,12 +272,12 @@ def reconcile(
 ) -> ConsumerMember:
     """Lead the member towards the target; writes its record if that changes anything."""
     goal = Goal(
-        draft.rules,
-        draft.group,
-        target.epoch,
-        target.partitions,
-        owned,
-        _subscribed_ids(draft, member),
+        rules=draft.rules,
+        group=draft.group,
+        epoch=target.epoch,
+        target=target.partitions,
+        owned=owned,
+        subscribed=_subscribed_ids(draft, member),
         names_topics=bool(draft.group.topics_of(member)),
         subscription_changed=subscription_changed,
     )

@@ -50,13 +50,13 @@ class Goal:
 
     def __init__(
         self,
+        *,
         rules: ModernRules,
         group: ConsumerGroup,
         epoch: int,
         target: Partitions,
         owned: Partitions | None,
         subscribed: frozenset[str] | None,
-        *,
         names_topics: bool,
         subscription_changed: bool,
     ) -> None:

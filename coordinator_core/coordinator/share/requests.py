@@ -52,13 +52,13 @@ def _described(turn: Turn, member: ShareMember) -> ShareMemberDescription:
         if topic_id in by_id
     ]
     return ShareMemberDescription(
-        member.member_id,
-        member.rack_id,
-        member.epoch,
-        member.client_id,
-        member.client_host,
-        member.topics,
-        tuple(assigned),
+        member_id=member.member_id,
+        rack_id=member.rack_id,
+        member_epoch=member.epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        topics=member.topics,
+        assignment=tuple(assigned),
     )
 
 

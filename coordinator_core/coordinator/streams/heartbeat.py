@@ -518,12 +518,12 @@ class _Heartbeat:
         assert group.configured is not None
         return StreamsHeartbeatResponse(
             Errors.NONE,
-            after.member_id,
-            after.epoch,
-            interval_ms,
-            after.assigned.rows() if self._joins or has_changed else None,
-            tuple(sorted(self._status)),
-            group.configured.missing_topics,
+            member_id=after.member_id,
+            member_epoch=after.epoch,
+            heartbeat_interval_ms=interval_ms,
+            assignment=after.assigned.rows() if self._joins or has_changed else None,
+            status=tuple(sorted(self._status)),
+            creatable_topics=group.configured.missing_topics,
         )
 
     def _event(self, kind: str, **fields: object) -> None:

@@ -62,16 +62,16 @@ def _described(turn: Turn, group: StreamsGroup) -> StreamsDescribeResponse:
 
 def _described_member(group: StreamsGroup, member: StreamsMember) -> StreamsMemberDescription:
     return StreamsMemberDescription(
-        member.member_id,
-        member.instance_id,
-        member.rack_id,
-        member.epoch,
-        member.client_id,
-        member.client_host,
-        member.topology_epoch,
-        member.process_id,
-        member.assigned.rows(),
-        rows_of(*group.target_of(member.member_id)),
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        member_epoch=member.epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        topology_epoch=member.topology_epoch,
+        process_id=member.process_id,
+        assignment=member.assigned.rows(),
+        target=rows_of(*group.target_of(member.member_id)),
     )
 
 

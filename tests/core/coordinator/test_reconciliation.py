@@ -55,7 +55,15 @@ def goal(target, epoch, says, busy, **fields):
     rules = ERAS["4.4"].modern
     wanted = {TOPIC: frozenset(map(int, target))} if target else {}
     subscribed = fields.pop("subscribed", frozenset({TOPIC}))
-    return Goal(rules, group_with(busy), epoch, wanted, owned, subscribed, **fields)
+    return Goal(
+        rules=rules,
+        group=group_with(busy),
+        epoch=epoch,
+        target=wanted,
+        owned=owned,
+        subscribed=subscribed,
+        **fields,
+    )
 
 
 def owned(partitions):

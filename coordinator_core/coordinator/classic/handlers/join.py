@@ -205,13 +205,15 @@ def add(turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:
 def _member(turn: Turn, request: JoinGroup, member_id: str) -> ClassicMember:
     has_own = turn.era.has_rebalance_timeout
     member = ClassicMember(
-        member_id,
-        request.instance_id,
-        request.client_id,
-        request.client_host,
-        request.rebalance_timeout_ms if has_own else request.session_timeout_ms,
-        request.session_timeout_ms,
-        request.protocols,
+        member_id=member_id,
+        instance_id=request.instance_id,
+        client_id=request.client_id,
+        client_host=request.client_host,
+        rebalance_timeout_ms=request.rebalance_timeout_ms
+        if has_own
+        else request.session_timeout_ms,
+        session_timeout_ms=request.session_timeout_ms,
+        protocols=request.protocols,
     )
     member.is_new = turn.era.times_out_first_joins
     return member
