@@ -26,8 +26,8 @@ from coordinator_core.client_history import (
     BrokerGeneration,
     ClientGeneration,
     ClientMember,
-    Line,
-    Membership,
+    ClientMembership,
+    ClientRow,
     generations_of_clients,
     leader_assignment,
     memberships_of_clients,
@@ -139,8 +139,8 @@ def _rows(evidence: Iterable[Row]) -> Iterator[Row]:
                 yield {"table": table, table: _key(generation) | row}
 
 
-def _line(row: Row) -> Line:
-    return Line(
+def _line(row: Row) -> ClientRow:
+    return ClientRow(
         client=(row["file_id"], row["source"] or "", row["client_id"] or ""),
         position=row["position"],
         time_ms=row["time_ms"],
@@ -161,7 +161,7 @@ def _line(row: Row) -> Line:
     )
 
 
-def memberships_by_client(rows: Iterable[Row]) -> dict[tuple[str, ...], list[Membership]]:
+def memberships_by_client(rows: Iterable[Row]) -> dict[tuple[str, ...], list[ClientMembership]]:
     """Of rows of client_events of one group."""
     lines = [
         _line(row | {"time_ms": round(row["event_time"].timestamp() * 1000), "line": None})

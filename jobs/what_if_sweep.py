@@ -47,7 +47,7 @@ from jobs.what_if.evidence import (
 from jobs.what_if.migration_rows import ORDER
 from jobs.what_if.predicted_groups import WRITES, rows_of
 from jobs.what_if.result_rows import rows_of_lives
-from jobs.what_if.sweep import Span, Sweep, times_of
+from jobs.what_if.sweep import EvaluatedPeriod, Sweep, times_of
 
 READS = tuple(
     sorted(reads((*CLASSIC_KINDS, *MODERN_KINDS, *CLUSTER_KINDS, MODERN_GROUPS, DOWNTIME)))
@@ -65,14 +65,14 @@ def what_if(
     ``changes`` None: the candidates of each group; else those that its brokers and clients accept.
     """
     cluster = cluster_evidence(tables)
-    span = Span(None, cluster.until_ms, seeds)
+    span = EvaluatedPeriod(None, cluster.until_ms, seeds)
     of_all = {"begin_ms": 0, "end_ms": FOREVER_MS}
     return _predicted(tables, of_all, Sweep(lambda _: span, changes, cluster))
 
 
 def what_if_of_spans(
     tables: dict[str, DataFrame],
-    spans: dict[str, Span],
+    spans: dict[str, EvaluatedPeriod],
     era: EraEvidence,
     earlier: dict[str, dict[str, Outcomes]],
 ) -> DataFrame:

@@ -21,8 +21,8 @@ from coordinator_core.client_history.generations import (
     generations_of_clients,
 )
 from coordinator_core.client_history.memberships import (
-    Line,
-    Membership,
+    ClientMembership,
+    ClientRow,
     leader_assignment,
     memberships_of_clients,
 )
@@ -31,8 +31,8 @@ __all__ = [
     "BrokerGeneration",
     "ClientGeneration",
     "ClientMember",
-    "Line",
-    "Membership",
+    "ClientMembership",
+    "ClientRow",
     "clocks_ahead_ms",
     "generations_of_clients",
     "leader_assignment",

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median_low
 
-from coordinator_core.client_history.memberships import Membership
+from coordinator_core.client_history.memberships import ClientMembership
 
 SKEW_MS = 100  # less is the way of an answer, not a clock
 BROKER = ("",)
@@ -17,7 +17,7 @@ Times = Mapping[int, int]
 
 
 def clocks_ahead_ms(
-    clients: Mapping[Client, Sequence[Membership]], broker: Times
+    clients: Mapping[Client, Sequence[ClientMembership]], broker: Times
 ) -> dict[Client, int]:
     """Each client's clock minus that of the brokers, or without a common generation minus that of
     the client with the most generations; 0 if that is not known or below SKEW_MS."""
@@ -48,7 +48,7 @@ def _spread(reference: Client, times: Mapping[Client, Times], ahead: dict[Client
                 connected.append(client)
 
 
-def _times(memberships: Iterable[Membership]) -> dict[int, int]:
+def _times(memberships: Iterable[ClientMembership]) -> dict[int, int]:
     classic = [each for each in memberships if each.is_classic]
     counts = Counter(each.generation for each in classic)
     return {each.generation: each.joined_ms for each in classic if counts[each.generation] == 1}

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from coordinator_core.client_history.clocks import clocks_ahead_ms
 from coordinator_core.client_history.memberships import (
-    Line,
-    Membership,
+    ClientMembership,
+    ClientRow,
     Partitions,
     memberships_of_clients,
     moved_by,
@@ -71,7 +71,7 @@ class ClientGeneration:
 
 
 def generations_of_clients(
-    lines: Iterable[Line], broker: Iterable[BrokerGeneration] = ()
+    lines: Iterable[ClientRow], broker: Iterable[BrokerGeneration] = ()
 ) -> list[ClientGeneration]:
     """The generations of one group that ``broker`` does not have, in the order of their numbers."""
     by_time = sorted(broker, key=lambda each: (each.time_ms, each.incarnation, each.generation))
@@ -83,7 +83,9 @@ def generations_of_clients(
     return generations
 
 
-def _in_time(lines: Iterable[Line], broker: Sequence[BrokerGeneration]) -> list[Membership]:
+def _in_time(
+    lines: Iterable[ClientRow], broker: Sequence[BrokerGeneration]
+) -> list[ClientMembership]:
     """The memberships of all clients on one clock, in the order of their joins."""
     clients = memberships_of_clients(lines)
     counts = Counter(each.generation for each in broker)
@@ -97,10 +99,10 @@ _Key = tuple[int, int]
 
 
 def _placed(
-    in_time: Sequence[Membership], broker: Sequence[BrokerGeneration]
-) -> dict[_Key, list[Membership]]:
+    in_time: Sequence[ClientMembership], broker: Sequence[BrokerGeneration]
+) -> dict[_Key, list[ClientMembership]]:
     """The memberships by incarnation and generation; those of ``broker`` keep its incarnation."""
-    placed: defaultdict[_Key, list[Membership]] = defaultdict(list)
+    placed: defaultdict[_Key, list[ClientMembership]] = defaultdict(list)
     last: dict[tuple[str, ...], int] = {}  # incarnation of each client's previous membership
     incarnation, number, at_ms = 1, 0, 0
     for each in in_time:
@@ -120,7 +122,7 @@ def _placed(
     return placed
 
 
-def _incarnation_beside(each: Membership, broker: Sequence[BrokerGeneration]) -> int:
+def _incarnation_beside(each: ClientMembership, broker: Sequence[BrokerGeneration]) -> int:
     """The incarnation of the broker's generation that this one is, or is next to."""
     same = [b for b in broker if b.generation == each.generation]
     nearest = min(same, key=lambda b: abs(b.time_ms - each.joined_ms), default=None)
@@ -136,7 +138,7 @@ def _incarnation_beside(each: Membership, broker: Sequence[BrokerGeneration]) ->
     return previous.incarnation if is_later else previous.incarnation + 1
 
 
-def _generation(key: _Key, own: Sequence[Membership]) -> ClientGeneration:
+def _generation(key: _Key, own: Sequence[ClientMembership]) -> ClientGeneration:
     """Durations are those of one client each, as the clients' clocks may differ."""
     joined_ms = median_low(each.joined_ms for each in own)
     # Members of both protocols may be in a group that is being converted.
@@ -160,13 +162,15 @@ def _generation(key: _Key, own: Sequence[Membership]) -> ClientGeneration:
     )
 
 
-def _outcome(own: Sequence[Membership]) -> str:
+def _outcome(own: Sequence[ClientMembership]) -> str:
     if any(each.synced_ms is not None for each in own):
         return "stable"
     return "superseded" if any(each.is_superseded for each in own) else "unknown"
 
 
-def _members(own: Sequence[Membership], leader: Membership | None) -> Iterator[ClientMember]:
+def _members(
+    own: Sequence[ClientMembership], leader: ClientMembership | None
+) -> Iterator[ClientMember]:
     plan = (leader.plan if leader else None) or {}
     by_id = {each.member_id: each for each in reversed(own) if each.member_id is not None}
     names = {member_id: _name(member_id, by_id.get(member_id)) for member_id in {*by_id, *plan}}
@@ -189,7 +193,7 @@ def _members(own: Sequence[Membership], leader: Membership | None) -> Iterator[C
         )
 
 
-def _name(member_id: str, each: Membership | None) -> str | None:
+def _name(member_id: str, each: ClientMembership | None) -> str | None:
     """The instance id or the client id: a classic coordinator begins the member id with it."""
     if each is not None and (each.instance_id or each.client_id):
         return each.instance_id or each.client_id

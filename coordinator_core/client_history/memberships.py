@@ -26,7 +26,7 @@ _GROUP_TYPES = dict.fromkeys(("ConsumerMembershipManager", "MembershipManagerImp
 _MEMBER_STATES = ("RECONCILING", "ACKNOWLEDGING", "STABLE")
 
 
-class Line(NamedTuple):
+class ClientRow(NamedTuple):
     """A row of client_events; ``client`` is the log and the client's name in it."""
 
     client: tuple[str, ...]
@@ -49,7 +49,7 @@ class Line(NamedTuple):
 
 
 @dataclass
-class Membership:
+class ClientMembership:
     """One client in one generation; times are of its clock.  ``is_first``: the first generation
     since it joined, so that no older generation follows a newer one."""
 
@@ -100,8 +100,8 @@ def leader_assignment(text: str) -> dict[str, Partitions]:
 class _Client:
     """A client between two lines: what it has said so far."""
 
-    memberships: list[Membership] = field(default_factory=list)
-    current: Membership | None = None
+    memberships: list[ClientMembership] = field(default_factory=list)
+    current: ClientMembership | None = None
     joining_ms: int | None = None
     member_id: str | None = None
     topics: tuple[str, ...] | None = None
@@ -109,7 +109,7 @@ class _Client:
     is_new: bool = True
 
 
-def memberships(lines: Iterable[Line]) -> list[Membership]:
+def memberships(lines: Iterable[ClientRow]) -> list[ClientMembership]:
     """The generations of one client, from its lines in their order."""
     client = _Client()
     for line in lines:
@@ -118,30 +118,32 @@ def memberships(lines: Iterable[Line]) -> list[Membership]:
     return client.memberships
 
 
-def memberships_of_clients(lines: Iterable[Line]) -> dict[tuple[str, ...], list[Membership]]:
-    by_client: defaultdict[tuple[str, ...], list[Line]] = defaultdict(list)
+def memberships_of_clients(
+    lines: Iterable[ClientRow],
+) -> dict[tuple[str, ...], list[ClientMembership]]:
+    by_client: defaultdict[tuple[str, ...], list[ClientRow]] = defaultdict(list)
     for line in sorted(lines, key=lambda line: (line.client, line.position)):
         by_client[line.client].append(line)
     return {client: memberships(own) for client, own in by_client.items()}
 
 
-def _nothing(client: _Client, line: Line) -> None:
+def _nothing(client: _Client, line: ClientRow) -> None:
     pass
 
 
-def _subscribed(client: _Client, line: Line) -> None:
+def _subscribed(client: _Client, line: ClientRow) -> None:
     client.topics = line.topics
     client.owned = client.owned or frozenset()
 
 
-def _joining(client: _Client, line: Line) -> None:
+def _joining(client: _Client, line: ClientRow) -> None:
     client.joining_ms = line.time_ms
 
 
-def _joined(client: _Client, line: Line) -> None:
+def _joined(client: _Client, line: ClientRow) -> None:
     if line.generation is None or line.generation < 1:
         return
-    client.current = Membership(
+    client.current = ClientMembership(
         client=line.client,
         generation=line.generation,
         group_type=CLASSIC.name,
@@ -158,7 +160,7 @@ def _joined(client: _Client, line: Line) -> None:
     client.memberships.append(client.current)
 
 
-def _of_current(client: _Client, line: Line) -> Membership | None:
+def _of_current(client: _Client, line: ClientRow) -> ClientMembership | None:
     """The membership that the line is about: a line without a generation is about the last one."""
     current = client.current
     if current is None or line.generation not in (None, current.generation):
@@ -166,12 +168,12 @@ def _of_current(client: _Client, line: Line) -> Membership | None:
     return current
 
 
-def _led(client: _Client, line: Line) -> None:
+def _led(client: _Client, line: ClientRow) -> None:
     if (current := _of_current(client, line)) is not None and line.plan:
         current.plan = line.plan
 
 
-def _synced(client: _Client, line: Line) -> None:
+def _synced(client: _Client, line: ClientRow) -> None:
     current = _of_current(client, line)
     if current is None or current.synced_ms is not None:
         return
@@ -181,12 +183,12 @@ def _synced(client: _Client, line: Line) -> None:
         current.assigned = client.owned = line.partitions
 
 
-def _not_synced(client: _Client, line: Line) -> None:
+def _not_synced(client: _Client, line: ClientRow) -> None:
     if (current := _of_current(client, line)) is not None and current.synced_ms is None:
         current.is_superseded = True
 
 
-def _assigned(client: _Client, line: Line) -> None:
+def _assigned(client: _Client, line: ClientRow) -> None:
     """The whole assignment."""
     client.owned = line.partitions
     if (current := client.current) is not None and line.partitions is not None:
@@ -195,19 +197,19 @@ def _assigned(client: _Client, line: Line) -> None:
         current.synced_ms = current.synced_ms or line.time_ms
 
 
-def _listing(client: _Client, line: Line) -> None:
+def _listing(client: _Client, line: ClientRow) -> None:
     """The whole assignment, a line for each partition."""
     if (current := client.current) is not None and current.synced_ms is not None:
         current.assigned = frozenset()
 
 
-def _listed(client: _Client, line: Line) -> None:
+def _listed(client: _Client, line: ClientRow) -> None:
     current = client.current
     if current is not None and current.assigned is not None and line.partitions is not None:
         current.assigned |= line.partitions
 
 
-def _added(client: _Client, line: Line) -> None:
+def _added(client: _Client, line: ClientRow) -> None:
     """What is new; of eager clients the whole assignment, as they have revoked the old one."""
     if client.owned is not None and line.partitions is not None:
         client.owned |= line.partitions
@@ -216,16 +218,16 @@ def _added(client: _Client, line: Line) -> None:
         current.assigned = client.owned
 
 
-def _revoked(client: _Client, line: Line) -> None:
+def _revoked(client: _Client, line: ClientRow) -> None:
     if client.owned is not None and line.partitions is not None:
         client.owned -= line.partitions
 
 
-def _lost(client: _Client, line: Line) -> None:
+def _lost(client: _Client, line: ClientRow) -> None:
     client.owned = frozenset()
 
 
-def _leaving(client: _Client, line: Line) -> None:
+def _leaving(client: _Client, line: ClientRow) -> None:
     current = client.current
     if current is None or current.left_ms is not None:
         return
@@ -234,7 +236,7 @@ def _leaving(client: _Client, line: Line) -> None:
     client.current, client.member_id, client.is_new = None, None, True
 
 
-def _state(client: _Client, line: Line) -> None:
+def _state(client: _Client, line: ClientRow) -> None:
     """A member epoch is the generation of its member; the states of classic members have none."""
     group_type = _GROUP_TYPES.get((line.logger or "").rsplit(".", 1)[-1])
     if line.epoch is None or group_type is None:
@@ -248,10 +250,10 @@ def _state(client: _Client, line: Line) -> None:
         _at_epoch(client, line, group_type)
 
 
-def _at_epoch(client: _Client, line: Line, group_type: str) -> None:
+def _at_epoch(client: _Client, line: ClientRow, group_type: str) -> None:
     assert line.epoch is not None
     if client.current is None or client.current.generation != line.epoch:
-        client.current = Membership(
+        client.current = ClientMembership(
             client=line.client,
             generation=line.epoch,
             group_type=group_type,
@@ -291,7 +293,7 @@ _REACTIONS = {
 }
 
 
-def moved_by(membership: Membership, ms: int) -> Membership:
+def moved_by(membership: ClientMembership, ms: int) -> ClientMembership:
     """The membership with all times later by ``ms``."""
 
     def moved(at_ms: int | None) -> int | None:

@@ -9,7 +9,7 @@ from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.log import Shard
 from coordinator_core.coordinator.modern.group import ModernGroup
 from coordinator_core.coordinator.modern.offsets import offset_tombstones
-from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.modern.records import ModernRecord
 from coordinator_core.coordinator.modern.writing import replayed
 from coordinator_core.coordinator.offset_records import offset_tombstone
 from coordinator_core.coordinator.offsets import CommittedOffset
@@ -112,9 +112,9 @@ def _clean_up_shard(turn: Turn, shard: Shard, partition: int) -> None:
     turn.log.append(group_id, partition, records, appended)
 
 
-def _modern_tombstones(turn: Turn, partition: int) -> list[GroupRecord]:
+def _modern_tombstones(turn: Turn, partition: int) -> list[ModernRecord]:
     """Tombstones of expired offsets of consumer, share and streams groups, and of empty groups."""
-    records: list[GroupRecord] = []
+    records: list[ModernRecord] = []
     for group in turn.groups.modern.values():
         if group.partition != partition:
             continue

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from coordinator_core.coordinator.group_type import GroupType
-from coordinator_core.coordinator.modern.records import Fields, GroupRecord
+from coordinator_core.coordinator.modern.records import Fields, ModernRecord
 from coordinator_core.protocol.messages import Request
 
 T = TypeVar("T")  # the coordinator's Turn
@@ -28,7 +28,7 @@ class GroupHandlers(Generic[T]):
     shared_requests: Mapping[type[Request], Callable[[T, Any, Any], None]]
     replays: Mapping[str, Replay[T]]
     start_timers: Callable[[T, Any], None]
-    tombstones: Callable[[Any], list[GroupRecord]]
+    tombstones: Callable[[Any], list[ModernRecord]]
     forget_topics: Callable[[T, Iterable[str]], None] | None = None
 
 

@@ -36,10 +36,10 @@ from coordinator_core.coordinator.coordinator import Coordinator
 from coordinator_core.coordinator.era import Era
 from coordinator_core.coordinator.turn import MemberIds
 from coordinator_core.diagram.recording import (
-    ClientEvent,
     Entry,
     GroupEvent,
     Line,
+    RecordedEvent,
     Recording,
     RequestArrived,
     TimerFired,
@@ -186,7 +186,7 @@ class _ConsumerRun:
                 del self.consumers[name]
 
     def _note(self, name: str, text: str) -> None:
-        self.entries.append(ClientEvent(self.now_ms, name, text))
+        self.entries.append(RecordedEvent(self.now_ms, name, text))
 
     def close(self, event: Line) -> None:
         self._note(event["who"], "closes")

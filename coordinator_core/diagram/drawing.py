@@ -12,10 +12,10 @@ from coordinator_core.diagram import modern_words
 from coordinator_core.diagram.names import COORDINATOR, LOG, Names
 from coordinator_core.diagram.notes import Notes
 from coordinator_core.diagram.recording import (
-    ClientEvent,
     DelayedJoinStatus,
     Entry,
     GroupEvent,
+    RecordedEvent,
     Recording,
     RequestArrived,
     TimerFired,
@@ -133,7 +133,7 @@ class _Drawing:
             return None
         if isinstance(entry, TraceEntry):
             return self._trace_row(entry)
-        if isinstance(entry, ClientEvent):
+        if isinstance(entry, RecordedEvent):
             return Note(entry.at_ms, entry.text, entry.participant)
         text = self.notes.text(entry)
         if text is None:

@@ -56,7 +56,7 @@ class DelayedJoinStatus(NamedTuple):
     awaited: tuple[str, ...]
 
 
-class ClientEvent(NamedTuple):
+class RecordedEvent(NamedTuple):
     """A callback or exception in a participant's application, or an event of its process."""
 
     at_ms: int
@@ -64,7 +64,7 @@ class ClientEvent(NamedTuple):
     text: str
 
 
-Entry = RequestArrived | TimerFired | TraceEntry | GroupEvent | DelayedJoinStatus | ClientEvent
+Entry = RequestArrived | TimerFired | TraceEntry | GroupEvent | DelayedJoinStatus | RecordedEvent
 
 
 class Recording(NamedTuple):

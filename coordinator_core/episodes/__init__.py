@@ -25,7 +25,7 @@ known is that the session expired.
 - evidence:        the inputs
 - activities:      `activities`
 - process_changes: `process_changes`, what each process did
-- drafts:          `Kind`, `Draft` and what a rule looks at
+- drafts:          `EpisodeKind`, `EpisodeDraft` and what a rule looks at
 - kinds:           the rules, and the kinds of rebalances that members' rejoins start
 - failover, group_protocol: the rules for a new coordinator, and for another group protocol
 - inference:       `infer_episodes`
@@ -35,7 +35,7 @@ known is that the session expired.
 """
 
 from coordinator_core.episodes.downtime import Gap, unowned_ms_of
-from coordinator_core.episodes.drafts import Kind
+from coordinator_core.episodes.drafts import EpisodeKind
 from coordinator_core.episodes.evidence import Cause, Rebalance
 from coordinator_core.episodes.inference import Episode, infer_episodes
 from coordinator_core.episodes.sentences import summary
@@ -43,8 +43,8 @@ from coordinator_core.episodes.sentences import summary
 __all__ = [
     "Cause",
     "Episode",
+    "EpisodeKind",
     "Gap",
-    "Kind",
     "Rebalance",
     "infer_episodes",
     "summary",

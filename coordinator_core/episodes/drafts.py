@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from coordinator_core.episodes.evidence import Activity, Cause, Rebalance
-from coordinator_core.episodes.process_changes import Change, What
+from coordinator_core.episodes.process_changes import ProcessChange, What
 
 
-class Kind(StrEnum):
+class EpisodeKind(StrEnum):
     GROUP_START = "group_start"
     ROLLING_DEPLOYMENT = "rolling_deployment"
     RESTART = "restart"
@@ -32,13 +32,13 @@ class Kind(StrEnum):
 
 
 @dataclass(eq=False)
-class Draft:
+class EpisodeDraft:
     """An episode before its rebalances are known; ``causes``: those of no process's change;
     ``settings``: that changed, but for those of processes.
     """
 
-    kind: Kind
-    changes: list[Change]
+    kind: EpisodeKind
+    changes: list[ProcessChange]
     confidence: float
     causes: list[Cause] = field(default_factory=list)
     settings: list[str] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Scene:
     ``activity``: all its rebalances and causes; ``history``: its and earlier rebalances, by id.
     """
 
-    changes: Sequence[Change]
+    changes: Sequence[ProcessChange]
     activity: Activity
     history: Mapping[tuple[int, int], Rebalance]
 
@@ -62,30 +62,30 @@ class Scene:
     def rebalances(self) -> Sequence[Rebalance]:
         return self.activity.rebalances
 
-    def size(self, changes: Iterable[Change]) -> int:
+    def size(self, changes: Iterable[ProcessChange]) -> int:
         """The group's largest number of members in the generations of these changes."""
         ids = {(c.incarnation, c.generation) for each in changes for c in each.causes}
         made = [self.history[each] for each in ids if each in self.history]
         return max((each.member_count for each in made), default=0)
 
-    def of(self, *what: What) -> list[Change]:
+    def of(self, *what: What) -> list[ProcessChange]:
         return [each for each in self.changes if each.what in what]
 
 
-Rule = Callable[[Scene], Iterator[Draft]]
+Rule = Callable[[Scene], Iterator[EpisodeDraft]]
 
 
 def in_series(
-    changes: Iterable[Change],
+    changes: Iterable[ProcessChange],
     gap_ms: int,
     *,
-    when: Callable[[Change], int] = lambda each: each.from_ms,
-    until: Callable[[Change], int] | None = None,
-) -> Iterator[list[Change]]:
+    when: Callable[[ProcessChange], int] = lambda each: each.from_ms,
+    until: Callable[[ProcessChange], int] | None = None,
+) -> Iterator[list[ProcessChange]]:
     """Changes in order of ``when``, cut where the next one is later than ``gap_ms`` after ``until``
     of the last one.
     """
-    series: list[Change] = []
+    series: list[ProcessChange] = []
     for each in changes:
         if series and when(each) - (until or when)(series[-1]) > gap_ms:
             yield series

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from coordinator_core.episodes.drafts import Draft, Kind, Scene, in_series
+from coordinator_core.episodes.drafts import EpisodeDraft, EpisodeKind, Scene, in_series
 from coordinator_core.episodes.evidence import EMPTY, RETURN, Cause
 from coordinator_core.episodes.process_changes import (
     AT_ONCE_MS,
-    Change,
+    ProcessChange,
     What,
     at,
     is_unheard_since_load,
@@ -27,7 +27,7 @@ def is_after_load(at_ms: int, loads: Sequence[int]) -> bool:
     return any(0 <= at_ms - each <= _AFTER_LOAD_MS for each in loads)
 
 
-def failed_over(scene: Scene) -> Iterator[Draft]:
+def failed_over(scene: Scene) -> Iterator[EpisodeDraft]:
     """Members that the new coordinator does not know, or that did not find it within a session, and
     are back.
     """
@@ -39,13 +39,13 @@ def failed_over(scene: Scene) -> Iterator[Draft]:
     ]
     forgotten = [each for each in scene.of(What.STARTED) if _is_forgotten(each, scene)]
     for series in in_series(unheard, AT_ONCE_MS):
-        yield Draft(Kind.COORDINATOR_FAILOVER, series, 0.6)
+        yield EpisodeDraft(EpisodeKind.COORDINATOR_FAILOVER, series, 0.6)
     for series in in_series(forgotten, AT_ONCE_MS):
         if len(series) > 1:
-            yield Draft(Kind.COORDINATOR_FAILOVER, series, 0.8)
+            yield EpisodeDraft(EpisodeKind.COORDINATOR_FAILOVER, series, 0.8)
 
 
-def _is_forgotten(change: Change, scene: Scene) -> bool:
+def _is_forgotten(change: ProcessChange, scene: Scene) -> bool:
     """Whether a process joins as a new member soon after a load, although it had not departed."""
     arrival = change.arrival
     if arrival is None or arrival.story != RETURN:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from coordinator_core.episodes.drafts import Draft, Kind, Scene, in_series
+from coordinator_core.episodes.drafts import EpisodeDraft, EpisodeKind, Scene, in_series
 from coordinator_core.episodes.evidence import CONVERT, EMPTY, Cause, Rebalance
-from coordinator_core.episodes.process_changes import Change, What, at
+from coordinator_core.episodes.process_changes import ProcessChange, What, at
 from coordinator_core.lives.life_kinds import DEPLOY_GAP_MS
 
 # A line may be logged this much before its record.
@@ -42,10 +42,10 @@ def conversions(
             yield Conversion(each.id, each.from_ms, setting)
 
 
-def converted(scene: Scene) -> Iterator[Draft]:
+def converted(scene: Scene) -> Iterator[EpisodeDraft]:
     """Processes restarted one after another around a conversion: each belongs to the nearest."""
     made = list(conversions(scene.rebalances, scene.history))
-    restarted: dict[Conversion, list[Change]] = {each: [] for each in made}
+    restarted: dict[Conversion, list[ProcessChange]] = {each: [] for each in made}
     for series in in_series(scene.of(*_RESTARTS), DEPLOY_GAP_MS, until=lambda each: each.to_ms):
         near = [each for each in made if _is_near(each, series)]
         for change in series if near else ():
@@ -53,10 +53,10 @@ def converted(scene: Scene) -> Iterator[Draft]:
             restarted[nearest].append(change)
     for each, changes in restarted.items():
         causes = [cause for cause in scene.activity.causes if _starts(cause, each)]
-        yield Draft(Kind.CONFIGURATION_CHANGE, changes, 0.95, causes, [each.setting])
+        yield EpisodeDraft(EpisodeKind.CONFIGURATION_CHANGE, changes, 0.95, causes, [each.setting])
 
 
-def _is_near(conversion: Conversion, series: list[Change]) -> bool:
+def _is_near(conversion: Conversion, series: list[ProcessChange]) -> bool:
     last_ms = max(each.to_ms for each in series)
     return series[0].from_ms - DEPLOY_GAP_MS <= conversion.at_ms <= last_ms + DEPLOY_GAP_MS
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from coordinator_core.coordinator.group_types import GROUP_TYPES
 from coordinator_core.episodes.activities import activities
-from coordinator_core.episodes.drafts import Draft, Kind
+from coordinator_core.episodes.drafts import EpisodeDraft, EpisodeKind
 from coordinator_core.episodes.evidence import (
     ABSORBED,
     FOLLOW_UP,
@@ -27,10 +27,10 @@ from coordinator_core.episodes.kinds import (
     kind_of_rejoin,
     membership_settings,
 )
-from coordinator_core.episodes.process_changes import Change, process_changes
+from coordinator_core.episodes.process_changes import ProcessChange, process_changes
 from coordinator_core.lives.processes import RESTART_MS
 
-_SETTLED = (Kind.ROLLING_DEPLOYMENT, Kind.RESTART, Kind.WHOLE_GROUP_RESTART)
+_SETTLED = (EpisodeKind.ROLLING_DEPLOYMENT, EpisodeKind.RESTART, EpisodeKind.WHOLE_GROUP_RESTART)
 
 
 @dataclass
@@ -40,10 +40,10 @@ class Episode:
     ``activity_ms``: start of the activity that it is part of; ``number``: in the activity, from 1.
     """
 
-    kind: Kind
+    kind: EpisodeKind
     confidence: float
     activity_ms: int
-    changes: Sequence[Change]
+    changes: Sequence[ProcessChange]
     causes: Sequence[Cause]
     rebalances: list[Rebalance] = field(default_factory=list)
     draft_settings: Sequence[str] = ()
@@ -171,7 +171,7 @@ def _episodes_of(activity: Activity, history: Mapping[tuple[int, int], Rebalance
     for episode in inferred:
         # Rebalances of a restart show with which settings the processes came back.
         if episode.kind in _SETTLED and episode.settings:
-            episode.kind = Kind.CONFIGURATION_CHANGE
+            episode.kind = EpisodeKind.CONFIGURATION_CHANGE
     inferred.sort(key=lambda each: (each.event_ms, each.generation_span, each.kind))
     for number, episode in enumerate(inferred, 1):
         episode.number = number
@@ -183,23 +183,25 @@ class _Assignment:
     else it continues the previous one.
     """
 
-    def __init__(self, activity: Activity, drafts: list[Draft]) -> None:
+    def __init__(self, activity: Activity, drafts: list[EpisodeDraft]) -> None:
         self._activity = activity
         self._drafts = drafts
         causes = (each for each in activity.causes if each.role != ABSORBED)
         self._causes = by(lambda each: (each.incarnation, each.generation), causes)
         self._of_cause = {id(c): draft for draft in drafts for c in draft.all_causes()}
 
-    def assigned(self) -> list[tuple[Draft, list[Rebalance]]]:
+    def assigned(self) -> list[tuple[EpisodeDraft, list[Rebalance]]]:
         of_draft: dict[int, list[Rebalance]] = {}
-        previous: tuple[Draft, Rebalance] | None = None
+        previous: tuple[EpisodeDraft, Rebalance] | None = None
         for rebalance in self._activity.rebalances:
             draft = self._draft(rebalance, previous)
             of_draft.setdefault(id(draft), []).append(rebalance)
             previous = draft, rebalance
         return [(each, of_draft.get(id(each), [])) for each in self._drafts]
 
-    def _draft(self, rebalance: Rebalance, previous: tuple[Draft, Rebalance] | None) -> Draft:
+    def _draft(
+        self, rebalance: Rebalance, previous: tuple[EpisodeDraft, Rebalance] | None
+    ) -> EpisodeDraft:
         causes = self._causes.get(rebalance.id, [])
         triggers = [each for each in causes if each.role == TRIGGER]
         trigger = min(triggers, key=lambda each: each.cause not in BROKER_CAUSES, default=None)
@@ -219,7 +221,7 @@ class _Assignment:
             return previous[0]
         return self._rejoined(rebalance, trigger, previous, of_changes)
 
-    def _begun_by(self, completion: Cause | None) -> Draft | None:
+    def _begun_by(self, completion: Cause | None) -> EpisodeDraft | None:
         """The draft with what the member did last: it joined, or changed its subscription."""
         if completion is None or completion.member_id is None:
             return None
@@ -237,20 +239,20 @@ class _Assignment:
         self,
         rebalance: Rebalance,
         trigger: Cause | None,
-        previous: tuple[Draft, Rebalance] | None,
-        of_changes: list[Draft],
-    ) -> Draft:
-        kind, confidence = Kind.UNKNOWN, 0.3
+        previous: tuple[EpisodeDraft, Rebalance] | None,
+        of_changes: list[EpisodeDraft],
+    ) -> EpisodeDraft:
+        kind, confidence = EpisodeKind.UNKNOWN, 0.3
         if trigger is not None:
             kind, confidence = kind_of_rejoin(trigger, rebalance)
-        if kind is Kind.UNKNOWN and is_after_load(rebalance.from_ms, self._activity.loads):
-            kind, confidence = Kind.COORDINATOR_FAILOVER, 0.7
+        if kind is EpisodeKind.UNKNOWN and is_after_load(rebalance.from_ms, self._activity.loads):
+            kind, confidence = EpisodeKind.COORDINATOR_FAILOVER, 0.7
         is_soon = previous is not None and rebalance.from_ms - previous[1].to_ms <= RESTART_MS
-        if previous is not None and is_soon and kind in (Kind.UNKNOWN, previous[0].kind):
+        if previous is not None and is_soon and kind in (EpisodeKind.UNKNOWN, previous[0].kind):
             return previous[0]
-        if kind is Kind.UNKNOWN and of_changes:
+        if kind is EpisodeKind.UNKNOWN and of_changes:
             return of_changes[0]
-        draft = Draft(kind, [], confidence, [] if trigger is None else [trigger])
+        draft = EpisodeDraft(kind, [], confidence, [] if trigger is None else [trigger])
         self._drafts.append(draft)
         self._of_cause.update({id(each): draft for each in draft.all_causes()})
         return draft

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from coordinator_core.episodes.drafts import Draft, Kind, Rule, Scene, in_series
+from coordinator_core.episodes.drafts import EpisodeDraft, EpisodeKind, Rule, Scene, in_series
 from coordinator_core.episodes.evidence import (
     ABSORBED,
     CONFIG_CHANGE,
@@ -24,7 +24,7 @@ from coordinator_core.episodes.process_changes import (
     AT_ONCE_MS,
     GROUP_START_MS,
     RETURN_MS,
-    Change,
+    ProcessChange,
     What,
     at,
 )
@@ -41,10 +41,12 @@ SCALING_GAP_MS = 60_000
 
 
 def drafts_of(
-    activity: Activity, changes: Sequence[Change], history: Mapping[tuple[int, int], Rebalance]
-) -> list[Draft]:
+    activity: Activity,
+    changes: Sequence[ProcessChange],
+    history: Mapping[tuple[int, int], Rebalance],
+) -> list[EpisodeDraft]:
     """Each change is in one draft: that of the first rule that takes it."""
-    drafts: list[Draft] = []
+    drafts: list[EpisodeDraft] = []
     for rule in RULES:
         new = list(rule(Scene(changes, activity, history)))
         drafts += new
@@ -56,7 +58,7 @@ def drafts_of(
 # -- rules, in the order in which they are tried -------------------------------------------------
 
 
-def _emptied(scene: Scene) -> Iterator[Draft]:
+def _emptied(scene: Scene) -> Iterator[EpisodeDraft]:
     """A group that became empty was restarted, shut down, or lost."""
     rest = list(scene.changes)
     unmade = by(_unmade_in, scene.changes)
@@ -69,11 +71,11 @@ def _emptied(scene: Scene) -> Iterator[Draft]:
             back = _started_after(rest, empty) if departed else []
             kind, confidence = _kind_of_emptied(departed, back)
             if kind is not None:
-                yield Draft(kind, departed + back, confidence)
+                yield EpisodeDraft(kind, departed + back, confidence)
                 rest = [each for each in rest if each not in departed and each not in back]
 
 
-def _emptied_after(rebalance: Rebalance, own: Sequence[Change]) -> Rebalance | None:
+def _emptied_after(rebalance: Rebalance, own: Sequence[ProcessChange]) -> Rebalance | None:
     """The generation as an empty one, if all its members left and no generation was made of that:
     static members that closed, and before Kafka 4.4 the last members of a consumer group.
 
@@ -87,12 +89,12 @@ def _emptied_after(rebalance: Rebalance, own: Sequence[Change]) -> Rebalance | N
     return rebalance._replace(outcome=EMPTY, to_ms=max(last_ms, rebalance.to_ms))
 
 
-def _is_back_in(change: Change, rebalance: Rebalance) -> bool:
+def _is_back_in(change: ProcessChange, rebalance: Rebalance) -> bool:
     arrival = change.arrival
     return arrival is not None and (arrival.incarnation, arrival.generation) == rebalance.id
 
 
-def _unmade_in(change: Change) -> tuple[int, int] | None:
+def _unmade_in(change: ProcessChange) -> tuple[int, int] | None:
     """The generation that the process left without another one being made; else None."""
     departure = change.departure
     if departure is None or departure.role != ABSORBED:
@@ -100,10 +102,10 @@ def _unmade_in(change: Change) -> tuple[int, int] | None:
     return departure.incarnation, departure.generation
 
 
-def _departed_together(changes: Iterable[Change], empty: Rebalance) -> list[Change]:
+def _departed_together(changes: Iterable[ProcessChange], empty: Rebalance) -> list[ProcessChange]:
     """Those that left in the generation that emptied the group, or shortly before."""
     leaving = [each for each in changes if _is_gone_after(each, empty)]
-    together: list[Change] = []
+    together: list[ProcessChange] = []
     for each in sorted(leaving, key=_departure_ms, reverse=True):
         if together and _departure_ms(together[-1]) - _departure_ms(each) > SHUTDOWN_GAP_MS:
             break
@@ -111,7 +113,7 @@ def _departed_together(changes: Iterable[Change], empty: Rebalance) -> list[Chan
     return together[::-1]
 
 
-def _is_gone_after(change: Change, empty: Rebalance) -> bool:
+def _is_gone_after(change: ProcessChange, empty: Rebalance) -> bool:
     departure, arrival = change.departure, change.arrival
     if departure is None or (departure.incarnation, departure.generation) > empty.id:
         return False
@@ -120,11 +122,11 @@ def _is_gone_after(change: Change, empty: Rebalance) -> bool:
     return arrival is None or (arrival.incarnation, arrival.generation) > empty.id
 
 
-def _departure_ms(change: Change) -> int:
+def _departure_ms(change: ProcessChange) -> int:
     return 0 if change.departure is None else at(change.departure)
 
 
-def _started_after(changes: Iterable[Change], empty: Rebalance) -> list[Change]:
+def _started_after(changes: Iterable[ProcessChange], empty: Rebalance) -> list[ProcessChange]:
     later = [
         each
         for each in changes
@@ -134,18 +136,20 @@ def _started_after(changes: Iterable[Change], empty: Rebalance) -> list[Change]:
     return [each for each in later if each.from_ms - first_ms <= GROUP_START_MS]
 
 
-def _kind_of_emptied(departed: list[Change], back: list[Change]) -> tuple[Kind | None, float]:
+def _kind_of_emptied(
+    departed: list[ProcessChange], back: list[ProcessChange]
+) -> tuple[EpisodeKind | None, float]:
     has_left = any(each.departure and not each.departure.is_expiry for each in departed)
     is_static = all(each.departure and each.departure.instance_id for each in departed)
     if not departed or not (has_left or is_static):
         return None, 0.0
     if back or any(each.arrival is not None for each in departed):
-        return (Kind.WHOLE_GROUP_RESTART if len(departed) > 1 else Kind.RESTART), 0.9
+        return (EpisodeKind.WHOLE_GROUP_RESTART if len(departed) > 1 else EpisodeKind.RESTART), 0.9
     # A static member does not leave when it is closed: a shutdown looks like the loss of all.
-    return Kind.SHUTDOWN, 0.9 if has_left else 0.6
+    return EpisodeKind.SHUTDOWN, 0.9 if has_left else 0.6
 
 
-def _group_start(scene: Scene) -> Iterator[Draft]:
+def _group_start(scene: Scene) -> Iterator[EpisodeDraft]:
     rest = scene.of(What.STARTED)
     for rebalance in scene.rebalances:
         if rebalance.was_empty:
@@ -155,11 +159,11 @@ def _group_start(scene: Scene) -> Iterator[Draft]:
                 if -AT_ONCE_MS <= each.from_ms - rebalance.from_ms <= GROUP_START_MS
             ]
             if started:
-                yield Draft(Kind.GROUP_START, started, 0.9)
+                yield EpisodeDraft(EpisodeKind.GROUP_START, started, 0.9)
             rest = [each for each in rest if each not in started]
 
 
-def _all_at_once(scene: Scene) -> Iterator[Draft]:
+def _all_at_once(scene: Scene) -> Iterator[EpisodeDraft]:
     """Static members do not leave: a restart of the whole group shows by their returns alone.
 
     A process that was removed before, and is back with the others, is restarted with them.
@@ -177,14 +181,14 @@ def _all_at_once(scene: Scene) -> Iterator[Draft]:
         names = {each.process for each in [*series, *back]}
         if len(names) > 1 and len(names) >= scene.size(series):
             returned = [each.split() for each in back]
-            yield Draft(Kind.WHOLE_GROUP_RESTART, series + returned, 0.8)
+            yield EpisodeDraft(EpisodeKind.WHOLE_GROUP_RESTART, series + returned, 0.8)
 
 
-def _rolling_deployment(scene: Scene) -> Iterator[Draft]:
+def _rolling_deployment(scene: Scene) -> Iterator[EpisodeDraft]:
     """Processes restarted one after another, or in batches: more than half of the group's; of
     static members all, because a killed one that is back in time looks like a restarted one.
     """
-    series: list[list[Change]] = []
+    series: list[list[ProcessChange]] = []
     for each in scene.of(What.RESTARTED, What.REPLACED):
         last = series[-1] if series else []
         is_new = each.process not in {other.process for other in last}
@@ -194,10 +198,12 @@ def _rolling_deployment(scene: Scene) -> Iterator[Draft]:
             series.append([each])
     for deployed in series:
         if len(deployed) > 1 and len(deployed) >= _deployed_at_least(deployed, scene):
-            yield Draft(Kind.ROLLING_DEPLOYMENT, deployed, min(c.confidence for c in deployed))
+            yield EpisodeDraft(
+                EpisodeKind.ROLLING_DEPLOYMENT, deployed, min(c.confidence for c in deployed)
+            )
 
 
-def _deployed_at_least(deployed: Sequence[Change], scene: Scene) -> int:
+def _deployed_at_least(deployed: Sequence[ProcessChange], scene: Scene) -> int:
     size = scene.size(deployed)
     departures = [each.departure for each in deployed if each.departure is not None]
     has_left = any(each.cause != STATIC_LEAVE for each in departures)
@@ -207,8 +213,8 @@ def _deployed_at_least(deployed: Sequence[Change], scene: Scene) -> int:
 def _flapping(times: int, gap_ms: int) -> Rule:
     """Processes that depart ``times`` times or more, each time this soon after they were back."""
 
-    def rule(scene: Scene) -> Iterator[Draft]:
-        together: list[list[Change]] = []
+    def rule(scene: Scene) -> Iterator[EpisodeDraft]:
+        together: list[list[ProcessChange]] = []
         for whats in ({What.RESTARTED, What.KILLED, What.EXPIRED}, {What.SLOW_POLL}):
             flaps = _flaps(scene.of(*whats), times, gap_ms)
             for series in sorted(flaps, key=lambda each: each[0].from_ms):
@@ -218,12 +224,14 @@ def _flapping(times: int, gap_ms: int) -> Rule:
                 else:
                     together.append(series)
         for series in together:
-            yield Draft(Kind.FLAPPING_MEMBER, series, 0.9)
+            yield EpisodeDraft(EpisodeKind.FLAPPING_MEMBER, series, 0.9)
 
     return rule
 
 
-def _flaps(changes: Iterable[Change], times: int, gap_ms: int) -> Iterator[list[Change]]:
+def _flaps(
+    changes: Iterable[ProcessChange], times: int, gap_ms: int
+) -> Iterator[list[ProcessChange]]:
     departed = (
         each
         for each in changes
@@ -238,24 +246,28 @@ def _flaps(changes: Iterable[Change], times: int, gap_ms: int) -> Iterator[list[
                 yield series
 
 
-def _frozen(scene: Scene) -> Iterator[Draft]:
+def _frozen(scene: Scene) -> Iterator[EpisodeDraft]:
     for series in in_series(scene.of(What.FROZEN), AT_ONCE_MS):
-        yield Draft(Kind.PROCESS_FROZEN, series, min(each.confidence for each in series))
+        yield EpisodeDraft(
+            EpisodeKind.PROCESS_FROZEN, series, min(each.confidence for each in series)
+        )
 
 
-def _lost(scene: Scene) -> Iterator[Draft]:
+def _lost(scene: Scene) -> Iterator[EpisodeDraft]:
     """Processes that were killed or did not come back in time; all of one host: the host."""
     ended = sorted(scene.of(What.KILLED, What.EXPIRED), key=lambda each: each.departed_ms)
     for series in in_series(ended, AT_ONCE_MS, when=lambda each: each.departed_ms):
         hosts = _lost_hosts(series, scene)
         of_host = [each for each in series if each.host in hosts]
         if of_host:
-            yield Draft(Kind.HOST_LOST, of_host, 0.7)
+            yield EpisodeDraft(EpisodeKind.HOST_LOST, of_host, 0.7)
         if rest := [each for each in series if each.host not in hosts]:
-            yield Draft(Kind.PROCESS_LOST, rest, min(each.confidence for each in rest))
+            yield EpisodeDraft(
+                EpisodeKind.PROCESS_LOST, rest, min(each.confidence for each in rest)
+            )
 
 
-def _lost_hosts(series: Sequence[Change], scene: Scene) -> set[str]:
+def _lost_hosts(series: Sequence[ProcessChange], scene: Scene) -> set[str]:
     """Hosts of several processes, all of which were lost, while others were not."""
     lost: dict[str, set[str]] = {}
     for each in series:
@@ -275,15 +287,15 @@ def _hosts_before(at_ms: int, scene: Scene) -> dict[str, int]:
     return {} if last is None else dict(last.hosts)
 
 
-def _each(what: What, kind: Kind, gap_ms: int = AT_ONCE_MS) -> Rule:
-    def rule(scene: Scene) -> Iterator[Draft]:
+def _each(what: What, kind: EpisodeKind, gap_ms: int = AT_ONCE_MS) -> Rule:
+    def rule(scene: Scene) -> Iterator[EpisodeDraft]:
         for series in in_series(scene.of(what), gap_ms):
-            yield Draft(kind, series, min(each.confidence for each in series))
+            yield EpisodeDraft(kind, series, min(each.confidence for each in series))
 
     return rule
 
 
-def _restarts(scene: Scene) -> Iterator[Draft]:
+def _restarts(scene: Scene) -> Iterator[EpisodeDraft]:
     """Of several processes only if they were restarted at once."""
     rest = scene.of(What.RESTARTED, What.REPLACED)
     while rest:
@@ -294,15 +306,15 @@ def _restarts(scene: Scene) -> Iterator[Draft]:
             if each.from_ms - max(c.to_ms for c in same) <= gap_ms:
                 series.append(each)
                 rest.remove(each)
-        yield Draft(Kind.RESTART, series, min(each.confidence for each in series))
+        yield EpisodeDraft(EpisodeKind.RESTART, series, min(each.confidence for each in series))
 
 
-def _by_administrators(scene: Scene) -> Iterator[Draft]:
+def _by_administrators(scene: Scene) -> Iterator[EpisodeDraft]:
     for cause in scene.activity.causes:
         if cause.story == DELETED:
-            yield Draft(Kind.GROUP_DELETED, [], 1.0, [cause])
+            yield EpisodeDraft(EpisodeKind.GROUP_DELETED, [], 1.0, [cause])
         elif cause.story == GROUP_CONFIG:
-            yield Draft(Kind.CONFIGURATION_CHANGE, [], 1.0, [cause])
+            yield EpisodeDraft(EpisodeKind.CONFIGURATION_CHANGE, [], 1.0, [cause])
 
 
 RULES: Sequence[Rule] = (
@@ -316,11 +328,11 @@ RULES: Sequence[Rule] = (
     _flapping(FLAPS, RESTART_MS),
     _flapping(FLAPS + 1, FLAPPING_GAP_MS),
     _lost,
-    _each(What.SLOW_POLL, Kind.SLOW_POLL),
+    _each(What.SLOW_POLL, EpisodeKind.SLOW_POLL),
     _restarts,
-    _each(What.TAKEOVER, Kind.INSTANCE_ID_CONFLICT),
-    _each(What.STARTED, Kind.SCALE_OUT, SCALING_GAP_MS),
-    _each(What.STOPPED, Kind.SCALE_IN, SCALING_GAP_MS),
+    _each(What.TAKEOVER, EpisodeKind.INSTANCE_ID_CONFLICT),
+    _each(What.STARTED, EpisodeKind.SCALE_OUT, SCALING_GAP_MS),
+    _each(What.STOPPED, EpisodeKind.SCALE_IN, SCALING_GAP_MS),
     _by_administrators,
 )
 
@@ -328,23 +340,23 @@ RULES: Sequence[Rule] = (
 # -- rebalances that no process's departure or arrival started -----------------------------------
 
 _CLIENT_REASONS = (
-    ("cached metadata has changed", Kind.TOPIC_CHANGE),
-    ("subscription has changed", Kind.CONFIGURATION_CHANGE),
+    ("cached metadata has changed", EpisodeKind.TOPIC_CHANGE),
+    ("subscription has changed", EpisodeKind.CONFIGURATION_CHANGE),
 )
 # Causes that no process's departure or arrival is.
 BROKER_CAUSES = {
-    CONVERT: Kind.CONFIGURATION_CHANGE,
-    "CONVERSION": Kind.CONFIGURATION_CHANGE,
-    "SUBSCRIPTION_CHANGE": Kind.CONFIGURATION_CHANGE,
-    "ASSIGNOR_CHANGE": Kind.CONFIGURATION_CHANGE,
-    CONFIG_CHANGE: Kind.CONFIGURATION_CHANGE,
-    "REGEX": Kind.TOPIC_CHANGE,
-    "TOPIC_CHANGE": Kind.TOPIC_CHANGE,
-    "OVER_CAPACITY": Kind.COORDINATOR_FAILOVER,
+    CONVERT: EpisodeKind.CONFIGURATION_CHANGE,
+    "CONVERSION": EpisodeKind.CONFIGURATION_CHANGE,
+    "SUBSCRIPTION_CHANGE": EpisodeKind.CONFIGURATION_CHANGE,
+    "ASSIGNOR_CHANGE": EpisodeKind.CONFIGURATION_CHANGE,
+    CONFIG_CHANGE: EpisodeKind.CONFIGURATION_CHANGE,
+    "REGEX": EpisodeKind.TOPIC_CHANGE,
+    "TOPIC_CHANGE": EpisodeKind.TOPIC_CHANGE,
+    "OVER_CAPACITY": EpisodeKind.COORDINATOR_FAILOVER,
 }
 
 
-def kind_of_rejoin(trigger: Cause, rebalance: Rebalance) -> tuple[Kind, float]:
+def kind_of_rejoin(trigger: Cause, rebalance: Rebalance) -> tuple[EpisodeKind, float]:
     """By what the client and the broker say, the settings that changed, and new partitions."""
     for text, kind in _CLIENT_REASONS:
         if trigger.client_reason and trigger.client_reason.startswith(text):
@@ -352,16 +364,16 @@ def kind_of_rejoin(trigger: Cause, rebalance: Rebalance) -> tuple[Kind, float]:
     if trigger.cause in BROKER_CAUSES:
         return BROKER_CAUSES[trigger.cause], 0.95
     if rebalance.settings:
-        return Kind.CONFIGURATION_CHANGE, 0.8
+        return EpisodeKind.CONFIGURATION_CHANGE, 0.8
     if trigger.story == "topic_change":
-        return Kind.TOPIC_CHANGE, 0.8
-    return Kind.UNKNOWN, 0.3
+        return EpisodeKind.TOPIC_CHANGE, 0.8
+    return EpisodeKind.UNKNOWN, 0.3
 
 
 # -- settings that changes of processes show -----------------------------------------------------
 
 
-def membership_settings(changes: Iterable[Change]) -> Iterator[str]:
+def membership_settings(changes: Iterable[ProcessChange]) -> Iterator[str]:
     """Whether processes came back as static or as dynamic members."""
     changes = list(changes)
     pairs = [(c.departure, c.arrival) for c in changes if c.departure and c.arrival]

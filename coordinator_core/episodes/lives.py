@@ -9,7 +9,7 @@ from coordinator_core.episodes.activities import activities
 from coordinator_core.episodes.evidence import Cause, Rebalance
 from coordinator_core.episodes.process_changes import (
     LONGEST_SESSION_MS,
-    Change,
+    ProcessChange,
     What,
     at,
     process_changes,
@@ -59,7 +59,7 @@ class _Lives:
         self._lives: dict[str, list[_Life]] = {}
         self._old_names: dict[str, str] = {}
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: ProcessChange) -> None:
         if change.what is What.TAKEOVER:
             return
         name = self._old_names.get(change.process, change.process)
@@ -74,14 +74,14 @@ class _Lives:
         if change.arrival is not None:
             lives.append(_started(change.arrival, change.confidence))
 
-    def _open(self, lives: list[_Life], change: Change) -> _Life:
+    def _open(self, lives: list[_Life], change: ProcessChange) -> _Life:
         """The life that the change is about; one without a start began before the evidence."""
         if not lives or lives[-1].ended is not None:
             first = change.departure or change.causes[0]
             lives.append(_started(first, change.confidence, predates_evidence=True))
         return lives[-1]
 
-    def _continue(self, life: _Life, change: Change, arrival: Cause) -> None:
+    def _continue(self, life: _Life, change: ProcessChange, arrival: Cause) -> None:
         life.confidence = min(life.confidence, change.confidence)
         life.evidence += map(_named, change.causes)
         life.last_generation = max(life.last_generation, arrival.generation)
@@ -93,7 +93,7 @@ class _Lives:
         elif change.departure is not None:
             life.freezes.append(Freeze(self._ended(change), TimeEstimate.exactly(at(arrival))))
 
-    def _end(self, life: _Life, change: Change) -> None:
+    def _end(self, life: _Life, change: ProcessChange) -> None:
         life.confidence = min(life.confidence, change.confidence)
         departure = change.departure
         if departure is not None:
@@ -105,7 +105,7 @@ class _Lives:
             began = TimeEstimate.exactly(change.since_ms)
             life.slow_polls.append(SlowPoll(began, None, change.confidence, _named(departure)))
 
-    def _ended(self, change: Change) -> TimeEstimate:
+    def _ended(self, change: ProcessChange) -> TimeEstimate:
         """Of a session that expired: before its expiry, and before the process was back."""
         departure, arrival = change.departure, change.arrival
         if departure is None or not departure.is_expiry:

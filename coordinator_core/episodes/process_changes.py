@@ -53,7 +53,7 @@ class What(Enum):
 
 
 @dataclass
-class Change:
+class ProcessChange:
     """``departure`` is None if the process only started, ``arrival`` if it did not come back.
 
     ``process``: its name; of a replaced process the old name.  ``by``: name of the new process.
@@ -88,9 +88,11 @@ class Change:
         expired_ms = self.departure.session_timeout_ms if self.departure.is_expiry else 0
         return at(self.departure) - expired_ms
 
-    def split(self) -> Change:
+    def split(self) -> ProcessChange:
         """Takes the return away: it belongs to another episode."""
-        back = Change(What.RESTARTED, self.process, self.host, None, self.arrival, self.confidence)
+        back = ProcessChange(
+            What.RESTARTED, self.process, self.host, None, self.arrival, self.confidence
+        )
         self.arrival = None
         self.causes = [each for each in (self.departure,) if each is not None]
         return back
@@ -106,7 +108,7 @@ class Change:
         return min(self.from_ms, self.departed_ms, polled_ms)
 
 
-def _generation(change: Change) -> tuple[int, int]:
+def _generation(change: ProcessChange) -> tuple[int, int]:
     first = change.causes[0]
     return first.incarnation, first.generation
 
@@ -116,7 +118,7 @@ def at(cause: Cause) -> int:
     return cause.at_ms
 
 
-def process_changes(activity: Activity) -> list[Change]:
+def process_changes(activity: Activity) -> list[ProcessChange]:
     """In order of time.  Rejoins are causes of rebalances, but change no process."""
     return sorted(_Matching(activity).changes(), key=lambda each: (each.from_ms, each.process))
 
@@ -138,7 +140,7 @@ class _Matching:
         self._group_starts_ms = [each.from_ms for each in activity.rebalances if each.was_empty]
         self._refused = [each for each in in_order if each.is_refused]
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[ProcessChange]:
         """A leave that a coordinator did not store before it failed is repeated as an expiry."""
         changes = self._matched()
         changes += self._conflicts(changes)
@@ -149,7 +151,7 @@ class _Matching:
                     each.causes.append(cause)
         return changes
 
-    def _matched(self) -> list[Change]:
+    def _matched(self) -> list[ProcessChange]:
         changes = [self._departed(each) for each in self._departures]
         rest = (each for each in self._arrivals if id(each) not in self._matched_ids)
         arrived = [self._arrived(each) for each in rest]
@@ -158,7 +160,7 @@ class _Matching:
         later = [each for each in arrived if _generation(each) not in began]
         return first + _with_replaced(changes, later, self._replaced_within_ms)
 
-    def _conflicts(self, changes: Iterable[Change]) -> list[Change]:
+    def _conflicts(self, changes: Iterable[ProcessChange]) -> list[ProcessChange]:
         """Refused joins: a second process, unless the member's session expires soon after.  Then
         this member had been killed, and its next life could not join yet.
         """
@@ -172,18 +174,18 @@ class _Matching:
                 killed.causes.append(refused)
         return conflicts
 
-    def _replaced_within_ms(self, started: Change) -> int:
+    def _replaced_within_ms(self, started: ProcessChange) -> int:
         from_ms = started.from_ms
         starts = self._group_starts_ms
         is_group_start = any(0 <= from_ms - each <= GROUP_START_MS for each in starts)
         return _CLOSE_MS if is_group_start else REPLACED_MS
 
-    def _departed(self, departure: Cause) -> Change:
+    def _departed(self, departure: Cause) -> ProcessChange:
         arrival = self._match(departure)
         what, confidence = _what(departure, arrival, self._activity.loads)
         return self._change(what, departure, arrival, confidence)
 
-    def _arrived(self, arrival: Cause) -> Change:
+    def _arrived(self, arrival: Cause) -> ProcessChange:
         if arrival.story == TAKEOVER:
             return self._change(What.TAKEOVER, None, arrival, 0.95)
         if arrival.story == SLOW_POLL:  # a static member, replaced by itself
@@ -197,11 +199,11 @@ class _Matching:
 
     def _change(
         self, what: What, departure: Cause | None, arrival: Cause | None, confidence: float
-    ) -> Change:
+    ) -> ProcessChange:
         first = departure or arrival
         assert first is not None
         name = self._names(first)
-        return Change(what, name, first.client_host or "", departure, arrival, confidence)
+        return ProcessChange(what, name, first.client_host or "", departure, arrival, confidence)
 
     def _match(self, departure: Cause) -> Cause | None:
         """The first arrival of the same process since it was last heard of, in time; before its
@@ -260,7 +262,7 @@ def _may_follow(arrival: Cause, departure: Cause) -> bool:
     return at(arrival) > at(departure) or (is_own and at(arrival) == at(departure))
 
 
-def _is_killed(change: Change, refused: Cause) -> bool:
+def _is_killed(change: ProcessChange, refused: Cause) -> bool:
     departure = change.departure
     if departure is None or not departure.is_expiry or departure.member_id != refused.member_id:
         return False
@@ -391,8 +393,10 @@ def _process_client(cause: Cause) -> str:
 
 
 def _with_replaced(
-    changes: list[Change], started: list[Change], within_ms: Callable[[Change], int]
-) -> list[Change]:
+    changes: list[ProcessChange],
+    started: list[ProcessChange],
+    within_ms: Callable[[ProcessChange], int],
+) -> list[ProcessChange]:
     """A process that ended, and another one that started near its end, are one replacement.
 
     The nearest in time first, those with the same client id before others.
@@ -426,19 +430,19 @@ def _with_replaced(
     return rest + new + replaced
 
 
-def _differs(old: Change, new: Change) -> bool:
+def _differs(old: ProcessChange, new: ProcessChange) -> bool:
     return _cause_of(old).client != _cause_of(new).client
 
 
-def _cause_of(change: Change) -> Cause:
+def _cause_of(change: ProcessChange) -> Cause:
     return change.causes[0]
 
 
-def _started_ms(change: Change) -> int:
+def _started_ms(change: ProcessChange) -> int:
     return at(change.causes[-1])
 
 
-def _replaces(new: Change, old: Change, others: Iterable[Change]) -> bool:
+def _replaces(new: ProcessChange, old: ProcessChange, others: Iterable[ProcessChange]) -> bool:
     """``new`` began after ``old``, and outlives it."""
     if new.what is not What.STARTED:
         return False
@@ -448,21 +452,23 @@ def _replaces(new: Change, old: Change, others: Iterable[Change]) -> bool:
     return is_newer and (ended_ms is None or ended_ms > old.departed_ms)
 
 
-def _starts_of(old: Change, others: Iterable[Change]) -> Iterator[int]:
+def _starts_of(old: ProcessChange, others: Iterable[ProcessChange]) -> Iterator[int]:
     member_id = old.departure.member_id if old.departure else None
     for each in others:
         if each.arrival is not None and each.arrival.member_id == member_id:
             yield at(each.arrival)
 
 
-def _ends_of(new: Change, others: Iterable[Change]) -> Iterator[int]:
+def _ends_of(new: ProcessChange, others: Iterable[ProcessChange]) -> Iterator[int]:
     member_id = new.arrival.member_id if new.arrival else None
     for each in others:
         if each.departure is not None and each.departure.member_id == member_id:
             yield each.departed_ms
 
 
-def _replacement(old: Change, new: Change, confidence: float) -> Change:
-    change = Change(What.REPLACED, old.process, old.host, old.departure, new.arrival, confidence)
+def _replacement(old: ProcessChange, new: ProcessChange, confidence: float) -> ProcessChange:
+    change = ProcessChange(
+        What.REPLACED, old.process, old.host, old.departure, new.arrival, confidence
+    )
     change.by = new.process
     return change

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from coordinator_core.episodes.drafts import Kind
+from coordinator_core.episodes.drafts import EpisodeKind
 from coordinator_core.episodes.evidence import CONFIG_CHANGE, SCHEDULED_CAUSES, SLOW_REVOKE
 from coordinator_core.episodes.inference import Episode
 from coordinator_core.episodes.process_changes import What
@@ -33,7 +33,7 @@ def _cost(episode: Episode, unowned_ms: int) -> str:
 
 def _happened(episode: Episode) -> str:
     happened = _SENTENCES[episode.kind](episode)
-    is_part = episode.is_interrupted and episode.kind is not Kind.COORDINATOR_FAILOVER
+    is_part = episode.is_interrupted and episode.kind is not EpisodeKind.COORDINATOR_FAILOVER
     return f"{happened} during a coordinator failover" if is_part else happened
 
 
@@ -141,25 +141,25 @@ def _unknown(episode: Episode) -> str:
     return "root cause not in the evidence"
 
 
-_SENTENCES: Mapping[Kind, Callable[[Episode], str]] = {
-    Kind.GROUP_START: _group_start,
-    Kind.ROLLING_DEPLOYMENT: _rolling_deployment,
-    Kind.RESTART: _restart,
-    Kind.WHOLE_GROUP_RESTART: _of_processes("whole group restarted ({})"),
-    Kind.SHUTDOWN: _of_processes("group shut down ({})"),
-    Kind.SCALE_OUT: _of_processes("scale out by {}"),
-    Kind.SCALE_IN: _of_processes("scale in by {}"),
-    Kind.PROCESS_LOST: _lost,
-    Kind.HOST_LOST: _host_lost,
-    Kind.PROCESS_FROZEN: _frozen,
-    Kind.SLOW_POLL: _slow_poll,
-    Kind.FLAPPING_MEMBER: _flapping,
-    Kind.INSTANCE_ID_CONFLICT: _of_processes("second process with the instance id of {}"),
-    Kind.TOPIC_CHANGE: lambda _: "topics or partitions changed",
-    Kind.CONFIGURATION_CHANGE: _configuration,
-    Kind.COORDINATOR_FAILOVER: _failover,
-    Kind.GROUP_DELETED: lambda _: "group deleted",
-    Kind.UNKNOWN: _unknown,
+_SENTENCES: Mapping[EpisodeKind, Callable[[Episode], str]] = {
+    EpisodeKind.GROUP_START: _group_start,
+    EpisodeKind.ROLLING_DEPLOYMENT: _rolling_deployment,
+    EpisodeKind.RESTART: _restart,
+    EpisodeKind.WHOLE_GROUP_RESTART: _of_processes("whole group restarted ({})"),
+    EpisodeKind.SHUTDOWN: _of_processes("group shut down ({})"),
+    EpisodeKind.SCALE_OUT: _of_processes("scale out by {}"),
+    EpisodeKind.SCALE_IN: _of_processes("scale in by {}"),
+    EpisodeKind.PROCESS_LOST: _lost,
+    EpisodeKind.HOST_LOST: _host_lost,
+    EpisodeKind.PROCESS_FROZEN: _frozen,
+    EpisodeKind.SLOW_POLL: _slow_poll,
+    EpisodeKind.FLAPPING_MEMBER: _flapping,
+    EpisodeKind.INSTANCE_ID_CONFLICT: _of_processes("second process with the instance id of {}"),
+    EpisodeKind.TOPIC_CHANGE: lambda _: "topics or partitions changed",
+    EpisodeKind.CONFIGURATION_CHANGE: _configuration,
+    EpisodeKind.COORDINATOR_FAILOVER: _failover,
+    EpisodeKind.GROUP_DELETED: lambda _: "group deleted",
+    EpisodeKind.UNKNOWN: _unknown,
 }
 
 

@@ -23,7 +23,7 @@ while a member has not reached the target, else Stable (`ConsumerGroup.maybeUpda
 - replay:     plays an incarnation's evidence; returns its history
 """
 
-from coordinator_core.epochs.evidence import Departure, GroupRecord, Kind, TargetLine
+from coordinator_core.epochs.evidence import GroupRecord, LoggedDeparture, RecordKind, TargetLine
 from coordinator_core.epochs.history import (
     EpochBump,
     Generation,
@@ -36,16 +36,16 @@ from coordinator_core.epochs.replay import replay
 from coordinator_core.epochs.targets import ListsByTopic, Subscriber, TargetInput
 
 __all__ = [
-    "Departure",
     "EpochBump",
     "Generation",
     "GenerationMember",
     "GroupRecord",
     "History",
-    "Kind",
     "ListsByTopic",
+    "LoggedDeparture",
     "MemberStep",
     "Owned",
+    "RecordKind",
     "Subscriber",
     "TargetInput",
     "TargetLine",

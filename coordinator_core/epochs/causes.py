@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coordinator_core.epochs.evidence import Departure, GroupRecord
+from coordinator_core.epochs.evidence import GroupRecord, LoggedDeparture
 
 # Causes by the logged departure; MEMBER_GONE without a line.
 DEPARTURES = {
@@ -34,7 +34,7 @@ COMPLETIONS = (REGEX_RESOLVED, STATE_INITIALIZED, TOPOLOGY_VALIDATED)
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class EpochChange:
     """``process``: at the time of the change."""
 
     cause: str
@@ -45,7 +45,7 @@ class Change:
     reason: str | None = None
 
 
-def of_departure(departure: Departure | None) -> str:
+def of_departure(departure: LoggedDeparture | None) -> str:
     return MEMBER_GONE if departure is None else DEPARTURES.get(departure.how, MEMBER_GONE)
 
 

@@ -12,7 +12,7 @@ from coordinator_core.coordinator.group_types import GROUP_TYPES
 SAME_REQUEST_MS = 1000
 
 
-class Kind(StrEnum):
+class RecordKind(StrEnum):
     """What a record is about; the ends of the record types' names."""
 
     GROUP = "GroupMetadata"
@@ -42,7 +42,7 @@ class GroupRecord:
 
     time_ms: int
     position: int
-    kind: Kind
+    kind: RecordKind
     group_type: str  # see ``type``
     is_tombstone: bool
     member_id: str | None = None
@@ -73,7 +73,7 @@ class GroupRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Departure:
+class LoggedDeparture:
     """A log line: the member left, or was removed.  ``how``: left, expired, dropped, replaced."""
 
     time_ms: int

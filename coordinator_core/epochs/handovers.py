@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from coordinator_core.epochs.evidence import Partition
 from coordinator_core.epochs.history import Generation, Handover, Owned
-from coordinator_core.epochs.members import Member
+from coordinator_core.epochs.members import ModernMember
 
 REVOCATION, SESSION, HEARTBEAT = "revocation", "session", "heartbeat"
 ACTIVE = "active"
@@ -47,7 +47,7 @@ class Handovers:
 
     def step(
         self,
-        member: Member,
+        member: ModernMember,
         pending: frozenset[Partition],
         time_ms: int,
         generation: Generation | None,
@@ -61,14 +61,14 @@ class Handovers:
                 self._take(member, partition, time_ms, generation)
         self._held[member.member_id] = held
 
-    def depart(self, member: Member, time_ms: int, how: str | None) -> None:
+    def depart(self, member: ModernMember, time_ms: int, how: str | None) -> None:
         """The member is gone."""
         held = self._held.pop(member.member_id, frozenset())
         self._release(member, held, time_ms, how or "left", has_log=how is not None)
 
     def _release(
         self,
-        member: Member,
+        member: ModernMember,
         partitions: Iterable[Partition],
         time_ms: int,
         how: str | None,
@@ -81,7 +81,7 @@ class Handovers:
             )
 
     def _take(
-        self, member: Member, partition: Partition, time_ms: int, generation: Generation
+        self, member: ModernMember, partition: Partition, time_ms: int, generation: Generation
     ) -> None:
         release = self._released.pop(partition, None)
         if release is None or release.process == member.process:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from coordinator_core.epochs.members import AWAY
-from coordinator_core.epochs.memberships import Membership, MemberStep
+from coordinator_core.epochs.memberships import MemberStep, ModernMembership
 from coordinator_core.protocol.client_times import COMMIT_INTERVAL_MS, COMMIT_JITTER_MS
 
 # Defaults of group.consumer.heartbeat.interval.ms, group.consumer.session.timeout.ms, and those of
@@ -57,7 +57,7 @@ class Expiry:
     session_ms: int | None = None
 
 
-def interval_of(memberships: Iterable[Membership]) -> int:
+def interval_of(memberships: Iterable[ModernMembership]) -> int:
     """The most frequent time between two records of a member, in ms; the default without any."""
     between = sorted(
         later - earlier

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from coordinator_core.epochs.evidence import Partition
-from coordinator_core.epochs.memberships import Membership, MemberStep
+from coordinator_core.epochs.memberships import MemberStep, ModernMembership
 from coordinator_core.epochs.targets import TargetInput
 
 
@@ -116,5 +116,5 @@ class History:
     bumps: list[EpochBump] = field(default_factory=list)
     steps: list[MemberStep] = field(default_factory=list)
     handovers: list[Handover] = field(default_factory=list)
-    memberships: list[Membership] = field(default_factory=list)
+    memberships: list[ModernMembership] = field(default_factory=list)
     topology: dict[str, tuple[str, ...]] = field(default_factory=dict)

@@ -22,7 +22,7 @@ def state_name(code: int | None, group_type: GroupType) -> str:
 
 
 @dataclass(slots=True)
-class Member:
+class ModernMember:
     """``metadata``: the last member metadata record; ``epoch`` and ``state``: of the last step."""
 
     member_id: str
@@ -59,7 +59,7 @@ class Processes:
         if (client := _client(record)) is not None:
             self._newest[client] = member_id
 
-    def writes(self, member: Member, members: dict[str, Member]) -> None:
+    def writes(self, member: ModernMember, members: dict[str, ModernMember]) -> None:
         """The member heartbeats: if a newer member of its client is there, too, they are two."""
         client = _client(member.metadata)
         newest = members.get(self._newest.get(client or "", ""))

@@ -6,7 +6,7 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 
 from coordinator_core.epochs.evidence import Partition
-from coordinator_core.epochs.members import AWAY, Member
+from coordinator_core.epochs.members import AWAY, ModernMember
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class MemberStep:
 
 
 @dataclass(slots=True, eq=False)
-class Membership:
+class ModernMembership:
     """A member from its first record to its last; ``process``: at its end.
 
     ``ended_ms``: of its tombstones, or of the group's conversion; None: it is still there.
@@ -66,12 +66,12 @@ class Membership:
 class Memberships:
     """The memberships of an incarnation, in the order of their begin."""
 
-    memberships: list[Membership] = field(default_factory=list)
-    _last: dict[str, Membership] = field(default_factory=dict)
+    memberships: list[ModernMembership] = field(default_factory=list)
+    _last: dict[str, ModernMembership] = field(default_factory=dict)
 
-    def join(self, member: Member) -> None:
+    def join(self, member: ModernMember) -> None:
         metadata = member.metadata
-        membership = Membership(
+        membership = ModernMembership(
             member.member_id,
             member.process,
             metadata.instance_id,
@@ -87,7 +87,7 @@ class Memberships:
             membership.steps.append(step)
             membership.process = step.process
 
-    def depart(self, member: Member, time_ms: int, how: str | None) -> None:
+    def depart(self, member: ModernMember, time_ms: int, how: str | None) -> None:
         """``how`` by the log, if it has a line."""
         if (membership := self._last.get(member.member_id)) is not None:
             membership.process, membership.ended_ms = member.process, time_ms

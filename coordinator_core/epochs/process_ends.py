@@ -17,7 +17,7 @@ from coordinator_core.epochs.heartbeats import (
     timing_of,
 )
 from coordinator_core.epochs.history import History
-from coordinator_core.epochs.memberships import Membership
+from coordinator_core.epochs.memberships import ModernMembership
 from coordinator_core.protocol.client_times import (
     COMMIT_INTERVAL_MS,
     COMMIT_JITTER_MS,
@@ -69,7 +69,7 @@ class Ends:
         expired = [each for each, how in self._hows.items() if how == EXPIRED]
         self.timing: Timing = timing_of(self._interval_ms, map(self._expiry, expired))
 
-    def of(self, membership: Membership) -> End:
+    def of(self, membership: ModernMembership) -> End:
         ended_ms, how = membership.ended_ms, self._hows[membership]
         if ended_ms is None:
             return self._of_open(membership)
@@ -85,7 +85,7 @@ class Ends:
             return End(self._killed_ms(membership), how, by, is_estimated=True)
         return End(ended_ms, how, by, is_estimated=how == DROPPED or not membership.has_log)
 
-    def _of_open(self, membership: Membership) -> End:
+    def _of_open(self, membership: ModernMembership) -> End:
         """A process that took no target for two heartbeats has ended, although its session has not
         expired."""
         silent_ms, last = self._silent_ms(membership), membership.last_heartbeat
@@ -99,7 +99,7 @@ class Ends:
         killed_ms = (earliest_ms + latest_ms) // 2
         return End(killed_ms, NO_HEARTBEAT, is_estimated=True)
 
-    def _polled_ms(self, membership: Membership, how: str) -> int | None:
+    def _polled_ms(self, membership: ModernMembership, how: str) -> int | None:
         """A client that leaves or goes silent as its application does not poll does so
         max.poll.interval.ms after the last poll."""
         poll_ms, ended_ms = membership.rebalance_timeout_ms, membership.ended_ms or 0
@@ -114,12 +114,12 @@ class Ends:
         )
         return last_ms + self._interval_ms // 2 - poll_ms if is_slow else None
 
-    def was_cut_off(self, membership: Membership) -> bool:
+    def was_cut_off(self, membership: ModernMembership) -> bool:
         """Whether the process did not stop by itself, or goes on in a classic group."""
         is_dead = self._hows[membership] == EXPIRED and membership.instance_id is None
         return is_dead or membership.how == CONVERTED
 
-    def _how(self, membership: Membership) -> str:
+    def _how(self, membership: ModernMembership) -> str:
         """Without a line: dropped at the end of its rebalance timeout; expired if it took no target
         for two heartbeats, or its next life joined before it was gone, or if it made automatic
         commits, but none when it ended; else, and if it came back, it left."""
@@ -140,12 +140,12 @@ class Ends:
         has_expired = is_silent or lacks_commit or lives_on
         return EXPIRED if has_expired and not is_back else LEFT
 
-    def _has_closed(self, membership: Membership) -> bool:
+    def _has_closed(self, membership: ModernMembership) -> bool:
         """A client that leaves because its application does not poll has nothing new to commit."""
         committed_ms = self._committed(membership)
         return bool(committed_ms) and (membership.ended_ms or 0) - committed_ms[-1] <= CLOSING_MS
 
-    def _expiry(self, membership: Membership) -> Expiry:
+    def _expiry(self, membership: ModernMembership) -> Expiry:
         last = membership.last_heartbeat
         return Expiry(
             membership.ended_ms or 0,
@@ -155,7 +155,7 @@ class Ends:
             membership.session_timeout_ms,
         )
 
-    def _silent_ms(self, membership: Membership) -> int | None:
+    def _silent_ms(self, membership: ModernMembership) -> int | None:
         """When it closed, or the first target after its last heartbeat that it did not take."""
         last = membership.last_heartbeat
         if last is None or membership.away_ms is not None:
@@ -168,7 +168,7 @@ class Ends:
                 return time_ms if time_ms < ended_ms else None
         return None
 
-    def _killed_ms(self, membership: Membership) -> int:
+    def _killed_ms(self, membership: ModernMembership) -> int:
         """The middle of the time in which the process can have ended: after its last heartbeat and
         commit; before the next ones."""
         expiry = self._expiry(membership)
@@ -177,11 +177,11 @@ class Ends:
         next_ms = min(last_ms + self._interval_ms, expiry.at_ms)
         return (earliest_ms + self._latest_ms(membership, earliest_ms, next_ms)) // 2
 
-    def _last_heartbeat_ms(self, membership: Membership) -> int:
+    def _last_heartbeat_ms(self, membership: ModernMembership) -> int:
         session_ms = membership.session_timeout_ms or self.timing.session_ms
         return (membership.ended_ms or 0) - session_ms
 
-    def _latest_ms(self, membership: Membership, earliest_ms: int, next_ms: int) -> int:
+    def _latest_ms(self, membership: ModernMembership, earliest_ms: int, next_ms: int) -> int:
         """Before its next heartbeat and automatic commit, and before its next life."""
         latest = [next_ms]
         committed_ms = self._committed(membership)
@@ -190,14 +190,14 @@ class Ends:
         latest += [ms for ms in self._next_lives_ms(membership) if earliest_ms <= ms]
         return max(earliest_ms, min(latest))
 
-    def _next_lives_ms(self, membership: Membership) -> Iterator[int]:
+    def _next_lives_ms(self, membership: ModernMembership) -> Iterator[int]:
         """When the process started again, or was refused as its instance id was in use."""
         yield from membership.refused_ms
         next_ms = _first_since(membership.joined_ms + 1, self._started[membership.process])
         if next_ms is not None:
             yield next_ms
 
-    def _committed(self, membership: Membership) -> list[int]:
+    def _committed(self, membership: ModernMembership) -> list[int]:
         """The times of its last commits: of partitions since they were assigned to it."""
         of_partitions = self._commits.get((membership.member_id, membership.ended_ms or 0), {})
         since_ms: dict[Partition, int] = {}

@@ -11,13 +11,13 @@ from typing import TypeVar
 from coordinator_core.coordinator.consumer.group_type import CONSUMER
 from coordinator_core.coordinator.group_types import GROUP_TYPES
 from coordinator_core.epochs import causes
-from coordinator_core.epochs.causes import Change
+from coordinator_core.epochs.causes import EpochChange
 from coordinator_core.epochs.evidence import (
     SAME_REQUEST_MS,
-    Departure,
     GroupRecord,
-    Kind,
+    LoggedDeparture,
     Partition,
+    RecordKind,
     TargetLine,
 )
 from coordinator_core.epochs.handovers import Handovers
@@ -28,16 +28,16 @@ from coordinator_core.epochs.history import (
     History,
     Owned,
 )
-from coordinator_core.epochs.members import AWAY, Member, Processes, state_name
+from coordinator_core.epochs.members import AWAY, ModernMember, Processes, state_name
 from coordinator_core.epochs.memberships import Memberships, MemberStep
 from coordinator_core.epochs.targets import TargetInputs
 
-Line = TypeVar("Line", Departure, TargetLine)
+Line = TypeVar("Line", LoggedDeparture, TargetLine)
 
 
 def replay(
     records: Iterable[GroupRecord],
-    departures: Iterable[Departure] = (),
+    departures: Iterable[LoggedDeparture] = (),
     line_times_ms: Iterable[int] = (),
     target_lines: Iterable[TargetLine] = (),
 ) -> History:
@@ -54,17 +54,17 @@ def replay(
 class _Player:
     def __init__(
         self,
-        departures: Iterable[Departure],
+        departures: Iterable[LoggedDeparture],
         line_times_ms: Iterable[int],
         target_lines: Iterable[TargetLine],
     ) -> None:
         self.history = History()
         self._target_lines = sorted(target_lines, key=lambda each: each.time_ms)
         self._line_times_ms = sorted(line_times_ms)
-        self._lines: dict[str, list[Departure]] = {}
+        self._lines: dict[str, list[LoggedDeparture]] = {}
         for departure in sorted(departures, key=lambda each: each.time_ms):
             self._lines.setdefault(departure.member_id, []).append(departure)
-        self._members: dict[str, Member] = {}
+        self._members: dict[str, ModernMember] = {}
         self._targets: dict[str, frozenset[Partition]] = {}
         self._processes = Processes()
         self._handovers = Handovers()
@@ -73,7 +73,7 @@ class _Player:
         self._hash: int | None = None
         self._topology_epoch: int | None = None
         self._time_ms = 0
-        self._changes: list[Change] = []
+        self._changes: list[EpochChange] = []
         self._gone_instances: dict[str, tuple[str, int]] = {}
         self._left: list[GenerationMember] = []
         self._regexes: set[str] = set()
@@ -92,26 +92,26 @@ class _Player:
         if record.time_ms != self._time_ms:
             self._account()
             self._time_ms = record.time_ms
-        if record.kind is Kind.CLASSIC:
+        if record.kind is RecordKind.CLASSIC:
             self._classic(record)
-        elif record.kind is Kind.GROUP:
+        elif record.kind is RecordKind.GROUP:
             self._group(record)
-        elif record.kind is Kind.MEMBER:
+        elif record.kind is RecordKind.MEMBER:
             self._member(record)
-        elif record.kind is Kind.TARGET_MEMBER and record.member_id is not None:
+        elif record.kind is RecordKind.TARGET_MEMBER and record.member_id is not None:
             if record.is_tombstone:
                 self._targets.pop(record.member_id, None)
             else:
                 self._targets[record.member_id] = record.assigned
-        elif record.kind is Kind.TARGET:
+        elif record.kind is RecordKind.TARGET:
             self._target(record)
-        elif record.kind is Kind.CURRENT:
+        elif record.kind is RecordKind.CURRENT:
             self._current(record)
-        elif record.kind is Kind.REGEX:
+        elif record.kind is RecordKind.REGEX:
             self._regex(record)
-        elif record.kind is Kind.TOPOLOGY:
+        elif record.kind is RecordKind.TOPOLOGY:
             self.history.topology.update(record.subtopologies)
-        elif record.kind is Kind.STATE_PARTITIONS:
+        elif record.kind is RecordKind.STATE_PARTITIONS:
             reason = causes.STATE_INITIALIZED
             self._change(causes.TOPIC_CHANGE, None, record.time_ms, reason=reason)
         if record.type is CONSUMER:
@@ -147,7 +147,7 @@ class _Player:
             return
         epoch = record.epoch or 0
         if self._converted_ms == record.time_ms and not self._group_epoch:
-            change = Change(causes.CONVERSION, None, None, record.time_ms)
+            change = EpochChange(causes.CONVERSION, None, None, record.time_ms)
             self._changes.clear()
         else:
             change = self._with_reason(self._cause(record), record)
@@ -176,7 +176,7 @@ class _Player:
 
     def _join(self, member_id: str, record: GroupRecord) -> None:
         process = self._processes.name(record, member_id)
-        member = Member(member_id, record, process, record.time_ms, "joined")
+        member = ModernMember(member_id, record, process, record.time_ms, "joined")
         self._processes.joined(record, member_id)
         self._members[member_id] = member
         self._memberships.join(member)
@@ -189,7 +189,7 @@ class _Player:
         if self._converted_ms == record.time_ms and record.is_classic:
             member.change = "retained"
 
-    def _replace(self, old_id: str, member: Member) -> None:
+    def _replace(self, old_id: str, member: ModernMember) -> None:
         """A static member has a new id; the generation goes on with it."""
         self._changes = [each for each in self._changes if each.member_id != old_id]
         self._change(causes.STATIC_RETURN, member, member.joined_ms)
@@ -206,7 +206,7 @@ class _Player:
         self._generation.members[member.member_id] = self._row(member, "replaced")
         member.change = "retained"
 
-    def _depart(self, member: Member, record: GroupRecord) -> None:
+    def _depart(self, member: ModernMember, record: GroupRecord) -> None:
         member_id = member.member_id
         del self._members[member_id]
         self._unreached.discard(member_id)
@@ -370,15 +370,15 @@ class _Player:
     def _change(
         self,
         cause: str,
-        member: Member | None,
+        member: ModernMember | None,
         time_ms: int,
         has_log: bool = False,
         reason: str | None = None,
     ) -> None:
         member_id, process = (member.member_id, member.process) if member else (None, None)
-        self._changes.append(Change(cause, member_id, process, time_ms, has_log, reason))
+        self._changes.append(EpochChange(cause, member_id, process, time_ms, has_log, reason))
 
-    def _cause(self, record: GroupRecord) -> Change:
+    def _cause(self, record: GroupRecord) -> EpochChange:
         """The first change in the bump's batch; else an older one that needed no bump at once: a
         member whose regular expression had to be resolved, or new topics."""
         changes, self._changes = self._changes, []
@@ -388,10 +388,10 @@ class _Player:
         for change in (*in_batch, *of_members, *bumping):
             return self._without_target(change)
         if record.metadata_hash != self._hash or record.topology_epoch != self._topology_epoch:
-            return Change(causes.TOPIC_CHANGE, None, None, record.time_ms)
-        return Change(causes.UNKNOWN, None, None, record.time_ms)
+            return EpochChange(causes.TOPIC_CHANGE, None, None, record.time_ms)
+        return EpochChange(causes.UNKNOWN, None, None, record.time_ms)
 
-    def _without_target(self, change: Change) -> Change:
+    def _without_target(self, change: EpochChange) -> EpochChange:
         """A member that is in a target already causes another one by its regular expression."""
         generation = self._generation
         has_target = (
@@ -403,7 +403,7 @@ class _Player:
             return replace(change, cause=causes.REGEX, reason=causes.REGEX_RESOLVED)
         return change
 
-    def _with_reason(self, change: Change, record: GroupRecord) -> Change:
+    def _with_reason(self, change: EpochChange, record: GroupRecord) -> EpochChange:
         """A topology is validated when all of its internal topics exist."""
         is_validated = record.topology_epoch is not None and self._topology_epoch is None
         if is_validated and change.cause == causes.TOPIC_CHANGE:
@@ -411,7 +411,7 @@ class _Player:
         return change
 
     def _bump(
-        self, epoch: int, record: GroupRecord, cause: str, change: Change | None
+        self, epoch: int, record: GroupRecord, cause: str, change: EpochChange | None
     ) -> EpochBump:
         bump = EpochBump(
             epoch,
@@ -427,7 +427,7 @@ class _Player:
         self._bumps_since_target.append(bump)
         return bump
 
-    def _line(self, member_id: str, time_ms: int) -> Departure | None:
+    def _line(self, member_id: str, time_ms: int) -> LoggedDeparture | None:
         """The departure's line next to its records, if there is one."""
         return _nearest(self._lines.get(member_id, []), time_ms)
 
@@ -457,7 +457,7 @@ class _Player:
         assignor, most = max(votes.items(), key=lambda vote: vote[1])
         return assignor, list(votes.values()).count(most) > 1
 
-    def _row(self, member: Member, change: str) -> GenerationMember:
+    def _row(self, member: ModernMember, change: str) -> GenerationMember:
         metadata = member.metadata
         return GenerationMember(
             member.member_id,
@@ -472,7 +472,7 @@ class _Player:
         )
 
     @staticmethod
-    def _owned(member: Member, partitions: frozenset[Partition]) -> Owned:
+    def _owned(member: ModernMember, partitions: frozenset[Partition]) -> Owned:
         return Owned(member.member_id, member.process, partitions)
 
 

@@ -18,7 +18,7 @@ from coordinator_core.coordinator.consumer.group import (
 )
 from coordinator_core.coordinator.consumer.subscriptions import Subscriptions, names_in_order
 from coordinator_core.coordinator.offsets import OffsetStore, ScalaPartitions
-from coordinator_core.epochs.evidence import GroupRecord, Kind
+from coordinator_core.epochs.evidence import GroupRecord, RecordKind
 
 # The epochs that the first record of a group may have: 1, from Kafka 4.4 on 2.
 FIRST_EPOCHS = (1, 2)
@@ -69,21 +69,21 @@ class TargetInputs:
     def play(self, record: GroupRecord) -> None:
         if record.time_ms != self._time_ms:
             self._time_ms, self._new_members, self._is_recomputed = record.time_ms, [], False
-        if record.kind is Kind.TARGET_MEMBER and not record.is_tombstone:
+        if record.kind is RecordKind.TARGET_MEMBER and not record.is_tombstone:
             self._next_targets[record.member_id or ""] = _lists(record)
             return
         self._targets |= self._next_targets
         self._next_targets = {}
-        if record.kind is Kind.MEMBER:
+        if record.kind is RecordKind.MEMBER:
             self._member(record)
-        elif record.kind is Kind.TARGET_MEMBER:
+        elif record.kind is RecordKind.TARGET_MEMBER:
             self._targets.pop(record.member_id or "", None)
-        elif record.kind is Kind.TARGET:
+        elif record.kind is RecordKind.TARGET:
             self._has_target = True
-        elif record.kind is Kind.REGEX:
+        elif record.kind is RecordKind.REGEX:
             resolved = ResolvedRegex(frozenset(record.topics), 0, 0)
             self._group.put_regex(record.regex or "", None if record.is_tombstone else resolved)
-        elif record.kind is Kind.GROUP:
+        elif record.kind is RecordKind.GROUP:
             self._bump(record)
 
     def at(self, target: GroupRecord) -> TargetInput:

@@ -17,7 +17,7 @@ from coordinator_core.epochs.evidence import Partition
 from coordinator_core.epochs.handovers import ACTIVE
 from coordinator_core.epochs.history import History
 from coordinator_core.epochs.members import AWAY
-from coordinator_core.epochs.memberships import Membership
+from coordinator_core.epochs.memberships import ModernMembership
 from coordinator_core.epochs.process_ends import (
     LEFT,
     RECORDS,
@@ -92,7 +92,7 @@ def ownership(history: History, commits: Commits | None = None) -> Ownership:
 
 
 def _tenures(
-    membership: Membership, end: End, interval_ms: int, targets: Mapping[int, set[Partition]]
+    membership: ModernMembership, end: End, interval_ms: int, targets: Mapping[int, set[Partition]]
 ) -> Iterator[Tenure]:
     held: dict[Partition, Tenure] = {}
     for number, step in enumerate(membership.steps):
@@ -114,7 +114,7 @@ def _active(partitions: Iterable[Partition]) -> frozenset[Partition]:
 
 
 def _given_up(
-    membership: Membership, number: int, partition: Partition, end: End, interval_ms: int
+    membership: ModernMembership, number: int, partition: Partition, end: End, interval_ms: int
 ) -> End:
     """A step no longer assigns the partition: given up when asked, unless the client was busy."""
     step = membership.steps[number]
@@ -155,9 +155,9 @@ def _shutdowns(history: History, ends: Ends) -> list[Shutdown]:
     """A group was shut down when its last member left or closed, unless one was back in time.  The
     last of dynamic members whose session expired was not shut down, nor a group that was converted.
     """
-    present: set[Membership] = set()
-    emptied: list[tuple[int, Membership, list[Membership]]] = []
-    gone: list[Membership] = []
+    present: set[ModernMembership] = set()
+    emptied: list[tuple[int, ModernMembership, list[ModernMembership]]] = []
+    gone: list[ModernMembership] = []
     for at_ms, is_join, membership in _comings_and_goings(history):
         if is_join:
             if not present and emptied and at_ms - emptied[-1][0] <= SHUT_DOWN_MS:
@@ -176,7 +176,7 @@ def _shutdowns(history: History, ends: Ends) -> list[Shutdown]:
     ]
 
 
-def _comings_and_goings(history: History) -> list[tuple[int, bool, Membership]]:
+def _comings_and_goings(history: History) -> list[tuple[int, bool, ModernMembership]]:
     """In the order of time; at the same time, departures of static members first."""
     events = []
     for each in history.memberships:
@@ -187,7 +187,9 @@ def _comings_and_goings(history: History) -> list[tuple[int, bool, Membership]]:
     return sorted(events, key=lambda event: (event[0], event[1]))
 
 
-def _shutdown(at_ms: int, members: list[Membership], ends: Ends, history: History) -> Shutdown:
+def _shutdown(
+    at_ms: int, members: list[ModernMembership], ends: Ends, history: History
+) -> Shutdown:
     stopped = (ends.of(each).at_ms if each.away_ms is None else each.away_ms for each in members)
     numbers = [each.number for each in history.generations if each.joined_ms <= at_ms]
     in_time = [each for each in stopped if each is not None and each <= at_ms]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from coordinator_core.epochs.evidence import GroupRecord, Kind
+from coordinator_core.epochs.evidence import GroupRecord, RecordKind
 
 # A target takes up a deleted topic at the next heartbeat, or refresh of the metadata, of a member.
 DELETION_MS = 60_000
@@ -25,13 +25,13 @@ def observations(records: Iterable[GroupRecord]) -> set[Observation]:
     ids: dict[str, frozenset[str]] = {}
     seen: set[Observation] = set()
     for record in records:
-        if record.kind in (Kind.MEMBER, Kind.REGEX):
+        if record.kind in (RecordKind.MEMBER, RecordKind.REGEX):
             subscriber = f"{record.kind} {record.member_id or record.regex}"
             names[subscriber] = frozenset() if record.is_tombstone else frozenset(record.topics)
-        elif record.kind is Kind.TARGET_MEMBER:
+        elif record.kind is RecordKind.TARGET_MEMBER:
             topic_ids = {topic_id for _, _, topic_id, _ in record.assigned if topic_id}
             ids[record.member_id or ""] = frozenset(topic_ids)
-        elif record.kind is Kind.TARGET:
+        elif record.kind is RecordKind.TARGET:
             together = frozenset[str]().union(*ids.values())
             if together:
                 seen.add((together, frozenset[str]().union(*names.values())))
@@ -79,13 +79,13 @@ def lost_ids(records: Iterable[GroupRecord]) -> Iterator[tuple[int, frozenset[st
     before: frozenset[str] = frozenset()
     subscribed_ms = -1
     for record in records:
-        if record.kind in (Kind.MEMBER, Kind.REGEX):
+        if record.kind in (RecordKind.MEMBER, RecordKind.REGEX):
             subscribed_ms = record.time_ms
-        elif record.kind is Kind.TARGET_MEMBER:
+        elif record.kind is RecordKind.TARGET_MEMBER:
             ids[record.member_id or ""] = frozenset(
                 topic_id for _, _, topic_id, _ in record.assigned if topic_id
             )
-        elif record.kind is Kind.TARGET:
+        elif record.kind is RecordKind.TARGET:
             now = frozenset[str]().union(*ids.values())
             if before - now and now and subscribed_ms != record.time_ms:
                 yield record.time_ms, before - now

@@ -54,15 +54,15 @@ group.initial.rebalance.delay.ms, and the timeouts and protocols of members.
 
 from coordinator_core.incident.evidence import Incarnation, incarnations
 from coordinator_core.incident.explanation import ExplainedGroup, ExplainedIncarnation, explain
-from coordinator_core.incident.replay import GroupReplay, ReplayedGeneration, Verdict, replay
+from coordinator_core.incident.replay import GroupReplay, ReplayedGeneration, ReplayVerdict, replay
 
 __all__ = [
     "ExplainedGroup",
     "ExplainedIncarnation",
     "GroupReplay",
     "Incarnation",
+    "ReplayVerdict",
     "ReplayedGeneration",
-    "Verdict",
     "explain",
     "incarnations",
     "replay",

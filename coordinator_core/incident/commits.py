@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import NamedTuple
 
-from coordinator_core.incident.evidence import GroupRecord, Incarnation, Row
+from coordinator_core.incident.evidence import Incarnation, MetadataRecord, Row
 from coordinator_core.incident.stimuli import Basis, Stimulus, StimulusKind
 
 
@@ -58,7 +58,9 @@ def commit_stimuli(incarnation: Incarnation, offsets: list[CommitRow]) -> list[S
     return stimuli
 
 
-def _stimulus(record: GroupRecord, at_ms: int, member_id: str, same: list[CommitRow]) -> Stimulus:
+def _stimulus(
+    record: MetadataRecord, at_ms: int, member_id: str, same: list[CommitRow]
+) -> Stimulus:
     return Stimulus(
         StimulusKind.COMMIT,
         max(at_ms, record.at_ms),  # the commit follows the record in the log

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from coordinator_core.coordinator.era import Era
 from coordinator_core.coordinator.written_lines import line_of
 from coordinator_core.incident.engine_driver import EngineOutput
-from coordinator_core.incident.evidence import GroupRecord, LogEvent
+from coordinator_core.incident.evidence import LogEvent, MetadataRecord
 from coordinator_core.incident.generation_evidence import GenerationEvidence
 from coordinator_core.incident.stimuli import Stimulus
 from coordinator_core.protocol.errors import Errors
@@ -206,7 +206,7 @@ def _compare_records(
 
 
 def _compare_record(
-    record: GroupRecord, each: EngineOutput, late: list[int] | None
+    record: MetadataRecord, each: EngineOutput, late: list[int] | None
 ) -> Iterator[Divergence]:
     value = _value(each)
     for name in ("protocol_type", "generation", "protocol", "leader"):
@@ -221,7 +221,7 @@ def _compare_record(
         late.append(record.state_timestamp_ms - timestamp_ms)
 
 
-def _compare_members(record: GroupRecord, engine: list[dict[str, Any]]) -> Iterator[Divergence]:
+def _compare_members(record: MetadataRecord, engine: list[dict[str, Any]]) -> Iterator[Divergence]:
     ids = [member["member_id"] for member in engine]
     production_ids = [member.member_id for member in record.members]
     if ids != production_ids:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coordinator_core.incident.replay import ReplayedGeneration, Verdict
+from coordinator_core.incident.replay import ReplayedGeneration, ReplayVerdict
 
 _FROM_RECORDS_ALONE = {
     "leader": "records do not show which member joined or left first, which decides the leader",
@@ -31,7 +31,7 @@ def likely_reason(generation: ReplayedGeneration) -> str | None:
     divergence = generation.comparison.divergence
     if divergence is None:
         return None
-    if generation.verdict is Verdict.UNDECIDED:
+    if generation.verdict is ReplayVerdict.UNDECIDED:
         return _FROM_LOG_ALONE
     if generation.evidence == "records" and divergence.what in _FROM_RECORDS_ALONE:
         return _FROM_RECORDS_ALONE[divergence.what]

@@ -42,7 +42,7 @@ class RecordedMember(NamedTuple):
     assignment: bytes
 
 
-class GroupRecord:
+class MetadataRecord:
     """A row of group_metadata that is not a tombstone."""
 
     def __init__(self, row: Row) -> None:
@@ -127,7 +127,7 @@ class Incarnation(NamedTuple):
     group_id: str
     number: int
     events: tuple[LogEvent, ...]
-    records: tuple[GroupRecord, ...]
+    records: tuple[MetadataRecord, ...]
     begins_ms: int = 0
     ends_ms: int = 1 << 62
 
@@ -139,12 +139,12 @@ def incarnations(group_id: str, events: Iterable[Row], records: Iterable[Row]) -
     ``at_ms`` (event_time, append_time) in ms since the epoch.  Tombstones are skipped: the
     incarnation numbers already account for them.
     """
-    by_number: dict[int, tuple[list[LogEvent], list[GroupRecord]]] = {}
+    by_number: dict[int, tuple[list[LogEvent], list[MetadataRecord]]] = {}
     for row in sorted(events, key=lambda each: each["event_seq"]):
         by_number.setdefault(row["incarnation"], ([], []))[0].append(_event(row))
     for row in sorted(records, key=lambda each: (each["topic_partition"], each["log_offset"])):
         if not row["tombstone"]:
-            by_number.setdefault(row["incarnation"], ([], []))[1].append(GroupRecord(row))
+            by_number.setdefault(row["incarnation"], ([], []))[1].append(MetadataRecord(row))
     return [
         Incarnation(group_id, number, tuple(log_events), tuple(group_records))
         for number, (log_events, group_records) in sorted(by_number.items())

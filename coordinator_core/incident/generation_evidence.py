@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coordinator_core.incident.evidence import GroupRecord, Incarnation, LogEvent
+from coordinator_core.incident.evidence import Incarnation, LogEvent, MetadataRecord
 
 # Events that the log may have right before the start of the rebalance that they cause.
 _CAUSES = frozenset(
@@ -23,7 +23,7 @@ class GenerationEvidence:
 
     generation: int
     events: tuple[LogEvent, ...]
-    records: tuple[GroupRecord, ...]
+    records: tuple[MetadataRecord, ...]
 
     @property
     def start(self) -> LogEvent | None:
@@ -54,7 +54,7 @@ def by_generation(incarnation: Incarnation) -> list[GenerationEvidence]:
     rebalance ended; generation 0 has the events before an incarnation's first rebalance.
     """
     events = _events_by_generation(incarnation.events)
-    records: dict[int, list[GroupRecord]] = {}
+    records: dict[int, list[MetadataRecord]] = {}
     for record in incarnation.records:
         records.setdefault(record.generation, []).append(record)
     return [

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from coordinator_core.incident.evidence import GroupRecord, LogEvent
+from coordinator_core.incident.evidence import LogEvent, MetadataRecord
 from coordinator_core.incident.later_evidence import error_of_append, expired_sessions
 from coordinator_core.incident.stimuli import ExpiredSession, Stimulus, StimulusKind
 from coordinator_core.incident.stimulus_builder import DEPARTURES, StimulusBuilder
@@ -163,7 +163,7 @@ class LogInference(StimulusBuilder):
         if event.step in (None, "group"):  # a loaded group has a line per member, too
             self.add(CLUSTER_STIMULI[event.event], event.at_ms, event)
 
-    def _explain_start(self, record: GroupRecord, event: LogEvent) -> None:
+    def _explain_start(self, record: MetadataRecord, event: LogEvent) -> None:
         """Up to 2.0 a start has no reason: new members joined, missing members left; if there are
         neither, the leader rejoined.
         """

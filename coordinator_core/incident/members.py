@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from coordinator_core.incident.evidence import GroupRecord, Incarnation, LogEvent, RecordedMember
+from coordinator_core.incident.evidence import Incarnation, LogEvent, MetadataRecord, RecordedMember
 from coordinator_core.protocol.messages import Protocols
 
 # A broker may log a join after it started to append the record.
@@ -20,7 +20,7 @@ class MemberDirectory:
 
     def __init__(self, incarnation: Incarnation) -> None:
         self._records = incarnation.records
-        self._seen: dict[str, list[tuple[GroupRecord, RecordedMember]]] = {}
+        self._seen: dict[str, list[tuple[MetadataRecord, RecordedMember]]] = {}
         for record in incarnation.records:
             for member in record.members:
                 self._seen.setdefault(member.member_id, []).append((record, member))
@@ -65,12 +65,12 @@ class MemberDirectory:
                     return member.member_id
         return None
 
-    def was_seen_before(self, member_id: str, record: GroupRecord) -> bool:
+    def was_seen_before(self, member_id: str, record: MetadataRecord) -> bool:
         """Whether an earlier record has the member id."""
         first = self._seen[member_id][0][0] if member_id in self._seen else record
         return first.log_offset < record.log_offset
 
-    def _near(self, generation: int) -> GroupRecord | None:
+    def _near(self, generation: int) -> MetadataRecord | None:
         with_protocol = [record for record in self._records if record.protocol]
         after = (record for record in with_protocol if record.generation >= generation)
         return next(after, with_protocol[-1] if with_protocol else None)
@@ -103,7 +103,7 @@ def client_of(member_id: str) -> str:
 
 
 def _metadata(
-    seen: list[tuple[GroupRecord, RecordedMember]], protocol: str, generation: int
+    seen: list[tuple[MetadataRecord, RecordedMember]], protocol: str, generation: int
 ) -> bytes:
     under = [(record, member) for record, member in seen if record.protocol == protocol]
     after = (member for record, member in under if record.generation >= generation)
@@ -111,7 +111,7 @@ def _metadata(
     return next((member.subscription for member in after), last)
 
 
-def _preferences(records: tuple[GroupRecord, ...]) -> dict[str, list[str]]:
+def _preferences(records: tuple[MetadataRecord, ...]) -> dict[str, list[str]]:
     """The protocols of each member, preferred first.
 
     A protocol wins a vote if all members of the generation also support another protocol.
@@ -135,7 +135,7 @@ def _preferences(records: tuple[GroupRecord, ...]) -> dict[str, list[str]]:
     }
 
 
-def _generations(records: tuple[GroupRecord, ...]) -> dict[str, set[int]]:
+def _generations(records: tuple[MetadataRecord, ...]) -> dict[str, set[int]]:
     generations: dict[str, set[int]] = {}
     for record in records:
         if record.protocol is not None:
@@ -144,7 +144,7 @@ def _generations(records: tuple[GroupRecord, ...]) -> dict[str, set[int]]:
 
 
 def _supported(
-    records: tuple[GroupRecord, ...], generations: dict[str, set[int]]
+    records: tuple[MetadataRecord, ...], generations: dict[str, set[int]]
 ) -> dict[str, dict[str, None]]:
     """The protocols that each member supports.
 
@@ -164,7 +164,7 @@ def _supported(
     return seen
 
 
-def _choices(records: tuple[GroupRecord, ...]) -> Iterator[tuple[str, list[str]]]:
+def _choices(records: tuple[MetadataRecord, ...]) -> Iterator[tuple[str, list[str]]]:
     for record in records:
         if record.protocol is not None and record.members:
             yield record.protocol, [member.member_id for member in record.members]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from coordinator_core.coordinator.era import Era
 from coordinator_core.incident.broker_settings import initial_wait_ms
-from coordinator_core.incident.evidence import GroupRecord, RecordedMember
+from coordinator_core.incident.evidence import MetadataRecord, RecordedMember
 from coordinator_core.incident.generation_evidence import GenerationEvidence
 from coordinator_core.incident.log_inference import CLUSTER_STIMULI, InferredStimuli
 from coordinator_core.incident.members import MemberDirectory
@@ -138,7 +138,7 @@ class RecordInference:
         for member_id in self.previous_members:
             self._add(StimulusKind.LEAVE, at_ms, member_id, leavers=(member_id,))
 
-    def _replace(self, before: GroupRecord, after: GroupRecord) -> None:
+    def _replace(self, before: MetadataRecord, after: MetadataRecord) -> None:
         """A second record of a generation: a static member rejoined under a new member id."""
         for member in after.members:
             if member.member_id not in before.by_id and member.instance_id is not None:
@@ -160,7 +160,7 @@ class RecordInference:
         changed: bool = False,
         leavers: tuple[str, ...] = (),
         assignments: dict[str, bytes] | None = None,
-        record: GroupRecord | None = None,
+        record: MetadataRecord | None = None,
     ) -> None:
         source = record or self.record
         is_assumed = kind is StimulusKind.LEAVE or changed

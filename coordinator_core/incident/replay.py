@@ -13,7 +13,7 @@ from coordinator_core.incident.broker_settings import InferredDelay
 from coordinator_core.incident.commits import commit_stimuli, commits
 from coordinator_core.incident.comparison import Comparison, compare
 from coordinator_core.incident.engine_driver import EngineDriver, EngineOutput
-from coordinator_core.incident.evidence import GroupRecord, Incarnation, Row
+from coordinator_core.incident.evidence import Incarnation, MetadataRecord, Row
 from coordinator_core.incident.explanation import (
     ExplainedGeneration,
     PreparedIncarnation,
@@ -32,7 +32,7 @@ from coordinator_core.records import encode_key
 FOREVER_MS = 1 << 62
 
 
-class Verdict(Enum):
+class ReplayVerdict(Enum):
     """UNDECIDED: no record of the incarnation remains, and its log lines alone are not enough."""
 
     REPRODUCED = "reproduced"
@@ -48,7 +48,7 @@ class ReplayedGeneration:
     explained: ExplainedGeneration
     comparison: Comparison
     engine_outputs: Sequence[EngineOutput]
-    verdict: Verdict
+    verdict: ReplayVerdict
 
     @property
     def number(self) -> int:
@@ -56,7 +56,7 @@ class ReplayedGeneration:
 
     @property
     def is_reproduced(self) -> bool:
-        return self.verdict is Verdict.REPRODUCED
+        return self.verdict is ReplayVerdict.REPRODUCED
 
     @property
     def stimuli(self) -> Sequence[Stimulus]:
@@ -230,15 +230,15 @@ class _IncarnationReplay:
         verdict = _verdict(comparison, has_records=has_records)
         return [ReplayedGeneration(self.incarnation.number, each, comparison, outputs, verdict)]
 
-    def _as_written(self, record: GroupRecord) -> Record:
+    def _as_written(self, record: MetadataRecord) -> Record:
         key = encode_key("GroupMetadata", {"group": self.incarnation.group_id})
         return key, record.value(record.state_timestamp_ms)
 
 
-def _verdict(comparison: Comparison, *, has_records: bool) -> Verdict:
+def _verdict(comparison: Comparison, *, has_records: bool) -> ReplayVerdict:
     if comparison.divergence is None:
-        return Verdict.REPRODUCED
-    return Verdict.DIVERGED if has_records else Verdict.UNDECIDED
+        return ReplayVerdict.REPRODUCED
+    return ReplayVerdict.DIVERGED if has_records else ReplayVerdict.UNDECIDED
 
 
 def _misses_earlier_generations(generations: list[GenerationEvidence]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from coordinator_core.incident.members import MemberDirectory, client_of
-from coordinator_core.incident.replay import GroupReplay, ReplayedGeneration, Verdict
+from coordinator_core.incident.replay import GroupReplay, ReplayedGeneration, ReplayVerdict
 from coordinator_core.incident.stimuli import StimulusKind
 
 
@@ -68,7 +68,7 @@ class _GenerationStory:
                 yield self._line(event.at_ms, text)
         divergence = self.generation.comparison.divergence
         if divergence is not None:
-            is_undecided = self.generation.verdict is Verdict.UNDECIDED
+            is_undecided = self.generation.verdict is ReplayVerdict.UNDECIDED
             verdict = "evidence too thin for a verdict" if is_undecided else "replay DIVERGES"
             yield self._line(self.generation.explained.ends_ms, f"{verdict}: {divergence}")
 

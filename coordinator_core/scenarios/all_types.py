@@ -28,7 +28,7 @@ from coordinator_core.protocol.messages import (
 from coordinator_core.scenarios.references import References
 from coordinator_core.scenarios.scenario import config_of, play
 from coordinator_core.scenarios.step_requests import StepRequests
-from coordinator_core.scenarios.topics import Topics
+from coordinator_core.scenarios.topics import ScenarioTopics
 from coordinator_core.scenarios.trace_events import modern_response_event, record_event
 
 Json = Any
@@ -74,7 +74,7 @@ class AllTypesPlayer:
         self.coordinator = Coordinator(self.config, era, self._recording_ids(member_ids))
         self.trace: Trace = []
         self.by_id: dict[str, Step] = {step["id"]: step for step in self.steps}
-        self.topics = Topics()
+        self.topics = ScenarioTopics()
         self.references = References(self.topics.names)
         self.requests = StepRequests(era, self.references, self.topics)
         self.fault: Errors | None = None

@@ -26,7 +26,7 @@ _FORGOTTEN = (Errors.NONE, Errors.FENCED_MEMBER_EPOCH, Errors.UNKNOWN_MEMBER_ID)
 _ROLES = ("active", "standby", "warmup")
 
 
-class Answer:
+class MemberAnswer:
     """What an answer says of a member; ``assignment`` None: unchanged."""
 
     __slots__ = ("assignment", "epoch", "member_id")
@@ -42,8 +42,8 @@ class References:
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
-        self._answers: dict[str, Answer] = {}  # "@id"
-        self._last_of: dict[tuple[str, str], Answer] = {}  # by group and member
+        self._answers: dict[str, MemberAnswer] = {}  # "@id"
+        self._last_of: dict[tuple[str, str], MemberAnswer] = {}  # by group and member
 
     def member(self, text: str | None) -> str:
         """The member id; text that refers to no answer stands for itself."""
@@ -69,30 +69,30 @@ class References:
         answer = self._last(step) if value == _LAST else self._answers.get(value)
         return [] if answer is None or answer.assignment is None else answer.assignment
 
-    def _last(self, step: Step) -> Answer | None:
+    def _last(self, step: Step) -> MemberAnswer | None:
         return self._last_of.get((step["group"], self.member(step.get("member"))))
 
     def keep(self, step: Step, response: Response) -> None:
         """Keep the answer to a step, if it has what steps may refer to."""
         if isinstance(response, JoinResponse):
             if response.error in (Errors.NONE, Errors.MEMBER_ID_REQUIRED):
-                self._keep_answer(step, Answer(response.member_id, response.generation, None))
+                self._keep_answer(step, MemberAnswer(response.member_id, response.generation, None))
         elif isinstance(response, MemberHeartbeatResponse | StreamsHeartbeatResponse):
             epoch = self.epoch_of(step, "member_epoch", 0)
             if response.error is Errors.NONE and epoch >= 0:
                 rows = response.assignment
                 shown = None if rows is None else _rows_by_name(rows, self._names)
-                answer = Answer(response.member_id or "", response.member_epoch, shown)
+                answer = MemberAnswer(response.member_id or "", response.member_epoch, shown)
                 self._keep_answer(step, answer)
             elif response.error in _FORGOTTEN:
                 self._last_of.pop((step["group"], self.member(step["member"])), None)
 
-    def _keep_answer(self, step: Step, answer: Answer) -> None:
+    def _keep_answer(self, step: Step, answer: MemberAnswer) -> None:
         self._answers["@" + step["id"]] = answer
         key = step["group"], answer.member_id
         before = self._last_of.get(key)
         if answer.assignment is None and before is not None:
-            answer = Answer(answer.member_id, answer.epoch, before.assignment)
+            answer = MemberAnswer(answer.member_id, answer.epoch, before.assignment)
         self._last_of[key] = answer
 
 

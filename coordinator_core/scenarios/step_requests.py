@@ -34,7 +34,7 @@ from coordinator_core.protocol.messages import (
     Topology,
 )
 from coordinator_core.scenarios.references import References
-from coordinator_core.scenarios.topics import Topics
+from coordinator_core.scenarios.topics import ScenarioTopics
 
 Json = Any
 Step = Mapping[str, Json]
@@ -48,7 +48,7 @@ def _decoded(text: str) -> bytes:
 class StepRequests:
     """``unknown``: by step id, rows of a commit whose topics the broker lacks."""
 
-    def __init__(self, era: Era, references: References, topics: Topics) -> None:
+    def __init__(self, era: Era, references: References, topics: ScenarioTopics) -> None:
         self._era = era
         self._references = references
         self._topics = topics

@@ -15,7 +15,7 @@ from coordinator_core.jvm.hash_codes import string_hash
 Json = Any
 
 
-class Topics:
+class ScenarioTopics:
     """``images``: by name, of topics that exist; ``names``: by id, of topics that are or were."""
 
     def __init__(self) -> None:

@@ -67,7 +67,7 @@ class Call(NamedTuple):
     partitions: tuple[tuple[str, int], ...]
 
 
-class Conversion(NamedTuple):
+class PlayedConversion(NamedTuple):
     """``step``: to_consumer, to_classic, ..., or why the group was not converted, as in truth."""
 
     at_ms: int
@@ -83,7 +83,7 @@ class PlayedGroup(NamedTuple):
     measures: Measures
     calls: tuple[Call, ...]
     counts: Mapping[str, Any]
-    conversions: tuple[Conversion, ...] = ()
+    conversions: tuple[PlayedConversion, ...] = ()
     failures: Mapping[str, int] = MappingProxyType({})
 
 
@@ -123,7 +123,7 @@ class MeasureCounter:
         self._since_ms: int | None = None
         self._calls: list[Call] = []
         self._counts: Mapping[str, Any] = {}
-        self._conversions: list[Conversion] = []
+        self._conversions: list[PlayedConversion] = []
         self._upgraded_ms = 0
         self._failures: Counter[str] = Counter()
 
@@ -145,7 +145,7 @@ class MeasureCounter:
             for topic, number in truth["assigned"]:
                 self._owners[topic, number] = truth["process"]
         elif kind == "conversion":
-            self._converted(Conversion(truth["at_ms"], truth["step"]))
+            self._converted(PlayedConversion(truth["at_ms"], truth["step"]))
         elif kind == "group":
             self._counts = truth
 
@@ -159,7 +159,7 @@ class MeasureCounter:
             self._refused += error == Errors.UNRELEASED_INSTANCE_ID.name
             self._failures[error] += 1
 
-    def _converted(self, conversion: Conversion) -> None:
+    def _converted(self, conversion: PlayedConversion) -> None:
         if conversion.step == "to_consumer":
             self._upgraded_ms = conversion.at_ms
         if self._is_within(conversion.at_ms):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from coordinator_core.client import LIBRARIES
 from coordinator_core.coordinator.era_evidence import NO_EVIDENCE, EraEvidence
 from coordinator_core.coordinator.eras import ERAS
-from coordinator_core.incident.evidence import GroupRecord, Incarnation, RecordedMember
+from coordinator_core.incident.evidence import Incarnation, MetadataRecord, RecordedMember
 from coordinator_core.incident.explanation import ExplainedGroup, ExplainedIncarnation, explain
 from coordinator_core.incident.stimulus_builder import DEPARTURES
 from coordinator_core.lives import ConsumerProcess, identify_processes, memberships_of
@@ -185,7 +185,7 @@ def heartbeat_of(incarnations: Iterable[ExplainedIncarnation]) -> int:
     return min(_USUAL_HEARTBEATS_MS, key=lambda usual: abs(usual - longest_ms))
 
 
-def library_of(process: ConsumerProcess, records: Iterable[GroupRecord], era: str) -> str:
+def library_of(process: ConsumerProcess, records: Iterable[MetadataRecord], era: str) -> str:
     """The nearest library of the client model, by version and user data of the subscriptions."""
     ids = {member_id for life in process.lives for member_id in life.member_ids}
     versions, user_data = set(), set()
@@ -216,7 +216,7 @@ def _java_library(newest: int, era: str) -> str:
     return alike[0 if is_newer else -1].name
 
 
-def _assignors(records: list[GroupRecord]) -> tuple[str, ...]:
+def _assignors(records: list[MetadataRecord]) -> tuple[str, ...]:
     """The protocol of the last record that has one."""
     return tuple(dict.fromkeys(r.protocol for r in reversed(records) if r.protocol))[:1]
 
@@ -231,7 +231,7 @@ def _subscribed(member: RecordedMember, assigned_topics: Iterable[str]) -> tuple
     return tuple(topic for topic in topics if topic in names) or tuple(sorted(names))
 
 
-def _partition_counts(record: GroupRecord) -> dict[str, int]:
+def _partition_counts(record: MetadataRecord) -> dict[str, int]:
     """By topic: the highest assigned partition, plus one."""
     counts: dict[str, int] = {}
     for _, (topic, number) in record.assigned:
@@ -239,7 +239,7 @@ def _partition_counts(record: GroupRecord) -> dict[str, int]:
     return counts
 
 
-def _assigned_topics(records: Iterable[GroupRecord]) -> set[str]:
+def _assigned_topics(records: Iterable[MetadataRecord]) -> set[str]:
     return {topic for record in records for _, (topic, _) in record.assigned}
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from coordinator_core.coordinator.era_evidence import InferredEra
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.incident.broker_settings import DEFAULT_DELAY_MS, InferredDelay
-from coordinator_core.incident.evidence import GroupRecord
+from coordinator_core.incident.evidence import MetadataRecord
 from coordinator_core.incident.explanation import ExplainedGroup
 from coordinator_core.lives import ConsumerProcess, Freeze, ProcessLife, TimeEstimate
 from coordinator_core.protocol.client_times import HEARTBEAT_MS
@@ -203,7 +203,7 @@ def _classic_library(
     return java if kind_of(library) == "Java" else library
 
 
-def _records(classic: ClassicTime) -> list[GroupRecord]:
+def _records(classic: ClassicTime) -> list[MetadataRecord]:
     incarnations = classic.explained.incarnations
     return [record for each in incarnations for record in each.incarnation.records]
 

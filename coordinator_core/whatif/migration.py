@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from coordinator_core.lives import ConsumerProcess
 from coordinator_core.simulation.plans import Action, ActionKind
-from coordinator_core.simulation.played_lives import Conversion, PlayedGroup
+from coordinator_core.simulation.played_lives import PlayedConversion, PlayedGroup
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.figures import Converted, PredictedMigration
 from coordinator_core.whatif.settings import (
@@ -146,7 +146,7 @@ def refusals_of(played: PlayedGroup) -> dict[str, int]:
     )
 
 
-def _counted(conversions: Iterable[Conversion]) -> dict[str, int]:
+def _counted(conversions: Iterable[PlayedConversion]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for each in conversions:
         counts[each.step] = counts.get(each.step, 0) + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coordinator_core.incident.evidence import GroupRecord
+from coordinator_core.incident.evidence import MetadataRecord
 from coordinator_core.incident.generation_evidence import GenerationEvidence
 from coordinator_core.protocol.messages import TopicPartition
 from coordinator_core.whatif.baseline import Baseline
@@ -53,14 +53,14 @@ class _Observer:
             until_ms = baseline.to_ms if ended_ms is None else min(ended_ms, baseline.to_ms)
             self._not_stable_ms += max(until_ms - max(began_ms, baseline.from_ms), 0)
 
-    def _began_ms(self, evidence: GenerationEvidence, record: GroupRecord | None) -> int | None:
+    def _began_ms(self, evidence: GenerationEvidence, record: MetadataRecord | None) -> int | None:
         if evidence.start is not None:
             return evidence.start.at_ms
         return None if record is None else record.joined_ms - self._baseline.heartbeat_ms
 
     def _count_moves(
         self,
-        record: GroupRecord,
+        record: MetadataRecord,
         clients: dict[str, str],
         owners: dict[TopicPartition, str],
         at_ms: int,
@@ -72,7 +72,7 @@ class _Observer:
             owners[partition] = owner
 
 
-def _assigned_ms(evidence: GenerationEvidence, record: GroupRecord | None) -> int:
+def _assigned_ms(evidence: GenerationEvidence, record: MetadataRecord | None) -> int:
     line = evidence.first("ASSIGNMENT_RECEIVED")
     if line is not None and (record is None or record is evidence.records[0]):
         return line.at_ms

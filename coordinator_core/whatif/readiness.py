@@ -13,7 +13,7 @@ from typing import NamedTuple
 from coordinator_core.assignors import CLIENT_ASSIGNORS
 from coordinator_core.coordinator.era_evidence import InferredEra
 from coordinator_core.coordinator.eras import ERAS
-from coordinator_core.incident.evidence import GroupRecord, RecordedMember
+from coordinator_core.incident.evidence import MetadataRecord, RecordedMember
 from coordinator_core.records import (
     BadRecord,
     decode_assignment,
@@ -71,7 +71,7 @@ class Blocker(NamedTuple):
 
 
 def blockers_of_group(
-    records: Sequence[GroupRecord], logged: Collection[str], era: InferredEra | None
+    records: Sequence[MetadataRecord], logged: Collection[str], era: InferredEra | None
 ) -> list[Blocker]:
     """Those that need no baseline.  ``records``: with members, in order; ``logged``: events, steps
     and causes of the group's lines.
@@ -90,7 +90,7 @@ def blockers_of_group(
     return blockers
 
 
-def blockers_of_clients(baseline: Baseline, records: Sequence[GroupRecord]) -> Iterator[Blocker]:
+def blockers_of_clients(baseline: Baseline, records: Sequence[MetadataRecord]) -> Iterator[Blocker]:
     """The libraries of the present members, and the oldest of their versions."""
     present = {each.member_id: each for each in records[-1].members} if records else {}
     versions: dict[str, list[int]] = {}
@@ -136,7 +136,7 @@ def _of_broker(era: InferredEra | None) -> Iterator[Blocker]:
         )
 
 
-def _of_protocol(record: GroupRecord) -> Iterator[Blocker]:
+def _of_protocol(record: MetadataRecord) -> Iterator[Blocker]:
     if record.protocol_type != _CONSUMER_TYPE:
         other = f"members of type {record.protocol_type}, not consumers"
         yield Blocker("framework", PREVENTS, _OTHER_TYPES.get(record.protocol_type, other))
@@ -151,7 +151,7 @@ def _of_protocol(record: GroupRecord) -> Iterator[Blocker]:
         )
 
 
-def _of_assignments(record: GroupRecord) -> Iterator[Blocker]:
+def _of_assignments(record: MetadataRecord) -> Iterator[Blocker]:
     """A broker does not convert a group whose assignments have user data (KIP-848)."""
     if record.protocol_type != _CONSUMER_TYPE or record.protocol == streams_metadata.ASSIGNOR:
         return
@@ -171,7 +171,7 @@ def _has_user_data(member: RecordedMember) -> bool:
         return False
 
 
-def _of_subscriptions(records: Sequence[GroupRecord]) -> Iterator[Blocker]:
+def _of_subscriptions(records: Sequence[MetadataRecord]) -> Iterator[Blocker]:
     """Members whose topics changed while they ran; records never have the regular expression."""
     topics: dict[str, tuple[str, ...]] = {}
     changed: list[str] = []

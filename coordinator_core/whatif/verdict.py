@@ -26,7 +26,7 @@ _MIN_SHARE, _MIN_MS = 0.1, 5000
 
 
 @dataclass(frozen=True)
-class Verdict:
+class MigrationVerdict:
     """``reason``: one sentence; ``chosen``: the settings of the consumer protocol to migrate with,
     of which ``client_properties`` and ``broker_properties`` are the lines to paste; ``defaults``:
     those of a broker where nothing is configured.  ``worse``: what gets worse, one sentence each.
@@ -42,12 +42,12 @@ class Verdict:
     broker_properties: str | None = None
 
 
-def not_predicted(verdict: str, reason: str, blockers: Sequence[Blocker]) -> Verdict:
+def not_predicted(verdict: str, reason: str, blockers: Sequence[Blocker]) -> MigrationVerdict:
     """Without a prediction: ``blocked`` if something prevents the migration."""
     prevented = effects(blockers)[PREVENTS]
     if prevented:
-        return Verdict(BLOCKED, "; ".join(each.detail for each in prevented), blockers)
-    return Verdict(verdict, reason, blockers)
+        return MigrationVerdict(BLOCKED, "; ".join(each.detail for each in prevented), blockers)
+    return MigrationVerdict(verdict, reason, blockers)
 
 
 def verdict_of(
@@ -55,7 +55,7 @@ def verdict_of(
     unchanged: Prediction,
     predicted: Sequence[Prediction],
     blockers: Sequence[Blocker],
-) -> Verdict:
+) -> MigrationVerdict:
     """Of a classic group; ``predicted`` may have changes of both protocols.  The members stay
     static or dynamic, as they are: table what_if has changes of both at once.
     """
@@ -65,7 +65,7 @@ def verdict_of(
         return not_predicted(UNKNOWN, reason, blockers)
     chosen = _chosen(baseline, unchanged, tried)
     verdict, reason = _verdict(baseline, unchanged, chosen, blockers)
-    return Verdict(
+    return MigrationVerdict(
         verdict,
         reason,
         blockers,

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from coordinator_core.zookeeper.messages import (
     NO_SESSION,
-    Answer,
     ClientDisconnect,
     ClientOperation,
     Connect,
@@ -31,6 +30,7 @@ from coordinator_core.zookeeper.messages import (
     SetWatches,
     WatchType,
     ZkError,
+    ZooKeeperAnswer,
 )
 
 _SET_WATCHES_XID = -8
@@ -38,7 +38,7 @@ _SET_WATCHES_XID = -8
 
 class ReplyReceived(NamedTuple):
     xid: int
-    answer: Answer
+    answer: ZooKeeperAnswer
 
 
 class WatchTriggered(NamedTuple):
@@ -179,7 +179,7 @@ class ZooKeeperClient:
         self._remember_watch(op, message.answer)
         return [ReplyReceived(message.xid, message.answer)]
 
-    def _remember_watch(self, op: Op, answer: Answer) -> None:
+    def _remember_watch(self, op: Op, answer: ZooKeeperAnswer) -> None:
         if not isinstance(op, GetData | GetChildren | Exists) or not op.watch:
             return
         if answer.error is ZkError.OK:  # Exists on an existing node is a data watch

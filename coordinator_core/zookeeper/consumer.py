@@ -36,7 +36,6 @@ from coordinator_core.zookeeper.consumer_state import (
     ZooKeeperConsumerConfig,
 )
 from coordinator_core.zookeeper.messages import (
-    Answer,
     CloseSession,
     Exists,
     GetChildren,
@@ -44,6 +43,7 @@ from coordinator_core.zookeeper.messages import (
     Message,
     SendMessage,
     ZkError,
+    ZooKeeperAnswer,
 )
 from coordinator_core.zookeeper.rebalance import synced_rebalance
 from coordinator_core.zookeeper.zk_utils import (
@@ -54,7 +54,7 @@ from coordinator_core.zookeeper.zk_utils import (
 )
 
 Effect = SendMessage | Event
-_GO_ON = Answer(ZkError.OK)
+_GO_ON = ZooKeeperAnswer(ZkError.OK)
 
 
 class _JobThread:
@@ -250,7 +250,7 @@ class ZooKeeperConsumer:
             thread.steps = thread.jobs.popleft()()
             self._run(thread, None)
 
-    def _run(self, thread: _JobThread, answer: Answer | None) -> None:
+    def _run(self, thread: _JobThread, answer: ZooKeeperAnswer | None) -> None:
         """Run the thread until it has to wait or its job ends."""
         steps = thread.steps
         if steps is None or self._is_closed:

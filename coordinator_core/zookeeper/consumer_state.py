@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 
 from coordinator_core.zookeeper import paths
 from coordinator_core.zookeeper.assignors import TopicPartition
-from coordinator_core.zookeeper.messages import Answer, Op, WatchType
+from coordinator_core.zookeeper.messages import Op, WatchType, ZooKeeperAnswer
 
 T = TypeVar("T")
 
@@ -59,7 +59,7 @@ class Unlock(NamedTuple):
 
 
 Wait = Op | Sleep | Listen | Lock | Unlock
-Steps = Generator[Wait, Answer, T]  # a thread's work; it yields where the thread waits
+Steps = Generator[Wait, ZooKeeperAnswer, T]  # a thread's work; it yields where the thread waits
 
 
 # Events

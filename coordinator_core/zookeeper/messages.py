@@ -97,7 +97,7 @@ class Stat(NamedTuple):
     ephemeral_owner: int
 
 
-class Answer(NamedTuple):
+class ZooKeeperAnswer(NamedTuple):
     """``value``: data of GetData, sorted names of GetChildren; None otherwise."""
 
     error: ZkError
@@ -150,7 +150,7 @@ class Reply(NamedTuple):
     connection: int
     xid: int
     zxid: int
-    answer: Answer
+    answer: ZooKeeperAnswer
 
 
 class Pong(NamedTuple):

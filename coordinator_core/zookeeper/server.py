@@ -17,7 +17,6 @@ from collections.abc import Iterable, Sequence
 from coordinator_core.zookeeper.messages import (
     NO_SESSION,
     READS,
-    Answer,
     ClientDisconnect,
     ClientOperation,
     CloseSession,
@@ -42,9 +41,10 @@ from coordinator_core.zookeeper.messages import (
     SetWatches,
     Touches,
     ZkError,
+    ZooKeeperAnswer,
 )
 from coordinator_core.zookeeper.sessions import Sessions
-from coordinator_core.zookeeper.tree import Change, Tree
+from coordinator_core.zookeeper.tree import Tree, TreeChange
 from coordinator_core.zookeeper.watches import Watcher, Watches
 
 TICK_MS = 3000  # tickTime's default; Kafka's zookeeper.properties does not set it
@@ -176,17 +176,17 @@ class ZooKeeperServer:
             self._notify(
                 (watcher, change) for change in self._watches.restore(watcher, op, self.tree)
             )
-            answer = Answer(ZkError.OK)
+            answer = ZooKeeperAnswer(ZkError.OK)
         else:
             answer = self.tree.read(op)
             self._watches.add(watcher, op, answer)
         self._reply(watcher, xid, answer)
 
-    def _reply(self, watcher: Watcher, xid: int, answer: Answer) -> None:
+    def _reply(self, watcher: Watcher, xid: int, answer: ZooKeeperAnswer) -> None:
         client, connection = watcher
         self._send(client, Reply(connection, xid, self.tree.zxid, answer))
 
-    def _notify(self, fired: Iterable[tuple[Watcher, Change]]) -> None:
+    def _notify(self, fired: Iterable[tuple[Watcher, TreeChange]]) -> None:
         for (client, connection), change in fired:
             self._send(client, Notification(connection, change.type, change.path))
 
@@ -198,7 +198,7 @@ class ZooKeeperServer:
 
     def _commit(self, commit: CommittedWrite) -> None:
         """Apply a write; its watches fire before any read can show the change."""
-        changes: list[Change] = []
+        changes: list[TreeChange] = []
         if commit.error is ZkError.OK:
             changes = self.tree.apply(commit.op, commit.session_id, commit.zxid)
         self.tree.zxid = commit.zxid
@@ -218,7 +218,7 @@ class ZooKeeperServer:
             self._send(watcher[0], Connected(watcher[1], commit.session_id, commit.timeout_ms))
             return
         connection.waiting.popleft()
-        self._reply(watcher, xid, Answer(commit.error))
+        self._reply(watcher, xid, ZooKeeperAnswer(commit.error))
         while connection.waiting:
             xid, op = connection.waiting[0]
             if not isinstance(op, READS):

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from coordinator_core.zookeeper.messages import (
     ANY_VERSION,
     NO_SESSION,
-    Answer,
     CloseSession,
     Create,
     Delete,
@@ -23,11 +22,12 @@ from coordinator_core.zookeeper.messages import (
     WatchType,
     Write,
     ZkError,
+    ZooKeeperAnswer,
     parent_of,
 )
 
 
-class Change(NamedTuple):
+class TreeChange(NamedTuple):
     """A change that fires watches on ``path``."""
 
     type: WatchType
@@ -96,7 +96,7 @@ class Tree:
             return ZkError.NOT_EMPTY
         return ZkError.OK
 
-    def apply(self, op: Write, session_id: int, zxid: int) -> list[Change]:
+    def apply(self, op: Write, session_id: int, zxid: int) -> list[TreeChange]:
         """Apply a write that passed ``check``."""
         self.zxid = zxid
         match op:
@@ -107,32 +107,32 @@ class Tree:
             case SetData():
                 node = self.nodes[op.path]
                 node.data, node.mzxid, node.version = op.data, zxid, node.version + 1
-                return [Change(WatchType.NODE_DATA_CHANGED, op.path)]
+                return [TreeChange(WatchType.NODE_DATA_CHANGED, op.path)]
             case CloseSession():
                 paths = sorted(self._ephemerals.pop(session_id, ()))
                 return [change for path in paths for change in self._delete(path)]
             case OpenSession():
                 return []
 
-    def _create(self, op: Create, owner: int) -> list[Change]:
+    def _create(self, op: Create, owner: int) -> list[TreeChange]:
         self.nodes[op.path] = Node(op.data, self.zxid, owner)
         if owner != NO_SESSION:
             self._ephemerals.setdefault(owner, set()).add(op.path)
         parent = self._changed_parent(op.path)
         self.nodes[parent].children.add(op.path.rpartition("/")[2])
         return [
-            Change(WatchType.NODE_CREATED, op.path),
-            Change(WatchType.NODE_CHILDREN_CHANGED, parent),
+            TreeChange(WatchType.NODE_CREATED, op.path),
+            TreeChange(WatchType.NODE_CHILDREN_CHANGED, parent),
         ]
 
-    def _delete(self, path: str) -> list[Change]:
+    def _delete(self, path: str) -> list[TreeChange]:
         node = self.nodes.pop(path)
         self._ephemerals.get(node.ephemeral_owner, set()).discard(path)
         parent = self._changed_parent(path)
         self.nodes[parent].children.discard(path.rpartition("/")[2])
         return [
-            Change(WatchType.NODE_DELETED, path),
-            Change(WatchType.NODE_CHILDREN_CHANGED, parent),
+            TreeChange(WatchType.NODE_DELETED, path),
+            TreeChange(WatchType.NODE_CHILDREN_CHANGED, parent),
         ]
 
     def _changed_parent(self, path: str) -> str:
@@ -142,12 +142,12 @@ class Tree:
         node.pzxid = self.zxid
         return parent
 
-    def read(self, op: GetData | GetChildren | Exists) -> Answer:
+    def read(self, op: GetData | GetChildren | Exists) -> ZooKeeperAnswer:
         node = self.nodes.get(op.path)
         if node is None:
-            return Answer(ZkError.NO_NODE)
+            return ZooKeeperAnswer(ZkError.NO_NODE)
         if isinstance(op, GetData):
-            return Answer(ZkError.OK, node.data, node.stat)
+            return ZooKeeperAnswer(ZkError.OK, node.data, node.stat)
         if isinstance(op, GetChildren):
-            return Answer(ZkError.OK, sorted(node.children), node.stat)
-        return Answer(ZkError.OK, None, node.stat)
+            return ZooKeeperAnswer(ZkError.OK, sorted(node.children), node.stat)
+        return ZooKeeperAnswer(ZkError.OK, None, node.stat)

@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from coordinator_core.zookeeper.messages import (
-    Answer,
     Exists,
     GetChildren,
     GetData,
     SetWatches,
     WatchType,
     ZkError,
+    ZooKeeperAnswer,
 )
-from coordinator_core.zookeeper.tree import Change, Tree
+from coordinator_core.zookeeper.tree import Tree, TreeChange
 
 Watcher = tuple[str, int]  # client, its connection
-FiredWatch = tuple[Watcher, Change]
+FiredWatch = tuple[Watcher, TreeChange]
 _ByPath = dict[str, dict[Watcher, None]]  # watchers in the order in which they set the watch
 
 
@@ -30,14 +30,16 @@ class Watches:
         self._data: _ByPath = {}
         self._children: _ByPath = {}
 
-    def add(self, watcher: Watcher, op: GetData | GetChildren | Exists, answer: Answer) -> None:
+    def add(
+        self, watcher: Watcher, op: GetData | GetChildren | Exists, answer: ZooKeeperAnswer
+    ) -> None:
         """Set the watch of a read; on a missing node only Exists sets one."""
         if not op.watch or (answer.error is not ZkError.OK and not isinstance(op, Exists)):
             return
         table = self._children if isinstance(op, GetChildren) else self._data
         table.setdefault(op.path, {})[watcher] = None
 
-    def fire(self, changes: Iterable[Change]) -> list[FiredWatch]:
+    def fire(self, changes: Iterable[TreeChange]) -> list[FiredWatch]:
         fired: list[FiredWatch] = []
         for change in changes:
             if change.type is WatchType.NODE_CHILDREN_CHANGED:
@@ -49,9 +51,9 @@ class Watches:
             fired += [(watcher, change) for watcher in watchers]
         return fired
 
-    def restore(self, watcher: Watcher, op: SetWatches, tree: Tree) -> list[Change]:
+    def restore(self, watcher: Watcher, op: SetWatches, tree: Tree) -> list[TreeChange]:
         """Set a reconnected client's watches again; returns the changes that it missed."""
-        missed: list[Change] = []
+        missed: list[TreeChange] = []
         for path in op.data:
             missed += self._restore(self._data, watcher, path, _data_change(tree, path, op.zxid))
         for path in op.exist:
@@ -64,9 +66,9 @@ class Watches:
 
     def _restore(
         self, table: _ByPath, watcher: Watcher, path: str, change: WatchType | None
-    ) -> list[Change]:
+    ) -> list[TreeChange]:
         if change is not None:
-            return [Change(change, path)]
+            return [TreeChange(change, path)]
         table.setdefault(path, {})[watcher] = None
         return []
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from jobs.alerts.alerting import AlertWindow
 from jobs.alerts.checks import Alert
-from jobs.alerts.outbox import Message, Outbox, open_outbox
+from jobs.alerts.outbox import Outbox, OutboxMessage, open_outbox
 from jobs.alerts.webhooks import request_body
 from jobs.configuration.alert_settings import AlertSettings
 from jobs.configuration.webhooks import Webhook
@@ -105,7 +105,7 @@ class _Failure:
 
 
 def _sent_in_a_few_attempts(
-    webhook: Webhook, message: Message, wait: Callable[[float], None]
+    webhook: Webhook, message: OutboxMessage, wait: Callable[[float], None]
 ) -> _Failure | None:
     for pause_s in _PAUSES_S:
         failure = _send(webhook, message)
@@ -115,7 +115,7 @@ def _sent_in_a_few_attempts(
     return _send(webhook, message)
 
 
-def _send(webhook: Webhook, message: Message) -> _Failure | None:
+def _send(webhook: Webhook, message: OutboxMessage) -> _Failure | None:
     """None: the receiver accepted it."""
     body = json.dumps(request_body(webhook, message.status, message.alert)).encode()
     headers = {"Content-Type": "application/json", "User-Agent": "regroup"}

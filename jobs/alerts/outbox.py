@@ -36,7 +36,7 @@ _TABLE = """
 
 
 @dataclass(frozen=True)
-class Message:
+class OutboxMessage:
     webhook: str
     key: str
     status: str
@@ -64,16 +64,18 @@ class Outbox:
                 if key not in current and alert["cluster_id"] in set(clusters):
                     self._add(webhook, key, RESOLVED, alert, now_s)
 
-    def waiting(self, webhook: str) -> list[Message]:
+    def waiting(self, webhook: str) -> list[OutboxMessage]:
         """Not sent yet, in the order in which they were added."""
         rows = self._connection.execute(
             "SELECT webhook, key, status, alert FROM messages"
             " WHERE webhook = ? AND sent_s IS NULL ORDER BY rowid",
             (webhook,),
         )
-        return [Message(name, key, status, json.loads(alert)) for name, key, status, alert in rows]
+        return [
+            OutboxMessage(name, key, status, json.loads(alert)) for name, key, status, alert in rows
+        ]
 
-    def attempted(self, message: Message, sent_s: float | None) -> None:
+    def attempted(self, message: OutboxMessage, sent_s: float | None) -> None:
         """``sent_s``: when the receiver accepted it; None: it did not."""
         with self._connection:
             self._connection.execute(

@@ -23,7 +23,7 @@ from jobs.sources.topic.kafka import (
     DeletedOffsets,
     Kafka,
     Offsets,
-    Topic,
+    OffsetsTopic,
     deleted_offsets,
     slices,
     verify_arrival,
@@ -65,7 +65,9 @@ def stored_offsets(lake: Lake) -> Offsets:
     return {int(row.partition): row.next for row in offsets}
 
 
-def _store_slice(lake: Lake, topic: Topic, start: Offsets, end: Offsets, isolation: str) -> Offsets:
+def _store_slice(
+    lake: Lake, topic: OffsetsTopic, start: Offsets, end: Offsets, isolation: str
+) -> Offsets:
     """The numbers of received records by partition."""
     tables = record_tables(lake, KAFKA)
     with stored(lake, topic.records(start, end), tables) as rows:

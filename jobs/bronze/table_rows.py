@@ -35,7 +35,7 @@ class Value(Protocol):
 
 
 @dataclass(frozen=True)
-class Field:
+class RowField:
     """A column of the rows."""
 
     name: str
@@ -115,7 +115,7 @@ class TableRows:
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _value(self, column: str) -> Value:
-        return self.values.get(column, Field(column))
+        return self.values.get(column, RowField(column))
 
 
 @cache
@@ -129,7 +129,7 @@ def records(source: str, *, replaces: str | None = None, timed_by: str | None = 
 
 
 def unreadable_records(source: str) -> TableRows:
-    values: dict[str, Value] = {"source": Constant(source), "bytes": Field("key")}
+    values: dict[str, Value] = {"source": Constant(source), "bytes": RowField("key")}
     return TableRows("quarantine", "quarantined", values)
 
 
@@ -137,27 +137,27 @@ def unreadable_records(source: str) -> TableRows:
 LOG_EVENTS = TableRows(
     "broker_log_events",
     "event",
-    {"event_date": DateOf("event_time"), "file": Field("path")},
+    {"event_date": DateOf("event_time"), "file": RowField("path")},
     replaces="event_time",
 )
 CLIENT_EVENTS = TableRows(
     "client_events",
     "event",
-    {"event_date": DateOf("event_time"), "file": Field("path")},
+    {"event_date": DateOf("event_time"), "file": RowField("path")},
     replaces="event_time",
 )
-TRACE_EVENTS = TableRows("trace_events", "event", {"file": Field("path")})
+TRACE_EVENTS = TableRows("trace_events", "event", {"file": RowField("path")})
 
 
 def _unreadable_lines(source: str, file: str, reason: str) -> TableRows:
     """``file``, ``reason``: the columns with the file and the reason."""
     values: dict[str, Value] = {
         "source": Constant(source),
-        "file": Field(file),
+        "file": RowField(file),
         "log_offset": Constant(-1),
         "topic_partition": Constant(None),
-        "reason": Field(reason),
-        "bytes": Field("raw"),
+        "reason": RowField(reason),
+        "bytes": RowField("raw"),
         "value": Constant(None),
         "append_time": Constant(None),
     }

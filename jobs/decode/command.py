@@ -26,7 +26,7 @@ from jobs.segments import BadBatch, EndMarkers, Quarantined, not_a_segment, part
 from jobs.segments.columns import Columns
 from jobs.segments.control import control_type
 from jobs.segments.extents import Extent, extents, stretch_at
-from jobs.segments.frames import Frame, Gap, Run, frames
+from jobs.segments.frames import Frame, FrameGap, Run, frames
 from jobs.segments.pieces import pieces_of, stretches
 from jobs.segments.reader import quarantined, read_batch, view_of
 from jobs.segments.record_batch import CONTROL, TRANSACTIONAL, read_header
@@ -150,7 +150,7 @@ def _segment(path: str) -> Segment:
 def texts(segments: list[Segment]) -> Generator[Text, None, None]:
     """All lines of the segments in order, one or many per item. The caller closes the generator."""
     logs = {
-        log: Log([segment for segment in segments if segment.log == log])
+        log: DecodedLog([segment for segment in segments if segment.log == log])
         for log in {segment.log for segment in segments}
     }
     for first in range(0, len(segments), MOST_OPEN):
@@ -172,11 +172,11 @@ def workers_for(size: int) -> int:
 class File(NamedTuple):
     """An open segment."""
 
-    log: Log
+    log: DecodedLog
     path: str
     view: memoryview
 
-    def texts(self, stretch: Run | Gap) -> Iterator[Text]:
+    def texts(self, stretch: Run | FrameGap) -> Iterator[Text]:
         return self.log.texts(self.view, self.path, stretch)
 
 
@@ -202,7 +202,7 @@ def texts_in_workers(files: list[File], workers: int) -> Iterator[Text]:
         yield from results
 
 
-class Log:
+class DecodedLog:
     """The segments of one partition in one folder, and their lines."""
 
     def __init__(self, segments: list[Segment]) -> None:
@@ -211,9 +211,9 @@ class Log:
         self._markers: EndMarkers | None = None
         self._commits = CommitLines(self._sample_line)
 
-    def texts(self, view: memoryview, path: str, stretch: Run | Gap) -> Iterator[Text]:
+    def texts(self, view: memoryview, path: str, stretch: Run | FrameGap) -> Iterator[Text]:
         """The lines of a run or gap, one or many per item."""
-        if isinstance(stretch, Gap):
+        if isinstance(stretch, FrameGap):
             for item in quarantined(view, stretch, file=path):
                 yield text_of(quarantined_line(item))
             return
@@ -228,7 +228,7 @@ class Log:
         try:
             batch = read_batch(view, frame, partition=self._partition, file=path)
         except BadBatch as error:
-            gap = Gap(frame.position, frame.size, str(error))
+            gap = FrameGap(frame.position, frame.size, str(error))
             yield from map(quarantined_line, quarantined(view, gap, file=path))
             return
         at = Position(self._partition, path, frame.position)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from coordinator_core.client_history import clocks_ahead_ms
-from coordinator_core.client_history.memberships import Membership
+from coordinator_core.client_history.memberships import ClientMembership
 from jobs.client_evidence import memberships_by_client
 from jobs.doctor.log_samples import LogKind, LogSample, check_samples, unreadable_lines
 from jobs.doctor.results import CheckResult, ok, warning
@@ -92,5 +92,5 @@ def _clocks(events: list[Row]) -> Iterator[CheckResult]:
                 )
 
 
-def _name(client: tuple[str, ...], own: list[Membership]) -> str:
+def _name(client: tuple[str, ...], own: list[ClientMembership]) -> str:
     return next((each.client_id for each in own if each.client_id), None) or f"log {client[0]}"

@@ -7,7 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from coordinator_core.epochs import Departure, GroupRecord, History, Kind, TargetLine, replay
+from coordinator_core.epochs import (
+    GroupRecord,
+    History,
+    LoggedDeparture,
+    RecordKind,
+    TargetLine,
+    replay,
+)
 from coordinator_core.epochs.evidence import Partition
 from jobs.timeline import CONVERSION_RECORD
 
@@ -16,7 +23,7 @@ RECORDS, LINES = "modern_records", "modern_lines"
 DEPARTURES = ["LEFT", "FENCED", "HEARTBEAT_EXPIRED"]
 # A static member that closes leaves for a while, and stays in the group.
 TEMPORARILY = "temporarily"
-_KINDS = {kind.value: kind for kind in Kind}
+_KINDS = {kind.value: kind for kind in RecordKind}
 _LINES = [*DEPARTURES, "EPOCH_BUMP", "TARGET", "MEMBER_JOIN"]
 
 
@@ -77,7 +84,7 @@ def _classic(row: dict[str, Any]) -> GroupRecord:
     return GroupRecord(
         time_ms=row["time_ms"] or 0,
         position=row["log_offset"],
-        kind=Kind.CLASSIC,
+        kind=RecordKind.CLASSIC,
         group_type="classic",
         is_tombstone=row["event"] == CONVERSION_RECORD,
         epoch=row["event_generation"],
@@ -85,19 +92,19 @@ def _classic(row: dict[str, Any]) -> GroupRecord:
     )
 
 
-def _departure(row: dict[str, Any]) -> Departure:
+def _departure(row: dict[str, Any]) -> LoggedDeparture:
     reason = row["reason"] or ""
     is_expiry = row["event"] == "HEARTBEAT_EXPIRED" or "session expired" in reason
     how = "left" if row["event"] == "LEFT" else "expired" if is_expiry else "dropped"
-    return Departure(row["time_ms"], row["member_id"] or "", how, row["client_reason"])
+    return LoggedDeparture(row["time_ms"], row["member_id"] or "", how, row["client_reason"])
 
 
 def _subtopology(row: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
     return row["subtopology"], (*row["source_topics"], *row["repartition_source_topics"])
 
 
-def _kind(name: str) -> Kind:
-    return _KINDS.get(name, Kind.OTHER)
+def _kind(name: str) -> RecordKind:
+    return _KINDS.get(name, RecordKind.OTHER)
 
 
 def _partitions(assigned: list[dict[str, Any]] | None) -> frozenset[Partition]:

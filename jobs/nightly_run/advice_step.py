@@ -30,7 +30,7 @@ from jobs import what_if_sweep
 from jobs.lake.group_types import HAS_EPOCHS
 from jobs.lake.sql import quoted
 from jobs.lake.tables import Lake
-from jobs.what_if.sweep import Span, earlier_outcomes
+from jobs.what_if.sweep import EvaluatedPeriod, earlier_outcomes
 
 WRITES = ("what_if", "advice")
 # The budget in seconds of an idle machine: about a quarter of what the embedded engine needs for
@@ -54,7 +54,7 @@ _GENERATION = ["group_id", "incarnation", "generation"]
 
 
 @dataclass(frozen=True)
-class Rebalance:
+class RebalanceTimes:
     """A rebalance in ms since the epoch; ``members`` of the generation that it made."""
 
     begin_ms: int
@@ -77,7 +77,7 @@ def run(lake: Lake, first: date | None, last: date | None, *, simulate_all: bool
     """
     dates, count = worst_dates(lake, first, last)
     left_s = LEAST_S + count * _PER_REBALANCE_S
-    spans: list[tuple[WorstDate, Span]] = []
+    spans: list[tuple[WorstDate, EvaluatedPeriod]] = []
     of_group = _rebalances(lake, dates)
     for worst in dates:
         rebalances = affordable(of_group[worst.group_id], left_s)
@@ -103,7 +103,7 @@ def _earlier(lake: Lake, group_ids: list[str]) -> dict[str, dict[str, Outcomes]]
 
 def _rows_of(
     lake: Lake,
-    spans: list[tuple[WorstDate, Span]],
+    spans: list[tuple[WorstDate, EvaluatedPeriod]],
     era: EraEvidence,
     earlier: dict[str, dict[str, Outcomes]],
 ) -> dict[str, list[Row]]:
@@ -170,7 +170,7 @@ def worst_dates(lake: Lake, first: date | None, last: date | None) -> tuple[list
     return [WorstDate(*row[:2]) for row in rows], rows[0].rebalances if rows else 0
 
 
-def _rebalances(lake: Lake, worst: list[WorstDate]) -> dict[str, list[Rebalance]]:
+def _rebalances(lake: Lake, worst: list[WorstDate]) -> dict[str, list[RebalanceTimes]]:
     """Each group's rebalances on its date, in order."""
     dates = [
         (F.col("group_id") == each.group_id) & (F.col("event_date") == each.day) for each in worst
@@ -189,9 +189,9 @@ def _rebalances(lake: Lake, worst: list[WorstDate]) -> dict[str, list[Rebalance]
         )
         .where("end_ms IS NOT NULL")
     )
-    of_group: dict[str, list[Rebalance]] = {each.group_id: [] for each in worst}
+    of_group: dict[str, list[RebalanceTimes]] = {each.group_id: [] for each in worst}
     for group_id, *times in sorted(rows.collect()):
-        of_group[group_id].append(Rebalance(*times))
+        of_group[group_id].append(RebalanceTimes(*times))
     return of_group
 
 
@@ -199,7 +199,7 @@ def _member_counts(members: DataFrame) -> DataFrame:
     return members.groupBy(*_GENERATION).agg(F.count("*").alias("members"))
 
 
-def affordable(rebalances: list[Rebalance], left_s: float) -> list[Rebalance]:
+def affordable(rebalances: list[RebalanceTimes], left_s: float) -> list[RebalanceTimes]:
     """All the rebalances, or else their longest series, whichever can be simulated in ``left_s``
     seconds; empty: neither.
     """
@@ -209,21 +209,21 @@ def affordable(rebalances: list[Rebalance], left_s: float) -> list[Rebalance]:
     return next((each for each in (rebalances, longest) if _cost_s(each) <= left_s), [])
 
 
-def _span(rebalances: list[Rebalance]) -> Span:
+def _span(rebalances: list[RebalanceTimes]) -> EvaluatedPeriod:
     to_ms = max(each.end_ms for each in rebalances)
-    return Span(rebalances[0].begin_ms - _MARGIN_MS, to_ms + _MARGIN_MS, _SEEDS)
+    return EvaluatedPeriod(rebalances[0].begin_ms - _MARGIN_MS, to_ms + _MARGIN_MS, _SEEDS)
 
 
-def _cost_s(rebalances: list[Rebalance]) -> float:
+def _cost_s(rebalances: list[RebalanceTimes]) -> float:
     """How long the simulations of their span take, in seconds."""
     span_ms = max(each.end_ms for each in rebalances) - rebalances[0].begin_ms + _MARGIN_MS
     heartbeats = span_ms / HEARTBEAT_MS * max(each.members for each in rebalances)
     return len(rebalances) * _GENERATION_S + heartbeats * _HEARTBEAT_S * _SIMULATIONS * _SEEDS
 
 
-def _series(rebalances: Iterable[Rebalance]) -> list[list[Rebalance]]:
+def _series(rebalances: Iterable[RebalanceTimes]) -> list[list[RebalanceTimes]]:
     """The rebalances, cut where the group was stable for a long time."""
-    series: list[list[Rebalance]] = []
+    series: list[list[RebalanceTimes]] = []
     for each in rebalances:
         if not series or each.begin_ms - series[-1][-1].end_ms > _PAUSE_MS:
             series.append([])

@@ -22,7 +22,7 @@ _RUNS = 1000
 
 
 @dataclass(frozen=True)
-class Pending:
+class PendingDates:
     """``dates``: those with rows that no run has processed; None: all.
 
     ``versions``: the bronze tables' current versions.  ``covered``: the versions that successful
@@ -43,7 +43,7 @@ class Pending:
         return self.versions if is_complete else self.covered
 
 
-def pending(lake: Lake) -> Pending:
+def pending(lake: Lake) -> PendingDates:
     versions = {name: lake.version(name) for name in BRONZE if lake.has(name)}
     runs = _successful_runs(lake)
     coverages = {name: list(_coverages(runs, name)) for name in versions}
@@ -55,10 +55,10 @@ def pending(lake: Lake) -> Pending:
     for name, now in versions.items():
         commits = lake.commits(name, after=covered[name], up_to=now)
         if commits is None:
-            return Pending(None, versions, covered, recompute_all=not runs)
+            return PendingDates(None, versions, covered, recompute_all=not runs)
         dates |= uncovered_dates(commits, coverages[name])
     affected = None if TIMELESS in dates else frozenset(dates)
-    return Pending(affected, versions, covered, recompute_all=not runs)
+    return PendingDates(affected, versions, covered, recompute_all=not runs)
 
 
 def _successful_runs(lake: Lake) -> list[Row]:

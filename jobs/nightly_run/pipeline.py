@@ -57,7 +57,7 @@ def job(name: str) -> ModuleType:
 
 
 @dataclass
-class Step:
+class RunStep:
     """One step of a run: when it began, its duration, and the error in one line if it failed."""
 
     name: str
@@ -83,13 +83,13 @@ class Progress:
     running steps."""
 
     def __init__(self, out: TextIO | None = None) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[RunStep] = []
         self._out = out or sys.stderr
         self._live = _live(self._out) if self._out.isatty() else None
         self._lock = threading.Lock()
 
     def step(self, name: str, act: Callable[[], None]) -> None:
-        step = Step(name)
+        step = RunStep(name)
         self.steps.append(step)
         with self._live.shown(name) if self._live else nullcontext(), step.timed():
             act()

@@ -38,7 +38,7 @@ from jobs.lake.missing_groups import (
 )
 from jobs.lake.tables import Lake, schema_of
 from jobs.nightly_run import client_summary
-from jobs.nightly_run.pipeline import Progress, Step
+from jobs.nightly_run.pipeline import Progress, RunStep
 from schemas import table_names
 
 # The step that stands for the run as a whole.
@@ -76,7 +76,7 @@ class Run:
     def recorded(self, progress: Progress) -> Iterator[None]:
         """Run the body as this run; its rows are written however it ends, short of SIGKILL."""
         before = len(progress.steps)
-        whole_run = Step(WHOLE_RUN)
+        whole_run = RunStep(WHOLE_RUN)
         with self.lake.labelled(self.run_id):
             try:
                 with whole_run.timed():
@@ -88,14 +88,14 @@ class Run:
                 raise
             self._write([*progress.steps[before:], whole_run])
 
-    def _write(self, steps: list[Step]) -> None:
+    def _write(self, steps: list[RunStep]) -> None:
         self.written = self._rows_written()
         rows = [self._row(step) for step in steps]
         names = schema_of("runs").names
         table = self.lake.frame("runs", ([row.get(name) for name in names] for row in rows))
         self.lake.append("runs", table, few=True)  # no other run has this run's id
 
-    def _row(self, step: Step) -> dict[str, Any]:
+    def _row(self, step: RunStep) -> dict[str, Any]:
         names = WRITES.get(step.name, (step.name,))
         row = {
             "cluster_id": self.lake.cluster_id,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from coordinator_core.coordinator.eras import ERAS
-from coordinator_core.incident import GroupReplay, ReplayedGeneration, Verdict
+from coordinator_core.incident import GroupReplay, ReplayedGeneration, ReplayVerdict
 from coordinator_core.incident.comparison import Divergence
 from coordinator_core.incident.divergence_hints import likely_reason
 from coordinator_core.incident.modern import (
@@ -21,7 +21,7 @@ from coordinator_core.incident.modern import (
 )
 from coordinator_core.incident.modern import replay_group as replay_evidence
 from coordinator_core.incident.modern.hints import likely_reason as likely_reason_of_modern
-from coordinator_core.incident.modern.stimuli import Stimulus as ModernStimulus
+from coordinator_core.incident.modern.stimuli import ModernStimulus
 from coordinator_core.incident.modern.story import modern_story
 from coordinator_core.incident.stimuli import Stimulus
 from coordinator_core.incident.story import StoryLine, story
@@ -75,7 +75,7 @@ def run_one(options: ReplayOptions, format: Format) -> int:
     else:
         _print_episodes(_episodes(options))
         _print(result)
-    return 1 if _with(result.replay, Verdict.DIVERGED) else 0
+    return 1 if _with(result.replay, ReplayVerdict.DIVERGED) else 0
 
 
 def replay_group(options: ReplayOptions) -> GroupReplay:
@@ -118,7 +118,10 @@ def as_json(cluster_id: str, group: ReplayedGroup, episodes: Sequence[Row] = ())
     """Episodes, counts, divergences, inferred broker settings, verdicts, stimuli, story."""
     replay = group.replay
     classic, modern = replay
-    diverged, reproduced = _with(replay, Verdict.DIVERGED), _with(replay, Verdict.REPRODUCED)
+    diverged, reproduced = (
+        _with(replay, ReplayVerdict.DIVERGED),
+        _with(replay, ReplayVerdict.REPRODUCED),
+    )
     era = classic.era if modern.era is None else modern.era
     return {
         "cluster_id": cluster_id,
@@ -137,7 +140,7 @@ def as_json(cluster_id: str, group: ReplayedGroup, episodes: Sequence[Row] = ())
         "by_type": _by_type(replay),
         "reproduced": len(reproduced),
         "diverged": len(diverged),
-        "undecided": len(_with(replay, Verdict.UNDECIDED)),
+        "undecided": len(_with(replay, ReplayVerdict.UNDECIDED)),
         "exact": sum(_is_exact(each) for each in reproduced),
         "taken_up": [
             {"incarnation": incarnation, "generation": generation}
@@ -171,7 +174,7 @@ def _generations(replay: WholeReplay) -> list[Generation]:
     return sorted(together, key=lambda each: (each.incarnation, each.number))
 
 
-def _with(replay: WholeReplay, verdict: Verdict) -> list[Generation]:
+def _with(replay: WholeReplay, verdict: ReplayVerdict) -> list[Generation]:
     return [each for each in _generations(replay) if each.verdict is verdict]
 
 
@@ -256,7 +259,10 @@ def _print(group: ReplayedGroup) -> None:
 
 def _summary(replay: WholeReplay) -> str:
     total = len(_generations(replay))
-    reproduced, diverged = _with(replay, Verdict.REPRODUCED), _with(replay, Verdict.DIVERGED)
+    reproduced, diverged = (
+        _with(replay, ReplayVerdict.REPRODUCED),
+        _with(replay, ReplayVerdict.DIVERGED),
+    )
     undecided = total - len(reproduced) - len(diverged)
     thin = f", {undecided} undecided (evidence too thin: no records)" if undecided else ""
     exact = sum(map(_is_exact, reproduced))

@@ -12,7 +12,7 @@ from jobs.segments.batch import Batch, Quarantined
 from jobs.segments.columns import Columns
 from jobs.segments.compression import MAX_INFLATED, Allowance
 from jobs.segments.control import control_type
-from jobs.segments.frames import Gap
+from jobs.segments.frames import FrameGap
 from jobs.segments.pieces import pieces
 from jobs.segments.reader import quarantined, read_frame
 from jobs.segments.record_batch import CONTROL, MIN_RECORD_SIZE, TRANSACTIONAL
@@ -50,7 +50,7 @@ def arrow_records(
         if isinstance(piece, Columns):
             yield from held.take()
             yield from _of_columns(piece)
-        elif isinstance(piece, Gap):
+        elif isinstance(piece, FrameGap):
             yield from held.take()
             yield from quarantined(view, piece, file=file)
         else:

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
 
-from jobs.segments.frames import LAST_OFFSET_DELTA_AT, OVERHEAD, PREFIX, RUN_BYTES, Frame, Gap, Run
+from jobs.segments.frames import (
+    LAST_OFFSET_DELTA_AT,
+    OVERHEAD,
+    PREFIX,
+    RUN_BYTES,
+    Frame,
+    FrameGap,
+    Run,
+)
 from jobs.segments.pieces import stretches
 
 MOST_AT_A_TIME = 100  # in a damaged file with short ranges only
@@ -35,15 +43,15 @@ def extents(view: memoryview) -> Iterator[list[Extent]]:
         yield held
 
 
-def stretch_at(view: memoryview, extent: Extent) -> Run | Gap:
+def stretch_at(view: memoryview, extent: Extent) -> Run | FrameGap:
     """The run or gap of an extent, without checking checksums again."""
     if extent.reason is not None:
-        return Gap(extent.position, extent.size, extent.reason)
+        return FrameGap(extent.position, extent.size, extent.reason)
     return _run(view, extent.position, extent.position + extent.size)
 
 
-def _extent(stretch: Run | Gap) -> Extent:
-    if isinstance(stretch, Gap):
+def _extent(stretch: Run | FrameGap) -> Extent:
+    if isinstance(stretch, FrameGap):
         return Extent(*stretch)
     start = stretch[0].position
     return Extent(start, stretch[-1].position + stretch[-1].size - start, None)

@@ -46,7 +46,7 @@ class Frame(NamedTuple):
     last_offset: int
 
 
-class Gap(NamedTuple):
+class FrameGap(NamedTuple):
     """A byte range without a valid frame."""
 
     position: int
@@ -58,16 +58,16 @@ Run = list[Frame]
 """Consecutive frames without a gap, in order of offset, all of magic 2 or all of 0 and 1."""
 
 
-def frames(view: memoryview) -> Iterator[Frame | Gap]:
+def frames(view: memoryview) -> Iterator[Frame | FrameGap]:
     """Frames and gaps in order; they cover ``view`` except zeros at the end (preallocated file)."""
     for run in runs(view):
-        if isinstance(run, Gap):
+        if isinstance(run, FrameGap):
             yield run
         else:
             yield from run
 
 
-def runs(view: memoryview) -> Iterator[Run | Gap]:
+def runs(view: memoryview) -> Iterator[Run | FrameGap]:
     """Like `frames`, but with frames joined to runs of about RUN_BYTES."""
     return _in_order(Framer(view).runs())
 
@@ -82,7 +82,7 @@ class Framer:
         self._spent = 0  # bytes of failed checksums
         self._data_end: int | None = None
 
-    def runs(self) -> Iterator[Run | Gap]:
+    def runs(self) -> Iterator[Run | FrameGap]:
         position = 0
         while position < self._end:
             if position - self._released >= KEPT_BYTES:
@@ -243,7 +243,7 @@ class Framer:
                 release(self._view, 0, self._end)
                 released = low
 
-    def _gaps(self, position: int, end: int, reason: str) -> Iterator[Gap]:
+    def _gaps(self, position: int, end: int, reason: str) -> Iterator[FrameGap]:
         """The byte range as one gap per damaged batch, if their lengths lead to its end."""
         cuts = [position]
         while (cut := self._claimed_end(cuts[-1])) is not None and cut < end:
@@ -252,7 +252,9 @@ class Framer:
             cuts = [position]
         for start, stop in zip(cuts, [*cuts[1:], end], strict=True):
             own_reason = reason if start == position else self._frame_at(start)
-            yield Gap(start, stop - start, own_reason if isinstance(own_reason, str) else reason)
+            yield FrameGap(
+                start, stop - start, own_reason if isinstance(own_reason, str) else reason
+            )
 
 
 def _checksum(of: Callable[[memoryview, int], int], view: memoryview, start: int, end: int) -> int:
@@ -307,7 +309,7 @@ def _is_plausible_message(view: memoryview, position: int) -> bool:
     return at == end
 
 
-def _in_order(items: Iterator[Run | Gap]) -> Iterator[Run | Gap]:
+def _in_order(items: Iterator[Run | FrameGap]) -> Iterator[Run | FrameGap]:
     """Turns a frame with a misplaced offset into a gap.
 
     No checksum covers a batch's offset. Offsets that start again and continue from there are not
@@ -315,10 +317,10 @@ def _in_order(items: Iterator[Run | Gap]) -> Iterator[Run | Gap]:
     """
     previous = -1  # the last offset before `held`
     held: Run = []
-    gaps: list[Gap] = []  # after `held`
-    ahead: list[Run | Gap] = []  # items read ahead, the next one last
+    gaps: list[FrameGap] = []  # after `held`
+    ahead: list[Run | FrameGap] = []  # items read ahead, the next one last
     while (item := ahead.pop() if ahead else next(items, None)) is not None:
-        if isinstance(item, Gap):
+        if isinstance(item, FrameGap):
             gaps.append(item)
             continue
         if held and item[0].first_offset <= held[-1].last_offset:
@@ -342,14 +344,14 @@ def _in_order(items: Iterator[Run | Gap]) -> Iterator[Run | Gap]:
     yield from gaps
 
 
-def _next_frame(items: Iterator[Run | Gap], ahead: list[Run | Gap]) -> Frame | None:
+def _next_frame(items: Iterator[Run | FrameGap], ahead: list[Run | FrameGap]) -> Frame | None:
     """The next frame; items read to find it are added to ``ahead``."""
     for item in reversed(ahead):
-        if not isinstance(item, Gap):
+        if not isinstance(item, FrameGap):
             return item[0]
     for item in items:
         ahead.insert(0, item)
-        if not isinstance(item, Gap):
+        if not isinstance(item, FrameGap):
             return item[0]
     return None
 
@@ -365,7 +367,7 @@ def _misplaced(before: int, first: Frame, second: Frame, after: Frame | None) ->
     return second if first_fits else None
 
 
-def _gap_of(frame: Frame, before: int, after: Frame | None) -> Gap:
+def _gap_of(frame: Frame, before: int, after: Frame | None) -> FrameGap:
     following = "the end" if after is None else after.first_offset
     reason = f"offset {frame.first_offset} does not lie between {before} and {following}"
-    return Gap(frame.position, frame.size, reason)
+    return FrameGap(frame.position, frame.size, reason)

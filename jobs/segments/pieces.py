@@ -6,33 +6,33 @@ from collections.abc import Iterator
 
 from jobs.segments.columns import Columns, read_columns
 from jobs.segments.compression import MAX_INFLATED, Allowance
-from jobs.segments.frames import RUN_BYTES, Frame, Gap, Run, runs
+from jobs.segments.frames import RUN_BYTES, Frame, FrameGap, Run, runs
 
 MIN_RUN = 8  # batches; columns of fewer cost more than they save
 
 
 def pieces(
     view: memoryview, max_inflated: int = MAX_INFLATED, allowance: Allowance | None = None
-) -> Iterator[Columns | Frame | Gap]:
+) -> Iterator[Columns | Frame | FrameGap]:
     """Pieces in file order.  The caller reads a frame with the reference, `read_batch`.
 
     Columns never have a batch that inflates to more than ``max_inflated`` bytes, or than what is
     left of the ``allowance``, from which columns take what they inflate to.
     """
     for stretch in stretches(view):
-        if isinstance(stretch, Gap):
+        if isinstance(stretch, FrameGap):
             yield stretch
         else:
             yield from pieces_of(view, stretch, max_inflated, allowance)
 
 
-def stretches(view: memoryview) -> Iterator[Run | Gap]:
+def stretches(view: memoryview) -> Iterator[Run | FrameGap]:
     """Gaps, and runs joined up to RUN_BYTES: in concatenated segments the offsets start again
     often, and columns of each short run would be slow."""
     held: Run = []
     size = 0
     for item in runs(view):
-        if isinstance(item, Gap):
+        if isinstance(item, FrameGap):
             if held:
                 yield held
             held, size = [], 0

@@ -18,7 +18,7 @@ from jobs.console.errors import internal_error
 from jobs.segments import message_set, record_batch
 from jobs.segments.batch import BadBatch, Batch, Quarantined
 from jobs.segments.compression import MAX_INFLATED
-from jobs.segments.frames import Frame, Gap, frames
+from jobs.segments.frames import Frame, FrameGap, frames
 from jobs.segments.mapping import release
 
 Data = bytes | bytearray | memoryview | mmap.mmap | BinaryIO
@@ -38,7 +38,7 @@ def read_segment(
     """
     view = view_of(data)
     for item in frames(view):
-        if isinstance(item, Gap):
+        if isinstance(item, FrameGap):
             yield from quarantined(view, item, file=file)
         else:
             yield from read_frame(
@@ -54,7 +54,7 @@ def read_frame(
         batch = read_batch(view, frame, partition=partition, file=file, max_inflated=max_inflated)
     except Exception as error:
         reason = str(error) if isinstance(error, BadBatch) else internal_error(error)
-        gap = Gap(frame.position, frame.size, reason)
+        gap = FrameGap(frame.position, frame.size, reason)
         yield from quarantined(view, gap, file=file)
     else:
         yield batch
@@ -91,7 +91,7 @@ def read_batch(
     )
 
 
-def quarantined(view: memoryview, gap: Gap, *, file: str) -> Iterator[Quarantined]:
+def quarantined(view: memoryview, gap: FrameGap, *, file: str) -> Iterator[Quarantined]:
     end = gap.position + gap.size
     for position in range(gap.position, end, QUARANTINE_BYTES):
         data = bytes(view[position : min(position + QUARANTINE_BYTES, end)])

@@ -42,7 +42,7 @@ _PATHS = frozenset({"file", "path"})
 
 
 @dataclass(frozen=True)
-class Counts:
+class SimulatedCounts:
     """Numbers of groups simulated, and of records and log lines written."""
 
     groups: int
@@ -60,7 +60,7 @@ def with_group_count(fleet: Fleet, groups: int) -> Fleet:
     return replace(fleet, groups=tuple(repeated))
 
 
-def run(lake: Lake, spec: SimulationSpec, seed: int) -> Counts:
+def run(lake: Lake, spec: SimulationSpec, seed: int) -> SimulatedCounts:
     """Simulate the fleet into the lake; existing rows stay as they are."""
     with kept(simulated_rows(lake, spec, seed)) as rows:
         of_segments = rows.where("of_segment IS NOT NULL").select("of_segment.*")
@@ -73,7 +73,9 @@ def run(lake: Lake, spec: SimulationSpec, seed: int) -> Counts:
         lake.insert_new("ingested_files", counts.log_files(of_logs, cluster_id))
         kinds = F.coalesce("of_segment.kind", "of_log.kind")
         of_kind = {row[0]: row[1] for row in rows.groupBy(kinds).count().collect()}
-    return Counts(len(spec.fleet.groups), of_kind.get("record", 0), of_kind.get("event", 0))
+    return SimulatedCounts(
+        len(spec.fleet.groups), of_kind.get("record", 0), of_kind.get("event", 0)
+    )
 
 
 def simulated_rows(lake: Lake, spec: SimulationSpec, seed: int) -> DataFrame:

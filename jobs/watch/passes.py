@@ -62,7 +62,7 @@ class WatchOptions:
 
 
 @dataclass
-class Counts:
+class PassCounts:
     """What the metrics say of the passes so far; times in seconds since the epoch."""
 
     passes: int = 0
@@ -82,7 +82,7 @@ class Watch:
     config: Config
     say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
     wait: Callable[[float], None] = time.sleep
-    counts: Counts = field(default_factory=Counts)
+    counts: PassCounts = field(default_factory=PassCounts)
     _lake: Lake | None = None
     _read: ReadFiles = field(default_factory=ReadFiles)
     _alerts: list[Alert] = field(default_factory=list)
@@ -253,7 +253,7 @@ def _alert_line(alert: Alert) -> str:
     )
 
 
-def pass_families(cluster_id: str, counts: Counts) -> Iterator[prometheus.Family]:
+def pass_families(cluster_id: str, counts: PassCounts) -> Iterator[prometheus.Family]:
     values: tuple[tuple[metrics.Metric, float | None], ...] = (
         (metrics.PASSES, counts.passes),
         (metrics.FAILED_PASSES, counts.failed),

@@ -18,7 +18,7 @@ from coordinator_core.coordinator.eras import era_of_evidence
 from coordinator_core.epochs.heartbeats import Timing
 from coordinator_core.epochs.process_ends import Ends
 from coordinator_core.incident import Incarnation, explain, incarnations
-from coordinator_core.incident.evidence import GroupRecord
+from coordinator_core.incident.evidence import MetadataRecord
 from coordinator_core.whatif import Baseline, Figures, NotAConsumerGroup, baseline_of, observed
 from coordinator_core.whatif.baseline import ConsumerSettings
 from coordinator_core.whatif.consumer_baseline import (
@@ -183,7 +183,7 @@ class PredictionEvidence:
         return incarnations(self.group_id, self._of("events"), self._of("records"))
 
     @property
-    def records(self) -> list[GroupRecord]:
+    def records(self) -> list[MetadataRecord]:
         """Those with members."""
         return [record for each in self.incarnations for record in each.records if record.members]
 

@@ -8,7 +8,7 @@ from typing import Any
 from coordinator_core.whatif import Baseline, Figures, Prediction
 from coordinator_core.whatif.advice import figures_text
 from coordinator_core.whatif.settings import CLASSIC_PROTOCOL
-from coordinator_core.whatif.verdict import MIGRATED, NOT_APPLICABLE, UNKNOWN, Verdict
+from coordinator_core.whatif.verdict import MIGRATED, NOT_APPLICABLE, UNKNOWN, MigrationVerdict
 
 Row = dict[str, Any]
 ORDER = ("migrate", "no difference", "stay", "blocked", UNKNOWN, MIGRATED, NOT_APPLICABLE)
@@ -21,7 +21,7 @@ _FIGURES = {
 }
 
 
-def migration_row(verdict: Verdict, group_type: str) -> Row:
+def migration_row(verdict: MigrationVerdict, group_type: str) -> Row:
     """Without figures."""
     return {
         "rank": 0,
@@ -36,7 +36,7 @@ def migration_row(verdict: Verdict, group_type: str) -> Row:
 
 
 def predicted_row(
-    verdict: Verdict,
+    verdict: MigrationVerdict,
     group_type: str,
     baseline: Baseline,
     observed: Figures,
@@ -65,7 +65,7 @@ def _figures(basis: str, figures: Figures) -> Row:
     return {column.format(basis): getattr(figures, name) for name, column in _FIGURES.items()}
 
 
-def migrated(unchanged: Prediction, predicted: Sequence[Prediction]) -> Verdict:
+def migrated(unchanged: Prediction, predicted: Sequence[Prediction]) -> MigrationVerdict:
     """Of a group that has the consumer protocol, with the best way back."""
     back = [each for each in predicted if each.change.group_protocol == CLASSIC_PROTOCOL]
     reason = "has the consumer protocol already; table advice has other settings of it"
@@ -73,4 +73,4 @@ def migrated(unchanged: Prediction, predicted: Sequence[Prediction]) -> Verdict:
     if best is not None:
         figures = figures_text(unchanged.median, best.median)
         reason += f"; back to the classic protocol, {best.change.in_kafka_names()}: {figures}"
-    return Verdict(MIGRATED, reason, ())
+    return MigrationVerdict(MIGRATED, reason, ())

@@ -23,7 +23,7 @@ from coordinator_core.whatif.verdict import (
     MIGRATED,
     NOT_APPLICABLE,
     UNKNOWN,
-    Verdict,
+    MigrationVerdict,
     not_predicted,
     verdict_of,
 )
@@ -73,18 +73,18 @@ def _verdict(
     baseline: Baseline,
     model: Prediction,
     predicted: list[Prediction],
-) -> Verdict:
+) -> MigrationVerdict:
     if baseline.group_protocol == CLASSIC_PROTOCOL:
         return verdict_of(baseline, model, predicted, evidence.blockers(baseline))
     if evidence.last_type == CLASSIC_PROTOCOL:
-        return Verdict(UNKNOWN, "was converted to the consumer protocol and back", ())
+        return MigrationVerdict(UNKNOWN, "was converted to the consumer protocol and back", ())
     return migrated(model, predicted)
 
 
 def _without_members(keys: Row) -> dict[str, list[Row]]:
     """A group that only has commits."""
     reason = "commits without members: tools, or consumers that assign their own partitions"
-    row = migration_row(Verdict(NOT_APPLICABLE, reason, ()), "commits")
+    row = migration_row(MigrationVerdict(NOT_APPLICABLE, reason, ()), "commits")
     return {name: [] for name in WRITES} | {"migration_advice": [keys | row]}
 
 
@@ -94,9 +94,11 @@ def _not_predicted(
     group_type = evidence.last_type
     if group_type == CONSUMER_PROTOCOL:
         reason = f"has the consumer protocol already; no prediction: {error}"
-        verdict = Verdict(MIGRATED, reason, ())
+        verdict = MigrationVerdict(MIGRATED, reason, ())
     elif group_type in _WITHOUT_CONSUMERS:
-        verdict = Verdict(NOT_APPLICABLE, f"a {group_type} group, not a group of consumers", ())
+        verdict = MigrationVerdict(
+            NOT_APPLICABLE, f"a {group_type} group, not a group of consumers", ()
+        )
     else:
         reason = f"no prediction: {error}"
         verdict = not_predicted(UNKNOWN, reason, evidence.blockers(None))

@@ -25,7 +25,7 @@ from jobs.lake.sql import quoted
 from jobs.what_if.evidence import ClusterEvidence
 
 
-class Span(NamedTuple):
+class EvaluatedPeriod(NamedTuple):
     """A period to evaluate, in ms since the epoch, and the number of seeds.  ``from_ms`` None: from
     the group's first event.
     """
@@ -41,7 +41,7 @@ class Sweep(NamedTuple):
     ``earlier``: by group.
     """
 
-    span_of: Callable[[str], Span]
+    span_of: Callable[[str], EvaluatedPeriod]
     changes: tuple[SettingsChange, ...] | None
     cluster: ClusterEvidence
     migrations: bool = True
@@ -59,7 +59,7 @@ class Sweep(NamedTuple):
         return [each for each in self.changes if not any(refusals(baseline, each))]
 
 
-def times_of(spans: Mapping[str, Span]) -> dict[str, str]:
+def times_of(spans: Mapping[str, EvaluatedPeriod]) -> dict[str, str]:
     """The parameters of evidence DOWNTIME, for these groups."""
     return {
         "begin_ms": _by_group({name: span.from_ms or 0 for name, span in spans.items()}),

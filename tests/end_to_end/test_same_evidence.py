@@ -15,7 +15,7 @@ from jobs.lake.opening import open_lake
 from jobs.replay.group_rows import FOREVER_MS
 from jobs.what_if.command import WhatIfOptions, prediction_evidence
 from jobs.what_if.evidence import PredictionEvidence
-from jobs.what_if.sweep import Span, times_of
+from jobs.what_if.sweep import EvaluatedPeriod, times_of
 from jobs.what_if_sweep import READS, cluster_evidence, evidence_by_group
 
 pytestmark = pytest.mark.slow
@@ -64,7 +64,7 @@ def of_sweep(tables, spans=None):
 
     times = everything
     if spans:
-        times = times_of({group: Span(*span, seeds=1) for group, span in spans.items()})
+        times = times_of({group: EvaluatedPeriod(*span, seeds=1) for group, span in spans.items()})
     rows = evidence_by_group(tables, times).applyInArrow(of_group, "group STRING, value BINARY")
     return {row.group: pickle.loads(row.value) for row in rows.collect()}
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from jobs.nightly_run.advice_step import Rebalance, affordable
+from jobs.nightly_run.advice_step import RebalanceTimes, affordable
 
 # Two rebalances of ten members, and half an hour later three rebalances.
-EARLIER = [Rebalance(0, 3000, 10), Rebalance(10_000, 12_000, 10)]
+EARLIER = [RebalanceTimes(0, 3000, 10), RebalanceTimes(10_000, 12_000, 10)]
 LATER = [
-    Rebalance(1_800_000, 1_803_000, 10),
-    Rebalance(1_810_000, 1_813_000, 10),
-    Rebalance(1_820_000, 1_823_000, 10),
+    RebalanceTimes(1_800_000, 1_803_000, 10),
+    RebalanceTimes(1_810_000, 1_813_000, 10),
+    RebalanceTimes(1_820_000, 1_823_000, 10),
 ]
 
 

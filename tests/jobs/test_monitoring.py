@@ -14,7 +14,7 @@ from jobs.console.errors import UsageError
 from jobs.monitoring.command import run
 from jobs.monitoring.dashboard import dashboard
 from jobs.monitoring.rules import as_yaml, rules
-from jobs.watch.passes import Counts, pass_families
+from jobs.watch.passes import PassCounts, pass_families
 
 NOON = datetime(2026, 11, 21, 12)
 ALERT = Alert("storm", "prod", "billing", None, NOON, NOON, 12, 10, "12 in a row")
@@ -45,7 +45,7 @@ def queries():
 
 def test_the_textfile_has_these_metrics():
     windows = [AlertWindow("prod", NOON, NOON)]
-    counts = Counts(1, 0, 0, 1.5, 1.0, 2.0, 3.0)
+    counts = PassCounts(1, 0, 0, 1.5, 1.0, 2.0, 3.0)
     written = text([*alert_families([ALERT], windows), *pass_families("prod", counts)])
 
     samples = {METRIC.match(line)[0] for line in written.splitlines() if line[0] != "#"}

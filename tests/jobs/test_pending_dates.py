@@ -6,7 +6,7 @@ import pytest
 
 from jobs import __version__
 from jobs.lake.opening import open_lake
-from jobs.nightly_run.pending_dates import Pending, pending
+from jobs.nightly_run.pending_dates import PendingDates, pending
 
 MONDAY, TUESDAY, WEDNESDAY = date(2026, 11, 16), date(2026, 11, 17), date(2026, 11, 18)
 TIMELESS = date(1970, 1, 1)
@@ -47,7 +47,7 @@ def add(frame, lake):
 
 
 def test_without_a_successful_run_everything_is_pending(lake, write_lake):
-    everything = Pending(
+    everything = PendingDates(
         frozenset({MONDAY}), {"offsets_records": 0}, {"offsets_records": -1}, recompute_all=True
     )
     assert pending(lake) == everything
@@ -133,7 +133,7 @@ def test_the_dates_of_a_new_bronze_table_are_pending(lake, write_lake):
     ],
 )
 def test_a_run_for_some_dates_leaves_the_others_pending(first, last, covered):
-    new = Pending(frozenset({MONDAY, TUESDAY}), {"offsets_records": 9}, {"offsets_records": 3})
+    new = PendingDates(frozenset({MONDAY, TUESDAY}), {"offsets_records": 9}, {"offsets_records": 3})
 
     assert new.covered_after(first, last) == covered
 

@@ -13,7 +13,7 @@ from jobs.console import secrets
 from jobs.console.errors import UsageError, failure_line
 from jobs.console.secrets import is_secret, without_secrets
 from jobs.engine.scratch import scratch_folder
-from jobs.nightly_run.pipeline import Step
+from jobs.nightly_run.pipeline import RunStep
 
 # name                                                        secret
 NAMES = [
@@ -86,7 +86,7 @@ def test_errors_are_printed_without_secrets(message):
 
 
 def test_the_error_of_a_step_is_stored_without_secrets(message):
-    step = Step("ingest")
+    step = RunStep("ingest")
     with pytest.raises(OSError, match="log in"), step.timed():
         raise OSError(message)
 

@@ -8,8 +8,8 @@ from typing import Any
 from uuid import UUID
 
 from coordinator_core.assignors import AssignorError, simple, sticky_tasks
-from coordinator_core.assignors.simple import ShareMember, ShareTopics
-from coordinator_core.assignors.sticky_tasks import StreamsMember, Subtopology
+from coordinator_core.assignors.simple import ShareSubscriber, ShareTopics
+from coordinator_core.assignors.sticky_tasks import TaskAssignee, TaskSubtopology
 from coordinator_core.assignors.sticky_tasks.model import Task, as_tasks
 from coordinator_core.assignors.sticky_tasks.pairs import Choice
 from coordinator_core.jvm.hash_codes import uuid_hash
@@ -93,7 +93,7 @@ def share_answer(case: Case, line: str) -> Answer:
         if case["restricted"]
         else None,
     )
-    members = [ShareMember(m["id"], m["topics"], dict(m["assigned"])) for m in case["members"]]
+    members = [ShareSubscriber(m["id"], m["topics"], dict(m["assigned"])) for m in case["members"]]
     assign = simple.assign if line == "4.4" else simple.assign_by_hash
     try:
         assignment = assign(topics, members, case["homogeneous"])
@@ -170,7 +170,8 @@ def tasks_answer(
 ) -> Answer:
     """``kafka``: Kafka's answer, which decides where 4.1 chooses by chance; else ``attempt``."""
     subtopologies = [
-        Subtopology(each["id"], each["tasks"], each["stateful"]) for each in case["subtopologies"]
+        TaskSubtopology(each["id"], each["tasks"], each["stateful"])
+        for each in case["subtopologies"]
     ]
     members = [_streams_member(member) for member in case["members"]]
     try:
@@ -214,12 +215,12 @@ def _as_in(kafka: Mapping[str, Any], process_of: Mapping[str, str], rnd: random.
     return choose
 
 
-def _streams_member(member: Mapping[str, Any]) -> StreamsMember:
+def _streams_member(member: Mapping[str, Any]) -> TaskAssignee:
     offsets = {
         name: {int(number): offset_sum for number, offset_sum in sums.items()}
         for name, sums in member["offsets"].items()
     }
-    return StreamsMember(
+    return TaskAssignee(
         member["id"], member["process_id"], member["active"], member["standby"], offsets
     )
 

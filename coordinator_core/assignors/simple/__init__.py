@@ -22,6 +22,6 @@ the coordinator's map, and previous assignments in the order in which a broker r
 """
 
 from coordinator_core.assignors.simple.assignor import assign, assign_by_hash
-from coordinator_core.assignors.simple.model import ShareMember, ShareTopics, TopicIdAssignment
+from coordinator_core.assignors.simple.model import ShareSubscriber, ShareTopics, TopicIdAssignment
 
-__all__ = ["ShareMember", "ShareTopics", "TopicIdAssignment", "assign", "assign_by_hash"]
+__all__ = ["ShareSubscriber", "ShareTopics", "TopicIdAssignment", "assign", "assign_by_hash"]

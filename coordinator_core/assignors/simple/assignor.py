@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from coordinator_core.assignors.simple import equal as _equal
 from coordinator_core.assignors.simple import hashed as _hashed
 from coordinator_core.assignors.simple import unequal as _unequal
-from coordinator_core.assignors.simple.model import ShareMember, ShareTopics, TopicIdAssignment
+from coordinator_core.assignors.simple.model import ShareSubscriber, ShareTopics, TopicIdAssignment
 
 
 def assign(
-    topics: ShareTopics, members: Sequence[ShareMember], homogeneous: bool
+    topics: ShareTopics, members: Sequence[ShareSubscriber], homogeneous: bool
 ) -> dict[str, TopicIdAssignment]:
     """Source: SimpleAssignor of 4.2 and later.  ``homogeneous``: the group's subscription type.
 
@@ -25,7 +25,7 @@ def assign(
 
 
 def assign_by_hash(
-    topics: ShareTopics, members: Sequence[ShareMember], homogeneous: bool
+    topics: ShareTopics, members: Sequence[ShareSubscriber], homogeneous: bool
 ) -> dict[str, TopicIdAssignment]:
     """Source: SimpleAssignor of 4.1 (KIP-932)."""
     if not members:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from coordinator_core.assignors.simple.filling import Assignments, fill, quotas, sharing, sized
 from coordinator_core.assignors.simple.model import (
-    ShareMember,
+    ShareSubscriber,
     ShareTopics,
     TopicIdAssignment,
     TopicIdPartition,
@@ -20,7 +20,7 @@ from coordinator_core.jvm.hash_tables import HashTable, IntSet
 Partitions = HashTable[TopicIdPartition, None]
 
 
-def assign(topics: ShareTopics, members: Sequence[ShareMember]) -> dict[str, TopicIdAssignment]:
+def assign(topics: ShareTopics, members: Sequence[ShareSubscriber]) -> dict[str, TopicIdAssignment]:
     """Raises PartitionAssignorError if a topic has no metadata."""
     if not members[0].topics:
         return {}
@@ -39,7 +39,7 @@ def assign(topics: ShareTopics, members: Sequence[ShareMember]) -> dict[str, Top
 class _Group:
     """Who has what while the assignment changes; members are indexes."""
 
-    def __init__(self, members: Sequence[ShareMember], targets: list[TopicIdPartition]) -> None:
+    def __init__(self, members: Sequence[ShareSubscriber], targets: list[TopicIdPartition]) -> None:
         self._members = members
         self._subscribed = set(members[0].topics)
         self.assignments = Assignments(members)

@@ -7,7 +7,7 @@ from math import ceil
 from typing import TypeVar
 
 from coordinator_core.assignors.model import NoSuchElement
-from coordinator_core.assignors.simple.model import ShareMember, TopicIdAssignment
+from coordinator_core.assignors.simple.model import ShareSubscriber, TopicIdAssignment
 from coordinator_core.jvm.hash_codes import uuid_hash
 from coordinator_core.jvm.hash_tables import HashTable, IntSet, copied_ints, table_size_for
 
@@ -35,7 +35,7 @@ class Assignments:
 
     __slots__ = ("_members", "_new")
 
-    def __init__(self, members: Sequence[ShareMember]) -> None:
+    def __init__(self, members: Sequence[ShareSubscriber]) -> None:
         self._members = members
         self._new: dict[int, HashTable[str, IntSet]] = {}
 

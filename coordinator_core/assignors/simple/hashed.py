@@ -11,7 +11,7 @@ from itertools import chain
 from coordinator_core.assignors.model import PartitionAssignorError
 from coordinator_core.assignors.simple.filling import sized
 from coordinator_core.assignors.simple.model import (
-    ShareMember,
+    ShareSubscriber,
     ShareTopics,
     TopicIdAssignment,
     TopicIdPartition,
@@ -26,7 +26,7 @@ ByMember = HashTable[str, Partitions]
 
 
 def assign_equal(
-    topics: ShareTopics, members: Sequence[ShareMember]
+    topics: ShareTopics, members: Sequence[ShareSubscriber]
 ) -> dict[str, TopicIdAssignment]:
     """Raises PartitionAssignorError if a topic has no metadata."""
     if not members[0].topics:
@@ -50,7 +50,7 @@ def assign_equal(
 
 
 def assign_unequal(
-    topics: ShareTopics, members: Sequence[ShareMember]
+    topics: ShareTopics, members: Sequence[ShareSubscriber]
 ) -> dict[str, TopicIdAssignment]:
     """Raises PartitionAssignorError if a topic has no metadata."""
     targets = HashTable[str, list[TopicIdPartition]](string_hash)
@@ -80,7 +80,7 @@ def assign_unequal(
     return _result(members, held)
 
 
-def _current(members: Iterable[ShareMember]) -> Owners:
+def _current(members: Iterable[ShareSubscriber]) -> Owners:
     owners = Owners(partition_hash)
     for member in members:
         for topic, partitions in member.assigned.items():
@@ -95,7 +95,7 @@ def _place_by_hash(member_id: str, targets: list[TopicIdPartition], owners: Owne
         owners.compute_if_absent(targets[place], list).append(member_id)
 
 
-def _by_member(members: Sequence[ShareMember], owners: Owners) -> ByMember:
+def _by_member(members: Sequence[ShareSubscriber], owners: Owners) -> ByMember:
     held = ByMember(string_hash, sized(len(members)))
     for partition, member_ids in owners.items():
         for member_id in member_ids:
@@ -108,7 +108,7 @@ def _of(held: ByMember, member_id: str) -> Partitions:
 
 
 def _in_turns(
-    members: Sequence[ShareMember], free: list[TopicIdPartition], held: ByMember, enough: int
+    members: Sequence[ShareSubscriber], free: list[TopicIdPartition], held: ByMember, enough: int
 ) -> None:
     """Members take turns; one with more than enough partitions drops out."""
     waiting = [member.member_id for member in members]
@@ -127,7 +127,7 @@ def _in_turns(
         place += 1
 
 
-def _result(members: Sequence[ShareMember], held: ByMember) -> dict[str, TopicIdAssignment]:
+def _result(members: Sequence[ShareSubscriber], held: ByMember) -> dict[str, TopicIdAssignment]:
     return {member.member_id: _by_topic(held.get(member.member_id)) for member in members}
 
 

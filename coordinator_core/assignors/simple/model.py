@@ -13,7 +13,7 @@ TopicIdAssignment = Mapping[str, Sequence[int]]  # topic id -> partitions, in Ka
 TopicIdPartition = tuple[str, int]
 
 
-class ShareMember(NamedTuple):
+class ShareSubscriber(NamedTuple):
     """``topics``: ids of the subscribed topics that exist, in the order of their names' HashSet.
 
     ``assigned``: the previous target assignment, in the order of its HashMap and HashSets.

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from coordinator_core.assignors.simple.filling import Assignments, fill, quotas, sharing, sized
-from coordinator_core.assignors.simple.model import ShareMember, ShareTopics, TopicIdAssignment
+from coordinator_core.assignors.simple.model import ShareSubscriber, ShareTopics, TopicIdAssignment
 from coordinator_core.jvm.hash_codes import uuid_hash
 from coordinator_core.jvm.hash_tables import HashTable, IntSet
 
 
-def assign(topics: ShareTopics, members: Sequence[ShareMember]) -> dict[str, TopicIdAssignment]:
+def assign(topics: ShareTopics, members: Sequence[ShareSubscriber]) -> dict[str, TopicIdAssignment]:
     """Raises PartitionAssignorError if a topic has no metadata."""
     subscribers = _subscribers(members)
     targets = {topic: topics.targets_of(topic) for topic in subscribers}
@@ -27,7 +27,7 @@ def assign(topics: ShareTopics, members: Sequence[ShareMember]) -> dict[str, Top
     return assignments.result()
 
 
-def _subscribers(members: Sequence[ShareMember]) -> HashTable[str, list[int]]:
+def _subscribers(members: Sequence[ShareSubscriber]) -> HashTable[str, list[int]]:
     """Indexes of the members that subscribe to each topic; topics in the order of a HashSet."""
     subscribers = HashTable[str, list[int]](uuid_hash)
     for index, member in enumerate(members):
@@ -44,7 +44,7 @@ class _Topic:
     def __init__(
         self,
         topic: str,
-        members: Sequence[ShareMember],
+        members: Sequence[ShareSubscriber],
         subscribed: list[int],
         targets: list[int],
         assignments: Assignments,

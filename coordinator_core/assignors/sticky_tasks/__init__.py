@@ -20,7 +20,7 @@ Kafka 4.4.0 neither assigns warm-up tasks, nor takes notice of racks and client 
 """
 
 from coordinator_core.assignors.sticky_tasks.assignor import assign
-from coordinator_core.assignors.sticky_tasks.model import StreamsMember, Subtopology, Tasks
+from coordinator_core.assignors.sticky_tasks.model import TaskAssignee, Tasks, TaskSubtopology
 from coordinator_core.assignors.sticky_tasks.pairs import assign_avoiding_pairs
 
-__all__ = ["StreamsMember", "Subtopology", "Tasks", "assign", "assign_avoiding_pairs"]
+__all__ = ["TaskAssignee", "TaskSubtopology", "Tasks", "assign", "assign_avoiding_pairs"]

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
 from coordinator_core.assignors.sticky_tasks.model import (
-    StreamsMember,
-    Subtopology,
     Task,
+    TaskAssignee,
     TaskAssignorError,
     Tasks,
+    TaskSubtopology,
     all_tasks,
     as_tasks,
     per_member,
@@ -23,8 +23,8 @@ _Queue = PriorityQueue[ProcessState]
 
 
 def assign(
-    subtopologies: Sequence[Subtopology],
-    members: Sequence[StreamsMember],
+    subtopologies: Sequence[TaskSubtopology],
+    members: Sequence[TaskAssignee],
     standbys: int,
     *,
     is_before_4_4: bool = False,
@@ -60,8 +60,8 @@ class _Quota:
 class _Group:
     def __init__(
         self,
-        subtopologies: Sequence[Subtopology],
-        members: Sequence[StreamsMember],
+        subtopologies: Sequence[TaskSubtopology],
+        members: Sequence[TaskAssignee],
         standbys: int,
         is_before_4_4: bool,
     ) -> None:
@@ -88,7 +88,7 @@ class _Group:
             self._taken(process.add_to_least_loaded(task, True))
             queue.add(process)
 
-    def _back(self, task: Task, member: StreamsMember | None) -> bool:
+    def _back(self, task: Task, member: TaskAssignee | None) -> bool:
         """Whether the active task went to this member."""
         if member is None or self._count(member) >= self._active_quota.each:
             return False
@@ -99,13 +99,13 @@ class _Group:
         self._active_quota.taken(count)
         self._quota.taken(count)
 
-    def _count(self, member: StreamsMember) -> int:
+    def _count(self, member: TaskAssignee) -> int:
         return self.processes[member.process_id].counts[member.member_id]
 
     def _by_load(self) -> _Queue:
         return PriorityQueue(attrgetter("load"), self.processes.values())
 
-    def _least_loaded(self, task: Task, active: bool) -> StreamsMember | None:
+    def _least_loaded(self, task: Task, active: bool) -> TaskAssignee | None:
         """Of the members that had the standby, the one with a less loaded process and less load.
 
         Before 4.4 no member gets the standby back if the first one's process has the task.
@@ -122,7 +122,7 @@ class _Group:
                 chosen, least = member, load
         return chosen
 
-    def _has(self, member: StreamsMember, task: Task) -> bool:
+    def _has(self, member: TaskAssignee, task: Task) -> bool:
         return task in self.processes[member.process_id].tasks
 
     def assign_standby(self, tasks: Sequence[Task]) -> None:
@@ -148,7 +148,7 @@ class _Group:
         had_standby = self._least_loaded(task, False)
         return had_standby is not None and self._takes_standby(had_standby, task)
 
-    def _takes_standby(self, member: StreamsMember, task: Task) -> bool:
+    def _takes_standby(self, member: TaskAssignee, task: Task) -> bool:
         process = self.processes[member.process_id]
         if task in process.tasks or self._count(member) >= self._quota.each:
             return False
@@ -172,9 +172,9 @@ def _partition_first(task: Task) -> tuple[int, str]:
     return task.partition, task.subtopology
 
 
-def _standby_candidates(members: Iterable[StreamsMember]) -> dict[Task, list[StreamsMember]]:
+def _standby_candidates(members: Iterable[TaskAssignee]) -> dict[Task, list[TaskAssignee]]:
     """By task: those that had its standby, then others with state; the most state first."""
-    ranked: dict[Task, list[tuple[bool, int, StreamsMember]]] = {}
+    ranked: dict[Task, list[tuple[bool, int, TaskAssignee]]] = {}
     for member in members:
         had = as_tasks(member.standby)
         offsets = {

@@ -19,7 +19,7 @@ class Task(NamedTuple):
     partition: int
 
 
-class Subtopology(NamedTuple):
+class TaskSubtopology(NamedTuple):
     """``stateful``: has changelog topics, so its tasks get standbys."""
 
     subtopology_id: str
@@ -27,7 +27,7 @@ class Subtopology(NamedTuple):
     stateful: bool
 
 
-class StreamsMember(NamedTuple):
+class TaskAssignee(NamedTuple):
     """``active``, ``standby``: what it had; ``offsets``: sums of its changelog offsets by task."""
 
     member_id: str
@@ -55,11 +55,11 @@ def task_hash(task: Task) -> int:
     return record_hash(string_hash(task.subtopology), task.partition)
 
 
-def all_tasks(subtopologies: Iterable[Subtopology]) -> list[Task]:
+def all_tasks(subtopologies: Iterable[TaskSubtopology]) -> list[Task]:
     return [Task(each.subtopology_id, n) for each in subtopologies for n in range(each.tasks)]
 
 
-def stateful_tasks(subtopologies: Iterable[Subtopology]) -> list[Task]:
+def stateful_tasks(subtopologies: Iterable[TaskSubtopology]) -> list[Task]:
     return all_tasks(each for each in subtopologies if each.stateful)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from coordinator_core.assignors.sticky_tasks.model import (
-    StreamsMember,
-    Subtopology,
     Task,
+    TaskAssignee,
     TaskAssignorError,
     Tasks,
+    TaskSubtopology,
     all_tasks,
     as_tasks,
     per_member,
@@ -28,8 +28,8 @@ def first(task: Task, candidates: Sequence[str]) -> str:
 
 
 def assign_avoiding_pairs(
-    subtopologies: Sequence[Subtopology],
-    members: Sequence[StreamsMember],
+    subtopologies: Sequence[TaskSubtopology],
+    members: Sequence[TaskAssignee],
     standbys: int,
     choose: Choice = first,
 ) -> dict[str, Tasks]:
@@ -57,8 +57,8 @@ def _hash_order(tasks: Iterable[Task]) -> list[Task]:
 class _Group:
     def __init__(
         self,
-        subtopologies: Sequence[Subtopology],
-        members: Sequence[StreamsMember],
+        subtopologies: Sequence[TaskSubtopology],
+        members: Sequence[TaskAssignee],
         choose: Choice,
     ) -> None:
         self._choose = choose

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from coordinator_core.assignors.sticky_tasks.model import (
-    StreamsMember,
     Task,
+    TaskAssignee,
     TaskAssignorError,
     Tasks,
     by_subtopology,
@@ -86,7 +86,7 @@ class ProcessState:
 
 
 def processes_of(
-    members: Sequence[StreamsMember], capacity: int, *, is_before_4_4: bool
+    members: Sequence[TaskAssignee], capacity: int, *, is_before_4_4: bool
 ) -> HashTable[str, ProcessState]:
     """Processes with their members, in the order of a HashMap of this capacity.
 
@@ -103,7 +103,7 @@ def processes_of(
 
 
 def result(
-    members: Sequence[StreamsMember], processes: HashTable[str, ProcessState]
+    members: Sequence[TaskAssignee], processes: HashTable[str, ProcessState]
 ) -> dict[str, Tasks]:
     return {
         member.member_id: processes[member.process_id].tasks_of(member.member_id)

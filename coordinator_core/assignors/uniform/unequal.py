@@ -22,7 +22,7 @@ _id = itemgetter(Member._fields.index("member_id"))
 _topics = itemgetter(Member._fields.index("topics"))
 
 
-class Step(NamedTuple):
+class PartitionMove(NamedTuple):
     """A partition is given to a member; ``owner``: who had it, NOBODY if it was free."""
 
     topic: str
@@ -36,7 +36,9 @@ def assign(topics: Topics, members: Sequence[Member]) -> Assignment:
     return assign_in_steps(topics, members)[0]
 
 
-def assign_in_steps(topics: Topics, members: Sequence[Member]) -> tuple[Assignment, list[Step]]:
+def assign_in_steps(
+    topics: Topics, members: Sequence[Member]
+) -> tuple[Assignment, list[PartitionMove]]:
     """``assign``, and its steps, which give the maps of Kafka's assignor their order."""
     ranks = subscribers(topics, members)
     if sum(map(len, ranks)) < sum(map(len, map(_topics, members))):
@@ -49,7 +51,7 @@ def assign_in_steps(topics: Topics, members: Sequence[Member]) -> tuple[Assignme
     for partition, rank in zip(topics.table_by_id, group.owner, strict=True):
         lists[rank].append(partition)
     table = topics.table_by_id
-    steps = [Step(*table[place], member, owner) for place, member, owner in group.steps]
+    steps = [PartitionMove(*table[place], member, owner) for place, member, owner in group.steps]
     return dict(zip(map(_id, members), lists, strict=False)), steps
 
 

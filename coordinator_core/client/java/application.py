@@ -9,7 +9,7 @@ from __future__ import annotations
 from coordinator_core.client.java.commits import Commits
 from coordinator_core.client.java.heartbeat import HeartbeatThread
 from coordinator_core.client.java.member import Future, JavaMember
-from coordinator_core.client.java.rebalance import LATER, Rebalance, call_listener
+from coordinator_core.client.java.rebalance import LATER, JavaRebalance, call_listener
 from coordinator_core.client.java.threads import (
     Thread,
     Thrown,
@@ -28,7 +28,11 @@ TIMER = "application"
 
 class Application:
     def __init__(
-        self, member: JavaMember, rebalance: Rebalance, commits: Commits, heartbeat: HeartbeatThread
+        self,
+        member: JavaMember,
+        rebalance: JavaRebalance,
+        commits: Commits,
+        heartbeat: HeartbeatThread,
     ) -> None:
         self.member = member
         self.context = member.context

@@ -10,7 +10,7 @@ from coordinator_core.client.java.commits import Commits
 from coordinator_core.client.java.heartbeat import HEARTBEAT, SESSION, HeartbeatThread
 from coordinator_core.client.java.member import JavaMember
 from coordinator_core.client.java.metadata import ClusterMetadata
-from coordinator_core.client.java.rebalance import Rebalance
+from coordinator_core.client.java.rebalance import JavaRebalance
 from coordinator_core.client.java.responses import JavaResponses
 from coordinator_core.client.messages import ClientResponse, MemberState
 
@@ -28,7 +28,7 @@ class JavaConsumer:
         self.heartbeat = HeartbeatThread(self.member)
         self.responses = JavaResponses(self.member, self.metadata, self.heartbeat)
         self.commits = Commits(self.member)
-        rebalance = Rebalance(self.member, self.metadata, self.commits)
+        rebalance = JavaRebalance(self.member, self.metadata, self.commits)
         self.application = Application(self.member, rebalance, self.commits, self.heartbeat)
         self.network: deque[tuple[InFlight, ClientResponse | None]] = deque()
 

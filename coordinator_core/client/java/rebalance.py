@@ -21,7 +21,7 @@ AT_ONCE = {Reaction.REJOIN, Reaction.RESET, Reaction.RENEW, Reaction.ADOPT}
 LATER = {Reaction.RETRY, Reaction.FIND}
 
 
-class Rebalance:
+class JavaRebalance:
     def __init__(self, member: JavaMember, metadata: ClusterMetadata, commits: Commits) -> None:
         self.member = member
         self.context = member.context

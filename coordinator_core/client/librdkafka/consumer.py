@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from coordinator_core.client.context import ClientContext, InFlight, first_due_ms
 from coordinator_core.client.librdkafka.group import LibrdkafkaGroup
-from coordinator_core.client.librdkafka.heartbeat import Heartbeats
+from coordinator_core.client.librdkafka.heartbeat import LibrdkafkaHeartbeats
 from coordinator_core.client.librdkafka.main_loop import WakeTimes
 from coordinator_core.client.librdkafka.responses import LibrdkafkaResponses
 from coordinator_core.client.librdkafka.states import (
@@ -34,7 +34,7 @@ class LibrdkafkaConsumer:
     def __init__(self, context: ClientContext) -> None:
         self.context = context
         self.group = LibrdkafkaGroup(context)
-        self.heartbeats = Heartbeats(self.group)
+        self.heartbeats = LibrdkafkaHeartbeats(self.group)
         self.responses = LibrdkafkaResponses(self.group, self.heartbeats)
         self.polls = False
         self.away_ms: int | None = None  # when the application stopped polling

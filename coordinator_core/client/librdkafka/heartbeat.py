@@ -8,7 +8,7 @@ from coordinator_core.client.librdkafka.states import HEARTBEATING, Interval
 from coordinator_core.protocol.messages import Heartbeat
 
 
-class Heartbeats:
+class LibrdkafkaHeartbeats:
     """At most one heartbeat is in flight.  ``again_ms``: when to repeat a failed one."""
 
     def __init__(self, group: LibrdkafkaGroup) -> None:

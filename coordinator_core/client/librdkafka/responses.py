@@ -8,7 +8,7 @@ from typing import Any
 from coordinator_core.assignors import AssignorError
 from coordinator_core.client.context import InFlight, MemberGeneration
 from coordinator_core.client.librdkafka.group import LibrdkafkaGroup
-from coordinator_core.client.librdkafka.heartbeat import Heartbeats
+from coordinator_core.client.librdkafka.heartbeat import LibrdkafkaHeartbeats
 from coordinator_core.client.librdkafka.offset_responses import OffsetResponses
 from coordinator_core.client.librdkafka.states import WAIT_CALL, ConsumerError, JoinState
 from coordinator_core.client.messages import (
@@ -37,7 +37,7 @@ Handler = Callable[[InFlight, Any, Errors, Reaction], None]
 
 
 class LibrdkafkaResponses:
-    def __init__(self, group: LibrdkafkaGroup, heartbeats: Heartbeats) -> None:
+    def __init__(self, group: LibrdkafkaGroup, heartbeats: LibrdkafkaHeartbeats) -> None:
         self.group = group
         self.context = group.context
         self.heartbeats = heartbeats

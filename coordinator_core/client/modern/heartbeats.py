@@ -8,7 +8,7 @@ from coordinator_core.client.modern.membership import (
     HEARTBEAT_NOW,
     OUT_OF_GROUP,
     LocalAssignment,
-    Membership,
+    MembershipManager,
     MembershipState,
 )
 
@@ -20,7 +20,7 @@ class Heartbeats:
     application stopped polling.  ``has_sent``: since the last error, so that fields are known.
     """
 
-    def __init__(self, membership: Membership) -> None:
+    def __init__(self, membership: MembershipManager) -> None:
         self.membership = membership
         self.context: ClientContext = membership.context
         self.interval_ms = 0

@@ -20,7 +20,11 @@ from coordinator_core.client.messages import (
 )
 from coordinator_core.client.modern.heartbeats import HEARTBEAT, Heartbeats
 from coordinator_core.client.modern.member_protocols import MEMBER_PROTOCOLS
-from coordinator_core.client.modern.membership import Membership, MembershipState, PendingCallback
+from coordinator_core.client.modern.membership import (
+    MembershipManager,
+    MembershipState,
+    PendingCallback,
+)
 from coordinator_core.client.modern.offsets import COMMIT, Offsets
 from coordinator_core.client.modern.reactions import JAVA_MODERN
 from coordinator_core.client.reactions import Reaction, error_of, reaction_to
@@ -42,7 +46,7 @@ class JavaModernConsumer:
         self.context = context
         protocol = MEMBER_PROTOCOLS[context.config.group_protocol]
         self.offsets = Offsets(context, protocol.has_offsets)
-        self.membership = Membership(context, self.offsets)
+        self.membership = MembershipManager(context, self.offsets)
         self.heartbeats = Heartbeats(self.membership)
         self.call: PendingCallback | None = None
         self.polls = False

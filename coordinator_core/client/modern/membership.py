@@ -67,7 +67,7 @@ class PendingCallback(NamedTuple):
     then: Callable[[], None]
 
 
-class Membership:
+class MembershipManager:
     """``callbacks``: for the application's thread, in order.  ``reconciles``: is taking a target.
     ``left_group``: the leave has been sent, or need not be.
     """

@@ -16,7 +16,7 @@ from coordinator_core.coordinator.classic.subscriptions import subscribed_topics
 from coordinator_core.coordinator.consumer.group import ConsumerGroup, ConsumerMember
 from coordinator_core.coordinator.consumer.records import tombstones
 from coordinator_core.coordinator.modern.order import in_order_of_ids
-from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.modern.records import ModernRecord
 from coordinator_core.coordinator.modern.timers import Failed
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.jvm.hash_tables import copied_ints
@@ -60,7 +60,7 @@ def downgrade_with(
     turn: Turn,
     group: ConsumerGroup,
     joining: ConsumerMember,
-    records: list[GroupRecord],
+    records: list[ModernRecord],
     *,
     rebalances: bool,
 ) -> None:
@@ -82,7 +82,7 @@ def _downgrade(
     group: ConsumerGroup,
     members: list[ConsumerMember],
     aliases: dict[str, str],
-    removed: list[GroupRecord],
+    removed: list[ModernRecord],
     cause: dict[str, str] | None,
     failed: Failed | None,
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from coordinator_core.coordinator.consumer.group import ConsumerGroup
 from coordinator_core.coordinator.era import ModernRules
-from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.modern.records import ModernRecord
 from coordinator_core.coordinator.turn import Turn
 
 
@@ -17,7 +17,7 @@ class Draft:
 
     __slots__ = ("are_equal", "epoch", "group", "group_id", "records", "rules", "turn")
 
-    def __init__(self, turn: Turn, group: ConsumerGroup, records: list[GroupRecord]) -> None:
+    def __init__(self, turn: Turn, group: ConsumerGroup, records: list[ModernRecord]) -> None:
         assert turn.era.modern is not None
         self.turn = turn
         self.rules: ModernRules = turn.era.modern

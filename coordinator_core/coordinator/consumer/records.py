@@ -14,7 +14,7 @@ from coordinator_core.coordinator.consumer.group import (
 )
 from coordinator_core.coordinator.era import ModernRules
 from coordinator_core.coordinator.modern.order import in_order_of_ids, in_order_of_ints
-from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.modern.records import ModernRecord
 
 _GROUP = "ConsumerGroupMetadata"
 _PARTITION_METADATA = "ConsumerGroupPartitionMetadata"
@@ -25,20 +25,20 @@ _CURRENT = "ConsumerGroupCurrentMemberAssignment"
 _REGEX = "ConsumerGroupRegularExpression"
 
 
-def group_record(group_id: str, epoch: int, metadata_hash: int) -> GroupRecord:
+def group_record(group_id: str, epoch: int, metadata_hash: int) -> ModernRecord:
     value = {"epoch": epoch, "metadata_hash": metadata_hash}
-    return GroupRecord(_GROUP, {"group_id": group_id}, value)
+    return ModernRecord(_GROUP, {"group_id": group_id}, value)
 
 
-def group_tombstone(group_id: str) -> GroupRecord:
-    return GroupRecord(_GROUP, {"group_id": group_id}, None)
+def group_tombstone(group_id: str) -> ModernRecord:
+    return ModernRecord(_GROUP, {"group_id": group_id}, None)
 
 
-def partition_metadata_tombstone(group_id: str) -> GroupRecord:
-    return GroupRecord(_PARTITION_METADATA, {"group_id": group_id}, None)
+def partition_metadata_tombstone(group_id: str) -> ModernRecord:
+    return ModernRecord(_PARTITION_METADATA, {"group_id": group_id}, None)
 
 
-def member_record(group_id: str, member: ConsumerMember) -> GroupRecord:
+def member_record(group_id: str, member: ConsumerMember) -> ModernRecord:
     value = {
         "instance_id": member.instance_id,
         "rack_id": member.rack_id,
@@ -50,7 +50,7 @@ def member_record(group_id: str, member: ConsumerMember) -> GroupRecord:
         "server_assignor": member.assignor,
         "classic_member_metadata": _classic_fields(member),
     }
-    return GroupRecord(_MEMBER, _key(group_id, member.member_id), value)
+    return ModernRecord(_MEMBER, _key(group_id, member.member_id), value)
 
 
 def _classic_fields(member: ConsumerMember) -> dict[str, Any] | None:
@@ -63,24 +63,24 @@ def _classic_fields(member: ConsumerMember) -> dict[str, Any] | None:
     }
 
 
-def target_record(rules: ModernRules, group_id: str, epoch: int, timestamp_ms: int) -> GroupRecord:
+def target_record(rules: ModernRules, group_id: str, epoch: int, timestamp_ms: int) -> ModernRecord:
     """The epoch of the target assignment; eras with an assignment interval write its time."""
     value = {"assignment_epoch": epoch}
     if rules.has_assignment_interval:
         value["assignment_timestamp"] = timestamp_ms
-    return GroupRecord(_TARGET, {"group_id": group_id}, value)
+    return ModernRecord(_TARGET, {"group_id": group_id}, value)
 
 
-def target_tombstone(group_id: str) -> GroupRecord:
-    return GroupRecord(_TARGET, {"group_id": group_id}, None)
+def target_tombstone(group_id: str) -> ModernRecord:
+    return ModernRecord(_TARGET, {"group_id": group_id}, None)
 
 
 def member_target_record(
     group_id: str, member_id: str, target: Iterable[tuple[str, list[int]]]
-) -> GroupRecord:
+) -> ModernRecord:
     """``target``: topic ids and partitions, in the order written."""
     rows = [{"topic_id": topic_id, "partitions": numbers} for topic_id, numbers in target]
-    return GroupRecord(_MEMBER_TARGET, _key(group_id, member_id), {"topic_partitions": rows})
+    return ModernRecord(_MEMBER_TARGET, _key(group_id, member_id), {"topic_partitions": rows})
 
 
 def rows_of(target: Partitions) -> list[tuple[str, list[int]]]:
@@ -91,7 +91,7 @@ def rows_of(target: Partitions) -> list[tuple[str, list[int]]]:
     ]
 
 
-def current_record(rules: ModernRules, group_id: str, member: ConsumerMember) -> GroupRecord:
+def current_record(rules: ModernRules, group_id: str, member: ConsumerMember) -> ModernRecord:
     value = {
         "member_epoch": member.epoch,
         "previous_member_epoch": member.previous_epoch,
@@ -101,7 +101,7 @@ def current_record(rules: ModernRules, group_id: str, member: ConsumerMember) ->
         ),
         "partitions_pending_revocation": _owned_rows(rules, member.pending, member.pending),
     }
-    return GroupRecord(_CURRENT, _key(group_id, member.member_id), value)
+    return ModernRecord(_CURRENT, _key(group_id, member.member_id), value)
 
 
 def _owned_rows(rules: ModernRules, owned: Owned, topic_ids: Iterable[str]) -> list[dict[str, Any]]:
@@ -115,23 +115,23 @@ def _owned_row(rules: ModernRules, topic_id: str, epochs: Mapping[int, int]) -> 
     return row
 
 
-def removal_records(group_id: str, member_id: str) -> list[GroupRecord]:
+def removal_records(group_id: str, member_id: str) -> list[ModernRecord]:
     """Tombstones of all that a member has."""
     key = _key(group_id, member_id)
-    return [GroupRecord(name, key, None) for name in (_CURRENT, _MEMBER_TARGET, _MEMBER)]
+    return [ModernRecord(name, key, None) for name in (_CURRENT, _MEMBER_TARGET, _MEMBER)]
 
 
-def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> GroupRecord:
+def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> ModernRecord:
     value = {
         "topics": sorted(resolved.topics),
         "version": resolved.version,
         "timestamp": resolved.timestamp_ms,
     }
-    return GroupRecord(_REGEX, _regex_key(group_id, regex), value)
+    return ModernRecord(_REGEX, _regex_key(group_id, regex), value)
 
 
-def regex_tombstone(group_id: str, regex: str) -> GroupRecord:
-    return GroupRecord(_REGEX, _regex_key(group_id, regex), None)
+def regex_tombstone(group_id: str, regex: str) -> ModernRecord:
+    return ModernRecord(_REGEX, _regex_key(group_id, regex), None)
 
 
 def _key(group_id: str, member_id: str) -> dict[str, Any]:
@@ -142,13 +142,15 @@ def _regex_key(group_id: str, regex: str) -> dict[str, Any]:
     return {"group_id": group_id, "regular_expression": regex}
 
 
-def tombstones(group: ConsumerGroup, renamed: Mapping[str, str] | None = None) -> list[GroupRecord]:
+def tombstones(
+    group: ConsumerGroup, renamed: Mapping[str, str] | None = None
+) -> list[ModernRecord]:
     """Tombstones of all records of the group, in an order in which they can be replayed.
 
     ``renamed``: new ids of members by their old ones.
     """
     group_id = group.group_id
-    records: list[GroupRecord] = []
+    records: list[ModernRecord] = []
     new_ids = renamed or {}
     removals = [removal_records(group_id, new_ids.get(each, each)) for each in group.members]
     records += [current for current, _, _ in removals]

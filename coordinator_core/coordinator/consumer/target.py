@@ -144,7 +144,7 @@ class _Assignment:
             spec.member_id: {turn.image.topics[name].topic_id for name in spec.topics}
             for spec in specs
         }
-        self._steps: list[unequal.Step] = []
+        self._steps: list[unequal.PartitionMove] = []
         self._free: list[tuple[str, int]] | None = None
         if name == "range":
             self._name = name

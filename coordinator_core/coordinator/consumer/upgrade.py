@@ -26,7 +26,7 @@ from coordinator_core.coordinator.consumer.records import (
     rows_of,
     target_record,
 )
-from coordinator_core.coordinator.modern.records import GroupRecord, classic_tombstone
+from coordinator_core.coordinator.modern.records import ModernRecord, classic_tombstone
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors, UnexpectedState
 from coordinator_core.records import (
@@ -157,7 +157,7 @@ def read_subscription(data: bytes) -> Subscription | None:
         return None
 
 
-def _records_of(draft: Draft) -> list[GroupRecord]:
+def _records_of(draft: Draft) -> list[ModernRecord]:
     group, rules, group_id = draft.group, draft.rules, draft.group_id
     members = group.in_order()
     records = [member_record(group_id, member) for member in members]

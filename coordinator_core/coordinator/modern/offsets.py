@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from coordinator_core.coordinator.modern.records import Fields, GroupRecord
+from coordinator_core.coordinator.modern.records import Fields, ModernRecord
 from coordinator_core.coordinator.offsets import OffsetStore
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.messages import TopicPartition
@@ -14,11 +14,11 @@ _OFFSET = "OffsetCommit"
 
 def offset_tombstones(
     group_id: str, offsets: OffsetStore, partitions: Iterable[TopicPartition] | None = None
-) -> list[GroupRecord]:
+) -> list[ModernRecord]:
     """Tombstones of these offsets of the group; ``partitions`` None: of all."""
     removed = [each for each, _ in offsets.in_order()] if partitions is None else partitions
     return [
-        GroupRecord(_OFFSET, {"group": group_id, "topic": topic, "partition": partition}, None)
+        ModernRecord(_OFFSET, {"group": group_id, "topic": topic, "partition": partition}, None)
         for topic, partition in removed
     ]
 

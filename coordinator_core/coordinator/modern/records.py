@@ -10,7 +10,7 @@ from coordinator_core.records import encode_key, encode_value
 Fields = dict[str, Any]
 
 
-class GroupRecord(NamedTuple):
+class ModernRecord(NamedTuple):
     """``name``: the record type's, as in coordinator_core.records.  ``value`` None: a tombstone."""
 
     name: str
@@ -30,6 +30,6 @@ class GroupRecord(NamedTuple):
         return encode_key(self.name, self.key), None
 
 
-def classic_tombstone(group_id: str) -> GroupRecord:
+def classic_tombstone(group_id: str) -> ModernRecord:
     """The tombstone of a classic group that another type replaces."""
-    return GroupRecord("GroupMetadata", {"group": group_id}, None)
+    return ModernRecord("GroupMetadata", {"group": group_id}, None)

@@ -6,7 +6,7 @@ from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.metadata_image import TopicImage
 from coordinator_core.coordinator.modern.group import ModernGroup
 from coordinator_core.coordinator.modern.offsets import offset_tombstones
-from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.modern.records import ModernRecord
 from coordinator_core.coordinator.modern.writing import write
 from coordinator_core.coordinator.turn import Turn
 
@@ -32,7 +32,7 @@ def change_topics(turn: Turn, topics: list[TopicImage], deleted: list[str]) -> N
 
 def _delete_offsets(turn: Turn, deleted: set[str]) -> None:
     """The offsets of deleted topics, of groups of all types; an append per shard."""
-    by_shard: dict[int, list[GroupRecord]] = {}
+    by_shard: dict[int, list[ModernRecord]] = {}
     last: dict[int, str] = {}
     groups: list[ClassicGroup | ModernGroup] = [
         *turn.groups.classic.values(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from coordinator_core.coordinator.log import Revert
-from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.modern.records import ModernRecord
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors, UnexpectedState
 from coordinator_core.protocol.messages import Request, Response
@@ -14,7 +14,7 @@ from coordinator_core.protocol.messages import Request, Response
 def write(
     turn: Turn,
     group_id: str,
-    records: list[GroupRecord],
+    records: list[ModernRecord],
     on_failure: Callable[[], None] | None = None,
     then: Callable[[Errors], None] | None = None,
 ) -> None:
@@ -46,7 +46,7 @@ def write(
     turn.log.append(group_id, turn.log.partition_of(group_id), encoded, appended)
 
 
-def replayed(turn: Turn, records: list[GroupRecord]) -> list[Revert]:
+def replayed(turn: Turn, records: list[ModernRecord]) -> list[Revert]:
     """Apply records to the groups; returns what undoes that, if called in reverse order."""
     turn.log.reverts = []
     for record in records:

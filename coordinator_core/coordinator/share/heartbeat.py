@@ -7,7 +7,7 @@ from collections.abc import Callable
 from coordinator_core.assignors.model import AssignorError
 from coordinator_core.assignors.simple import TopicIdAssignment
 from coordinator_core.coordinator.modern.configuration import rules_of, setting_ms
-from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.modern.records import ModernRecord
 from coordinator_core.coordinator.modern.writing import answer, write
 from coordinator_core.coordinator.share import records
 from coordinator_core.coordinator.share.group import (
@@ -98,7 +98,7 @@ class _Heartbeat:
 
     def __init__(self, turn: Turn, group: ShareGroup, request: ShareGroupHeartbeat) -> None:
         self._turn, self._group, self._request = turn, group, request
-        self._records: list[GroupRecord] = []
+        self._records: list[ModernRecord] = []
         self._before = group.members.get(request.member_id) or ShareMember(request.member_id)
         self._after = self._before._replace(
             rack_id=self._before.rack_id if request.rack_id is None else request.rack_id,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from coordinator_core.coordinator.modern.configuration import rules_of
-from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.modern.records import ModernRecord
 from coordinator_core.coordinator.modern.writing import write
 from coordinator_core.coordinator.share.group import (
     InitTopic,
@@ -82,7 +82,7 @@ def _retry_ms(turn: Turn) -> int:
     return int(turn.config.modern.share.other("initialize.retry.interval.ms", str(default)))
 
 
-def initializing_record(turn: Turn, group: ShareGroup, missing: InitTopics) -> GroupRecord:
+def initializing_record(turn: Turn, group: ShareGroup, missing: InitTopics) -> ModernRecord:
     states = group.states or _NO_STATES
     initializing = combined(states.initializing, missing)
     deleting = [topic_id for topic_id in states.deleting if topic_id not in initializing]
@@ -101,7 +101,7 @@ def initialize(turn: Turn, group_id: str, topics: InitTopics) -> Callable[[], No
     return finish
 
 
-def _initialized_record(turn: Turn, group: ShareGroup, topics: InitTopics) -> GroupRecord:
+def _initialized_record(turn: Turn, group: ShareGroup, topics: InitTopics) -> ModernRecord:
     states = group.states or _NO_STATES
     named = {
         topic_id: topic._replace(name=_name(turn, topic_id)) for topic_id, topic in topics.items()
@@ -120,7 +120,7 @@ def _forget(turn: Turn, group_id: str, topics: InitTopics) -> None:
         write(turn, group_id, [_record(turn, group, initializing, initialized, deleting)])
 
 
-def deleting_record(turn: Turn, group: ShareGroup, states: ShareStates) -> GroupRecord:
+def deleting_record(turn: Turn, group: ShareGroup, states: ShareStates) -> ModernRecord:
     """Before the group is deleted: all topics with states, and those deleting that still exist."""
     keeps_names = rules_of(turn).share.forgets_deleted_topics
     deleting = {
@@ -196,7 +196,7 @@ def _record(
     initializing: InitTopics,
     initialized: InitTopics,
     deleting: Iterable[str],
-) -> GroupRecord:
+) -> ModernRecord:
     names: Mapping[str, str] = {topic_id: _name(turn, topic_id) for topic_id in deleting}
     return states_record(group.group_id, initializing, initialized, names)
 

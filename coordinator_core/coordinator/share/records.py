@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from coordinator_core.assignors.simple import TopicIdAssignment
 from coordinator_core.coordinator.era import ModernRules
-from coordinator_core.coordinator.modern.records import Fields, GroupRecord
+from coordinator_core.coordinator.modern.records import Fields, ModernRecord
 from coordinator_core.coordinator.share.group import InitTopics, ShareGroup, ShareMember
 from coordinator_core.jvm.strings import java_sorted
 
@@ -19,46 +19,46 @@ STATES = "ShareGroupStatePartitionMetadata"
 _STABLE = 0
 
 
-def member_record(group_id: str, member: ShareMember) -> GroupRecord:
+def member_record(group_id: str, member: ShareMember) -> ModernRecord:
     value = {
         "rack_id": member.rack_id,
         "client_id": member.client_id,
         "client_host": member.client_host,
         "subscribed_topic_names": java_sorted(member.topics),
     }
-    return GroupRecord(MEMBER, {"group_id": group_id, "member_id": member.member_id}, value)
+    return ModernRecord(MEMBER, {"group_id": group_id, "member_id": member.member_id}, value)
 
 
-def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> GroupRecord:
+def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> ModernRecord:
     value = {"epoch": epoch, "metadata_hash": metadata_hash}
-    return GroupRecord(GROUP, {"group_id": group_id}, value)
+    return ModernRecord(GROUP, {"group_id": group_id}, value)
 
 
-def target_record(rules: ModernRules, group_id: str, epoch: int, now_ms: int) -> GroupRecord:
+def target_record(rules: ModernRules, group_id: str, epoch: int, now_ms: int) -> ModernRecord:
     value = {"assignment_epoch": epoch}
     if rules.has_assignment_interval:
         value["assignment_timestamp"] = now_ms
-    return GroupRecord(TARGET, {"group_id": group_id}, value)
+    return ModernRecord(TARGET, {"group_id": group_id}, value)
 
 
-def member_target_record(group_id: str, member_id: str, target: TopicIdAssignment) -> GroupRecord:
+def member_target_record(group_id: str, member_id: str, target: TopicIdAssignment) -> ModernRecord:
     value = {"topic_partitions": _rows(target)}
-    return GroupRecord(MEMBER_TARGET, {"group_id": group_id, "member_id": member_id}, value)
+    return ModernRecord(MEMBER_TARGET, {"group_id": group_id, "member_id": member_id}, value)
 
 
-def current_record(group_id: str, member: ShareMember) -> GroupRecord:
+def current_record(group_id: str, member: ShareMember) -> ModernRecord:
     value = {
         "member_epoch": member.epoch,
         "previous_member_epoch": member.previous_epoch,
         "state": _STABLE,
         "assigned_partitions": _rows(member.assigned),
     }
-    return GroupRecord(CURRENT, {"group_id": group_id, "member_id": member.member_id}, value)
+    return ModernRecord(CURRENT, {"group_id": group_id, "member_id": member.member_id}, value)
 
 
 def states_record(
     group_id: str, initializing: InitTopics, initialized: InitTopics, deleting: Mapping[str, str]
-) -> GroupRecord:
+) -> ModernRecord:
     """``deleting``: names of topics by id."""
     value = {
         "initializing_topics": _init_rows(initializing),
@@ -67,27 +67,27 @@ def states_record(
             {"topic_id": topic_id, "topic_name": name} for topic_id, name in deleting.items()
         ],
     }
-    return GroupRecord(STATES, {"group_id": group_id}, value)
+    return ModernRecord(STATES, {"group_id": group_id}, value)
 
 
-def member_tombstones(group_id: str, member_ids: Iterable[str], *names: str) -> list[GroupRecord]:
+def member_tombstones(group_id: str, member_ids: Iterable[str], *names: str) -> list[ModernRecord]:
     return [
-        GroupRecord(name, {"group_id": group_id, "member_id": member_id}, None)
+        ModernRecord(name, {"group_id": group_id, "member_id": member_id}, None)
         for name in names
         for member_id in member_ids
     ]
 
 
-def group_tombstones(group_id: str, member_ids: Iterable[str]) -> list[GroupRecord]:
+def group_tombstones(group_id: str, member_ids: Iterable[str]) -> list[ModernRecord]:
     """All that the group has, as its deletion writes it."""
     members = [*member_ids]
     key = {"group_id": group_id}
     return [
         *member_tombstones(group_id, members, CURRENT, MEMBER_TARGET),
-        GroupRecord(TARGET, key, None),
+        ModernRecord(TARGET, key, None),
         *member_tombstones(group_id, members, MEMBER),
-        GroupRecord(STATES, key, None),
-        GroupRecord(GROUP, key, None),
+        ModernRecord(STATES, key, None),
+        ModernRecord(GROUP, key, None),
     ]
 
 
@@ -105,6 +105,6 @@ def _init_rows(topics: InitTopics) -> list[Fields]:
     ]
 
 
-def tombstones(group: ShareGroup) -> list[GroupRecord]:
+def tombstones(group: ShareGroup) -> list[ModernRecord]:
     """Tombstones of all records of an empty group."""
     return group_tombstones(group.group_id, group.order)

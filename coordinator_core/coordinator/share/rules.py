@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from coordinator_core.assignors.simple import (
-    ShareMember,
+    ShareSubscriber,
     ShareTopics,
     TopicIdAssignment,
     assign,
     assign_by_hash,
 )
 
-Assign = Callable[[ShareTopics, Sequence[ShareMember], bool], dict[str, TopicIdAssignment]]
+Assign = Callable[[ShareTopics, Sequence[ShareSubscriber], bool], dict[str, TopicIdAssignment]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from coordinator_core.coordinator.modern.configuration import rules_of, setting_ms
-from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.modern.records import ModernRecord
 from coordinator_core.coordinator.modern.timers import SESSION, Failed
 from coordinator_core.coordinator.modern.writing import write
 from coordinator_core.coordinator.share import records
@@ -34,7 +34,7 @@ def start_timers(turn: Turn, group: ShareGroup) -> None:
         start_session(turn, group.group_id, member_id)
 
 
-def removal(turn: Turn, group: ShareGroup, member: ShareMember) -> list[GroupRecord]:
+def removal(turn: Turn, group: ShareGroup, member: ShareMember) -> list[ModernRecord]:
     """The records of a member that leaves or is fenced; ends its session."""
     rules = rules_of(turn)
     group_id, epoch = group.group_id, group.epoch + 1

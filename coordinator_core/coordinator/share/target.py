@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from coordinator_core.assignors.simple import ShareMember as Subscriber
+from coordinator_core.assignors.simple import ShareSubscriber as Subscriber
 from coordinator_core.assignors.simple import ShareTopics, TopicIdAssignment
 from coordinator_core.coordinator.modern.configuration import rules_of, setting_ms
-from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.modern.records import ModernRecord
 from coordinator_core.coordinator.share.group import (
     NOTHING,
     ShareGroup,
@@ -23,7 +23,7 @@ ASSIGNOR = "simple"
 
 
 def update_target(
-    turn: Turn, group: ShareGroup, epoch: int, after: ShareMember, records: list[GroupRecord]
+    turn: Turn, group: ShareGroup, epoch: int, after: ShareMember, records: list[ModernRecord]
 ) -> tuple[int, TopicIdAssignment]:
     """The epoch of the target, and the member's part of it, computed if it is time to.
 

@@ -9,7 +9,7 @@ from coordinator_core.assignors.model import AssignorError
 from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.states import GroupState
 from coordinator_core.coordinator.modern.configuration import rules_of, setting, setting_ms
-from coordinator_core.coordinator.modern.records import GroupRecord, classic_tombstone
+from coordinator_core.coordinator.modern.records import ModernRecord, classic_tombstone
 from coordinator_core.coordinator.modern.timers import Failed
 from coordinator_core.coordinator.modern.writing import answer
 from coordinator_core.coordinator.streams import records, timers
@@ -121,7 +121,7 @@ def _leave(turn: Turn, request: StreamsGroupHeartbeat) -> Errors:
     return Errors.NONE
 
 
-def _left_for_a_while(turn: Turn, group: StreamsGroup, member: StreamsMember) -> GroupRecord:
+def _left_for_a_while(turn: Turn, group: StreamsGroup, member: StreamsMember) -> ModernRecord:
     """A static member keeps its tasks until its session ends."""
     active = {
         subtopology: dict.fromkeys(epochs, 0)
@@ -150,10 +150,10 @@ def _stay(turn: Turn, request: StreamsGroupHeartbeat) -> Errors:
 
 def _group_for(
     turn: Turn, request: StreamsGroupHeartbeat
-) -> tuple[StreamsGroup | None, list[GroupRecord], Errors]:
+) -> tuple[StreamsGroup | None, list[ModernRecord], Errors]:
     """The group of the heartbeat, and the records that come first; a joining member creates it."""
     group = turn.groups.modern.get(request.group_id)
-    writing: list[GroupRecord] = []
+    writing: list[ModernRecord] = []
     joins = request.member_epoch == 0
     if group is None and joins and _may_create(turn, turn.groups.classic.get(request.group_id)):
         if request.group_id in turn.groups.classic:
@@ -184,7 +184,7 @@ class _Heartbeat:
         turn: Turn,
         group: StreamsGroup,
         request: StreamsGroupHeartbeat,
-        writing: list[GroupRecord],
+        writing: list[ModernRecord],
     ) -> None:
         self._turn, self._group, self._request = turn, group, request
         self._rules = rules_of(turn)
@@ -564,7 +564,7 @@ class _DelayedAssignment:
             return
         if group.epoch <= group.assignment_epoch or group.configured is None:
             return  # the next heartbeat computes it
-        writing: list[GroupRecord] = []
+        writing: list[ModernRecord] = []
         update_target(
             self._turn,
             group,

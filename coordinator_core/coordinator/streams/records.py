@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from coordinator_core.coordinator.era import ModernRules
-from coordinator_core.coordinator.modern.records import Fields, GroupRecord
+from coordinator_core.coordinator.modern.records import Fields, ModernRecord
 from coordinator_core.coordinator.streams.group import StreamsGroup, StreamsMember
 from coordinator_core.coordinator.streams.tasks import ActiveTasks, Replicas, TargetTasks
 from coordinator_core.protocol.messages import Subtopology, Topology
@@ -19,7 +19,7 @@ TOPOLOGY = "StreamsGroupTopology"
 _REPLICATION_FACTOR = 1  # of internal topics: replicas and topic settings are not modelled
 
 
-def member_record(group_id: str, member: StreamsMember) -> GroupRecord:
+def member_record(group_id: str, member: StreamsMember) -> ModernRecord:
     endpoint = member.endpoint
     value = {
         "instance_id": member.instance_id,
@@ -32,7 +32,7 @@ def member_record(group_id: str, member: StreamsMember) -> GroupRecord:
         "user_endpoint": None if endpoint is None else {"host": endpoint[0], "port": endpoint[1]},
         "client_tags": _key_values(dict(sorted(member.client_tags.items()))),
     }
-    return GroupRecord(MEMBER, _key(group_id, member.member_id), value)
+    return ModernRecord(MEMBER, _key(group_id, member.member_id), value)
 
 
 def epoch_record(
@@ -42,31 +42,31 @@ def epoch_record(
     metadata_hash: int,
     validated_epoch: int,
     configs: Mapping[str, str],
-) -> GroupRecord:
+) -> ModernRecord:
     value: Fields = {"epoch": epoch, "metadata_hash": metadata_hash}
     if rules.streams.writes_validated_epoch:
         value["validated_topology_epoch"] = validated_epoch
         value["last_assignment_configs"] = _key_values(configs)
-    return GroupRecord(GROUP, {"group_id": group.group_id}, value)
+    return ModernRecord(GROUP, {"group_id": group.group_id}, value)
 
 
-def target_record(rules: ModernRules, group_id: str, epoch: int, now_ms: int) -> GroupRecord:
+def target_record(rules: ModernRules, group_id: str, epoch: int, now_ms: int) -> ModernRecord:
     value = {"assignment_epoch": epoch}
     if rules.has_assignment_interval:
         value["assignment_timestamp"] = now_ms
-    return GroupRecord(TARGET, {"group_id": group_id}, value)
+    return ModernRecord(TARGET, {"group_id": group_id}, value)
 
 
-def member_target_record(group_id: str, member_id: str, target: TargetTasks) -> GroupRecord:
+def member_target_record(group_id: str, member_id: str, target: TargetTasks) -> ModernRecord:
     value = {
         "active_tasks": _task_ids(target.active),
         "standby_tasks": _task_ids(target.standby),
         "warmup_tasks": _task_ids(target.warmup),
     }
-    return GroupRecord(MEMBER_TARGET, _key(group_id, member_id), value)
+    return ModernRecord(MEMBER_TARGET, _key(group_id, member_id), value)
 
 
-def current_record(rules: ModernRules, group_id: str, member: StreamsMember) -> GroupRecord:
+def current_record(rules: ModernRules, group_id: str, member: StreamsMember) -> ModernRecord:
     with_epochs = rules.streams.writes_task_epochs
     value = {
         "member_epoch": member.epoch,
@@ -79,15 +79,15 @@ def current_record(rules: ModernRules, group_id: str, member: StreamsMember) -> 
         "standby_tasks_pending_revocation": _task_ids(member.pending.standby),
         "warmup_tasks_pending_revocation": _task_ids(member.pending.warmup),
     }
-    return GroupRecord(CURRENT, _key(group_id, member.member_id), value)
+    return ModernRecord(CURRENT, _key(group_id, member.member_id), value)
 
 
-def topology_record(group_id: str, topology: Topology) -> GroupRecord:
+def topology_record(group_id: str, topology: Topology) -> ModernRecord:
     value = {
         "epoch": topology.epoch,
         "subtopologies": [_subtopology(each) for each in topology.subtopologies],
     }
-    return GroupRecord(TOPOLOGY, {"group_id": group_id}, value)
+    return ModernRecord(TOPOLOGY, {"group_id": group_id}, value)
 
 
 def _subtopology(subtopology: Subtopology) -> Fields:
@@ -121,17 +121,17 @@ def _topic_infos(topics: tuple[tuple[str, int], ...]) -> list[Fields]:
     ]
 
 
-def member_tombstones(group_id: str, member_id: str) -> list[GroupRecord]:
+def member_tombstones(group_id: str, member_id: str) -> list[ModernRecord]:
     return [
-        GroupRecord(name, _key(group_id, member_id), None)
+        ModernRecord(name, _key(group_id, member_id), None)
         for name in (CURRENT, MEMBER_TARGET, MEMBER)
     ]
 
 
-def tombstones(group: StreamsGroup) -> list[GroupRecord]:
+def tombstones(group: StreamsGroup) -> list[ModernRecord]:
     """Tombstones of all records of an empty group."""
     key = {"group_id": group.group_id}
-    return [GroupRecord(name, key, None) for name in (TARGET, GROUP, TOPOLOGY)]
+    return [ModernRecord(name, key, None) for name in (TARGET, GROUP, TOPOLOGY)]
 
 
 def _key(group_id: str, member_id: str) -> Fields:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from coordinator_core.assignors.sticky_tasks import (
-    StreamsMember,
-    Subtopology,
+    TaskAssignee,
     Tasks,
+    TaskSubtopology,
     assign,
     assign_avoiding_pairs,
 )
 
-Assign = Callable[[Sequence[Subtopology], Sequence[StreamsMember], int], dict[str, Tasks]]
+Assign = Callable[[Sequence[TaskSubtopology], Sequence[TaskAssignee], int], dict[str, Tasks]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class StreamsRules:
 
 
 def _assign_avoiding_pairs(
-    subtopologies: Sequence[Subtopology], members: Sequence[StreamsMember], standbys: int
+    subtopologies: Sequence[TaskSubtopology], members: Sequence[TaskAssignee], standbys: int
 ) -> dict[str, Tasks]:
     return assign_avoiding_pairs(subtopologies, members, standbys)
 
@@ -67,7 +67,7 @@ STREAMS_4_1 = StreamsRules(
 
 
 def _assign_before_4_4(
-    subtopologies: Sequence[Subtopology], members: Sequence[StreamsMember], standbys: int
+    subtopologies: Sequence[TaskSubtopology], members: Sequence[TaskAssignee], standbys: int
 ) -> dict[str, Tasks]:
     return assign(subtopologies, members, standbys, is_before_4_4=True)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from coordinator_core.assignors.sticky_tasks import StreamsMember as Assignee
-from coordinator_core.assignors.sticky_tasks import Subtopology, Tasks
+from coordinator_core.assignors.sticky_tasks import TaskAssignee as Assignee
+from coordinator_core.assignors.sticky_tasks import Tasks, TaskSubtopology
 from coordinator_core.coordinator.modern.configuration import rules_of, setting, setting_ms
-from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.modern.records import ModernRecord
 from coordinator_core.coordinator.streams.group import StreamsGroup, StreamsMember
 from coordinator_core.coordinator.streams.group_type import STREAMS
 from coordinator_core.coordinator.streams.records import member_target_record, target_record
@@ -41,7 +41,7 @@ def update_target(
     after: StreamsMember | None,
     configured: ConfiguredTopology,
     configs: Mapping[str, str],
-    records: list[GroupRecord],
+    records: list[ModernRecord],
     *,
     only_refined: bool = False,
 ) -> tuple[int, Targets, bool]:
@@ -94,7 +94,7 @@ def _assigned(
         return dict.fromkeys(order, NO_TARGET)
     rules = rules_of(turn).streams
     subtopologies = [
-        Subtopology(subtopology_id, each.tasks, each.is_stateful)
+        TaskSubtopology(subtopology_id, each.tasks, each.is_stateful)
         for subtopology_id, each in configured.subtopologies.items()
     ]
     assignees = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from coordinator_core.coordinator.modern.configuration import rules_of, setting_ms
-from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.modern.records import ModernRecord
 from coordinator_core.coordinator.modern.timers import REBALANCE, SESSION, Action, Failed
 from coordinator_core.coordinator.streams import records
 from coordinator_core.coordinator.streams.group import StreamsGroup, StreamsMember
@@ -77,7 +77,7 @@ def _member(
     return group, group.members.get(member_id)
 
 
-def removal(turn: Turn, group: StreamsGroup, member: StreamsMember) -> list[GroupRecord]:
+def removal(turn: Turn, group: StreamsGroup, member: StreamsMember) -> list[ModernRecord]:
     """The records of a member that leaves or is fenced; ends its timers."""
     rules, group_id, epoch = rules_of(turn), group.group_id, group.epoch + 1
     metadata_hash = group.metadata_hash if rules.streams.keeps_hash_when_members_leave else 0

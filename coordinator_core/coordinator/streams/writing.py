@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coordinator_core.coordinator.modern.records import GroupRecord
+from coordinator_core.coordinator.modern.records import ModernRecord
 from coordinator_core.coordinator.modern.timers import Failed
 from coordinator_core.coordinator.modern.writing import write
 from coordinator_core.coordinator.streams.group import StreamsGroup
@@ -10,7 +10,7 @@ from coordinator_core.coordinator.turn import Turn
 
 
 def write_for(
-    turn: Turn, group: StreamsGroup, records: list[GroupRecord], failed: Failed | None = None
+    turn: Turn, group: StreamsGroup, records: list[ModernRecord], failed: Failed | None = None
 ) -> None:
     """``write``; a failure also reverts what no record holds, back to the last append."""
 

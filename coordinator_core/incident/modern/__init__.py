@@ -40,7 +40,7 @@ production's records, as a coordinator that takes over the group.
 - group_replay: a group's whole history, classic times included
 """
 
-from coordinator_core.incident.modern.evidence import Entry, Line, ModernIncarnation, entry
+from coordinator_core.incident.modern.evidence import Entry, GroupLine, ModernIncarnation, entry
 from coordinator_core.incident.modern.group_replay import (
     GroupEvidence,
     ModernReplay,
@@ -57,8 +57,8 @@ from coordinator_core.incident.modern.settings import modern_era
 __all__ = [
     "Entry",
     "GroupEvidence",
+    "GroupLine",
     "IncarnationReplay",
-    "Line",
     "ModernGeneration",
     "ModernIncarnation",
     "ModernReplay",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from coordinator_core.epochs.evidence import Kind
+from coordinator_core.epochs.evidence import RecordKind
 from coordinator_core.incident.comparison import EARLY_MS, TIMER_LATE_MS, Divergence
 from coordinator_core.incident.modern.driver import Output
 from coordinator_core.incident.modern.evidence import Entry, entry
@@ -84,7 +84,7 @@ def _time_difference(theirs: Entry, mine: Entry) -> Divergence | None:
     assert mine.value is not None
     production, replay = theirs.value.get(name) or 0, mine.value.get(name) or 0
     is_near = -EARLY_MS <= production - replay <= TIMER_LATE_MS
-    if theirs.kind is not Kind.TARGET or is_near:
+    if theirs.kind is not RecordKind.TARGET or is_near:
         return None
     return Divergence(f"{_what(theirs)}: {name}", production, replay, theirs.place)
 

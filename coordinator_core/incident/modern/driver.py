@@ -16,7 +16,7 @@ from coordinator_core.coordinator.era import CoordinatorConfig, Era
 from coordinator_core.coordinator.group_types import MODERN_TYPES
 from coordinator_core.coordinator.modern.settings import modern_settings
 from coordinator_core.incident.comparison import EARLY_MS, TIMER_LATE_MS
-from coordinator_core.incident.modern.stimuli import PRESENT, Stimulus, StimulusKind
+from coordinator_core.incident.modern.stimuli import PRESENT, ModernStimulus, ModernStimulusKind
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import (
     Append,
@@ -34,7 +34,7 @@ from coordinator_core.protocol.messages import (
 
 _NEVER_MS = 1 << 43  # the largest time of the timing wheel is a little later
 _HEARTBEATS = ConsumerGroupHeartbeat, ShareGroupHeartbeat, StreamsGroupHeartbeat
-_TIMERS = (StimulusKind.SESSION_EXPIRED, StimulusKind.TIMEOUT)
+_TIMERS = (ModernStimulusKind.SESSION_EXPIRED, ModernStimulusKind.TIMEOUT)
 
 
 class Output(NamedTuple):
@@ -75,17 +75,17 @@ class ModernDriver:
         self.coordinator.load(records, self.now_ms)
         self._hold_sessions()
 
-    def apply(self, stimulus: Stimulus) -> bool:
+    def apply(self, stimulus: ModernStimulus) -> bool:
         """Returns whether the stimulus was needed."""
         if stimulus.asks and self.coordinator.has_background:
             return False
         self._pass_time(stimulus.at_ms)
-        if stimulus.kind is StimulusKind.TOPICS:
+        if stimulus.kind is ModernStimulusKind.TOPICS:
             effects = self.coordinator.change_topics(stimulus.topics, stimulus.deleted, self.now_ms)
             self._perform(effects)
-        elif stimulus.kind is StimulusKind.CONFIG:
+        elif stimulus.kind is ModernStimulusKind.CONFIG:
             self.coordinator.configure_group(self.group_id, dict(stimulus.configs))
-        elif stimulus.kind is StimulusKind.BACKGROUND:
+        elif stimulus.kind is ModernStimulusKind.BACKGROUND:
             self._perform(self.coordinator.run_background(self.now_ms) or [])
         elif stimulus.kind in _TIMERS:
             self._expire(stimulus)
@@ -104,14 +104,14 @@ class ModernDriver:
             self.now_ms = max(self.now_ms, due_ms)
             self._perform(self.coordinator.fire_next(until_ms) or [])
 
-    def _expire(self, stimulus: Stimulus) -> None:
-        if stimulus.kind is StimulusKind.SESSION_EXPIRED:
+    def _expire(self, stimulus: ModernStimulus) -> None:
+        if stimulus.kind is ModernStimulusKind.SESSION_EXPIRED:
             self.coordinator.end_session_at(self.group_id, stimulus.member_id, self.now_ms)
             self._fire(self.now_ms)
         else:
             self._fire(self.now_ms + EARLY_MS)
 
-    def _send(self, stimulus: Stimulus, request: Request) -> None:
+    def _send(self, stimulus: ModernStimulus, request: Request) -> None:
         self._next_id = stimulus.member_id
         request = request._replace(request_id=self._request_id())
         if isinstance(request, _HEARTBEATS) and request.member_epoch == PRESENT:

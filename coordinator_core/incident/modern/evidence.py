@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.coordinator.group_type import GroupType
 from coordinator_core.coordinator.group_types import MODERN_TYPES
-from coordinator_core.epochs.evidence import Kind
+from coordinator_core.epochs.evidence import RecordKind
 from coordinator_core.protocol.messages import Record
 from coordinator_core.records import decode
 
 CLASSIC_RECORD = "GroupMetadata"
-_KINDS = {f"{each.record_prefix}{kind.value}": kind for each in MODERN_TYPES for kind in Kind}
-_KINDS[CLASSIC_RECORD] = Kind.CLASSIC
+_KINDS = {f"{each.record_prefix}{kind.value}": kind for each in MODERN_TYPES for kind in RecordKind}
+_KINDS[CLASSIC_RECORD] = RecordKind.CLASSIC
 
 
 class Entry(NamedTuple):
@@ -27,7 +27,7 @@ class Entry(NamedTuple):
     place: str
     record: Record
     name: str
-    kind: Kind
+    kind: RecordKind
     group_type: GroupType
     member_id: str
     key: Mapping[str, Any]
@@ -38,7 +38,7 @@ class Entry(NamedTuple):
         return self.value is None
 
 
-class Line(NamedTuple):
+class GroupLine(NamedTuple):
     """A line of the log about the group; fields as in group_events.  ``place``: log:position."""
 
     at_ms: int
@@ -59,7 +59,7 @@ class ModernIncarnation:
     group_id: str
     number: int
     entries: tuple[Entry, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[GroupLine, ...]
 
 
 def entry(at_ms: int, place: str, key: bytes, value: bytes | None) -> Entry:
@@ -73,7 +73,7 @@ def entry(at_ms: int, place: str, key: bytes, value: bytes | None) -> Entry:
         place,
         (key, value),
         record.name,
-        _KINDS.get(record.name, Kind.OTHER),
+        _KINDS.get(record.name, RecordKind.OTHER),
         next(of_record, CLASSIC),
         record.key.get("member_id") or "",
         record.key,
@@ -81,6 +81,6 @@ def entry(at_ms: int, place: str, key: bytes, value: bytes | None) -> Entry:
     )
 
 
-def in_order(lines: Iterable[Line]) -> tuple[Line, ...]:
+def in_order(lines: Iterable[GroupLine]) -> tuple[GroupLine, ...]:
     """Lines in order of time; those of one millisecond keep their order."""
     return tuple(sorted(lines, key=lambda line: line.at_ms))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from coordinator_core.coordinator.era_evidence import InferredEra
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.incident.evidence import Incarnation, Row, incarnations
-from coordinator_core.incident.modern.evidence import Entry, Line, ModernIncarnation, entry
+from coordinator_core.incident.modern.evidence import Entry, GroupLine, ModernIncarnation, entry
 from coordinator_core.incident.modern.phases import (
     before_conversion,
     classic_evidence,
@@ -162,7 +162,7 @@ def modern_incarnations(evidence: GroupEvidence) -> list[ModernIncarnation]:
         entries.setdefault(row["incarnation"], []).append(
             entry(at_ms, place, bytes(row["key"]), value)
         )
-    lines: dict[int, list[Line]] = {}
+    lines: dict[int, list[GroupLine]] = {}
     for row in sorted(evidence.events, key=lambda each: each["event_seq"]):
         lines.setdefault(row["incarnation"], []).append(_line(row))
     return [
@@ -172,8 +172,8 @@ def modern_incarnations(evidence: GroupEvidence) -> list[ModernIncarnation]:
     ]
 
 
-def _line(row: Mapping[str, Any]) -> Line:
-    return Line(
+def _line(row: Mapping[str, Any]) -> GroupLine:
+    return GroupLine(
         row["at_ms"],
         f"broker {row['broker_id']} log {row['file_id']}:{row['position']}",
         row["event"],

@@ -8,11 +8,11 @@ from typing import Any
 from coordinator_core.coordinator.consumer.group_type import CONSUMER
 from coordinator_core.coordinator.group_type import GroupType
 from coordinator_core.coordinator.metadata_image import TopicImage
-from coordinator_core.epochs.evidence import SAME_REQUEST_MS, Kind
+from coordinator_core.epochs.evidence import SAME_REQUEST_MS, RecordKind
 from coordinator_core.incident.comparison import EARLY_MS, TIMER_LATE_MS
 from coordinator_core.incident.modern import requests
-from coordinator_core.incident.modern.evidence import Entry, Line
-from coordinator_core.incident.modern.stimuli import PRESENT, Stimulus, StimulusKind
+from coordinator_core.incident.modern.evidence import Entry, GroupLine
+from coordinator_core.incident.modern.stimuli import PRESENT, ModernStimulus, ModernStimulusKind
 from coordinator_core.incident.modern.stored import Stored
 from coordinator_core.incident.modern.topics import TopicsSeen
 from coordinator_core.incident.modern.writes import AWAY, Write, Wrote
@@ -30,13 +30,13 @@ from coordinator_core.protocol.messages import (
 class Departures:
     """The lines of members that left or were removed, each used once."""
 
-    def __init__(self, lines: Iterable[Line]) -> None:
-        self._lines: dict[str, list[Line]] = {}
+    def __init__(self, lines: Iterable[GroupLine]) -> None:
+        self._lines: dict[str, list[GroupLine]] = {}
         for line in lines:
             if line.event in ("LEFT", "FENCED"):
                 self._lines.setdefault(line.member_id, []).append(line)
 
-    def of(self, member_id: str, at_ms: int, *, temporarily: bool = False) -> Line | None:
+    def of(self, member_id: str, at_ms: int, *, temporarily: bool = False) -> GroupLine | None:
         """The line next to the records of this time; None if the log lacks it."""
         lines = self._lines.get(member_id, [])
         near = [
@@ -55,7 +55,7 @@ class Inference:
     """Infers the stimuli of one write after another; ``stored``: what production has before it."""
 
     def __init__(
-        self, group_id: str, stored: Stored, topics: TopicsSeen, lines: Sequence[Line]
+        self, group_id: str, stored: Stored, topics: TopicsSeen, lines: Sequence[GroupLine]
     ) -> None:
         self.group_id, self.stored, self.topics = group_id, stored, topics
         self._departures = Departures(lines)
@@ -67,7 +67,7 @@ class Inference:
         self.validates_topologies = False  # records say whether a topology is ready
         self.ready_hash: int | None = None  # of the topics once a topology is ready
 
-    def stimuli(self, write: Write, next_assigned: Mapping[str, set[int]]) -> list[Stimulus]:
+    def stimuli(self, write: Write, next_assigned: Mapping[str, set[int]]) -> list[ModernStimulus]:
         """``next_assigned``: the partitions of the next target, by topic id."""
         self.group_type = _group_type(write) or self.group_type
         stimuli = self._topic_changes(write, next_assigned)
@@ -75,26 +75,28 @@ class Inference:
         self._note_unrevoked(write)
         return stimuli
 
-    def refused_joins(self, until_ms: int) -> list[Stimulus]:
+    def refused_joins(self, until_ms: int) -> list[ModernStimulus]:
         """Joins under an instance id in use, which only the log shows."""
         stimuli = []
         while self._refused and self._refused[0].at_ms <= until_ms:
             line = self._refused.pop(0)
             owner = self.stored.static_member(line.instance_id or "")
-            member = self.stored.of(Kind.MEMBER, owner or "")
+            member = self.stored.of(RecordKind.MEMBER, owner or "")
             if member is None or self.group_type is not CONSUMER:
                 continue
             request = requests.static_join(self.group_id, line.member_id, member)
-            kind = StimulusKind.REFUSED
+            kind = ModernStimulusKind.REFUSED
             stimuli.append(
-                Stimulus(line.at_ms, kind, line.member_id, Basis.LOG, line.place, request)
+                ModernStimulus(line.at_ms, kind, line.member_id, Basis.LOG, line.place, request)
             )
         return stimuli
 
     # -- topics ----------------------------------------------------------------------------------
 
-    def _topic_changes(self, write: Write, assigned: Mapping[str, set[int]]) -> list[Stimulus]:
-        group = write.last(Kind.GROUP)
+    def _topic_changes(
+        self, write: Write, assigned: Mapping[str, set[int]]
+    ) -> list[ModernStimulus]:
+        group = write.last(RecordKind.GROUP)
         if group is None or group.value is None:
             return []
         after = Stored()
@@ -110,7 +112,10 @@ class Inference:
         for each in _state_topics(after):
             counts.setdefault(each["topic_id"], set()).update(each["partitions"])
         present = {
-            name for each in write.of(Kind.REGEX) if each.value for name in each.value["topics"]
+            name
+            for each in write.of(RecordKind.REGEX)
+            if each.value
+            for name in each.value["topics"]
         }
         changed, deleted, self.hash_is_known = self.topics.changes(
             names, counts, group.value.get("metadata_hash"), present
@@ -119,9 +124,9 @@ class Inference:
 
     def _topology_changes(
         self, write: Write, after: Stored, tasks: Mapping[str, set[int]]
-    ) -> list[Stimulus]:
+    ) -> list[ModernStimulus]:
         """Only heartbeats look at the topics of a topology."""
-        group, topology = write.last(Kind.GROUP), after.of(Kind.TOPOLOGY)
+        group, topology = write.last(RecordKind.GROUP), after.of(RecordKind.TOPOLOGY)
         self.hash_is_known = False
         if write.what is not Wrote.HEARTBEAT or topology is None or group is None:
             return []
@@ -138,15 +143,17 @@ class Inference:
 
     def _change_topics(
         self, write: Write, group: Entry, changed: list[TopicImage], deleted: list[str]
-    ) -> list[Stimulus]:
+    ) -> list[ModernStimulus]:
         if not changed and not deleted:
             return []
-        topics = Stimulus(_time(write), StimulusKind.TOPICS, "", Basis.RECORD, group.place)
+        topics = ModernStimulus(
+            _time(write), ModernStimulusKind.TOPICS, "", Basis.RECORD, group.place
+        )
         return [topics._replace(topics=tuple(changed), deleted=tuple(deleted))]
 
     # -- members ---------------------------------------------------------------------------------
 
-    def heartbeat(self, write: Write) -> list[Stimulus]:
+    def heartbeat(self, write: Write) -> list[ModernStimulus]:
         member_id = write.member_id or self._any_member(write)
         if not member_id:
             return [self._timer(write)]
@@ -160,17 +167,17 @@ class Inference:
     def _may_end_initial_delay(self, write: Write) -> bool:
         """Whether the first target of a streams group may be that of its initial delay's timer."""
         is_first = self.group_type.has_initial_delay and self.stored.target_epoch is None
-        return is_first and bool(write.of(Kind.TARGET)) and not write.of(Kind.MEMBER)
+        return is_first and bool(write.of(RecordKind.TARGET)) and not write.of(RecordKind.MEMBER)
 
-    def _assignment_configs(self, write: Write) -> list[Stimulus]:
+    def _assignment_configs(self, write: Write) -> list[ModernStimulus]:
         """Settings of a streams group that a record of the group has (from 4.2 on)."""
-        group = write.last(Kind.GROUP)
+        group = write.last(RecordKind.GROUP)
         rows = (group and group.value and group.value.get("last_assignment_configs")) or ()
         configs = {f"streams.{each['key']}": each["value"] for each in rows}
         if not configs or configs == self._configs:
             return []
         self._configs = configs
-        kind = StimulusKind.CONFIG
+        kind = ModernStimulusKind.CONFIG
         return [
             self._stimulus(write, kind, "", None, Basis.RECORD)._replace(
                 configs=tuple(configs.items())
@@ -182,10 +189,10 @@ class Inference:
 
         It stays with its target: it has reached the epoch, or has not given up its partitions yet.
         """
-        target = write.last(Kind.TARGET)
+        target = write.last(RecordKind.TARGET)
         epoch = self.stored.target_epoch if target is None or target.value is None else None
         best, best_rank = "", 3
-        for member_id, current in self.stored.all_of(Kind.CURRENT):
+        for member_id, current in self.stored.all_of(RecordKind.CURRENT):
             unrevoked = self.group_type.unrevoked_state
             is_other = among is not None and member_id not in among
             if is_other or current["member_epoch"] == AWAY or self._is_classic(member_id):
@@ -201,66 +208,76 @@ class Inference:
         return "" if is_initial and target is not None else best
 
     def _is_classic(self, member_id: str) -> bool:
-        return bool((self.stored.of(Kind.MEMBER, member_id) or {}).get("classic_member_metadata"))
+        return bool(
+            (self.stored.of(RecordKind.MEMBER, member_id) or {}).get("classic_member_metadata")
+        )
 
-    def away(self, write: Write) -> list[Stimulus]:
+    def away(self, write: Write) -> list[ModernStimulus]:
         line = self._departures.of(write.member_id, write.at_ms, temporarily=True)
         request = requests.leave(self.group_type, self.group_id, write.member_id, self.stored, AWAY)
         return [
-            self._stimulus(write, StimulusKind.AWAY, write.member_id, request, Basis.RECORD, line)
+            self._stimulus(
+                write, ModernStimulusKind.AWAY, write.member_id, request, Basis.RECORD, line
+            )
         ]
 
-    def removal(self, write: Write) -> list[Stimulus]:
+    def removal(self, write: Write) -> list[ModernStimulus]:
         """Members left or were removed: as the log says, else by what is possible."""
         classic: list[Leaver] = []
-        stimuli: list[Stimulus] = []
+        stimuli: list[ModernStimulus] = []
         for member_id in write.member_ids:
             line = self._departures.of(member_id, write.at_ms)
             kind, basis = self._how(member_id, write, line)
-            if kind is StimulusKind.CLASSIC_LEAVE:
+            if kind is ModernStimulusKind.CLASSIC_LEAVE:
                 reason = None if line is None else line.client_reason
-                member = self.stored.of(Kind.MEMBER, member_id) or {}
+                member = self.stored.of(RecordKind.MEMBER, member_id) or {}
                 classic.append(Leaver(member_id, member.get("instance_id"), reason))
                 if len(classic) > 1:
                     continue
             request = None
-            if kind is StimulusKind.LEAVE:
+            if kind is ModernStimulusKind.LEAVE:
                 request = requests.leave(self.group_type, self.group_id, member_id, self.stored)
             stimuli.append(self._stimulus(write, kind, member_id, request, basis, line))
         return [
             each._replace(request=LeaveGroup("", self.group_id, tuple(classic)))
-            if each.kind is StimulusKind.CLASSIC_LEAVE
+            if each.kind is ModernStimulusKind.CLASSIC_LEAVE
             else each
             for each in stimuli
         ]
 
-    def _how(self, member_id: str, write: Write, line: Line | None) -> tuple[StimulusKind, Basis]:
+    def _how(
+        self, member_id: str, write: Write, line: GroupLine | None
+    ) -> tuple[ModernStimulusKind, Basis]:
         if line is not None:
             if line.event == "LEFT":
                 is_classic = line.step == "classic" or self._is_classic(member_id)
-                return (StimulusKind.CLASSIC_LEAVE if is_classic else StimulusKind.LEAVE), Basis.LOG
+                return (
+                    ModernStimulusKind.CLASSIC_LEAVE if is_classic else ModernStimulusKind.LEAVE
+                ), Basis.LOG
             is_session = "session expired" in (line.reason or "") or self._is_classic(member_id)
-            return (StimulusKind.SESSION_EXPIRED if is_session else StimulusKind.TIMEOUT), Basis.LOG
+            return (
+                ModernStimulusKind.SESSION_EXPIRED if is_session else ModernStimulusKind.TIMEOUT
+            ), Basis.LOG
         if self._times_out(member_id, write.at_ms):
-            return StimulusKind.TIMEOUT, Basis.RECORD
-        current = self.stored.of(Kind.CURRENT, member_id) or {}
+            return ModernStimulusKind.TIMEOUT, Basis.RECORD
+        current = self.stored.of(RecordKind.CURRENT, member_id) or {}
         if current.get("member_epoch") == AWAY:
-            return StimulusKind.SESSION_EXPIRED, Basis.RECORD
+            return ModernStimulusKind.SESSION_EXPIRED, Basis.RECORD
         if self._is_classic(member_id):
-            return StimulusKind.CLASSIC_LEAVE, Basis.ASSUMED
-        return StimulusKind.LEAVE, Basis.ASSUMED
+            return ModernStimulusKind.CLASSIC_LEAVE, Basis.ASSUMED
+        return ModernStimulusKind.LEAVE, Basis.ASSUMED
 
     def _times_out(self, member_id: str, at_ms: int) -> bool:
         """Whether the member's time to give up partitions is over just now."""
         since_ms = self._unrevoked_ms.get(member_id)
-        member = self.stored.of(Kind.MEMBER, member_id) or {}
+        member = self.stored.of(RecordKind.MEMBER, member_id) or {}
         if since_ms is None or "rebalance_timeout_ms" not in member:
             return False
         late_ms = at_ms - since_ms - member["rebalance_timeout_ms"]
         return bool(-EARLY_MS <= late_ms <= TIMER_LATE_MS)
 
     def _note_unrevoked(self, write: Write) -> None:
-        for each in write.of(Kind.CURRENT):
+        for each in write.of(RecordKind.CURRENT):
             unrevoked = self.group_type.unrevoked_state
             if unrevoked is not None and (each.value or {}).get("state") == unrevoked:
                 self._unrevoked_ms[each.member_id] = each.at_ms
@@ -269,19 +286,19 @@ class Inference:
 
     # -- the group -------------------------------------------------------------------------------
 
-    def background(self, write: Write) -> list[Stimulus]:
+    def background(self, write: Write) -> list[ModernStimulus]:
         """The heartbeat that asks for it comes before, unless it wrote records itself."""
-        work = self._stimulus(write, StimulusKind.BACKGROUND, "", None, Basis.RECORD)
+        work = self._stimulus(write, ModernStimulusKind.BACKGROUND, "", None, Basis.RECORD)
         if write.what is Wrote.STATES:
             return [work]
-        regexes = {each.key["regular_expression"] for each in write.of(Kind.REGEX)}
+        regexes = {each.key["regular_expression"] for each in write.of(RecordKind.REGEX)}
         asking = [
             member_id
-            for member_id, member in self.stored.all_of(Kind.MEMBER)
+            for member_id, member in self.stored.all_of(RecordKind.MEMBER)
             if member.get("subscribed_topic_regex") in regexes
         ]
         member_id = self._any_member(write, asking)
-        member = self.stored.of(Kind.MEMBER, member_id)
+        member = self.stored.of(RecordKind.MEMBER, member_id)
         if member is None:
             return [work]
         request = ConsumerGroupHeartbeat(
@@ -293,16 +310,18 @@ class Inference:
             client_id=member["client_id"],
             client_host=member["client_host"],
         )
-        asks = self._stimulus(write, StimulusKind.HEARTBEAT, member_id, request, Basis.ASSUMED)
+        asks = self._stimulus(
+            write, ModernStimulusKind.HEARTBEAT, member_id, request, Basis.ASSUMED
+        )
         return [asks._replace(asks=True), work]
 
-    def deletion(self, write: Write) -> list[Stimulus]:
+    def deletion(self, write: Write) -> list[ModernStimulus]:
         request = DeleteGroup("", self.group_id)
-        return [self._stimulus(write, StimulusKind.DELETE, "", request, Basis.RECORD)]
+        return [self._stimulus(write, ModernStimulusKind.DELETE, "", request, Basis.RECORD)]
 
-    def downgrade(self, write: Write) -> list[Stimulus]:
+    def downgrade(self, write: Write) -> list[ModernStimulus]:
         """The members that the classic group lacks left, or were removed."""
-        classic = write.last(Kind.CLASSIC)
+        classic = write.last(RecordKind.CLASSIC)
         assert classic is not None
         assert classic.value is not None
         if not write.member_ids:
@@ -311,50 +330,50 @@ class Inference:
         gone = tuple(each for each in write.member_ids if each not in kept)
         return self.removal(write._replace(member_ids=gone))
 
-    def _first_classic_join(self, write: Write) -> Stimulus:
+    def _first_classic_join(self, write: Write) -> ModernStimulus:
         """A classic member joins the empty group; what else it sends is not in this write."""
         request = JoinGroup(
             "", self.group_id, "", None, "", "", 45000, 300000, "consumer", (("", b""),), True
         )
-        return self._stimulus(write, StimulusKind.CLASSIC_JOIN, "", request, Basis.RECORD)
+        return self._stimulus(write, ModernStimulusKind.CLASSIC_JOIN, "", request, Basis.RECORD)
 
-    def _leaves_before_upgrade(self, write: Write) -> list[Stimulus]:
+    def _leaves_before_upgrade(self, write: Write) -> list[ModernStimulus]:
         """Members of the classic group that the upgrade no longer has."""
         if not write.converts:
             return []
-        upgraded = {each.member_id for each in write.of(Kind.MEMBER)}
-        classic = self.stored.of(Kind.CLASSIC) or {"members": ()}
+        upgraded = {each.member_id for each in write.of(RecordKind.MEMBER)}
+        classic = self.stored.of(RecordKind.CLASSIC) or {"members": ()}
         gone = [each["member_id"] for each in classic["members"]]
         gone = [each for each in gone if each not in upgraded]
         if not gone:
             return []
         leavers = tuple([Leaver(each, None) for each in gone])
         request = LeaveGroup("", self.group_id, leavers)
-        kind = StimulusKind.CLASSIC_LEAVE
+        kind = ModernStimulusKind.CLASSIC_LEAVE
         return [self._stimulus(write, kind, gone[0], request, Basis.RECORD)]
 
-    def classic(self, write: Write) -> list[Stimulus]:
+    def classic(self, write: Write) -> list[ModernStimulus]:
         return []
 
-    def _timer(self, write: Write) -> Stimulus:
-        return self._stimulus(write, StimulusKind.TIMEOUT, "", None, Basis.RECORD)
+    def _timer(self, write: Write) -> ModernStimulus:
+        return self._stimulus(write, ModernStimulusKind.TIMEOUT, "", None, Basis.RECORD)
 
     def _stimulus(
         self,
         write: Write,
-        kind: StimulusKind,
+        kind: ModernStimulusKind,
         member_id: str,
         request: Request | None,
         basis: Basis,
-        line: Line | None = None,
-    ) -> Stimulus:
+        line: GroupLine | None = None,
+    ) -> ModernStimulus:
         place = write.entries[0].place if line is None else line.place
-        return Stimulus(_time(write), kind, member_id, basis, place, request)
+        return ModernStimulus(_time(write), kind, member_id, basis, place, request)
 
 
 def _time(write: Write) -> int:
     """When the request was handled: the time in its records, else theirs."""
-    regex, target = write.last(Kind.REGEX), write.last(Kind.TARGET)
+    regex, target = write.last(RecordKind.REGEX), write.last(RecordKind.TARGET)
     at_ms = 0
     if regex is not None and regex.value is not None:
         at_ms = regex.value["timestamp"]
@@ -364,24 +383,24 @@ def _time(write: Write) -> int:
     return at_ms if is_near else write.at_ms
 
 
-def _kind(request: Request) -> StimulusKind:
+def _kind(request: Request) -> ModernStimulusKind:
     if isinstance(request, LeaveGroup):
-        return StimulusKind.CLASSIC_LEAVE
+        return ModernStimulusKind.CLASSIC_LEAVE
     epoch = getattr(request, "member_epoch", None)
     if epoch is None:
-        return StimulusKind.CLASSIC_JOIN
+        return ModernStimulusKind.CLASSIC_JOIN
     if epoch == requests.JOINING:
-        return StimulusKind.JOIN
+        return ModernStimulusKind.JOIN
     owned = getattr(request, "owned", None)
-    return StimulusKind.HEARTBEAT if owned is None else StimulusKind.ACKNOWLEDGE
+    return ModernStimulusKind.HEARTBEAT if owned is None else ModernStimulusKind.ACKNOWLEDGE
 
 
 def _group_type(write: Write) -> GroupType | None:
-    return next((e.group_type for e in write.entries if e.kind is not Kind.CLASSIC), None)
+    return next((e.group_type for e in write.entries if e.kind is not RecordKind.CLASSIC), None)
 
 
 def _state_topics(stored: Stored) -> list[Mapping[str, Any]]:
-    states = stored.of(Kind.STATE_PARTITIONS) or {}
+    states = stored.of(RecordKind.STATE_PARTITIONS) or {}
     return [*states.get("initializing_topics", ()), *states.get("initialized_topics", ())]
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from coordinator_core.incident.comparison import Divergence
 from coordinator_core.incident.modern.driver import Output
-from coordinator_core.incident.modern.evidence import Line
+from coordinator_core.incident.modern.evidence import GroupLine
 
 _OF_MEMBERS = ("MEMBER_JOIN", "STATIC_REPLACED", "STATIC_FENCED", "LEFT", "FENCED")
 _OF_GROUPS = ("EPOCH_BUMP", "TARGET", "CONVERT")
@@ -24,7 +24,7 @@ class Unmatched(NamedTuple):
     divergence: Divergence
 
 
-def compare_lines(lines: Sequence[Line], outputs: Iterable[Output]) -> list[Unmatched]:
+def compare_lines(lines: Sequence[GroupLine], outputs: Iterable[Output]) -> list[Unmatched]:
     """Lines without an event; then events without a line, in the time that the log covers."""
     compared = [(line, key) for line in lines if (key := _key_of_line(line)) is not None]
     if not compared:
@@ -52,7 +52,7 @@ def compare_lines(lines: Sequence[Line], outputs: Iterable[Output]) -> list[Unma
     return unmatched
 
 
-def _key_of_line(line: Line) -> _Key | None:
+def _key_of_line(line: GroupLine) -> _Key | None:
     if line.event in _OF_GROUPS:
         return line.event, ""
     if line.event in _OF_MEMBERS and line.step not in ("id_required", "pending"):

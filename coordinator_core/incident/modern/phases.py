@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from coordinator_core.epochs.evidence import Kind
-from coordinator_core.incident.evidence import GroupRecord, Incarnation, LogEvent
+from coordinator_core.epochs.evidence import RecordKind
+from coordinator_core.incident.evidence import Incarnation, LogEvent, MetadataRecord
 from coordinator_core.incident.modern.evidence import Entry
 
 _FROM_CLASSIC = ("to_consumer", "empty_to_consumer", "empty_to_streams")
@@ -16,7 +16,7 @@ _JOIN_TO_CONVERSION_MS = 10
 _FOREVER_MS = 1 << 62
 
 
-class Phase(NamedTuple):
+class ProtocolPhase(NamedTuple):
     """``begins``, ``ends``: the records of the conversions; None: at the incarnation's."""
 
     begins: Entry | None
@@ -31,28 +31,30 @@ class Phase(NamedTuple):
         return _FOREVER_MS if self.ends is None else self.ends.at_ms
 
 
-def classic_phases(entries: Sequence[Entry]) -> list[Phase]:
+def classic_phases(entries: Sequence[Entry]) -> list[ProtocolPhase]:
     """``entries``: all records of the incarnation, in the order of the log."""
-    phases: list[Phase] = []
-    is_classic, begins = bool(entries) and entries[0].kind is Kind.CLASSIC, None
+    phases: list[ProtocolPhase] = []
+    is_classic, begins = bool(entries) and entries[0].kind is RecordKind.CLASSIC, None
     before: Entry | None = None
     for entry in entries:
-        if entry.kind is Kind.CLASSIC:
+        if entry.kind is RecordKind.CLASSIC:
             if not entry.is_tombstone and not is_classic:
                 is_classic, begins = True, entry
         elif is_classic:
-            phases.append(Phase(begins, before))
+            phases.append(ProtocolPhase(begins, before))
             is_classic, begins = False, None
         before = entry
-    return [*phases, Phase(begins, None)] if is_classic else phases
+    return [*phases, ProtocolPhase(begins, None)] if is_classic else phases
 
 
-def classic_evidence(incarnation: Incarnation, phases: Sequence[Phase]) -> list[Incarnation]:
+def classic_evidence(
+    incarnation: Incarnation, phases: Sequence[ProtocolPhase]
+) -> list[Incarnation]:
     """The incarnation's classic lines and records, by phase."""
     return [_of_phase(incarnation, phase) for phase in phases]
 
 
-def _of_phase(incarnation: Incarnation, phase: Phase) -> Incarnation:
+def _of_phase(incarnation: Incarnation, phase: ProtocolPhase) -> Incarnation:
     events = [each for each in incarnation.events if _is_near(each.at_ms, phase)]
     records = tuple([each for each in incarnation.records if _is_of(each, phase)])
     if phase.begins is not None:
@@ -88,11 +90,11 @@ def _is_join_near(event: LogEvent, following: LogEvent) -> bool:
     return event.event == "MEMBER_JOIN" and event.step == "direct" and is_near
 
 
-def _is_near(at_ms: int, phase: Phase) -> bool:
+def _is_near(at_ms: int, phase: ProtocolPhase) -> bool:
     return phase.begins_ms - _NEAR_MS <= at_ms <= phase.ends_ms + _NEAR_MS
 
 
-def _is_of(record: GroupRecord, phase: Phase) -> bool:
+def _is_of(record: MetadataRecord, phase: ProtocolPhase) -> bool:
     return phase.begins_ms <= record.at_ms <= phase.ends_ms
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from coordinator_core.coordinator.era_evidence import InferredEra
 from coordinator_core.coordinator.eras import ERAS
-from coordinator_core.epochs.evidence import Kind
+from coordinator_core.epochs.evidence import RecordKind
 from coordinator_core.incident.comparison import Divergence
 from coordinator_core.incident.modern.comparison import compare, is_exact
 from coordinator_core.incident.modern.driver import ModernDriver, Output, engine_config
@@ -16,11 +16,11 @@ from coordinator_core.incident.modern.evidence import Entry, ModernIncarnation
 from coordinator_core.incident.modern.inference import Inference
 from coordinator_core.incident.modern.lines import NEAR_MS, compare_lines
 from coordinator_core.incident.modern.settings import ASSIGNORS, engine_settings
-from coordinator_core.incident.modern.stimuli import Stimulus, StimulusKind
+from coordinator_core.incident.modern.stimuli import ModernStimulus, ModernStimulusKind
 from coordinator_core.incident.modern.stored import Ids, Stored
 from coordinator_core.incident.modern.topics import TopicsSeen
 from coordinator_core.incident.modern.writes import Write, Wrote, writes
-from coordinator_core.incident.replay import Verdict
+from coordinator_core.incident.replay import ReplayVerdict
 from coordinator_core.incident.stimuli import Basis
 from coordinator_core.incident.takeover import Takeover
 
@@ -30,7 +30,7 @@ class ReplayedWrite:
     """``divergence``: None if the engine wrote the same records."""
 
     write: Write
-    stimuli: Sequence[Stimulus]
+    stimuli: Sequence[ModernStimulus]
     outputs: Sequence[Output]
     divergence: Divergence | None
     exact: bool
@@ -61,11 +61,11 @@ class ModernGeneration:
         return next(of_writes, self.line_divergence)
 
     @property
-    def verdict(self) -> Verdict:
-        return Verdict.REPRODUCED if self.divergence is None else Verdict.DIVERGED
+    def verdict(self) -> ReplayVerdict:
+        return ReplayVerdict.REPRODUCED if self.divergence is None else ReplayVerdict.DIVERGED
 
     @property
-    def stimuli(self) -> list[Stimulus]:
+    def stimuli(self) -> list[ModernStimulus]:
         return [stimulus for each in self.writes for stimulus in each.stimuli]
 
     @property
@@ -165,7 +165,7 @@ class IncarnationReplay:
 
     def _hand_over(self, write: Write, outputs: Sequence[Output]) -> None:
         """The engine goes on as that of the classic group; this replay needs another one."""
-        classic = write.last(Kind.CLASSIC)
+        classic = write.last(RecordKind.CLASSIC)
         assert classic is not None
         events = [
             (each.at_ms, each.event)
@@ -180,7 +180,7 @@ class IncarnationReplay:
         self.driver = ModernDriver(self.incarnation.group_id, ERAS[self.era.name], self.config)
         self.driver.now_ms = at_ms
         self.driver.outputs = outputs_before
-        topics = Stimulus(at_ms, StimulusKind.TOPICS, "", Basis.ASSUMED, "")
+        topics = ModernStimulus(at_ms, ModernStimulusKind.TOPICS, "", Basis.ASSUMED, "")
         self.driver.apply(topics._replace(topics=tuple(self._topics.image.topics.values())))
 
     @property
@@ -198,8 +198,8 @@ class IncarnationReplay:
 
     def _start(self, write: Write) -> bool:
         """Whether the engine can go on with this write: the group is new, or has been loaded."""
-        is_new = not any(True for _ in self._stored.all_of(Kind.MEMBER)) and bool(
-            write.of(Kind.MEMBER)
+        is_new = not any(True for _ in self._stored.all_of(RecordKind.MEMBER)) and bool(
+            write.of(RecordKind.MEMBER)
         )
         if write.converts:
             self._load(write.at_ms)
@@ -216,10 +216,12 @@ class IncarnationReplay:
         return self._is_running
 
     def _begins(self, write: Write) -> bool:
-        group = write.last(Kind.GROUP)
+        group = write.last(RecordKind.GROUP)
         rules = ERAS[self.era.name].modern
         if group is None or group.value is None or rules is None:
-            return write.last(Kind.GROUP) is None  # a regular expression to resolve comes first
+            return (
+                write.last(RecordKind.GROUP) is None
+            )  # a regular expression to resolve comes first
         return bool(group.value["epoch"] == rules.first_epoch + 1)
 
     def _resume(self, write: Write) -> None:
@@ -229,14 +231,14 @@ class IncarnationReplay:
 
     def _load(self, at_ms: int) -> None:
         names = self._stored.subscribed()
-        group = self._stored.of(Kind.GROUP)
+        group = self._stored.of(RecordKind.GROUP)
         written = None if group is None else group.get("metadata_hash")
         changed, deleted, is_known = self._topics.changes(names, self._stored.assigned(), written)
         if changed or deleted:
             self.driver.apply(
-                Stimulus(
+                ModernStimulus(
                     at_ms,
-                    StimulusKind.TOPICS,
+                    ModernStimulusKind.TOPICS,
                     "",
                     Basis.ASSUMED,
                     "",
@@ -264,7 +266,7 @@ class IncarnationReplay:
         for each in replayed:
             if each is None:
                 continue
-            target = each.write.last(Kind.TARGET)
+            target = each.write.last(RecordKind.TARGET)
             if target is not None and target.value is not None:
                 if generation is not None:
                     yield generation
@@ -289,7 +291,7 @@ def _place(begins_ms: Sequence[int], at_ms: int) -> int:
 
 
 def _leads_on(write: Write) -> bool:
-    return write.what is not Wrote.STATES and bool(write.of(Kind.GROUP))
+    return write.what is not Wrote.STATES and bool(write.of(RecordKind.GROUP))
 
 
 def _targets(entries: Sequence[Entry]) -> list[tuple[int, Ids]]:
@@ -297,7 +299,7 @@ def _targets(entries: Sequence[Entry]) -> list[tuple[int, Ids]]:
     stored, targets = Stored(), []
     for place, each in enumerate(entries):
         stored.apply([each])
-        if each.kind is Kind.TARGET and each.value is not None and stored.members:
+        if each.kind is RecordKind.TARGET and each.value is not None and stored.members:
             targets.append((place, stored.assigned()))
     return targets
 
@@ -307,7 +309,7 @@ def _ready_hash(entries: Sequence[Entry]) -> int | None:
     stored = Stored()
     for each in entries:
         stored.apply([each])
-        if each.kind is Kind.TARGET and stored.assigned():
-            group = stored.of(Kind.GROUP)
+        if each.kind is RecordKind.TARGET and stored.assigned():
+            group = stored.of(RecordKind.GROUP)
             return None if group is None else group.get("metadata_hash")
     return None

@@ -11,7 +11,7 @@ from typing import Any
 from coordinator_core.coordinator.consumer.group_type import CONSUMER
 from coordinator_core.coordinator.group_type import GroupType
 from coordinator_core.coordinator.streams.group_type import STREAMS
-from coordinator_core.epochs.evidence import Kind
+from coordinator_core.epochs.evidence import RecordKind
 from coordinator_core.incident.modern.evidence import Entry
 from coordinator_core.incident.modern.stimuli import PRESENT
 from coordinator_core.incident.modern.stored import Stored
@@ -47,7 +47,7 @@ def leave(
 ) -> Request:
     if not group_type.has_static_members:
         return ShareGroupHeartbeat("", group_id, member_id, epoch)
-    member = stored.of(Kind.MEMBER, member_id) or {}
+    member = stored.of(RecordKind.MEMBER, member_id) or {}
     kind = StreamsGroupHeartbeat if group_type.has_topology else ConsumerGroupHeartbeat
     return kind("", group_id, member_id, epoch, instance_id=member.get("instance_id"))
 
@@ -80,8 +80,8 @@ def _consumer(group_id: str, write: Write, member_id: str, stored: Stored, joins
 
 def _member(write: Write, member_id: str, stored: Stored) -> tuple[Entry | None, Fields]:
     """The member's record among these, and the member's metadata after it."""
-    written = write.last(Kind.MEMBER)
-    return written, (written and written.value) or stored.of(Kind.MEMBER, member_id) or {}
+    written = write.last(RecordKind.MEMBER)
+    return written, (written and written.value) or stored.of(RecordKind.MEMBER, member_id) or {}
 
 
 def static_join(group_id: str, member_id: str, member: Fields) -> ConsumerGroupHeartbeat:
@@ -123,7 +123,7 @@ def _reported(
     A member that is asked to give up partitions or tasks has not said so.  One that goes on has:
     without those that it lost.  While it is asked again, it still has all (the second is None).
     """
-    before, written = stored.of(Kind.CURRENT, member_id), write.last(Kind.CURRENT)
+    before, written = stored.of(RecordKind.CURRENT, member_id), write.last(RecordKind.CURRENT)
     if before is None or written is None or written.value is None:
         return None
     if written.value["state"] != unrevoked:
@@ -192,8 +192,8 @@ def _streams(group_id: str, write: Write, member_id: str, stored: Stored, joins:
         )
     if not joins:
         return request._replace(owned=_owned_tasks(write, member_id, stored))
-    written = write.last(Kind.TOPOLOGY)
-    value = (written and written.value) or stored.of(Kind.TOPOLOGY)
+    written = write.last(RecordKind.TOPOLOGY)
+    value = (written and written.value) or stored.of(RecordKind.TOPOLOGY)
     if value is None:
         return request._replace(owned=())
     topology = topology_of(value)._replace(epoch=member.get("topology_epoch", value["epoch"]))

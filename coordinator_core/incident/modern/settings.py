@@ -9,7 +9,7 @@ from itertools import zip_longest
 from coordinator_core.coordinator.era_evidence import EraEvidence, InferredEra
 from coordinator_core.coordinator.eras import era_of_evidence
 from coordinator_core.coordinator.group_types import MODERN_TYPES
-from coordinator_core.epochs.evidence import Kind
+from coordinator_core.epochs.evidence import RecordKind
 from coordinator_core.incident.comparison import TIMER_LATE_MS
 from coordinator_core.incident.modern.evidence import Entry
 
@@ -48,12 +48,12 @@ def _has_emptied_without_target(entries: Sequence[Entry]) -> bool:
     members: set[str] = set()
     has_left = False
     for each, after in zip_longest(entries, entries[1:]):
-        if each.kind is Kind.MEMBER:
+        if each.kind is RecordKind.MEMBER:
             has_left = each.is_tombstone
             (members.discard if has_left else members.add)(each.member_id)
-        elif each.kind is Kind.GROUP and each.value is not None:
+        elif each.kind is RecordKind.GROUP and each.value is not None:
             is_empty = has_left and not members and not each.value.get("metadata_hash")
-            if is_empty and (after is None or after.kind is not Kind.TARGET):
+            if is_empty and (after is None or after.kind is not RecordKind.TARGET):
                 return True
             has_left = False
     return False
@@ -79,14 +79,14 @@ def _assignment_interval_ms(entries: Iterable[Entry]) -> int:
         value = each.value
         if value is None:
             continue
-        if each.kind is Kind.GROUP:
+        if each.kind is RecordKind.GROUP:
             group_epoch = value["epoch"]
-        elif each.kind is Kind.TARGET:
+        elif each.kind is RecordKind.TARGET:
             at_ms, target_epoch = value.get("assignment_timestamp", 0), value["assignment_epoch"]
             if last_ms and at_ms > last_ms:
                 shortest_ms = min(shortest_ms, at_ms - last_ms)
             last_ms = at_ms
-        elif each.kind is Kind.CURRENT and last_ms and target_epoch < group_epoch:
+        elif each.kind is RecordKind.CURRENT and last_ms and target_epoch < group_epoch:
             wait_ms = each.at_ms - last_ms if value["member_epoch"] >= 0 else 0
             longest_wait_ms = max(longest_wait_ms, wait_ms)
     if longest_wait_ms < _DEFAULT_INTERVAL_MS:
@@ -100,7 +100,7 @@ def _initial_delay_ms(entries: Iterable[Entry]) -> int:
     for each in entries:
         if each.group_type.has_initial_delay:
             first_ms = each.at_ms if first_ms is None else first_ms
-            if each.kind is Kind.TARGET and each.value is not None:
+            if each.kind is RecordKind.TARGET and each.value is not None:
                 waited_ms = each.at_ms - first_ms
                 is_default = abs(waited_ms - _DEFAULT_DELAY_MS) <= TIMER_LATE_MS
                 return _DEFAULT_DELAY_MS if is_default else waited_ms
@@ -112,12 +112,12 @@ def _standbys(entries: Iterable[Entry]) -> int:
     of_members: dict[str, list[tuple[str, int]]] = {}
     most = 0
     for each in entries:
-        if each.kind is Kind.TARGET_MEMBER:
+        if each.kind is RecordKind.TARGET_MEMBER:
             rows = (each.value or {}).get("standby_tasks") or ()
             of_members[each.member_id] = [
                 (row["subtopology_id"], number) for row in rows for number in row["partitions"]
             ]
-        elif each.kind is Kind.TARGET:
+        elif each.kind is RecordKind.TARGET:
             counts = Counter(task for tasks in of_members.values() for task in tasks)
             most = max(most, *counts.values(), 0)
     return most
@@ -128,7 +128,7 @@ def _regex_refresh_ms(entries: Iterable[Entry]) -> int:
     least_ms = _DEFAULT_REFRESH_MS
     last: dict[str, int] = {}
     for each in entries:
-        if each.kind is Kind.REGEX and each.value is not None:
+        if each.kind is RecordKind.REGEX and each.value is not None:
             regex, at_ms = each.key["regular_expression"], each.value["timestamp"]
             if regex in last:
                 least_ms = min(least_ms, at_ms - last[regex] - 1)

@@ -13,7 +13,7 @@ PRESENT = -99
 """Stands for the member's epoch in a request: the one that the engine gave to the member."""
 
 
-class StimulusKind(Enum):
+class ModernStimulusKind(Enum):
     JOIN = "a member joins"
     HEARTBEAT = "a member sends a heartbeat"
     ACKNOWLEDGE = "a heartbeat says that the member has given up partitions"
@@ -30,14 +30,14 @@ class StimulusKind(Enum):
     CONFIG = "the group's own configuration changes"
 
 
-class Stimulus(NamedTuple):
+class ModernStimulus(NamedTuple):
     """``request``: without the member's epoch (PRESENT); ``topics``, ``deleted``: of TOPICS;
     ``configs``: of CONFIG;
     ``asks``: only sent to make the coordinator begin the background work that follows.
     """
 
     at_ms: int
-    kind: StimulusKind
+    kind: ModernStimulusKind
     member_id: str
     basis: Basis
     evidence: str

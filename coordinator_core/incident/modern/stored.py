@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from coordinator_core.epochs.evidence import Kind
+from coordinator_core.epochs.evidence import RecordKind
 from coordinator_core.incident.modern.evidence import Entry
 from coordinator_core.protocol.messages import Record
 from coordinator_core.records import encode_value
@@ -20,7 +20,7 @@ class Stored:
 
     def __init__(self) -> None:
         self._entries: dict[bytes, Entry] = {}
-        self._by_kind: dict[Kind, dict[str, Entry]] = {}
+        self._by_kind: dict[RecordKind, dict[str, Entry]] = {}
 
     def apply(self, entries: Iterable[Entry]) -> None:
         for entry in entries:
@@ -28,7 +28,7 @@ class Stored:
             self._entries.pop(key, None)
             kind = self._by_kind.setdefault(entry.kind, {})
             kind.pop(_name(entry), None)
-            if entry.is_tombstone and entry.kind is Kind.MEMBER:
+            if entry.is_tombstone and entry.kind is RecordKind.MEMBER:
                 self._forget(entry.member_id)
             if not entry.is_tombstone:
                 self._entries[key] = entry
@@ -36,7 +36,7 @@ class Stored:
 
     def _forget(self, member_id: str) -> None:
         """A member without metadata is gone, even if a tombstone is missing."""
-        for kind in (Kind.TARGET_MEMBER, Kind.CURRENT):
+        for kind in (RecordKind.TARGET_MEMBER, RecordKind.CURRENT):
             left = self._by_kind.get(kind, {}).pop(member_id, None)
             if left is not None:
                 self._entries.pop(left.record[0], None)
@@ -47,32 +47,32 @@ class Stored:
     def entries(self) -> list[Entry]:
         return list(self._entries.values())
 
-    def of(self, kind: Kind, name: str = "") -> Fields | None:
+    def of(self, kind: RecordKind, name: str = "") -> Fields | None:
         entry = self._by_kind.get(kind, {}).get(name)
         return None if entry is None else entry.value
 
-    def all_of(self, kind: Kind) -> Iterator[tuple[str, Fields]]:
+    def all_of(self, kind: RecordKind) -> Iterator[tuple[str, Fields]]:
         for name, entry in self._by_kind.get(kind, {}).items():
             assert entry.value is not None
             yield name, entry.value
 
     @property
     def members(self) -> list[str]:
-        return list(self._by_kind.get(Kind.MEMBER, {}))
+        return list(self._by_kind.get(RecordKind.MEMBER, {}))
 
     @property
     def epoch(self) -> int | None:
-        value = self.of(Kind.GROUP)
+        value = self.of(RecordKind.GROUP)
         return None if value is None else value["epoch"]
 
     @property
     def target_epoch(self) -> int | None:
-        value = self.of(Kind.TARGET)
+        value = self.of(RecordKind.TARGET)
         return None if value is None else value["assignment_epoch"]
 
     def static_member(self, instance_id: str) -> str | None:
         """The member with this instance id."""
-        for member_id, value in self.all_of(Kind.MEMBER):
+        for member_id, value in self.all_of(RecordKind.MEMBER):
             if value.get("instance_id") == instance_id:
                 return member_id
         return None
@@ -80,11 +80,11 @@ class Stored:
     def subscribed(self) -> set[str]:
         """The names of the topics that the group depends on."""
         names: set[str] = set()
-        for _, value in self.all_of(Kind.MEMBER):
+        for _, value in self.all_of(RecordKind.MEMBER):
             names.update(value.get("subscribed_topic_names") or ())
-        for _, value in self.all_of(Kind.REGEX):
+        for _, value in self.all_of(RecordKind.REGEX):
             names.update(value["topics"])
-        topology = self.of(Kind.TOPOLOGY)
+        topology = self.of(RecordKind.TOPOLOGY)
         for each in (topology or {}).get("subtopologies", ()):
             names.update(each["source_topics"])
             internal = [*each["repartition_source_topics"], *each["state_changelog_topics"]]
@@ -94,7 +94,7 @@ class Stored:
     def assigned(self) -> Ids:
         """The partitions of all targets together; active tasks by subtopology."""
         partitions: Ids = {}
-        for _, value in self.all_of(Kind.TARGET_MEMBER):
+        for _, value in self.all_of(RecordKind.TARGET_MEMBER):
             for row in value.get("topic_partitions") or ():
                 partitions.setdefault(row["topic_id"], set()).update(row["partitions"])
             for row in value.get("active_tasks") or ():
@@ -111,7 +111,7 @@ def _name(entry: Entry) -> str:
 
 
 def _with_hash(entry: Entry, metadata_hash: int | None) -> Record:
-    if entry.kind is not Kind.GROUP or metadata_hash is None or entry.value is None:
+    if entry.kind is not RecordKind.GROUP or metadata_hash is None or entry.value is None:
         return entry.record
     value = {**entry.value, "metadata_hash": metadata_hash}
     version = int.from_bytes((entry.record[1] or b"")[:2], "big")

@@ -7,11 +7,11 @@ from typing import Any
 
 from coordinator_core.coordinator.group_type import GroupType
 from coordinator_core.coordinator.group_types import GROUP_TYPES
-from coordinator_core.epochs.evidence import Kind
+from coordinator_core.epochs.evidence import RecordKind
 from coordinator_core.incident.modern.evidence import Entry
 from coordinator_core.incident.modern.group_replay import ModernReplay
 from coordinator_core.incident.modern.replay import ModernGeneration, ReplayedWrite
-from coordinator_core.incident.modern.stimuli import Stimulus, StimulusKind
+from coordinator_core.incident.modern.stimuli import ModernStimulus, ModernStimulusKind
 from coordinator_core.incident.modern.writes import AWAY, Wrote
 from coordinator_core.incident.story import StoryLine, seconds
 
@@ -71,10 +71,10 @@ class _Teller:
     # -- causes ----------------------------------------------------------------------------------
 
     def _stimulus(
-        self, stimulus: Stimulus, each: ReplayedWrite, group_type: GroupType
+        self, stimulus: ModernStimulus, each: ReplayedWrite, group_type: GroupType
     ) -> Iterator[str]:
         member_id, kind = stimulus.member_id, stimulus.kind
-        if kind is StimulusKind.JOIN:
+        if kind is ModernStimulusKind.JOIN:
             if each.write.replaced is not None:
                 yield (
                     f"static member {self._who(member_id, each)} returns as {member_id} and takes"
@@ -82,16 +82,16 @@ class _Teller:
                 )
             else:
                 yield f"{self._who(member_id, each)} joins the {group_type.name} group"
-        elif kind is StimulusKind.CLASSIC_JOIN and member_id not in self._members:
+        elif kind is ModernStimulusKind.CLASSIC_JOIN and member_id not in self._members:
             yield f"{self._who(member_id, each)} joins using the classic protocol"
-        elif kind is StimulusKind.REFUSED:
+        elif kind is ModernStimulusKind.REFUSED:
             yield (
                 f"a join under instance id {self._instance(stimulus)} is refused: it is owned by a"
                 " member whose session has not expired (UNRELEASED_INSTANCE_ID)"
             )
-        elif kind is StimulusKind.AWAY:
+        elif kind is ModernStimulusKind.AWAY:
             yield f"static member {self._who(member_id, each)} leaves for a while (epoch -2)"
-        elif kind is StimulusKind.TOPICS:
+        elif kind is ModernStimulusKind.TOPICS:
             for topic in stimulus.topics:
                 yield f"topic {topic.name} has {topic.partitions} partitions"
             for name in stimulus.deleted:
@@ -99,14 +99,14 @@ class _Teller:
         else:
             yield from self._departure(stimulus, each)
 
-    def _departure(self, stimulus: Stimulus, each: ReplayedWrite) -> Iterator[str]:
+    def _departure(self, stimulus: ModernStimulus, each: ReplayedWrite) -> Iterator[str]:
         member_id = stimulus.member_id
-        if stimulus.kind in (StimulusKind.LEAVE, StimulusKind.CLASSIC_LEAVE):
+        if stimulus.kind in (ModernStimulusKind.LEAVE, ModernStimulusKind.CLASSIC_LEAVE):
             sure = "" if stimulus.basis.name == "LOG" else " or its session expired"
             yield f"{self._who(member_id, each)} leaves{sure}"
-        elif stimulus.kind is StimulusKind.SESSION_EXPIRED:
+        elif stimulus.kind is ModernStimulusKind.SESSION_EXPIRED:
             yield f"{self._who(member_id, each)} is fenced: the member session expired"
-        elif stimulus.kind is StimulusKind.TIMEOUT and member_id:
+        elif stimulus.kind is ModernStimulusKind.TIMEOUT and member_id:
             member = self._members.get(member_id, {})
             epoch = self._current.get(member_id, {}).get("member_epoch")
             yield (
@@ -115,7 +115,7 @@ class _Teller:
             )
 
     @staticmethod
-    def _instance(stimulus: Stimulus) -> str:
+    def _instance(stimulus: ModernStimulus) -> str:
         return getattr(stimulus.request, "instance_id", None) or "unknown"
 
     def _conversion(self, each: ReplayedWrite) -> Iterator[str]:
@@ -128,24 +128,24 @@ class _Teller:
 
     def _entry(self, entry: Entry, group_type: GroupType) -> Iterator[str]:
         if entry.value is None:
-            if entry.kind is Kind.MEMBER:
+            if entry.kind is RecordKind.MEMBER:
                 self._members.pop(entry.member_id, None)
                 self._current.pop(entry.member_id, None)
             return
-        if entry.kind is Kind.MEMBER:
+        if entry.kind is RecordKind.MEMBER:
             self._members[entry.member_id] = entry.value
-        elif entry.kind is Kind.REGEX:
+        elif entry.kind is RecordKind.REGEX:
             regex = entry.key["regular_expression"]
             topics = ", ".join(entry.value["topics"]) or "no topic"
             yield f"regular expression {regex} is resolved: {topics}"
-        elif entry.kind is Kind.GROUP:
+        elif entry.kind is RecordKind.GROUP:
             self._bumped_ms, self._is_stable = entry.at_ms, False
             yield f"group epoch goes up to {entry.value['epoch']}"
-        elif entry.kind is Kind.TARGET:
+        elif entry.kind is RecordKind.TARGET:
             yield from self._target(entry)
-        elif entry.kind is Kind.CURRENT and entry.value["member_epoch"] != AWAY:
+        elif entry.kind is RecordKind.CURRENT and entry.value["member_epoch"] != AWAY:
             yield from self._step(entry, group_type)
-        elif entry.kind is Kind.STATE_PARTITIONS and not entry.value["initializing_topics"]:
+        elif entry.kind is RecordKind.STATE_PARTITIONS and not entry.value["initializing_topics"]:
             topics = ", ".join(each["topic_name"] for each in entry.value["initialized_topics"])
             yield f"share partitions of {topics or 'no topic'} are initialized"
 
@@ -205,7 +205,7 @@ class _Teller:
         """The name of a member that may be new in this write."""
         if member_id not in self._members:
             written = [
-                e for e in each.write.of(Kind.MEMBER) if e.member_id == member_id and e.value
+                e for e in each.write.of(RecordKind.MEMBER) if e.member_id == member_id and e.value
             ]
             if written and written[0].value is not None:
                 return _named(member_id, written[0].value)

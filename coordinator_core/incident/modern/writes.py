@@ -12,22 +12,22 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from coordinator_core.epochs.evidence import Kind
+from coordinator_core.epochs.evidence import RecordKind
 from coordinator_core.incident.modern.evidence import Entry
 from coordinator_core.incident.modern.stored import Stored
 
 AWAY = -2  # the epoch of a static member that left for a while
 # The order of kinds in the records of one heartbeat.
 _STAGES = {
-    Kind.MEMBER: 0,
-    Kind.REGEX: 1,
-    Kind.TOPOLOGY: 2,
-    Kind.GROUP: 3,
-    Kind.OTHER: 4,
-    Kind.TARGET_MEMBER: 5,
-    Kind.TARGET: 6,
-    Kind.CURRENT: 7,
-    Kind.STATE_PARTITIONS: 8,
+    RecordKind.MEMBER: 0,
+    RecordKind.REGEX: 1,
+    RecordKind.TOPOLOGY: 2,
+    RecordKind.GROUP: 3,
+    RecordKind.OTHER: 4,
+    RecordKind.TARGET_MEMBER: 5,
+    RecordKind.TARGET: 6,
+    RecordKind.CURRENT: 7,
+    RecordKind.STATE_PARTITIONS: 8,
 }
 
 
@@ -65,10 +65,10 @@ class Write(NamedTuple):
     def member_id(self) -> str:
         return self.member_ids[0] if self.member_ids else ""
 
-    def of(self, kind: Kind) -> list[Entry]:
+    def of(self, kind: RecordKind) -> list[Entry]:
         return [each for each in self.entries if each.kind is kind]
 
-    def last(self, kind: Kind) -> Entry | None:
+    def last(self, kind: RecordKind) -> Entry | None:
         of_kind = [each for each in self.entries if each.kind is kind and not each.is_tombstone]
         return of_kind[-1] if of_kind else None
 
@@ -86,17 +86,21 @@ def writes(entries: Sequence[Entry], stored: Stored) -> Iterator[Write]:
 def _write(entries: Sequence[Entry], at: int, stored: Stored) -> Write:
     first = entries[at]
     same_time = _same_time(entries, at)
-    if first.kind is Kind.CLASSIC:
-        if first.is_tombstone and len(same_time) > 1 and same_time[1].kind is not Kind.CLASSIC:
+    if first.kind is RecordKind.CLASSIC:
+        if (
+            first.is_tombstone
+            and len(same_time) > 1
+            and same_time[1].kind is not RecordKind.CLASSIC
+        ):
             return _conversion(same_time)
         return Write(Wrote.CLASSIC, (first,))
     if first.is_tombstone:
         return _tombstones(same_time)
-    if first.kind is Kind.REGEX:
+    if first.kind is RecordKind.REGEX:
         return _resolution(same_time)
-    if first.kind is Kind.STATE_PARTITIONS:
+    if first.kind is RecordKind.STATE_PARTITIONS:
         return Write(Wrote.STATES, (first,))
-    if first.kind is Kind.CURRENT and first.value and first.value["member_epoch"] == AWAY:
+    if first.kind is RecordKind.CURRENT and first.value and first.value["member_epoch"] == AWAY:
         return Write(Wrote.AWAY, (first,), (first.member_id,))
     return _heartbeat(same_time, 0)
 
@@ -114,16 +118,16 @@ def _heartbeat(entries: Sequence[Entry], start: int, *, converts: bool = False) 
     at, stage, member_id = start, -1, ""
     while at < len(entries):
         each = entries[at]
-        repeats = each.kind in (Kind.TARGET_MEMBER, Kind.REGEX)
+        repeats = each.kind in (RecordKind.TARGET_MEMBER, RecordKind.REGEX)
         place = _STAGES.get(each.kind, 99)
         if place < stage or (place == stage and not repeats):
             break
-        if each.kind in (Kind.MEMBER, Kind.CURRENT):
+        if each.kind in (RecordKind.MEMBER, RecordKind.CURRENT):
             is_other = bool(member_id) and each.member_id != member_id
             if is_other or each.is_tombstone or (each.value or {}).get("member_epoch") == AWAY:
                 break
             member_id = each.member_id
-        elif each.is_tombstone is not (each.kind in (Kind.REGEX, Kind.OTHER)):
+        elif each.is_tombstone is not (each.kind in (RecordKind.REGEX, RecordKind.OTHER)):
             break  # a heartbeat forgets regular expressions, but does not resolve them
         stage, at = place, at + 1
     at = max(at, start + 1) if start < len(entries) else at
@@ -138,9 +142,11 @@ def _heartbeat(entries: Sequence[Entry], start: int, *, converts: bool = False) 
 def _resolution(entries: Sequence[Entry]) -> Write:
     """Resolved regular expressions, and the epoch that they bump."""
     at = 0
-    while at < len(entries) and entries[at].kind is Kind.REGEX and not entries[at].is_tombstone:
+    while (
+        at < len(entries) and entries[at].kind is RecordKind.REGEX and not entries[at].is_tombstone
+    ):
         at += 1
-    if at < len(entries) and entries[at].kind is Kind.GROUP and not entries[at].is_tombstone:
+    if at < len(entries) and entries[at].kind is RecordKind.GROUP and not entries[at].is_tombstone:
         at += 1
     return Write(Wrote.REGEX, tuple(entries[:at]))
 
@@ -151,7 +157,7 @@ def _conversion(entries: Sequence[Entry]) -> Write:
     if _is_classic_member(entries[1]):
         while at < len(entries) and _is_classic_member(entries[at]):
             at += 1
-        stage = _STAGES[Kind.GROUP]
+        stage = _STAGES[RecordKind.GROUP]
         while at < len(entries) and _STAGES.get(entries[at].kind, -1) >= stage:
             stage = _STAGES[entries[at].kind]
             at += 1
@@ -165,22 +171,24 @@ def _is_classic_member(entry: Entry) -> bool:
 def _tombstones(entries: Sequence[Entry]) -> Write:
     end = next((n for n, each in enumerate(entries) if not each.is_tombstone), len(entries))
     deleted = next(
-        (n for n in range(end) if entries[n].kind is Kind.GROUP),
+        (n for n in range(end) if entries[n].kind is RecordKind.GROUP),
         None,
     )
-    members = tuple(dict.fromkeys([e.member_id for e in entries[:end] if e.kind is Kind.MEMBER]))
+    members = tuple(
+        dict.fromkeys([e.member_id for e in entries[:end] if e.kind is RecordKind.MEMBER])
+    )
     if deleted is not None:
         following = entries[deleted + 1 : deleted + 2]
-        if following and following[0].kind is Kind.CLASSIC and not following[0].is_tombstone:
+        if following and following[0].kind is RecordKind.CLASSIC and not following[0].is_tombstone:
             return Write(Wrote.DOWNGRADE, tuple(entries[: deleted + 2]), members)
         return Write(Wrote.DELETION, tuple(entries[:end]))
     replacing = entries[end : end + 1]
-    if members and replacing and replacing[0].kind is Kind.MEMBER:
+    if members and replacing and replacing[0].kind is RecordKind.MEMBER:
         return _replacement(entries, end, members[-1])
     at = end
-    if at < len(entries) and entries[at].kind is Kind.GROUP:
+    if at < len(entries) and entries[at].kind is RecordKind.GROUP:
         at += 1
-    while at < len(entries) and entries[at].is_tombstone and entries[at].kind is Kind.OTHER:
+    while at < len(entries) and entries[at].is_tombstone and entries[at].kind is RecordKind.OTHER:
         at += 1
     if at < len(entries) and _is_empty_target(entries[at]):
         at += 1
@@ -190,14 +198,16 @@ def _tombstones(entries: Sequence[Entry]) -> Write:
 def _is_empty_target(entry: Entry) -> bool:
     value = entry.value
     return (
-        entry.kind is Kind.TARGET and value is not None and value.get("assignment_timestamp") == 0
+        entry.kind is RecordKind.TARGET
+        and value is not None
+        and value.get("assignment_timestamp") == 0
     )
 
 
 def _replacement(entries: Sequence[Entry], at: int, replaced: str) -> Write:
     """A static member returns: the records of its predecessor under its id, then a heartbeat's."""
     member_id = entries[at].member_id
-    for kind in (Kind.MEMBER, Kind.TARGET_MEMBER, Kind.CURRENT):
+    for kind in (RecordKind.MEMBER, RecordKind.TARGET_MEMBER, RecordKind.CURRENT):
         if at < len(entries) and entries[at].kind is kind and entries[at].member_id == member_id:
             at += 1
     write = _heartbeat(entries, at) if at < len(entries) else None

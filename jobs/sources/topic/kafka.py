@@ -96,7 +96,7 @@ class DeletedOffsets:
     last: int
 
 
-class Topic(ABC):
+class OffsetsTopic(ABC):
     """The topic, read by one engine's client."""
 
     @abstractmethod
@@ -144,7 +144,7 @@ def slices(start: Offsets, end: Offsets, limit: int) -> Iterator[tuple[Offsets, 
         position |= reached
 
 
-def verify_arrival(topic: Topic, start: Offsets, end: Offsets, arrived: Offsets) -> None:
+def verify_arrival(topic: OffsetsTopic, start: Offsets, end: Offsets, arrived: Offsets) -> None:
     """RunFailed if no record of a partition arrived although the broker has some.  ``arrived``:
     numbers of records by partition."""
     for partition, first in start.items():

@@ -34,7 +34,7 @@ from jobs.sources.topic.kafka import (
     Kafka,
     OffsetRanges,
     Offsets,
-    Topic,
+    OffsetsTopic,
 )
 from jobs.sources.topic.kafka_settings import reader_settings
 from jobs.sources.topic.raw_records import RAW, counted, record_rows
@@ -61,7 +61,7 @@ _FINAL = {KafkaError._AUTHENTICATION, KafkaError._SSL}  # another attempt has th
 _OF_NO_USE = {KafkaError._ALL_BROKERS_DOWN}  # follows the error of a broker
 
 
-class ClientTopic(Topic):
+class ClientTopic(OffsetsTopic):
     def __init__(self, kafka: Kafka) -> None:
         """UsageError if librdkafka lacks a setting of [kafka]."""
         self._kafka = kafka

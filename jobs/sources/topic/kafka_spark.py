@@ -25,7 +25,7 @@ from jobs.sources.topic.kafka import (
     Kafka,
     OffsetRanges,
     Offsets,
-    Topic,
+    OffsetsTopic,
 )
 from jobs.sources.topic.raw_records import RAW, counted, record_frame
 from jobs.sources.topic.raw_records import ROWS as RECORD_ROWS
@@ -35,7 +35,7 @@ OLD_OFFSET_READER = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 _ANYTHING = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 
 
-class SparkTopic(Topic):
+class SparkTopic(OffsetsTopic):
     def __init__(self, spark: SparkSession, kafka: Kafka) -> None:
         self._spark, self._kafka = spark, kafka
         self._require_connector()

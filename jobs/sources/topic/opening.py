@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from jobs.engine.embedded import is_embedded
-from jobs.sources.topic.kafka import Kafka, Topic
+from jobs.sources.topic.kafka import Kafka, OffsetsTopic
 
 
-def open_topic(session: SparkSession, kafka: Kafka) -> Topic:
+def open_topic(session: SparkSession, kafka: Kafka) -> OffsetsTopic:
     """UsageError if the client lacks a setting."""
     if is_embedded(session):
         from jobs.sources.topic.kafka_client import ClientTopic

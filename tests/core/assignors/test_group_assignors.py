@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from coordinator_core.assignors import simple, sticky_tasks
 from coordinator_core.assignors.model import NoSuchElement, PartitionAssignorError
-from coordinator_core.assignors.simple import ShareMember, ShareTopics
-from coordinator_core.assignors.sticky_tasks import StreamsMember, Subtopology
+from coordinator_core.assignors.simple import ShareSubscriber, ShareTopics
+from coordinator_core.assignors.sticky_tasks import TaskAssignee, TaskSubtopology
 from tools.assignor_differential.group_cases import is_kafkas
 
 FILE = Path(__file__).parents[2] / "data" / "assignors" / "groups.jsonl.gz"
@@ -69,14 +69,14 @@ def test_simple(rule, partitions, members, expected):
     homogeneous = len({tuple(topics) for _, topics, _ in members}) == 1
 
     assignment = simple.assign(
-        ShareTopics(partitions), [ShareMember(*member) for member in members], homogeneous
+        ShareTopics(partitions), [ShareSubscriber(*member) for member in members], homogeneous
     )
 
     assert {member: {**topics} for member, topics in assignment.items()} == expected
 
 
 def test_only_initialised_partitions_are_assigned():
-    assignment = simple.assign(ShareTopics({A: 4}, {A: {1, 3}}), [ShareMember("m", [A])], True)
+    assignment = simple.assign(ShareTopics({A: 4}, {A: {1, 3}}), [ShareSubscriber("m", [A])], True)
 
     assert assignment == {"m": {A: [1, 3]}}
 
@@ -84,15 +84,15 @@ def test_only_initialised_partitions_are_assigned():
 @pytest.mark.parametrize("assign", [simple.assign, simple.assign_by_hash])
 def test_a_topic_without_metadata_is_an_error(assign):
     with pytest.raises(PartitionAssignorError):
-        assign(ShareTopics({}), [ShareMember("m", [A])], True)
+        assign(ShareTopics({}), [ShareSubscriber("m", [A])], True)
 
 
 def test_kafka_fails_if_a_partition_that_may_no_longer_be_assigned_needs_members():
-    members = [ShareMember("m", [A], {A: [0]}), ShareMember("n", [A], {A: [1]})]
+    members = [ShareSubscriber("m", [A], {A: [0]}), ShareSubscriber("n", [A], {A: [1]})]
     topics = ShareTopics({A: 2}, {A: {1}})
 
     with pytest.raises(NoSuchElement):
-        simple.assign(topics, [*members, ShareMember("o", [A])], True)
+        simple.assign(topics, [*members, ShareSubscriber("o", [A])], True)
 
 
 @pytest.mark.parametrize(
@@ -101,14 +101,14 @@ def test_kafka_fails_if_a_partition_that_may_no_longer_be_assigned_needs_members
 )
 def test_4_1_places_a_member_by_the_hash_code_of_its_id(member_id, expected):
     assignment = simple.assign_by_hash(
-        ShareTopics({A: 3}), [ShareMember(each, [A]) for each in "abc"], True
+        ShareTopics({A: 3}), [ShareSubscriber(each, [A]) for each in "abc"], True
     )
 
     assert assignment[member_id] == expected
 
 
 def streams(member_id, process_id, active=None, standby=None, offsets=None):
-    return StreamsMember(member_id, process_id, active or {}, standby or {}, offsets or {})
+    return TaskAssignee(member_id, process_id, active or {}, standby or {}, offsets or {})
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def streams(member_id, process_id, active=None, standby=None, offsets=None):
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_sticky_tasks(rule, standbys, members, active, standby):
-    assignment = sticky_tasks.assign([Subtopology("0", 4, True)], members, standbys)
+    assignment = sticky_tasks.assign([TaskSubtopology("0", 4, True)], members, standbys)
 
     assert {m: [*tasks.active["0"]] for m, tasks in assignment.items()} == active
     assert {m: [*tasks.standby["0"]] for m, tasks in assignment.items() if tasks.standby} == standby
@@ -166,7 +166,7 @@ def test_sticky_tasks(rule, standbys, members, active, standby):
 def test_stateless_subtopologies_have_no_standbys():
     members = [streams("m", "p"), streams("n", "q")]
 
-    assignment = sticky_tasks.assign([Subtopology("0", 2, False)], members, 1)
+    assignment = sticky_tasks.assign([TaskSubtopology("0", 2, False)], members, 1)
 
     assert [tasks.standby for tasks in assignment.values()] == [{}, {}]
 
@@ -174,7 +174,7 @@ def test_stateless_subtopologies_have_no_standbys():
 @st.composite
 def topologies(draw):
     subtopologies = [
-        Subtopology(str(number), draw(st.integers(1, 6)), draw(st.booleans()))
+        TaskSubtopology(str(number), draw(st.integers(1, 6)), draw(st.booleans()))
         for number in range(draw(st.integers(1, 4)))
     ]
     processes = draw(st.lists(st.sampled_from("pqrs"), min_size=1, max_size=9))
@@ -214,8 +214,8 @@ def test_every_task_has_one_active_member_and_each_process_once(assign, group, s
 @given(count=st.integers(1, 20), first=st.integers(1, 30), later=st.integers(1, 30))
 def test_every_partition_has_members_but_not_more_than_its_share(count, first, later):
     topics = ShareTopics({A: count, B: 3})
-    before = simple.assign(topics, [ShareMember(f"m{n}", [A, B]) for n in range(first)], True)
-    members = [ShareMember(f"m{n}", [A, B], before.get(f"m{n}", {})) for n in range(later)]
+    before = simple.assign(topics, [ShareSubscriber(f"m{n}", [A, B]) for n in range(first)], True)
+    members = [ShareSubscriber(f"m{n}", [A, B], before.get(f"m{n}", {})) for n in range(later)]
 
     assignment = simple.assign(topics, members, True)
 

@@ -4,7 +4,7 @@ import pytest
 
 from coordinator_core.client_history import (
     BrokerGeneration,
-    Line,
+    ClientRow,
     generations_of_clients,
     leader_assignment,
 )
@@ -15,7 +15,7 @@ UUID = "0e3d3ebe-f593-4ca0-83ab-d9e56b4d3c7b"
 def lines(client, *events):
     """(ms, event, fields) of one client."""
     return [
-        Line((client,), position, ms, event, client_id=client, **fields)
+        ClientRow((client,), position, ms, event, client_id=client, **fields)
         for position, (ms, event, fields) in enumerate(events)
     ]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordinator_core.epochs import Departure, GroupRecord, Kind, replay
+from coordinator_core.epochs import GroupRecord, LoggedDeparture, RecordKind, replay
 
 P = ("active", None, "topic", 0)
 STABLE, UNREVOKED, UNRELEASED = 0, 1, 2
@@ -18,31 +18,35 @@ def record(ms, kind, member=None, epoch=None, owned=(), pending=(), **fields):
 
 def target(ms, epoch, **owned):
     return [
-        *(record(ms, Kind.TARGET_MEMBER, m, owned=[P] if has else []) for m, has in owned.items()),
-        record(ms, Kind.TARGET, epoch=epoch),
+        *(
+            record(ms, RecordKind.TARGET_MEMBER, m, owned=[P] if has else [])
+            for m, has in owned.items()
+        ),
+        record(ms, RecordKind.TARGET, epoch=epoch),
     ]
 
 
 def current(ms, member, epoch, state, owned=(), pending=()):
-    return record(ms, Kind.CURRENT, member, epoch, owned, pending, state=state)
+    return record(ms, RecordKind.CURRENT, member, epoch, owned, pending, state=state)
 
 
 def removed(ms, member):
-    kinds = (Kind.CURRENT, Kind.TARGET_MEMBER, Kind.MEMBER)
+    kinds = (RecordKind.CURRENT, RecordKind.TARGET_MEMBER, RecordKind.MEMBER)
     return [GroupRecord(ms, ms, kind, "consumer", True, member) for kind in kinds]
 
 
 def bump(ms, epoch):
-    return record(ms, Kind.GROUP, epoch=epoch)
+    return record(ms, RecordKind.GROUP, epoch=epoch)
 
 
 # a has the partition; at 100 a target gives it to b
 BEFORE = [
-    record(0, Kind.MEMBER, "a"), bump(0, 2), *target(0, 2, a=True), current(0, "a", 2, STABLE, [P]),
-    record(90, Kind.MEMBER, "b"), bump(90, 3),
+    record(0, RecordKind.MEMBER, "a"), bump(0, 2), *target(0, 2, a=True),
+    current(0, "a", 2, STABLE, [P]),
+    record(90, RecordKind.MEMBER, "b"), bump(90, 3),
 ]  # fmt: skip
 ASKED = target(100, 3, a=False, b=True)
-LATE = [Departure(1100, "a", "expired")]
+LATE = [LoggedDeparture(1100, "a", "expired")]
 
 # rule -> records, departures, then asked, released, assigned, waited for
 CASES = {
@@ -66,7 +70,7 @@ CASES = {
             *removed(95, "a"), bump(95, 4), *target(100, 4, b=True),
             current(150, "b", 4, STABLE, [P]),
         ],
-        [Departure(95, "a", "left")], (100, 95, 150, "heartbeat"),
+        [LoggedDeparture(95, "a", "left")], (100, 95, 150, "heartbeat"),
     ),
 }  # fmt: skip
 
@@ -84,7 +88,7 @@ def test_handover(rule):
 
 
 def test_a_partition_that_comes_back_to_its_process_is_not_handed_over():
-    records = [*removed(95, "a"), record(96, Kind.MEMBER, "c", client_id="a"), bump(96, 4)]
+    records = [*removed(95, "a"), record(96, RecordKind.MEMBER, "c", client_id="a"), bump(96, 4)]
 
     history = replay(
         [*BEFORE, *records, *target(100, 4, b=False, c=True), current(110, "c", 4, STABLE, [P])]

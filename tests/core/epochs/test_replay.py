@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordinator_core.epochs import Departure, GroupRecord, Kind, replay
+from coordinator_core.epochs import GroupRecord, LoggedDeparture, RecordKind, replay
 
 A, B, C = "a", "b", "c"
 POSITION = iter(range(1_000_000))
@@ -20,22 +20,24 @@ def gone(ms, kind, member=None):
 
 def joins(ms, member, client=None, **fields):
     fields = {"client_id": client or member, "client_host": "/h", "topics": ("t",)} | fields
-    return record(ms, Kind.MEMBER, member, **fields)
+    return record(ms, RecordKind.MEMBER, member, **fields)
 
 
 def bump(ms, epoch, metadata_hash=1):
-    return record(ms, Kind.GROUP, epoch=epoch, metadata_hash=metadata_hash)
+    return record(ms, RecordKind.GROUP, epoch=epoch, metadata_hash=metadata_hash)
 
 
 def target(ms, epoch, **owned):
     return [
-        *(record(ms, Kind.TARGET_MEMBER, m, assigned=parts(p)) for m, p in owned.items()),
-        record(ms, Kind.TARGET, epoch=epoch),
+        *(record(ms, RecordKind.TARGET_MEMBER, m, assigned=parts(p)) for m, p in owned.items()),
+        record(ms, RecordKind.TARGET, epoch=epoch),
     ]
 
 
 def current(ms, member, epoch, state, owned="", **fields):
-    return record(ms, Kind.CURRENT, member, epoch, state=state, assigned=parts(owned), **fields)
+    return record(
+        ms, RecordKind.CURRENT, member, epoch, state=state, assigned=parts(owned), **fields
+    )
 
 
 def parts(numbers):
@@ -43,7 +45,10 @@ def parts(numbers):
 
 
 def removed(ms, member):
-    return [gone(ms, kind, member) for kind in (Kind.CURRENT, Kind.TARGET_MEMBER, Kind.MEMBER)]
+    return [
+        gone(ms, kind, member)
+        for kind in (RecordKind.CURRENT, RecordKind.TARGET_MEMBER, RecordKind.MEMBER)
+    ]
 
 
 STABLE, UNREVOKED, UNRELEASED = 0, 1, 2
@@ -118,17 +123,19 @@ def test_generations(rule):
 CAUSES = {
     "a new member": (SECOND[:2], [], ("MEMBER_NEW", B)),
     "a leave, by the log": (
-        [*removed(100, A), bump(100, 3)], [Departure(99, A, "left")], ("LEAVE", A),
+        [*removed(100, A), bump(100, 3)], [LoggedDeparture(99, A, "left")], ("LEAVE", A),
     ),
     "an expired session, by a line that comes after the batch began": (
-        [*removed(100, A), bump(100, 3)], [Departure(104, A, "expired")], ("SESSION_EXPIRY", A),
+        [*removed(100, A), bump(100, 3)],
+        [LoggedDeparture(104, A, "expired")], ("SESSION_EXPIRY", A),
     ),
     "partitions not given up in time": (
-        [*removed(100, A), bump(100, 3)], [Departure(100, A, "dropped")], ("REBALANCE_TIMEOUT", A),
+        [*removed(100, A), bump(100, 3)],
+        [LoggedDeparture(100, A, "dropped")], ("REBALANCE_TIMEOUT", A),
     ),
     "a departure without a line": ([*removed(100, A), bump(100, 3)], [], ("MEMBER_GONE", A)),
     "a line of another departure of the member": (
-        [*removed(9000, A), bump(9000, 3)], [Departure(100, A, "left")], ("MEMBER_GONE", A),
+        [*removed(9000, A), bump(9000, 3)], [LoggedDeparture(100, A, "left")], ("MEMBER_GONE", A),
     ),
     "other topics in the subscription": (
         [joins(100, A, topics=("u",)), bump(100, 3)], [], ("SUBSCRIPTION_CHANGE", A),
@@ -137,10 +144,10 @@ CAUSES = {
         [joins(100, A, server_assignor="range"), bump(100, 3)], [], ("ASSIGNOR_CHANGE", A),
     ),
     "a regular expression resolved before": (
-        [record(90, Kind.REGEX), bump(100, 3)], [], ("REGEX", None),
+        [record(90, RecordKind.REGEX), bump(100, 3)], [], ("REGEX", None),
     ),
     "a new member whose regular expression had to be resolved": (
-        [joins(90, B, topics=(), regex="^t"), record(100, Kind.REGEX), bump(100, 3)], [],
+        [joins(90, B, topics=(), regex="^t"), record(100, RecordKind.REGEX), bump(100, 3)], [],
         ("MEMBER_NEW", B),
     ),
     "a static member that was away before is no cause": (
@@ -170,7 +177,7 @@ def test_members_join_stay_and_leave():
     leave = [*removed(500, A), bump(500, 4), *target(500, 4, b="01")]
 
     _, second, third = replay(
-        [*FIRST, *SECOND, *leave], [Departure(499, A, "left", "closed")]
+        [*FIRST, *SECOND, *leave], [LoggedDeparture(499, A, "left", "closed")]
     ).generations
 
     assert members_of(second) == {A: ("retained", "left", True), B: ("joined", None, False)}
@@ -230,7 +237,7 @@ def test_two_members_that_heartbeat_at_the_same_time_are_two_processes():
 def test_an_upgrade_continues_the_generations_of_the_classic_group():
     classic = {"is_classic": True}
     upgrade = [
-        GroupRecord(0, next(POSITION), Kind.CLASSIC, "classic", True),
+        GroupRecord(0, next(POSITION), RecordKind.CLASSIC, "classic", True),
         joins(0, A, **classic), bump(0, 7), *target(0, 7, a="01"), current(0, A, 7, STABLE, "01"),
         joins(0, B), bump(0, 8), *target(0, 8, a="0", b="1"),
     ]  # fmt: skip
@@ -244,11 +251,11 @@ def test_an_upgrade_continues_the_generations_of_the_classic_group():
 
 def test_a_downgrade_ends_the_last_target():
     downgrade = [
-        *removed(500, B), gone(500, Kind.TARGET), gone(500, Kind.GROUP),
-        GroupRecord(500, next(POSITION), Kind.CLASSIC, "classic", False, epoch=3),
+        *removed(500, B), gone(500, RecordKind.TARGET), gone(500, RecordKind.GROUP),
+        GroupRecord(500, next(POSITION), RecordKind.CLASSIC, "classic", False, epoch=3),
     ]  # fmt: skip
 
-    history = replay([*FIRST, *SECOND, *downgrade], [Departure(500, B, "left")])
+    history = replay([*FIRST, *SECOND, *downgrade], [LoggedDeparture(500, B, "left")])
 
     assert history.generations[-1].ended_ms == 500
     assert history.generations[-1].members[B].left_how == "left"
@@ -259,7 +266,7 @@ def test_a_member_that_has_a_target_causes_the_next_one_by_its_regular_expressio
     records = [
         *FIRST, *removed(100, A), bump(100, 3),
         joins(150, B, topics=(), regex="^t"), *target(150, 3, b=""),
-        record(151, Kind.REGEX), bump(151, 4),
+        record(151, RecordKind.REGEX), bump(151, 4),
     ]  # fmt: skip
 
     bump_ = replay(records).bumps[-1]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordinator_core.epochs import GroupRecord, Kind, replay
+from coordinator_core.epochs import GroupRecord, RecordKind, replay
 
 A, B, C = "a", "b", "c"
 POSITION = iter(range(1_000_000))
@@ -15,34 +15,34 @@ def record(ms, kind, member=None, epoch=None, *, gone=False, **fields):
 
 
 def joins(ms, member, *topics, **fields):
-    return record(ms, Kind.MEMBER, member, topics=topics or ("t",), **fields)
+    return record(ms, RecordKind.MEMBER, member, topics=topics or ("t",), **fields)
 
 
 def leaves(ms, member):
     return [
         record(ms, kind, member, gone=True)
-        for kind in (Kind.CURRENT, Kind.TARGET_MEMBER, Kind.MEMBER)
+        for kind in (RecordKind.CURRENT, RecordKind.TARGET_MEMBER, RecordKind.MEMBER)
     ]
 
 
 def bump(ms, epoch):
-    return record(ms, Kind.GROUP, epoch=epoch, metadata_hash=1)
+    return record(ms, RecordKind.GROUP, epoch=epoch, metadata_hash=1)
 
 
 def matched(ms, regex, *topics):
-    return record(ms, Kind.REGEX, regex=regex, topics=topics)
+    return record(ms, RecordKind.REGEX, regex=regex, topics=topics)
 
 
 def target(ms, epoch, **owned):
     return [
         *(owns(ms, member, numbers) for member, numbers in owned.items()),
-        record(ms, Kind.TARGET, epoch=epoch),
+        record(ms, RecordKind.TARGET, epoch=epoch),
     ]
 
 
 def owns(ms, member, numbers):
     partitions = frozenset(("active", None, "T", int(number)) for number in numbers)
-    return record(ms, Kind.TARGET_MEMBER, member, assigned=partitions, topic_ids=("T",))
+    return record(ms, RecordKind.TARGET_MEMBER, member, assigned=partitions, topic_ids=("T",))
 
 
 def input_of(records):
@@ -73,13 +73,14 @@ INPUTS = {
         [
             joins(0, A, instance_id="i"), bump(0, 1), *target(0, 1, a="01"),
             *leaves(5, A), joins(5, B, instance_id="i"), owns(5, B, "01"),
-            record(5, Kind.CURRENT, B, 1, state=0), bump(5, 2), *target(5, 2, b="012"),
+            record(5, RecordKind.CURRENT, B, 1, state=0), bump(5, 2), *target(5, 2, b="012"),
         ],
         [B], {B: (0, 1)}, True,
     ),
     "an upgrade leaves its assignment as the previous target": (
         [
-            record(0, Kind.CLASSIC, gone=True), joins(0, A), bump(0, 9), *target(0, 9, a="01"),
+            record(0, RecordKind.CLASSIC, gone=True), joins(0, A), bump(0, 9),
+            *target(0, 9, a="01"),
             joins(5, B), bump(5, 10), *target(5, 10, a="0", b="1"),
         ],
         [A, B], {A: (0, 1)}, True,
@@ -123,12 +124,12 @@ SUBSCRIPTIONS = {
         [joins(0, A, regex="x", client_id="a"), matched(0, "x", "t", "v")], {A: "tv"}, False,
     ),
     "a regular expression alone": (
-        [record(0, Kind.MEMBER, A, regex="x"), matched(0, "x", "t", "v")], {A: "tv"}, True,
+        [record(0, RecordKind.MEMBER, A, regex="x"), matched(0, "x", "t", "v")], {A: "tv"}, True,
     ),
     "two regular expressions with the same topic": (
         [
-            record(0, Kind.MEMBER, A, regex="x"), matched(0, "x", "t"),
-            record(0, Kind.MEMBER, B, regex="y"), matched(0, "y", "t"),
+            record(0, RecordKind.MEMBER, A, regex="x"), matched(0, "x", "t"),
+            record(0, RecordKind.MEMBER, B, regex="y"), matched(0, "y", "t"),
         ],
         {A: "t", B: "t"}, False,
     ),

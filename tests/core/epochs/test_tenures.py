@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordinator_core.epochs import Departure, GroupRecord, Kind, replay
+from coordinator_core.epochs import GroupRecord, LoggedDeparture, RecordKind, replay
 from coordinator_core.epochs.heartbeats import Expiry, interval_of, timing_of
 from coordinator_core.epochs.members import AWAY
 from coordinator_core.epochs.tenures import ownership
@@ -21,27 +21,27 @@ def record(ms, kind, member=None, epoch=None, owned=(), pending=(), **fields):
 
 
 def joined(ms, member, **fields):
-    return record(ms, Kind.MEMBER, member, **fields)
+    return record(ms, RecordKind.MEMBER, member, **fields)
 
 
 def bump(ms, epoch):
-    return record(ms, Kind.GROUP, epoch=epoch)
+    return record(ms, RecordKind.GROUP, epoch=epoch)
 
 
 def target(ms, epoch, member):
     return [
-        record(ms, Kind.TARGET_MEMBER, member, owned=[P]),
-        record(ms, Kind.TARGET, epoch=epoch),
+        record(ms, RecordKind.TARGET_MEMBER, member, owned=[P]),
+        record(ms, RecordKind.TARGET, epoch=epoch),
     ]
 
 
 def current(ms, member, epoch, owned=(), pending=()):
     state = UNREVOKED if pending else STABLE
-    return record(ms, Kind.CURRENT, member, epoch, owned, pending, state=state)
+    return record(ms, RecordKind.CURRENT, member, epoch, owned, pending, state=state)
 
 
 def removed(ms, member):
-    kinds = (Kind.CURRENT, Kind.TARGET_MEMBER, Kind.MEMBER)
+    kinds = (RecordKind.CURRENT, RecordKind.TARGET_MEMBER, RecordKind.MEMBER)
     return [GroupRecord(ms, ms, kind, "consumer", True, member) for kind in kinds]
 
 
@@ -68,7 +68,7 @@ def asked(ms, given_up_ms):
 
 GONE_MS = 60_000
 GONE = removed(GONE_MS, "a")
-EXPIRED = [Departure(GONE_MS, "a", "expired")]
+EXPIRED = [LoggedDeparture(GONE_MS, "a", "expired")]
 # Without evidence: a session timeout of 45 s, a heartbeat each 5 s.
 KILLED_MS = GONE_MS - 45_000 + 2500
 STATIC = {"instance_id": "i"}
@@ -77,7 +77,7 @@ STATIC = {"instance_id": "i"}
 CASES = {
     "until it is asked": (asked(9000, 9200), [], (9000, "revoked", False)),
     "a busy client: until it acknowledges": (asked(9000, 21_000), [], (21_000, "revoked", False)),
-    "until it leaves": (GONE, [Departure(GONE_MS, "a", "left")], (GONE_MS, "left", False)),
+    "until it leaves": (GONE, [LoggedDeparture(GONE_MS, "a", "left")], (GONE_MS, "left", False)),
     "without a line, that it left is inferred": (GONE, [], (GONE_MS, "left", True)),
     "killed: between two heartbeats": (GONE, EXPIRED, (KILLED_MS, "expired", True)),
     "killed: not after its next life joined": (
@@ -89,7 +89,7 @@ CASES = {
     ),
     "not given up in time: until it is back": (
         [current(30_000, "a", 2, [], [P]), *GONE, *has(71_000, "a", 4)],
-        [Departure(GONE_MS, "a", "dropped")], (71_000, "dropped", True),
+        [LoggedDeparture(GONE_MS, "a", "dropped")], (71_000, "dropped", True),
     ),
     "dead, although its session has not expired": (
         [joined(20_000, "b"), bump(20_000, 3), *target(20_000, 3, "b"),
@@ -121,7 +121,7 @@ def test_an_application_that_does_not_poll_takes_no_partition():
     """The member left max.poll.interval.ms after the last poll, and is back at the next one."""
     records = [*has(0, "a"), *removed(60_000, "a"), *has(61_000, "a", 4)]
 
-    [slow, _] = ownership(replay(records, [Departure(60_000, "a", "left")])).tenures
+    [slow, _] = ownership(replay(records, [LoggedDeparture(60_000, "a", "left")])).tenures
 
     assert (slow.until_ms, slow.polled_ms) == (61_000, 60_000 - POLL_MS)
 
@@ -136,7 +136,7 @@ def test_commits_tell_a_kill_from_a_leave_and_bound_it():
 
 
 def test_a_group_without_processes_for_five_minutes_was_shut_down():
-    left = [Departure(9000, "a", "left"), Departure(19_000, "b", "left")]
+    left = [LoggedDeparture(9000, "a", "left"), LoggedDeparture(19_000, "b", "left")]
     records = [
         *has(0, "a"), *removed(9000, "a"), bump(9000, 3),
         *has(15_000, "b", 4), *removed(19_000, "b"), bump(19_000, 5),
@@ -154,7 +154,11 @@ def test_a_group_without_processes_for_five_minutes_was_shut_down():
 def heartbeats(*times_ms):
     records = [joined(0, "a"), bump(0, 2), *target(0, 2, "a")]
     for epoch, ms in enumerate(times_ms, 2):
-        records += [bump(ms, epoch), record(ms, Kind.TARGET, epoch=epoch), current(ms, "a", epoch)]
+        records += [
+            bump(ms, epoch),
+            record(ms, RecordKind.TARGET, epoch=epoch),
+            current(ms, "a", epoch),
+        ]
     return replay(records).memberships
 
 

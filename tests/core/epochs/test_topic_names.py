@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from coordinator_core.epochs import GroupRecord, Kind
+from coordinator_core.epochs import GroupRecord, RecordKind
 from coordinator_core.epochs.topic_names import (
     lost_ids,
     names_by_deletion,
@@ -14,14 +14,16 @@ from coordinator_core.epochs.topic_names import (
 
 
 def member(topics, member_id="m"):
-    return GroupRecord(0, 0, Kind.MEMBER, "consumer", False, member_id, topics=tuple(topics))
+    return GroupRecord(0, 0, RecordKind.MEMBER, "consumer", False, member_id, topics=tuple(topics))
 
 
 def target(ids, member_id="m"):
     assigned = frozenset(("active", None, topic_id, 0) for topic_id in ids)
     return [
-        GroupRecord(0, 0, Kind.TARGET_MEMBER, "consumer", False, member_id, assigned=assigned),
-        GroupRecord(0, 0, Kind.TARGET, "consumer", False, epoch=1),
+        GroupRecord(
+            0, 0, RecordKind.TARGET_MEMBER, "consumer", False, member_id, assigned=assigned
+        ),
+        GroupRecord(0, 0, RecordKind.TARGET, "consumer", False, epoch=1),
     ]
 
 

@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 from coordinator_core.incident.modern import (
+    GroupLine,
     IncarnationReplay,
-    Line,
     ModernIncarnation,
     entry,
     modern_era,
@@ -50,7 +50,7 @@ def lines_of(folder):
         read = parse_line(text)
         event = None if read is None else read.event
         if event is not None and event.group_id is not None:
-            line = Line(
+            line = GroupLine(
                 read.local_ms,
                 f"log:{number}",
                 event.event,

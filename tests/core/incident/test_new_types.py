@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from coordinator_core.epochs.evidence import Kind
-from coordinator_core.incident.modern.stimuli import StimulusKind
+from coordinator_core.epochs.evidence import RecordKind
+from coordinator_core.incident.modern.stimuli import ModernStimulusKind
 from coordinator_core.incident.stimuli import Basis
 from tests.core.incident.new_group_evidence import captured, groups_of, replayed
 
@@ -74,9 +74,9 @@ def test_with_a_log_departures_are_told_apart():
     """The log tells leaves from session expiries and rebalance timeouts."""
     inferred = kinds("mixed-4.4.0", "shipping-librdkafka")
 
-    assert inferred[StimulusKind.SESSION_EXPIRED, Basis.LOG] == 2
-    assert inferred[StimulusKind.TIMEOUT, Basis.LOG] == 3
-    assert inferred[StimulusKind.JOIN, Basis.RECORD] == 13
+    assert inferred[ModernStimulusKind.SESSION_EXPIRED, Basis.LOG] == 2
+    assert inferred[ModernStimulusKind.TIMEOUT, Basis.LOG] == 3
+    assert inferred[ModernStimulusKind.JOIN, Basis.RECORD] == 13
 
 
 def test_records_alone_show_rebalance_timeouts_and_ends_of_static_members():
@@ -84,17 +84,19 @@ def test_records_alone_show_rebalance_timeouts_and_ends_of_static_members():
     inferred = kinds("mixed-4.4.0", "shipping-librdkafka", with_log=False)
     static = kinds("twins-4.4.0", "orders-consumer-static", with_log=False)
 
-    assert inferred[StimulusKind.TIMEOUT, Basis.RECORD] == 3
-    assert inferred[StimulusKind.SESSION_EXPIRED, Basis.LOG] == 0
-    assert static[StimulusKind.AWAY, Basis.RECORD] == 14
-    assert static[StimulusKind.SESSION_EXPIRED, Basis.RECORD] == 1
-    assert static[StimulusKind.LEAVE, Basis.ASSUMED] == 5
+    assert inferred[ModernStimulusKind.TIMEOUT, Basis.RECORD] == 3
+    assert inferred[ModernStimulusKind.SESSION_EXPIRED, Basis.LOG] == 0
+    assert static[ModernStimulusKind.AWAY, Basis.RECORD] == 14
+    assert static[ModernStimulusKind.SESSION_EXPIRED, Basis.RECORD] == 1
+    assert static[ModernStimulusKind.LEAVE, Basis.ASSUMED] == 5
 
 
 def test_refused_static_members_are_in_the_log_only():
-    assert kinds("mixed-4.4.0", "inventory-static")[StimulusKind.REFUSED, Basis.LOG] == 3
+    assert kinds("mixed-4.4.0", "inventory-static")[ModernStimulusKind.REFUSED, Basis.LOG] == 3
     assert (
-        kinds("mixed-4.4.0", "inventory-static", with_log=False)[StimulusKind.REFUSED, Basis.LOG]
+        kinds("mixed-4.4.0", "inventory-static", with_log=False)[
+            ModernStimulusKind.REFUSED, Basis.LOG
+        ]
         == 0
     )
 
@@ -106,10 +108,10 @@ def without(records, place):
 @pytest.mark.parametrize(
     ("kind", "share"),
     [
-        (Kind.TARGET, 1.0),
-        (Kind.TARGET_MEMBER, 1.0),
-        (Kind.GROUP, 1.0),
-        (Kind.CURRENT, 0.9),
+        (RecordKind.TARGET, 1.0),
+        (RecordKind.TARGET_MEMBER, 1.0),
+        (RecordKind.GROUP, 1.0),
+        (RecordKind.CURRENT, 0.9),
     ],
 )
 def test_a_missing_record_diverges(kind, share):
@@ -149,7 +151,7 @@ def test_after_a_divergence_the_engine_goes_on_from_the_records():
     place = next(
         n
         for n, each in enumerate(own)
-        if n > len(own) / 2 and each.kind is Kind.TARGET_MEMBER and not each.is_tombstone
+        if n > len(own) / 2 and each.kind is RecordKind.TARGET_MEMBER and not each.is_tombstone
     )
 
     generations = replayed("twins-4.4.0", "orders-consumer-range", records=without(own, place))
@@ -160,7 +162,7 @@ def test_after_a_divergence_the_engine_goes_on_from_the_records():
 def test_a_history_that_begins_late_starts_from_the_first_complete_target():
     records, _, _ = captured("twins-4.4.0")
     own = records["orders-consumer-range"]
-    targets = [n for n, each in enumerate(own) if each.kind is Kind.TARGET]
+    targets = [n for n, each in enumerate(own) if each.kind is RecordKind.TARGET]
 
     late = own[targets[3] + 1 :]
     generations = replayed("twins-4.4.0", "orders-consumer-range", records=late)

@@ -3,11 +3,11 @@
 import pytest
 
 from coordinator_core.incident.broker_settings import infer_era, initial_wait_ms
-from coordinator_core.incident.evidence import GroupRecord, Incarnation, LogEvent
+from coordinator_core.incident.evidence import Incarnation, LogEvent, MetadataRecord
 
 
 def record(version, generation=1):
-    return GroupRecord(
+    return MetadataRecord(
         {
             "topic_partition": "__consumer_offsets-0",
             "log_offset": 0,

@@ -9,7 +9,6 @@ from coordinator_core.zookeeper.client import (
     ZooKeeperClient,
 )
 from coordinator_core.zookeeper.messages import (
-    Answer,
     Connect,
     Create,
     Exists,
@@ -23,6 +22,7 @@ from coordinator_core.zookeeper.messages import (
     SetData,
     WatchType,
     ZkError,
+    ZooKeeperAnswer,
 )
 from coordinator_core.zookeeper.server import ZooKeeperServer
 from coordinator_core.zookeeper.virtual_network import VirtualNetwork
@@ -100,7 +100,7 @@ def test_a_write_at_a_follower_reaches_all_servers_through_the_leader():
 
     assert [server.tree.nodes["/n"].data for server in servers] == ["x", "x"]
     assert client_process.received_events == [
-        (104, ReplyReceived(1, Answer(ZkError.OK)))
+        (104, ReplyReceived(1, ZooKeeperAnswer(ZkError.OK)))
     ]  # c, zk-2, zk-1, zk-2, c
 
 
@@ -208,7 +208,7 @@ def test_unanswered_operations_are_repeated_on_the_next_connection():
     network.run(8000)
 
     assert [event for _, event in client_process.received_events] == [
-        ReplyReceived(1, Answer(ZkError.OK))
+        ReplyReceived(1, ZooKeeperAnswer(ZkError.OK))
     ]
     assert "/n" in servers[1].tree.nodes
 

@@ -4,7 +4,6 @@ import pytest
 
 from coordinator_core.zookeeper.messages import (
     NO_SESSION,
-    Answer,
     CloseSession,
     Create,
     Delete,
@@ -15,8 +14,9 @@ from coordinator_core.zookeeper.messages import (
     Stat,
     WatchType,
     ZkError,
+    ZooKeeperAnswer,
 )
-from coordinator_core.zookeeper.tree import Change, Tree
+from coordinator_core.zookeeper.tree import Tree, TreeChange
 
 
 @pytest.fixture
@@ -54,10 +54,12 @@ def test_the_error_of_each_write(tree, op, error):
 
 
 def test_reads_return_data_children_and_stat(tree):
-    assert tree.read(GetData("/a")) == Answer(ZkError.OK, "new", Stat(1, 2, 3, 1, 1, 0))
-    assert tree.read(GetChildren("/a")) == Answer(ZkError.OK, ["b"], Stat(1, 2, 3, 1, 1, 0))
-    assert tree.read(Exists("/e")) == Answer(ZkError.OK, None, Stat(4, 4, 4, 0, 0, 7))
-    assert tree.read(Exists("/x")) == Answer(ZkError.NO_NODE)
+    assert tree.read(GetData("/a")) == ZooKeeperAnswer(ZkError.OK, "new", Stat(1, 2, 3, 1, 1, 0))
+    assert tree.read(GetChildren("/a")) == ZooKeeperAnswer(
+        ZkError.OK, ["b"], Stat(1, 2, 3, 1, 1, 0)
+    )
+    assert tree.read(Exists("/e")) == ZooKeeperAnswer(ZkError.OK, None, Stat(4, 4, 4, 0, 0, 7))
+    assert tree.read(Exists("/x")) == ZooKeeperAnswer(ZkError.NO_NODE)
     assert tree.read(GetChildren("/")).value == ["a", "e"]
 
 
@@ -68,10 +70,10 @@ def test_closing_a_session_deletes_only_its_ephemeral_nodes(tree):
     changes = tree.apply(CloseSession(), 7, 7)
 
     assert changes == [
-        Change(WatchType.NODE_DELETED, "/a/mine"),
-        Change(WatchType.NODE_CHILDREN_CHANGED, "/a"),
-        Change(WatchType.NODE_DELETED, "/e"),
-        Change(WatchType.NODE_CHILDREN_CHANGED, "/"),
+        TreeChange(WatchType.NODE_DELETED, "/a/mine"),
+        TreeChange(WatchType.NODE_CHILDREN_CHANGED, "/a"),
+        TreeChange(WatchType.NODE_DELETED, "/e"),
+        TreeChange(WatchType.NODE_CHILDREN_CHANGED, "/"),
     ]
     assert tree.read(GetChildren("/a")).value == ["b", "theirs"]
 

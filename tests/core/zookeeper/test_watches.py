@@ -13,7 +13,7 @@ from coordinator_core.zookeeper.messages import (
     SetWatches,
     WatchType,
 )
-from coordinator_core.zookeeper.tree import Change, Tree
+from coordinator_core.zookeeper.tree import Tree, TreeChange
 from coordinator_core.zookeeper.watches import Watches
 
 ME = ("c", 1)
@@ -59,7 +59,7 @@ def test_which_change_fires_which_watch(read, write, fired):
     watched = Watched()
     watched.read(read)
 
-    assert watched.write(write) == [(ME, Change(*change)) for change in fired]
+    assert watched.write(write) == [(ME, TreeChange(*change)) for change in fired]
 
 
 def test_a_watch_fires_once():
@@ -78,7 +78,7 @@ def test_each_watcher_of_a_deleted_node_is_notified_once():
 
     fired = watched.write(Delete("/a/b"))
 
-    assert fired == [(ME, Change(DELETED, "/a/b")), (("d", 1), Change(DELETED, "/a/b"))]
+    assert fired == [(ME, TreeChange(DELETED, "/a/b")), (("d", 1), TreeChange(DELETED, "/a/b"))]
 
 
 def test_a_closed_connection_loses_its_watches():
@@ -102,13 +102,13 @@ def test_a_reconnect_fires_missed_changes_and_sets_the_other_watches_again():
     )  # fmt: skip
 
     assert missed == [
-        Change(DATA, "/a"),
-        Change(DELETED, "/a/b"),
-        Change(CREATED, "/n"),
-        Change(CHILDREN, "/a"),
-        Change(CHILDREN, "/n"),
+        TreeChange(DATA, "/a"),
+        TreeChange(DELETED, "/a/b"),
+        TreeChange(CREATED, "/n"),
+        TreeChange(CHILDREN, "/a"),
+        TreeChange(CHILDREN, "/n"),
     ]
-    assert watched.write(Create("/m")) == [(ME, Change(CREATED, "/m"))]
+    assert watched.write(Create("/m")) == [(ME, TreeChange(CREATED, "/m"))]
 
 
 def test_a_reconnect_sets_the_watch_of_an_unchanged_node_again():
@@ -116,4 +116,4 @@ def test_a_reconnect_sets_the_watch_of_an_unchanged_node_again():
     set_watches = SetWatches(watched.tree.zxid, data=(), exist=(), children=("/a",))
 
     assert watched.watches.restore(ME, set_watches, watched.tree) == []
-    assert watched.write(Create("/a/c")) == [(ME, Change(CHILDREN, "/a"))]
+    assert watched.write(Create("/a/c")) == [(ME, TreeChange(CHILDREN, "/a"))]
