@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from tools.structure.rooms import (
+    Rooms,
     circles,
-    computed_rooms,
     file_imports,
     room_arrows,
     upward,
     written_rooms,
 )
+from tools.structure.sources import parsed
 
 ROOT = Path(__file__).parent.parent
 THIRD_PARTY = {
@@ -47,7 +48,7 @@ def sources(package):
 
 
 def imported_packages(path):
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -63,28 +64,6 @@ def test_imports_stay_in_their_layer(package):
         if name not in MAY_IMPORT[package] and name not in sys.stdlib_module_names
     }
     assert not foreign
-
-
-def imported_files(path):
-    """The files of the core that a file imports anywhere, also within functions or for types."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        names = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        for name in names:
-            file = ROOT / (name.replace(".", "/") + ".py")
-            if file.is_file():
-                yield file
-
-
-def test_files_of_the_core_import_each_other_in_one_direction():
-    left = {path: {*imported_files(path)} for path in sources("coordinator_core")}
-    while leaves := [path for path, imported in left.items() if not imported & left.keys()]:
-        for path in leaves:
-            del left[path]
-    assert sorted(str(path.relative_to(ROOT)) for path in left) == []
 
 
 def test_only_the_lake_imports_delta_for_spark():
@@ -109,7 +88,7 @@ def test_the_core_has_no_clock_no_randomness_and_no_io():
 
 @pytest.fixture(scope="module")
 def imports():
-    return file_imports(ROOT, "jobs")
+    return {package: file_imports(ROOT, package) for package in ("jobs", "coordinator_core")}
 
 
 @pytest.fixture(scope="module")
@@ -117,35 +96,36 @@ def rooms():
     return written_rooms(ROOT, "jobs")
 
 
-def test_every_folder_and_job_is_in_one_room(rooms):
-    files = list((ROOT / "jobs").glob("*.py"))
-    folders = {path.parent.name for path in (ROOT / "jobs").glob("*/*.py")}
+@pytest.fixture(scope="module")
+def arrows(imports, rooms):
+    return room_arrows(imports["jobs"], rooms)
 
-    assert sorted(rooms.of_module) == sorted({file.stem for file in files} - {"__init__"})
+
+def test_every_folder_and_job_is_in_one_room(rooms):
+    modules = {file.stem for file in (ROOT / "jobs").glob("*.py")} - {"__init__"}
+    folders = {file.parent.name for file in (ROOT / "jobs").glob("*/*.py")}
+
+    assert sorted(rooms.of_module) == sorted(modules)
     assert sorted(rooms.order) == sorted(folders | set(rooms.of_module.values()))
 
 
-def test_rooms_import_only_rooms_below_them(imports, rooms):
-    arrows = room_arrows(imports, rooms)
-
+def test_rooms_import_only_rooms_below_them(arrows, rooms):
     assert {arrow: arrows[arrow] for arrow in upward(arrows, rooms.order)} == {}
 
 
-def test_rooms_are_few_and_import_few_others(imports, rooms):
+def test_rooms_are_few_and_import_few_others(arrows, rooms):
     assert len(rooms.order) <= 30
-    assert len(room_arrows(imports, rooms)) < 130
+    assert len(arrows) < 130
 
 
 @pytest.mark.parametrize("package", ["jobs", "coordinator_core"])
-def test_no_files_import_each_other(package):
-    assert circles(file_imports(ROOT, package)) == []
+def test_no_files_import_each_other(package, imports):
+    assert circles(imports[package]) == []
 
 
-def test_packages_of_the_core_have_an_order():
-    imports = file_imports(ROOT, "coordinator_core")
-    arrows = room_arrows(imports, computed_rooms(imports))
-    graph = {room: set() for arrow in arrows for room in arrow}
-    for importing, imported in arrows:
-        graph[importing].add(imported)
+def test_no_packages_of_the_core_import_each_other(imports):
+    graph = {}
+    for importing, imported in room_arrows(imports["coordinator_core"], Rooms([], {})):
+        graph.setdefault(importing, set()).add(imported)
 
     assert circles(graph) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 
 PACKAGES = ("schemas", "coordinator_core", "jobs")
@@ -23,9 +23,15 @@ class Source:
         parts = self.path.with_suffix("").parts
         return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
-    @cached_property
+    @property
     def tree(self) -> ast.Module:
-        return ast.parse((self.root / self.path).read_text("utf-8"))
+        return parsed(self.root / self.path)
+
+
+@cache
+def parsed(file: Path) -> ast.Module:
+    """Its syntax tree; it is read once in a process."""
+    return ast.parse(file.read_text("utf-8"))
 
 
 def sources(root: Path, *packages: str) -> list[Source]:
@@ -45,4 +51,7 @@ def nodes(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_footer(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'"
+    match node:
+        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
+            return True
+    return False
