@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.nightly_run.demo import INCIDENTS
+from jobs.nightly_run.demo import ENGINES, INCIDENTS
 from tests.end_to_end.incident_lake import IncidentLake
 from tools.kafka_broker import LOGIN, Broker
 
@@ -50,11 +50,12 @@ def made_once(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def demo_by(made_once):
-    """``demo_by(engine)``: the lake of `make demo`, written by this engine."""
+    """``demo_by("spark")``: the lake of `make demo`, where Spark continues a lake of the embedded
+    engine.  ``demo_by("embedded")``: the same by the embedded engine alone."""
 
     def write(engine, root):
-        lake = IncidentLake(str(root), engine)
         for cluster, incident in INCIDENTS.items():
+            lake = IncidentLake(str(root), ENGINES[cluster] if engine == "spark" else engine)
             lake.run(cluster, incident / "segments", incident / "server.log")
 
     @cache

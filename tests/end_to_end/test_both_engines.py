@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from jobs.checks.check import broken_laws
+from jobs.nightly_run.demo import INCIDENTS
 from tests.end_to_end.incident_lake import IncidentLake
 from tests.engines import OTHER
 from tools.faults.lakes import column_dropped, tables_of
 
 CAPTURES = Path(__file__).parents[1] / "data" / "segments"
-CLUSTER = "kafka-4.1"
+CLUSTER, OTHER_CLUSTER = "kafka-4.1", "kafka-3.9"
 
 pytestmark = pytest.mark.spark
 
@@ -40,6 +41,21 @@ def test_the_demo_lakes_are_equal(demo_by):
     assert in_spark.keys() == embedded.keys()
     for table, rows in in_spark.items():
         assert embedded[table] == rows, table
+
+
+def test_the_other_incident_on_spark_gives_the_same_tables(demo_by, tmp_path):
+    """Of the demo, Spark has read CLUSTER alone."""
+    lake = IncidentLake(str(tmp_path), "spark")
+    lake.run(
+        OTHER_CLUSTER,
+        INCIDENTS[OTHER_CLUSTER] / "segments",
+        INCIDENTS[OTHER_CLUSTER] / "server.log",
+    )
+
+    embedded = tables_of(demo_by("embedded").root)
+    for table, rows in tables_of(lake.root).items():
+        of_cluster = [row for row in embedded[table] if row.startswith(f"('{OTHER_CLUSTER}',")]
+        assert rows == of_cluster, table
 
 
 def test_captured_segments_give_the_same_tables(captured, tmp_path):
@@ -72,4 +88,4 @@ def test_an_engine_continues_an_older_lake_of_the_other_engine(demo, tmp_path):
         of_cluster = [row for row in expected[table] if row.startswith(f"('{CLUSTER}',")]
         assert [row for row in rows if row.startswith(f"('{CLUSTER}',")] == of_cluster, table
     # The rows of the other cluster still lack the columns.
-    assert {row[1] for row in broken_laws(older.root)[1]} == {"kafka-3.9"}
+    assert {row[1] for row in broken_laws(older.root)[1]} == {OTHER_CLUSTER}

@@ -68,6 +68,7 @@ OF_CLIENTS = [
 ]
 
 
+@pytest.mark.embedded_suffices
 def test_clients_alone(tmp_path, run):
     run(tmp_path, client_logs=REPORTS)
 

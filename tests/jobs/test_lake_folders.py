@@ -35,7 +35,9 @@ def test_a_lake_in_a_folder_of_any_name(spark, frame, tmp_path, folder):
     assert [each.name for each in tmp_path.iterdir()] == [folder]
 
 
-@pytest.mark.parametrize("cluster_id", ["c", CLUSTER], ids=printable)
+@pytest.mark.parametrize(
+    "cluster_id", [pytest.param("c", marks=pytest.mark.embedded_suffices), CLUSTER], ids=printable
+)
 def test_quotes_and_spaces_in_the_folder_and_the_cluster_id(spark, frame, tmp_path, cluster_id):
     changed_and_read(spark, frame, str(tmp_path / FOLDERS[0]), cluster_id)
 

@@ -1,5 +1,6 @@
 """Maintenance: which rows and files are deleted, and that all others stay."""
 
+import shutil
 from datetime import date
 
 import pytest
@@ -14,16 +15,22 @@ TODAY = date(2026, 11, 21)
 YESTERDAY, OLD, TIMELESS = date(2026, 11, 20), date(2026, 11, 18), date(1970, 1, 1)
 
 
-@pytest.fixture
-def lake(tmp_path, write_lake, frame):
+@pytest.fixture(scope="module")
+def written(tmp_path_factory, write_lake, frame):
     """Churn of three dates and one row without a time; two more commits leave small files."""
+    root = tmp_path_factory.mktemp("written")
     days = {1: OLD, 2: YESTERDAY, 3: TODAY, 4: TIMELESS}
     rows = [{"group_id": "g", "generation": n, "event_date": day} for n, day in days.items()]
-    write_lake(tmp_path, {"churn": rows})
+    write_lake(root, {"churn": rows})
     for generation in (5, 6):
         more = frame("churn", [{"group_id": "g", "generation": generation, "event_date": TODAY}])
-        more.write.format("delta").mode("append").save(str(tmp_path / "churn"))
-    return str(tmp_path)
+        more.write.format("delta").mode("append").save(str(root / "churn"))
+    return root
+
+
+@pytest.fixture
+def lake(written, tmp_path):
+    return str(shutil.copytree(written, tmp_path, dirs_exist_ok=True))
 
 
 def generations(lake):
@@ -57,6 +64,7 @@ def test_old_dates_are_deleted_and_rows_without_a_time_stay(config, lake):
     assert generations(lake) == [2, 3, 4, 5, 6]
 
 
+@pytest.mark.embedded_suffices
 def test_rows_removed_by_an_earlier_call_are_not_counted_again(config, lake):
     maintain(MaintainOptions(lake, keep_days=1), config, TODAY)
 
@@ -65,6 +73,7 @@ def test_rows_removed_by_an_earlier_call_are_not_counted_again(config, lake):
     assert rows["churn"]["rows_removed"] == 0
 
 
+@pytest.mark.embedded_suffices
 def test_group_days_is_never_deleted(config, tmp_path, write_lake):
     write_lake(tmp_path, {"group_days": [{"group_id": "g", "event_date": OLD}]})
 
@@ -74,6 +83,7 @@ def test_group_days_is_never_deleted(config, tmp_path, write_lake):
     assert query(str(tmp_path), "SELECT event_date FROM group_days")[1] == [(OLD,)]
 
 
+@pytest.mark.embedded_suffices
 def test_files_of_recent_versions_stay(config, lake):
     before = DeltaTable(f"{lake}/churn").version()
 
