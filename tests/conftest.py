@@ -42,7 +42,7 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
         sometimes = end_to_end or _has(item, "embedded_suffices")
         if on_spark and sometimes and not _has(item, "every_time"):
-            item.add_marker(pytest.mark.spark_campaign)
+            item.add_marker(pytest.mark.campaign)
         if on_spark or _has(item, "broker"):
             item.add_marker(pytest.mark.xdist_group("spark" if on_spark else "broker"))
     # The group and the files that take longest first, so that no process has one left at the end.

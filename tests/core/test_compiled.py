@@ -1,4 +1,4 @@
-"""The wheel's compiled modules behave as their sources do: `make -C tools test-compiled`."""
+"""The wheel's compiled modules behave as their sources do: `make -C tools test-spark`."""
 
 import json
 import subprocess
@@ -12,7 +12,6 @@ import pytest
 from tools.package import build_wheel, can_compile
 
 pytestmark = [
-    pytest.mark.compiled,
     pytest.mark.slow,
     pytest.mark.skipif(not can_compile(), reason="no C compiler, or no headers of Python"),
 ]
@@ -61,6 +60,7 @@ def names():
     return sorted(path.removesuffix(".py").replace("/", ".") for path in relative)
 
 
+@pytest.mark.campaign
 def test_the_listed_modules_are_compiled(installed):
     files = json.loads(run(installed, "-c", FILES, *names()).stdout)
 
@@ -69,6 +69,7 @@ def test_the_listed_modules_are_compiled(installed):
     assert [name for name in files if not Path(name).is_relative_to(installed)] == []
 
 
+@pytest.mark.campaign
 def test_every_compiled_module_has_its_source_beside_it(installed):
     without = [
         file
@@ -79,6 +80,7 @@ def test_every_compiled_module_has_its_source_beside_it(installed):
     assert without == []
 
 
+@pytest.mark.campaign
 def test_compiled_modules_pass_the_tests_of_their_sources(installed):
     folders = [f"tests/core/{name}" for name in PLAYED_BY_COMPILED_MODULES]
 

@@ -63,6 +63,7 @@ ONE_WITHOUT_COST = episode(
 
 
 @in_metastore
+@pytest.mark.embedded_suffices
 def test_views_of_episodes_have_the_rows_in_spark_that_they_have_without(
     spark, write_lake, database, tmp_path
 ):

@@ -1,4 +1,7 @@
-"""A slice of `make -C tools faults` on the embedded engine: one or two tries of each fault."""
+"""A slice of `make -C tools faults` on the embedded engine: one or two tries of each fault.
+
+`make test` has the full disk; tests/end_to_end has a killed run and two runs at once, too.
+"""
 
 import os
 import random
@@ -23,11 +26,19 @@ def without_fault(tmp_path_factory):
 @pytest.mark.parametrize(
     ("campaign", "verdicts"),
     [
-        pytest.param(runs.kills, [SAME], id="killed"),
-        pytest.param(runs.two_at_once, [SAME, SAME], id="two runs at once, one and two clusters"),
+        pytest.param(runs.kills, [SAME], id="killed", marks=pytest.mark.campaign),
+        pytest.param(
+            runs.two_at_once,
+            [SAME, SAME],
+            id="two runs at once, one and two clusters",
+            marks=pytest.mark.campaign,
+        ),
         pytest.param(runs.full_disks, [CLEAR], id="disk full", marks=needs_root),
         pytest.param(
-            runs.full_temporary_folders, [CLEAR], id="no room for temporary files", marks=needs_root
+            runs.full_temporary_folders,
+            [CLEAR],
+            id="no room for temporary files",
+            marks=[needs_root, pytest.mark.campaign],
         ),
     ],
 )
