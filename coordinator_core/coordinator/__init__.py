@@ -1,6 +1,6 @@
-"""The group coordinator: the part of a broker that manages consumer groups.
+"""The group coordinator: the part of a broker that manages groups of consumers.
 
-A group is a set of consumers that share the partitions of their topics.  Every group belongs to one
+A group is a set of members that share the partitions of their topics.  Every group belongs to one
 partition of the internal topic `__consumer_offsets` (by the hash of the group id), and the broker
 that leads this partition is the group's coordinator.  The log of the partition is the coordinator's
 only durable state: it appends the group's members with their assignments, and committed offsets,
@@ -12,28 +12,52 @@ record per key counts, and a record without a value (a tombstone) removes its ke
 ``Coordinator`` is such a coordinator without I/O.  It takes requests, the outcomes of its appends,
 and time; it returns effects (answers, appends, events) for the caller to perform:
 
-    coordinator = Coordinator(CoordinatorConfig(), ERAS["4.1"], member_ids)
+    coordinator = Coordinator(CoordinatorConfig(), ERAS["4.4"], member_ids)
     effects = coordinator.advance(now_ms) + coordinator.handle(request, now_ms)
 
+Group types
+-----------
+classic   the members join, one member assigns, all members sync: a barrier per generation
+consumer  KIP-848: the coordinator assigns, and reconciles each member alone
+share     KIP-932: several members take records of the same partition
+streams   KIP-1071: the coordinator assigns the tasks of a Kafka Streams application
+
+Each type has a package with its theory.  modern/ has what consumer, share and streams groups have
+in common.  A ``GroupType`` (group_type.py in each package, registered in group_types) says what
+the type has, and other code asks it instead of comparing names.
+
+Eras
+----
 Brokers of different versions answer differently.  An era is a range of versions that answer alike:
-0.9 (also 0.10.0), 0.10 (0.10.1 to 0.11), 2.0, 2.5, 3.9 (the last Scala coordinator), and those of
-the Java coordinator (KIP-848), 4.1 and later.  An ``Era`` is data, a row of the table in eras: its
-versions, a grid of reactions, and fields for the differences beyond reactions.  Handlers read these
-fields, never the era's name.
+0.9 (also 0.10.0), 0.10 (0.10.1 to 0.11), 2.0, 2.5, 3.9 (the last Scala coordinator), 4.1 (the Java
+coordinator of KIP-848), 4.3, 4.4.  An ``Era`` is data: a grid of reactions of classic groups, rules
+of the other types, and fields for further differences.  Handlers read these fields, never the era's
+name.  Eras from 4.1 on have all group types.
 
-How groups work depends on their type.  Classic groups, where a consumer computes the assignment,
-are in classic/.  This package has what all group types share:
+The course of a request
+-----------------------
+A turn is the handling of one request, timer or finished append.  ``Coordinator`` finds the handler
+by the request's type and the group that is there.  The handler gets the ``Turn``, whose parts do
+the work: the registry of groups, the log, the effects.  What a client may receive is a value
+(``Errors``); an exception is UnexpectedState, where Kafka's own coordinator throws, or a bug.
 
+Where each part is
+------------------
 coordinator     ``Coordinator``: the entry point
-era, eras       what an era is; the table of eras
-era_evidence    what records and log lines show of their era
-turn            the state of a coordinator, and the effects of the present turn
-timing_wheel    timers by deadline in virtual time
-keyed_timers    timers by key, as the Java coordinator uses
+turn            ``Turn``: what handlers work with, in three parts:
+  group_registry  the groups of all types              log       shards, appends, waiting answers
+  effects         the effects of the present turn
+era, eras       what an era is; the eras               era_evidence  the era that evidence shows
+group_type      what a type of group is                group_types   the types by name
+group_handlers  how the handlers of a type are registered
+classic/, consumer/, share/, streams/, modern/         the groups
+timing_wheel    timers by deadline in virtual time     keyed_timers  timers by key, as in 4.x
+metadata_image  the cluster's topics
 offsets         committed offsets in the order of the era's hash maps
-offset_commit   OffsetCommit: stores offsets       offset_fetch    OffsetFetch: reads them
-offset_records  their records                      record_bytes    primitive types of records
+offset_commit   OffsetCommit: stores offsets           offset_fetch  OffsetFetch: reads them
+offset_records  their records                          record_bytes  primitive types of records
 expiry          removes expired offsets and empty groups
 loading         loads a partition of the log, and unloads it
-written_lines   the broker's log lines for events
+listing         ListGroups
+written_lines   the broker's log lines for events      written_values  values in the lines
 """

@@ -26,8 +26,10 @@ A request goes through four steps.  The handler checks the request itself, then 
 ``Input``, the grid names the reaction to this input in the group's state, and the reaction does the
 work.
 
+group_type          what code elsewhere asks the type
 automaton           the grids: input x state -> reaction, per era
 states              states, inputs, legal moves
+reactions           ``react`` looks up the grid; ``move`` changes the state
 group               a group and its members
 handlers/           one module per request: checks, classification, reactions
 rebalance           the course of a rebalance, shared by handlers and timers

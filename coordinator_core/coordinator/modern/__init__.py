@@ -10,10 +10,13 @@ The state of such a group is what its records say, and nothing else.  A request 
 records; ``write`` replays them onto the groups and appends them to the log.  A failed append
 reverts them.  Loading a log replays its records in the same way.
 
-group      ``ModernGroup``: what the groups of all three types have
-records    ``GroupRecord``: a record as its key's and value's fields; its bytes
-writing    writes records: replay, append, answer, revert
-loading    the reaction to each type of record
-timers     timers of members that retry when their append fails
-settings   Kafka's configuration of these groups, and of single groups
+group          ``ModernGroup``: what the groups of all three types have
+handlers       the handlers of the three types together
+records        ``GroupRecord``: a record as its key's and value's fields; its bytes
+writing        writes records: replay, append, answer, revert
+replaying      changes that a replayed record makes, each with its revert
+offsets        tombstones of committed offsets        topics    the cluster's topics changed
+refusals       answers to requests of classic groups  order     orders of Java's hash maps
+timers         timers of members that retry when their append fails
+settings       Kafka's settings of the broker         configuration  of one group, else the broker's
 """
