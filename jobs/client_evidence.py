@@ -163,11 +163,13 @@ def _line(row: Row) -> ClientRow:
 
 def memberships_by_client(rows: Iterable[Row]) -> dict[tuple[str, ...], list[ClientMembership]]:
     """Of rows of client_events of one group."""
-    lines = [
-        _line(row | {"time_ms": round(row["event_time"].timestamp() * 1000), "line": None})
-        for row in rows
-    ]
-    return memberships_of_clients(lines)
+    return memberships_of_clients(line_of_row(row | {"line": None}) for row in rows)
+
+
+def line_of_row(row: Row) -> ClientRow:
+    """Of a row of client_events."""
+    line = row["line"] if row["event"] == "LEADER_ASSIGNED" else None
+    return _line(row | {"time_ms": round(row["event_time"].timestamp() * 1000), "line": line})
 
 
 def _key(generation: ClientGeneration) -> Row:

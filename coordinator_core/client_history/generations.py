@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from statistics import median_low
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from coordinator_core.client_history.memberships import (
     ClientMembership,
     ClientRow,
     Partitions,
+    Plan,
     memberships_of_clients,
     moved_by,
 )
@@ -140,13 +141,20 @@ def _incarnation_beside(each: ClientMembership, broker: Sequence[BrokerGeneratio
 
 def _generation(key: _Key, own: Sequence[ClientMembership]) -> ClientGeneration:
     """Durations are those of one client each, as the clients' clocks may differ."""
-    joined_ms = median_low(each.joined_ms for each in own)
+    logged = [each for each in own if each.is_join_logged]
+    joined_ms = _joined_ms(logged, own)
     # Members of both protocols may be in a group that is being converted.
     others = [each.group_type for each in own if not each.is_classic]
     is_classic = not others
     waits = [each.joined_ms - each.joining_ms for each in own if each.joining_ms is not None]
-    syncs = [each.synced_ms - each.joined_ms for each in own if each.synced_ms is not None]
-    plan = next((each for each in own if each.plan), None)
+    syncs = [
+        each.synced_ms - each.joined_ms for each in logged or own if each.synced_ms is not None
+    ]
+    leader = next((each for each in own if each.plan), None)
+    plan = (leader.plan if leader else None) or {}
+    by_id = _by_id(own, plan)
+    led_by = (member for member, each in by_id.items() if leader and each.client == leader.client)
+    leader_id = next(led_by, None)
     return ClientGeneration(
         *key,
         group_type=others[0] if others else CLASSIC.name,
@@ -156,10 +164,19 @@ def _generation(key: _Key, own: Sequence[ClientMembership]) -> ClientGeneration:
         ended_ms=None,
         outcome=_outcome(own) if is_classic else "unknown",
         assignor=next((each.assignor for each in own if each.assignor and is_classic), None),
-        leader=plan.member_id if plan else None,
-        member_count=len(plan.plan or ()) if plan else None,
-        members=list(_members(own, plan)),
+        leader=leader_id,
+        member_count=len(plan) if leader else None,
+        members=list(_members(by_id, plan, leader_id)),
     )
+
+
+def _joined_ms(logged: Sequence[ClientMembership], own: Sequence[ClientMembership]) -> int:
+    """A client that logs after SyncGroup joined no later than that."""
+    if not logged:
+        return min(each.joined_ms for each in own)
+    latest_ms = min((each.joined_ms for each in own if not each.is_join_logged), default=None)
+    joined_ms = median_low(each.joined_ms for each in logged)
+    return joined_ms if latest_ms is None else min(joined_ms, latest_ms)
 
 
 def _outcome(own: Sequence[ClientMembership]) -> str:
@@ -169,10 +186,8 @@ def _outcome(own: Sequence[ClientMembership]) -> str:
 
 
 def _members(
-    own: Sequence[ClientMembership], leader: ClientMembership | None
+    by_id: Mapping[str, ClientMembership], plan: Plan, leader_id: str | None
 ) -> Iterator[ClientMember]:
-    plan = (leader.plan if leader else None) or {}
-    by_id = {each.member_id: each for each in reversed(own) if each.member_id is not None}
     names = {member_id: _name(member_id, by_id.get(member_id)) for member_id in {*by_id, *plan}}
     counts = Counter(names.values())
     for member_id in sorted(names):
@@ -180,17 +195,49 @@ def _members(
         name = names[member_id]
         yield ClientMember(
             member_id=member_id,
-            process=name if name is not None and counts[name] == 1 else member_id,
+            process=_process(member_id, name, each, is_alone=counts[name] == 1),
             client_id=each.client_id if each else None,
             instance_id=each.instance_id if each else None,
             topics=each.topics if each else None,
-            is_leader=leader is not None and leader.member_id == member_id,
+            is_leader=member_id == leader_id,
             change="joined",
             assigned=plan.get(member_id, each.assigned if each else None),
             left_ms=each.left_ms if each else None,
             left_reason=each.left_reason if each else None,
             is_gone=each is not None and each.left_ms is not None,
         )
+
+
+def _by_id(own: Sequence[ClientMembership], plan: Plan) -> dict[str, ClientMembership]:
+    """Memberships by member id.
+
+    A client that does not log the id is told by its partitions in the plan; without a plan it is
+    named by its client id, its log and its stay in the group.
+    """
+    by_id = {each.member_id: each for each in reversed(own) if each.member_id is not None}
+    for each in own:
+        partitions = each.assigned or each.added
+        if each.member_id is None and partitions:
+            alike = [member for member, planned in plan.items() if partitions <= planned]
+            if len(alike) == 1 and alike[0] not in by_id:
+                by_id[alike[0]] = replace(each, member_id=alike[0])
+        if each.member_id is None and not plan:
+            by_id[f"{_place(each)}#{each.stay}"] = each
+    return by_id
+
+
+def _place(each: ClientMembership) -> str:
+    """The process of a client whose name others have, too: the name, and the pod or the log."""
+    log, source, *_ = *each.client, ""
+    return f"{each.instance_id or each.client_id or ''}@{source or log}"
+
+
+def _process(
+    member_id: str, name: str | None, each: ClientMembership | None, *, is_alone: bool
+) -> str:
+    if name is not None and is_alone:
+        return name
+    return member_id if each is None else _place(each)
 
 
 def _name(member_id: str, each: ClientMembership | None) -> str | None:

@@ -22,6 +22,10 @@ _JAVA_PLAN = re.compile(r"([^ {}]+)=Assignment\(partitions=\[([^\]]*)\]")
 _FRANZ_PLAN = re.compile(r"([^ {}]+)\{((?:[^ \[\]{}]+\[[\d ]*\](?:, )?)*)\}(?:, |$)")
 _FRANZ_TOPIC = re.compile(r"([^ \[\],]+)\[([\d ]*)\]")
 _GROUP_TYPES = dict.fromkeys(("ConsumerMembershipManager", "MembershipManagerImpl"), CONSUMER.name)
+_UNKNOWN_MEMBER = re.compile(
+    r"member id (\S*) ?is not valid|member_id was not recognized"
+    r"|UNKNOWN_MEMBER_ID|Unknown ?[mM]ember"
+)
 # States in which a member of the consumer protocol is a member.
 _MEMBER_STATES = ("RECONCILING", "ACKNOWLEDGING", "STABLE")
 
@@ -50,14 +54,21 @@ class ClientRow(NamedTuple):
 
 @dataclass
 class ClientMembership:
-    """One client in one generation; times are of its clock.  ``is_first``: the first generation
-    since it joined, so that no older generation follows a newer one."""
+    """One client in one generation; times are of its clock.
+
+    ``is_first``: the first generation since it joined, so that no older generation follows a newer
+    one.  ``stay``: counts the times that the client became a member.  ``is_join_logged``: else the
+    client logs only after SyncGroup, and ``joined_ms`` is the latest possible time.  ``added``: the
+    partitions that were new to it.
+    """
 
     client: tuple[str, ...]
     generation: int
     group_type: str
     joined_ms: int
     is_first: bool = True
+    stay: int = 0
+    is_join_logged: bool = True
     joining_ms: int | None = None
     synced_ms: int | None = None
     is_superseded: bool = False
@@ -67,6 +78,7 @@ class ClientMembership:
     assignor: str | None = None
     plan: Plan | None = None
     assigned: Partitions | None = None
+    added: Partitions | None = None
     topics: tuple[str, ...] | None = None
     left_ms: int | None = None
     left_reason: str | None = None
@@ -96,24 +108,43 @@ def leader_assignment(text: str) -> dict[str, Partitions]:
     }
 
 
+class _Led(NamedTuple):
+    """An assignment that a leader logs before the line that it joined the generation."""
+
+    generation: int | None
+    time_ms: int
+    plan: Plan
+
+
 @dataclass
 class _Client:
-    """A client between two lines: what it has said so far."""
+    """A client between two lines: what it has said so far.
+
+    ``first_of_stay``: its memberships with the same member id begin here.  ``consuming``:
+    partitions that it began to consume in a session whose generation it logs at the end.
+    """
 
     memberships: list[ClientMembership] = field(default_factory=list)
     current: ClientMembership | None = None
     joining_ms: int | None = None
+    led: _Led | None = None
     member_id: str | None = None
     topics: tuple[str, ...] | None = None
     owned: Partitions | None = None
     is_new: bool = True
+    stay: int = 1
+    first_of_stay: int = 0
+    coordinator_ms: int | None = None
+    consuming_ms: int | None = None
+    consuming: Partitions = frozenset()
 
 
 def memberships(lines: Iterable[ClientRow]) -> list[ClientMembership]:
     """The generations of one client, from its lines in their order."""
     client = _Client()
     for line in lines:
-        client.member_id = line.member_id or client.member_id
+        if line.event != "LEADER_ASSIGNED":  # which may name another member
+            client.member_id = line.member_id or client.member_id
         _REACTIONS.get(line.event, _nothing)(client, line)
     return client.memberships
 
@@ -132,32 +163,100 @@ def _nothing(client: _Client, line: ClientRow) -> None:
 
 
 def _subscribed(client: _Client, line: ClientRow) -> None:
+    """The next process may log into the file of one that was killed."""
     client.topics = line.topics
-    client.owned = client.owned or frozenset()
+    if client.current is None or client.current.is_classic:
+        client.owned = frozenset()
+        _end_stay(client, None)
+
+
+def _started(client: _Client, line: ClientRow) -> None:
+    client.consuming_ms, client.consuming = None, frozenset()
+    _end_stay(client, None)
+
+
+def _coordinator_found(client: _Client, line: ClientRow) -> None:
+    client.coordinator_ms = line.time_ms
 
 
 def _joining(client: _Client, line: ClientRow) -> None:
-    client.joining_ms = line.time_ms
+    client.joining_ms, client.led = line.time_ms, None
 
 
 def _joined(client: _Client, line: ClientRow) -> None:
+    """Clients that name no member id here log after the answer to SyncGroup: Java before 2.6,
+    kafka-python before 2.2."""
     if line.generation is None or line.generation < 1:
         return
+    is_synced = line.member_id is None
+    led, client.led = client.led, None
+    if led is not None and led.generation not in (None, line.generation):
+        led = None
+    _join(
+        client,
+        line,
+        joined_ms=led.time_ms if led is not None and is_synced else line.time_ms,
+        is_join_logged=not is_synced or led is not None,
+        synced_ms=line.time_ms if is_synced else None,
+        plan=None if led is None else led.plan,
+    )
+
+
+def _join(
+    client: _Client,
+    line: ClientRow,
+    *,
+    joined_ms: int,
+    is_join_logged: bool = True,
+    synced_ms: int | None = None,
+    plan: Plan | None = None,
+    assigned: Partitions | None = None,
+) -> None:
+    assert line.generation is not None
     client.current = ClientMembership(
         client=line.client,
         generation=line.generation,
         group_type=CLASSIC.name,
-        joined_ms=line.time_ms,
+        joined_ms=joined_ms,
+        stay=client.stay,
+        is_join_logged=is_join_logged,
         joining_ms=client.joining_ms,
+        synced_ms=synced_ms,
         client_id=line.client_id,
         instance_id=line.instance_id,
         member_id=line.member_id or client.member_id,
         assignor=line.assignor,
         topics=client.topics,
-        plan=line.plan,
+        plan=plan,
+        assigned=assigned,
     )
     client.joining_ms = None
     client.memberships.append(client.current)
+
+
+def _end_stay(client: _Client, member_id: str | None) -> None:
+    """The member id, if the client names it at the end only, is that of all its memberships."""
+    for each in client.memberships[client.first_of_stay :]:
+        each.member_id = each.member_id or member_id
+    client.stay += len(client.memberships) > client.first_of_stay
+    client.first_of_stay = len(client.memberships)
+    client.current, client.member_id, client.is_new = None, None, True
+
+
+def _session_ended(client: _Client, line: ClientRow) -> None:
+    """A client that logs the generation at the end of a session rejoins after it."""
+    if line.generation is not None and line.member_id is not None:
+        began_ms = client.consuming_ms or client.coordinator_ms or line.time_ms
+        _join(
+            client,
+            line,
+            joined_ms=min(client.coordinator_ms or began_ms, began_ms),
+            synced_ms=began_ms,
+            assigned=client.consuming,
+        )
+        client.current = None
+    client.joining_ms, client.led = line.time_ms, None
+    client.consuming_ms, client.consuming = None, frozenset()
 
 
 def _of_current(client: _Client, line: ClientRow) -> ClientMembership | None:
@@ -169,15 +268,25 @@ def _of_current(client: _Client, line: ClientRow) -> ClientMembership | None:
 
 
 def _led(client: _Client, line: ClientRow) -> None:
-    if (current := _of_current(client, line)) is not None and line.plan:
-        current.plan = line.plan
+    """The assignment of all members, or of one in each of several lines."""
+    plan = line.plan or {}
+    if line.member_id is not None and line.partitions is not None:
+        plan = {line.member_id: line.partitions}
+    current = _of_current(client, line)
+    if current is not None and (line.generation is not None or current.synced_ms is None):
+        current.plan = {**(current.plan or {}), **plan} or None
+        return
+    before = client.led.plan if client.led is not None else {}
+    client.led = _Led(line.generation, line.time_ms, {**before, **plan})
 
 
 def _synced(client: _Client, line: ClientRow) -> None:
+    if line.generation is not None and _of_current(client, line) is None and line.generation > 0:
+        _join(client, line, joined_ms=line.time_ms, is_join_logged=False)
     current = _of_current(client, line)
-    if current is None or current.synced_ms is not None:
+    if current is None or (current.synced_ms is not None and current.is_join_logged):
         return
-    current.synced_ms = line.time_ms
+    current.synced_ms, current.is_join_logged = line.time_ms, True
     current.assignor = current.assignor or line.assignor
     if line.partitions is not None:
         current.assigned = client.owned = line.partitions
@@ -204,9 +313,12 @@ def _listing(client: _Client, line: ClientRow) -> None:
 
 
 def _listed(client: _Client, line: ClientRow) -> None:
-    current = client.current
-    if current is not None and current.assigned is not None and line.partitions is not None:
-        current.assigned |= line.partitions
+    current, partitions = client.current, line.partitions or frozenset()
+    if current is not None and current.assigned is not None:
+        current.assigned |= partitions
+    if client.consuming_ms is None:
+        client.consuming_ms = line.time_ms
+    client.consuming |= partitions
 
 
 def _added(client: _Client, line: ClientRow) -> None:
@@ -214,8 +326,10 @@ def _added(client: _Client, line: ClientRow) -> None:
     if client.owned is not None and line.partitions is not None:
         client.owned |= line.partitions
     current = client.current
-    if current is not None and current.is_classic and current.assigned is None:
-        current.assigned = client.owned
+    if current is not None and current.is_classic:
+        current.added = (current.added or frozenset()) | (line.partitions or frozenset())
+        if current.assigned is None:
+            current.assigned = client.owned
 
 
 def _revoked(client: _Client, line: ClientRow) -> None:
@@ -232,8 +346,23 @@ def _leaving(client: _Client, line: ClientRow) -> None:
     if current is None or current.left_ms is not None:
         return
     current.left_ms, current.left_reason = line.time_ms, line.reason
-    current.member_id = current.member_id or line.member_id
-    client.current, client.member_id, client.is_new = None, None, True
+    client.owned = None if client.owned is None else frozenset()
+    _end_stay(client, line.member_id)
+
+
+def _reset(client: _Client, line: ClientRow) -> None:
+    """The coordinator no longer knows the member, whose id Java before 2.6 names."""
+    unknown = _UNKNOWN_MEMBER.search(line.reason or "")
+    if unknown is not None:
+        _end_stay(client, unknown[1] or None)
+
+
+def _heartbeat(client: _Client, line: ClientRow) -> None:
+    """Of a member of the consumer protocol that logs its epoch and partitions with each request."""
+    if line.epoch is not None and line.epoch > 0:
+        _at_epoch(client, line, CONSUMER.name)
+        assert client.current is not None
+        client.current.assigned = line.partitions or client.current.assigned
 
 
 def _state(client: _Client, line: ClientRow) -> None:
@@ -276,7 +405,9 @@ def _at_epoch(client: _Client, line: ClientRow, group_type: str) -> None:
 
 
 _REACTIONS = {
+    "STARTED": _started,
     "SUBSCRIBED": _subscribed,
+    "COORDINATOR_FOUND": _coordinator_found,
     "JOINING": _joining,
     "JOINED": _joined,
     "LEADER_ASSIGNED": _led,
@@ -286,8 +417,13 @@ _REACTIONS = {
     "ASSIGNMENT_LIST": _listing,
     "ASSIGNED_PARTITION": _listed,
     "PARTITIONS_ADDED": _added,
+    # Java before 2.4 logs no more of a revocation than its beginning.
+    "PARTITIONS_REVOKING": _revoked,
     "PARTITIONS_REVOKED": _revoked,
     "PARTITIONS_LOST": _lost,
+    "SESSION_ENDED": _session_ended,
+    "HEARTBEAT_FAILED": _reset,
+    "HEARTBEAT": _heartbeat,
     "LEAVING": _leaving,
     "STATE": _state,
 }

@@ -21,6 +21,7 @@ from coordinator_core.log_lines.endings import Ending, endings, opens_quote
 from coordinator_core.log_lines.heads import Head, read_head
 from coordinator_core.log_lines.literals import any_of
 from coordinator_core.log_lines.pairs import PairWording, PairWordings, json_pairs, shown
+from coordinator_core.log_lines.partition_lists import partitions_in, topics_in
 from coordinator_core.log_lines.templates import Template
 from coordinator_core.log_lines.wordings import Wording, WordingIndex
 
@@ -34,17 +35,19 @@ _FACILITY = re.compile(r"(?<![\w.])([A-Z][A-Z_]{2,30})(?=[|\s:]*$)")
 _SYSLOG_LEVEL = re.compile(r"%([0-7])\|")
 _UNIX_TIME = re.compile(r"\|(\d{1,11})\.(\d{3})\|")
 _BROKER = re.compile(r"[^\s/]{1,300}/[\w-]{1,30}: ")
-# As librdkafka, kafka-python and franz-go print partitions.
+# As librdkafka prints a partition of a list.
 _LISTED = re.compile(r" (?P<topic>.{1,300}) \[(?P<partition>\d+)\] offset .*")
-_TOPIC_PARTITION = re.compile(r"TopicPartition\(topic='([^']*)', partition=(\d+)\)")
-_TOPIC_PARTITIONS = re.compile(r"([\w.-]+)\[([\d ]*)\]")
 _SYSLOG_LEVELS = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
 _LEVEL_WORDS = ("DEBUG", "INFO", "NOTICE", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL")
 # Facility of the lists of a client's own assignment; others list what changes.
 _ASSIGNMENT = "ASSIGNMENT"
-_LISTS = ("partitions", "topics")
 _NULLS = ("null", "<nil>")
-_FIELDS = {"join_state": "state", "previous_join_state": "previous_state", "error": "reason"}
+_FIELDS = {
+    "join_state": "state",
+    "previous_join_state": "previous_state",
+    "error": "reason",
+    "stream_thread": "client_id",
+}
 _MOST_STARTS = 5
 # Keys of a record's message.
 _MESSAGES = ("msg", "message")
@@ -58,7 +61,10 @@ class ClientEvent(NamedTuple):
     LEADER_ASSIGNED, SYNCED, JOIN_FAILED, SYNC_FAILED, HEARTBEAT_FAILED, ASSIGNED (all partitions),
     ASSIGNMENT_LIST (their number; each follows), ASSIGNED_PARTITION, PARTITIONS_ADDED,
     PARTITIONS_ASSIGNED, PARTITIONS_REVOKING, PARTITIONS_REVOKED, PARTITIONS_LOST, MEMBER_ID,
-    MEMBER_RESET, LEAVING, POLL_TIMEOUT, POLL_RESUMED, SESSION_EXPIRED, RECONCILING, STATE, FENCED.
+    MEMBER_RESET, LEAVING, POLL_TIMEOUT, POLL_RESUMED, SESSION_EXPIRED, RECONCILING, STATE, FENCED,
+    STARTED, COMMIT_FAILED, HEARTBEAT (member epoch and partitions of a request), SESSION_ENDED (of
+    a generation), SELF_ASSIGNED (by assign(): no membership), TASKS_ASSIGNED (of Connect),
+    REBALANCE_SCHEDULED and RESTORED (of Streams).
     ``generation``: of classic groups; ``epoch``: of a member of the new protocols.
     """
 
@@ -76,6 +82,7 @@ class ClientEvent(NamedTuple):
     topics: tuple[str, ...] | None = None
     count: int | None = None  # type: ignore[assignment]  # hides tuple.count: of partitions or topics
     instance_id: str | None = None
+    client_id: str | None = None
 
 
 class ClientLine(NamedTuple):
@@ -114,14 +121,15 @@ def parse_client_line(line: str, fields: Mapping[str, Any] = _NO_FIELDS) -> Clie
     for library in data.client_libraries():
         if library in (JAVA, LIBRDKAFKA) or not _has_mark(library, line, fields):
             continue
-        parsed = _of_pairs(library, line, fields) or _of_wording(library, line)
-        if parsed is not None:
-            return parsed
-    return None
+        own = _of_pairs(library, line, fields) or _of_wording(library, line)
+        if own is not None and own.event is not None:
+            return own
+        parsed = parsed or own
+    return parsed
 
 
 def _has_mark(library: str, line: str, fields: Mapping[str, Any]) -> bool:
-    marks = data.client_marks(library)
+    marks = data.client_library(library)["marks"]
     return any(mark in line for mark in marks) or any(
         mark.strip(' "=:') in fields for mark in marks
     )
@@ -212,9 +220,8 @@ def _of_pairs(library: str, line: str, fields: Mapping[str, Any]) -> ClientLine 
         if in_line is None:
             return None
         event, values, start, end = in_line
-    named = {_FIELDS.get(name, name): _value(name, value) for name, value in values.items()}
     ending = Ending(line[start:], None, line[end:])
-    return _named_by_event(library, line, start, ending, ClientEvent(event, **named))
+    return _named_by_event(library, line, start, ending, _with_fields(event, values))
 
 
 def _of_wording(library: str, line: str) -> ClientLine | None:
@@ -233,12 +240,12 @@ def _named_by_event(
 ) -> ClientLine:
     head = read_head(line[:start], ending.behind)
     return ClientLine(
-        library,
+        data.client_library(library).get("library", library),
         None,
         *_local(head),
         head.level,
         head.logger,
-        None,
+        event.client_id if event else None,
         event.group_id if event else None,
         event.instance_id if event else None,
         ending.message.rstrip(),
@@ -279,32 +286,36 @@ def _event(library: str, message: str) -> ClientEvent | None:
     if match is None:
         return None
     wording, values = match
-    fields = dict(zip(wording.template.group_fields, values, strict=True))
+    return _with_fields(
+        wording.event, dict(zip(wording.template.group_fields, values, strict=True))
+    )
+
+
+def _with_fields(event: str, values: Mapping[str, Any]) -> ClientEvent:
     return ClientEvent(
-        wording.event, **{_FIELDS.get(n, n): _value(n, v) for n, v in fields.items()}
+        event, **{_FIELDS.get(name, name): _value(name, value) for name, value in values.items()}
     )
 
 
 def _value(name: str, value: Any) -> Any:
-    """Lists are printed with brackets from Kafka 2.4 on where a collection is printed as such."""
-    if name in _LISTS and "TopicPartition(" in value:
-        return tuple(sorted(f"{topic}-{n}" for topic, n in _TOPIC_PARTITION.findall(value)))
-    if name in _LISTS and (value == "set()" or _TOPIC_PARTITIONS.match(value)):
-        each = _TOPIC_PARTITIONS.findall(value)
-        return tuple(f"{topic}-{n}" for topic, numbers in each for n in numbers.split())
-    if name in _LISTS:
-        inner = value.removeprefix("[").removesuffix("]")
-        return tuple(inner.split(", ")) if inner else ()
-    return None if value in _NULLS else value
+    if name == "partitions":
+        return partitions_in(value)
+    if name == "topics":
+        return topics_in(value)
+    if name == "stream_thread":  # whose consumer has this name
+        return f"{value}-consumer"
+    return None if value in _NULLS or (name == "member_id" and not value) else value
 
 
 def _starts(library: str, line: str) -> Iterator[int]:
-    """Where a wording's first words stand in a line."""
+    """Where a wording may begin in a line: with its first words, or the word before them."""
     starts = 0
     if not _texts(library, with_pairs=False):
         return
     for match in _beginnings(library).finditer(line):
         start = match.start()
+        if match[0] in _words_behind_a_field(library):
+            start = line.rfind(" ", 0, start) + 1
         if not line[max(0, start - 1) : start].isalnum():
             yield start
             starts += 1
@@ -313,13 +324,21 @@ def _starts(library: str, line: str) -> Iterator[int]:
 
 
 @cache
+def _words_behind_a_field(library: str) -> frozenset[str]:
+    """The first fixed words of wordings that begin with a group or a member."""
+    pieces = (Template(each["text"]).pieces for each in _texts(library, with_pairs=False))
+    return frozenset(each[2] for each in pieces if not each[0])
+
+
+@cache
 def _beginnings(library: str) -> Any:
     """Finds the first words of a library's wordings."""
-    return any_of({Template(each["text"]).pieces[0] for each in _texts(library, with_pairs=False)})
+    pieces = (Template(each["text"]).pieces for each in _texts(library, with_pairs=False))
+    return any_of({each[0] for each in pieces if each[0]} | _words_behind_a_field(library))
 
 
 def _texts(library: str, *, with_pairs: bool) -> list[dict[str, str]]:
-    wordings = data.client_wordings(library)
+    wordings = data.client_library(library)["wordings"]
     return [each for each in wordings if PairWording.has_pairs(each["text"]) is with_pairs]
 
 

@@ -18,6 +18,7 @@ from coordinator_core.log_lines.literals import any_of
 from coordinator_core.log_lines.templates import KINDS, PLAIN
 
 _PAIR = re.compile(r'([\w@.-]+)=("(?:[^"\\]|\\.)*"|[^\s"]*)')
+_PAIRS_BEGIN = re.compile(r"; (?=\w+: )")
 _LISTED = re.compile(r"(?:^|, )(\w+): ")
 _FIELD = re.compile(r"\{(\w+)\}")
 _BEFORE = re.compile(r'(?:^|[\]\s":=>|-])$')
@@ -39,11 +40,11 @@ class PairWording(NamedTuple):
     @staticmethod
     def has_pairs(text: str) -> bool:
         """Whether a wording is a message with pairs."""
-        return re.search(r"; \w+: ", text) is not None
+        return _PAIRS_BEGIN.search(text) is not None
 
     @staticmethod
     def of(event: str, text: str) -> PairWording:
-        message, _, listed = text.partition("; ")
+        message, listed = _PAIRS_BEGIN.split(text, 1)
         pairs = listed_pairs(listed)
         named = {key: match for key, text in pairs.items() if (match := _FIELD.fullmatch(text))}
         return PairWording(

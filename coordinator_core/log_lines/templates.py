@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from coordinator_core.log_lines import partition_lists
+
 Fields = dict[str, object]
 
 # Longer numbers do not fit 64 bits.
@@ -93,7 +95,6 @@ def _number() -> PlaceholderKind:
 
 # A member id of the classic protocol ends in a UUID; the client id before it is free text.
 _MEMBER = _text(rf".*?{UUID}|(?:(?!{UUID}|…|\.\.\.).)*?")
-_PARTITION = r"(?:TopicPartition\([^()]*\)|[\w.-]+\[[\d ]*\]|[\w.-]+-\d+)"
 _BRACKETED = r"\w*\(.*\)|\[.*\]|\{.*\}"
 _REST = _text(".*")
 
@@ -107,6 +108,8 @@ KINDS: Mapping[str, PlaceholderKind] = {
     "error": _REST,
     "_": _REST,
     "member_id": _MEMBER,
+    # Of a library that lets the coordinator make all member ids.
+    "made_member_id": PlaceholderKind(rf".*?{UUID}", str, _show_plain, "member_id"),
     "old_member_id": _MEMBER,
     "new_leader_id": _MEMBER,
     "state": _text(r"\w+"),
@@ -144,8 +147,7 @@ KINDS: Mapping[str, PlaceholderKind] = {
     "member_list": PlaceholderKind(".*", _read_list, _joined, "members"),
     "protocols": PlaceholderKind(_BRACKETED, _read_bracketed, _joined),
     "groups": PlaceholderKind(".*", _read_list, _joined),
-    # As Java's, librdkafka's, Python's and Go's clients print them.
-    "partitions": _text(rf"set\(\)|[\[{{(]?(?:{_PARTITION}(?:, ?{_PARTITION})*)?[\]}})]?"),
+    "partitions": _text(partition_lists.LIST),
     "topic_partition": PlaceholderKind(r"\S+?-\d+", _read_topic_partition, _show_plain),
     "topic_and_partition": PlaceholderKind(
         r"\[\S+?,\d+\]",

@@ -32,6 +32,7 @@ from jobs.lake.missing_groups import (
     COMMITS_ONLY,
     NO_REBALANCE,
     NO_TARGET,
+    SELF_ASSIGNED,
     MissingGroup,
     by_reason,
     sentence,
@@ -175,8 +176,6 @@ def _without_target(run: Run) -> list[MissingGroup]:
 def _without_rebalance(run: Run) -> list[MissingGroup]:
     """Groups in the log, in classic records, with commits alone, or in clients' logs alone."""
     reasons = {"timeline": NO_REBALANCE, "committed_offsets": COMMITS_ONLY}
-    if client_rows.may_exist(run.lake):
-        reasons[client_rows.CLIENT_EVENTS] = CLIENTS_ONLY
     named = [
         _of_dates(run, table)
         .select("group_id", F.lit(reason).alias("reason"))
@@ -184,6 +183,8 @@ def _without_rebalance(run: Run) -> list[MissingGroup]:
         .distinct()
         for table, reason in reasons.items()
     ]
+    if client_rows.may_exist(run.lake):
+        named.append(_of_clients(_of_dates(run, client_rows.CLIENT_EVENTS)))
     # The greatest of the reasons is that of the timeline, the least that of clients.
     seen = union_of(*named).groupBy("group_id").agg(F.max("reason").alias("reason"))
     others = run.lake.read("group_records").select("group_id").distinct()
@@ -192,11 +193,22 @@ def _without_rebalance(run: Run) -> list[MissingGroup]:
         MissingGroup(
             run.lake.cluster_id,
             row.group_id,
-            None if row.reason == CLIENTS_ONLY else "classic",
+            None if row.reason in (CLIENTS_ONLY, SELF_ASSIGNED) else "classic",
             row.reason,
         )
         for row in without.orderBy(F.desc("reason"), "group_id").collect()
     ]
+
+
+def _of_clients(events: DataFrame) -> DataFrame:
+    """Groups that clients name; those that none of them joins may be names for commits alone."""
+    joins = F.count(F.when(F.col("event").isin("JOINING", "JOINED", "STATE"), 1))
+    assigns = F.count(F.when(F.col("event") == "SELF_ASSIGNED", 1))
+    groups = events.where("group_id IS NOT NULL").groupBy("group_id")
+    is_assigned = (F.col("joins") == 0) & (F.col("assigns") > 0)
+    return groups.agg(joins.alias("joins"), assigns.alias("assigns")).select(
+        "group_id", F.when(is_assigned, SELF_ASSIGNED).otherwise(CLIENTS_ONLY).alias("reason")
+    )
 
 
 def _without_generation(run: Run, seen: DataFrame) -> DataFrame:

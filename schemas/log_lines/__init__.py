@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypedDict
 
 COORDINATORS = ("scala", "java")
 
@@ -41,21 +41,33 @@ def loggers(coordinator: str) -> list[dict[str, str]]:
     return classes
 
 
-def client_libraries() -> list[str]:
-    """Names of the client libraries whose lines are read."""
-    return list(_data("clients"))
+@cache
+def client_libraries() -> tuple[str, ...]:
+    """Names of the files of client libraries in `clients`, sorted."""
+    folder = files(__name__) / "clients"
+    return tuple(sorted(file.name.removesuffix(".json") for file in folder.iterdir()))
 
 
-def client_marks(library: str) -> list[str]:
-    """Texts of which each line of a library has one: what its lines are recognized by."""
-    marks: list[str] = _data("clients")[library]["marks"]
-    return marks
+def client_library(name: str) -> ClientLibrary:
+    """What the file of this name has."""
+    library: ClientLibrary = _data(f"clients/{name}")
+    return library
 
 
-def client_wordings(library: str) -> list[dict[str, str]]:
-    """Wordings of a library's consumers.  Keys: event, text.
+class _Wordings(TypedDict):
+    source: str
+    marks: list[str]
+    wordings: list[dict[str, str]]
 
-    A text with `; ` is a message with pairs: `synced; group: {group_id}, assigned: {partitions}`.
+
+class ClientLibrary(_Wordings, total=False):
+    """Wordings of a library's consumers.
+
+    ``source``: the files of the library's repository, and its versions.  ``marks``: texts of which
+    each line of the library has one.  ``wordings``: event, text, and the versions that have it if
+    not all do; the first of a text with `; ` is a message and the rest are pairs beside it, as in
+    `synced; group: {group_id}, assigned: {partitions}`.  ``library``: its name, if the file has
+    another.
     """
-    texts: list[dict[str, str]] = _data("clients")[library]["wordings"]
-    return texts
+
+    library: str

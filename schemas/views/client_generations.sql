@@ -3,11 +3,19 @@ WITH ordered AS (
     SELECT
         cluster_id, file_id, position, client_id, group_id, library, event, event_time, generation, member_id, instance_id, assignor,
         MAX(CASE WHEN event = 'JOINING' THEN event_time END) OVER before AS joining_time,
-        MAX(CASE WHEN event = 'PARTITIONS_REVOKED' THEN event_time END) OVER before AS revoked_time,
+        -- Java before 2.4 and librdkafka log the beginning of a revocation under another name.
+        MAX(CASE
+            WHEN event = 'PARTITIONS_REVOKING' OR (event = 'PARTITIONS_REVOKED' AND library <> 'librdkafka') THEN event_time
+        END) OVER before AS revoked_time,
         MAX(CASE WHEN event = 'JOINED' THEN event_time END) OVER before AS client_joined_time,
         MAX(CASE WHEN event = 'JOINED' THEN position END) OVER before AS joined_position,
+        MAX(CASE WHEN event = 'LEADER_ASSIGNED' THEN event_time END) OVER before AS led_time,
         MAX(CASE WHEN event IN ('SYNCED', 'SYNC_FAILED', 'ASSIGNED') THEN event_time END) OVER earlier AS previous_time,
+        MAX(CASE WHEN event = 'JOINED' THEN event_time END) OVER earlier AS previous_joined_time,
         MIN(CASE WHEN event IN ('JOINED', 'LEAVING') THEN position END) OVER later AS next_position,
+        MIN(CASE
+            WHEN event IN ('SYNCED', 'SYNC_FAILED') OR (event = 'ASSIGNED' AND library = 'kafka-python') THEN position
+        END) OVER later AS next_sync_position,
         MIN(CASE WHEN event = 'PARTITIONS_ADDED' THEN event_time END) OVER later AS added_time,
         MIN(CASE WHEN event = 'PARTITIONS_ADDED' THEN position END) OVER later AS added_position
     FROM client_events
@@ -25,6 +33,28 @@ WITH ordered AS (
             PARTITION BY cluster_id, file_id, client_id, group_id ORDER BY position
             ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
         )
+),
+told AS (
+    SELECT
+        *,
+        -- Java before 2.6 names no member id, and logs only after SyncGroup.
+        event = 'JOINED' AS logs_after_sync
+    FROM ordered
+    WHERE
+        event IN ('SYNCED', 'SYNC_FAILED')
+        -- kafka-python logs its assignment instead of the answer to SyncGroup.
+        OR (event = 'ASSIGNED' AND library = 'kafka-python')
+        OR (
+            event = 'JOINED' AND member_id IS NULL AND generation > 0
+            AND (next_sync_position IS NULL OR next_sync_position > next_position)
+        )
+),
+times AS (
+    SELECT
+        *,
+        CASE WHEN logs_after_sync AND led_time >= joining_time THEN led_time ELSE client_joined_time END AS joined_time,
+        CASE WHEN logs_after_sync THEN previous_joined_time ELSE previous_time END AS before_time
+    FROM told
 )
 SELECT
     o.cluster_id,                   -- cluster
@@ -34,21 +64,19 @@ SELECT
     COALESCE(o.member_id, j.member_id) AS member_id, -- member id, if the client logs it
     COALESCE(o.instance_id, j.instance_id) AS instance_id, -- group.instance.id of a static member
     COALESCE(o.assignor, j.assignor) AS assignor, -- assignor that the group chose
-    CASE WHEN o.previous_time IS NULL OR o.revoked_time > o.previous_time THEN o.revoked_time END AS revoked_time, -- the client began to revoke partitions on the way to this generation
+    CASE WHEN o.before_time IS NULL OR o.revoked_time > o.before_time THEN o.revoked_time END AS revoked_time, -- the client began to revoke partitions on the way to this generation
     o.joining_time,                 -- last JoinGroup request
-    o.client_joined_time,           -- answer to JoinGroup
+    o.joined_time AS client_joined_time, -- answer to JoinGroup, or an upper bound if the client logs only after SyncGroup
     CASE WHEN o.event <> 'SYNC_FAILED' THEN o.event_time END AS synced_time, -- answer to SyncGroup; null if the generation was superseded
     CASE WHEN o.event <> 'SYNC_FAILED' AND (o.next_position IS NULL OR o.added_position < o.next_position) THEN o.added_time END AS added_time, -- the client began to use its new partitions
     CASE
-        WHEN o.revoked_time > o.previous_time OR o.previous_time IS NULL
+        WHEN o.revoked_time > o.before_time OR o.before_time IS NULL
             THEN UNIX_MILLIS(o.joining_time) - UNIX_MILLIS(o.revoked_time)
     END AS revoke_ms,               -- ms from the revocation to the JoinGroup request: the callback and the commit before it
-    UNIX_MILLIS(o.client_joined_time) - UNIX_MILLIS(o.joining_time) AS waited_ms, -- ms that the client waited for the other members
+    UNIX_MILLIS(o.joined_time) - UNIX_MILLIS(o.joining_time) AS waited_ms, -- ms that the client waited for the other members
     o.file_id,                      -- log of the client
     o.position                      -- its line
-FROM ordered o
+FROM times o
 LEFT JOIN client_events j
     ON j.cluster_id = o.cluster_id AND j.file_id = o.file_id AND j.position = o.joined_position
--- kafka-python logs its assignment instead of the answer to SyncGroup.
-WHERE o.event IN ('SYNCED', 'SYNC_FAILED') OR (o.event = 'ASSIGNED' AND o.library = 'kafka-python')
 ORDER BY o.cluster_id, o.group_id, synced_time, o.client_id, o.position

@@ -17,7 +17,10 @@ committed AS (
     GROUP BY cluster_id, group_id
 ),
 consuming AS (
-    SELECT cluster_id, group_id, MIN(event_time) AS first_time, MAX(event_time) AS last_time
+    SELECT
+        cluster_id, group_id, MIN(event_time) AS first_time, MAX(event_time) AS last_time,
+        COUNT(CASE WHEN event IN ('JOINING', 'JOINED', 'STATE') THEN 1 END) AS joins,
+        COUNT(CASE WHEN event = 'SELF_ASSIGNED' THEN 1 END) AS assigns
     FROM client_events
     WHERE group_id IS NOT NULL
     GROUP BY cluster_id, group_id
@@ -64,7 +67,10 @@ FROM (
     UNION ALL
     SELECT
         c.cluster_id, c.group_id, CAST(NULL AS STRING) AS group_type,
-        'clients'' lines without a generation' AS reason,
+        CASE
+            WHEN c.joins = 0 AND c.assigns > 0 THEN 'assign(): its consumers are no members, so nothing rebalances'
+            ELSE 'clients'' lines without a generation'
+        END AS reason,
         c.first_time, c.last_time
     FROM consuming c
     LEFT JOIN worked_out w ON w.cluster_id = c.cluster_id AND w.group_id = c.group_id

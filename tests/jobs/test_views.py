@@ -521,7 +521,8 @@ def test_groups_without_generations_have_a_reason(ask):
         "timeline": [{"group_id": "made", "seq": 1, "event": "SIMPLE_GROUP", "event_time": 5000}],
         "committed_offsets": [commit(3000, 1, group="tool"), commit(3000, 2, group="classic")],
         "client_events": [
-            client_line(group) for group in ("classic", "polls", "made", "tool", None)
+            *(client_line(group) for group in ("classic", "polls", "made", "tool", None)),
+            client_line("flink") | {"event": "SELF_ASSIGNED"},
         ],
     }
 
@@ -530,6 +531,7 @@ def test_groups_without_generations_have_a_reason(ask):
     )
 
     assert rows == [
+        ("flink", None, "assign(): its consumers are no members, so nothing rebalances"),
         ("made", "classic", "created or deleted without a rebalance in records or log"),
         ("new", "consumer", "no target assignment in the records"),
         ("polls", None, "clients' lines without a generation"),

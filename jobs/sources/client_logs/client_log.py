@@ -43,7 +43,7 @@ from jobs.sources.logs.layouts import (
 )
 from jobs.sources.logs.search import MarkedLines, find
 from jobs.sources.rows import RowBuffer, SourceRows, counts_of_files, day_of, rows_of_files
-from schemas.log_lines import client_libraries, client_marks
+from schemas.log_lines import client_libraries, client_library
 
 FILES_LIKE = "*.log*"
 # What identifies a log: its first line with one of these.  Other words would make it another log.
@@ -182,8 +182,8 @@ class _ClientLog:
         self._dates: dict[str | None, LineDates] = {}
         self._has_sources = False
         self._pods: set[bytes] = set()
-        # By source, library and client id; None: of several groups.
-        self._groups: dict[tuple[str | None, str, str | None], str | None] = {}
+        # By source, and client id or library; None: of several groups.
+        self._groups: dict[tuple[str | None, str], str | None] = {}
         # By source: a line that a container's runtime split.
         self._parts: dict[str | None, _Parts] = {}
         self._kept_by_date: Counter[int] = Counter()
@@ -326,11 +326,10 @@ class _ClientLog:
 
     def _with_group(self, line: ClientLine, source: str | None) -> ClientLine:
         """A line that names no group is about the only group that the client's lines name."""
-        client = (source, line.library, line.client_id)
-        if line.library == JAVA or (client not in self._groups and line.group_id is None):
-            return line
+        client = (source, line.client_id or line.library)
         if line.group_id is None:
-            return line._replace(group_id=self._groups[client])
+            is_alone = line.library == JAVA  # whose consumers outside a group name none
+            return line if is_alone else line._replace(group_id=self._groups.get(client))
         if client in self._groups or len(self._groups) < _MOST_SOURCES:
             is_only = self._groups.setdefault(client, line.group_id) == line.group_id
             self._groups[client] = line.group_id if is_only else None
@@ -374,5 +373,5 @@ def _may_be(raw: bytes) -> bool:
 @cache
 def _marked_lines() -> MarkedLines:
     """Lines that may be a consumer's, or a part of a line (CRI)."""
-    marks = (mark.encode() for name in client_libraries() for mark in client_marks(name))
+    marks = (mark.encode() for name in client_libraries() for mark in client_library(name)["marks"])
     return MarkedLines([*marks, *_PARTS])

@@ -169,7 +169,7 @@ def test_a_member_leaves_and_a_member_that_the_leader_no_longer_names_is_gone():
     assert [each.left_reason for each in first.members] == [None, "closed", None]
 
 
-def test_two_members_of_one_client_id_are_processes_by_member_id():
+def test_two_members_of_one_client_id_are_processes_by_log():
     same = [
         line._replace(client_id="c")
         for name in ("a", "b")
@@ -178,7 +178,7 @@ def test_two_members_of_one_client_id_are_processes_by_member_id():
 
     (generation,) = generations_of_clients(same)
 
-    assert [each.process for each in generation.members] == ["c-a", "c-b"]
+    assert [each.process for each in generation.members] == ["c@a", "c@b"]
 
 
 def test_what_a_cooperative_client_owns():

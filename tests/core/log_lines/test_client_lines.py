@@ -21,7 +21,8 @@ CLASS = "(org.apache.kafka.clients.consumer.internals.ConsumerCoordinator)"
 
 def filled(text):
     """A constant with values: partitions, and numbers."""
-    return re.sub(r"(partitions:? ?)\{\}", r"\1t-1", text).replace("{}", "1")
+    words = r"(partition(?:s|\(s\))?:? ?|received an assignment )\{\}"
+    return re.sub(words, r"\1t-1", text).replace("{}", "1")
 
 
 def event(message):
@@ -39,9 +40,13 @@ def test_constants_of_kafka_clients(versions, expected, text):
 def test_each_wording_of_java_clients_is_a_constant_of_some_version():
     texts = [filled(row[2]) for row in ROWS]
     texts += [row[2].replace("{}", "").rstrip() for row in ROWS]  # an empty list
-    # The text of a Generation or an Assignment is a constant of its own, within these constants.
-    composed = {"SYNCED", "SYNC_FAILED", "JOINED", "ASSIGNED"}
-    wordings = [each for each in data.client_wordings("java") if each["event"] not in composed]
+    # A Generation, an Assignment and an answer of the broker are printed within these constants.
+    composed = ("Generation{", "Assignment", "ms: {error}")
+    wordings = [
+        each
+        for each in data.client_library("java")["wordings"]
+        if not any(words in each["text"] for words in composed)
+    ]
 
     unknown = [
         each["text"]

@@ -1,0 +1,80 @@
+"""Lists of partitions and topics, as each client library prints them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+_TOPIC = r"[\w.-]+"
+_PYTHON = re.compile(r"TopicPartition\(topic='([^']*)', partition=(\d+)\)")
+_PYTHON_TOPIC = re.compile(r"'([^']*)'")
+
+_ITEM = "|".join(
+    (
+        r"TopicPartition\([^()]*\)",
+        rf"{_TOPIC}[/:]?\[[\d ]*\]",
+        rf"{_TOPIC} \[\d+\]",
+        rf"{_TOPIC}\([^()]*\)\[\d+\]",
+        rf"\{{topic:{_TOPIC} partition:\d+\}}:-?\d+",
+        rf"{_TOPIC}[-/]\d+",
+    )
+)
+LIST = (
+    rf"(?:frozenset\()?[\[{{(]?(?:(?:{_ITEM})(?:,? ?(?:{_ITEM}))*)?[\]}})]?\)?"
+    rf"|(?:frozen)?set\(\)|{_TOPIC}`: [\d, ]*"
+)
+"""Matches a list of partitions."""
+
+_Partitions = Iterator[tuple[str, str]]
+
+
+def _each(pattern: str) -> Callable[[str], _Partitions]:
+    """Finds topic and partition."""
+    one = re.compile(pattern)
+    return lambda text: ((match[1], match[2]) for match in one.finditer(text))
+
+
+def _by_topic(pattern: str) -> Callable[[str], _Partitions]:
+    """Finds a topic and its partitions."""
+    of_topic = re.compile(pattern)
+    return lambda text: (
+        (match[1], number)
+        for match in of_topic.finditer(text)
+        for number in re.findall(r"\d+", match[2])
+    )
+
+
+# What a list begins with, and how it goes on.
+_FORMS = tuple(
+    (re.compile(beginning), partitions)
+    for beginning, partitions in (
+        # franz-go `orders[0 1], pay[2]`, kafka-go `orders/[0 1]`, sarama `orders:[0 1] pay:[2]`
+        (rf"{_TOPIC}[/:]?\[[\d ]*\]", _by_topic(rf"({_TOPIC})[/:]?\[([\d ]*)\]")),
+        (rf"{_TOPIC}/\d+$", _each(rf"({_TOPIC})/(\d+)")),  # sarama
+        (rf"{_TOPIC} \[\d+\]", _each(rf"({_TOPIC}) \[(\d+)\]")),  # programs with librdkafka
+        (r"\{topic:", _each(rf"\{{topic:({_TOPIC}) partition:(\d+)\}}")),  # kafka-go
+        (rf"{_TOPIC}\([^)]*\)\[", _each(rf"({_TOPIC})\([^)]*\)\[(\d+)\]")),  # librdkafka
+        (rf"{_TOPIC}`: ", _by_topic(rf"({_TOPIC})`: ([\d, ]*)")),  # ruby-kafka
+    )
+)
+
+
+def partitions_in(text: str) -> tuple[str, ...]:
+    """Each as topic-partition, in the order of the text; sets of Python are sorted."""
+    if "TopicPartition(" in text:
+        return tuple(sorted(f"{topic}-{number}" for topic, number in _PYTHON.findall(text)))
+    for beginning, partitions in _FORMS:
+        if beginning.match(text):
+            return tuple(f"{topic}-{number}" for topic, number in partitions(text))
+    return () if text in ("set()", "frozenset()") else _of_java(text)
+
+
+def topics_in(text: str) -> tuple[str, ...]:
+    """The names of topics, in the order of the text."""
+    return tuple(_PYTHON_TOPIC.findall(text)) if "'" in text else _of_java(text)
+
+
+def _of_java(text: str) -> tuple[str, ...]:
+    """Collections have brackets from Kafka 2.4 on where they are printed as such."""
+    inner = text.removeprefix("[").removesuffix("]")
+    return tuple(inner.split(", ")) if inner else ()
