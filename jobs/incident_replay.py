@@ -31,7 +31,7 @@ from jobs.configuration.config import Config
 from jobs.console.printing import Format, print_rows
 from jobs.console.spinner import spinner
 from jobs.lake.epoch_rows import topic_names
-from jobs.lake.evidence import Row, by_group, evidence, unpacked
+from jobs.lake.evidence import Row, by_group, evidence, packed, unpacked
 from jobs.lake.existing import open_existing_lake
 from jobs.lake.scope import AllDates
 from jobs.lake.sql import query, quoted
@@ -53,7 +53,7 @@ def incident_replay(
     """
     schema = schema_of("incident_replay")
     kinds = [kind for kind in KINDS if evidence_reads(kind) <= tables.keys()]
-    grouped = by_group({kind: evidence(kind, tables) for kind in kinds})
+    grouped = by_group(packed({kind: evidence(kind, tables) for kind in kinds}))
     return grouped.applyInArrow(_replay_of_group(to_arrow_schema(schema), names or {}), schema)
 
 

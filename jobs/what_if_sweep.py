@@ -27,7 +27,7 @@ from coordinator_core.coordinator.era_evidence import EraEvidence
 from coordinator_core.whatif import Outcomes, SettingsChange
 from jobs.engine.keeping import kept
 from jobs.epochs import lives
-from jobs.lake.evidence import by_group, evidence, reads, unpacked
+from jobs.lake.evidence import by_group, evidence, packed, reads, unpacked
 from jobs.lake.keys import GROUP_KEY
 from jobs.lake.tables import Lake, schema_of
 from jobs.replay.group_rows import FOREVER_MS
@@ -111,14 +111,12 @@ def evidence_by_group(
 ) -> GroupedData:
     """The rows of which each group's `PredictionEvidence` consists."""
     kinds = {kind: evidence(kind, tables) for kind in CLASSIC_KINDS}
-    kinds[DOWNTIME] = evidence(DOWNTIME, tables, **times)
+    of_all = packed(kinds | {DOWNTIME: evidence(DOWNTIME, tables, **times)})
     modern = evidence(MODERN_GROUPS, tables)
-    if not modern.isEmpty():
-        kinds |= {
-            kind: evidence(kind, tables).join(modern, on=GROUP_KEY, how="left_semi")
-            for kind in MODERN_KINDS
-        }
-    return by_group(kinds)
+    if modern.isEmpty():
+        return by_group(of_all)
+    of_modern = packed({kind: evidence(kind, tables) for kind in MODERN_KINDS})
+    return by_group(of_all, of_modern.join(modern, on=GROUP_KEY, how="left_semi"))
 
 
 def _predict_group(schema: pa.Schema, sweep: Sweep) -> Callable[[pa.Table], pa.Table]:

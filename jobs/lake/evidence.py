@@ -34,22 +34,26 @@ def evidence(kind: str, tables: Mapping[str, DataFrame], **parameters: str | int
     return session.sql(evidence_sql(kind, "{{{}}}".format, **parameters), **frames)
 
 
-def by_group(kinds: Mapping[str, DataFrame]) -> GroupedData:
-    """Rows of all kinds, grouped by cluster and group; `unpacked` separates them again.
+def packed(kinds: Mapping[str, DataFrame]) -> DataFrame:
+    """Rows of all kinds in one frame: cluster, group, and a struct per kind, null but for one."""
+    return union_of(
+        *(rows.select(*GROUP_KEY, F.struct("*").alias(kind)) for kind, rows in kinds.items())
+    )
+
+
+def by_group(*frames: DataFrame) -> GroupedData:
+    """Rows of frames that `packed` returned, by cluster and group; see `unpacked`.
 
     Not a cogroup: the embedded engine has none of columns with nulls.
     """
-    packed = [
-        rows.select(*GROUP_KEY, F.struct(*rows.columns).alias(kind)) for kind, rows in kinds.items()
-    ]
-    return union_of(*packed).groupBy(*GROUP_KEY)
+    return union_of(*frames).groupBy(*GROUP_KEY)
 
 
 def unpacked(of_group: pa.Table) -> tuple[Row, Rows]:
     """Cluster and group, and the rows of one group of `by_group`."""
     (keys,) = of_group.select(GROUP_KEY).slice(0, 1).to_pylist()
     return keys, {
-        kind: [row for row in of_group[kind].to_pylist() if row is not None]
+        kind: of_group[kind].drop_null().to_pylist()
         for kind in of_group.column_names
         if kind not in GROUP_KEY
     }
