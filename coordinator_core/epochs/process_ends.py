@@ -21,8 +21,8 @@ from coordinator_core.epochs.memberships import ModernMembership
 from coordinator_core.protocol.client_times import (
     COMMIT_INTERVAL_MS,
     COMMIT_JITTER_MS,
-    COMMIT_SLACK_MS,
     SAME_COMMIT_MS,
+    exceeded_poll_interval,
 )
 
 LEFT, EXPIRED, DROPPED = "left", "expired", "dropped"
@@ -109,9 +109,7 @@ class Ends:
             return ended_ms - poll_ms
         last_ms = self._last_heartbeat_ms(membership)
         committed_ms = self._committed(membership)
-        is_slow = bool(committed_ms) and (
-            abs(last_ms - committed_ms[-1] - poll_ms) <= COMMIT_SLACK_MS
-        )
+        is_slow = committed_ms and exceeded_poll_interval(last_ms - committed_ms[-1], poll_ms)
         return last_ms + self._interval_ms // 2 - poll_ms if is_slow else None
 
     def was_cut_off(self, membership: ModernMembership) -> bool:

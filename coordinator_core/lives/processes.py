@@ -10,7 +10,7 @@ from coordinator_core.incident.evidence import RecordedMember
 from coordinator_core.incident.stimuli import Basis
 from coordinator_core.lives.memberships import Departure, Membership, TimeEstimate
 from coordinator_core.log_lines.reasons import client_cause_of
-from coordinator_core.protocol.client_times import COMMIT_SLACK_MS
+from coordinator_core.protocol.client_times import COMMIT_SLACK_MS, exceeded_poll_interval
 
 # A process that starts again within this time was restarted.
 RESTART_MS = 60_000
@@ -333,9 +333,7 @@ class _LifeReader:
         if membership.departure is not Departure.LEFT:
             return None
         is_reported = client_cause_of(membership.reason) == "POLL_TIMEOUT"
-        stopped_committing = (
-            no_commit_ms > COMMIT_SLACK_MS and abs(no_commit_ms - poll_ms) <= COMMIT_SLACK_MS
-        )
+        stopped_committing = exceeded_poll_interval(no_commit_ms, poll_ms)
         if not is_reported and (membership.reason is not None or not stopped_committing):
             return None
         polled_ms = ended.at_ms - poll_ms

@@ -11,6 +11,7 @@ from coordinator_core.protocol.client_times import (
     COMMIT_SLACK_MS,
     HEARTBEAT_MS,
     SAME_MOMENT_MS,
+    exceeded_poll_interval,
 )
 from jobs.lake.keys import MEMBER_KEY
 from jobs.ownership.rebalances import stays_cooperative
@@ -91,10 +92,7 @@ def _stopped_committing(exceeded_ms: Column) -> Column:
     )
     poll_ms, quiet_ms = F.col("rebalance_timeout_ms"), exceeded_ms - active_ms
     return F.coalesce(
-        F.col("client_reason").isNull()
-        & (poll_ms > 0)
-        & (quiet_ms > COMMIT_SLACK_MS)
-        & (F.abs(quiet_ms - poll_ms) <= COMMIT_SLACK_MS),
+        F.col("client_reason").isNull() & (poll_ms > 0) & exceeded_poll_interval(quiet_ms, poll_ms),
         F.lit(False),
     )
 
