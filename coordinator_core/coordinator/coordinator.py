@@ -123,12 +123,12 @@ class Coordinator:
     def _handle(self, request: Request) -> None:
         """Pass the request to its handler, by its type or by that of the present group."""
         turn, kind = self._turn, type(request)
-        own = turn.handlers.requests.get(kind)
-        if own is not None:
+        handle = CLASSIC_HANDLERS.get(kind)
+        if handle is None:
             if turn.era.modern is None:
                 turn.effects.respond(request.request_id, BareError(Errors.UNSUPPORTED_VERSION))
             else:
-                own(turn, request)
+                turn.handlers.requests[kind](turn, request)
             return
         group = turn.groups.modern.get(request.group_id) if turn.groups.modern else None
         if group is not None:
@@ -136,7 +136,7 @@ class Coordinator:
             if shared is not None:
                 shared(turn, group, request)
                 return
-        CLASSIC_HANDLERS[kind](turn, request)
+        handle(turn, request)
 
     @property
     def has_background(self) -> bool:

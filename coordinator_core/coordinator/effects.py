@@ -19,14 +19,6 @@ class Effects:
         self._failed: set[str] = set()  # requests that the coordinator failed on
         self._modern = modern
 
-    def begin(self) -> list[Effect]:
-        """Open the next turn; returns the list that its effects go to."""
-        self.of_turn = []
-        return self.of_turn
-
-    def add(self, effect: Effect) -> None:
-        self.of_turn.append(effect)
-
     def respond(self, request_id: str, response: Response) -> None:
         if request_id not in self._failed:
             self.of_turn.append(Respond(request_id, response))

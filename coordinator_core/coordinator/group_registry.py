@@ -114,7 +114,7 @@ class GroupRegistry:
         """Remove a group without moving it to another state, as 4.x does."""
         self.remove_classic(group)
         dead = GroupState.DEAD.value
-        self._effects.add(Event("STATE", group.group_id, dead, group.generation, {}))
+        self._effects.of_turn.append(Event("STATE", group.group_id, dead, group.generation, {}))
 
     def restore_classic(self, groups: list[ClassicGroup]) -> None:
         """Restore removed groups of a shard whose tombstones could not be written."""

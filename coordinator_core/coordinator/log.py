@@ -44,9 +44,9 @@ class Log:
         "_effects",
         "_is_sharded",
         "_new_order",
-        "_own_append",
         "_partitions",
         "in_flight",
+        "own_append",
         "reverts",
         "shards",
     )
@@ -67,15 +67,7 @@ class Log:
         self._is_sharded = is_sharded
         self._appends = 0
         self.in_flight: dict[int, tuple[Shard, int]] = {}  # append -> shard, number in the shard
-        self._own_append: int | None = None  # the append of this turn
-
-    def begin(self) -> None:
-        self._own_append = None
-
-    @property
-    def has_appended(self) -> bool:
-        """Whether this turn has appended records."""
-        return self._own_append is not None
+        self.own_append: int | None = None  # the append of this turn
 
     def partition_of(self, group_id: str) -> int:
         return partition_for(group_id, self._partitions)
@@ -94,12 +86,12 @@ class Log:
     def append(self, group_id: str, partition: int, records: list[Record], then: Appended) -> None:
         """Write records to the log; ``then`` is called with the error, or NONE."""
         self._appends += 1
-        self._own_append = self._appends
+        self.own_append = self._appends
         shard = self.shard_of(partition)
         shard.appends += 1
         shard.in_flight[shard.appends] = [then]
         self.in_flight[self._appends] = shard, shard.appends
-        self._effects.add(Append(self._appends, group_id, partition, tuple(records)))
+        self._effects.of_turn.append(Append(self._appends, group_id, partition, tuple(records)))
 
     def take(self, append_id: int) -> tuple[Shard, int]:
         """End an append; returns its shard, and its number in the shard."""
@@ -122,13 +114,14 @@ class Log:
         ``on_error`` makes the response if this turn's own append fails.
         """
         request_id = request.request_id
-        in_flight: dict[int, list[Appended]] = {}
-        if self.in_flight and self._is_sharded:
-            in_flight = self.shard_of(self.partition_of(request.group_id)).in_flight
-        if not in_flight:
-            self._effects.add(Respond(request_id, response))
+        if not self.in_flight or not self._is_sharded:
+            self._effects.of_turn.append(Respond(request_id, response))
             return
-        own = self._own_append
+        in_flight = self.shard_of(self.partition_of(request.group_id)).in_flight
+        if not in_flight:
+            self._effects.of_turn.append(Respond(request_id, response))
+            return
+        own = self.own_append
 
         def written(error: Errors) -> None:
             failed = error is not Errors.NONE and own is not None and on_error is not None

@@ -92,5 +92,6 @@ class Turn:
         """Open the next turn; returns the list that its effects go to."""
         self.now_ms = now_ms
         self.wheel.now_ms = now_ms
-        self.log.begin()
-        return self.effects.begin()
+        self.log.own_append = None
+        self.effects.of_turn = []
+        return self.effects.of_turn

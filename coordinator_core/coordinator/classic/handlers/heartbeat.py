@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.classic.handlers.checks import checked_member
-from coordinator_core.coordinator.classic.reactions import react
 from coordinator_core.coordinator.classic.states import GroupState, Input
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
@@ -25,7 +24,7 @@ def handle(turn: Turn, request: Heartbeat) -> None:
     if error is not Errors.NONE or group is None:
         turn.log.answer(request, HeartbeatResponse(error))
         return
-    react(turn, Input.HEARTBEAT, group, request)
+    turn.era.grid[Input.HEARTBEAT][group.state](turn, group, request)
 
 
 def _check(turn: Turn, group: ClassicGroup, request: Heartbeat) -> Errors:

@@ -44,7 +44,7 @@ def handle_replacing(
             return
         group = turn.groups.new_classic(request.group_id, turn.now_ms)
     _join(turn, group, request)
-    if is_new and turn.era.writes_new_groups and not turn.log.has_appended:
+    if is_new and turn.era.writes_new_groups and turn.log.own_append is None:
         _store_new_group(turn, group, request, removed, revert)
 
 
