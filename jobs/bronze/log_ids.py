@@ -83,8 +83,13 @@ class _Alike:
 
 
 def log_ids(lake: Lake, source: LogSource, paths: list[str]) -> LogIds:
-    """The ids of all files.  Ids that tell logs with an equal beginning apart are stored at once,
-    before any row has them."""
+    """The ids of all files.  New ids are stored before any row has them, so that neither a killed
+    run nor another run takes another log for this one."""
+    with lake.lock(f"log ids {lake.cluster_id}"):
+        return _stored_ids(lake, source, paths)
+
+
+def _stored_ids(lake: Lake, source: LogSource, paths: list[str]) -> LogIds:
     groups = _groups(lake, source, paths)
     unknown = [
         pair for each in groups for pair, is_copy in each.verdicts.items() if is_copy is None
@@ -92,20 +97,13 @@ def log_ids(lake: Lake, source: LogSource, paths: list[str]) -> LogIds:
     agreeing = _agreeing(lake, source, unknown)
     for each in groups:
         _place(source, each, agreeing)
-    claimed = [
-        log
-        for each in groups
-        if len(each.logs) > 1
-        for log in each.logs
-        if log.files and not log.is_stored
-    ]
-    if claimed:
-        rows = [_without_counts(lake, source, log) for log in claimed]
-        lake.upsert(TABLE, lake.frame(TABLE, rows), if_="n.inputs >= t.inputs", few=True)
-    logs = [log for each in groups for log in each.logs]
+    logs = [log for each in groups for log in each.logs if log.files]
+    new = [_without_counts(lake, source, log) for log in logs if not log.is_stored]
+    if new:
+        lake.upsert(TABLE, lake.frame(TABLE, new), if_="n.inputs >= t.inputs", few=True)
     return LogIds(
         {file.path: log.file_id for log in logs for file in log.files},
-        {log.file_id: log.digests() for log in logs if log.files},
+        {log.file_id: log.digests() for log in logs},
     )
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from jobs import ingest
 from jobs.checks.check import broken_laws
 from jobs.ingest import Inputs, run
 from jobs.lake.opening import open_lake
@@ -212,6 +213,23 @@ def test_a_run_that_was_killed_before_it_counted_loses_no_line(spark, logs):
     logs.write("b.log", logs.alike("b", until=9))
 
     logs.read("b.log", "a.log")
+
+    assert logs.stored() == [SIX, [*range(9)]]
+
+
+def test_a_log_that_arrives_after_a_killed_run_is_not_taken_for_its_log(logs, monkeypatch):
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    logs.write("a.log", logs.alike("a"))
+    logs.write("b.log", logs.alike("b", until=9))
+    with monkeypatch.context() as patch:
+        patch.setattr(ingest, "_store_counts", killed)
+        with pytest.raises(KeyboardInterrupt):
+            logs.read("a.log")
+
+    run(logs.lake, Inputs(**{logs.option: [str(logs.root / "b.log")]}))
+    logs.read("a.log")
 
     assert logs.stored() == [SIX, [*range(9)]]
 
