@@ -162,16 +162,19 @@ def log_rows(
     dates: DateRange,
     within: ByteRange = WHOLE_FILE,
     file_id: str | None = None,
+    since_ms: int | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Arrow batches of ROWS for one file, or one of its ranges, in bounded memory.
 
-    ``file_id``: of the log; None: that of its first line.
+    ``file_id``: of the log; None: that of its first line.  ``since_ms``: see `logs.dates.dates_of`.
     """
     with open_file(path) as stream:
         file_id = file_id or first_line_hash(stream)
         size = stream.seek(0, 2)
         log = _Log(path, file_id, size, timezone, dates, within)
-        for item in read_log(stream, file=path, timezone=timezone, within=within):
+        for item in read_log(
+            stream, file=path, timezone=timezone, within=within, since_ms=since_ms
+        ):
             log.add(item)
             if log.is_full:
                 yield log.take()

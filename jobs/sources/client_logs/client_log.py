@@ -118,14 +118,18 @@ def client_logs_source(
 
 
 def client_rows(
-    path: str, timezone: str, dates: DateRange, file_id: str | None = None
+    path: str,
+    timezone: str,
+    dates: DateRange,
+    file_id: str | None = None,
+    since_ms: int | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Arrow batches of ROWS for one file, in bounded memory.
 
-    ``file_id``: of the log; None: `client_file_id`.
+    ``file_id``: of the log; None: `client_file_id`.  ``since_ms``: see `logs.dates.dates_of`.
     """
     with open_file(path) as stream:
-        yield from rows_of_stream(stream, path, timezone, dates, file_id)
+        yield from rows_of_stream(stream, path, timezone, dates, file_id, since_ms)
 
 
 def rows_of_stream(

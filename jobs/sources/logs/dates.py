@@ -20,7 +20,6 @@ from jobs.sources.logs.clock import WallClock
 NO_DATE = "no date in the line"
 _HEAD_LENGTH = 200
 _SAMPLED_LINES = 400
-_KAFKAS_DATE = re.compile(rb"\[\d{4}-\d\d-\d\d \d\d:")
 _MAY_BE_STAMP = re.compile(rb"\d:\d\d:\d\d|\d{10}")
 _SLASHED = re.compile(rb"(?<![\d/])(\d\d?)/(\d\d?)/(\d{4})[ T,]")
 _AKKA = re.compile(rb"\[[A-Z]{4,5} ?\] \[\d\d/\d\d/\d{4} \d\d:\d\d:\d\d\.\d{3}\] \[")
@@ -80,8 +79,8 @@ def _sampled(beginning: bytes) -> tuple[list[bytes], list[Stamp]]:
 
 
 def head_stamp(line: bytes) -> Stamp | None:
-    """The first date or time of a line's beginning, if it is not in Kafka's own layout."""
-    if _KAFKAS_DATE.match(line) or not _MAY_BE_STAMP.search(line, 0, _HEAD_LENGTH):
+    """The first date or time of a line's beginning."""
+    if not _MAY_BE_STAMP.search(line, 0, _HEAD_LENGTH):
         return None
     stamps = stamps_in(line[:_HEAD_LENGTH].decode("utf-8", "replace"))
     return next((stamp for stamp in stamps if not stamp.is_number), None)
@@ -168,19 +167,11 @@ class LineDates:
     def _observe(self, line: bytes) -> None:
         line = line[: line.find(b"\n")] if b"\n" in line else line
         stamp = head_stamp(line)
-        if stamp is None:
-            self._observe_plain(line)
-            return
-        started = _STARTED.search(line) if stamp.lacks == "date" else None
-        if started is not None:
+        started = _STARTED.search(line) if stamp is not None and stamp.lacks == "date" else None
+        if stamp is not None and started is not None:
             self._last_ms = self._near_utc(stamp.day_ms, int(started[1]))
-        else:
+        elif stamp is not None:
             self.of(stamp, None)
-
-    def _observe_plain(self, line: bytes) -> None:
-        if _KAFKAS_DATE.match(line):
-            stamps = stamps_in(line[:40].decode("utf-8", "replace"))
-            self._last_ms = stamps[0].local_ms if stamps and stamps[0].local_ms else self._last_ms
 
     def of(self, stamp: Stamp | None, outer: Stamp | None) -> LocalTime:
         """The date of a line with this date; ``outer``: another one, beside an incomplete one."""
@@ -272,7 +263,8 @@ def _near(day_ms: int, near_ms: int) -> int:
 
 def since_ms_of(text: str) -> int:
     """Local ms of `--log-date`: a date, or a date and a time.  Raises ValueError."""
-    stamp = next(iter(stamps_in(text if ":" in text else f"{text} 00:00:00")), None)
+    times = ("", ":00", " 00:00:00")  # seconds, or minutes, or a date alone
+    stamp = next((stamp for time in times for stamp in stamps_in(text + time)), None)
     if stamp is None or stamp.local_ms is None:
         raise ValueError(f"{text}: expected a date, e.g. {printed(1_704_067_200_000)[:10]}")
     return stamp.local_ms

@@ -1,0 +1,154 @@
+"""Layouts of others: each line is dated right, or quarantined with its reason; none is lost."""
+
+from datetime import UTC
+
+import pytest
+
+from jobs.lake.dates import DateRange
+from jobs.sources.broker_logs.broker_log import log_rows
+from jobs.sources.client_logs.client_log import client_rows
+from jobs.sources.logs.dates import since_ms_of
+from tests.jobs.line_layouts import (
+    LAYOUTS,
+    NO_TIME,
+    NO_YEAR,
+    TIME_ONLY,
+    broker_messages,
+    client_messages,
+)
+
+pytestmark = pytest.mark.slow
+
+BROKER_LINES, CLIENT_LINES = 500, 300
+OTHER = "INFO [app] handled 417 orders"
+
+
+def written(folder, layout, messages, first=""):
+    """A file with a line of the application after each message."""
+    path = folder / "app.log"
+    lines = [
+        line
+        for m in messages
+        for line in (layout(m), layout(m._replace(text="handled", logger="org.acme.Shop")))
+    ]
+    path.write_text("\n".join([*([first] if first else []), *lines, ""]))
+    return str(path)
+
+
+def rows_of(batches):
+    rows = [row for batch in batches for row in batch.to_pylist()]
+    counts = rows[-1]
+    kept = sum(dict(counts["kept_by_date"]).values())
+    assert counts["inputs"] == kept + counts["quarantined"] + counts["skipped"]
+    events = [row for row in rows if row["kind"] == "event"]
+    return events, [row["reason_unreadable"] for row in rows if row["kind"] == "quarantined"]
+
+
+SECONDS = {
+    "java.util.logging", "Spark", "slashes, year first", "logrus", "env_logger",
+    "date with slashes and month", "Serilog", "syslog of RFC 3164", "syslog",
+}  # fmt: skip
+
+
+def times(layout, messages):
+    """UTC as the layout prints it, by the generation that each message has."""
+    digits = 0 if layout in SECONDS else 3
+    return {
+        n: m.at.replace(microsecond=m.ms * 1000 if digits else 0).astimezone(UTC)
+        for n, m in enumerate(messages)
+    }
+
+
+def read(path, side, since=None):
+    since_ms = since and since_ms_of(since)
+    if side == "broker":
+        return rows_of(log_rows(path, "Europe/Berlin", DateRange(), since_ms=since_ms))
+    return rows_of(client_rows(path, "Europe/Berlin", DateRange(), since_ms=since_ms))
+
+
+MESSAGES = {"broker": broker_messages(BROKER_LINES), "client": client_messages(CLIENT_LINES)}
+ALL = LAYOUTS | TIME_ONLY | NO_YEAR | NO_TIME
+
+
+def check_all_dated(layout, messages, events, reasons):
+    assert reasons == []
+    assert {row["generation"]: row["event_time"] for row in events} == times(layout, messages)
+    assert len(events) == len(messages)
+
+
+@pytest.mark.parametrize("side", MESSAGES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_layout_with_complete_dates(tmp_path, layout, side):
+    path = written(tmp_path, LAYOUTS[layout], MESSAGES[side])
+
+    events, reasons = read(path, side)
+
+    check_all_dated(layout, MESSAGES[side], events, reasons)
+
+
+@pytest.mark.parametrize("side", MESSAGES)
+@pytest.mark.parametrize("layout", TIME_ONLY | NO_YEAR)
+@pytest.mark.parametrize("since", ["2026-05-11", "2026-05-11T22:00"])
+def test_an_option_completes_dates(tmp_path, layout, side, since):
+    path = written(tmp_path, ALL[layout], MESSAGES[side])
+
+    events, reasons = read(path, side, since)
+
+    check_all_dated(layout, MESSAGES[side], events, reasons)
+
+
+@pytest.mark.parametrize("side", MESSAGES)
+@pytest.mark.parametrize("layout", TIME_ONLY | NO_YEAR)
+@pytest.mark.parametrize(
+    "first", ["2026-05-11 22:10:00.000 Starting", "[2026-05-11 22:10:00,000] INFO Starting (a.B)"]
+)
+def test_another_line_completes_dates(tmp_path, layout, side, first):
+    path = written(tmp_path, ALL[layout], MESSAGES[side], first)
+
+    events, reasons = read(path, side)
+
+    check_all_dated(layout, MESSAGES[side], events, reasons)
+
+
+WITHOUT = {
+    **dict.fromkeys(TIME_ONLY, "no date in the line or before it, only a time: give --log-date"),
+    **dict.fromkeys(NO_YEAR, "no year in the date: give --log-date"),
+    **dict.fromkeys(NO_TIME, "no date in the line"),
+}
+
+
+@pytest.mark.parametrize("side", MESSAGES)
+@pytest.mark.parametrize("layout", WITHOUT)
+def test_what_cannot_be_dated_is_quarantined(tmp_path, layout, side):
+    path = written(tmp_path, ALL[layout], MESSAGES[side])
+
+    events, reasons = read(path, side)
+
+    assert events == []
+    assert reasons == [WITHOUT[layout]] * len(MESSAGES[side])
+
+
+def test_days_that_may_be_months_are_quarantined(tmp_path):
+    messages = [m for m in MESSAGES["broker"] if m.at.day == 12][:9]
+    path = written(tmp_path, LAYOUTS["slashes, day first"], messages)
+
+    events, reasons = read(path, "broker")
+
+    assert events == []
+    assert set(reasons) == {"day and month of 12/05/2026 may be either: give --log-date"}
+    assert len(read(path, "broker", "2026-05-12")[0]) == 9
+
+
+def test_the_dates_of_a_longer_log_decide_the_order_of_day_and_month(tmp_path):
+    messages = broker_messages(2)
+    later = [m._replace(at=m.at.replace(day=13)) for m in messages]
+    other = "12/05/2026 10:00:00.000 INFO [org.acme.Shop] " + "x" * 4000
+    path = tmp_path / "app.log"
+    lines = [LAYOUTS["slashes, day first"](m) for m in messages]
+    after = [LAYOUTS["slashes, day first"](m) for m in later]
+    path.write_text("\n".join([*lines, *[other] * 1000, *after, ""]))
+
+    events, reasons = read(str(path), "broker")
+
+    assert [row["event_time"].day for row in events] == [11, 11, 13, 13]
+    assert reasons == []
