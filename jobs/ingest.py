@@ -51,11 +51,14 @@ from jobs.sources.topic.kafka import Kafka
 
 @dataclass(frozen=True)
 class Inputs:
-    """The sources.  ``log_timezone`` is the time zone of the brokers' and clients' log lines."""
+    """The sources.  ``log_timezone`` is the time zone of the brokers' and clients' log lines,
+    ``log_since_ms`` a local time that none of them is before, see `logs.dates.dates_of`.
+    """
 
     segments: list[str] = field(default_factory=list)
     broker_logs: list[str] = field(default_factory=list)
     log_timezone: str = "UTC"
+    log_since_ms: int | None = None
     dates: DateRange = field(default_factory=DateRange)
     dump: Dump | None = None
     kafka: Kafka | None = None
@@ -125,29 +128,32 @@ def _store_logs(lake: Lake, logs: _Logs, files: list[str]) -> None:
 
 
 def _client_logs(inputs: Inputs) -> _Logs:
-    files, timezone = inputs.client_logs, inputs.log_timezone
+    files, timezone, since_ms = inputs.client_logs, inputs.log_timezone, inputs.log_since_ms
     return _Logs(
         LogSource(
             CLIENT_LOG,
             CLIENT_EVENTS.table,
             client_log.client_file_id,
-            lambda path: client_log.client_rows(path, timezone, DateRange()),
+            lambda path: client_log.client_rows(path, timezone, DateRange(), since_ms=since_ms),
         ),
-        lambda ids: client_log.client_logs_source(files, timezone, inputs.dates, ids),
+        lambda ids: client_log.client_logs_source(files, timezone, inputs.dates, ids, since_ms),
         [CLIENT_EVENTS, UNREADABLE_CLIENT_LINES],
     )
 
 
 def _broker_logs(inputs: Inputs) -> _Logs:
     files, timezone, dates = inputs.broker_logs, inputs.log_timezone, inputs.dates
+    since_ms = inputs.log_since_ms
 
     def rows(ids: Mapping[str, str]) -> SourceRows:
         return SourceRows(
             broker_log.ROWS,
             counts_of_files,
-            lambda spark: broker_log.read_broker_logs(spark, files, timezone, dates, ids),
+            lambda spark: broker_log.read_broker_logs(
+                spark, files, timezone, dates, ids, since_ms=since_ms
+            ),
             lambda _: chain.from_iterable(
-                broker_log.log_rows(file, timezone, dates, within, ids.get(file))
+                broker_log.log_rows(file, timezone, dates, within, ids.get(file), since_ms)
                 for file, within in broker_log.ranges_of_files(files)
             ),
             files=files,
@@ -158,7 +164,7 @@ def _broker_logs(inputs: Inputs) -> _Logs:
             BROKER_LOG,
             LOG_EVENTS.table,
             broker_log.first_line_hash,
-            lambda path: broker_log.log_rows(path, timezone, DateRange()),
+            lambda path: broker_log.log_rows(path, timezone, DateRange(), since_ms=since_ms),
         ),
         rows,
         [LOG_EVENTS, UNREADABLE_LOG_LINES],

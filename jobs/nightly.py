@@ -20,6 +20,7 @@ from jobs.lake.files import list_files
 from jobs.lake.opening import open_lake
 from jobs.lake.scope import scope_of
 from jobs.lake.tables import Lake
+from jobs.nightly_run.log_files import log_lines, read_logs, silent_logs
 from jobs.nightly_run.pending_dates import pending
 from jobs.nightly_run.pipeline import Progress, run_all
 from jobs.nightly_run.runs import Run, summary
@@ -27,6 +28,7 @@ from jobs.sources import trace
 from jobs.sources.broker_logs import broker_log
 from jobs.sources.client_logs import client_log
 from jobs.sources.dumps.dump import Dump
+from jobs.sources.logs.dates import since_ms_of_option
 from jobs.sources.topic import segments
 from jobs.sources.topic.kafka import Kafka
 from jobs.sources.topic.kafka_settings import kafka_only_for_spark
@@ -38,6 +40,7 @@ GIVE_A_SOURCE = "give --segments, --kafka, --dump, --broker-log, --client-log or
 class NightlyOptions:
     """The options of `regroup nightly`, as strings of the command line.
 
+    ``log_date``: a date that no line is before, for logs whose dates are not complete.
     ``advice``: end with trying the standard changes for the worst groups.
     """
 
@@ -55,6 +58,7 @@ class NightlyOptions:
     client_log: str | None = None
     recompute_all: bool = False
     advice: bool = False
+    log_date: str | None = None
 
     def by_name(self) -> dict[str, str]:
         """The options that are set, by name."""
@@ -79,6 +83,7 @@ def inputs_of(options: NightlyOptions, config: Config) -> ingest.Inputs:
         segments=segments.segment_files(options.segments) if options.segments else [],
         broker_logs=_files(options.broker_log, "--broker-log", broker_log.FILES_LIKE),
         log_timezone=valid_timezone(options.log_timezone or config.log_timezone),
+        log_since_ms=since_ms_of_option(options.log_date),
         dates=date_range(options.date, options.first, options.last),
         dump=None if options.dump is None else Dump(options.dump),
         traces=_files(options.trace, "--trace", trace.FILES_LIKE),
@@ -136,8 +141,14 @@ def _nightly(
     run = run_jobs(open_lake_of(options, inputs, config), options, inputs, progress)
     progress.total(time.monotonic() - began)
     progress.say(summary(run))
+    has_logs = inputs.broker_logs or inputs.client_logs
+    logs = read_logs(run.lake, inputs.broker_logs, inputs.client_logs) if has_logs else []
+    for line in log_lines(logs):
+        progress.say(line)
     if run.internal_errors:
         raise RunFailed(ingest.failed_by(run.internal_errors))
+    if silent := silent_logs(logs):
+        raise RunFailed(f"no line is understood of {', '.join(silent)}")
 
 
 def run_jobs(lake: Lake, options: NightlyOptions, inputs: ingest.Inputs, progress: Progress) -> Run:

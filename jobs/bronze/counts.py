@@ -15,6 +15,11 @@ from schemas import table_key
 
 TABLE = "ingested_files"
 _SUMMED = ("bytes", "inputs", "quarantined", "skipped", "unreadable_bytes")
+_SUMMED_OF_LOGS = (
+    *("bytes", "inputs", "quarantined", "skipped"),
+    *("not_understood", "undated", "steps_back"),
+)
+_OF_LOGS = ("not_understood", "undated", "steps_back", "examples")
 _ADDED = (*_SUMMED, "kept_by_date", "first_offset", "last_offset")
 
 
@@ -43,7 +48,8 @@ def log_files(rows: DataFrame, cluster_id: str, source: str = BROKER_LOG) -> Dat
     ranges = rows.where("kind = 'file'")
     key = ["path", "file_id"]
     sums = ranges.groupBy(*key).agg(
-        *(F.sum(name).alias(name) for name in ("bytes", "inputs", "quarantined", "skipped"))
+        *(F.sum(name).alias(name) for name in _SUMMED_OF_LOGS),
+        F.min("examples").alias("examples"),
     )
     return _files(
         sums.join(_days_summed(ranges, key), on=key, how="left"),
@@ -144,6 +150,7 @@ def _files(rows: DataFrame, cluster_id: str, source: str, **values: Column) -> D
     """``values``: the columns that are not simply the rows' columns of the same names."""
     values = (
         {"next_offset": F.lit(None), "copies": F.lit(None)}
+        | {name: F.lit(None) for name in _OF_LOGS if name not in rows.columns}
         | values
         | {"cluster_id": F.lit(cluster_id), "source": F.lit(source)}
     )

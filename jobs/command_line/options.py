@@ -38,6 +38,15 @@ ClientLogOption = Annotated[
 LogTimezoneOption = Annotated[
     str | None, typer.Option(help="Time zone of the log lines, e.g. Europe/Berlin.")
 ]
+LogDateOption = Annotated[
+    str | None,
+    typer.Option(
+        "--log-date",
+        "--since",
+        help="Date (and time) that no log line is before, for lines with a time only, without a"
+        " year, or with day and month in either order.",
+    ),
+]
 DumpOption = Annotated[
     str | None,
     typer.Option(help="Exported __consumer_offsets records: Parquet, Delta, JSON Lines or Avro."),
@@ -93,6 +102,7 @@ class SourceOptions:
     trace: TraceOption = None
     client_log: ClientLogOption = None
     log_timezone: LogTimezoneOption = None
+    log_date: LogDateOption = None
 
 
 def with_sources(command: Callable[..., None]) -> Callable[..., None]:

@@ -13,6 +13,7 @@ from jobs.command_line.options import (
     ConfOption,
     FormatOption,
     KafkaOption,
+    LogDateOption,
     LogTimezoneOption,
 )
 from jobs.console.printing import Format
@@ -66,11 +67,13 @@ def doctor(
     broker_log: BrokerLogOption = None,
     client_log: ClientLogOption = None,
     log_timezone: LogTimezoneOption = None,
+    log_date: LogDateOption = None,
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Check machine, settings and sources before a run.  Exit 1 if a run would fail."""
     from jobs.doctor import DoctorOptions, print_results, run_checks
 
-    results = run_checks(DoctorOptions(lake, kafka, broker_log, log_timezone, conf, client_log))
+    options = DoctorOptions(lake, kafka, broker_log, log_timezone, conf, client_log, log_date)
+    results = run_checks(options)
     raise typer.Exit(print_results(results, format))

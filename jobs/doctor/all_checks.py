@@ -15,6 +15,7 @@ from jobs.doctor.environments import check_environment
 from jobs.doctor.lakes import check_lake
 from jobs.doctor.results import CheckResult, Severity, failure, ok
 from jobs.engine.choice import lake_only_for_spark, reason_for_spark
+from jobs.sources.logs.dates import since_ms_of_option
 from jobs.sources.topic.kafka import Kafka
 from jobs.sources.topic.kafka_settings import kafka_only_for_spark
 
@@ -31,6 +32,7 @@ class DoctorOptions:
     log_timezone: str | None = None
     conf: str | None = None
     client_log: str | None = None
+    log_date: str | None = None
 
 
 def run_checks(options: DoctorOptions) -> Iterator[CheckResult]:
@@ -52,12 +54,13 @@ def run_checks(options: DoctorOptions) -> Iterator[CheckResult]:
     yield machine.time_zone(options.log_timezone or config.log_timezone)
     if options.lake is not None:
         yield from check_lake(options.lake)
+    since_ms = since_ms_of_option(options.log_date)
     if options.broker_log is not None:
         timezone = options.log_timezone or config.log_timezone
-        yield from check_broker_logs(options.broker_log, timezone)
+        yield from check_broker_logs(options.broker_log, timezone, since_ms)
     if options.client_log is not None:
         timezone = options.log_timezone or config.log_timezone
-        yield from check_client_logs(options.client_log, timezone)
+        yield from check_client_logs(options.client_log, timezone, since_ms)
     if options.kafka is not None:
         yield from check_environment(options.kafka)
         yield from check_brokers(options.kafka, config)

@@ -15,6 +15,7 @@ from jobs.doctor.results import CheckResult, failure, ok, warning
 from jobs.sources.broker_logs.broker_log import FILES_LIKE
 from jobs.sources.logs.entries import LogCounts, LogEntry, Unreadable
 from jobs.sources.logs.files import read_log
+from jobs.sources.logs.kinds import kind_of_broker_log
 from jobs.sources.logs.order import ORDERED_BYTES, sample_of
 
 CHECK = "broker log"
@@ -36,7 +37,6 @@ WRITTEN_WITHIN_MS = 30_000  # between the last line's time and the file's: the l
 class CoordinatorLines:
     """What a sample has: lines of the coordinator, and unreadable lines."""
 
-    broker_lines: int = 0  # lines with a date or a level, among the first TAIL_BYTES
     zoned: int = 0  # coordinator lines with a date that names its zone
     times: list[int] = field(default_factory=list)  # ms since the epoch
     brokers_of_sources: dict[str, set[int]] = field(default_factory=dict)
@@ -45,13 +45,19 @@ class CoordinatorLines:
     counts: LogCounts = field(default_factory=lambda: LogCounts(""))
 
 
-def check_broker_logs(pattern: str, timezone: str) -> Iterator[CheckResult]:
-    """``timezone``: the zone for dates that name none."""
-    yield from check_samples(LOGS, pattern, timezone, _results)
+def check_broker_logs(
+    pattern: str, timezone: str, since_ms: int | None = None
+) -> Iterator[CheckResult]:
+    """``timezone``: the zone for dates that name none.  ``since_ms``: of --log-date."""
+
+    def results(sample: LogSample, zone: str) -> Iterator[CheckResult]:
+        return _results(sample, zone, since_ms)
+
+    yield from check_samples(LOGS, pattern, timezone, results)
 
 
-def _results(sample: LogSample, timezone: str) -> Iterator[CheckResult]:
-    lines = _lines_of(sample, timezone)
+def _results(sample: LogSample, timezone: str, since_ms: int | None) -> Iterator[CheckResult]:
+    lines = _lines_of(sample, timezone, since_ms)
     yield _coordinator_lines(sample, lines)
     yield from unreadable_lines(CHECK, sample, lines.unreadable)
     if lines.counts.events:
@@ -67,11 +73,10 @@ def _results(sample: LogSample, timezone: str) -> Iterator[CheckResult]:
         )
 
 
-def _lines_of(sample: LogSample, timezone: str) -> CoordinatorLines:
+def _lines_of(sample: LogSample, timezone: str, since_ms: int | None) -> CoordinatorLines:
     lines = CoordinatorLines(is_disordered=sample_of(sample.text).is_disordered)
-    for raw in sample.text[:TAIL_BYTES].splitlines():
-        lines.broker_lines += parse_head(raw.decode("utf-8", "replace")) is not None
-    for item in read_log(io.BytesIO(sample.text), file=sample.file, timezone=timezone):
+    stream = io.BytesIO(sample.text)
+    for item in read_log(stream, file=sample.file, timezone=timezone, since_ms=since_ms):
         match item:
             case LogEntry(time_ms=time_ms, line=line, source=source):
                 if source is not None:
@@ -93,15 +98,9 @@ def _coordinator_lines(sample: LogSample, lines: CoordinatorLines) -> CheckResul
     text = f"{sample.name}: {counts.events:,} of {counts.lines:,} lines are the coordinator's"
     if counts.events:
         return ok(CHECK, text)
-    if not lines.broker_lines:
-        remedy = "give server.log as a broker writes it: `[date] LEVEL message (logger)`"
-        return failure(CHECK, f"{text}; no line has a broker's format", remedy)
-    return warning(
-        CHECK,
-        text,
-        "expected for a broker that coordinates no group; else set kafka.coordinator.group and "
-        "org.apache.kafka.coordinator.group to INFO in its log4j configuration",
-    )
+    kind = kind_of_broker_log(sample.text)
+    result = warning if kind.is_usual else failure
+    return result(CHECK, f"{text}; {kind.what}", kind.remedy)
 
 
 def _sources(file: str, lines: CoordinatorLines) -> CheckResult:

@@ -11,10 +11,11 @@ from coordinator_core.client_history import clocks_ahead_ms
 from coordinator_core.client_history.memberships import ClientMembership
 from jobs.client_evidence import memberships_by_client
 from jobs.doctor.log_samples import LogKind, LogSample, check_samples, unreadable_lines
-from jobs.doctor.results import CheckResult, ok, warning
+from jobs.doctor.results import CheckResult, failure, ok, warning
 from jobs.lake.dates import DateRange
 from jobs.sources.client_logs.client_log import FILES_LIKE, rows_of_stream
 from jobs.sources.logs.entries import Unreadable
+from jobs.sources.logs.kinds import kind_of_client_log
 
 Row = dict[str, Any]
 CHECK = "client log"
@@ -26,33 +27,32 @@ LOGS = LogKind(
     most_files=20,
 )
 SKEW_MS = 1000
-NEEDED = (
-    "expected for an application without consumers; else log org.apache.kafka.clients.consumer at"
-    " INFO, kafka.coordinator of kafka-python with its logger's name, or librdkafka with"
-    " debug=cgrp,consumer"
-)
 
 
-def check_client_logs(pattern: str, timezone: str) -> Iterator[CheckResult]:
-    """``timezone``: the zone for dates that name none."""
+def check_client_logs(
+    pattern: str, timezone: str, since_ms: int | None = None
+) -> Iterator[CheckResult]:
+    """``timezone``: the zone for dates that name none.  ``since_ms``: of --log-date."""
     events: list[Row] = []
 
     def results(sample: LogSample, zone: str) -> Iterator[CheckResult]:
-        *rows, counts = _rows(sample, zone)
+        *rows, counts = _rows(sample, zone, since_ms)
         own = [row for row in rows if row["kind"] == "event"]
         events.extend(own)
         unreadable = [_unreadable(sample, row) for row in rows if row["kind"] == "quarantined"]
         if own or not unreadable:
-            yield _lines(sample.name, own, counts)
+            yield _lines(sample, own, counts)
         yield from unreadable_lines(CHECK, sample, unreadable)
 
     yield from check_samples(LOGS, pattern, timezone, results)
     yield from _clocks(events)
 
 
-def _rows(sample: LogSample, timezone: str) -> list[Row]:
+def _rows(sample: LogSample, timezone: str, since_ms: int | None) -> list[Row]:
     """The events and unreadable lines, and at the end the counts."""
-    batches = rows_of_stream(io.BytesIO(sample.text), sample.file, timezone, DateRange())
+    batches = rows_of_stream(
+        io.BytesIO(sample.text), sample.file, timezone, DateRange(), since_ms=since_ms
+    )
     return [row for batch in batches for row in batch.to_pylist()]
 
 
@@ -62,10 +62,14 @@ def _unreadable(sample: LogSample, row: Row) -> Unreadable:
     return Unreadable(sample.file, position, line_number, row["reason_unreadable"], row["raw"])
 
 
-def _lines(name: str, events: list[Row], counts: Row) -> CheckResult:
-    text = f"{name}: {len(events):,} of {counts['inputs']:,} lines say something of membership"
+def _lines(sample: LogSample, events: list[Row], counts: Row) -> CheckResult:
+    text = (
+        f"{sample.name}: {len(events):,} of {counts['inputs']:,} lines say something of membership"
+    )
     if not events:
-        return warning(CHECK, text, NEEDED)
+        kind = kind_of_client_log(sample.text)
+        result = warning if kind.is_usual else failure
+        return result(CHECK, f"{text}; {kind.what}", kind.remedy)
     groups = sorted({row["group_id"] for row in events if row["group_id"] is not None})
     joins = sum(row["event"] == "JOINED" for row in events)
     libraries = ", ".join(sorted({row["library"] for row in events}))

@@ -62,6 +62,16 @@ def rows_of_files(
     return spread.mapInArrow(read, from_arrow_schema(schema))
 
 
+# What a log file's row of counts has besides its numbers of lines.
+UNDERSTANDING = [
+    ("not_understood", pa.int64()),
+    ("undated", pa.int64()),
+    ("steps_back", pa.int64()),
+    ("examples", pa.string()),
+]
+LEAST_STEP_MS = 5_000  # threads and agents write times out of order within this
+
+
 def day_of(time_ms: int) -> int:
     """Days since the epoch in UTC; 0 for a record without a time (-1)."""
     return max(time_ms, 0) // _DAY_MS

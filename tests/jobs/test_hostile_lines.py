@@ -252,7 +252,7 @@ def test_ranges_of_a_long_line_are_those_of_the_file(tmp_path):
 
 def test_no_query_is_needed_to_find_the_file(tmp_path):
     log = tmp_path / "server.log"
-    log.write_bytes(line("99999999999"))
+    log.write_bytes(line("99999999999") + line())
     lake = IncidentLake(str(tmp_path / "lake"), "embedded")
     lake.run("c", None, log)
 

@@ -7,7 +7,7 @@ import pytest
 from jobs.lake.dates import DateRange
 from jobs.sources.broker_logs.broker_log import log_rows
 from jobs.sources.client_logs.client_log import client_rows
-from jobs.sources.logs.dates import since_ms_of
+from jobs.sources.logs.dates import since_ms_of_option
 from tests.jobs.line_layouts import (
     LAYOUTS,
     NO_TIME,
@@ -60,7 +60,7 @@ def times(layout, messages):
 
 
 def read(path, side, since=None):
-    since_ms = since and since_ms_of(since)
+    since_ms = since_ms_of_option(since)
     if side == "broker":
         return rows_of(log_rows(path, "Europe/Berlin", DateRange(), since_ms=since_ms))
     return rows_of(client_rows(path, "Europe/Berlin", DateRange(), since_ms=since_ms))

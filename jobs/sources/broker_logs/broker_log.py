@@ -40,7 +40,14 @@ from jobs.sources.logs.file_bytes import (
     is_compressed,
 )
 from jobs.sources.logs.files import read_log
-from jobs.sources.rows import BYTES_PER_BATCH, MOST_TASKS, ROWS_PER_BATCH, day_of
+from jobs.sources.rows import (
+    BYTES_PER_BATCH,
+    LEAST_STEP_MS,
+    MOST_TASKS,
+    ROWS_PER_BATCH,
+    UNDERSTANDING,
+    day_of,
+)
 
 FILES_LIKE = "*.log*"
 _FIRST_LINE_LIMIT = 1 << 16
@@ -96,6 +103,7 @@ ROWS = pa.schema(
         ("kept_by_date", pa.map_(pa.date32(), pa.int64())),
         ("quarantined", pa.int64()),
         ("skipped", pa.int64()),
+        *UNDERSTANDING,
     ]
 )
 
@@ -117,16 +125,19 @@ def read_broker_logs(
     dates: DateRange,
     ids: Mapping[str, str],
     range_bytes: int = RANGE_BYTES,
+    since_ms: int | None = None,
 ) -> DataFrame:
     """ROWS of all ``files``, one task per range.  ``timezone``: zone of the brokers' clocks.
-    ``ids``: by path, as in `log_rows`.
+    ``ids``: by path, as in `log_rows`; ``since_ms``: likewise.
     """
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for task in batch.to_pylist():
                 within = ByteRange(task["start"], task["end"])
-                yield from log_rows(task["file"], timezone, dates, within, task["file_id"])
+                yield from log_rows(
+                    task["file"], timezone, dates, within, task["file_id"], since_ms
+                )
 
     tasks = [
         (file, each.start, each.end, ids.get(file))
@@ -171,7 +182,7 @@ def log_rows(
     with open_file(path) as stream:
         file_id = file_id or first_line_hash(stream)
         size = stream.seek(0, 2)
-        log = _Log(path, file_id, size, timezone, dates, within)
+        log = _Log(path, file_id, size, timezone, dates, within, since_ms)
         for item in read_log(
             stream, file=path, timezone=timezone, within=within, since_ms=since_ms
         ):
@@ -226,6 +237,7 @@ class _Source:
     """The state of the lines of one source, or of all lines of a file without sources."""
 
     broker_id: int | None = None
+    time_ms: int = 0
     # Events before the first line that names the broker.
     waiting: list[Row] = field(default_factory=list)
 
@@ -241,6 +253,7 @@ class _Log:
         timezone: str,
         dates: DateRange,
         within: ByteRange,
+        since_ms: int | None,
     ) -> None:
         self._path = path
         self._file_id = file_id
@@ -248,12 +261,14 @@ class _Log:
         self._timezone = timezone
         self._dates = dates
         self._within = within
+        self._since_ms = since_ms
         self._rows: list[Row] = []
         self._row_bytes = 0  # of quarantined lines
         self._sources: defaultdict[str | None, _Source] = defaultdict(_Source)
         self._day: int | None = None
         self._is_wanted = False  # of the day
         self._kept_by_date: Counter[int] = Counter()
+        self._undated = self._steps_back = 0
         self._unkept = 0  # and entries that cannot become a row
 
     @property
@@ -302,8 +317,11 @@ class _Log:
         source = self._sources[entry.source]
         if entry.time_ms is None:
             self._unkept += 1
+            self._undated += 1
             self._quarantine(entry.position, entry.undated or NO_DATE, entry.text.encode())
             return
+        self._steps_back += entry.time_ms < source.time_ms - LEAST_STEP_MS
+        source.time_ms = entry.time_ms
         day = day_of(entry.time_ms)
         if day != self._day:
             self._day, self._is_wanted = day, self._dates.has(day)
@@ -353,7 +371,9 @@ class _Log:
 
     def _neighbors_broker_id(self, name: str | None) -> int:
         position = self._sources[name].waiting[0][_PLACES["position"]]
-        return broker_id_around(self._path, self._timezone, self._dates, position, name)
+        return broker_id_around(
+            self._path, self._timezone, self._dates, position, name, self._since_ms
+        )
 
     def _quarantine(
         self, position: int, reason: str, raw: bytes, length: int | None = None
@@ -384,6 +404,10 @@ class _Log:
             kept_by_date=sorted(self._kept_by_date.items()),
             quarantined=counts.unreadable + self._unkept,
             skipped=counts.skipped + counts.continuations,
+            not_understood=counts.not_understood,
+            undated=self._undated,
+            steps_back=self._steps_back,
+            examples="\n".join(counts.examples) or None,
         )
 
     def _add(self, **fields: Any) -> None:
@@ -404,7 +428,12 @@ def _with_broker_id(row: Row, broker_id: int) -> Row:
 
 
 def broker_id_around(
-    path: str, timezone: str, dates: DateRange, position: int, source: str | None = None
+    path: str,
+    timezone: str,
+    dates: DateRange,
+    position: int,
+    source: str | None = None,
+    since_ms: int | None = None,
 ) -> int:
     """The broker of the last line before a position that names it, else of the first line after.
 
@@ -412,7 +441,7 @@ def broker_id_around(
     """
     before = _NO_BROKER_ID
     with open_file(path) as stream:
-        for item in read_log(stream, file=path, timezone=timezone):
+        for item in read_log(stream, file=path, timezone=timezone, since_ms=since_ms):
             if not isinstance(item, LogEntry) or item.line.broker_id is None:
                 continue
             if item.source != source:

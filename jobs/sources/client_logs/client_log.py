@@ -24,6 +24,7 @@ from jobs.sources.broker_logs.broker_log import first_line_hash
 from jobs.sources.logs.chunks import chunks_in_order
 from jobs.sources.logs.clock import WallClock, beyond_dates
 from jobs.sources.logs.dates import NO_DATE, FileDates, LineDates, LocalTime, dates_of
+from jobs.sources.logs.entries import LONGEST_EXAMPLE, MOST_EXAMPLES
 from jobs.sources.logs.file_bytes import (
     LINE_BYTES,
     WHOLE_FILE,
@@ -34,6 +35,7 @@ from jobs.sources.logs.file_bytes import (
 )
 from jobs.sources.logs.layouts import (
     PLAIN_HEAD,
+    TRACE_LINE,
     Unwrapped,
     is_head_alone,
     line_of,
@@ -42,7 +44,15 @@ from jobs.sources.logs.layouts import (
     with_head,
 )
 from jobs.sources.logs.search import MarkedLines, find
-from jobs.sources.rows import RowBuffer, SourceRows, counts_of_files, day_of, rows_of_files
+from jobs.sources.rows import (
+    LEAST_STEP_MS,
+    UNDERSTANDING,
+    RowBuffer,
+    SourceRows,
+    counts_of_files,
+    day_of,
+    rows_of_files,
+)
 from schemas.log_lines import client_libraries, client_library
 
 FILES_LIKE = "*.log*"
@@ -50,6 +60,11 @@ FILES_LIKE = "*.log*"
 _WORDS = (b"Consumer ", b"#consumer-", b"kafka.co", b"group: ", b"balanced; plan: ")
 # The same as pairs of slog or zap.
 _PAIRS = (b'"group":', b" group=", b'"balanced"', b"msg=balanced")
+# Loggers of consumers, whose other lines are counted as not understood.
+_NAMES = (
+    *(b"clients.consumer.internals", b".c.c.internals.", b"consumergroup/", b"[ConsumerGroup]"),
+    *(b"librdkafka", b"kafka.coordinator", b"kafka.consumer"),
+)
 _PARTS = (b" stdout P ", b" stderr P ")
 _IDENTIFYING_BYTES = 1 << 20  # in which the first line of a consumer is looked for
 _MOST_SOURCES = 1000
@@ -94,19 +109,24 @@ ROWS = pa.schema(
         ("kept_by_date", pa.map_(pa.date32(), pa.int64())),
         ("quarantined", pa.int64()),
         ("skipped", pa.int64()),
+        *UNDERSTANDING,
     ]
 )
 
 
 def client_logs_source(
-    files: list[str], timezone: str, dates: DateRange, ids: Mapping[str, str]
+    files: list[str],
+    timezone: str,
+    dates: DateRange,
+    ids: Mapping[str, str],
+    since_ms: int | None = None,
 ) -> SourceRows:
     """ROWS of all ``files``.  ``timezone``: of dates without a zone.  ``ids``: by path, as in
-    `client_rows`.
+    `client_rows`; ``since_ms``: likewise.
     """
 
     def rows(path: str) -> Iterator[pa.RecordBatch]:
-        return client_rows(path, timezone, dates, ids.get(path))
+        return client_rows(path, timezone, dates, ids.get(path), since_ms)
 
     return SourceRows(
         ROWS,
@@ -193,6 +213,9 @@ class _ClientLog:
         self._kept_by_date: Counter[int] = Counter()
         self._lines = self._quarantined = 0
         self._line_before = b""
+        self._not_understood = self._undated = self._steps_back = 0
+        self._examples: list[str] = []
+        self._times: dict[str | None, int] = {}  # of each source's last event
 
     def rows(self, blocks: Blocks) -> Iterator[dict[str, Any]]:
         for position, chunk in chunks_in_order(blocks, WHOLE_FILE, self._keep_sources_apart):
@@ -257,6 +280,10 @@ class _ClientLog:
             "kept_by_date": sorted(self._kept_by_date.items()),
             "quarantined": self._quarantined,
             "skipped": self._lines - kept - self._quarantined,
+            "not_understood": self._not_understood,
+            "undated": self._undated,
+            "steps_back": self._steps_back,
+            "examples": "\n".join(self._examples) or None,
         }
 
     def _row(self, position: int, raw: bytes) -> dict[str, Any] | None:
@@ -293,12 +320,15 @@ class _ClientLog:
     def _event(self, position: int, raw: bytes, inside: Unwrapped) -> dict[str, Any] | None:
         line = self._line(inside)
         if line is None or line.event is None:
+            if line is not None or _names_a_consumer(raw):
+                self._is_not_understood(raw)
             return None
         source = inside.source
         local_ms, offset_minutes, undated = self._local_time(line, source)
         if undated is None and local_ms is not None:
             undated = beyond_dates(local_ms)
         if undated is not None or local_ms is None:
+            self._undated += local_ms is None
             return self._unreadable(position, undated or NO_DATE, raw)
         line = self._with_group(line, source)
         if any(not -most <= (getattr(line.event, n) or 0) < most for n, most in _LIMITS.items()):
@@ -307,9 +337,16 @@ class _ClientLog:
             time_ms = self._clocks[source].utc_ms(local_ms)
         else:
             time_ms = local_ms - offset_minutes * 60_000
+        self._steps_back += time_ms < self._times.get(source, 0) - LEAST_STEP_MS
+        self._times[source] = time_ms
         row = self._event_row(position, text_of(raw), source, line, time_ms)
         self._kept_by_date[day_of(time_ms)] += 1
         return row if self._range.has(day_of(time_ms)) else None
+
+    def _is_not_understood(self, raw: bytes) -> None:
+        self._not_understood += 1
+        if len(self._examples) < MOST_EXAMPLES:
+            self._examples.append(text_of(raw[:LONGEST_EXAMPLE]))
 
     def _line(self, inside: Unwrapped) -> ClientLine | None:
         """Parse a line; one without a date has the date that is alone on its previous line."""
@@ -378,4 +415,8 @@ def _may_be(raw: bytes) -> bool:
 def _marked_lines() -> MarkedLines:
     """Lines that may be a consumer's, or a part of a line (CRI)."""
     marks = (mark.encode() for name in client_libraries() for mark in client_library(name)["marks"])
-    return MarkedLines([*marks, *_PARTS])
+    return MarkedLines([*marks, *_NAMES, *_PARTS])
+
+
+def _names_a_consumer(raw: bytes) -> bool:
+    return not TRACE_LINE.match(raw) and any(name in raw for name in _NAMES)

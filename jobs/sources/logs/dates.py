@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from coordinator_core.log_lines.calendar import DAY_MS, date_of, printed
+from coordinator_core.log_lines.calendar import DAY_MS, date_of
 from coordinator_core.log_lines.dates import Orders, Stamp, orders_of, stamps_in
+from jobs.console.errors import UsageError
 from jobs.sources.logs.clock import WallClock
 
 NO_DATE = "no date in the line"
@@ -261,10 +262,13 @@ def _near(day_ms: int, near_ms: int) -> int:
     return min((day * DAY_MS + day_ms for day in days), key=lambda ms: abs(ms - near_ms))
 
 
-def since_ms_of(text: str) -> int:
-    """Local ms of `--log-date`: a date, or a date and a time.  Raises ValueError."""
+def since_ms_of_option(text: str | None) -> int | None:
+    """Local ms of `--log-date`: a date, or a date and a time.  Raises UsageError."""
+    if text is None:
+        return None
     times = ("", ":00", " 00:00:00")  # seconds, or minutes, or a date alone
     stamp = next((stamp for time in times for stamp in stamps_in(text + time)), None)
     if stamp is None or stamp.local_ms is None:
-        raise ValueError(f"{text}: expected a date, e.g. {printed(1_704_067_200_000)[:10]}")
+        example = "2024-05-01 or 2024-05-01T10:00"
+        raise UsageError(f"--log-date {text}: expected a date, e.g. {example}")
     return stamp.local_ms

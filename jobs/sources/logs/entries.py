@@ -8,7 +8,7 @@ the second pass of a repeated hour) is looked up from the start of the file when
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from coordinator_core.log_lines import LogLine, parse_line
@@ -17,9 +17,10 @@ from jobs.console.errors import internal_error
 from jobs.sources.logs.clock import WallClock, beyond_dates
 from jobs.sources.logs.dates import FileDates, LineDates
 from jobs.sources.logs.file_bytes import LINE_BYTES
-from jobs.sources.logs.layouts import PLAIN_HEAD, TRACE_LINE, text_of
+from jobs.sources.logs.layouts import PLAIN_HEAD, TRACE_LINE, has_prefix, text_of
 
 _MOST_WRAPS = 3
+MOST_EXAMPLES, LONGEST_EXAMPLE = 3, 300
 
 
 class LogEntry(NamedTuple):
@@ -66,6 +67,15 @@ class LogCounts:
     unreadable: int = 0
     skipped: int = 0
     continuations: int = 0
+    # Lines that name a coordinator, but are not understood: unreadable or skipped.
+    not_understood: int = field(default=0, compare=False)
+    examples: list[str] = field(default_factory=list, compare=False)
+
+    def is_not_understood(self, text: str) -> None:
+        """Count a line."""
+        self.not_understood += 1
+        if len(self.examples) < MOST_EXAMPLES:
+            self.examples.append(text[:LONGEST_EXAMPLE])
 
 
 class Pending:
@@ -172,8 +182,11 @@ class Entries:
     ) -> LogEntry | Unreadable | None:
         if line is None:
             self._counts.skipped += 1
+            if has_prefix(pending.raw):
+                self._counts.is_not_understood(pending.text)
             return None
         if line.event is None:
+            self._counts.is_not_understood(pending.text)
             reason = f"unknown wording of {line.logger or 'a coordinator'}"
             return self._unreadable(pending, reason)
         if is_broken and line.logger is None and self._is_with_loggers(pending.position):

@@ -1,0 +1,112 @@
+"""What a run understood of each log that it was given: lines for its summary."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pyspark.sql import functions as F
+
+from jobs.bronze.table_rows import BROKER_LOG, CLIENT_LOG
+from jobs.console.printing import printable
+from jobs.lake.files import open_file
+from jobs.lake.tables import Lake
+from jobs.sources.logs.file_bytes import beginning_of
+from jobs.sources.logs.kinds import EMPTY, Kind, kind_of_broker_log, kind_of_client_log
+
+_SNIFFED_BYTES = 1 << 20
+_MOST_SHOWN = 20
+_LONGEST_EXAMPLE = 160
+UNDATED = Kind(
+    "none of its lines has a complete date", "print it in the log's layout, or give --log-date"
+)
+
+
+class ReadLog(NamedTuple):
+    """A log of a run, with its numbers of lines.  ``kind``: of a log in which none is understood,
+    what it seems to be.
+    """
+
+    source: str
+    path: str
+    lines: int
+    understood: int
+    quarantined: int
+    not_understood: int
+    undated: int
+    steps_back: int
+    examples: list[str]
+    kind: Kind | None
+
+
+def read_logs(lake: Lake, broker_logs: list[str], client_logs: list[str]) -> list[ReadLog]:
+    """The logs of these paths, as far as they are in ingested_files under them."""
+    paths = {BROKER_LOG: set(broker_logs), CLIENT_LOG: set(client_logs)}
+    rows = lake.read("ingested_files").where(F.col("source").isin(*paths)).collect()
+    return [_read_log(row) for row in rows if row.path in paths[row.source]]
+
+
+def _read_log(row: object) -> ReadLog:
+    values = row.asDict()  # type: ignore[attr-defined]  # a Row
+    understood = sum(dict(values["kept_by_date"]).values())
+    undated = values["undated"] or 0
+    return ReadLog(
+        values["source"],
+        values["path"],
+        values["inputs"],
+        understood,
+        values["quarantined"],
+        values["not_understood"] or 0,
+        undated,
+        values["steps_back"] or 0,
+        (values["examples"] or "").splitlines(),
+        None if understood else _kind(values["source"], values["path"], undated),
+    )
+
+
+def _kind(source: str, path: str, undated: int) -> Kind:
+    if undated:
+        return UNDATED
+    with open_file(path) as stream:
+        beginning = beginning_of(stream, _SNIFFED_BYTES)
+    return (kind_of_broker_log if source == BROKER_LOG else kind_of_client_log)(beginning)
+
+
+def silent_logs(logs: list[ReadLog]) -> list[str]:
+    """The paths of logs that gave nothing, unless that is usual beside others that did."""
+    paths: list[str] = []
+    for source in (BROKER_LOG, CLIENT_LOG):
+        of_source = [log for log in logs if log.source == source]
+        is_all = all(log.kind is not None for log in of_source)
+        paths += [log.path for log in of_source if log.kind and (is_all or _is_wrong(log.kind))]
+    return sorted(paths)
+
+
+def _is_wrong(kind: Kind) -> bool:
+    """Beside other logs, an empty one is usual, too: it was rolled just now."""
+    return not kind.is_usual and kind != EMPTY
+
+
+def log_lines(logs: list[ReadLog]) -> list[str]:
+    """A line per log with something that was not understood, and what the log seems to be."""
+    noteworthy = [
+        log for log in logs if log.kind or log.not_understood or log.undated or log.steps_back
+    ]
+    noteworthy.sort(key=lambda log: (log.understood > 0, -log.not_understood, log.path))
+    lines = [_line(log) for log in noteworthy[:_MOST_SHOWN]]
+    more = len(noteworthy) - len(lines)
+    return [*lines, *([f"{more} more logs in table ingested_files"] if more else [])]
+
+
+def _line(log: ReadLog) -> str:
+    parts = [f"{log.lines:,} lines", f"{log.understood:,} understood"]
+    if log.not_understood:
+        parts.append(f"{log.not_understood:,} of a coordinator or consumer not understood")
+    if log.undated:
+        parts.append(f"{log.undated:,} without a complete date")
+    if log.steps_back:
+        parts.append(f"times jump back {log.steps_back:,} times")
+    text = f"{log.path}: {', '.join(parts)}"
+    if log.kind is not None:
+        text += f"; {log.kind.sentence}"
+    examples = [example[:_LONGEST_EXAMPLE] for example in log.examples]
+    return "\n  ".join(map(printable, [text, *examples]))

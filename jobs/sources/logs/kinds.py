@@ -1,0 +1,157 @@
+"""What kind of file a log seems to be that gives nothing, and what to do about it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import islice
+from typing import NamedTuple
+
+from coordinator_core.log_lines.heads import level_in
+from jobs.sources.logs.layouts import is_utf8
+
+_SAMPLED_LINES = 1000
+_HEAD_LENGTH = 200
+_LARGEST_BATCH = 1 << 30
+_TEXT_BYTES = 1 << 16
+_DESCRIBED = re.compile(rb"^(?:GROUP\s+)?TOPIC\s+PARTITION\s+CURRENT-OFFSET\s", re.MULTILINE)
+_DUMPED = re.compile(rb"^(?:Dumping \S+\.log|baseOffset: \d+ lastOffset: \d+)", re.MULTILINE)
+_OF_COORDINATOR = re.compile(
+    rb"\[Group(?:Coordinator|MetadataManager)[ \]]|kafka\.coordinator\.group"
+)
+_OF_CONSUMER = re.compile(
+    rb"\[Consumer (?:clientId|instanceId)=|\[thrd:|kafka\.coordinator\.consumer"
+)
+_OF_BROKER = re.compile(
+    rb"\(kafka\.(?:server|log|cluster|network|controller|zk)\.|\[KafkaServer id="
+)
+# Libraries by what their applications print, and how to make the library log.
+_LIBRARIES = (
+    (
+        re.compile(rb"ConsumerConfig values|AppInfoParser|org\.apache\.kafka\.|o\.a\.k\."),
+        "Kafka's Java client",
+        "set the logger org.apache.kafka.clients.consumer to INFO",
+    ),
+    (
+        re.compile(rb"librdkafka|rdkafka|confluent_kafka|confluent-kafka"),
+        "librdkafka",
+        "set debug=cgrp,consumer, and pass its log callback to the application's logger",
+    ),
+    (
+        re.compile(rb"sarama"),
+        "sarama",
+        'set sarama.Logger = log.New(os.Stdout, "[sarama] ", log.LstdFlags)',
+    ),
+    (re.compile(rb"kafkajs"), "kafkajs", "create it with logLevel: logLevel.INFO"),
+    (
+        re.compile(rb"segmentio/kafka-go|kafka-go"),
+        "kafka-go",
+        "set Logger and ErrorLogger of its ReaderConfig",
+    ),
+    (
+        re.compile(rb"franz-go|\bkgo\b"),
+        "franz-go",
+        "create its client with kgo.WithLogger at kgo.LogLevelInfo",
+    ),
+    (
+        re.compile(rb"kafka-python|aiokafka|\bkafka\.(?:conn|client)\b"),
+        "kafka-python or aiokafka",
+        'set logging.getLogger("kafka") and "aiokafka" to INFO',
+    ),
+)
+_SHOWN_LEVELS = ("TRACE", "DEBUG", "INFO")
+COORDINATOR_AT_INFO = (
+    "set kafka.coordinator.group and org.apache.kafka.coordinator.group to INFO in its log4j"
+    " configuration"
+)
+
+
+class Kind(NamedTuple):
+    """``what``: what the file seems to be.  ``is_usual``: a log of the kind that was asked for,
+    which may well have no such line.
+    """
+
+    what: str
+    remedy: str
+    is_usual: bool = False
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.what}: {self.remedy}"
+
+
+EMPTY = Kind("it is empty", "give a log with lines")
+
+
+def kind_of_broker_log(beginning: bytes) -> Kind:
+    """Of a file given as a broker's log, without a line of a coordinator that is understood."""
+    return _general_kind(beginning) or _of_a_broker(beginning)
+
+
+def kind_of_client_log(beginning: bytes) -> Kind:
+    """Of a file given as a client's log, without a line of a consumer that is understood."""
+    return _general_kind(beginning) or _of_a_client(beginning)
+
+
+def _general_kind(beginning: bytes) -> Kind | None:
+    text = beginning[:_TEXT_BYTES].rsplit(b"\n", 1)[0]
+    if not beginning.strip():
+        return EMPTY
+    if _is_segment(beginning):
+        return Kind("it seems to be a binary segment of a topic", "give it as --segments")
+    if _DESCRIBED.search(beginning):
+        what = "it seems to be output of kafka-consumer-groups --describe, without rebalances"
+        return Kind(what, "take snapshots with regroup snapshot")
+    if _DUMPED.search(beginning):
+        return Kind("it seems to be text of kafka-dump-log", "give it as --dump")
+    if not is_utf8(text) and b"\0" in text:
+        return Kind("it seems to be no text", "give a log as text, gzip or zstd")
+    return None
+
+
+def _of_a_broker(beginning: bytes) -> Kind:
+    if _OF_COORDINATOR.search(beginning):
+        what = "it names the coordinator, but no line is understood"
+        return Kind(what, "see its lines in table quarantine, and the examples")
+    if _OF_CONSUMER.search(beginning):
+        return Kind("it seems to be an application's log", "give it as --client-log")
+    if not _OF_BROKER.search(beginning):
+        return Kind("it does not seem to be a broker's log", "give server.log")
+    if _is_silent(beginning):
+        return Kind("it seems to be of a broker that logs at WARN", COORDINATOR_AT_INFO)
+    what = (
+        "it seems to be of a broker that coordinates no group, or whose coordinator's logger is off"
+    )
+    return Kind(what, COORDINATOR_AT_INFO, is_usual=True)
+
+
+def _of_a_client(beginning: bytes) -> Kind:
+    if _of_a_brokers_logger(beginning) and not _OF_CONSUMER.search(beginning):
+        return Kind("it seems to be a broker's log", "give it as --broker-log")
+    application = "it seems to be of an application"
+    if _is_silent(beginning):
+        application += " that logs at WARN"
+    for mark, library, remedy in _LIBRARIES:
+        if mark.search(beginning):
+            return Kind(f"{application} with {library}, whose lines name no membership", remedy)
+    remedy = "else log the library of its Kafka client at INFO"
+    return Kind(f"{application} without consumers", remedy, is_usual=True)
+
+
+def _of_a_brokers_logger(beginning: bytes) -> bool:
+    return any(mark.search(beginning) for mark in (_OF_COORDINATOR, _OF_BROKER))
+
+
+def _is_segment(beginning: bytes) -> bool:
+    """Whether it begins with a record batch: a base offset, a length and a magic of 0 to 2."""
+    length = int.from_bytes(beginning[8:12], "big")
+    is_batch = len(beginning) > 16 and beginning[16] <= 2 and 14 <= length < _LARGEST_BATCH
+    return is_batch and beginning[:2] == b"\0\0"
+
+
+def _is_silent(beginning: bytes) -> bool:
+    """Whether lines have levels, but none below WARN."""
+    heads = (line[:_HEAD_LENGTH].decode("utf-8", "replace") for line in beginning.splitlines())
+    levels = Counter(map(level_in, islice(heads, _SAMPLED_LINES)))
+    del levels[None]
+    return bool(levels) and not any(level in levels for level in _SHOWN_LEVELS)

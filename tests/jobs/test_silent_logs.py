@@ -1,0 +1,130 @@
+# ruff: noqa: E501 - lines of logs stay on one line
+"""Nothing in silence: what a run says of a log whose lines it does not understand."""
+
+import pytest
+
+from jobs.console.errors import RunFailed
+from jobs.doctor.broker_logs import check_broker_logs
+from jobs.doctor.client_logs import check_client_logs
+from jobs.lake.dates import DateRange
+from jobs.sources.broker_logs.broker_log import log_rows
+from jobs.sources.client_logs.client_log import client_rows
+from jobs.sources.logs.kinds import kind_of_broker_log, kind_of_client_log
+from tests.end_to_end.incident_lake import IncidentLake
+
+BROKER = (
+    "[2026-11-21 10:00:00,000] INFO [Partition t-0 broker=1] Log loaded (kafka.cluster.Partition)\n"
+)
+COORDINATOR = "(kafka.coordinator.group.GroupCoordinator)"
+EMPTY = f"[2026-11-21 10:00:0{{0}},000] INFO [GroupCoordinator 1]: Group g with generation {{0}} is now empty (__consumer_offsets-1) {COORDINATOR}\n"
+DANCED = f"[2026-11-21 10:00:05,000] INFO [GroupCoordinator 1]: Danced with g {COORDINATOR}\n"
+JOINED = "[2026-11-21 10:00:0{0},000] INFO [Consumer clientId=c, groupId=g] Successfully joined group with generation {0} (a.B)\n"
+SUNG = "[2026-11-21 10:00:05,000] INFO [Consumer clientId=c, groupId=g] Sung with others (a.B)\n"
+SEGMENT = b"\0" * 8 + (100).to_bytes(4, "big") + b"\0\0\0\0\2" + b"\xff\xfe" * 50
+DESCRIBED = "\nGROUP  TOPIC  PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG  CONSUMER-ID\ng      t      0          7               9               2    c-1\n"
+AT_WARN = "2026-11-21 10:00:00.000  WARN 1 --- [main] o.a.k.clients.NetworkClient : [Consumer clientId=c, groupId=g] Connection lost\n"
+
+
+def counts_of(path, rows):
+    return [row for batch in rows(str(path), "UTC", DateRange()) for row in batch.to_pylist()][-1]
+
+
+def numbers(counts):
+    return [counts[name] for name in ("inputs", "not_understood", "undated", "steps_back")]
+
+
+def test_a_brokers_log_is_accounted_for(tmp_path):
+    path = tmp_path / "server.log"
+    undated = EMPTY.format(4).partition("] ")[2]
+    path.write_text("".join([BROKER, EMPTY.format(7), EMPTY.format(1), DANCED * 4, undated]))
+
+    counts = counts_of(path, log_rows)
+
+    assert numbers(counts) == [8, 4, 1, 1]
+    assert counts["examples"] == "\n".join([DANCED.strip()] * 3)
+
+
+def test_a_clients_log_is_accounted_for(tmp_path):
+    path = tmp_path / "app.log"
+    undated = JOINED.format(4).partition("] ")[2]
+    path.write_text("".join(["Started\n", JOINED.format(7), JOINED.format(1), SUNG * 4, undated]))
+
+    counts = counts_of(path, client_rows)
+
+    assert numbers(counts) == [8, 4, 1, 1]
+    assert counts["examples"] == "\n".join([SUNG.strip()] * 3)
+
+
+# content, what it seems to be as a broker's log and as a client's log
+KINDS = [
+    (SEGMENT, "a binary segment of a topic", "a binary segment of a topic"),
+    (DESCRIBED, "output of kafka-consumer-groups --describe", "output of kafka-consumer-groups --describe"),
+    ("Dumping 00000000000000000000.log\nLog starting offset: 0\n", "text of kafka-dump-log", "text of kafka-dump-log"),
+    (BROKER, "of a broker that coordinates no group", "a broker's log"),
+    (BROKER.replace("INFO", "WARN"), "of a broker that logs at WARN", "a broker's log"),
+    (EMPTY.format(1), "names the coordinator", "a broker's log"),
+    (JOINED.format(1), "an application's log", None),
+    (AT_WARN, "an application's log", "of an application that logs at WARN with Kafka's Java client"),
+    ("10:00:00 INFO AppInfoParser - Kafka version: 3.9.0\n", "does not seem to be a broker's log", "of an application with Kafka's Java client"),
+    ("level=info lib=sarama started\n", "does not seem to be a broker's log", "of an application with sarama"),
+    ("", "is empty", "is empty"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "of_broker", "of_client"), KINDS)
+def test_what_a_file_seems_to_be(content, of_broker, of_client):
+    beginning = content if isinstance(content, bytes) else content.encode()
+
+    assert of_broker in kind_of_broker_log(beginning).what
+    assert of_client is None or of_client in kind_of_client_log(beginning).what
+
+
+def test_a_run_with_a_log_that_gives_nothing_fails(tmp_path, capsys):
+    log, other = tmp_path / "server.log", tmp_path / "segment.log"
+    log.write_text(EMPTY.format(1) + DANCED)
+    other.write_bytes(SEGMENT)
+    lake = IncidentLake(str(tmp_path / "lake"), "embedded")
+
+    with pytest.raises(RunFailed, match=r"no line is understood of .*segment\.log"):
+        lake.run("c", None, f"{tmp_path}/*.log")
+
+    printed = capsys.readouterr().err
+    assert (
+        f"{log}: 2 lines, 1 understood, 1 of a coordinator or consumer not understood\n  {DANCED.strip()[:160]}"
+        in printed
+    )
+    assert (
+        f"{other}: 2 lines, 0 understood; it seems to be a binary segment of a topic: give it as --segments"
+        in printed
+    )
+    assert lake.rows("SELECT COUNT(*) FROM broker_log_events") == [(1,)]
+    assert lake.rows(
+        "SELECT not_understood, undated, steps_back FROM ingested_files WHERE path LIKE '%server.log'"
+    ) == [(1, 0, 0)]
+
+
+def test_a_quiet_brokers_log_beside_others_is_usual(tmp_path):
+    (tmp_path / "server-1.log").write_text(EMPTY.format(1))
+    (tmp_path / "server-2.log").write_text(BROKER)
+    (tmp_path / "server-3.log").write_text("")
+    lake = IncidentLake(str(tmp_path / "lake"), "embedded")
+
+    lake.run("c", None, f"{tmp_path}/*.log")
+
+    (tmp_path / "server-1.log").unlink()
+    with pytest.raises(RunFailed, match=r"server-2\.log"):
+        lake.run("c", None, f"{tmp_path}/*.log")
+
+
+def test_doctor_says_the_same_before_the_run(tmp_path):
+    path = tmp_path / "app.log"
+    path.write_text(DANCED)
+
+    [of_broker, *_] = check_broker_logs(str(path), "UTC")
+    path.write_text(AT_WARN)
+    [of_client] = check_client_logs(str(path), "UTC")
+
+    assert (of_broker.severity, of_client.severity) == ("failure", "failure")
+    assert "it names the coordinator, but no line is understood" in of_broker.text
+    assert "of an application that logs at WARN with Kafka's Java client" in of_client.text
+    assert of_client.remedy == "set the logger org.apache.kafka.clients.consumer to INFO"
