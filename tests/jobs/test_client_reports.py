@@ -323,3 +323,27 @@ def test_a_generation_of_sarama_is_told_at_its_end():
     assert [(m.member_id, sorted(m.assigned)) for m in generation.members] == [
         (member, ["out-0", "out-11"])
     ]
+
+
+@pytest.mark.parametrize("prefix", ["", "2021-03-04T12:00:01.5Z stdout F "], ids=["plain", "CRI"])
+def test_brod_prints_its_message_on_the_next_line(prefix):
+    text = "".join(
+        prefix + line + "\n"
+        for line in (
+            "2021-03-04 12:00:01.500 [info] Group member (mail,coor=<0.7>,cb=<0.9>,generation=4):",
+            "elected=true",
+            "2021-03-04 12:00:01.520 [info] Group member (mail,coor=<0.7>,cb=<0.9>,generation=4):",
+            "assignments received:",
+            "  out:",
+            "    partition=3 begin_offset=undefined",
+            "2021-03-04 12:00:02.000 [info] unrelated",
+        )
+    )
+
+    rows = events(("app", text))
+
+    assert seen(rows) == [
+        ("12:00:01.500", "JOINED", 4, None),
+        ("12:00:01.520", "SYNCED", 4, None),
+    ]
+    assert {row["group_id"] for row in rows} == {"mail"}

@@ -248,6 +248,10 @@ class _ClientLog:
                 return
             end = find(chunk, b"\n", start)
             raw, at = chunk[start:end].rstrip(b"\r"), end + 1
+            while _goes_on(raw) and at < len(chunk):
+                end = find(chunk, b"\n", at)
+                raw += b"\n" + unwrapped(chunk[at:end].rstrip(b"\r"), self._pods).body
+                at = end + 1
             row = self._row(position + start, raw)
             self._line_before = raw
             if row is not None:
@@ -350,7 +354,9 @@ class _ClientLog:
 
     def _line(self, inside: Unwrapped) -> ClientLine | None:
         """Parse a line; one without a date has the date that is alone on its previous line."""
-        body = line_of(inside).split(b"\n", 1)[0]
+        body = line_of(inside)
+        first = body.split(b"\n", 1)[0]
+        body = b" ".join(body.split()) if _goes_on(first) else first
         fields = {} if inside.record is None else inside.record.fields
         line = parse_client_line(text_of(body), fields)
         if line is None or line.event is None or line.stamp is not None or line.time_ms is not None:
@@ -409,6 +415,22 @@ class _ClientLog:
 
 def _may_be(raw: bytes) -> bool:
     return any(word in raw for word in _WORDS) or any(word in raw for word in _PAIRS)
+
+
+def _goes_on(line: bytes) -> bool:
+    """Whether the next line has the message of this one, or more of it."""
+    return any(line.endswith(ending) and mark in line for mark, ending in _headlines())
+
+
+@cache
+def _headlines() -> tuple[tuple[bytes, bytes], ...]:
+    libraries = map(client_library, client_libraries())
+    return tuple(
+        (mark.encode(), library["headline_end"].encode())
+        for library in libraries
+        if "headline_end" in library
+        for mark in library["marks"]
+    )
 
 
 @cache
