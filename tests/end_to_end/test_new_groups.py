@@ -270,6 +270,7 @@ def rows_of_tables(lake):
     }
 
 
+@pytest.mark.campaign  # test_days.py has simulated groups of every type
 def test_days_apart_give_the_tables_of_one_run(over_midnight, tmp_path):
     sources = {
         "dump": str(over_midnight / "records.jsonl"),
