@@ -15,6 +15,8 @@ from jobs.lake.opening import open_lake
 from jobs.lake.sql import query
 from tests.engines import ENGINES
 
+pytestmark = pytest.mark.embedded_suffices
+
 BROKER = (
     "INFO [GroupCoordinator 1]: Preparing to rebalance group {who} in state PreparingRebalance"
     " with old generation {n} (__consumer_offsets-3) (reason: Adding new member {who} with group"
@@ -89,6 +91,7 @@ def test_logs_that_begin_alike_are_kept_apart(logs, same):
     assert logs.stored() == [SIX, SIX, SIX]
 
 
+@pytest.mark.every_time
 def test_logs_that_begin_alike_and_arrive_one_after_the_other(logs):
     for who in ("a", "b", "c"):
         logs.write(f"{who}.log", logs.alike(who))
