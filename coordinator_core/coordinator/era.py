@@ -61,7 +61,7 @@ class CoordinatorConfig:
 class ModernRules:
     """What differs between eras in consumer, share and streams groups.
 
-    ``first_epoch``: the epoch of a group without records.
+    ``first_epoch``: the epoch of a consumer or share group without records.
     """
 
     first_epoch: int
@@ -81,6 +81,7 @@ class ModernRules:
     classic_joins_refresh_regexes: bool  # as heartbeats do, and drop the member's own
     votes_bump_epoch: bool  # a change of the members' server assignor
     follows_subscription_at_once: bool  # takes topics away that a member no longer subscribes to
+    dropped_topics_end_epochs: bool  # then the member's epoch becomes its previous one, too
     empties_target: bool  # the last member to leave takes the assignment epoch along
     classic_joins_need_migration: bool  # classic members cannot join if migration is disabled
     names_malformed_subscriptions: bool  # INCONSISTENT_GROUP_PROTOCOL instead of an unknown error

@@ -113,7 +113,7 @@ UNNAMED: Mapping[str, Callable[[Event, Era], Values]] = {
 
 
 def _has_epochs(era: Era) -> bool:
-    return era.modern is not None and era.modern.writes_assignment_epochs
+    return era.modern is not None and era.modern.streams.writes_task_epochs
 
 
 def _list(values: Iterable[object]) -> str:

@@ -112,11 +112,13 @@ def drop_unsubscribed(member: ConsumerMember, goal: Goal) -> ConsumerMember:
         pending = _with_dropped(goal, member.pending, dropped)
     else:
         pending = dropped
+    is_previous = goal.rules.dropped_topics_end_epochs
+    previous_epoch = member.epoch if is_previous else member.previous_epoch
     if not pending or not goal.still_owns(pending):
-        return member._replace(previous_epoch=member.epoch, assigned=kept)
+        return member._replace(previous_epoch=previous_epoch, assigned=kept)
     return member._replace(
         state=ConsumerMemberState.UNREVOKED_PARTITIONS,
-        previous_epoch=member.epoch,
+        previous_epoch=previous_epoch,
         assigned=kept,
         pending=pending,
     )

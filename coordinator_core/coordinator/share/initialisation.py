@@ -122,7 +122,7 @@ def _forget(turn: Turn, group_id: str, topics: InitTopics) -> None:
 
 def deleting_record(turn: Turn, group: ShareGroup, states: ShareStates) -> ModernRecord:
     """Before the group is deleted: all topics with states, and those deleting that still exist."""
-    keeps_names = rules_of(turn).share.forgets_deleted_topics
+    keeps_names = rules_of(turn).share.keeps_topic_names
     deleting = {
         topic_id: topic.name if keeps_names else _name(turn, topic_id)
         for topic_id, topic in combined(states.initialized, states.initializing).items()

@@ -25,6 +25,7 @@ class ShareRules:
     counts_all_initialized: bool  # topics without subscribers, too, make the epoch go up
     takes_epoch_zero: bool  # of a member that joins again before its session ends
     drops_unsubscribed: bool  # a member is never told of topics that it does not subscribe to
+    keeps_topic_names: bool  # of states of deleted topics
     forgets_deleted_topics: bool  # their states; 4.1 hears of them in a way that is not modelled
 
 
@@ -34,6 +35,7 @@ SHARE_4_1 = ShareRules(
     counts_all_initialized=True,
     takes_epoch_zero=False,
     drops_unsubscribed=False,
+    keeps_topic_names=False,
     forgets_deleted_topics=False,
 )
 SHARE_4_4 = ShareRules(
@@ -42,5 +44,6 @@ SHARE_4_4 = ShareRules(
     counts_all_initialized=False,
     takes_epoch_zero=True,
     drops_unsubscribed=True,
+    keeps_topic_names=True,
     forgets_deleted_topics=True,
 )

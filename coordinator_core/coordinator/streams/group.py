@@ -103,6 +103,7 @@ class StreamsGroup(ModernGroup):
     ) -> None:
         super().__init__(group_id, partition, offsets, epoch)
         self.rules = rules
+        self.assignment_epoch = rules.first_target_epoch
         self.members: dict[str, StreamsMember] = {}
         self.static_members: dict[str, str] = {}
         self.order = TimelineKeys[str](string_hash)

@@ -43,7 +43,7 @@ def new_group(turn: Turn, group_id: str) -> StreamsGroup:
     """A group that is not registered yet, with the offsets that the group id has."""
     rules = rules_of(turn)
     partition, offsets = turn.log.partition_of(group_id), turn.groups.offsets_for(group_id)
-    return StreamsGroup(group_id, partition, offsets, rules.first_epoch, rules.streams)
+    return StreamsGroup(group_id, partition, offsets, rules.streams.first_epoch, rules.streams)
 
 
 def _replay_group(turn: Turn, key: Fields, value: Fields | None) -> None:

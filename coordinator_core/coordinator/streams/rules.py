@@ -18,9 +18,13 @@ Assign = Callable[[Sequence[TaskSubtopology], Sequence[TaskAssignee], int], dict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamsRules:
-    """``first_endpoint_epoch``: of a new group's information about endpoints."""
+    """``first_epoch``, ``first_target_epoch``: of a group without records; ``first_endpoint_epoch``:
+    of a new group's information about endpoints.
+    """
 
     assign: Assign
+    first_epoch: int
+    first_target_epoch: int
     first_endpoint_epoch: int
     assigns_from_current: bool  # the assignor sees the members' tasks, else the previous targets
     has_static_members: bool
@@ -47,6 +51,8 @@ def _assign_avoiding_pairs(
 
 STREAMS_4_1 = StreamsRules(
     assign=_assign_avoiding_pairs,
+    first_epoch=0,
+    first_target_epoch=0,
     first_endpoint_epoch=-1,
     assigns_from_current=False,
     has_static_members=False,
@@ -74,6 +80,8 @@ def _assign_before_4_4(
 
 STREAMS_4_4 = StreamsRules(
     assign=assign,
+    first_epoch=1,
+    first_target_epoch=1,
     first_endpoint_epoch=0,
     assigns_from_current=True,
     has_static_members=True,

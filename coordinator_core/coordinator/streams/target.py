@@ -52,7 +52,7 @@ def update_target(
     Raises AssignorError where Kafka's assignor throws.
     """
     if is_delayed(turn, group.group_id):
-        return group.assignment_epoch, {}, True
+        return max(group.assignment_epoch, 1), {}, True
     targets = group.targets_with(after)
     if group.assignment_epoch >= epoch:
         return group.assignment_epoch, targets, False
