@@ -275,6 +275,7 @@ ERA_4_3 = replace(
         ),
     ),
     group_config_defaults=_KAFKAS_DEFAULTS,
+    fails_on_malformed_subscriptions=True,
     modern=replace(
         _MODERN_4_4,
         compares_replaced_targets=False,

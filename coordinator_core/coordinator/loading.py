@@ -18,6 +18,7 @@ from coordinator_core.protocol.messages import Record
 from coordinator_core.records import decode
 
 _NO_TIME = -1
+_NO_ID = "A" * 22
 
 
 def load(turn: Turn, records: Iterable[Record]) -> None:
@@ -67,6 +68,8 @@ def _apply_offset(
             value["commit_timestamp"],
             None if expire_ms == _NO_TIME else expire_ms,
         )
+        topic_id = value.get("topic_id", _NO_ID)
+        committed.topic_id = None if topic_id == _NO_ID else topic_id
         group.offsets.put(partition, committed)
     elif partition in group.offsets:
         group.offsets.remove(partition)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from coordinator_core.coordinator.classic.group import ClassicGroup
 from coordinator_core.coordinator.metadata_image import TopicImage
 from coordinator_core.coordinator.modern.group import ModernGroup
@@ -22,16 +24,19 @@ def change_topics(turn: Turn, topics: list[TopicImage], deleted: list[str]) -> N
     for group in turn.groups.modern.values():
         if any(group.depends_on(name) for name in changed):
             group.request_refresh()
+    ids = {name: before.topics[name].topic_id for name in deleted if name in before.topics}
     if turn.era.modern is not None and turn.era.modern.deletes_offsets_of_topics:
-        _delete_offsets(turn, set(deleted))
-    ids = [before.topics[name].topic_id for name in deleted if name in before.topics]
+        _delete_offsets(turn, ids)
     for handlers in turn.handlers.of.values():
         if handlers.forget_topics is not None:
-            handlers.forget_topics(turn, ids)
+            handlers.forget_topics(turn, ids.values())
 
 
-def _delete_offsets(turn: Turn, deleted: set[str]) -> None:
-    """The offsets of deleted topics, of groups of all types; an append per shard."""
+def _delete_offsets(turn: Turn, deleted: Mapping[str, str]) -> None:
+    """The offsets of deleted topics, of groups of all types; an append per shard.
+
+    ``deleted``: ids by name.  Offsets of an earlier topic of the name stay.
+    """
     by_shard: dict[int, list[ModernRecord]] = {}
     last: dict[int, str] = {}
     groups: list[ClassicGroup | ModernGroup] = [
@@ -39,7 +44,11 @@ def _delete_offsets(turn: Turn, deleted: set[str]) -> None:
         *turn.groups.modern.values(),
     ]
     for group in groups:
-        partitions = [each for each, _ in group.offsets.in_order() if each[0] in deleted]
+        partitions = [
+            each
+            for each, committed in group.offsets.in_order()
+            if each[0] in deleted and committed.topic_id in (None, deleted[each[0]])
+        ]
         records = offset_tombstones(group.group_id, group.offsets, partitions)
         if records:
             by_shard.setdefault(group.partition, []).extend(records)

@@ -26,9 +26,14 @@ def announce_endpoints(
         _announce_all(turn, group, request, after, joins, has_new_tasks)
         return
     has_new_endpoint = before.endpoint != after.endpoint
-    if joins or has_new_tasks or has_new_endpoint or replaced is not None:
+    is_known = group.rules.joins_announce_endpoint or not (has_new_endpoint or replaced)
+    if joins or has_new_tasks or not is_known:
         group.shown_endpoints.discard(after.member_id)
-    if has_new_endpoint or (has_new_tasks and after.endpoint is not None):
+    if group.rules.joins_announce_endpoint:
+        is_announced = (joins or has_new_tasks) and after.endpoint is not None
+    else:
+        is_announced = has_new_endpoint or (has_new_tasks and after.endpoint is not None)
+    if is_announced:
         group.endpoint_epoch += 1
     if group.endpoint_epoch == request.endpoint_epoch:
         return

@@ -18,8 +18,8 @@ Assign = Callable[[Sequence[TaskSubtopology], Sequence[TaskAssignee], int], dict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamsRules:
-    """``first_epoch``, ``first_target_epoch``: of a group without records; ``first_endpoint_epoch``:
-    of a new group's information about endpoints.
+    """``first_epoch``, ``first_target_epoch``: of a group without records.
+    ``first_endpoint_epoch``: of a new group's information about endpoints.
     """
 
     assign: Assign
@@ -40,6 +40,7 @@ class StreamsRules:
     counts_rejoining_members: bool  # a full group refuses its own members, too
     fails_on_task_conflicts: bool  # of processes; the heartbeat is an unknown error
     caches_endpoints: bool  # and announces them when an endpoint or its tasks changed
+    joins_announce_endpoint: bool  # instead of a change of the endpoint
     converts_empty_groups: bool  # classic groups, and to classic groups
 
 
@@ -68,6 +69,7 @@ STREAMS_4_1 = StreamsRules(
     counts_rejoining_members=True,
     fails_on_task_conflicts=True,
     caches_endpoints=False,
+    joins_announce_endpoint=True,
     converts_empty_groups=False,
 )
 
@@ -97,6 +99,7 @@ STREAMS_4_4 = StreamsRules(
     counts_rejoining_members=False,
     fails_on_task_conflicts=False,
     caches_endpoints=True,
+    joins_announce_endpoint=False,
     converts_empty_groups=True,
 )
 # No static members; the assignor gets targets, and replicas are revoked at once.
@@ -106,6 +109,7 @@ STREAMS_4_3 = replace(
     assigns_from_current=False,
     has_static_members=False,
     joins_reset_endpoint=False,
+    joins_announce_endpoint=True,
     refines_targets=False,
     keeps_promoted_replicas=False,
     counts_rejoining_members=True,
