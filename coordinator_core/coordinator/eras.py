@@ -139,8 +139,8 @@ _MODERN_4_1 = ModernRules(
 
 ERA_4_1: EraOf[Turn] = EraOf(
     name="4.1",
-    versions="4.0-4.2",
-    kafka="4.1.2",
+    versions="4.0-4.1.1",
+    kafka="4.1.1",
     signs=(
         Sign("log wording of the Java coordinator", lambda of: of.has_java_wording),
         Sign("offset commits have version 4", lambda of: 4 in of.offset_versions),
@@ -210,6 +210,21 @@ ERA_4_1: EraOf[Turn] = EraOf(
     group_config_defaults=_KAFKAS_DEFAULTS,
     assignor_texts={"simple": _SIMPLE, "sticky": _STICKY},
     modern=_MODERN_4_1,
+)
+
+ERA_4_1_2 = replace(
+    ERA_4_1,
+    name="4.1.2",
+    versions="4.1.2-4.2",
+    kafka="4.1.2",
+    signs=(),
+    modern=replace(
+        _MODERN_4_1,
+        takes_back_pending_partitions=True,
+        bumps_for_dropped_regexes=True,
+        classic_joins_refresh_regexes=True,
+        streams=replace(STREAMS_4_1, fails_on_task_conflicts=False),
+    ),
 )
 
 # KIP-1263, KIP-1251.
@@ -454,7 +469,7 @@ def of_0_9_0(era: EraOf[Turn]) -> EraOf[Turn]:
 
 ERAS: Mapping[str, EraOf[Turn]] = {
     era.name: era
-    for era in (ERA_0_9, ERA_0_10, ERA_2_0, ERA_2_5, ERA_3_9, ERA_4_1, ERA_4_3, ERA_4_4)
+    for era in (ERA_0_9, ERA_0_10, ERA_2_0, ERA_2_5, ERA_3_9, ERA_4_1, ERA_4_1_2, ERA_4_3, ERA_4_4)
 }
 """Oldest first."""
 NEWEST_ERA = ERA_4_4
