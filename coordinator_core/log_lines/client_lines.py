@@ -20,7 +20,13 @@ from coordinator_core.log_lines.dates import Stamp
 from coordinator_core.log_lines.endings import Ending, endings, opens_quote
 from coordinator_core.log_lines.heads import Head, read_head
 from coordinator_core.log_lines.literals import any_of
-from coordinator_core.log_lines.pairs import PairWording, PairWordings, json_pairs, shown
+from coordinator_core.log_lines.pairs import (
+    PairWording,
+    PairWordings,
+    json_pairs,
+    shown,
+    with_nested,
+)
 from coordinator_core.log_lines.partition_lists import partitions_in, topics_in
 from coordinator_core.log_lines.templates import Template
 from coordinator_core.log_lines.wordings import Wording, WordingIndex
@@ -116,6 +122,7 @@ def parse_client_line(line: str, fields: Mapping[str, Any] = _NO_FIELDS) -> Clie
         return parsed
     if not fields and line.lstrip().startswith("{"):
         fields = json_pairs(line.lstrip())
+    fields = with_nested(fields)
     if _THREAD in line:
         return _of_librdkafka(line, fields)
     for library in data.client_libraries():

@@ -17,13 +17,14 @@ from typing import Any, NamedTuple
 from coordinator_core.log_lines.literals import any_of
 from coordinator_core.log_lines.templates import KINDS, PLAIN
 
-_PAIR = re.compile(r'([\w@.-]+)=("(?:[^"\\]|\\.)*"|[^\s"]*)')
+_PAIR = re.compile(r'(?<![\w@.-])([\w@.-]+)=("(?:[^"\\]|\\.)*"|[^\s"]*)')
 _PAIRS_BEGIN = re.compile(r"; (?=\w+: )")
 _LISTED = re.compile(r"(?:^|, )(\w+): ")
 _FIELD = re.compile(r"\{(\w+)\}")
 _BEFORE = re.compile(r'(?:^|[\]\s":=>|-])$')
 _BEHIND = re.compile(r'[";\s]|$')
 _MOST_PAIRS = 200
+_WORDS_ALONE = 2  # spaces of a message that is told without its namespace
 _MOST_PLACES = 5
 
 Pairs = Mapping[str, Any]
@@ -78,11 +79,16 @@ class PairWordings:
         self._by_message: defaultdict[str, list[PairWording]] = defaultdict(list)
         for wording in wordings:
             self._by_message[wording.message].append(wording)
+            # An application's own logger may print kafkajs' namespace elsewhere.
+            _, namespace, message = wording.message.partition("] ")
+            if namespace and message.count(" ") >= _WORDS_ALONE:
+                self._by_message[message].append(wording)
         self._anywhere = any_of(self._by_message) if self._by_message else None
 
     def read(self, message: str, pairs: Pairs) -> tuple[str, dict[str, Any]] | None:
         """The event and the fields of the wording with most keys that fits."""
         wordings = self._by_message.get(message, ())
+        pairs = with_nested(pairs) if wordings else pairs
         for wording in sorted(wordings, key=lambda w: -len(w.fields) - len(w.values)):
             fields = wording.read(pairs)
             if fields is not None:
@@ -131,6 +137,17 @@ def listed_pairs(text: str) -> dict[str, str]:
 def text_pairs(text: str) -> dict[str, str]:
     """Of logfmt: `key=value key="value"`."""
     return {name: _unquoted(value) for name, value in _PAIR.findall(text)[:_MOST_PAIRS]}
+
+
+def with_nested(pairs: Pairs) -> Pairs:
+    """Also the pairs of objects within: a logger may put all but its own into one."""
+    nested = {
+        key: value
+        for each in pairs.values()
+        if isinstance(each, Mapping)
+        for key, value in each.items()
+    }
+    return {**nested, **pairs} if nested else pairs
 
 
 def json_pairs(text: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ _ITEM = "|".join(
     )
 )
 LIST = (
-    rf"(?:frozenset\()?[\[{{(]?(?:(?:{_ITEM})(?:,? ?(?:{_ITEM}))*)?[\]}})]?\)?"
+    rf"(?:frozenset\()?[\[{{(]?(?:(?:{_ITEM})(?:(?:, ?| )(?:{_ITEM}))*)?[\]}})]?\)?"
     rf"|(?:frozen)?set\(\)|{_TOPIC}`: [\d, ]*"
 )
 """Matches a list of partitions."""

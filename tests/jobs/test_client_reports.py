@@ -4,6 +4,7 @@ Inputs are made for these tests, in the libraries' own words; times are UTC.
 """
 
 import io
+import json
 
 import pytest
 
@@ -347,3 +348,35 @@ def test_brod_prints_its_message_on_the_next_line(prefix):
         ("12:00:01.520", "SYNCED", 4, None),
     ]
     assert {row["group_id"] for row in rows} == {"mail"}
+
+
+JOINED = {
+    "groupId": "mail",
+    "memberId": A,
+    "memberAssignment": {"out": [0, 2]},
+    "groupProtocol": "RoundRobinAssigner",
+    "duration": 31,
+}
+JOINED_MESSAGE = "Consumer has joined the group"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        json.dumps(
+            {"level": "info", "message": JOINED_MESSAGE, "extra": JOINED, "timestamp": "%s"}
+        ),
+        json.dumps(
+            {"level": 30, "time": "%s", "msg": f"[ConsumerGroup] {JOINED_MESSAGE}", **JOINED}
+        ),
+        f"%s INFO [ConsumerGroup] {JOINED_MESSAGE} {json.dumps(JOINED)}",
+        f"%s [kafka] info: {JOINED_MESSAGE} {json.dumps(JOINED)}",
+    ],
+    ids=["winston", "pino", "console", "own"],
+)
+def test_kafkajs_in_the_loggers_of_applications(line):
+    (row,) = events(("app", line.replace("%s", "2021-03-04T12:00:00.000Z") + "\n"))
+
+    assert (row["library"], row["event"], row["group_id"]) == ("kafkajs", "JOINED", "mail")
+    assert (row["member_id"], row["partitions"]) == (A, ["out-0", "out-2"])
+    assert time_of(row) == "12:00:00.000"

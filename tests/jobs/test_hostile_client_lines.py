@@ -1,6 +1,7 @@
 """No line of a consumer's log stops a run, and lines in parts take bounded memory and time."""
 
 import json
+from time import process_time
 
 import pytest
 
@@ -114,3 +115,20 @@ def test_a_quoted_text_with_escapes_of_go_is_no_defect(tmp_path, name):
 
     assert events[-1]["group_id"] == "g"
     assert quarantined == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'2026-11-21 00:46:23 {"message":"[Consumer] Starting","groupId":"' + b"a-1" * 50_000,
+        b"2026-11-21 00:46:23 INFO kafka.coordinator: Setting newly assigned partitions "
+        + b"a-1" * 50_000
+        + b" for group",
+    ],
+    ids=["pairs", "partitions"],
+)
+def test_a_line_takes_time_in_proportion_to_its_length(tmp_path, line):
+    start = process_time()
+
+    assert read(tmp_path, line + b"\n") == ([], [])
+    assert process_time() - start < 10
