@@ -113,7 +113,16 @@ def what_if(
     from jobs.what_if.command import WhatIfOptions, as_json, evaluate
 
     changes = tuple(f"{name}={value}" for name, value in (settings or {}).items())
-    options = WhatIfOptions(str(lake), cluster_id, group, changes, seeds, from_time, to_time, era)
+    options = WhatIfOptions(
+        lake=str(lake),
+        cluster_id=cluster_id,
+        group_id=group,
+        settings=changes,
+        seeds=seeds,
+        first=from_time,
+        last=to_time,
+        era=era,
+    )
     answer: dict[str, Any] = jsonable(as_json(options, evaluate(options)))
     return answer
 
@@ -123,7 +132,7 @@ def report(lake: str, cluster_id: str, out: str, *, group: str | None = None) ->
     from jobs.report.command import ReportOptions
     from jobs.report.command import report as write
 
-    write(ReportOptions(str(lake), cluster_id, group, out=str(out)))
+    write(ReportOptions(lake=str(lake), cluster_id=cluster_id, group_id=group, out=str(out)))
     return Path(out)
 
 

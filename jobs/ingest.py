@@ -49,7 +49,7 @@ from jobs.sources.topic import raw_records, segments
 from jobs.sources.topic.kafka import Kafka
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Inputs:
     """The sources.  ``log_timezone`` is the time zone of the brokers' and clients' log lines,
     ``log_since_ms`` a local time that none of them is before, see `logs.dates.dates_of`.

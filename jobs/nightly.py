@@ -36,7 +36,7 @@ from jobs.sources.topic.kafka_settings import kafka_only_for_spark
 GIVE_A_SOURCE = "give --segments, --kafka, --dump, --broker-log, --client-log or --trace"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class NightlyOptions:
     """The options of `regroup nightly`, as strings of the command line.
 
@@ -153,7 +153,9 @@ def _nightly(
 
 def run_jobs(lake: Lake, options: NightlyOptions, inputs: ingest.Inputs, progress: Progress) -> Run:
     """Ingest and derive, recorded in `runs`; returns the run with the rows that it wrote."""
-    run = Run(lake, options.by_name(), inputs.dates.first, inputs.dates.last)
+    run = Run(
+        lake=lake, options=options.by_name(), first=inputs.dates.first, last=inputs.dates.last
+    )
     with lake.run_lock(), run.recorded(progress):
         if inputs:
             progress.step("ingest", lambda: _ingest(run, inputs))

@@ -63,7 +63,7 @@ class SnapshotOptions:
         return self.every is None
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Snapshots:
     """The state of the loop.  ``say`` prints a line; ``wait`` sleeps for so many seconds."""
 
@@ -119,7 +119,9 @@ def snapshot(options: SnapshotOptions, config: Config) -> None:
     options.check()
     options.is_last(1, options.every_s)  # UsageError for durations before anything is asked
     lake = open_without_engine(options.lake, options.cluster_id)
-    snapshots = Snapshots(options, lake, LiveGroups(options.bootstrap, config.kafka))
+    snapshots = Snapshots(
+        options=options, lake=lake, groups=LiveGroups(options.bootstrap, config.kafka)
+    )
     handle_sigterm()
     try:
         snapshots.run()

@@ -32,7 +32,7 @@ class Versions:
         return self.lowest <= version and (self.highest is None or version <= self.highest)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Field:
     """One field; ``fields`` are the fields of its struct, or of its elements' struct."""
 
@@ -56,7 +56,7 @@ class Field:
         return self.type.removeprefix("[]")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Layout:
     """One message: ``type`` is coordinator-key, coordinator-value or data."""
 

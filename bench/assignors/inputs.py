@@ -57,7 +57,10 @@ def _case(
     before: dict[str, list[str]],
 ) -> dict[str, Any]:
     uniform = ASSIGNORS["uniform"]
-    owned = uniform(Topics(counts), [Member(member, topics) for member, topics in before.items()])
+    owned = uniform(
+        Topics(counts),
+        [Member(member_id=member, topics=topics) for member, topics in before.items()],
+    )
     return {
         "case": name,
         "assignor": "sticky",

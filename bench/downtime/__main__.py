@@ -101,8 +101,8 @@ def compared(incident: Path, lake: str) -> Iterator[Compared]:
         if (incident / segments).is_dir():
             cluster_id = f"{name} {segments}"
             options = NightlyOptions(
-                lake,
-                cluster_id,
+                lake=lake,
+                cluster_id=cluster_id,
                 segments=str(incident / segments),
                 broker_log=str(incident / log),
             )

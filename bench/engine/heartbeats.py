@@ -66,16 +66,26 @@ def _stable(coordinator: Coordinator, groups: int, members: int) -> list[Heartbe
         leader = coordinator.groups[name].leader
         for member in sorted(joined[name], key=lambda member: member != leader):
             shares = dict.fromkeys(joined[name], b"") if member == leader else {}
-            sync = SyncGroup("sync", name, member, 1, assignments=shares)
+            sync = SyncGroup(
+                request_id="sync", group_id=name, member_id=member, generation=1, assignments=shares
+            )
             _perform(coordinator, coordinator.handle(sync, FORMED_MS), FORMED_MS)
     return [Heartbeat("beat", name, member, 1) for name in names for member in joined[name]]
 
 
 def _join(group: str) -> JoinGroup:
     return JoinGroup(
-        "join", group, "", None, "consumer", "/127.0.0.1", SESSION_MS, 60000, "consumer",
-        (("range", b""),),
-    )  # fmt: skip
+        request_id="join",
+        group_id=group,
+        member_id="",
+        instance_id=None,
+        client_id="consumer",
+        client_host="/127.0.0.1",
+        session_timeout_ms=SESSION_MS,
+        rebalance_timeout_ms=60000,
+        protocol_type="consumer",
+        protocols=(("range", b""),),
+    )
 
 
 def _perform(coordinator: Coordinator, effects: list[Effect], now_ms: int) -> None:

@@ -87,7 +87,7 @@ def read(folder: Path, lake: Path, config: Config) -> None:
         "segments": str(folder / "segments" / "*" / "*.log"),
         "broker_log": str(folder / "server*.log"),
     }
-    nightly(NightlyOptions(str(lake), CLUSTER, advice=False, **sources), config)
+    nightly(NightlyOptions(lake=str(lake), cluster_id=CLUSTER, advice=False, **sources), config)
 
 
 def episodes(lake: Path) -> dict[str, Inferred]:

@@ -144,10 +144,18 @@ class CoordinatorMember:
     def _join(self) -> None:
         subscription = encode_subscription(Subscription(0, list(self._topics.names)))
         join = JoinGroup(
-            self._request_id(), self._group_id, self._member_id, None, self._name, "/127.0.0.1",
-            self._session_timeout_ms, REBALANCE_TIMEOUT_MS, "consumer", (("range", subscription),),
+            request_id=self._request_id(),
+            group_id=self._group_id,
+            member_id=self._member_id,
+            instance_id=None,
+            client_id=self._name,
+            client_host="/127.0.0.1",
+            session_timeout_ms=self._session_timeout_ms,
+            rebalance_timeout_ms=REBALANCE_TIMEOUT_MS,
+            protocol_type="consumer",
+            protocols=(("range", subscription),),
             requires_known_member_id=self._knows_member_id_required,
-        )  # fmt: skip
+        )
         self._send(join)
 
     def _joined(self, response: JoinResponse | BareError) -> None:
@@ -160,14 +168,17 @@ class CoordinatorMember:
             return
         self._member_id, self._generation = response.member_id, response.generation
         sync = SyncGroup(
-            self._request_id(), self._group_id, self._member_id, self._generation,
+            request_id=self._request_id(),
+            group_id=self._group_id,
+            member_id=self._member_id,
+            generation=self._generation,
             assignments=self._assign(response) if response.leader == self._member_id else {},
-        )  # fmt: skip
+        )
         self._send(sync)
 
     def _assign(self, response: JoinResponse) -> dict[str, bytes]:
         members = [
-            model.Member(member_id, decode_subscription(metadata).topics)
+            model.Member(member_id=member_id, topics=decode_subscription(metadata).topics)
             for member_id, _, metadata in response.members
         ]
         return {
@@ -191,7 +202,11 @@ class CoordinatorMember:
     def _commit(self) -> OffsetCommit:
         offsets = tuple((topic, p, self._now_ms, "") for topic, p in self._assigned)
         return OffsetCommit(
-            self._request_id(), self._group_id, self._member_id, self._generation, offsets
+            request_id=self._request_id(),
+            group_id=self._group_id,
+            member_id=self._member_id,
+            generation=self._generation,
+            offsets=offsets,
         )
 
     def _stop(self) -> None:

@@ -31,7 +31,9 @@ class ZooKeeperGroup:
 
     def start(self, name: str) -> None:
         config = ZooKeeperConsumerConfig(
-            GROUP, f"{GROUP}_{name}", zookeeper_session_timeout_ms=SESSION_TIMEOUT_MS
+            group_id=GROUP,
+            consumer_id=f"{GROUP}_{name}",
+            zookeeper_session_timeout_ms=SESSION_TIMEOUT_MS,
         )
         servers = self._rng.sample(SERVERS, len(SERVERS))
         consumer = self._consumers[name] = ZooKeeperConsumer(config, {TOPIC: 1}, servers)

@@ -101,7 +101,9 @@ class FleetGroup:
 
     def _record(self, generation: int, at: int) -> bytes:
         topics = tuple(sorted(self.topics))
-        assignment = ASSIGNORS["range"](self.cluster, [Member(m, topics) for m in self.members])
+        assignment = ASSIGNORS["range"](
+            self.cluster, [Member(member_id=m, topics=topics) for m in self.members]
+        )
         members = []
         for member_id, member in self.members.items():
             by_topic: dict[str, list[int]] = {}

@@ -108,8 +108,8 @@ def _generations(file: Path) -> Iterator[tuple[Key, dict[str, Any]]]:
 def run_nightly(folder: Path, lake: Path, config: Config) -> None:
     nightly(
         NightlyOptions(
-            str(lake),
-            CLUSTER,
+            lake=str(lake),
+            cluster_id=CLUSTER,
             segments=str(folder / "*" / "segments" / "*" / "*.log"),
             broker_log=str(folder / "*" / "server*.log"),
             trace=str(folder / "*" / "trace.jsonl"),

@@ -90,7 +90,10 @@ def unpacked(script: str, version: str, folder: Path) -> Path:
 
 def read(lake: str, cluster_id: str, play: Path) -> None:
     segments, log = str(play / "segments"), str(play / "server.log")
-    nightly(NightlyOptions(lake, cluster_id, segments=segments, broker_log=log), load_config(None))
+    nightly(
+        NightlyOptions(lake=lake, cluster_id=cluster_id, segments=segments, broker_log=log),
+        load_config(None),
+    )
 
 
 def truth_of(incident: Path) -> Truths:
@@ -115,7 +118,13 @@ def show(lake: str, truths: dict[str, Truths], seeds: int) -> None:
             for variant, settings in VARIANTS.items():
                 if f"{group}-{variant}" not in truths[version]:
                     continue
-                options = WhatIfOptions(lake, f"{version} {play}", f"{group}-base", settings, seeds)
+                options = WhatIfOptions(
+                    lake=lake,
+                    cluster_id=f"{version} {play}",
+                    group_id=f"{group}-base",
+                    settings=settings,
+                    seeds=seeds,
+                )
                 answer = evaluate(options)
                 predicted[variant] = (answer.predicted[0] if settings else answer.model).median
             for variant, outcome in predicted.items():

@@ -91,7 +91,10 @@ def _plays_of_run(script: str, run: str, folder: Path, lake: str) -> Iterator[Pl
     for number, (inner, counted) in enumerate(_counted(folder / name, script, run)):
         cluster_id = f"{name} {number}"
         options = NightlyOptions(
-            lake, cluster_id, segments=str(inner / "segments"), broker_log=str(inner / "server.log")
+            lake=lake,
+            cluster_id=cluster_id,
+            segments=str(inner / "segments"),
+            broker_log=str(inner / "server.log"),
         )
         nightly(options, load_config(None))
         t0_ms = counted["t0_wall_ms"]
@@ -128,7 +131,14 @@ def predicted(play: Play, lake: str, source: str, seeds: int) -> dict[str, Figur
     last = datetime.fromtimestamp(play.end_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
     group = f"{play.family}-{source}"
     # Some change, so that no other one is tried.
-    options = WhatIfOptions(lake, play.cluster_id, group, ("restart_ms=3000",), 1, last=last)
+    options = WhatIfOptions(
+        lake=lake,
+        cluster_id=play.cluster_id,
+        group_id=group,
+        settings=("restart_ms=3000",),
+        seeds=1,
+        last=last,
+    )
     baseline = evaluate(options).baseline
     predictions = predict_each(baseline, changes, seeds=seeds)
     return {v: each.median for v, each in zip(variants, predictions, strict=True)}

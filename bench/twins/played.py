@@ -128,22 +128,22 @@ def lives_of(recording: Recording, group: str) -> PlayedLives:
     script = script_of(recording, group, base_ms, START_MS[client])
     topics = _topics(recording, ("invoices", "receipts") if name == "invoices" else _ORDERS)
     spec = GroupSpec(
-        group,
-        tuple(topic.name for topic in topics),
-        0,
-        library,
-        None,
-        False,
-        10_000,
-        3_000 + (HEARTBEAT_DELAY_MS if is_java else 0),
-        30_000,
-        5_000,
-        300_000,
-        0,
-        RESTART_MS[client],
-        (),
-        script,
-        0 if is_java else 1000 * HEARTBEAT_DELAY_MS // 6,
+        name=group,
+        topics=tuple(topic.name for topic in topics),
+        processes=0,
+        client=library,
+        assignors=None,
+        static=False,
+        session_timeout_ms=10_000,
+        heartbeat_interval_ms=3_000 + (HEARTBEAT_DELAY_MS if is_java else 0),
+        max_poll_interval_ms=30_000,
+        commit_interval_ms=5_000,
+        metadata_max_age_ms=300_000,
+        listener_ms=0,
+        restart_ms=RESTART_MS[client],
+        plans=(),
+        script=script,
+        timer_delay_us=0 if is_java else 1000 * HEARTBEAT_DELAY_MS // 6,
     )
     settings = dict(VARIANTS[variant])
     config = CoordinatorConfig(offsets_topic_partitions=1, modern=modern_settings(BROKER))

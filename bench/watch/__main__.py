@@ -40,9 +40,11 @@ def main(
         segments = GrowingSegments(folder, RECORDS_PER_PASS * passes // 2)
         shutil.copy(INCIDENT / "server.log", folder)
         sources = {"segments": f"{folder}/segments", "broker_log": f"{folder}/server.log"}
-        options = NightlyOptions(f"{folder}/lake", "c", **sources)  # type: ignore[arg-type]
+        options = NightlyOptions(lake=f"{folder}/lake", cluster_id="c", **sources)  # type: ignore[arg-type]
         lines: list[str] = []
-        watch = Watch(WatchOptions(options), load_config(None, engine), say=lines.append)
+        watch = Watch(
+            options=WatchOptions(options), config=load_config(None, engine), say=lines.append
+        )
         costs: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
         first = cost_of(watch, 1)
         print_costs("first pass", [first])

@@ -38,13 +38,13 @@ def as_read(
     read = decode_subscription(subscription)
     owned, generation = _sticky_claims(read) if assignor == "sticky" else _field_claims(read)
     return Member(
-        member_id,
-        _one_of_equals(tuple(read.topics)),
-        owned,
-        generation,
-        max(read.generation_id, NO_GENERATION),
-        instance_id,
-        read.rack_id,
+        member_id=member_id,
+        topics=_one_of_equals(tuple(read.topics)),
+        owned=owned,
+        generation=generation,
+        field_generation=max(read.generation_id, NO_GENERATION),
+        instance_id=instance_id,
+        rack=read.rack_id,
     )
 
 
@@ -128,13 +128,13 @@ def as_sent(
     """
     field = NO_GENERATION if generation is None or not generation_field else generation
     return Member(
-        member_id,
-        in_topics_field(topics),
-        _as_sent(assignor, owned, generation),
-        NO_GENERATION if generation is None else generation,
-        field,
-        instance_id,
-        rack,
+        member_id=member_id,
+        topics=in_topics_field(topics),
+        owned=_as_sent(assignor, owned, generation),
+        generation=NO_GENERATION if generation is None else generation,
+        field_generation=field,
+        instance_id=instance_id,
+        rack=rack,
     )
 
 

@@ -36,7 +36,7 @@ class BrokerGeneration(NamedTuple):
     time_ms: int
 
 
-@dataclass
+@dataclass(kw_only=True)
 class ClientMember:
     """``assigned``: None if no log has it."""
 
@@ -53,7 +53,7 @@ class ClientMember:
     is_gone: bool = False
 
 
-@dataclass
+@dataclass(kw_only=True)
 class ClientGeneration:
     """``member_count``: None unless the leader's log has the assignment of all members."""
 
@@ -156,7 +156,8 @@ def _generation(key: _Key, own: Sequence[ClientMembership]) -> ClientGeneration:
     led_by = (member for member, each in by_id.items() if leader and each.client == leader.client)
     leader_id = next(led_by, None)
     return ClientGeneration(
-        *key,
+        incarnation=key[0],
+        generation=key[1],
         group_type=others[0] if others else CLASSIC.name,
         preparing_ms=joined_ms - max(waits) if waits and is_classic else None,
         joined_ms=joined_ms,

@@ -52,7 +52,7 @@ class ClientRow(NamedTuple):
     plan: Plan | None = None
 
 
-@dataclass
+@dataclass(kw_only=True)
 class ClientMembership:
     """One client in one generation; times are of its clock.
 
@@ -116,7 +116,7 @@ class _Led(NamedTuple):
     plan: Plan
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Client:
     """A client between two lines: what it has said so far.
 

@@ -78,7 +78,7 @@ def _failure(turn: Turn, request: Request) -> Response:
     """The answer to a request that Kafka's coordinator fails on with an exception."""
     error = Errors.UNKNOWN_SERVER_ERROR
     if isinstance(request, JoinGroup):
-        return JoinResponse(error, protocol_name=turn.era.failed_join_protocol)
+        return JoinResponse(error=error, protocol_name=turn.era.failed_join_protocol)
     if isinstance(request, LeaveGroup):
         return turn.era.failed_leave(error)
     refusal = turn.handlers.refusals.get(type(request))

@@ -83,13 +83,13 @@ def record_consumers(script: Line, era: Era, member_ids: MemberIds) -> Recording
     consumer_run = _ConsumerRun(script, era, member_ids)
     consumer_run.run(script["until_ms"])
     return Recording(
-        title_of(script, era),
-        consumer_run.steps,
-        tuple(consumer_run.entries),
-        tuple(consumer_run.made_ids),
-        True,
-        timeouts_of(era),
-        {state.value: name for state, name in era.state_names.items()},
+        title=title_of(script, era),
+        steps=consumer_run.steps,
+        entries=tuple(consumer_run.entries),
+        member_ids=tuple(consumer_run.made_ids),
+        has_engine_events=True,
+        timeouts=timeouts_of(era),
+        state_names={state.value: name for state, name in era.state_names.items()},
     )
 
 

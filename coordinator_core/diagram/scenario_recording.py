@@ -39,13 +39,13 @@ def record_scenario(scenario: Line, era: Era, member_ids: MemberIds) -> Recordin
     player.play("")
     player.recorder.lines()
     return Recording(
-        title,
-        {step["id"]: step for step in scenario["steps"]},
-        tuple(player.recorder.entries),
-        tuple(player.made_ids),
-        True,
-        timeouts_of(era),
-        {state.value: name for state, name in era.state_names.items()},
+        title=title,
+        steps={step["id"]: step for step in scenario["steps"]},
+        entries=tuple(player.recorder.entries),
+        member_ids=tuple(player.made_ids),
+        has_engine_events=True,
+        timeouts=timeouts_of(era),
+        state_names={state.value: name for state, name in era.state_names.items()},
     )
 
 
@@ -94,7 +94,13 @@ class JoinWatch:
             is_longer = last is not None and last.operation is not operation
             deadline_ms, is_new = operation.deadline_ms, last is None
             yield DelayedJoinStatus(
-                at_ms, group_id, is_new, is_initial, is_longer, deadline_ms, wait.awaited
+                at_ms=at_ms,
+                group_id=group_id,
+                is_new=is_new,
+                is_initial=is_initial,
+                is_longer=is_longer,
+                deadline_ms=deadline_ms,
+                awaited=wait.awaited,
             )
 
 

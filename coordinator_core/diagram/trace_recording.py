@@ -38,7 +38,15 @@ def record_trace(trace: Iterable[Line], scenario: Mapping[str, Any] | None = Non
     entries = _in_order(lines, requests) if is_ordered else _by_time(lines, requests)
     name = "trace" if scenario is None else scenario["name"]
     title, timeouts = f"{name}, {start['runner']}", ("session", "rebalance")
-    return Recording(title, steps, tuple(entries), tuple(start["member_ids"]), False, timeouts, {})
+    return Recording(
+        title=title,
+        steps=steps,
+        entries=tuple(entries),
+        member_ids=tuple(start["member_ids"]),
+        has_engine_events=False,
+        timeouts=timeouts,
+        state_names={},
+    )
 
 
 def _requests(lines: list[Line], steps: Steps) -> list[RequestArrived]:

@@ -33,7 +33,7 @@ from coordinator_core.lives.processes import RESTART_MS
 _SETTLED = (EpisodeKind.ROLLING_DEPLOYMENT, EpisodeKind.RESTART, EpisodeKind.WHOLE_GROUP_RESTART)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Episode:
     """Consecutive rebalances with one root cause, and what the processes did.
 
@@ -156,14 +156,14 @@ def _episodes_of(activity: Activity, history: Mapping[tuple[int, int], Rebalance
     of_rebalances = _Assignment(activity, drafts).assigned()
     inferred = [
         Episode(
-            each.kind,
-            each.confidence,
-            activity.from_ms,
-            each.changes,
-            each.all_causes(),
-            of,
-            each.settings,
-            activity.loads,
+            kind=each.kind,
+            confidence=each.confidence,
+            activity_ms=activity.from_ms,
+            changes=each.changes,
+            causes=each.all_causes(),
+            rebalances=of,
+            draft_settings=each.settings,
+            loads=activity.loads,
         )
         for each, of in of_rebalances
         if of or each.changes or any(c.story in WITHOUT_REBALANCE for c in each.causes)

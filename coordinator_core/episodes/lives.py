@@ -38,7 +38,7 @@ def process_lives(
     return lives.processes()
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Life:
     first: Cause
     started_ms: int
@@ -132,7 +132,14 @@ class _Lives:
 
 def _started(first: Cause, confidence: float, *, predates_evidence: bool = False) -> _Life:
     member_ids = [first.member_id] if first.member_id else []
-    life = _Life(first, at(first), predates_evidence, member_ids, [_named(first)], confidence)
+    life = _Life(
+        first=first,
+        started_ms=at(first),
+        predates_evidence=predates_evidence,
+        member_ids=member_ids,
+        evidence=[_named(first)],
+        confidence=confidence,
+    )
     life.last_generation = first.generation
     return life
 
@@ -149,28 +156,28 @@ def _named(cause: Cause) -> str:
 def _process_life(life: _Life) -> ProcessLife:
     first = life.first
     member = RecordedMember(
-        first.member_id or "",
-        first.instance_id,
-        first.client,
-        first.client_host or "",
-        first.rebalance_timeout_ms,
-        first.session_timeout_ms,
-        b"",
-        b"",
+        member_id=first.member_id or "",
+        instance_id=first.instance_id,
+        client_id=first.client,
+        client_host=first.client_host or "",
+        rebalance_timeout_ms=first.rebalance_timeout_ms,
+        session_timeout_ms=first.session_timeout_ms,
+        subscription=b"",
+        assignment=b"",
     )
     return ProcessLife(
-        first.client,
-        first.client_host or "",
-        member,
-        tuple(life.member_ids),
-        TimeEstimate.exactly(life.started_ms),
-        life.predates_evidence,
-        life.ended,
-        life.killed,
-        tuple(life.slow_polls),
-        first.generation,
-        max(first.generation, life.last_generation),
-        life.confidence,
-        "; ".join(life.evidence),
+        client_id=first.client,
+        client_host=first.client_host or "",
+        member=member,
+        member_ids=tuple(life.member_ids),
+        started=TimeEstimate.exactly(life.started_ms),
+        predates_evidence=life.predates_evidence,
+        ended=life.ended,
+        killed=life.killed,
+        slow_polls=tuple(life.slow_polls),
+        first_generation=first.generation,
+        last_generation=max(first.generation, life.last_generation),
+        confidence=life.confidence,
+        evidence="; ".join(life.evidence),
         freezes=tuple(life.freezes),
     )

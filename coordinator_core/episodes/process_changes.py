@@ -52,7 +52,7 @@ class What(Enum):
     TAKEOVER = "takeover"  # a second process has its group.instance.id
 
 
-@dataclass
+@dataclass(kw_only=True)
 class ProcessChange:
     """``departure`` is None if the process only started, ``arrival`` if it did not come back.
 
@@ -91,7 +91,12 @@ class ProcessChange:
     def split(self) -> ProcessChange:
         """Takes the return away: it belongs to another episode."""
         back = ProcessChange(
-            What.RESTARTED, self.process, self.host, None, self.arrival, self.confidence
+            what=What.RESTARTED,
+            process=self.process,
+            host=self.host,
+            departure=None,
+            arrival=self.arrival,
+            confidence=self.confidence,
         )
         self.arrival = None
         self.causes = [each for each in (self.departure,) if each is not None]
@@ -203,7 +208,14 @@ class _Matching:
         first = departure or arrival
         assert first is not None
         name = self._names(first)
-        return ProcessChange(what, name, first.client_host or "", departure, arrival, confidence)
+        return ProcessChange(
+            what=what,
+            process=name,
+            host=first.client_host or "",
+            departure=departure,
+            arrival=arrival,
+            confidence=confidence,
+        )
 
     def _match(self, departure: Cause) -> Cause | None:
         """The first arrival of the same process since it was last heard of, in time; before its
@@ -468,7 +480,12 @@ def _ends_of(new: ProcessChange, others: Iterable[ProcessChange]) -> Iterator[in
 
 def _replacement(old: ProcessChange, new: ProcessChange, confidence: float) -> ProcessChange:
     change = ProcessChange(
-        What.REPLACED, old.process, old.host, old.departure, new.arrival, confidence
+        what=What.REPLACED,
+        process=old.process,
+        host=old.host,
+        departure=old.departure,
+        arrival=new.arrival,
+        confidence=confidence,
     )
     change.by = new.process
     return change

@@ -31,7 +31,7 @@ Partition = tuple[str, str | None, str | None, int]
 """Role, subtopology, topic id and number: subtopology of streams groups, topic id of the others."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRecord:
     """A record, in the order of the log.
 

@@ -89,17 +89,17 @@ class Handovers:
         asked_ms = self._asked.get(partition, (member.member_id, generation.joined_ms))[1]
         self.handovers.append(
             Handover(
-                partition,
-                generation.number,
-                release.member_id,
-                release.process,
-                member.member_id,
-                member.process,
-                asked_ms,
-                release.time_ms,
-                time_ms,
-                _waited_for(asked_ms, release, time_ms),
-                release.has_log,
+                partition=partition,
+                generation=generation.number,
+                from_member=release.member_id,
+                from_process=release.process,
+                to_member=member.member_id,
+                to_process=member.process,
+                asked_ms=asked_ms,
+                released_ms=release.time_ms,
+                assigned_ms=time_ms,
+                waited_for=_waited_for(asked_ms, release, time_ms),
+                has_log=release.has_log,
             )
         )
 

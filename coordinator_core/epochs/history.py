@@ -9,7 +9,7 @@ from coordinator_core.epochs.memberships import MemberStep, ModernMembership
 from coordinator_core.epochs.targets import TargetInput
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class GenerationMember:
     """A member of a generation; ``change``: joined, retained or replaced (a static member's id).
 
@@ -40,7 +40,7 @@ class Owned:
     partitions: frozenset[Partition]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Generation:
     """One target assignment.  ``reconciling_ms``: time in Reconciling until the next epoch;
     ``assignor``: None for a group without members; ``is_assumed``: no evidence names it.
@@ -69,7 +69,7 @@ class Generation:
     actual: dict[str, Owned] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class EpochBump:
     """The group epoch was counted up, or the group converted.
 
@@ -88,7 +88,7 @@ class EpochBump:
     has_target: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Handover:
     """A partition that changed its process.  ``asked_ms``: the target that gives it to the new one;
     ``released_ms``: the old one had it no more, nor was asked to give it up; ``waited_for``:

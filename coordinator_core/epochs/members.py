@@ -21,7 +21,7 @@ def state_name(code: int | None, group_type: GroupType) -> str:
     return STATES[number] if 0 <= number < len(STATES) else f"UNKNOWN({code})"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class ModernMember:
     """``metadata``: the last member metadata record; ``epoch`` and ``state``: of the last step."""
 

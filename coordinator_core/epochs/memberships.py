@@ -9,7 +9,7 @@ from coordinator_core.epochs.evidence import Partition
 from coordinator_core.epochs.members import AWAY, ModernMember
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemberStep:
     """A current assignment.  ``generation``: the target at that time; None before the first."""
 
@@ -25,7 +25,7 @@ class MemberStep:
     generation: int | None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, kw_only=True)
 class ModernMembership:
     """A member from its first record to its last; ``process``: at its end.
 
@@ -72,12 +72,12 @@ class Memberships:
     def join(self, member: ModernMember) -> None:
         metadata = member.metadata
         membership = ModernMembership(
-            member.member_id,
-            member.process,
-            metadata.instance_id,
-            member.joined_ms,
-            metadata.session_timeout_ms,
-            metadata.rebalance_timeout_ms,
+            member_id=member.member_id,
+            process=member.process,
+            instance_id=metadata.instance_id,
+            joined_ms=member.joined_ms,
+            session_timeout_ms=metadata.session_timeout_ms,
+            rebalance_timeout_ms=metadata.rebalance_timeout_ms,
         )
         self.memberships.append(membership)
         self._last[member.member_id] = membership

@@ -176,7 +176,13 @@ class _Player:
 
     def _join(self, member_id: str, record: GroupRecord) -> None:
         process = self._processes.name(record, member_id)
-        member = ModernMember(member_id, record, process, record.time_ms, "joined")
+        member = ModernMember(
+            member_id=member_id,
+            metadata=record,
+            process=process,
+            joined_ms=record.time_ms,
+            change="joined",
+        )
         self._processes.joined(record, member_id)
         self._members[member_id] = member
         self._memberships.join(member)
@@ -263,16 +269,16 @@ class _Player:
             generation.actual[member.member_id] = self._owned(member, member.assigned)
             generation.last_position = record.position
         step = MemberStep(
-            member.member_id,
-            member.process,
-            record.epoch or 0,
-            record.previous_epoch,
-            member.state,
-            record.assigned,
-            record.pending,
-            record.time_ms,
-            record.position,
-            self._target_epoch or None,
+            member_id=member.member_id,
+            process=member.process,
+            epoch=record.epoch or 0,
+            previous_epoch=record.previous_epoch,
+            state=member.state,
+            assigned=record.assigned,
+            pending=record.pending,
+            time_ms=record.time_ms,
+            position=record.position,
+            generation=self._target_epoch or None,
         )
         self._memberships.step(step)
         self.history.steps.append(step)
@@ -285,15 +291,15 @@ class _Player:
         self._end(record.time_ms)
         assignor, is_assumed = self._assignor(record)
         generation = Generation(
-            epoch,
-            record.group_type,
-            record.time_ms if bump is None else bump.time_ms,
-            record.time_ms,
-            record.position,
-            assignor,
-            None if bump is None else bump.cause,
-            None if bump is None else bump.member_id,
-            len(self._members),
+            number=epoch,
+            group_type=record.group_type,
+            preparing_ms=record.time_ms if bump is None else bump.time_ms,
+            joined_ms=record.time_ms,
+            position=record.position,
+            assignor=assignor,
+            cause=None if bump is None else bump.cause,
+            culprit=None if bump is None else bump.member_id,
+            member_count=len(self._members),
             last_position=record.position,
             has_log=self._has_line(record.time_ms),
             is_assumed=is_assumed,
@@ -414,14 +420,14 @@ class _Player:
         self, epoch: int, record: GroupRecord, cause: str, change: EpochChange | None
     ) -> EpochBump:
         bump = EpochBump(
-            epoch,
-            record.time_ms,
-            record.position,
-            cause,
-            change.member_id if change else None,
-            change.process if change else None,
-            bool(change and change.has_log),
-            change.reason if change else None,
+            epoch=epoch,
+            time_ms=record.time_ms,
+            position=record.position,
+            cause=cause,
+            member_id=change.member_id if change else None,
+            process=change.process if change else None,
+            has_log=bool(change and change.has_log),
+            reason=change.reason if change else None,
         )
         self.history.bumps.append(bump)
         self._bumps_since_target.append(bump)
@@ -460,15 +466,15 @@ class _Player:
     def _row(self, member: ModernMember, change: str) -> GenerationMember:
         metadata = member.metadata
         return GenerationMember(
-            member.member_id,
-            member.process,
-            metadata.instance_id,
-            metadata.client_id,
-            metadata.client_host,
-            metadata.session_timeout_ms,
-            metadata.rebalance_timeout_ms,
-            metadata.topics,
-            change,
+            member_id=member.member_id,
+            process=member.process,
+            instance_id=metadata.instance_id,
+            client_id=metadata.client_id,
+            client_host=metadata.client_host,
+            session_timeout_ms=metadata.session_timeout_ms,
+            rebalance_timeout_ms=metadata.rebalance_timeout_ms,
+            topics=metadata.topics,
+            change=change,
         )
 
     @staticmethod

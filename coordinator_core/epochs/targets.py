@@ -114,7 +114,7 @@ class TargetInputs:
         if member_id not in self._group.members:
             self._new_members.append(member_id)
         topics, regex = frozenset(record.topics), record.regex or ""
-        member = ConsumerMember(member_id, instance_id=record.instance_id)
+        member = ConsumerMember(member_id=member_id, instance_id=record.instance_id)
         self._group.put_member(member._replace(topics=topics, regex=regex))
 
     def _bump(self, record: GroupRecord) -> None:

@@ -33,7 +33,7 @@ NOT_ASSIGNED = "not_assigned"
 SHUT_DOWN_MS = 300_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tenure:
     """A process owned a partition; ``until_ms`` None: it still does.
 
@@ -103,7 +103,11 @@ def _tenures(
         for partition in sorted(assigned - held.keys(), key=str):
             generation = step.generation or 0
             held[partition] = Tenure(
-                partition, generation, membership.member_id, step.process, step.time_ms
+                partition=partition,
+                generation=generation,
+                member_id=membership.member_id,
+                process=step.process,
+                from_ms=step.time_ms,
             )
     for tenure in held.values():
         yield _ended(tenure, end, set())
@@ -135,16 +139,16 @@ def _ended(tenure: Tenure, end: End, target: set[Partition]) -> Tenure:
         how = NOT_ASSIGNED
     until_ms = None if end.at_ms is None else max(end.at_ms, tenure.from_ms)
     return Tenure(
-        tenure.partition,
-        tenure.generation,
-        tenure.member_id,
-        tenure.process,
-        tenure.from_ms,
-        until_ms,
-        how,
-        end.by,
-        end.is_estimated,
-        end.polled_ms,
+        partition=tenure.partition,
+        generation=tenure.generation,
+        member_id=tenure.member_id,
+        process=tenure.process,
+        from_ms=tenure.from_ms,
+        until_ms=until_ms,
+        how=how,
+        by=end.by,
+        is_estimated=end.is_estimated,
+        polled_ms=end.polled_ms,
     )
 
 

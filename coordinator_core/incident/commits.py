@@ -62,14 +62,14 @@ def _stimulus(
     record: MetadataRecord, at_ms: int, member_id: str, same: list[CommitRow]
 ) -> Stimulus:
     return Stimulus(
-        StimulusKind.COMMIT,
-        max(at_ms, record.at_ms),  # the commit follows the record in the log
-        at_ms,
-        at_ms,
-        same[0].where,
-        Basis.RECORD,
-        record.generation,
-        member_id,
-        record.by_id[member_id].instance_id,
+        kind=StimulusKind.COMMIT,
+        at_ms=max(at_ms, record.at_ms),  # the commit follows the record in the log
+        earliest_ms=at_ms,
+        latest_ms=at_ms,
+        evidence=same[0].where,
+        basis=Basis.RECORD,
+        generation=record.generation,
+        member_id=member_id,
+        instance_id=record.by_id[member_id].instance_id,
         offsets=tuple([(each.topic, each.partition, each.offset) for each in same]),
     )

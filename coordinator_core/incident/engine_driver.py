@@ -233,30 +233,30 @@ class EngineDriver:
         request_id = self._request_id()
         self._joining[request_id] = stimulus.member_id
         return JoinGroup(
-            request_id,
-            self.group_id,
-            member_id,
-            stimulus.instance_id,
-            member.client_id,
-            member.client_host,
-            member.session_timeout_ms,
-            max(member.rebalance_timeout_ms, member.session_timeout_ms)
+            request_id=request_id,
+            group_id=self.group_id,
+            member_id=member_id,
+            instance_id=stimulus.instance_id,
+            client_id=member.client_id,
+            client_host=member.client_host,
+            session_timeout_ms=member.session_timeout_ms,
+            rebalance_timeout_ms=max(member.rebalance_timeout_ms, member.session_timeout_ms)
             if member.rebalance_timeout_ms < 0
             else member.rebalance_timeout_ms,
-            self.members.protocol_type,
-            protocols,
-            requires_known_member_id,
+            protocol_type=self.members.protocol_type,
+            protocols=protocols,
+            requires_known_member_id=requires_known_member_id,
             reason=stimulus.reason,
         )
 
     def sync(self, stimulus: Stimulus) -> Request:
         member_id = stimulus.member_id or self._leader  # lines before 2.4 do not name the leader
         return SyncGroup(
-            self._request_id(),
-            self.group_id,
-            member_id,
-            self._generation.get(member_id, -1),
-            stimulus.instance_id,
+            request_id=self._request_id(),
+            group_id=self.group_id,
+            member_id=member_id,
+            generation=self._generation.get(member_id, -1),
+            instance_id=stimulus.instance_id,
             assignments=stimulus.assignments or {},
         )
 
@@ -268,12 +268,12 @@ class EngineDriver:
         request_id = self._request_id()
         self._committing[request_id] = stimulus
         return OffsetCommit(
-            request_id,
-            self.group_id,
-            stimulus.member_id,
-            self._generation.get(stimulus.member_id, self._loaded_generation),
-            tuple([(*offset, None) for offset in stimulus.offsets]),
-            stimulus.instance_id,
+            request_id=request_id,
+            group_id=self.group_id,
+            member_id=stimulus.member_id,
+            generation=self._generation.get(stimulus.member_id, self._loaded_generation),
+            offsets=tuple([(*offset, None) for offset in stimulus.offsets]),
+            instance_id=stimulus.instance_id,
         )
 
     def delete(self, stimulus: Stimulus) -> Request:

@@ -153,31 +153,31 @@ def incarnations(group_id: str, events: Iterable[Row], records: Iterable[Row]) -
 
 def _event(row: Row) -> LogEvent:
     return LogEvent(
-        row["event_seq"],
-        row["at_ms"],
-        row["event"],
-        f"broker {row['broker_id']} log {row['file_id']}:{row['position']}",
-        row["generation"],
-        row["member_id"],
-        row["instance_id"],
-        row["old_member_id"],
-        row["step"],
-        row["reason"],
-        row["client_reason"],
-        row["cause"],
-        row["member_count"],
-        tuple(row["members"] or ()),
+        seq=row["event_seq"],
+        at_ms=row["at_ms"],
+        event=row["event"],
+        where=f"broker {row['broker_id']} log {row['file_id']}:{row['position']}",
+        generation=row["generation"],
+        member_id=row["member_id"],
+        instance_id=row["instance_id"],
+        old_member_id=row["old_member_id"],
+        step=row["step"],
+        reason=row["reason"],
+        client_reason=row["client_reason"],
+        cause=row["cause"],
+        member_count=row["member_count"],
+        members=tuple(row["members"] or ()),
     )
 
 
 def _member(row: Row) -> RecordedMember:
     return RecordedMember(
-        row["member_id"],
-        row["instance_id"],
-        row["client_id"],
-        row["client_host"],
-        row["rebalance_timeout_ms"],
-        row["session_timeout_ms"],
-        bytes(row["subscription"]),
-        bytes(row["assignment"]),
+        member_id=row["member_id"],
+        instance_id=row["instance_id"],
+        client_id=row["client_id"],
+        client_host=row["client_host"],
+        rebalance_timeout_ms=row["rebalance_timeout_ms"],
+        session_timeout_ms=row["session_timeout_ms"],
+        subscription=bytes(row["subscription"]),
+        assignment=bytes(row["assignment"]),
     )

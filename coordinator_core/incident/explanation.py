@@ -140,7 +140,13 @@ def explain_generations(
             stimuli, expired_sessions, previous_members = from_log.infer()
         elif evidence.generation > 0 and evidence.records:
             from_records = RecordInference(
-                evidence, previous_members, previous_generation, since_ms, members, era, delay_ms
+                evidence=evidence,
+                previous_members=previous_members,
+                previous_generation=previous_generation,
+                since_ms=since_ms,
+                directory=members,
+                era=era,
+                delay_ms=delay_ms,
             )
             stimuli, expired_sessions, previous_members = from_records.infer()
             stimuli = stimuli + before_first_start(evidence, pending_ms)

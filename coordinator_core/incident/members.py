@@ -83,7 +83,16 @@ class MemberDirectory:
         )
         default = ("", _DEFAULT_REBALANCE_MS, self._longest_session_ms)
         host, rebalance_ms, session_ms = kinds.most_common(1)[0][0] if kinds else default
-        return RecordedMember("", None, "", host, rebalance_ms, session_ms, b"", b"")
+        return RecordedMember(
+            member_id="",
+            instance_id=None,
+            client_id="",
+            client_host=host,
+            rebalance_timeout_ms=rebalance_ms,
+            session_timeout_ms=session_ms,
+            subscription=b"",
+            assignment=b"",
+        )
 
 
 def _longest_session_ms(events: tuple[LogEvent, ...]) -> int:

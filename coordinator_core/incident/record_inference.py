@@ -17,6 +17,7 @@ class RecordInference:
 
     def __init__(
         self,
+        *,
         evidence: GenerationEvidence,
         previous_members: tuple[str, ...],
         previous_generation: int,
@@ -166,18 +167,18 @@ class RecordInference:
         is_assumed = kind is StimulusKind.LEAVE or changed
         self.stimuli.append(
             Stimulus(
-                kind,
-                at_ms,
-                min(self.since_ms, at_ms),
-                source.at_ms,
-                source.where,
-                Basis.ASSUMED if is_assumed else Basis.RECORD,
-                self.record.generation,
-                member_id,
-                instance_id,
-                changed,
-                leavers,
-                assignments,
+                kind=kind,
+                at_ms=at_ms,
+                earliest_ms=min(self.since_ms, at_ms),
+                latest_ms=source.at_ms,
+                evidence=source.where,
+                basis=Basis.ASSUMED if is_assumed else Basis.RECORD,
+                generation=self.record.generation,
+                member_id=member_id,
+                instance_id=instance_id,
+                changed=changed,
+                leavers=leavers,
+                assignments=assignments,
             )
         )
 
@@ -196,14 +197,14 @@ def before_first_start(evidence: GenerationEvidence, pending_ms: dict[str, int])
         if kind is not None and event.step in (None, "group", "id_required"):
             stimuli.append(
                 Stimulus(
-                    kind,
-                    event.at_ms,
-                    event.at_ms - LOG_LAG_MS,
-                    event.at_ms,
-                    event.where,
-                    Basis.LOG,
-                    evidence.generation + 1,
-                    member_id,
+                    kind=kind,
+                    at_ms=event.at_ms,
+                    earliest_ms=event.at_ms - LOG_LAG_MS,
+                    latest_ms=event.at_ms,
+                    evidence=event.where,
+                    basis=Basis.LOG,
+                    generation=evidence.generation + 1,
+                    member_id=member_id,
                 )
             )
     return stimuli

@@ -71,7 +71,7 @@ class ReplayedGeneration:
         return "both" if evidence.records else "log"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GroupReplay:
     """``resumed_from``: (incarnation, generation) whose record the engine was loaded with at the
     beginning; these generations have no verdict.  ``members``: by incarnation.
@@ -124,7 +124,15 @@ def replay(
         resumed_from += run.resumed_from
     members = _members(incarnations)
     group_id = incarnations[0].group_id if incarnations else ""
-    return GroupReplay(group_id, inferred_era, config, generations, resumed_from, members, delay)
+    return GroupReplay(
+        group_id=group_id,
+        era=inferred_era,
+        config=config,
+        generations=generations,
+        resumed_from=resumed_from,
+        members=members,
+        delay=delay,
+    )
 
 
 def _members(incarnations: Iterable[Incarnation]) -> dict[int, MemberDirectory]:

@@ -31,7 +31,7 @@ class Basis(Enum):
     ASSUMED = "no evidence states it; it is the simplest explanation of the evidence"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stimulus:
     """``at_ms``: when the replay sends it; production sent it in earliest_ms .. latest_ms.  All in
     ms since the epoch.

@@ -90,15 +90,15 @@ class StimulusBuilder:
             at_ms = max(min(last_ms, self.join_deadline_ms - _IN_TIME_MS), self.start.at_ms)
         where = line.where if self.record is None else f"{self.record.where}, {line.where}"
         stimulus = Stimulus(
-            StimulusKind.REJOIN if self.is_known(member_id) else StimulusKind.JOIN,
-            at_ms,
-            earliest_ms,
-            last_ms,
-            where,
-            Basis.RECORD if self.record is not None else Basis.ASSUMED,
-            self.evidence.generation,
-            member_id,
-            self.directory.at(member_id, self.evidence.generation).instance_id,
+            kind=StimulusKind.REJOIN if self.is_known(member_id) else StimulusKind.JOIN,
+            at_ms=at_ms,
+            earliest_ms=earliest_ms,
+            latest_ms=last_ms,
+            evidence=where,
+            basis=Basis.RECORD if self.record is not None else Basis.ASSUMED,
+            generation=self.evidence.generation,
+            member_id=member_id,
+            instance_id=self.directory.at(member_id, self.evidence.generation).instance_id,
         )
         self.pending_ms.pop(member_id, None)
         self.stimuli.append(stimulus)
@@ -123,15 +123,15 @@ class StimulusBuilder:
             is_leader = member_id == leader
             self.stimuli.append(
                 Stimulus(
-                    StimulusKind.SYNC,
-                    at_ms,
-                    at_ms - LOG_LAG_MS if is_leader else self.joined_ms,
-                    at_ms,
-                    where,
-                    Basis.LOG if is_leader else Basis.ASSUMED,
-                    generation,
-                    member_id,
-                    self.directory.at(member_id, generation).instance_id,
+                    kind=StimulusKind.SYNC,
+                    at_ms=at_ms,
+                    earliest_ms=at_ms - LOG_LAG_MS if is_leader else self.joined_ms,
+                    latest_ms=at_ms,
+                    evidence=where,
+                    basis=Basis.LOG if is_leader else Basis.ASSUMED,
+                    generation=generation,
+                    member_id=member_id,
+                    instance_id=self.directory.at(member_id, generation).instance_id,
                     assignments=self._recorded_assignments() if is_leader else None,
                 )
             )
@@ -184,19 +184,19 @@ class StimulusBuilder:
     ) -> None:
         self.stimuli.append(
             Stimulus(
-                kind,
-                at_ms,
-                at_ms - LOG_LAG_MS,
-                at_ms,
-                line.where,
-                Basis.LOG,
-                self.evidence.generation,
-                member_id,
-                instance_id,
-                changed,
-                leavers,
-                assignments,
-                append_error,
-                line.client_reason,
+                kind=kind,
+                at_ms=at_ms,
+                earliest_ms=at_ms - LOG_LAG_MS,
+                latest_ms=at_ms,
+                evidence=line.where,
+                basis=Basis.LOG,
+                generation=self.evidence.generation,
+                member_id=member_id,
+                instance_id=instance_id,
+                changed=changed,
+                leavers=leavers,
+                assignments=assignments,
+                append_error=append_error,
+                reason=line.client_reason,
             )
         )

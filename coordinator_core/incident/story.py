@@ -165,30 +165,30 @@ def _events(generation: ReplayedGeneration) -> Iterator[_Event]:
     if generation.explained.is_logged:
         for line in generation.explained.evidence.events:
             yield _Event(
-                line.at_ms,
-                line.event,
-                line.member_id or "",
-                line.members,
-                line.cause,
-                line.step,
-                line.instance_id,
-                line.member_count or 0,
-                line.client_reason,
+                at_ms=line.at_ms,
+                kind=line.event,
+                member_id=line.member_id or "",
+                members=line.members,
+                cause=line.cause,
+                step=line.step,
+                instance_id=line.instance_id,
+                member_count=line.member_count or 0,
+                reason=line.client_reason,
             )
         return
     for each in generation.engine_outputs:
         if each.event is not None:
             fields = each.event.fields
             yield _Event(
-                each.at_ms,
-                each.event.kind,
-                fields.get("member_id") or "",
-                tuple(fields.get("members") or ()),
-                fields.get("cause"),
-                fields.get("step"),
-                fields.get("instance_id"),
-                fields.get("member_count") or 0,
-                fields.get("client_reason"),
+                at_ms=each.at_ms,
+                kind=each.event.kind,
+                member_id=fields.get("member_id") or "",
+                members=tuple(fields.get("members") or ()),
+                cause=fields.get("cause"),
+                step=fields.get("step"),
+                instance_id=fields.get("instance_id"),
+                member_count=fields.get("member_count") or 0,
+                reason=fields.get("client_reason"),
             )
 
 

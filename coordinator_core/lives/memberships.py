@@ -34,7 +34,7 @@ class Departure(Enum):
     DROPPED = "dropped"  # did not rejoin or sync in time
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Membership:
     """One member id's time in the group; ``departure`` and ``ended`` are None while it lasts.
 
@@ -131,7 +131,9 @@ class _MembershipReader:
         if not member.client_id or member_id not in self._directory:
             member = self._like_its_instance(member)
         number = self._explained.incarnation.number
-        membership = Membership(member, number, began, basis, evidence)
+        membership = Membership(
+            member=member, incarnation=number, began=began, basis=basis, evidence=evidence
+        )
         membership.first_generation = membership.last_generation = generation
         self._open[member_id] = self._by_id[member_id] = membership
         return membership

@@ -38,7 +38,7 @@ class Freeze(NamedTuple):
     to: TimeEstimate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ProcessLife:
     """A process from start to end; ``ended`` None: it still runs.
 
@@ -259,20 +259,20 @@ class _LifeReader:
         of_start = {Basis.LOG: 1.0, Basis.RECORD: 0.8, Basis.ASSUMED: 0.5}[membership.basis]
         left = "" if membership.left_evidence is None else f"; {membership.left_evidence}"
         return ProcessLife(
-            membership.member.client_id,
-            membership.member.client_host,
-            membership.member,
-            (membership.member_id,),
-            membership.began,
-            membership.predates_evidence,
-            ended,
-            membership.departure in (Departure.EXPIRED, Departure.DROPPED),
-            () if slow_poll is None else (slow_poll,),
-            membership.first_generation,
-            membership.last_generation,
-            min(confidence, of_start, self._candidate.confidence),
-            membership.evidence + left,
-            None if slow_poll is not None else _frozen_until(membership, following),
+            client_id=membership.member.client_id,
+            client_host=membership.member.client_host,
+            member=membership.member,
+            member_ids=(membership.member_id,),
+            started=membership.began,
+            predates_evidence=membership.predates_evidence,
+            ended=ended,
+            killed=membership.departure in (Departure.EXPIRED, Departure.DROPPED),
+            slow_polls=() if slow_poll is None else (slow_poll,),
+            first_generation=membership.first_generation,
+            last_generation=membership.last_generation,
+            confidence=min(confidence, of_start, self._candidate.confidence),
+            evidence=membership.evidence + left,
+            frozen_until=None if slow_poll is not None else _frozen_until(membership, following),
         )
 
     def _ended(

@@ -154,19 +154,21 @@ def _of_java(line: str) -> ClientLine | None:
     ending, event = _read(JAVA, line[group_end + 2 :], is_quoted=opens_quote(before))
     head = read_head(before, ending.behind)
     group_id = line[client_end + len(_GROUP) : group_end]
+    local_ms, utc_offset_minutes = _local(head)
     return ClientLine(
-        JAVA,
-        None,
-        *_local(head),
-        head.level,
-        ending.logger or head.logger,
-        line[at + len(_CLIENT) : client_end],
-        None if group_id == "null" else group_id,
-        instance.removesuffix(", ") or None,
-        ending.message,
-        event,
-        head.stamp,
-        head.outer,
+        library=JAVA,
+        time_ms=None,
+        local_ms=local_ms,
+        utc_offset_minutes=utc_offset_minutes,
+        level=head.level,
+        logger=ending.logger or head.logger,
+        client_id=line[at + len(_CLIENT) : client_end],
+        group_id=None if group_id == "null" else group_id,
+        instance_id=instance.removesuffix(", ") or None,
+        message=ending.message,
+        event=event,
+        stamp=head.stamp,
+        outer=head.outer,
     )
 
 
@@ -189,19 +191,21 @@ def _of_librdkafka(line: str, fields: Mapping[str, Any]) -> ClientLine | None:
         event = None
     head = read_head(before, ending.behind)
     time, level = _UNIX_TIME.search(before), _SYSLOG_LEVEL.search(before)
+    local_ms, utc_offset_minutes = _local(head)
     return ClientLine(
-        LIBRDKAFKA,
-        int(time[1]) * 1000 + int(time[2]) if time else None,
-        *_local(head),
-        _SYSLOG_LEVELS[int(level[1])] if level else head.level,
-        facility,
-        client_id,
-        event.group_id if event else None,
-        None,
-        ending.message,
-        event,
-        head.stamp,
-        head.outer,
+        library=LIBRDKAFKA,
+        time_ms=int(time[1]) * 1000 + int(time[2]) if time else None,
+        local_ms=local_ms,
+        utc_offset_minutes=utc_offset_minutes,
+        level=_SYSLOG_LEVELS[int(level[1])] if level else head.level,
+        logger=facility,
+        client_id=client_id,
+        group_id=event.group_id if event else None,
+        instance_id=None,
+        message=ending.message,
+        event=event,
+        stamp=head.stamp,
+        outer=head.outer,
     )
 
 
@@ -246,19 +250,21 @@ def _named_by_event(
     library: str, line: str, start: int, ending: Ending, event: ClientEvent | None
 ) -> ClientLine:
     head = read_head(line[:start], ending.behind)
+    local_ms, utc_offset_minutes = _local(head)
     return ClientLine(
-        data.client_library(library).get("library", library),
-        None,
-        *_local(head),
-        head.level,
-        head.logger,
-        event.client_id if event else None,
-        event.group_id if event else None,
-        event.instance_id if event else None,
-        ending.message.rstrip(),
-        event,
-        head.stamp,
-        head.outer,
+        library=data.client_library(library).get("library", library),
+        time_ms=None,
+        local_ms=local_ms,
+        utc_offset_minutes=utc_offset_minutes,
+        level=head.level,
+        logger=head.logger,
+        client_id=event.client_id if event else None,
+        group_id=event.group_id if event else None,
+        instance_id=event.instance_id if event else None,
+        message=ending.message.rstrip(),
+        event=event,
+        stamp=head.stamp,
+        outer=head.outer,
     )
 
 
@@ -272,7 +278,7 @@ def _listed(facility: str | None, message: str) -> ClientEvent | None:
     if listed is None:
         return None
     return ClientEvent(
-        "ASSIGNED_PARTITION", partitions=(f"{listed['topic']}-{listed['partition']}",)
+        event="ASSIGNED_PARTITION", partitions=(f"{listed['topic']}-{listed['partition']}",)
     )
 
 
@@ -300,7 +306,8 @@ def _event(library: str, message: str) -> ClientEvent | None:
 
 def _with_fields(event: str, values: Mapping[str, Any]) -> ClientEvent:
     return ClientEvent(
-        event, **{_FIELDS.get(name, name): _value(name, value) for name, value in values.items()}
+        event=event,
+        **{_FIELDS.get(name, name): _value(name, value) for name, value in values.items()},
     )
 
 
@@ -352,7 +359,9 @@ def _texts(library: str, *, with_pairs: bool) -> list[dict[str, str]]:
 @cache
 def _index(library: str) -> WordingIndex:
     return WordingIndex(
-        Wording(Template(entry["text"]), library, "", entry["event"])
+        Wording(
+            template=Template(entry["text"]), coordinator=library, versions="", event=entry["event"]
+        )
         for entry in _texts(library, with_pairs=False)
     )
 

@@ -204,7 +204,16 @@ def _of_date(match: re.Match[str], fields: dict[str, str | None]) -> Stamp:
     )
     offset, zone = _zone(fields)
     parts, shape = _date_parts(fields)
-    stamp = Stamp(*match.span(), None, "sense", since_midnight or 0, parts, shape, offset, zone)
+    stamp = Stamp(
+        *match.span(),
+        local_ms=None,
+        lacks="sense",
+        day_ms=since_midnight or 0,
+        parts=parts,
+        shape=shape,
+        utc_offset_minutes=offset,
+        zone=zone,
+    )
     if since_midnight is None:
         return stamp
     if shape:

@@ -152,14 +152,14 @@ def _in_kafkas_layout(line: str, plain: re.Match[str]) -> tuple[LogLine | None, 
     )
     return (
         LogLine(
-            _plain_ms(plain),
-            None,
-            plain[3],
-            logger,
-            broker_id,
-            topic_partition or event.topic_partition,
-            bare,
-            event,
+            local_ms=_plain_ms(plain),
+            utc_offset_minutes=None,
+            level=plain[3],
+            logger=logger,
+            broker_id=broker_id,
+            topic_partition=topic_partition or event.topic_partition,
+            message=bare,
+            event=event,
         ),
         True,
     )
@@ -254,16 +254,16 @@ def _line(message: _Message, head: Head, prefix: Prefix | None) -> LogLine:
     event = message.event
     of_event = event.topic_partition if event else None
     return LogLine(
-        head.stamp.local_ms if head.stamp else None,
-        head.stamp.utc_offset_minutes if head.stamp else None,
-        head.level,
-        message.ending.logger or head.logger,
-        prefix.broker_id if prefix else None,
-        (prefix and prefix.topic_partition) or of_event,
-        message.ending.message,
-        event,
-        head.stamp,
-        head.outer,
+        local_ms=head.stamp.local_ms if head.stamp else None,
+        utc_offset_minutes=head.stamp.utc_offset_minutes if head.stamp else None,
+        level=head.level,
+        logger=message.ending.logger or head.logger,
+        broker_id=prefix.broker_id if prefix else None,
+        topic_partition=(prefix and prefix.topic_partition) or of_event,
+        message=message.ending.message,
+        event=event,
+        stamp=head.stamp,
+        outer=head.outer,
     )
 
 

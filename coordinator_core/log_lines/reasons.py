@@ -44,13 +44,13 @@ def parse_reason(reason: str) -> ParsedReason:
         wording, values = match
         return _reason(wording, dict(zip(wording.template.group_fields, values, strict=True)))
     truncated = find_truncated(reason_index().beginning_like(reason), reason)
-    return ParsedReason(UNKNOWN_CAUSE) if truncated is None else _reason(*truncated)
+    return ParsedReason(cause=UNKNOWN_CAUSE) if truncated is None else _reason(*truncated)
 
 
 def _reason(wording: Wording, values: Fields) -> ParsedReason:
     fields: dict[str, Any] = {name: value for name, value in values.items() if name in _FIELDS}
     client_cause = client_cause_of(fields.get("client_reason"))
-    return ParsedReason(wording.cause or UNKNOWN_CAUSE, client_cause=client_cause, **fields)
+    return ParsedReason(cause=wording.cause or UNKNOWN_CAUSE, client_cause=client_cause, **fields)
 
 
 @lru_cache(maxsize=1024)

@@ -17,7 +17,7 @@ _KEY_LENGTH = 5
 _BRACKET = "] "
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Wording:
     """One text of a coordinator, with the event or cause that it stands for."""
 
@@ -132,15 +132,15 @@ def _words_after_bracket(message: str) -> str:
 
 def _wording(entry: Mapping[str, str], coordinator: str, event: str) -> Wording:
     return Wording(
-        Template(entry["text"]),
-        coordinator,
-        entry.get("versions", ""),
-        event,
-        entry.get("level", ""),
-        entry.get("logger", ""),
-        entry.get("step"),
-        entry.get("protocol"),
-        entry.get("cause"),
+        template=Template(entry["text"]),
+        coordinator=coordinator,
+        versions=entry.get("versions", ""),
+        event=event,
+        level=entry.get("level", ""),
+        logger=entry.get("logger", ""),
+        step=entry.get("step"),
+        protocol=entry.get("protocol"),
+        cause=entry.get("cause"),
     )
 
 

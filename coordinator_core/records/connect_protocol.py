@@ -21,7 +21,7 @@ CONNECTOR = -1
 ConnectorTask = tuple[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerAssignment:
     """``assigned``: all connectors and tasks in version 0, the new ones in later versions.
     ``delay_ms``: after this time the workers join again; 0 if they do not."""
@@ -69,14 +69,14 @@ def decode_worker_assignment(data: bytes) -> WorkerAssignment:
     """Raises BadRecord, also for empty bytes."""
     version, fields = read_known_version(_ASSIGNMENT, data)
     return WorkerAssignment(
-        version,
-        fields["error"],
-        fields["leader"],
-        fields["leader_url"],
-        fields["config_offset"],
-        _connector_tasks(fields["assigned"]),
-        _connector_tasks(fields.get("revoked")),
-        fields.get("delay", 0),
+        version=version,
+        error=fields["error"],
+        leader=fields["leader"],
+        leader_url=fields["leader_url"],
+        config_offset=fields["config_offset"],
+        assigned=_connector_tasks(fields["assigned"]),
+        revoked=_connector_tasks(fields.get("revoked")),
+        delay_ms=fields.get("delay", 0),
     )
 
 

@@ -54,7 +54,7 @@ class AssignedTask(NamedTuple):
     partition: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class TaskMember:
     """One member's own metadata; None where its framework or version lacks the field.
 
@@ -103,7 +103,7 @@ def task_members(
 
 
 def _worker(member: Mapping[str, Any]) -> TaskMember:
-    worker = TaskMember(member["member_id"])
+    worker = TaskMember(member_id=member["member_id"])
     try:
         state = decode_worker_state(member["subscription"])
         worker.version, worker.endpoint = state.version, state.url
@@ -144,7 +144,7 @@ def _streams_member(
     member: Mapping[str, Any],
 ) -> tuple[TaskMember, SubscriptionInfo | None, AssignmentInfo | None]:
     """The member with its active tasks.  A partition without a readable task has no subtopology."""
-    thread, subscribed, assigned = TaskMember(member["member_id"]), None, None
+    thread, subscribed, assigned = TaskMember(member_id=member["member_id"]), None, None
     partitions: list[tuple[str, int]] = []
     try:
         if member["assignment"]:

@@ -238,31 +238,33 @@ class ScenarioPlayer:
     def join(self, step: Step) -> Request:
         skips = step.get(_JOIN_V9_SKIP_ASSIGNMENT) or False
         return JoinGroup(
-            step["id"],
-            step["group"],
-            self.member(step["member"]),
-            step.get("instance_id"),
-            step["client_id"],
-            step["client_host"],
-            step["session_timeout_ms"],
-            step["rebalance_timeout_ms"],
-            step["protocol_type"],
-            tuple([(name, _decoded(metadata)) for name, metadata in step["protocols"]]),
-            skips or step.get(_JOIN_V4_KNOWN_MEMBER_ID) or False,
-            skips,
-            step.get("reason"),
+            request_id=step["id"],
+            group_id=step["group"],
+            member_id=self.member(step["member"]),
+            instance_id=step.get("instance_id"),
+            client_id=step["client_id"],
+            client_host=step["client_host"],
+            session_timeout_ms=step["session_timeout_ms"],
+            rebalance_timeout_ms=step["rebalance_timeout_ms"],
+            protocol_type=step["protocol_type"],
+            protocols=tuple([(name, _decoded(metadata)) for name, metadata in step["protocols"]]),
+            requires_known_member_id=skips or step.get(_JOIN_V4_KNOWN_MEMBER_ID) or False,
+            supports_skipping_assignment=skips,
+            reason=step.get("reason"),
         )
 
     def sync(self, step: Step) -> Request:
         return SyncGroup(
-            step["id"],
-            step["group"],
-            self.member(step["member"]),
-            self.generation(step["generation"]),
-            step.get("instance_id"),
-            step.get("protocol_type"),
-            step.get("protocol_name"),
-            {self.member(who): _decoded(data) for who, data in step.get("assignments", ())},
+            request_id=step["id"],
+            group_id=step["group"],
+            member_id=self.member(step["member"]),
+            generation=self.generation(step["generation"]),
+            instance_id=step.get("instance_id"),
+            protocol_type=step.get("protocol_type"),
+            protocol_name=step.get("protocol_name"),
+            assignments={
+                self.member(who): _decoded(data) for who, data in step.get("assignments", ())
+            },
         )
 
     def heartbeat(self, step: Step) -> Request:
@@ -280,13 +282,13 @@ class ScenarioPlayer:
 
     def commit(self, step: Step) -> Request:
         return OffsetCommit(
-            step["id"],
-            step["group"],
-            self.member(step["member"]),
-            self.generation(step["generation"]),
-            self.rows(step),
-            step.get("instance_id"),
-            step.get("version", _COMMIT_VERSION),
+            request_id=step["id"],
+            group_id=step["group"],
+            member_id=self.member(step["member"]),
+            generation=self.generation(step["generation"]),
+            offsets=self.rows(step),
+            instance_id=step.get("instance_id"),
+            version=step.get("version", _COMMIT_VERSION),
         )
 
     def fetch(self, step: Step) -> Request:

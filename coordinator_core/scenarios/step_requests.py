@@ -67,34 +67,34 @@ class StepRequests:
         if owned is not None:
             rows = tuple([(self._topics.id_of(name), tuple(parts)) for name, parts in owned])
         return ConsumerGroupHeartbeat(
-            step["id"],
-            step["group"],
-            self._references.member(step.get("member")),
-            epoch,
-            step.get("instance_id"),
-            full.get("rack_id"),
-            _int(full, "rebalance_timeout_ms", -1),
-            step.get("client_id") or "oracle",
-            step.get("client_host") or "/127.0.0.1",
-            _texts(full, "topics"),
-            full.get("regex"),
-            full.get("assignor"),
-            rows,
-            _int(step, "version", 1),
+            request_id=step["id"],
+            group_id=step["group"],
+            member_id=self._references.member(step.get("member")),
+            member_epoch=epoch,
+            instance_id=step.get("instance_id"),
+            rack_id=full.get("rack_id"),
+            rebalance_timeout_ms=_int(full, "rebalance_timeout_ms", -1),
+            client_id=step.get("client_id") or "oracle",
+            client_host=step.get("client_host") or "/127.0.0.1",
+            topics=_texts(full, "topics"),
+            regex=full.get("regex"),
+            assignor=full.get("assignor"),
+            owned=rows,
+            version=_int(step, "version", 1),
         )
 
     def share_heartbeat(self, step: Step) -> Request:
         epoch = self._references.epoch_of(step, "member_epoch", 0)
         full = step if not step.get("brief") or epoch == 0 else {}
         return ShareGroupHeartbeat(
-            step["id"],
-            step["group"],
-            self._references.member(step.get("member")),
-            epoch,
-            full.get("rack_id"),
-            step.get("client_id") or "oracle",
-            step.get("client_host") or "/127.0.0.1",
-            _texts(full, "topics"),
+            request_id=step["id"],
+            group_id=step["group"],
+            member_id=self._references.member(step.get("member")),
+            member_epoch=epoch,
+            rack_id=full.get("rack_id"),
+            client_id=step.get("client_id") or "oracle",
+            client_host=step.get("client_host") or "/127.0.0.1",
+            topics=_texts(full, "topics"),
         )
 
     def streams_heartbeat(self, step: Step) -> Request:
@@ -104,23 +104,25 @@ class StepRequests:
         owned = [] if is_brief and epoch == 0 else self._references.owned_rows(step)
         tags, endpoint = full.get("client_tags"), full.get("endpoint")
         return StreamsGroupHeartbeat(
-            step["id"],
-            step["group"],
-            self._references.member(step.get("member")),
-            epoch,
-            step.get("instance_id"),
-            full.get("rack_id"),
-            _int(full, "rebalance_timeout_ms", -1),
-            step.get("client_id") or "oracle",
-            step.get("client_host") or "/127.0.0.1",
-            full.get("process_id"),
-            _topology(full["topology"]) if full.get("topology") else None,
-            None if tags is None else tuple([(key, value) for key, value in tags]),
-            None if endpoint is None else (endpoint[0], endpoint[1]),
-            _int(step, "endpoint_epoch", 0),
-            bool(step.get("shutdown")),
-            None if owned is None else tuple([(row[0], row[1], tuple(row[2])) for row in owned]),
-            _int(step, "version", 0),
+            request_id=step["id"],
+            group_id=step["group"],
+            member_id=self._references.member(step.get("member")),
+            member_epoch=epoch,
+            instance_id=step.get("instance_id"),
+            rack_id=full.get("rack_id"),
+            rebalance_timeout_ms=_int(full, "rebalance_timeout_ms", -1),
+            client_id=step.get("client_id") or "oracle",
+            client_host=step.get("client_host") or "/127.0.0.1",
+            process_id=full.get("process_id"),
+            topology=_topology(full["topology"]) if full.get("topology") else None,
+            client_tags=None if tags is None else tuple([(key, value) for key, value in tags]),
+            endpoint=None if endpoint is None else (endpoint[0], endpoint[1]),
+            endpoint_epoch=_int(step, "endpoint_epoch", 0),
+            shutdown=bool(step.get("shutdown")),
+            owned=None
+            if owned is None
+            else tuple([(row[0], row[1], tuple(row[2])) for row in owned]),
+            version=_int(step, "version", 0),
         )
 
     def consumer_describe(self, step: Step) -> Request:
@@ -139,32 +141,32 @@ class StepRequests:
         skips = bool(step.get("supports_skipping_assignment"))
         protocols = step.get("protocols") or []
         return JoinGroup(
-            step["id"],
-            step["group"],
-            self._references.member(step.get("member")),
-            step.get("instance_id"),
-            step.get("client_id") or "oracle",
-            step.get("client_host") or "/127.0.0.1",
-            _int(step, "session_timeout_ms", 10000),
-            _int(step, "rebalance_timeout_ms", 60000),
-            step.get("protocol_type") or "",
-            tuple([(name, _decoded(metadata)) for name, metadata in protocols]),
-            skips or bool(step.get("requires_known_member_id")),
-            skips,
-            step.get("reason"),
+            request_id=step["id"],
+            group_id=step["group"],
+            member_id=self._references.member(step.get("member")),
+            instance_id=step.get("instance_id"),
+            client_id=step.get("client_id") or "oracle",
+            client_host=step.get("client_host") or "/127.0.0.1",
+            session_timeout_ms=_int(step, "session_timeout_ms", 10000),
+            rebalance_timeout_ms=_int(step, "rebalance_timeout_ms", 60000),
+            protocol_type=step.get("protocol_type") or "",
+            protocols=tuple([(name, _decoded(metadata)) for name, metadata in protocols]),
+            requires_known_member_id=skips or bool(step.get("requires_known_member_id")),
+            supports_skipping_assignment=skips,
+            reason=step.get("reason"),
         )
 
     def sync(self, step: Step) -> Request:
         rows = step.get("assignments") or []
         return SyncGroup(
-            step["id"],
-            step["group"],
-            self._references.member(step.get("member")),
-            self._references.epoch_of(step, "generation", -1),
-            step.get("instance_id"),
-            step.get("protocol_type"),
-            step.get("protocol_name"),
-            {self._references.member(who): _decoded(data) for who, data in rows},
+            request_id=step["id"],
+            group_id=step["group"],
+            member_id=self._references.member(step.get("member")),
+            generation=self._references.epoch_of(step, "generation", -1),
+            instance_id=step.get("instance_id"),
+            protocol_type=step.get("protocol_type"),
+            protocol_name=step.get("protocol_name"),
+            assignments={self._references.member(who): _decoded(data) for who, data in rows},
         )
 
     def heartbeat(self, step: Step) -> Request:
@@ -195,13 +197,13 @@ class StepRequests:
                 return None
         has_ids = adds_ids or version >= 10
         return OffsetCommit(
-            step["id"],
-            step["group"],
-            self._references.member(step.get("member")),
-            self._references.epoch_of(step, "generation", -1),
-            tuple([(row[0], row[1], row[2], row[3]) for row in rows]),
-            step.get("instance_id"),
-            version,
+            request_id=step["id"],
+            group_id=step["group"],
+            member_id=self._references.member(step.get("member")),
+            generation=self._references.epoch_of(step, "generation", -1),
+            offsets=tuple([(row[0], row[1], row[2], row[3]) for row in rows]),
+            instance_id=step.get("instance_id"),
+            version=version,
             topic_ids={row[0]: self._topics.id_of(row[0]) for row in rows} if has_ids else {},
         )
 

@@ -154,17 +154,23 @@ class SimulatedCluster:
         truth = GroupTruth(spec.name, self.outputs.append)
         names = {topic_id: name for name, topic_id in self.topic_ids.items()}
         modern_truth = ModernTruth(spec.name, self.outputs.append, names)
-        group = SimulatedGroup(spec, partition, truth, modern_truth, actions=list(script.actions))
+        group = SimulatedGroup(
+            spec=spec,
+            partition=partition,
+            truth=truth,
+            modern_truth=modern_truth,
+            actions=list(script.actions),
+        )
         group.processes = [
             SimulatedProcess(
-                process,
-                script.own.get(process.name, spec),
-                first_number + n,
-                self._seed,
-                self.fleet.network,
-                self,
-                script.hosts.get(process.name),
-                script.member_ids.get(process.name, ()),
+                spec=process,
+                group=script.own.get(process.name, spec),
+                number=first_number + n,
+                seed=self._seed,
+                network=self.fleet.network,
+                environment=self,
+                host=script.hosts.get(process.name),
+                member_ids=script.member_ids.get(process.name, ()),
             )
             for n, process in enumerate(script.processes)
         ]

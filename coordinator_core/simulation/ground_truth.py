@@ -17,7 +17,7 @@ from coordinator_core.simulation.outputs import TruthLine
 _POLL_TIMEOUT = "consumer poll timeout has expired."
 
 
-@dataclass
+@dataclass(kw_only=True)
 class GenerationTruth:
     """``members``: by member id, all members of its records.  ``stored``: a record exists."""
 
@@ -88,7 +88,7 @@ class GroupTruth:
             lost, self._current = self._current, None
             self._next = replace(lost, joined_ms=None, assigned_ms=None, member_count=None)
         if self._next is None or self._next.number != number:
-            self._next = GenerationTruth(number, now_ms)
+            self._next = GenerationTruth(number=number, preparing_ms=now_ms)
             listed = event.fields.get("members") or (None,)
             self._next.culprit = event.fields.get("member_id", listed[0])
             self._next.cause = self._cause(event, self._next.culprit)
@@ -111,7 +111,9 @@ class GroupTruth:
     def _begin(self, number: int) -> None:
         self._begin_incarnation_if_recreated()
         current = (
-            self._next if self._next and self._next.number == number else GenerationTruth(number)
+            self._next
+            if self._next and self._next.number == number
+            else GenerationTruth(number=number)
         )
         self._current, self._next = current, None
 

@@ -24,7 +24,7 @@ _REGEX_RECORD = 16
 NOT_STABLE = frozenset({"Assigning", "Reconciling", "NotReady"})
 
 
-@dataclass
+@dataclass(kw_only=True)
 class TargetTruth:
     """``preparing_ms``: when the group epoch was counted up first since the target before."""
 
@@ -137,9 +137,9 @@ class ModernTruth:
         self._end(now_ms)
         self.targets += 1
         self._current = TargetTruth(
-            group.assignment_epoch,
-            preparing_ms,
-            now_ms,
+            number=group.assignment_epoch,
+            preparing_ms=preparing_ms,
+            joined_ms=now_ms,
             is_empty=group.is_empty(),
             assignor=self._assignor,
             causes=self._causes,

@@ -43,7 +43,7 @@ class ProcessSpec(NamedTuple):
     instance_of: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """``processes``: slots, empty for all; ``pick``: how many of them at random, 0 for all.
 
@@ -82,24 +82,24 @@ _LASTING = {"freeze": ActionKind.FREEZE, "slow_poll": ActionKind.SLOW, "cut": Ac
 def plan_of(table: SpecTable) -> Plan:
     kind = table.one_of("kind", KINDS)
     plan = Plan(
-        kind,
-        table.time_ms("at"),
-        table.time_or_none_ms("every"),
-        table.count("times", 0),
-        table.probability("probability") if "probability" in table else 1.0,
-        table.time_ms("spread", "0ms"),
-        table.numbers("processes"),
-        table.count("pick", 0),
-        table.time_ms("gap", "0ms"),
-        table.time_or_none_ms("length"),
-        table.time_or_none_ms("down"),
-        table.time_ms("overlap", "0ms"),
-        table.time_ms("life", "0ms"),
-        table.count("loops", 0),
-        table.count("to", 0),
-        table.count("low", 0),
-        table.count("high", 0),
-        table.one_of("protocol", CONVERTING) if "protocol" in table else "",
+        kind=kind,
+        at_ms=table.time_ms("at"),
+        every_ms=table.time_or_none_ms("every"),
+        times=table.count("times", 0),
+        probability=table.probability("probability") if "probability" in table else 1.0,
+        spread_ms=table.time_ms("spread", "0ms"),
+        processes=table.numbers("processes"),
+        pick=table.count("pick", 0),
+        gap_ms=table.time_ms("gap", "0ms"),
+        length_ms=table.time_or_none_ms("length"),
+        down_ms=table.time_or_none_ms("down"),
+        overlap_ms=table.time_ms("overlap", "0ms"),
+        life_ms=table.time_ms("life", "0ms"),
+        loops=table.count("loops", 0),
+        to=table.count("to", 0),
+        low=table.count("low", 0),
+        high=table.count("high", 0),
+        protocol=table.one_of("protocol", CONVERTING) if "protocol" in table else "",
     )
     if plan.protocol and kind != "deploy":
         table.wrong("kind", "deploy, to change the protocol")
@@ -113,7 +113,7 @@ def plan_of(table: SpecTable) -> Plan:
     return plan
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Slots:
     """The group's processes when the next plan is carried out."""
 
@@ -158,9 +158,9 @@ def planned_actions(
     Without a plan that starts processes, all of them start at once.
     """
     key = key_of(seed, group, "plans")
-    slots = _Slots(group, key, {}, processes)
+    slots = _Slots(group=group, key=key, names={}, alive=processes)
     if not any(plan.kind == "start" for plan in plans):
-        plans = (Plan("start", 0, times=1), *plans)
+        plans = (Plan(kind="start", at_ms=0, times=1), *plans)
     due = [
         (at_ms, number, round_)
         for number, plan in enumerate(plans)

@@ -90,15 +90,23 @@ class PlayedGroup(NamedTuple):
 def played(lives: PlayedLives, *, seed: int, skips_idle: bool = True) -> PlayedGroup:
     """Play the lives with the clients against the coordinator; the same seed, the same result."""
     fleet = Fleet(
-        "lives",
-        "",
-        lives.to_ms + 1,
-        seed,
-        ClusterSpec(lives.era, 1, lives.config, (1, 3), 0, 500, 100 << 20),
-        Network(1, 2),
-        lives.topics,
-        (lives.group,),
-        (),
+        name="lives",
+        about="",
+        length_ms=lives.to_ms + 1,
+        seed=seed,
+        cluster=ClusterSpec(
+            era=lives.era,
+            brokers=1,
+            config=lives.config,
+            append_ms=(1, 3),
+            load_ms=0,
+            failover_ms=500,
+            segment_bytes=100 << 20,
+        ),
+        network=Network(1, 2),
+        topics=lives.topics,
+        groups=(lives.group,),
+        faults=(),
     )
     cluster = SimulatedCluster(
         fleet, 0, seed, skips_idle=skips_idle, traces=False, log_lines=False, commits=False

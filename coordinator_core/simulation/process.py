@@ -62,6 +62,7 @@ class SimulatedProcess:
 
     def __init__(
         self,
+        *,
         spec: ProcessSpec,
         group: GroupSpec,
         number: int,

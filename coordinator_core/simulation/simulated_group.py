@@ -12,7 +12,7 @@ from coordinator_core.simulation.process import SimulatedProcess
 from coordinator_core.simulation.spec import GroupSpec
 
 
-@dataclass
+@dataclass(kw_only=True)
 class SimulatedGroup:
     """``done``: number of ``actions`` carried out.  ``open``: messages in transit plus appends not
     acknowledged.  ``ids``: number of member ids assigned.  ``later_ms``: times at which the

@@ -42,7 +42,7 @@ class Network:
     reordering: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSpec:
     """``append_ms``: shortest and longest time until an append is acknowledged.  ``load_ms``: time
     to load a partition.  ``failover_ms``: time until the partitions of a stopped broker have a new
@@ -76,7 +76,7 @@ class Topic:
         return max([self.partitions, *(n for at_ms, n in self.grows if at_ms <= since_start_ms)])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
     """``partition``: of `__consumer_offsets`, None for all.  ``broker_id``: the broker that stops
     or becomes leader, None for the next one.  ``length_ms``: how long the broker is down or appends
@@ -107,7 +107,7 @@ class Script:
     member_ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSpec:
     """A consumer group and its processes, numbered from 1.
 
@@ -143,7 +143,7 @@ class GroupSpec:
     configs: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
     name: str
     about: str
@@ -171,15 +171,15 @@ def fleet_of(values: Mapping[str, Any]) -> Fleet:
         for fault in _faults(table, length_ms, cluster, {group.name for group in groups})
     ]
     fleet = Fleet(
-        spec.text("name"),
-        spec.text("about", "-"),
-        length_ms,
-        spec.count("seed", 1),
-        cluster,
-        _network(spec.table("network")),
-        topics,
-        tuple(groups),
-        tuple(sorted(faults, key=lambda fault: fault.at_ms)),
+        name=spec.text("name"),
+        about=spec.text("about", "-"),
+        length_ms=length_ms,
+        seed=spec.count("seed", 1),
+        cluster=cluster,
+        network=_network(spec.table("network")),
+        topics=topics,
+        groups=tuple(groups),
+        faults=tuple(sorted(faults, key=lambda fault: fault.at_ms)),
     )
     spec.close()
     if not groups:
@@ -213,13 +213,13 @@ def _cluster(table: SpecTable) -> ClusterSpec:
         if not isinstance(value, int):
             raise SpecError(f"cluster.config.{name}: must be a whole number")
     cluster = ClusterSpec(
-        table.one_of("era", ERAS, "4.1"),
-        table.count("brokers", 1, minimum=1),
-        CoordinatorConfig(**{"offsets_topic_partitions": 5, **settings}),
-        table.span_ms("append", ("1ms", "3ms")),
-        table.time_ms("load", "20ms"),
-        table.time_ms("failover", "500ms"),
-        table.count("segment_bytes", 100 << 20, minimum=1),
+        era=table.one_of("era", ERAS, "4.1"),
+        brokers=table.count("brokers", 1, minimum=1),
+        config=CoordinatorConfig(**{"offsets_topic_partitions": 5, **settings}),
+        append_ms=table.span_ms("append", ("1ms", "3ms")),
+        load_ms=table.time_ms("load", "20ms"),
+        failover_ms=table.time_ms("failover", "500ms"),
+        segment_bytes=table.count("segment_bytes", 100 << 20, minimum=1),
     )
     table.close()
     return cluster
@@ -247,20 +247,20 @@ def _groups(table: SpecTable, topics: tuple[Topic, ...], era: str) -> list[Group
     assignors = table.texts("assignors", ()) or None
     client = table.one_of("client", LIBRARIES, "java-4.1")
     shared = GroupSpec(
-        name,
-        subscribed,
-        table.count("processes", minimum=1),
-        client,
-        assignors,
-        table.flag("static", False),
-        table.time_or_none_ms("session_timeout"),
-        table.time_ms("heartbeat_interval", "3s"),
-        table.time_ms("max_poll_interval", "5m"),
-        table.time_or_none_ms("commit_interval"),
-        table.time_ms("metadata_max_age", "5m"),
-        table.time_ms("listener", "0ms"),
-        table.time_or_none_ms("restart"),
-        tuple(plan_of(each) for each in table.tables("plans")),
+        name=name,
+        topics=subscribed,
+        processes=table.count("processes", minimum=1),
+        client=client,
+        assignors=assignors,
+        static=table.flag("static", False),
+        session_timeout_ms=table.time_or_none_ms("session_timeout"),
+        heartbeat_interval_ms=table.time_ms("heartbeat_interval", "3s"),
+        max_poll_interval_ms=table.time_ms("max_poll_interval", "5m"),
+        commit_interval_ms=table.time_or_none_ms("commit_interval"),
+        metadata_max_age_ms=table.time_ms("metadata_max_age", "5m"),
+        listener_ms=table.time_ms("listener", "0ms"),
+        restart_ms=table.time_or_none_ms("restart"),
+        plans=tuple(plan_of(each) for each in table.tables("plans")),
         protocol=table.one_of("protocol", PROTOCOLS, "classic"),
         remote_assignor=table.text("remote_assignor") if "remote_assignor" in table else None,
         regex=table.text("regex") if "regex" in table else None,
@@ -333,6 +333,16 @@ def _faults(
     table.close()
     faults: list[Fault] = []
     while at_ms < length_ms and len(faults) < times:
-        faults.append(Fault(kind, at_ms, partition, group, broker_id, length, error))
+        faults.append(
+            Fault(
+                kind=kind,
+                at_ms=at_ms,
+                partition=partition,
+                group_id=group,
+                broker_id=broker_id,
+                length_ms=length,
+                error=error,
+            )
+        )
         at_ms += every_ms or length_ms
     return faults

@@ -26,7 +26,7 @@ _SHARE_OF_BEST = 0.85
 _MAX_CONFIDENCE_WITHOUT_LOG = 0.5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Advice:
     """``predicted``: of the advised change, or of the unchanged settings: nothing to gain.
 

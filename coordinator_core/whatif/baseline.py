@@ -47,7 +47,7 @@ class ConsumerSettings(NamedTuple):
     remote_assignor: str | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Baseline:
     """``from_ms``, ``to_ms``: the evaluated period, ms since the epoch; ``idle``: times within it
     in which the group was shut down.  ``libraries``: by process, a name of LIBRARIES;
@@ -135,18 +135,18 @@ def baseline_of(
     topics = _assigned_topics(records)
     grew = _growth_started_a_rebalance(explained.incarnations)
     return Baseline(
-        explained.group_id,
-        explained,
-        processes,
-        {each.name: library_of(each, records, explained.era.name) for each in processes},
-        tuple(_topics(explained.incarnations)),
-        {each.name: _subscribed(each.lives[-1].member, topics) for each in processes},
-        _assignors(records),
-        heartbeat_ms,
-        SHORT_METADATA_MAX_AGE_MS if grew else METADATA_MAX_AGE_MS,
-        first_ms,
-        max(last_ms, first_ms),
-        tuple(idle_times(processes, first_ms, last_ms)),
+        group_id=explained.group_id,
+        explained=explained,
+        processes=processes,
+        libraries={each.name: library_of(each, records, explained.era.name) for each in processes},
+        topics=tuple(_topics(explained.incarnations)),
+        subscriptions={each.name: _subscribed(each.lives[-1].member, topics) for each in processes},
+        assignors=_assignors(records),
+        heartbeat_ms=heartbeat_ms,
+        metadata_max_age_ms=SHORT_METADATA_MAX_AGE_MS if grew else METADATA_MAX_AGE_MS,
+        from_ms=first_ms,
+        to_ms=max(last_ms, first_ms),
+        idle=tuple(idle_times(processes, first_ms, last_ms)),
     )
 
 

@@ -42,7 +42,7 @@ from coordinator_core.whatif.settings import (
 _PLAIN, _OF_URLS = frozenset("+/"), frozenset("-_")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ConsumerEvidence:
     """``counts``: when an assignment had so many partitions of a topic, (ms, topic, count), in
     order; ``subscriptions``: topics by member id; ``until_ms``: end of the evidence; ``classic``:
@@ -89,20 +89,24 @@ def consumer_baseline_of(
     last_ms = last_ms if to_ms is None else min(to_ms, last_ms)
     grew = any(topic.grows for topic in topics)
     return Baseline(
-        group_id,
-        ExplainedGroup(group_id, evidence.era, _delay(classic), ()),
-        processes,
-        dict(_libraries(processes, evidence.era.name, classic)),
-        topics,
-        {each.name: _subscribed(each, evidence.subscriptions, topics) for each in processes},
-        () if classic is None else classic.assignors,
-        HEARTBEAT_MS if classic is None else heartbeat_of(classic.explained.incarnations),
-        SHORT_METADATA_MAX_AGE_MS if grew else METADATA_MAX_AGE_MS,
-        first_ms,
-        max(last_ms, first_ms),
-        tuple(idle_times(processes, first_ms, last_ms)),
-        settings,
-        {} if classic is None else dict(_protocols(processes, classic)),
+        group_id=group_id,
+        explained=ExplainedGroup(group_id, evidence.era, _delay(classic), ()),
+        processes=processes,
+        libraries=dict(_libraries(processes, evidence.era.name, classic)),
+        topics=topics,
+        subscriptions={
+            each.name: _subscribed(each, evidence.subscriptions, topics) for each in processes
+        },
+        assignors=() if classic is None else classic.assignors,
+        heartbeat_ms=HEARTBEAT_MS
+        if classic is None
+        else heartbeat_of(classic.explained.incarnations),
+        metadata_max_age_ms=SHORT_METADATA_MAX_AGE_MS if grew else METADATA_MAX_AGE_MS,
+        from_ms=first_ms,
+        to_ms=max(last_ms, first_ms),
+        idle=tuple(idle_times(processes, first_ms, last_ms)),
+        consumer=settings,
+        protocols={} if classic is None else dict(_protocols(processes, classic)),
     )
 
 

@@ -257,15 +257,23 @@ def fleet_of(baseline: Baseline, change: SettingsChange, start_ms: int, seed: in
     """The group alone on a broker of its era."""
     era, config = _config(baseline, change)
     return Fleet(
-        "what-if",
-        "",
-        baseline.to_ms - start_ms + 1,
-        seed,
-        ClusterSpec(era, 1, config, (1, 3), 0, 500, 100 << 20),
-        Network(1, 2),
-        tuple([_relative_to(topic, start_ms) for topic in baseline.topics]),
-        (_group(baseline, change, start_ms, seed),),
-        (),
+        name="what-if",
+        about="",
+        length_ms=baseline.to_ms - start_ms + 1,
+        seed=seed,
+        cluster=ClusterSpec(
+            era=era,
+            brokers=1,
+            config=config,
+            append_ms=(1, 3),
+            load_ms=0,
+            failover_ms=500,
+            segment_bytes=100 << 20,
+        ),
+        network=Network(1, 2),
+        topics=tuple([_relative_to(topic, start_ms) for topic in baseline.topics]),
+        groups=(_group(baseline, change, start_ms, seed),),
+        faults=(),
     )
 
 
@@ -390,20 +398,21 @@ def _group_of(
     session_ms = CLASSIC_SESSION_MS if becomes_classic(baseline, change) else None
     own_assignor = None if baseline.consumer is None else baseline.consumer.remote_assignor
     return GroupSpec(
-        baseline.group_id,
-        baseline.subscriptions[process.name],
-        0,
-        library,
-        change.assignors or baseline.assignors or None,
-        static,
-        change.session_timeout_ms or session_ms or member.session_timeout_ms,
-        baseline.heartbeat_ms + (0 if has_timers else delay_ms),
-        change.rebalance_timeout_ms or (poll_ms if poll_ms > 0 else member.session_timeout_ms),
-        COMMIT_INTERVAL_MS,
-        baseline.metadata_max_age_ms,
-        0,
-        (change.restart_ms or RESTART_MS) if restarts else None,
-        (),
+        name=baseline.group_id,
+        topics=baseline.subscriptions[process.name],
+        processes=0,
+        client=library,
+        assignors=change.assignors or baseline.assignors or None,
+        static=static,
+        session_timeout_ms=change.session_timeout_ms or session_ms or member.session_timeout_ms,
+        heartbeat_interval_ms=baseline.heartbeat_ms + (0 if has_timers else delay_ms),
+        max_poll_interval_ms=change.rebalance_timeout_ms
+        or (poll_ms if poll_ms > 0 else member.session_timeout_ms),
+        commit_interval_ms=COMMIT_INTERVAL_MS,
+        metadata_max_age_ms=baseline.metadata_max_age_ms,
+        listener_ms=0,
+        restart_ms=(change.restart_ms or RESTART_MS) if restarts else None,
+        plans=(),
         timer_delay_us=1000 * delay_ms // _TIMERS_PER_HEARTBEAT if has_timers else 0,
         protocol=protocol,
         remote_assignor=change.remote_assignor or own_assignor,

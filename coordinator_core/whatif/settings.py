@@ -42,7 +42,7 @@ class InvalidSetting(ValueError):
     """An invalid KEY=VALUE; the message says which values are valid."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsChange:
     """Changed settings; None: unchanged.  Times in ms.
 

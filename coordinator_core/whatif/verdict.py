@@ -25,7 +25,7 @@ _DEFAULT_SESSION_MS = 45_000
 _MIN_SHARE, _MIN_MS = 0.1, 5000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MigrationVerdict:
     """``reason``: one sentence; ``chosen``: the settings of the consumer protocol to migrate with,
     of which ``client_properties`` and ``broker_properties`` are the lines to paste; ``defaults``:
@@ -46,8 +46,10 @@ def not_predicted(verdict: str, reason: str, blockers: Sequence[Blocker]) -> Mig
     """Without a prediction: ``blocked`` if something prevents the migration."""
     prevented = effects(blockers)[PREVENTS]
     if prevented:
-        return MigrationVerdict(BLOCKED, "; ".join(each.detail for each in prevented), blockers)
-    return MigrationVerdict(verdict, reason, blockers)
+        return MigrationVerdict(
+            verdict=BLOCKED, reason="; ".join(each.detail for each in prevented), blockers=blockers
+        )
+    return MigrationVerdict(verdict=verdict, reason=reason, blockers=blockers)
 
 
 def verdict_of(
@@ -66,14 +68,14 @@ def verdict_of(
     chosen = _chosen(baseline, unchanged, tried)
     verdict, reason = _verdict(baseline, unchanged, chosen, blockers)
     return MigrationVerdict(
-        verdict,
-        reason,
-        blockers,
-        chosen,
-        next((each for each in tried if _is_default(each.change)), None),
-        [*_worse(baseline, unchanged, chosen, tried), *_alternative(chosen, predicted)],
-        _client_lines(baseline, chosen.change, blockers),
-        broker_properties(baseline, chosen.change),
+        verdict=verdict,
+        reason=reason,
+        blockers=blockers,
+        chosen=chosen,
+        defaults=next((each for each in tried if _is_default(each.change)), None),
+        worse=[*_worse(baseline, unchanged, chosen, tried), *_alternative(chosen, predicted)],
+        client_properties=_client_lines(baseline, chosen.change, blockers),
+        broker_properties=broker_properties(baseline, chosen.change),
     )
 
 

@@ -77,7 +77,7 @@ class ZooKeeperConsumer:
         servers: Sequence[str],
     ) -> None:
         self._effects: list[Effect] = []
-        self._state = ConsumerState(config, subscription, self._emit)
+        self._state = ConsumerState(config=config, subscription=subscription, emit=self._emit)
         self._client = ZooKeeperClient(servers, config.zookeeper_session_timeout_ms)
         self._caller, self._watcher, self._event_thread, self._committer = (
             _JobThread() for _ in range(4)

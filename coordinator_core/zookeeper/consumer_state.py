@@ -13,7 +13,7 @@ from coordinator_core.zookeeper.messages import Op, WatchType, ZooKeeperAnswer
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ZooKeeperConsumerConfig:
     """Settings of 0.8.2 under their own names, with its defaults; times in ms.
 
@@ -143,7 +143,7 @@ Event = (
 )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class ConsumerState:
     """``registry``: topic -> owned partition -> offset to commit, -1 for none.
 

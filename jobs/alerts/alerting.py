@@ -132,7 +132,17 @@ def _alerts(check: Check, lake: duckdb.DuckDBPyConnection, dates: str) -> Iterat
     for row in lake.execute(_dated(check.sql, dates)).fetchall():
         cluster_id, group_id, process, first, last, value, threshold, detail = row
         text = check.message(value, threshold, detail)
-        yield Alert(check.name, cluster_id, group_id, process, first, last, value, threshold, text)
+        yield Alert(
+            alert=check.name,
+            cluster_id=cluster_id,
+            group_id=group_id,
+            process=process,
+            first_time=first,
+            last_time=last,
+            value=value,
+            threshold=threshold,
+            message=text,
+        )
 
 
 def _episodes(

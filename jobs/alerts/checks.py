@@ -32,7 +32,7 @@ class Alert(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Check:
     """``setting``: its field of Thresholds.  ``unit``: of its value.  ``needs_brokers``: clients'
     logs alone do not show the problem."""
@@ -187,26 +187,26 @@ def _mostly(cause: str) -> str:
 
 CHECKS = (
     Check(
-        "storm",
-        "storm_rebalances",
-        "rebalances in a row, with short pauses",
-        STORM,
-        lambda value, _, cause: f"{value} rebalances in a row{_mostly(cause)}",
+        name="storm",
+        setting="storm_rebalances",
+        about="rebalances in a row, with short pauses",
+        sql=STORM,
+        message=lambda value, _, cause: f"{value} rebalances in a row{_mostly(cause)}",
     ),
     Check(
-        "stuck",
-        "stuck_s",
-        "a stuck rebalance",
-        STUCK,
-        lambda value, _, phase: f"in {phase} for {value} s",
+        name="stuck",
+        setting="stuck_s",
+        about="a stuck rebalance",
+        sql=STUCK,
+        message=lambda value, _, phase: f"in {phase} for {value} s",
         unit="seconds",
     ),
     Check(
-        "unowned",
-        "unowned_s",
-        "partitions that no process consumes",
-        UNOWNED,
-        lambda value, _, partitions: (
+        name="unowned",
+        setting="unowned_s",
+        about="partitions that no process consumes",
+        sql=UNOWNED,
+        message=lambda value, _, partitions: (
             f"{partitions} partition{'' if partitions == '1' else 's'} without an owner,"
             f" the longest for {value} s"
         ),
@@ -215,11 +215,11 @@ CHECKS = (
         needs_brokers=True,
     ),
     Check(
-        "flapping",
-        "flaps",
-        "a process that leaves and rejoins again and again",
-        FLAPPING,
-        lambda value, _, story: (
+        name="flapping",
+        setting="flaps",
+        about="a process that leaves and rejoins again and again",
+        sql=FLAPPING,
+        message=lambda value, _, story: (
             f"rejoined {value} times"
             + (", replacing a live member with the same instance id" if story == "takeover" else "")
         ),
@@ -227,19 +227,19 @@ CHECKS = (
         needs_brokers=True,
     ),
     Check(
-        "moved_nothing",
-        "moved_nothing",
-        "rebalances that changed no owner",
-        MOVED_NOTHING,
-        lambda value, _, cause: f"{value} rebalances moved no partition{_mostly(cause)}",
+        name="moved_nothing",
+        setting="moved_nothing",
+        about="rebalances that changed no owner",
+        sql=MOVED_NOTHING,
+        message=lambda value, _, cause: f"{value} rebalances moved no partition{_mostly(cause)}",
         needs_brokers=True,
     ),
     Check(
-        "over_budget",
-        "rebalances_per_day",
-        "more rebalances in 24 hours than the budget",
-        OVER_BUDGET,
-        lambda value, threshold, cause: (
+        name="over_budget",
+        setting="rebalances_per_day",
+        about="more rebalances in 24 hours than the budget",
+        sql=OVER_BUDGET,
+        message=lambda value, threshold, cause: (
             f"{value} rebalances in 24 hours, budget {threshold}{_mostly(cause)}"
         ),
     ),

@@ -93,7 +93,10 @@ def _forced_in_generation(
     matched = set[str]().union(*(assigned_topics[process] for process in unnamed))
     for process in unnamed:
         topics_of[process] = matched
-    members = [Member(process, sorted(topics)) for process, topics in sorted(topics_of.items())]
+    members = [
+        Member(member_id=process, topics=sorted(topics))
+        for process, topics in sorted(topics_of.items())
+    ]
     topics = _topics(tuple(sorted(counts.items())))
     previous = PreviousOwners(topics, members, owners(previous_lists))
     # A cooperative round that only revokes has not moved any partition yet.

@@ -15,7 +15,7 @@ Row = dict[str, Any]
 COOPERATIVE = "cooperative-sticky"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RecordedGeneration:
     """One generation as recorded, members in the order of its first record.
 
@@ -67,16 +67,16 @@ def decode_generation(row: Row) -> RecordedGeneration:
     process = dict(zip(ids, row["process"], strict=True))
     stored = [_assignment(data) for data in row["assignment"]]
     return RecordedGeneration(
-        int(row["generation"]),
-        int(row["time_ms"]),
-        protocol,
-        [as_read(protocol, *member) for member in zip(*columns, strict=True)],
-        identities(process),
-        process,
-        _last_ids(ids, row),
-        {m: partitions for m, (partitions, _) in zip(ids, stored, strict=True)},
-        any(by_java for _, by_java in stored),
-        protocol == COOPERATIVE
+        number=int(row["generation"]),
+        time_ms=int(row["time_ms"]),
+        protocol=protocol,
+        members=[as_read(protocol, *member) for member in zip(*columns, strict=True)],
+        identity=identities(process),
+        process=process,
+        last_id=_last_ids(ids, row),
+        actual={m: partitions for m, (partitions, _) in zip(ids, stored, strict=True)},
+        led_by_java=any(by_java for _, by_java in stored),
+        led_by_librdkafka=protocol == COOPERATIVE
         and all(map(_is_by_librdkafka, row["subscription"], row["assignment"])),
     )
 

@@ -192,7 +192,9 @@ class GenerationRerun:
     def _identified(self) -> list[Member]:
         identity = self.generation.identity
         pairs = zip(self.generation.members, self.existing, strict=True)
-        return [Member(identity[member.member_id], topics) for member, topics in pairs]
+        return [
+            Member(member_id=identity[member.member_id], topics=topics) for member, topics in pairs
+        ]
 
     def owners_before(self, previous: PreviousAssignment) -> PreviousOwners:
         return PreviousOwners(self.topics, self._identified, previous.owner)
@@ -254,7 +256,13 @@ def _sent(
     number = NO_GENERATION if generation is None else generation
     sent = _sent_without_names(assignor, tuple(topics), tuple(owned), generation is None)
     return Member(
-        member.member_id, sent.topics, sent.owned, number, number, member.instance_id, member.rack
+        member_id=member.member_id,
+        topics=sent.topics,
+        owned=sent.owned,
+        generation=number,
+        field_generation=number,
+        instance_id=member.instance_id,
+        rack=member.rack,
     )
 
 

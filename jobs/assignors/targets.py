@@ -228,22 +228,22 @@ def _recorded(
     process = {each: generation.members[each].process for each in ids}
     own = generation.assignor or ""
     return RecordedGeneration(
-        generation.number,
-        generation.preparing_ms,
-        _OWN_NAMES.get(own, own),
-        [
+        number=generation.number,
+        time_ms=generation.preparing_ms,
+        protocol=_OWN_NAMES.get(own, own),
+        members=[
             Member(
-                each,
-                topics_of[each],
-                _grouped(input_.previous.get(each, {})),
+                member_id=each,
+                topics=topics_of[each],
+                owned=_grouped(input_.previous.get(each, {})),
                 instance_id=by_id[each].instance_id,
             )
             for each in ids
         ],
-        identities(process),
-        process,
-        {each: each for each in ids},
-        {each: _partitions(_target(input_, by_id[each])) for each in ids},
+        identity=identities(process),
+        process=process,
+        last_id={each: each for each in ids},
+        actual={each: _partitions(_target(input_, by_id[each])) for each in ids},
         led_by_java=True,
         led_by_librdkafka=False,
     )

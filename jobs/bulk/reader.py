@@ -17,7 +17,7 @@ ELEMENT_BYTES = 32
 """Assumed average size of an array's element, for the initial room; it doubles if too small."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DecodedRows:
     """The fields of many rows.
 
@@ -89,5 +89,13 @@ def read(
             cursors, stack, good,
         ):  # fmt: skip
             ends = cursors[0].tolist()
-            return DecodedRows(data.bytes, good, program.columns, room, ends, *positions)
+            return DecodedRows(
+                data=data.bytes,
+                good=good,
+                columns=program.columns,
+                room=room,
+                ends=ends,
+                starts=positions[0],
+                lengths=positions[1],
+            )
         room *= 2

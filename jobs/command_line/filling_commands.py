@@ -89,7 +89,7 @@ def watch(
 
     options = NightlyOptions(**vars(sources))
     watch = WatchOptions(options, every, out, prometheus, passes, notify)
-    Watch(watch, load_config(conf, engine)).run()
+    Watch(options=watch, config=load_config(conf, engine)).run()
 
 
 @commands.command()

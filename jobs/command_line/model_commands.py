@@ -156,7 +156,19 @@ def what_if(
     from jobs.what_if import command as job
 
     settings = (*(set_ or ()), *(more or ()))
-    job.run(job.WhatIfOptions(lake, cluster_id, group, settings, seeds, first, last, era), format)
+    job.run(
+        job.WhatIfOptions(
+            lake=lake,
+            cluster_id=cluster_id,
+            group_id=group,
+            settings=settings,
+            seeds=seeds,
+            first=first,
+            last=last,
+            era=era,
+        ),
+        format,
+    )
 
 
 @commands.command("what-if-sweep")

@@ -89,7 +89,7 @@ NotifyOption = Annotated[
 FormatOption = Annotated[Format, typer.Option("--format", help="Output format of rows.")]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SourceOptions:
     """The options of commands that fill a lake from sources."""
 

@@ -94,7 +94,18 @@ def report_(
     """Write a page with charts and timelines.  Which groups rebalanced, how long, why."""
     from jobs.report.command import ReportOptions, report
 
-    report(ReportOptions(lake, cluster_id, group, first, last, out, trace, mermaid))
+    report(
+        ReportOptions(
+            lake=lake,
+            cluster_id=cluster_id,
+            group_id=group,
+            first=first,
+            last=last,
+            out=out,
+            trace=trace,
+            mermaid=mermaid,
+        )
+    )
 
 
 @commands.command()

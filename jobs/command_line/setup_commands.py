@@ -74,6 +74,14 @@ def doctor(
     """Check machine, settings and sources before a run.  Exit 1 if a run would fail."""
     from jobs.doctor import DoctorOptions, print_results, run_checks
 
-    options = DoctorOptions(lake, kafka, broker_log, log_timezone, conf, client_log, log_date)
+    options = DoctorOptions(
+        lake=lake,
+        kafka=kafka,
+        broker_log=broker_log,
+        log_timezone=log_timezone,
+        conf=conf,
+        client_log=client_log,
+        log_date=log_date,
+    )
     results = run_checks(options)
     raise typer.Exit(print_results(results, format))

@@ -18,7 +18,7 @@ _SPAN = re.compile(r"(\d+)\s*([smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Thresholds:
     """A check raises an alert from this value on; 0 turns the check off."""
 

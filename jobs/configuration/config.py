@@ -45,7 +45,7 @@ class Engine(StrEnum):
     SPARK = "spark"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Config:
     """The settings of a configuration file.
 

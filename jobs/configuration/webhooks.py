@@ -16,7 +16,7 @@ FORMATS = ("json", "slack", "teams", "pagerduty")
 PAGERDUTY = "https://events.pagerduty.com/v2/enqueue"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Webhook:
     """A receiver.  ``url`` or the environment variable ``url_variable`` has its address;
     ``key_variable`` names the variable with PagerDuty's routing key.  ``groups``: patterns of group
@@ -90,7 +90,7 @@ def _webhook(name: str, table: dict[str, Any], where: str) -> Webhook:
         checks = ", ".join(ALERTS)
         raise UsageError(f"{where} alerts has {sorted(unknown)[0]!r}; the checks are {checks}")
     lists = {name: tuple(value) for name, value in table.items() if isinstance(value, list)}
-    return Webhook(name, **table | lists)
+    return Webhook(name=name, **table | lists)
 
 
 def _is_text(value: Any) -> bool:

@@ -22,7 +22,7 @@ from jobs.sources.topic.kafka_settings import kafka_only_for_spark
 SPARK_IS_FOR = "--engine spark, register, large input"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DoctorOptions:
     """Options of `regroup doctor`."""
 

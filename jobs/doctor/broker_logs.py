@@ -33,7 +33,7 @@ FARTHEST_ZONE_MS = 14 * 3600_000
 WRITTEN_WITHIN_MS = 30_000  # between the last line's time and the file's: the log is in use
 
 
-@dataclass
+@dataclass(kw_only=True)
 class CoordinatorLines:
     """What a sample has: lines of the coordinator, and unreadable lines."""
 
@@ -42,7 +42,7 @@ class CoordinatorLines:
     brokers_of_sources: dict[str, set[int]] = field(default_factory=dict)
     is_disordered: bool = False
     unreadable: list[Unreadable] = field(default_factory=list)
-    counts: LogCounts = field(default_factory=lambda: LogCounts(""))
+    counts: LogCounts = field(default_factory=lambda: LogCounts(file=""))
 
 
 def check_broker_logs(

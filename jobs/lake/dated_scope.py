@@ -67,7 +67,7 @@ class TouchedGroups:
     is_few: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DatedScope:
     """The scope of a run for the dates from ``first`` to ``last``; methods: see `RunScope`."""
 
@@ -162,7 +162,11 @@ class DatedScope:
     def later_dates(self) -> DatedScope | None:
         days = self.lake.read("group_days").where(F.col("event_date") > F.lit(self.last))
         newest = days.agg(F.max("event_date")).collect()[0][0]
-        return None if newest is None else DatedScope(self.lake, self.last + _DAY, newest)
+        return (
+            None
+            if newest is None
+            else DatedScope(lake=self.lake, first=self.last + _DAY, last=newest)
+        )
 
     def replace(self, table: str, df: DataFrame, *, where: str = "true") -> None:
         """In one transaction: the rows of the run's dates, and of each other date on which an open

@@ -144,4 +144,4 @@ def scope_of(lake: Lake, first: date | None, last: date | None) -> RunScope:
     """
     if first is None or last is None or (lake.has("timeline") and not lake.has("group_days")):
         return AllDates(lake)
-    return DatedScope(lake, first, last)
+    return DatedScope(lake=lake, first=first, last=last)

@@ -60,7 +60,7 @@ def lock_path(root: str, name: str) -> str:
     return f"{root.rstrip('/')}/_locks/{sha256(name.encode()).hexdigest()[:16]}"
 
 
-@dataclass
+@dataclass(kw_only=True)
 class StoreLock:
     """The lock ``name`` of the lake ``root``.  Threads of this process share it: `held` may be
     nested and concurrent, and the last one releases it."""
@@ -197,7 +197,8 @@ def store_lock(root: str, name: str, *, is_required: bool = True) -> StoreLock:
     """This process's lock of this name, which all its threads share."""
     with _locks_mutex:
         key = (root.rstrip("/"), name)
-        return _locks.setdefault(key, StoreLock(*key, is_required=is_required))
+        lock = StoreLock(root=key[0], name=name, is_required=is_required)
+        return _locks.setdefault(key, lock)
 
 
 def has_renewals(root: str, within_s: float = RENEW_S * 1.5) -> bool:

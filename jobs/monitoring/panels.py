@@ -39,26 +39,26 @@ class Panel(NamedTuple):
 def panels(thresholds: Thresholds, late_s: int) -> Iterator[Panel]:
     """Row by row.  ``late_s``: age of the lake's last time from which on it is late."""
     yield Panel(
-        "Raised alerts per check",
-        metrics.ALERTS.about,
-        "stat",
-        (Query(f"sum by (alert) ({selected(metrics.ALERTS)})", "{{alert}}"),),
+        title="Raised alerts per check",
+        about=metrics.ALERTS.about,
+        kind="stat",
+        queries=(Query(f"sum by (alert) ({selected(metrics.ALERTS)})", "{{alert}}"),),
         limit=1,
         height=4,
     )
     yield Panel(
-        "Raised alerts",
-        metrics.ALERT_VALUE.about,
-        "table",
-        (Query(selected(metrics.ALERT_VALUE), ""),),
+        title="Raised alerts",
+        about=metrics.ALERT_VALUE.about,
+        kind="table",
+        queries=(Query(selected(metrics.ALERT_VALUE), ""),),
         width=12,
         height=8,
     )
     yield Panel(
-        "Raised alerts per group",
-        metrics.ALERT.about,
-        "timeseries",
-        (
+        title="Raised alerts per group",
+        about=metrics.ALERT.about,
+        kind="timeseries",
+        queries=(
             Query(
                 f"sum by (cluster_id, group_id) ({selected(metrics.ALERT)})",
                 "{{group_id}} ({{cluster_id}})",
@@ -69,12 +69,12 @@ def panels(thresholds: Thresholds, late_s: int) -> Iterator[Panel]:
     )
     yield from (_check_panel(check, thresholds) for check in CHECKS)
     yield _since("Age of the lake", metrics.LAKE_TIME, late_s, WIDTH)
-    yield Panel("regroup watch", "", "row", height=1)
+    yield Panel(title="regroup watch", about="", kind="row", height=1)
     yield Panel(
-        "Passes per hour",
-        f"{metrics.PASSES.about} {metrics.FAILED_PASSES.about}",
-        "timeseries",
-        (
+        title="Passes per hour",
+        about=f"{metrics.PASSES.about} {metrics.FAILED_PASSES.about}",
+        kind="timeseries",
+        queries=(
             Query(f"increase({selected(metrics.PASSES)}[1h])", "{{cluster_id}}"),
             Query(f"increase({selected(metrics.FAILED_PASSES)}[1h])", "{{cluster_id}} failed"),
         ),
@@ -96,10 +96,10 @@ def selected(metric: Metric, **equal: str) -> str:
 def _check_panel(check: Check, thresholds: Thresholds) -> Panel:
     limit: int = getattr(thresholds, check.setting)
     return Panel(
-        f"{check.name} ({check.unit})",
-        f"{check.about[:1].upper()}{check.about[1:]}.",
-        "timeseries",
-        (
+        title=f"{check.name} ({check.unit})",
+        about=f"{check.about[:1].upper()}{check.about[1:]}.",
+        kind="timeseries",
+        queries=(
             Query(
                 selected(metrics.ALERT_VALUE, alert=check.name),
                 "{{group_id}} {{process}} ({{cluster_id}})",
@@ -113,9 +113,25 @@ def _check_panel(check: Check, thresholds: Thresholds) -> Panel:
 
 def _plain(title: str, metric: Metric, limit: int | None) -> Panel:
     query = Query(selected(metric), "{{cluster_id}}")
-    return Panel(title, metric.about, "timeseries", (query,), metric.unit, limit, width=8)
+    return Panel(
+        title=title,
+        about=metric.about,
+        kind="timeseries",
+        queries=(query,),
+        unit=metric.unit,
+        limit=limit,
+        width=8,
+    )
 
 
 def _since(title: str, metric: Metric, limit: int | None, width: int) -> Panel:
     query = Query(f"time() - {selected(metric)}", "{{cluster_id}}")
-    return Panel(title, metric.about, "timeseries", (query,), metric.unit, limit, width)
+    return Panel(
+        title=title,
+        about=metric.about,
+        kind="timeseries",
+        queries=(query,),
+        unit=metric.unit,
+        limit=limit,
+        width=width,
+    )

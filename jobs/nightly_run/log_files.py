@@ -50,16 +50,16 @@ def _read_log(row: object) -> ReadLog:
     understood = sum(dict(values["kept_by_date"]).values())
     undated = values["undated"] or 0
     return ReadLog(
-        values["source"],
-        values["path"],
-        values["inputs"],
-        understood,
-        values["quarantined"],
-        values["not_understood"] or 0,
-        undated,
-        values["steps_back"] or 0,
-        (values["examples"] or "").splitlines(),
-        None if understood else _kind(values["source"], values["path"], undated),
+        source=values["source"],
+        path=values["path"],
+        lines=values["inputs"],
+        understood=understood,
+        quarantined=values["quarantined"],
+        not_understood=values["not_understood"] or 0,
+        undated=undated,
+        steps_back=values["steps_back"] or 0,
+        examples=(values["examples"] or "").splitlines(),
+        kind=None if understood else _kind(values["source"], values["path"], undated),
     )
 
 

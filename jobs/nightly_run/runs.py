@@ -57,7 +57,7 @@ WRITES = {
 }
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Run:
     """One run over a cluster's tables.  ``options``: by name, without secrets."""
 

@@ -13,7 +13,7 @@ from jobs.report.lake import ReportLake
 from jobs.report.window import parse_window
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ReportOptions:
     """``first``, ``last``: times or dates in UTC; None for no limit."""
 

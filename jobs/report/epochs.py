@@ -60,10 +60,15 @@ def epoch_spans(
                 if end_ms > begin_ms:
                     spans.append(
                         EpochSpan(
-                            process, begin_ms, end_ms, phase,
-                            row["assigned"] or [], row["pending"] or [], row["epoch"],
+                            process=process,
+                            from_ms=begin_ms,
+                            to_ms=end_ms,
+                            phase=phase,
+                            assigned=row["assigned"] or [],
+                            pending=row["pending"] or [],
+                            epoch=row["epoch"],
                         )
-                    )  # fmt: skip
+                    )
         yield from _joined(spans)
 
 

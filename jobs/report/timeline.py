@@ -81,8 +81,8 @@ def _batch(lake: ReportLake, ids: list[str]) -> Iterator[GroupRows]:
         has = {table: each.get(group_id) for table, each in optional.items()}
         lives = has.get("process_lives")
         yield GroupRows(
-            group_id,
-            lake.last_ms,
+            group_id=group_id,
+            last_ms=lake.last_ms,
             generations=_dicts(own["generations"]),
             members=_dicts(own["members"]),
             events=_dicts(own["events"]),

@@ -17,7 +17,7 @@ NO_SEQUENCE = -1
 NO_LEADER_EPOCH = -1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
     """One record batch (magic 2) or one outer message of a message set (magic 0 and 1).
 

@@ -42,7 +42,7 @@ HEADERS = np.dtype(
 MAX_VARINT_BYTES = 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
     """The records of a run in file order. A length of -1 is a null; starts are in ``data``.
 

@@ -97,7 +97,15 @@ def _read_message(data: bytes, position: int) -> Message:
     value, at = _bytes(data, at, end)
     if at != end:
         raise BadBatch(f"{end - at} bytes after a message's value")
-    return Message(offset, 12 + length, magic, attributes, timestamp_ms, key, value)
+    return Message(
+        offset=offset,
+        size=12 + length,
+        magic=magic,
+        attributes=attributes,
+        timestamp_ms=timestamp_ms,
+        key=key,
+        value=value,
+    )
 
 
 def _bytes(data: bytes, position: int, end: int) -> tuple[bytes | None, int]:

@@ -105,15 +105,15 @@ def spans(rows: Iterable[Row]) -> Iterator[Span]:
 def _rebalance(row: Row) -> Span:
     key = [str(row[name]) for name in ("cluster_id", "group_id", "incarnation", "generation")]
     return Span(
-        _id(16, *key),
-        _id(8, *key),
-        None,
-        "rebalance",
-        _utc(row["from_time"]),
-        _utc(row["to_time"]),
-        _attributes(row),
-        tuple([_event(each) for each in row["causes"] or () if each["time"] is not None]),
-        row["outcome"] == "failed",
+        trace_id=_id(16, *key),
+        span_id=_id(8, *key),
+        parent_id=None,
+        name="rebalance",
+        start=_utc(row["from_time"]),
+        end=_utc(row["to_time"]),
+        attributes=_attributes(row),
+        events=tuple([_event(each) for each in row["causes"] or () if each["time"] is not None]),
+        has_failed=row["outcome"] == "failed",
     )
 
 
@@ -126,7 +126,15 @@ def _phases(row: Row, root: Span) -> Iterator[Span]:
             continue
         end = start + timedelta(milliseconds=length_ms)
         span_id = _id(8, f"{root.trace_id:032x}", name)
-        yield Span(root.trace_id, span_id, root.span_id, name, start, end, {})
+        yield Span(
+            trace_id=root.trace_id,
+            span_id=span_id,
+            parent_id=root.span_id,
+            name=name,
+            start=start,
+            end=end,
+            attributes={},
+        )
         start = end
 
 

@@ -61,7 +61,7 @@ class WatchOptions:
     notifies: bool = False
 
 
-@dataclass
+@dataclass(kw_only=True)
 class PassCounts:
     """What the metrics say of the passes so far; times in seconds since the epoch."""
 
@@ -74,7 +74,7 @@ class PassCounts:
     freshness_s: float | None = None
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Watch:
     """The state of the loop.  ``say`` prints a line; ``wait`` sleeps for so many seconds."""
 

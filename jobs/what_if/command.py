@@ -62,7 +62,7 @@ from jobs.what_if.evidence import (
 _OPTIONAL = ("group_records", "topic_ids")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class WhatIfOptions:
     """``settings``: KEY=VALUE; without any, the group's candidates are tried, and advice is given.
 

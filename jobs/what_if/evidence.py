@@ -235,16 +235,18 @@ class PredictionEvidence:
         timing = self._timing()
         sessions_ms = self._classic_sessions_ms()
         evidence = ConsumerEvidence(
-            era,
-            ConsumerSettings(timing.session_ms, timing.interval_ms, self._assignor()),
-            lives.processes_of(self._rows | {lives.CAUSES: self._causes(timing, sessions_ms)})[0],
-            sorted(
+            era=era,
+            settings=ConsumerSettings(timing.session_ms, timing.interval_ms, self._assignor()),
+            processes=lives.processes_of(
+                self._rows | {lives.CAUSES: self._causes(timing, sessions_ms)}
+            )[0],
+            counts=sorted(
                 (row["at_ms"], row["topic"], row["partitions"])
                 for row in self._of("partition_counts")
             ),
-            self._subscriptions(),
-            self._cluster.until_ms,
-            self._classic_time(era, sessions_ms) if sessions_ms else None,
+            subscriptions=self._subscriptions(),
+            until_ms=self._cluster.until_ms,
+            classic=self._classic_time(era, sessions_ms) if sessions_ms else None,
         )
         return consumer_baseline_of(self.group_id, evidence, from_ms=from_ms, to_ms=to_ms)
 

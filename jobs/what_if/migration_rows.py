@@ -73,4 +73,4 @@ def migrated(unchanged: Prediction, predicted: Sequence[Prediction]) -> Migratio
     if best is not None:
         figures = figures_text(unchanged.median, best.median)
         reason += f"; back to the classic protocol, {best.change.in_kafka_names()}: {figures}"
-    return MigrationVerdict(MIGRATED, reason, ())
+    return MigrationVerdict(verdict=MIGRATED, reason=reason, blockers=())

@@ -77,14 +77,18 @@ def _verdict(
     if baseline.group_protocol == CLASSIC_PROTOCOL:
         return verdict_of(baseline, model, predicted, evidence.blockers(baseline))
     if evidence.last_type == CLASSIC_PROTOCOL:
-        return MigrationVerdict(UNKNOWN, "was converted to the consumer protocol and back", ())
+        return MigrationVerdict(
+            verdict=UNKNOWN, reason="was converted to the consumer protocol and back", blockers=()
+        )
     return migrated(model, predicted)
 
 
 def _without_members(keys: Row) -> dict[str, list[Row]]:
     """A group that only has commits."""
     reason = "commits without members: tools, or consumers that assign their own partitions"
-    row = migration_row(MigrationVerdict(NOT_APPLICABLE, reason, ()), "commits")
+    row = migration_row(
+        MigrationVerdict(verdict=NOT_APPLICABLE, reason=reason, blockers=()), "commits"
+    )
     return {name: [] for name in WRITES} | {"migration_advice": [keys | row]}
 
 
@@ -94,10 +98,12 @@ def _not_predicted(
     group_type = evidence.last_type
     if group_type == CONSUMER_PROTOCOL:
         reason = f"has the consumer protocol already; no prediction: {error}"
-        verdict = MigrationVerdict(MIGRATED, reason, ())
+        verdict = MigrationVerdict(verdict=MIGRATED, reason=reason, blockers=())
     elif group_type in _WITHOUT_CONSUMERS:
         verdict = MigrationVerdict(
-            NOT_APPLICABLE, f"a {group_type} group, not a group of consumers", ()
+            verdict=NOT_APPLICABLE,
+            reason=f"a {group_type} group, not a group of consumers",
+            blockers=(),
         )
     else:
         reason = f"no prediction: {error}"

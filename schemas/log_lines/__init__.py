@@ -48,9 +48,9 @@ def client_libraries() -> tuple[str, ...]:
     return tuple(sorted(file.name.removesuffix(".json") for file in folder.iterdir()))
 
 
-def client_library(name: str) -> ClientLibrary:
+def client_library(name: str) -> LibraryWordings:
     """What the file of this name has."""
-    library: ClientLibrary = _data(f"clients/{name}")
+    library: LibraryWordings = _data(f"clients/{name}")
     return library
 
 
@@ -60,7 +60,7 @@ class _Wordings(TypedDict):
     wordings: list[dict[str, str]]
 
 
-class ClientLibrary(_Wordings, total=False):
+class LibraryWordings(_Wordings, total=False):
     """Wordings of a library's consumers.
 
     ``source``: the files of the library's repository, and its versions.  ``marks``: texts of which

@@ -60,7 +60,16 @@ class SlowLogBroker:
 def join(request_id, client_id="a", member_id=""):
     protocols = (("range", b""),)
     return JoinGroup(
-        request_id, "g", member_id, None, client_id, "/h", 30_000, 30_000, "consumer", protocols
+        request_id=request_id,
+        group_id="g",
+        member_id=member_id,
+        instance_id=None,
+        client_id=client_id,
+        client_host="/h",
+        session_timeout_ms=30_000,
+        rebalance_timeout_ms=30_000,
+        protocol_type="consumer",
+        protocols=protocols,
     )
 
 
@@ -76,7 +85,11 @@ def completing(era):
 
 def stable(era):
     broker = completing(era)
-    broker.send(SyncGroup("s", "g", "a", 1, assignments={"a": b"A"}))
+    broker.send(
+        SyncGroup(
+            request_id="s", group_id="g", member_id="a", generation=1, assignments={"a": b"A"}
+        )
+    )
     broker.end()
     assert broker.answers.pop("s").assignment == b"A"
     return broker
@@ -85,7 +98,11 @@ def stable(era):
 @pytest.mark.parametrize("era", ERA_NAMES)
 def test_no_sync_is_answered_before_the_record_is_in_the_log(era):
     broker = completing(era)
-    broker.send(SyncGroup("s", "g", "a", 1, assignments={"a": b"A"}))
+    broker.send(
+        SyncGroup(
+            request_id="s", group_id="g", member_id="a", generation=1, assignments={"a": b"A"}
+        )
+    )
     assert "s" not in broker.answers
     assert broker.group.state is GroupState.COMPLETING_REBALANCE
 
@@ -98,7 +115,11 @@ def test_no_sync_is_answered_before_the_record_is_in_the_log(era):
 @pytest.mark.parametrize("era", ERA_NAMES)
 def test_an_append_that_ends_after_the_next_rebalance_began_changes_nothing(era):
     broker = completing(era)
-    broker.send(SyncGroup("s", "g", "a", 1, assignments={"a": b"A"}))
+    broker.send(
+        SyncGroup(
+            request_id="s", group_id="g", member_id="a", generation=1, assignments={"a": b"A"}
+        )
+    )
     broker.send(join("j2", "b"))
     assert broker.answers["s"].error is Errors.REBALANCE_IN_PROGRESS
 
@@ -128,7 +149,11 @@ INVALID_TIMESTAMP                    INVALID_TIMESTAMP                INVALID_TI
 def test_a_sync_whose_append_fails_starts_a_rebalance(line, era):
     error, now, before = line.split()
     broker = completing(era)
-    broker.send(SyncGroup("s", "g", "a", 1, assignments={"a": b"A"}))
+    broker.send(
+        SyncGroup(
+            request_id="s", group_id="g", member_id="a", generation=1, assignments={"a": b"A"}
+        )
+    )
 
     broker.end(Errors[error])
 
@@ -149,7 +174,11 @@ def test_in_4_1_a_new_group_whose_append_fails_is_removed():
 
 def test_in_4_1_a_group_is_not_shown_before_it_is_in_the_log():
     broker = SlowLogBroker("4.1")
-    broker.send(OffsetCommit("c", "g", "", -1, (("t", 0, 5, ""),)))
+    broker.send(
+        OffsetCommit(
+            request_id="c", group_id="g", member_id="", generation=-1, offsets=(("t", 0, 5, ""),)
+        )
+    )
     broker.send(DescribeGroup("d1", "g"))
     assert "c" not in broker.answers
     assert broker.answers["d1"].state == "Dead"
@@ -163,7 +192,11 @@ def test_in_4_1_a_group_is_not_shown_before_it_is_in_the_log():
 
 def test_in_4_1_a_heartbeat_waits_for_earlier_appends():
     broker = stable("4.1")
-    broker.send(OffsetCommit("c", "g", "a", 1, (("t", 0, 5, ""),)))
+    broker.send(
+        OffsetCommit(
+            request_id="c", group_id="g", member_id="a", generation=1, offsets=(("t", 0, 5, ""),)
+        )
+    )
     broker.send(Heartbeat("h", "g", "a", 1))
     assert broker.answers.keys() == {"j"}
 
@@ -188,7 +221,11 @@ def test_the_answer_of_a_leave_whose_append_fails(era, error):
 @pytest.mark.parametrize("era", ERA_NAMES)
 def test_offsets_are_committed_once_they_are_in_the_log(era):
     broker = stable(era)
-    broker.send(OffsetCommit("c", "g", "a", 1, (("t", 0, 5, "m"),)))
+    broker.send(
+        OffsetCommit(
+            request_id="c", group_id="g", member_id="a", generation=1, offsets=(("t", 0, 5, "m"),)
+        )
+    )
     broker.send(OffsetFetch("f1", "g", (("t", 0),)))
     broker.end()
     broker.send(OffsetFetch("f2", "g", (("t", 0),)))
@@ -200,7 +237,15 @@ def test_offsets_are_committed_once_they_are_in_the_log(era):
 @pytest.mark.parametrize("era", ERA_NAMES)
 def test_offsets_whose_append_fails_are_not_committed(era):
     broker = stable(era)
-    broker.send(OffsetCommit("c", "g", "a", 1, (("t", 0, 5, ""), ("t", 1, 6, "x" * 4097))))
+    broker.send(
+        OffsetCommit(
+            request_id="c",
+            group_id="g",
+            member_id="a",
+            generation=1,
+            offsets=(("t", 0, 5, ""), ("t", 1, 6, "x" * 4097)),
+        )
+    )
     broker.end(Errors.NOT_ENOUGH_REPLICAS)
     broker.send(OffsetFetch("f", "g", (("t", 0),)))
 
@@ -215,7 +260,11 @@ def test_offsets_whose_append_fails_are_not_committed(era):
 @pytest.mark.parametrize(("era", "remains"), [("4.1", True), ("3.9", False), ("2.5", False)])
 def test_a_delete_whose_tombstones_fail_keeps_the_group_only_in_4_1(era, remains):
     broker = SlowLogBroker(era)
-    broker.send(OffsetCommit("c", "g", "", -1, (("t", 0, 5, ""),)))
+    broker.send(
+        OffsetCommit(
+            request_id="c", group_id="g", member_id="", generation=-1, offsets=(("t", 0, 5, ""),)
+        )
+    )
     broker.end()
     broker.send(DeleteGroup("d", "g"))
     broker.end(Errors.NOT_LEADER_OR_FOLLOWER)

@@ -47,7 +47,13 @@ class FailingLogBroker:
 
 
 def commit(group_id, *partitions):
-    return OffsetCommit("c", group_id, "", -1, tuple((t, p, 5, "") for t, p in partitions))
+    return OffsetCommit(
+        request_id="c",
+        group_id=group_id,
+        member_id="",
+        generation=-1,
+        offsets=tuple((t, p, 5, "") for t, p in partitions),
+    )
 
 
 def removed(append):
@@ -91,7 +97,19 @@ def test_since_kafka_13636_offsets_without_subscriber_expire_only_in_stable_grou
     at_ms = MINUTE_MS - 1
     broker.wait(at_ms)
     broker.send(
-        JoinGroup("j", "g", "", None, "c", "/h", 300_000, 300_000, "consumer", protocols), at_ms
+        JoinGroup(
+            request_id="j",
+            group_id="g",
+            member_id="",
+            instance_id=None,
+            client_id="c",
+            client_host="/h",
+            session_timeout_ms=300_000,
+            rebalance_timeout_ms=300_000,
+            protocol_type="consumer",
+            protocols=protocols,
+        ),
+        at_ms,
     )
     before = len(broker.appends)
 

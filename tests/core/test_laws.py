@@ -115,16 +115,16 @@ class GroupMachine(RuleBasedStateMachine):
         self._drop_request_of(client_id, JoinGroup)
         self._send(
             lambda request_id: JoinGroup(
-                request_id,
-                "g",
-                member_id,
-                f"i{client}" if static else None,
-                client_id,
-                "/h",
-                10_000,
-                20_000,
-                "consumer",
-                tuple((name, SUBSCRIPTION) for name in protocols),
+                request_id=request_id,
+                group_id="g",
+                member_id=member_id,
+                instance_id=f"i{client}" if static else None,
+                client_id=client_id,
+                client_host="/h",
+                session_timeout_ms=10_000,
+                rebalance_timeout_ms=20_000,
+                protocol_type="consumer",
+                protocols=tuple((name, SUBSCRIPTION) for name in protocols),
                 requires_known_member_id=not static and client > 2 and self.era not in OLD,
                 supports_skipping_assignment=client == 5,
             )
@@ -137,7 +137,13 @@ class GroupMachine(RuleBasedStateMachine):
         sent = {each: f"{generation}/{each}".encode() for each in everyone}
         self._drop_request_of(member_id, SyncGroup)
         self._send(
-            lambda request_id: SyncGroup(request_id, "g", member_id, generation, assignments=sent)
+            lambda request_id: SyncGroup(
+                request_id=request_id,
+                group_id="g",
+                member_id=member_id,
+                generation=generation,
+                assignments=sent,
+            )
         )
 
     def _drop_request_of(self, who, kind):
@@ -158,7 +164,15 @@ class GroupMachine(RuleBasedStateMachine):
         member_id, generation = self.clients.get(f"c{client}", ("", -1))
         offsets = (("u", partition, 5, ""),)
         before = set(self.requests)
-        self._send(lambda request_id: OffsetCommit(request_id, "g", member_id, generation, offsets))
+        self._send(
+            lambda request_id: OffsetCommit(
+                request_id=request_id,
+                group_id="g",
+                member_id=member_id,
+                generation=generation,
+                offsets=offsets,
+            )
+        )
         self.slow |= set(self.requests) - before
 
     @rule(client=st.integers(0, 5))
@@ -318,7 +332,9 @@ def test_memory_of_a_long_run_is_flat(era):
         if beat == 0:
             coordinator.handle(_join(), now_ms)
         if beat == 5:
-            effects = coordinator.handle(SyncGroup("s", "g", "a", 1), now_ms)
+            effects = coordinator.handle(
+                SyncGroup(request_id="s", group_id="g", member_id="a", generation=1), now_ms
+            )
             append = next(e for e in effects if isinstance(e, Append))
             coordinator.appended(append, Errors.NONE, now_ms)
         if beat > 5:
@@ -331,4 +347,15 @@ def test_memory_of_a_long_run_is_flat(era):
 
 def _join():
     protocols = (("range", SUBSCRIPTION),)
-    return JoinGroup("j", "g", "", None, "a", "/h", 10_000, 20_000, "consumer", protocols)
+    return JoinGroup(
+        request_id="j",
+        group_id="g",
+        member_id="",
+        instance_id=None,
+        client_id="a",
+        client_host="/h",
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=20_000,
+        protocol_type="consumer",
+        protocols=protocols,
+    )

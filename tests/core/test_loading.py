@@ -56,15 +56,38 @@ class LoggingBroker:
 def join(request_id, client_id="a", member_id=""):
     protocols = (("range", b"\0\0\0\0\0\1\0\1t\xff\xff\xff\xff"),)
     return JoinGroup(
-        request_id, "g", member_id, None, client_id, "/h", 30_000, 60_000, "consumer", protocols
+        request_id=request_id,
+        group_id="g",
+        member_id=member_id,
+        instance_id=None,
+        client_id=client_id,
+        client_host="/h",
+        session_timeout_ms=30_000,
+        rebalance_timeout_ms=60_000,
+        protocol_type="consumer",
+        protocols=protocols,
     )
 
 
 def with_a_stable_group(era):
     broker = LoggingBroker(era)
     broker.send(join("j"), 0)
-    broker.send(SyncGroup("s", "g", "a", 1, assignments={"a": b"A"}), 100)
-    broker.send(OffsetCommit("c", "g", "a", 1, (("t", 0, 5, "m"), ("t", 1, 6, ""))), 200)
+    broker.send(
+        SyncGroup(
+            request_id="s", group_id="g", member_id="a", generation=1, assignments={"a": b"A"}
+        ),
+        100,
+    )
+    broker.send(
+        OffsetCommit(
+            request_id="c",
+            group_id="g",
+            member_id="a",
+            generation=1,
+            offsets=(("t", 0, 5, "m"), ("t", 1, 6, "")),
+        ),
+        200,
+    )
     assert broker.coordinator.groups["g"].state is GroupState.STABLE
     return broker
 
@@ -90,7 +113,12 @@ def test_a_loaded_group_equals_the_written_one(era):
 @pytest.mark.parametrize("era", ERA_NAMES)
 def test_a_compacted_log_gives_the_same_groups(era):
     previous = with_a_stable_group(era)
-    previous.send(OffsetCommit("c", "g", "a", 1, (("t", 0, 9, ""),)), 300)
+    previous.send(
+        OffsetCommit(
+            request_id="c", group_id="g", member_id="a", generation=1, offsets=(("t", 0, 9, ""),)
+        ),
+        300,
+    )
     compacted = list({key: (key, value) for key, value in previous.log}.values())
     assert len(compacted) < len(previous.log)
 
@@ -138,11 +166,21 @@ def test_an_empty_group_keeps_its_generation_and_a_removed_group_is_not_loaded(e
 @pytest.mark.parametrize("era", ["4.1", "3.9", "2.5", "2.0", "0.10"])
 def test_offsets_without_a_group_record_make_an_empty_group(era):
     previous = LoggingBroker(era)
-    previous.send(OffsetCommit("c", "g", "", -1, (("t", 0, 5, ""),)), 0)
+    previous.send(
+        OffsetCommit(
+            request_id="c", group_id="g", member_id="", generation=-1, offsets=(("t", 0, 5, ""),)
+        ),
+        0,
+    )
     broker = loaded(previous, era)
 
     assert broker.send(DescribeGroup("d", "g"), 1000)["d"].state == "Empty"
-    assert broker.send(OffsetCommit("c", "g", "", -1, (("t", 0, 6, ""),)), 1000)["c"].partitions
+    assert broker.send(
+        OffsetCommit(
+            request_id="c", group_id="g", member_id="", generation=-1, offsets=(("t", 0, 6, ""),)
+        ),
+        1000,
+    )["c"].partitions
 
 
 @pytest.mark.parametrize("era", ["4.1", "3.9", "2.5"])

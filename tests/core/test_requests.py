@@ -147,8 +147,24 @@ def test_sync(era, state, member, protocol, expected, written, renewed):
 
 def test_followers_are_answered_when_the_leaders_assignment_is_stored():
     coordinator = coordinator_with(GroupState.COMPLETING_REBALANCE)
-    assert answers(coordinator.handle(SyncGroup("s1", "g", "tail", 7), 0)) == []
-    effects = coordinator.handle(SyncGroup("s2", "g", "lead", 7, assignments={"lead": b"L"}), 5)
+    assert (
+        answers(
+            coordinator.handle(
+                SyncGroup(request_id="s1", group_id="g", member_id="tail", generation=7), 0
+            )
+        )
+        == []
+    )
+    effects = coordinator.handle(
+        SyncGroup(
+            request_id="s2",
+            group_id="g",
+            member_id="lead",
+            generation=7,
+            assignments={"lead": b"L"},
+        ),
+        5,
+    )
     append = next(each for each in effects if isinstance(each, Append))
 
     responses = [e for e in coordinator.appended(append, Errors.NONE, 9) if isinstance(e, Respond)]
@@ -225,7 +241,12 @@ def test_fencing(state, member, instance, now, in_2_5):
         coordinator = coordinator_with(GroupState[state], era, static=("lead",))
 
         heartbeat = coordinator.handle(Heartbeat("h", "g", member, 7, instance), 0)
-        sync = coordinator.handle(SyncGroup("s", "g", member, 7, instance), 0)
+        sync = coordinator.handle(
+            SyncGroup(
+                request_id="s", group_id="g", member_id=member, generation=7, instance_id=instance
+            ),
+            0,
+        )
 
         assert answers([*heartbeat, *sync]) == [("h", error), ("s", error)], era
 
@@ -252,7 +273,16 @@ def test_commit(era, state, member, generation, error):
     member_id = "" if member == "-" else member
     offsets = (("t", 0, 42, "m"),)
 
-    effects = coordinator.handle(OffsetCommit("c", "g", member_id, int(generation), offsets), 0)
+    effects = coordinator.handle(
+        OffsetCommit(
+            request_id="c",
+            group_id="g",
+            member_id=member_id,
+            generation=int(generation),
+            offsets=offsets,
+        ),
+        0,
+    )
     for append in [each for each in effects if isinstance(each, Append)]:
         effects += coordinator.appended(append, Errors.NONE, 0)
 
@@ -319,7 +349,7 @@ def test_the_answers_to_an_empty_group_id(era):
 
     effects = [
         *coordinator.handle(_join("j", "")._replace(group_id=""), 0),
-        *coordinator.handle(SyncGroup("s", "", "m", 1), 0),
+        *coordinator.handle(SyncGroup(request_id="s", group_id="", member_id="m", generation=1), 0),
         *coordinator.handle(Heartbeat("h", "", "m", 1), 0),
         *coordinator.handle(LeaveGroup("l", "", (Leaver("m"),)), 0),
     ]

@@ -353,7 +353,15 @@ def test_the_written_assignments_equal_the_cooperative_assignors():
         for each in joins:
             read = decode_subscription(b64decode(steps[each]["protocols"][0][1]))
             owned, generation = read.owned_partitions, read.generation_id
-            members.append(Member(each[0], read.topics, owned, generation, generation))
+            members.append(
+                Member(
+                    member_id=each[0],
+                    topics=read.topics,
+                    owned=owned,
+                    generation=generation,
+                    field_generation=generation,
+                )
+            )
         computed = CLIENT_ASSIGNORS["cooperative-sticky"](topics, members)
         written = {who[1]: partitions(data) for who, data in steps[sync]["assignments"]}
 

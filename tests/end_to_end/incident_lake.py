@@ -20,7 +20,7 @@ class IncidentLake:
     def run(self, cluster_id, segments=None, broker_log=None, **options):
         files = {"segments": segments, "broker_log": broker_log}
         sources = {name: path and str(path) for name, path in files.items()}
-        self._nightly(NightlyOptions(self.root, cluster_id, **sources, **options))
+        self._nightly(NightlyOptions(lake=self.root, cluster_id=cluster_id, **sources, **options))
 
     def read_new_groups(self, cluster):
         """The cluster of this folder of tests/data/new_groups."""
@@ -28,7 +28,7 @@ class IncidentLake:
         self.run(cluster, dump=str(dump), broker_log=log)
 
     def recompute(self, cluster_id):
-        self._nightly(NightlyOptions(self.root, cluster_id, recompute_all=True))
+        self._nightly(NightlyOptions(lake=self.root, cluster_id=cluster_id, recompute_all=True))
 
     def _nightly(self, options):
         with using(self.engine):

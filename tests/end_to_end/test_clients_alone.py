@@ -149,8 +149,8 @@ def test_the_last_line_of_a_client_is_the_last_time_of_the_cluster(alone):
 @pytest.mark.parametrize(
     "command",
     [
-        lambda *group: replay_whole_group(ReplayOptions(*group)),
-        lambda *group: evaluate(WhatIfOptions(*group)),
+        lambda **group: replay_whole_group(ReplayOptions(**group)),
+        lambda **group: evaluate(WhatIfOptions(**group)),
     ],
     ids=["replay", "what-if"],
 )
@@ -158,7 +158,7 @@ def test_a_model_needs_broker_evidence(alone, group, command):
     message = f"--group {group}: only clients' logs of this group in .*; add records or the brokers"
 
     with pytest.raises(UsageError, match=message):
-        command(alone.root, CLUSTER, group)
+        command(lake=alone.root, cluster_id=CLUSTER, group_id=group)
 
 
 def test_a_replay_of_all_groups_needs_broker_evidence(alone, tmp_path, capsys):

@@ -102,7 +102,13 @@ def test_page_views_and_what_if_have_the_same_downtime(twins):
     on_page = {row[0]: row[column] for row in page["groups"]["rows"]}
     observed = {
         group: evaluate(
-            WhatIfOptions(lake.root, version, group, ("session_timeout_ms=20000",), seeds=1)
+            WhatIfOptions(
+                lake=lake.root,
+                cluster_id=version,
+                group_id=group,
+                settings=("session_timeout_ms=20000",),
+                seeds=1,
+            )
         ).observed.unavailable_partition_ms
         for group in ("orders-base", "orders-static", "invoices-cooperative")
     }

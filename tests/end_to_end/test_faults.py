@@ -68,7 +68,9 @@ def chance():
 def ingested(folder, config, tmp_path_factory):
     """The lake with all inputs, and its tables before they were read again in reverse order."""
     root = str(tmp_path_factory.mktemp("lake"))
-    options = NightlyOptions(root, "c", segments=str(folder), broker_log=str(folder / "logs"))
+    options = NightlyOptions(
+        lake=root, cluster_id="c", segments=str(folder), broker_log=str(folder / "logs")
+    )
     inputs = inputs_of(options, config)
     lake = open_lake_of(options, inputs, config)
     ingest.run(lake, inputs)
@@ -271,7 +273,7 @@ def test_a_killed_run_that_is_started_again_gives_the_same_tables(demo, config, 
         os.killpg(run.pid, signal.SIGKILL)  # the JVM and its workers too
         run.wait()
     readable = query(str(tmp_path), "SELECT COUNT(*) FROM offsets_records")[1]
-    nightly(NightlyOptions(str(tmp_path), CLUSTER, **sources), config)
+    nightly(NightlyOptions(lake=str(tmp_path), cluster_id=CLUSTER, **sources), config)
 
     assert readable[0][0] > 0
     assert broken_laws(str(tmp_path))[1] == []

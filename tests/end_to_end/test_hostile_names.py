@@ -222,7 +222,7 @@ def test_csv_has_formulas_unchanged(ingested):
 
 def test_a_sequence_has_a_statement_per_line_whatever_the_names(ingested, capsys):
     for name in NAMES:
-        report(ReportOptions(ingested, CLUSTER, group_id=name, mermaid="2"))
+        report(ReportOptions(lake=ingested, cluster_id=CLUSTER, group_id=name, mermaid="2"))
     lines = capsys.readouterr().out.splitlines()
 
     assert lines.count("sequenceDiagram") == len(NAMES)
@@ -230,7 +230,7 @@ def test_a_sequence_has_a_statement_per_line_whatever_the_names(ingested, capsys
 
 
 def test_a_trace_is_json_with_the_names(ingested, tmp_path):
-    report(ReportOptions(ingested, CLUSTER, trace=str(tmp_path / "trace.json")))
+    report(ReportOptions(lake=ingested, cluster_id=CLUSTER, trace=str(tmp_path / "trace.json")))
     events = json.loads((tmp_path / "trace.json").read_bytes())["traceEvents"]
     groups = {each["args"]["name"] for each in events if each["name"] == "process_name"}
 

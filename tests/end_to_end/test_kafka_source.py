@@ -165,12 +165,12 @@ class Clients:
 
 
 def run(lake, broker, **settings):
-    request = NightlyOptions(lake.root, lake.cluster_id, kafka=broker.bootstrap)
+    request = NightlyOptions(lake=lake.root, cluster_id=lake.cluster_id, kafka=broker.bootstrap)
     ingest.run(lake, inputs_of(request, replace(load_config(None), kafka=settings)))
 
 
 def run_segments(lake, broker):
-    request = NightlyOptions(lake.root, lake.cluster_id, segments=str(broker.data))
+    request = NightlyOptions(lake=lake.root, cluster_id=lake.cluster_id, segments=str(broker.data))
     ingest.run(lake, inputs_of(request, load_config(None)))
 
 
@@ -335,7 +335,9 @@ def secured(broker, password="secret", user="regroup"):
 
 def test_records_are_read_over_tls_after_a_login(broker, clients, lake):
     clients.commit("b", 0)
-    request = NightlyOptions(lake.root, lake.cluster_id, kafka=broker.secured_bootstrap)
+    request = NightlyOptions(
+        lake=lake.root, cluster_id=lake.cluster_id, kafka=broker.secured_bootstrap
+    )
     ingest.run(lake, inputs_of(request, replace(load_config(None), kafka=secured(broker))))
 
     assert landed(lake) == written(broker)
@@ -343,7 +345,9 @@ def test_records_are_read_over_tls_after_a_login(broker, clients, lake):
 
 def test_a_wrong_password_is_one_line_without_it(broker, lake):
     settings = secured(broker, "wrong") | {"default.api.timeout.ms": "5000"}
-    request = NightlyOptions(lake.root, lake.cluster_id, kafka=broker.secured_bootstrap)
+    request = NightlyOptions(
+        lake=lake.root, cluster_id=lake.cluster_id, kafka=broker.secured_bootstrap
+    )
     with pytest.raises(RunFailed, match=r"(?i)authentication") as raised:
         ingest.run(lake, inputs_of(request, replace(load_config(None), kafka=settings)))
 

@@ -330,7 +330,14 @@ def test_the_replay_of_a_group_that_was_classic_before_and_after(lake):
 
 def test_what_if_refuses_a_group_of_another_type(lake):
     with pytest.raises(UsageError, match="a group of type share; only classic and consumer"):
-        evaluate(WhatIfOptions(lake.root, "mixed-4.4.0", "jobs-share", ["session.timeout.ms=9000"]))
+        evaluate(
+            WhatIfOptions(
+                lake=lake.root,
+                cluster_id="mixed-4.4.0",
+                group_id="jobs-share",
+                settings=["session.timeout.ms=9000"],
+            )
+        )
 
 
 @pytest.mark.spark

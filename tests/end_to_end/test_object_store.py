@@ -47,7 +47,9 @@ def store(tmp_path_factory):
 
 
 def lock(name, **seconds):
-    return StoreLock("s3://regroup/locks", name, **({"lease_s": 60, "poll_s": 0.01} | seconds))
+    return StoreLock(
+        root="s3://regroup/locks", name=name, **({"lease_s": 60, "poll_s": 0.01} | seconds)
+    )
 
 
 def test_of_puts_at_once_of_a_new_key_one_succeeds(tmp_path):
@@ -115,7 +117,7 @@ def test_a_run_notices_that_its_lock_was_taken_over(store):
 
 
 def test_check_finds_a_process_that_renews_its_lock(store):
-    with StoreLock("s3://regroup/written", "c", renew_s=0.01).held():
+    with StoreLock(root="s3://regroup/written", name="c", renew_s=0.01).held():
         assert is_written("s3://regroup/written")
     assert not has_renewals("s3://regroup/written", within_s=0.1)
 
@@ -135,7 +137,10 @@ def test_nightly_from_a_bucket_into_a_bucket_equals_one_of_folders(store, tmp_pa
         (str(tmp_path / "lake"), local),
     ):
         options = NightlyOptions(
-            lake, "c", segments=f"{inputs}/segments/*/*.log", broker_log=f"{inputs}/server.log"
+            lake=lake,
+            cluster_id="c",
+            segments=f"{inputs}/segments/*/*.log",
+            broker_log=f"{inputs}/server.log",
         )
         with using("embedded"):
             nightly(options, load_config(None, Engine.EMBEDDED))

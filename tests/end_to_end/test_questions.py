@@ -262,7 +262,13 @@ def test_page_sql_and_what_if_have_the_same_partition_downtime(reader):
     by_report = {row["group_id"]: row["unavailable_ms"] for row in overview}
     by_what_if = {
         group: what_if.evaluate(
-            what_if.WhatIfOptions(lake, cluster, group, ("membership=static",), seeds=1)
+            what_if.WhatIfOptions(
+                lake=lake,
+                cluster_id=cluster,
+                group_id=group,
+                settings=("membership=static",),
+                seeds=1,
+            )
         ).observed.unavailable_partition_ms
         for group in by_report
     }

@@ -56,7 +56,11 @@ def test_the_sweep_has_the_figures_of_the_command_and_the_process_lives(config, 
 
     for group in ("billing-eager", "reports-java"):
         options = what_if.WhatIfOptions(
-            lake_copy.root, cluster, group, ("membership=static",), seeds=1
+            lake=lake_copy.root,
+            cluster_id=cluster,
+            group_id=group,
+            settings=("membership=static",),
+            seeds=1,
         )
         result = what_if.evaluate(options)
         where = f"cluster_id = '{cluster}' AND group_id = '{group}'"

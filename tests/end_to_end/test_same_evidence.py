@@ -71,7 +71,7 @@ def of_sweep(tables, spans=None):
 
 def of_command(root, cluster, group, from_ms=None, to_ms=None):
     times = (from_ms or 0, FOREVER_MS if to_ms is None else to_ms)
-    own = prediction_evidence(WhatIfOptions(root, cluster, group), *times)
+    own = prediction_evidence(WhatIfOptions(lake=root, cluster_id=cluster, group_id=group), *times)
     try:
         baseline = own.baseline(from_ms=from_ms, to_ms=to_ms)
         return described(baseline, own.observed(baseline))

@@ -39,7 +39,7 @@ def watching(tmp_path, log):
     happens between two passes; the watch, its lines and the waits between passes."""
 
     def run(between, engine=Engine.EMBEDDED, **options):
-        nightly = NightlyOptions(f"{tmp_path}/lake", "c", broker_log=f"{log}*")
+        nightly = NightlyOptions(lake=f"{tmp_path}/lake", cluster_id="c", broker_log=f"{log}*")
         passes = WatchOptions(nightly, passes=len(between) + 1, **options)
         lines, waits, actions = [], [], iter(between)
 
@@ -47,7 +47,7 @@ def watching(tmp_path, log):
             waits.append(round(seconds))
             next(actions)()
 
-        watch = Watch(passes, load_config(None, engine), say=lines.append, wait=wait)
+        watch = Watch(options=passes, config=load_config(None, engine), say=lines.append, wait=wait)
         watch.run()
         return watch, [re.sub(r"^.* pass \d+: |, [\d.]+ s$", "", line) for line in lines], waits
 
@@ -81,8 +81,8 @@ def test_a_growing_and_rolling_log_gives_the_tables_of_one_run(watching, log, tm
     assert new_lines(lines[0]) + new_lines(lines[1]) + new_lines(lines[3]) == 235
     assert broken_laws(f"{tmp_path}/lake")[1] == []
     once = tmp_path / "once"
-    whole = NightlyOptions(str(once), "c", broker_log=f"{INCIDENT}/server.log")
-    Watch(WatchOptions(whole, passes=1), load_config(None, Engine.EMBEDDED)).run()
+    whole = NightlyOptions(lake=str(once), cluster_id="c", broker_log=f"{INCIDENT}/server.log")
+    Watch(options=WatchOptions(whole, passes=1), config=load_config(None, Engine.EMBEDDED)).run()
     assert query(f"{tmp_path}/lake", COUNTS) == query(str(once), COUNTS)
 
 
@@ -165,7 +165,10 @@ def test_options_that_no_pass_can_use_end_the_command(watching, options, message
 
 def test_without_a_source(tmp_path):
     with pytest.raises(UsageError, match="no source: give --segments"):
-        Watch(WatchOptions(NightlyOptions(f"{tmp_path}/lake", "c")), load_config(None)).run()
+        Watch(
+            options=WatchOptions(NightlyOptions(lake=f"{tmp_path}/lake", cluster_id="c")),
+            config=load_config(None),
+        ).run()
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])

@@ -58,7 +58,16 @@ def result_of(twins_by):
     def result(version, group, *settings, seeds=1):
         lake = twins_by("embedded", NEXT, version)
         last = window_ends(version, group)
-        return evaluate(WhatIfOptions(lake.root, version, group, settings, seeds, last=last))
+        return evaluate(
+            WhatIfOptions(
+                lake=lake.root,
+                cluster_id=version,
+                group_id=group,
+                settings=settings,
+                seeds=seeds,
+                last=last,
+            )
+        )
 
     return result
 
@@ -108,7 +117,14 @@ def test_predictions_of_other_scripts_are_near_the_truth(script, run, expected, 
     end_s = (counted["t0_wall_ms"] + counted["window_ms"]) / 1000
     last = datetime.fromtimestamp(end_s, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
     lake = twins_by("embedded", script, run).root
-    options = WhatIfOptions(lake, run, "orders-consumer", ("restart_ms=3000",), 1, last=last)
+    options = WhatIfOptions(
+        lake=lake,
+        cluster_id=run,
+        group_id="orders-consumer",
+        settings=("restart_ms=3000",),
+        seeds=1,
+        last=last,
+    )
     changes = [SettingsChange.of(text.split()) for text in variants.values()]
     (other_run,) = {*other_scripts.RUNS[script]} - {run}
     too_far = {}
@@ -151,11 +167,11 @@ def test_refused_static_members_are_observed(result_of):
 def test_the_lines_to_paste_are_those_of_the_protocol(result_of):
     group = "orders-consumer"
     longer = as_json(
-        WhatIfOptions("", "4.4.0", group, ("",)),
+        WhatIfOptions(lake="", cluster_id="4.4.0", group_id=group, settings=("",)),
         result_of("4.4.0", group, "consumer.session.timeout.ms=45000"),
     )
     classic = as_json(
-        WhatIfOptions("", "4.4.0", group, ("",)),
+        WhatIfOptions(lake="", cluster_id="4.4.0", group_id=group, settings=("",)),
         result_of("4.4.0", group, *CLASSIC.split(), "assignor=range"),
     )
 

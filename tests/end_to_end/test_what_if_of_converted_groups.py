@@ -49,7 +49,16 @@ def result_of(twins_by):
     def result(version, group, *settings):
         lake = twins_by("embedded", "mixed-protocols", version)
         last = moment(version, WINDOW_MS)
-        return evaluate(WhatIfOptions(lake.root, version, group, settings, 3, last=last))
+        return evaluate(
+            WhatIfOptions(
+                lake=lake.root,
+                cluster_id=version,
+                group_id=group,
+                settings=settings,
+                seeds=3,
+                last=last,
+            )
+        )
 
     return result
 
@@ -114,7 +123,9 @@ def test_protocols_of_process_lives(result_of):
 
 def test_what_a_converted_group_would_have_been_without_its_migration(result_of):
     result = result_of("4.4.0", LEDGER, "group.protocol=classic")
-    row = as_json(WhatIfOptions("", "4.4.0", LEDGER, ("",)), result)
+    row = as_json(
+        WhatIfOptions(lake="", cluster_id="4.4.0", group_id=LEDGER, settings=("",)), result
+    )
 
     assert row["observed"]["conversions"] == [
         {"at": "2026-11-23 02:36:47.106", "protocol": "consumer"},
@@ -198,7 +209,9 @@ def test_settings_of_a_migration_have_times_of_day(result_of):
     result = result_of(
         "4.4.0", "legacy-eager", "group.protocol=consumer", "migration.start=02:37:00"
     )
-    row = as_json(WhatIfOptions("", "4.4.0", "legacy-eager", ("",)), result)
+    row = as_json(
+        WhatIfOptions(lake="", cluster_id="4.4.0", group_id="legacy-eager", settings=("",)), result
+    )
     (migration,) = row["predicted"]["migrations"]
 
     assert migration["from"] == "2026-11-23 02:37:00.000"

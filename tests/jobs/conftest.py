@@ -90,7 +90,7 @@ def sessions(tmp_path_factory):
         warehouse = str(tmp_path_factory.mktemp("warehouse"))
         settings = {"spark.master": "local[1]", "spark.sql.shuffle.partitions": "1"}
         settings["spark.sql.warehouse.dir"] = warehouse
-        return build_session(Config(load_config(None).spark | settings))
+        return build_session(Config(spark=load_config(None).spark | settings))
 
     return session
 

@@ -593,7 +593,17 @@ def test_spans(text, seconds):
 
 
 HOSTILE = 'a"b\\c\nd\x1b[31m}# HELP x y'
-ALERT = Alert("storm", "prod", HOSTILE, None, at(0), at(60), 12, 10, "12 rebalances in a row")
+ALERT = Alert(
+    alert="storm",
+    cluster_id="prod",
+    group_id=HOSTILE,
+    process=None,
+    first_time=at(0),
+    last_time=at(60),
+    value=12,
+    threshold=10,
+    message="12 rebalances in a row",
+)
 WINDOW = AlertWindow("prod", at(-3600), at(60))
 
 
@@ -741,7 +751,7 @@ def test_the_command_fails_while_a_message_waits(plant, tmp_path, monkeypatch, c
     """Without an alert; the receiver does not answer."""
     monkeypatch.setattr("jobs.alerts.notify._PAUSES_S", ())
     lake = plant([("g", n, n, n, n) for n in (1, 2, 3)])
-    webhook = Webhook("team", "json", "http://127.0.0.1:9")
+    webhook = Webhook(name="team", format="json", url="http://127.0.0.1:9")
     settings = AlertSettings(webhooks=(webhook,), outbox=str(tmp_path / "outbox.sqlite"))
     storm = replace(settings, thresholds=Thresholds(storm_rebalances=3))
     options = AlertsOptions(lake)

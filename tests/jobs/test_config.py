@@ -40,7 +40,9 @@ def test_a_file_with_all_sections(conf):
 
 
 def test_an_empty_file_has_the_defaults(conf):
-    assert load_config(conf("")) == Config({}, "UTC", {}, "ERROR")
+    assert load_config(conf("")) == Config(
+        spark={}, log_timezone="UTC", kafka={}, log_level="ERROR"
+    )
 
 
 @pytest.mark.parametrize("name", ["local.toml", "large.toml", "cluster.toml"])

@@ -97,7 +97,7 @@ def test_java_home_without_java(monkeypatch):
 def test_free_memory_must_hold_the_heap_and_python_workers(monkeypatch, heap, free_gib, severity):
     monkeypatch.setattr(machine, "free_memory", lambda: int(free_gib * machine.GIB))
 
-    assert machine.memory(Config({"spark.driver.memory": heap})).severity == severity
+    assert machine.memory(Config(spark={"spark.driver.memory": heap})).severity == severity
 
 
 def test_on_a_cluster_the_driver_memory_is_not_compared_with_this_machine(monkeypatch):
@@ -105,13 +105,13 @@ def test_on_a_cluster_the_driver_memory_is_not_compared_with_this_machine(monkey
 
     settings = {"spark.master": "spark://m:7077", "spark.driver.memory": "9g"}
 
-    assert machine.memory(Config(settings)).severity == "ok"
+    assert machine.memory(Config(spark=settings)).severity == "ok"
 
 
 def test_a_missing_scratch_folder(tmp_path, monkeypatch):
     monkeypatch.delenv("SPARK_LOCAL_DIRS", raising=False)
 
-    result = machine.scratch(Config({"spark.local.dir": f"{tmp_path}/none"}))
+    result = machine.scratch(Config(spark={"spark.local.dir": f"{tmp_path}/none"}))
 
     assert result.severity == "failure"
     assert result.text == f"{tmp_path}/none cannot be written: No such file or directory"
@@ -214,7 +214,7 @@ def test_incomplete_jars(jars, damage, text):
 
 
 def test_jars_that_spark_downloads(tmp_path):
-    [result] = spark.jars(Config({"spark.jars.packages": "io.delta:delta:1"}), tmp_path)
+    [result] = spark.jars(Config(spark={"spark.jars.packages": "io.delta:delta:1"}), tmp_path)
 
     assert result.severity == "ok"
 

@@ -89,7 +89,7 @@ def runs(spark, folder, tmp_path_factory):
     states = []
     berlin = "Europe/Berlin"
     for dates, zone in ((DateRange(DAY, DAY), berlin), (DateRange(), berlin), (DateRange(), "UTC")):
-        run(lake, Inputs(segments, logs, zone, dates))
+        run(lake, Inputs(segments=segments, broker_logs=logs, log_timezone=zone, dates=dates))
         states.append({table: lake.read(table).collect() for table in TABLES} | {"lake": lake})
         with open(folder / "server.log", "a") as log:
             log.write(GROWN)
@@ -157,7 +157,7 @@ def test_reading_the_same_log_again_writes_nothing(runs, folder):
     written = ("broker_log_events", "ingested_files")
     before = [lake.version(table) for table in written]
 
-    run(lake, Inputs([], logs, "UTC", DateRange()))
+    run(lake, Inputs(segments=[], broker_logs=logs, log_timezone="UTC", dates=DateRange()))
 
     assert [lake.version(table) for table in written] == before
 

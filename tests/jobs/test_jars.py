@@ -144,7 +144,7 @@ def test_a_session_without_deltas_jars_names_the_command_that_fetches_them(monke
 def test_a_configuration_that_names_jars_needs_no_fetched_ones(setting, monkeypatch, tmp_path):
     monkeypatch.setenv("REGROUP_JARS", str(tmp_path))
 
-    assert session._standalone(Config({setting: "x"}))[setting] == "x"
+    assert session._standalone(Config(spark={setting: "x"}))[setting] == "x"
 
 
 def test_a_packaged_configuration_is_found_by_its_documented_name(monkeypatch, tmp_path):

@@ -55,7 +55,7 @@ def test_a_plain_file():
     assert [e.text for e in entries] == [stabilized(7), stabilized(8)]
     assert [e.time_ms for e in entries] == [1_704_164_645_678] * 2
     assert not unreadable
-    assert counts == LogCounts("server.log", lines=4, events=2, skipped=2)
+    assert counts == LogCounts(file="server.log", lines=4, events=2, skipped=2)
 
 
 def test_lines_that_a_terminals_frame_wraps():
@@ -85,11 +85,11 @@ def test_indented_lines_may_be_binary_too():
     _, unreadable, counts = read(b"\t\xff\n" * 3 + b"\ttext\n" * 2)
 
     assert [line.reason[:8] for line in unreadable] == ["not text"]
-    assert counts == LogCounts("server.log", lines=6, unreadable=1, skipped=5)
+    assert counts == LogCounts(file="server.log", lines=6, unreadable=1, skipped=5)
 
 
 def test_an_empty_file():
-    assert read(b"") == ([], [], LogCounts("server.log"))
+    assert read(b"") == ([], [], LogCounts(file="server.log"))
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_prefixes_of_containers_are_removed(wrapper):
     assert entries[0].position == len(lines[0]) + 1
     assert entries[0].text == lines[1]
     assert not unreadable
-    assert counts == LogCounts("server.log", lines=4, events=2, skipped=2)
+    assert counts == LogCounts(file="server.log", lines=4, events=2, skipped=2)
 
 
 def test_json_with_its_own_date_level_and_logger():
@@ -245,7 +245,7 @@ def test_lines_of_other_loggers_with_the_coordinators_words_are_skipped():
 
     assert generations(entries) == [7]
     assert not unreadable
-    assert counts == LogCounts("server.log", lines=4, events=1, skipped=3)
+    assert counts == LogCounts(file="server.log", lines=4, events=1, skipped=3)
 
 
 def test_indented_lines_belong_to_the_line_before_them():
@@ -255,8 +255,8 @@ def test_indented_lines_belong_to_the_line_before_them():
     _, _, before = read("\n".join([*settings, OTHER]).encode())
     _, _, after = read("\n".join([OTHER, *settings, *heads]).encode())
 
-    assert before == LogCounts("server.log", lines=5, skipped=5)
-    assert after == LogCounts("server.log", lines=9, skipped=4, continuations=5)
+    assert before == LogCounts(file="server.log", lines=5, skipped=5)
+    assert after == LogCounts(file="server.log", lines=9, skipped=4, continuations=5)
 
 
 TRACE = """\
@@ -274,7 +274,7 @@ def test_a_stack_trace_belongs_to_its_line(lead):
     entries, _, counts = read("\n".join(lead + line for line in lines).encode())
 
     assert [e.stack_trace for e in entries] == [TRACE, None]
-    assert counts == LogCounts("server.log", lines=13, events=2, skipped=1, continuations=10)
+    assert counts == LogCounts(file="server.log", lines=13, events=2, skipped=1, continuations=10)
 
 
 @pytest.mark.parametrize("cut", [80, 100, 130, len(stabilized(7)) - 20])
@@ -288,7 +288,7 @@ def test_a_wrapped_line_is_joined(cut):
     assert entries[0].line.event.member_count == 2
     assert entries[0].line.logger == LOGGER
     assert not unreadable
-    assert counts == LogCounts("server.log", lines=3, events=1, skipped=1, continuations=1)
+    assert counts == LogCounts(file="server.log", lines=3, events=1, skipped=1, continuations=1)
 
 
 def test_a_truncated_line_is_not_joined_with_the_next():
@@ -298,7 +298,7 @@ def test_a_truncated_line_is_not_joined_with_the_next():
 
     assert generations(entries) == [7, 8]
     assert entries[0].line.event.member_count is None
-    assert counts == LogCounts("server.log", lines=3, events=2, skipped=1)
+    assert counts == LogCounts(file="server.log", lines=3, events=2, skipped=1)
 
 
 def test_a_truncated_last_line_is_unreadable():
@@ -320,7 +320,7 @@ def test_an_unknown_wording_of_a_coordinator_is_unreadable():
     assert unreadable == [
         Unreadable("server.log", FIRST, 2, f"unknown wording of {LOGGER}", line.encode())
     ]
-    assert counts == LogCounts("server.log", lines=2, unreadable=1, skipped=1)
+    assert counts == LogCounts(file="server.log", lines=2, unreadable=1, skipped=1)
 
 
 def test_a_line_without_a_date_has_no_time():

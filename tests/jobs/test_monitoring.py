@@ -17,7 +17,17 @@ from jobs.monitoring.rules import as_yaml, rules
 from jobs.watch.passes import PassCounts, pass_families
 
 NOON = datetime(2026, 11, 21, 12)
-ALERT = Alert("storm", "prod", "billing", None, NOON, NOON, 12, 10, "12 in a row")
+ALERT = Alert(
+    alert="storm",
+    cluster_id="prod",
+    group_id="billing",
+    process=None,
+    first_time=NOON,
+    last_time=NOON,
+    value=12,
+    threshold=10,
+    message="12 in a row",
+)
 EXPORTED = {
     "regroup_alert",
     "regroup_alert_value",
@@ -45,7 +55,15 @@ def queries():
 
 def test_the_textfile_has_these_metrics():
     windows = [AlertWindow("prod", NOON, NOON)]
-    counts = PassCounts(1, 0, 0, 1.5, 1.0, 2.0, 3.0)
+    counts = PassCounts(
+        passes=1,
+        failed=0,
+        failed_in_a_row=0,
+        seconds=1.5,
+        succeeded_at=1.0,
+        newest_event=2.0,
+        freshness_s=3.0,
+    )
     written = text([*alert_families([ALERT], windows), *pass_families("prod", counts)])
 
     samples = {METRIC.match(line)[0] for line in written.splitlines() if line[0] != "#"}

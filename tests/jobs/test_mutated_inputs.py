@@ -22,7 +22,7 @@ COUNTS = """
 @pytest.mark.spark
 def test_both_engines_read_mutated_inputs_alike(sessions, tmp_path):
     write_inputs(tmp_path, 0, COUNT, SEED)
-    options = NightlyOptions("", "c", **sources_of(tmp_path))
+    options = NightlyOptions(lake="", cluster_id="c", **sources_of(tmp_path))
     tables = {}
 
     for engine in ("spark", "embedded"):

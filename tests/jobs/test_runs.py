@@ -16,7 +16,12 @@ DAY = date(2026, 11, 21)
 
 @pytest.fixture
 def run(spark, tmp_path):
-    return Run(open_lake(spark, str(tmp_path), "c"), {"segments": "/kafka"}, DAY, DAY)
+    return Run(
+        lake=open_lake(spark, str(tmp_path), "c"),
+        options={"segments": "/kafka"},
+        first=DAY,
+        last=DAY,
+    )
 
 
 @pytest.fixture

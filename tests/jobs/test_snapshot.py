@@ -50,7 +50,16 @@ def member(name, assigned, target=None, instance_id=None):
 
 
 def row(group="g", state="Stable", members=(), **more):
-    return GroupRow(group, NOON, LATER, "classic", "consumer", state, members=[*members], **more)
+    return GroupRow(
+        group_id=group,
+        requested_time=NOON,
+        described_time=LATER,
+        group_type="classic",
+        protocol_type="consumer",
+        state=state,
+        members=[*members],
+        **more,
+    )
 
 
 def assigned(name, *partitions, instance_id=None):
@@ -396,7 +405,9 @@ def loop(tmp_path):
         lines, scripted, error = [], Scripted(*answers), None
         options = SnapshotOptions(str(tmp_path / "lake"), "c", "b:1", **options)
         lake = open_without_engine(options.lake, "c")
-        snapshots = Snapshots(options, lake, scripted, lines.append, lambda _: None)
+        snapshots = Snapshots(
+            options=options, lake=lake, groups=scripted, say=lines.append, wait=lambda _: None
+        )
         try:
             snapshots.run()
         except RunFailed as failure:
@@ -407,7 +418,10 @@ def loop(tmp_path):
 
 
 def test_each_snapshot_appends_rows_and_a_line(loop, tmp_path):
-    denied = [GroupRow(name, NOON, LATER, error="denied") for name in ("d", "e")]
+    denied = [
+        GroupRow(group_id=name, requested_time=NOON, described_time=LATER, error="denied")
+        for name in ("d", "e")
+    ]
     first = [row("a", members=[assigned("x", 0)]), row("b", "Empty"), *denied]
 
     lines, scripted, error = loop(first, [row("a", "Dead")], count=2)
@@ -474,7 +488,15 @@ def at(seconds, members=(), state="Stable", **more):
         datetime.fromtimestamp(NOON.timestamp() + seconds + ms / 1000, UTC) for ms in (10, 20)
     )
     members = [assigned(name, *partitions) for name, partitions in dict(members).items()]
-    group = GroupRow("g", requested, answered, "classic", "consumer", state, members=members)
+    group = GroupRow(
+        group_id="g",
+        requested_time=requested,
+        described_time=answered,
+        group_type="classic",
+        protocol_type="consumer",
+        state=state,
+        members=members,
+    )
     return seen(seconds, *[group])
 
 
@@ -525,7 +547,17 @@ def test_generations_are_between_the_snapshots(ask):
         ([], 1),
         ([at(10, {"a": [0]}, "CompletingRebalance")], 2),
         ([at(10, {}, "Dead")], 2),
-        ([seen(10, GroupRow("g", NOON, LATER, error="denied"))], 1),
+        (
+            [
+                seen(
+                    10,
+                    GroupRow(
+                        group_id="g", requested_time=NOON, described_time=LATER, error="denied"
+                    ),
+                )
+            ],
+            1,
+        ),
     ],
     ids=["nothing", "a rebalance that moved nothing", "deleted", "not described"],
 )
@@ -584,7 +616,10 @@ def test_the_newest_state_of_each_group(ask):
     snapshots = [
         seen(0, gone),
         *JOIN[:2],
-        seen(31, GroupRow("denied", NOON, LATER, error="denied")),
+        seen(
+            31,
+            GroupRow(group_id="denied", requested_time=NOON, described_time=LATER, error="denied"),
+        ),
     ]
 
     rows = ask(

@@ -20,7 +20,17 @@ WINDOW = AlertWindow("prod", datetime(2026, 11, 21, 11), NOON)
 
 
 def alert(group="billing", check="storm", cluster="prod", process=None, message="12 in a row"):
-    return Alert(check, cluster, group, process, NOON, NOON, 12, 10, message)
+    return Alert(
+        alert=check,
+        cluster_id=cluster,
+        group_id=group,
+        process=process,
+        first_time=NOON,
+        last_time=NOON,
+        value=12,
+        threshold=10,
+        message=message,
+    )
 
 
 class Receiver:
@@ -70,7 +80,7 @@ def send(receiver, tmp_path):
     """``send(alerts, **settings of the webhook)``: notifies; returns the deliveries' lines."""
 
     def run(alerts, /, windows=(WINDOW,), pauses=None, **settings):
-        webhook = Webhook("team", **{"format": "json", "url": receiver.url} | settings)
+        webhook = Webhook(name="team", **{"format": "json", "url": receiver.url} | settings)
         waits = [] if pauses is None else pauses
         settings = AlertSettings(webhooks=(webhook,))
         deliveries = notify(settings, str(tmp_path), alerts, windows, waits.append)
@@ -147,7 +157,7 @@ def test_alerts_that_ended_while_the_receiver_was_down_arrive_in_order(send, rec
 
 
 def test_no_message_has_the_address(tmp_path):
-    webhook = Webhook("team", "json", "http://127.0.0.1:9/secret")
+    webhook = Webhook(name="team", format="json", url="http://127.0.0.1:9/secret")
     (delivery,) = notify(
         AlertSettings(webhooks=(webhook,)), str(tmp_path), [alert()], [WINDOW], lambda _: None
     )
@@ -166,7 +176,7 @@ def test_what_waited_for_a_receiver_that_was_down_is_sent_when_it_is_up(send, re
 
 def test_a_process_that_ends_before_the_receiver_accepts_loses_no_message(send, receiver):
     receiver.answers = [503]
-    settings = AlertSettings(webhooks=(Webhook("team", "json", receiver.url),))
+    settings = AlertSettings(webhooks=(Webhook(name="team", format="json", url=receiver.url),))
 
     def end(_):
         raise KeyboardInterrupt
@@ -217,7 +227,9 @@ HOSTILE = alert("<!channel> [x](http://evil)\n\x1b[31m", message="m & n")
 
 
 def body(format, status=RAISED, of=HOSTILE, **settings):
-    return request_body(Webhook("team", format, "http://h", **settings), status, as_json(of))
+    return request_body(
+        Webhook(name="team", format=format, url="http://h", **settings), status, as_json(of)
+    )
 
 
 def test_the_configuration_knows_the_checks():
@@ -270,7 +282,7 @@ def settings(**webhooks):
 def test_settings_are_read():
     (webhook,) = settings(team={"format": "slack", "url_variable": "S", "groups": ["a-*"]})
 
-    assert webhook == Webhook("team", "slack", url_variable="S", groups=("a-*",))
+    assert webhook == Webhook(name="team", format="slack", url_variable="S", groups=("a-*",))
 
 
 @pytest.mark.parametrize(
@@ -295,7 +307,7 @@ def test_wrong_settings_say_what_to_change(table, message):
 
 def test_a_missing_variable_or_webhook_is_named(monkeypatch, tmp_path):
     monkeypatch.delenv("S", raising=False)
-    webhook = Webhook("team", "slack", url_variable="S")
+    webhook = Webhook(name="team", format="slack", url_variable="S")
     with pytest.raises(UsageError, match="set the environment variable S"):
         require_webhooks(AlertSettings(webhooks=(webhook,)), str(tmp_path))
     with pytest.raises(UsageError, match="no webhook is configured"):
@@ -303,7 +315,7 @@ def test_a_missing_variable_or_webhook_is_named(monkeypatch, tmp_path):
 
 
 def test_a_lake_in_a_store_needs_a_file_for_the_outbox(tmp_path):
-    webhook = Webhook("team", "json", "http://h")
+    webhook = Webhook(name="team", format="json", url="http://h")
     with pytest.raises(UsageError, match=r"set \[alerts\] outbox"):
         require_webhooks(AlertSettings(webhooks=(webhook,)), "s3a://bucket/lake")
     file = tmp_path / "outbox.sqlite"
@@ -313,7 +325,7 @@ def test_a_lake_in_a_store_needs_a_file_for_the_outbox(tmp_path):
 
 def test_an_outbox_that_cannot_be_written_is_one_line(tmp_path):
     (tmp_path / "file").write_text("")
-    webhook = Webhook("team", "json", "http://h")
+    webhook = Webhook(name="team", format="json", url="http://h")
     own = AlertSettings(webhooks=(webhook,), outbox=str(tmp_path / "file" / "outbox.sqlite"))
     with pytest.raises(UsageError, match="give a file to write"):
         notify(own, str(tmp_path), [], [])

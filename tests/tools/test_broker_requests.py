@@ -33,27 +33,41 @@ HEARTBEAT = {
 
 
 def test_a_heartbeat_leaves_out_what_did_not_change():
-    sent = call(ConsumerGroupHeartbeat("a1", "g", "a", 3))
+    sent = call(
+        ConsumerGroupHeartbeat(request_id="a1", group_id="g", member_id="a", member_epoch=3)
+    )
 
     assert sent == ("ConsumerGroupHeartbeat", 1, HEARTBEAT)
 
 
 def test_a_heartbeat_lists_owned_partitions_by_topic_id():
-    sent = call(ConsumerGroupHeartbeat("a1", "g", "a", 3, owned=((TOPIC, (0, 1)),)))
+    sent = call(
+        ConsumerGroupHeartbeat(
+            request_id="a1", group_id="g", member_id="a", member_epoch=3, owned=((TOPIC, (0, 1)),)
+        )
+    )
 
     rows = [{"topicId": TOPIC, "partitions": [0, 1]}]
     assert sent.body == HEARTBEAT | {"topicPartitions": rows}
 
 
 def test_version_0_has_no_regular_expression():
-    sent = call(ConsumerGroupHeartbeat("a1", "g", "a", 3, version=0))
+    sent = call(
+        ConsumerGroupHeartbeat(
+            request_id="a1", group_id="g", member_id="a", member_epoch=3, version=0
+        )
+    )
 
     assert sent.version == 0
     assert "subscribedTopicRegex" not in sent.body
 
 
 def test_a_share_member_names_its_topics():
-    sent = call(ShareGroupHeartbeat("a1", "g", "a", 0, topics=("orders",)))
+    sent = call(
+        ShareGroupHeartbeat(
+            request_id="a1", group_id="g", member_id="a", member_epoch=0, topics=("orders",)
+        )
+    )
 
     assert sent.body["subscribedTopicNames"] == ["orders"]
 
@@ -62,7 +76,16 @@ def test_a_streams_member_sends_its_topology_and_tasks_by_role():
     topology = Topology(1, (Subtopology("0", ("clicks",), changelog_topics=(("log", 0),)),))
     owned = (("active", "0", (0, 1)), ("standby", "0", (2,)))
 
-    body = call(StreamsGroupHeartbeat("a1", "g", "a", 0, topology=topology, owned=owned)).body
+    body = call(
+        StreamsGroupHeartbeat(
+            request_id="a1",
+            group_id="g",
+            member_id="a",
+            member_epoch=0,
+            topology=topology,
+            owned=owned,
+        )
+    ).body
 
     (subtopology,) = body["topology"]["subtopologies"]
     assert subtopology["sourceTopics"] == ["clicks"]
@@ -75,7 +98,9 @@ def test_a_streams_member_sends_its_topology_and_tasks_by_role():
 def test_offsets_are_grouped_by_topic():
     offsets = (("orders", 0, 5, ""), ("payments", 1, 6, ""), ("orders", 2, 7, ""))
 
-    topics = call(OffsetCommit("a1", "g", "a", 3, offsets)).body["topics"]
+    topics = call(
+        OffsetCommit(request_id="a1", group_id="g", member_id="a", generation=3, offsets=offsets)
+    ).body["topics"]
 
     assert [
         (topic["name"], [row["partitionIndex"] for row in topic["partitions"]]) for topic in topics
@@ -125,7 +150,14 @@ def test_the_tasks_of_a_streams_answer_have_roles():
     values = response("StreamsGroupHeartbeat", body)
 
     rows = (("active", "0", (1,)), ("warmup", "0", (1,)))
-    assert values == StreamsHeartbeatResponse(Errors.NONE, "a", 3, 5000, rows, (5,))
+    assert values == StreamsHeartbeatResponse(
+        error=Errors.NONE,
+        member_id="a",
+        member_epoch=3,
+        heartbeat_interval_ms=5000,
+        assignment=rows,
+        status=(5,),
+    )
 
 
 def test_a_commit_is_answered_by_partition():

@@ -197,5 +197,4 @@ def test_positional_arguments(root):
     assert calls.positional_types(root, 1) == {
         "coordinator_core.branches.Counts": 2,
         "coordinator_core.branches.Long": 2,
-        "coordinator_core.branches.Point": 3,
     }

@@ -265,7 +265,7 @@ def _heartbeat_response(body: Body) -> m.Response:
 def _streams_response(body: Body) -> m.Response:
     error = _error(body)
     if error is not Errors.NONE:
-        return m.StreamsHeartbeatResponse(error)
+        return m.StreamsHeartbeatResponse(error=error)
     rows = None
     if body["activeTasks"] is not None:
         rows = tuple(

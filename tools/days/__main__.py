@@ -63,7 +63,7 @@ class MonthFolder:
     def options(self, **dates: Any) -> NightlyOptions:
         logs = self.source / "logs"
         return NightlyOptions(
-            str(self.lake), CLUSTER, segments=str(self.source / "segments"),
+            lake=str(self.lake), cluster_id=CLUSTER, segments=str(self.source / "segments"),
             broker_log=str(logs) if logs.is_dir() and any(logs.iterdir()) else None, **dates,
         )  # fmt: skip
 
@@ -171,7 +171,7 @@ def settled_is_not_read(month_folder: MonthFolder, last: date) -> tuple[str, lis
     """
     session = open_session(month_folder.config(), Workload(0))
     lake = open_lake(session, str(month_folder.lake), CLUSTER)
-    read = DatedScope(lake, last, last).touched.dates
+    read = DatedScope(lake=lake, first=last, last=last).touched.dates
     needed = {day for date_read in read for day in (date_read, date_read - timedelta(days=1))}
     before = _on_dates(month_folder.lake, needed)
     deleted = set()

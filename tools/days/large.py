@@ -85,7 +85,9 @@ def main(
     conf: str = str(CONF / "large.toml"),
 ) -> None:
     config = load_config(conf)
-    once_s = run_seconds(NightlyOptions(lake, cluster_id, recompute_all=True), config)
+    once_s = run_seconds(
+        NightlyOptions(lake=lake, cluster_id=cluster_id, recompute_all=True), config
+    )
     print(f"everything in one run: {once_s:.0f} s", flush=True)
     if (events := fewest_events(lake)) <= MANY_ROWS:
         sys.exit(f"a date has {events} events: use a lake with more than {MANY_ROWS} per date")
@@ -94,9 +96,13 @@ def main(
         days = dates_of(lake)
         for day in days:
             land(lake, nights, day)
-            night_s = run_seconds(NightlyOptions(nights, cluster_id, date=str(day)), config)
+            night_s = run_seconds(
+                NightlyOptions(lake=nights, cluster_id=cluster_id, date=str(day)), config
+            )
             print(f"{day}: {night_s:.0f} s", flush=True)
-        again_s = run_seconds(NightlyOptions(nights, cluster_id, date=str(days[0])), config)
+        again_s = run_seconds(
+            NightlyOptions(lake=nights, cluster_id=cluster_id, date=str(days[0])), config
+        )
         print(f"{days[0]} again: {again_s:.0f} s", flush=True)
         differing = compared(rows_of(lake), {"nights": rows_of(nights)})
         differing += [str(law) for each in (lake, nights) for law in broken_laws(each)[1]]

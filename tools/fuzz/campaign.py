@@ -139,7 +139,7 @@ def campaign(
 
 def _run(folder: Path, engine: str, run: Run, result: Result) -> None:
     lake = folder / "lake"
-    options = NightlyOptions(str(lake), CLUSTER, **sources_of(folder))
+    options = NightlyOptions(lake=str(lake), cluster_id=CLUSTER, **sources_of(folder))
     result.runs += 1
     try:
         run(options, load_config(None, Engine(engine)))

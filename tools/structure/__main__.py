@@ -42,7 +42,7 @@ def report(root: Path, *, lists: bool) -> Iterator[str]:
     yield f"{sum(call.arguments >= 10 for call in long)} of them have 10 or more"
     yield from _listed(lists, (f"{c.path}:{c.line}: {c.name}, {c.arguments}" for c in long))
     types = calls.positional_types(root, 6)
-    yield f"{len(types)} dataclasses and NamedTuples have more than 6 positional fields"
+    yield f"{len(types)} dataclasses have more than 6 positional fields"
     yield from _listed(lists, (f"{name}: {count}" for name, count in types.items()))
 
 

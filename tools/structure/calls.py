@@ -39,7 +39,10 @@ def long_calls(root: Path, least: int) -> list[LongCall]:
 
 
 def positional_types(root: Path, most: int) -> dict[str, int]:
-    """Dataclasses and NamedTuples with more positional fields than ``most``: their numbers."""
+    """Dataclasses with more positional fields than ``most``: their numbers.
+
+    A NamedTuple cannot be keyword-only; `long_calls` counts its calls.
+    """
     fields = {
         f"{source.module}.{node.name}": sum(1 for _ in _positional_fields(node))
         for source in sources(root, *PACKAGES)
@@ -52,7 +55,7 @@ def positional_types(root: Path, most: int) -> dict[str, int]:
 def _positional_fields(node: ast.ClassDef) -> Iterator[str]:
     """None for other classes, and for keyword-only dataclasses."""
     decorators = [each for each in node.decorator_list if _name(each) == "dataclass"]
-    if not decorators and "NamedTuple" not in map(_name, node.bases):
+    if not decorators:
         return
     if any(map(_is_keyword_only, decorators)):
         return

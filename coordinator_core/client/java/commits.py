@@ -79,13 +79,13 @@ class Commits:
         else:
             generation, member_id, _ = context.generation
             request = OffsetCommit(
-                context.next_id(),
-                context.config.group_id,
-                member_id,
-                generation,
-                tuple((*p, at, "") for p, at in sorted(context.positions.items())),
-                self.member.instance_id,
-                context.library.commit_version,
+                request_id=context.next_id(),
+                group_id=context.config.group_id,
+                member_id=member_id,
+                generation=generation,
+                offsets=tuple((*p, at, "") for p, at in sorted(context.positions.items())),
+                instance_id=self.member.instance_id,
+                version=context.library.commit_version,
             )
             context.send(request, context.coordinator, context.config.request_timeout_ms, commit)
         return commit

@@ -133,19 +133,19 @@ class JavaRebalance:
             return join
         member.joined_topics = context.topics
         request = JoinGroup(
-            context.next_id(),
-            config.group_id,
-            context.generation.member_id,
-            member.instance_id,
-            config.client_id,
-            config.client_host,
-            context.session_timeout_ms,
-            member.rebalance_timeout_ms,
-            PROTOCOL_TYPE,
-            subscriptions(context, context.owned, member.last_assignment),
-            library.supports_member_id_required,
-            library.skips_assignment,
-            member.rejoin_reason if library.sends_reasons else None,
+            request_id=context.next_id(),
+            group_id=config.group_id,
+            member_id=context.generation.member_id,
+            instance_id=member.instance_id,
+            client_id=config.client_id,
+            client_host=config.client_host,
+            session_timeout_ms=context.session_timeout_ms,
+            rebalance_timeout_ms=member.rebalance_timeout_ms,
+            protocol_type=PROTOCOL_TYPE,
+            protocols=subscriptions(context, context.owned, member.last_assignment),
+            requires_known_member_id=library.supports_member_id_required,
+            supports_skipping_assignment=library.skips_assignment,
+            reason=member.rejoin_reason if library.sends_reasons else None,
         )
         timeout_ms = max(
             config.request_timeout_ms, member.rebalance_timeout_ms + JOIN_GROUP_TIMEOUT_LAPSE_MS

@@ -155,14 +155,14 @@ class JavaResponses:
         generation, member_id, protocol = context.generation
         names = context.library.names_protocol_in_sync
         request = SyncGroup(
-            context.next_id(),
-            context.config.group_id,
-            member_id,
-            generation,
-            self.member.instance_id,
-            PROTOCOL_TYPE if names else None,
-            protocol if names else None,
-            assignments,
+            request_id=context.next_id(),
+            group_id=context.config.group_id,
+            member_id=member_id,
+            generation=generation,
+            instance_id=self.member.instance_id,
+            protocol_type=PROTOCOL_TYPE if names else None,
+            protocol_name=protocol if names else None,
+            assignments=assignments,
         )
         context.send(request, context.coordinator, context.config.request_timeout_ms, join)
 

@@ -261,16 +261,16 @@ class LibrdkafkaConsumer:
         group.waits_for_answer = True
         group.move(JoinState.WAIT_JOIN)
         request = JoinGroup(
-            context.next_id(),
-            config.group_id,
-            context.generation.member_id,
-            config.instance_id,
-            config.client_id,
-            config.client_host,
-            context.session_timeout_ms,
-            config.max_poll_interval_ms,
-            PROTOCOL_TYPE,
-            subscriptions(context, group.group_assignment or (), group.last_assignment),
+            request_id=context.next_id(),
+            group_id=config.group_id,
+            member_id=context.generation.member_id,
+            instance_id=config.instance_id,
+            client_id=config.client_id,
+            client_host=config.client_host,
+            session_timeout_ms=context.session_timeout_ms,
+            rebalance_timeout_ms=config.max_poll_interval_ms,
+            protocol_type=PROTOCOL_TYPE,
+            protocols=subscriptions(context, group.group_assignment or (), group.last_assignment),
             requires_known_member_id=True,
         )
         context.send(request, context.coordinator, config.max_poll_interval_ms + JOIN_GRACE_MS)

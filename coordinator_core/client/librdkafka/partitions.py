@@ -108,13 +108,13 @@ class AssignedPartitions:
         generation, member_id, _ = context.generation
         self._request(
             OffsetCommit(
-                context.next_id(),
-                context.config.group_id,
-                member_id,
-                generation,
-                commit.offsets,
-                context.config.instance_id,
-                context.commit_version,
+                request_id=context.next_id(),
+                group_id=context.config.group_id,
+                member_id=member_id,
+                generation=generation,
+                offsets=commit.offsets,
+                instance_id=context.config.instance_id,
+                version=context.commit_version,
             ),
             commit,
         )

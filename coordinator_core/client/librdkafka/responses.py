@@ -184,11 +184,11 @@ class LibrdkafkaResponses:
             return
         generation, member_id, _ = context.generation
         request = SyncGroup(
-            context.next_id(),
-            context.config.group_id,
-            member_id,
-            generation,
-            context.config.instance_id,
+            request_id=context.next_id(),
+            group_id=context.config.group_id,
+            member_id=member_id,
+            generation=generation,
+            instance_id=context.config.instance_id,
             assignments=assignments,
         )
         group.waits_for_answer = True

@@ -54,19 +54,21 @@ class MemberProtocol:
     def heartbeat(self, context: ClientContext, epoch: int, sent: Sent) -> ClientRequest:
         config = context.config
         return ConsumerGroupHeartbeat(
-            context.next_id(),
-            config.group_id,
-            config.member_id,
-            epoch,
-            config.instance_id,
-            config.rack if sent.is_full else None,
-            -1 if sent.rebalance_timeout_ms is None else sent.rebalance_timeout_ms,
-            config.client_id,
-            config.client_host,
-            sent.topics,
-            sent.regex,
-            sent.assignor,
-            None if sent.owned is None else rows(sent.owned),
+            request_id=context.next_id(),
+            group_id=config.group_id,
+            member_id=config.member_id,
+            member_epoch=epoch,
+            instance_id=config.instance_id,
+            rack_id=config.rack if sent.is_full else None,
+            rebalance_timeout_ms=-1
+            if sent.rebalance_timeout_ms is None
+            else sent.rebalance_timeout_ms,
+            client_id=config.client_id,
+            client_host=config.client_host,
+            topics=sent.topics,
+            regex=sent.regex,
+            assignor=sent.assignor,
+            owned=None if sent.owned is None else rows(sent.owned),
         )
 
     def units(self, assignment: TopicRows | TaskRows) -> Units:
@@ -97,14 +99,14 @@ class ShareMemberProtocol(MemberProtocol):
     def heartbeat(self, context: ClientContext, epoch: int, sent: Sent) -> ClientRequest:
         config = context.config
         return ShareGroupHeartbeat(
-            context.next_id(),
-            config.group_id,
-            config.member_id,
-            epoch,
-            config.rack if sent.is_full else None,
-            config.client_id,
-            config.client_host,
-            sent.topics,
+            request_id=context.next_id(),
+            group_id=config.group_id,
+            member_id=config.member_id,
+            member_epoch=epoch,
+            rack_id=config.rack if sent.is_full else None,
+            client_id=config.client_id,
+            client_host=config.client_host,
+            topics=sent.topics,
         )
 
 
@@ -118,18 +120,20 @@ class StreamsMemberProtocol(MemberProtocol):
         config = context.config
         joins = sent.is_full and epoch == JOINS
         return StreamsGroupHeartbeat(
-            context.next_id(),
-            config.group_id,
-            config.member_id,
-            epoch,
-            config.instance_id,
-            config.rack if joins else None,
-            -1 if sent.rebalance_timeout_ms is None else sent.rebalance_timeout_ms,
-            config.client_id,
-            config.client_host,
-            config.process_id if joins else None,
-            config.topology if joins else None,
-            () if joins else None,
+            request_id=context.next_id(),
+            group_id=config.group_id,
+            member_id=config.member_id,
+            member_epoch=epoch,
+            instance_id=config.instance_id,
+            rack_id=config.rack if joins else None,
+            rebalance_timeout_ms=-1
+            if sent.rebalance_timeout_ms is None
+            else sent.rebalance_timeout_ms,
+            client_id=config.client_id,
+            client_host=config.client_host,
+            process_id=config.process_id if joins else None,
+            topology=config.topology if joins else None,
+            client_tags=() if joins else None,
             owned=None if sent.owned is None else task_rows(sent.owned),
         )
 

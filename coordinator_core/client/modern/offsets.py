@@ -97,13 +97,13 @@ class Offsets:
         context = self.context
         epoch, member_id, _ = context.generation
         request = OffsetCommit(
-            context.next_id(),
-            context.config.group_id,
-            member_id,
-            epoch,
-            tuple((*p, at, "") for p, at in sorted(context.positions.items())),
-            context.config.instance_id,
-            context.commit_version,
+            request_id=context.next_id(),
+            group_id=context.config.group_id,
+            member_id=member_id,
+            generation=epoch,
+            offsets=tuple((*p, at, "") for p, at in sorted(context.positions.items())),
+            instance_id=context.config.instance_id,
+            version=context.commit_version,
         )
         timeout_ms = context.config.request_timeout_ms
         context.send(request, context.coordinator, timeout_ms, is_manual)

@@ -186,7 +186,7 @@ def joined(
     """The answer to a join of the current generation; the leader gets the list of members."""
     is_leader = group.leader == member.member_id if as_leader is None else as_leader
     return JoinResponse(
-        Errors.NONE,
+        error=Errors.NONE,
         generation=group.generation,
         protocol_type=group.protocol_type,
         protocol_name=group.protocol,
@@ -259,7 +259,7 @@ def remove_member(turn: Turn, group: ClassicGroup, member: ClassicMember) -> Non
 def failed_join(turn: Turn, member_id: str, error: Errors) -> JoinResponse:
     era = turn.era
     return JoinResponse(
-        error,
+        error=error,
         generation=era.failed_join_generation,
         protocol_name=era.failed_join_protocol,
         member_id=member_id,

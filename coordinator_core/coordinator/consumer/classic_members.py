@@ -92,7 +92,9 @@ def _join(turn: Turn, group: ConsumerGroup, request: JoinGroup) -> None:
     elif _needs_known_id(request):
         fields = {"member_id": member_id, "step": "id_required", "protocol": "consumer"}
         turn.effects.modern_event("MEMBER_JOIN", group.group_id, **fields)
-        response = JoinResponse(Errors.MEMBER_ID_REQUIRED, protocol_name="", member_id=member_id)
+        response = JoinResponse(
+            error=Errors.MEMBER_ID_REQUIRED, protocol_name="", member_id=member_id
+        )
         turn.log.answer(request, response)
     else:
         _join_with_id(turn, group, request, member_id)
@@ -116,7 +118,7 @@ def _refuse(turn: Turn, request: JoinGroup, error: Errors) -> None:
 
 
 def _refusal(error: Errors) -> JoinResponse:
-    return JoinResponse(error, protocol_name="")
+    return JoinResponse(error=error, protocol_name="")
 
 
 def _join_with_id(turn: Turn, group: ConsumerGroup, request: JoinGroup, member_id: str) -> None:
@@ -161,11 +163,13 @@ def _malformed(draft: Draft) -> Errors:
 def _member_of(draft: Draft, request: JoinGroup, member_id: str) -> tuple[ConsumerMember, Errors]:
     if request.instance_id is None:
         joined(draft, member_id, "classic")
-        return draft.group.members.get(member_id) or ConsumerMember(member_id), Errors.NONE
+        return draft.group.members.get(member_id) or ConsumerMember(
+            member_id=member_id
+        ), Errors.NONE
     if not request.member_id:
         return join_static(draft, member_id, request.instance_id, "classic")
     error = check_static(draft.turn, draft.group, member_id, request.instance_id)
-    return draft.group.members.get(member_id) or ConsumerMember(member_id), error
+    return draft.group.members.get(member_id) or ConsumerMember(member_id=member_id), error
 
 
 def _updated(
@@ -219,7 +223,14 @@ def _downgrade(
 def _joined(member: ConsumerMember) -> JoinResponse:
     assert member.classic is not None
     protocol = member.classic.protocols[0][0]
-    return JoinResponse(Errors.NONE, member.epoch, _CONSUMER, protocol, "", member.member_id)
+    return JoinResponse(
+        error=Errors.NONE,
+        generation=member.epoch,
+        protocol_type=_CONSUMER,
+        protocol_name=protocol,
+        leader="",
+        member_id=member.member_id,
+    )
 
 
 def _answer(turn: Turn, request: JoinGroup, member: ConsumerMember) -> None:
@@ -261,10 +272,10 @@ def _classic_member(
     if instance_id is not None:
         error = check_static(turn, group, member_id, instance_id)
         if error is not Errors.NONE:
-            return ConsumerMember(member_id), error
+            return ConsumerMember(member_id=member_id), error
     member = group.members.get(member_id)
     if member is None or member.classic is None:
-        return ConsumerMember(member_id), Errors.UNKNOWN_MEMBER_ID
+        return ConsumerMember(member_id=member_id), Errors.UNKNOWN_MEMBER_ID
     return member, Errors.NONE
 
 
@@ -337,7 +348,7 @@ def handle_leave(turn: Turn, group: ConsumerGroup, request: LeaveGroup) -> None:
 
 
 def _leaver(turn: Turn, group: ConsumerGroup, leaver: Leaver) -> tuple[ConsumerMember, Errors]:
-    unknown = ConsumerMember(leaver.member_id)
+    unknown = ConsumerMember(member_id=leaver.member_id)
     if leaver.instance_id is None:
         member = group.members.get(leaver.member_id)
     else:

@@ -146,7 +146,7 @@ def member_of(
 ) -> tuple[ConsumerMember, Errors]:
     """The member as it is, a new one, or the static member that this one replaces."""
     joins = request.member_epoch == 0
-    unknown = ConsumerMember(member_id)
+    unknown = ConsumerMember(member_id=member_id)
     if request.instance_id is not None:
         if joins:
             return join_static(draft, member_id, request.instance_id, "consumer")
@@ -174,10 +174,14 @@ def join_static(
     """A new static member, or one that takes over the place of the member with its instance id."""
     existing = draft.group.static_member(instance_id)
     if existing is None and instance_id in draft.group.static_members:
-        return ConsumerMember(member_id), Errors.UNKNOWN_MEMBER_ID  # 4.1: of a member that left
+        return ConsumerMember(
+            member_id=member_id
+        ), Errors.UNKNOWN_MEMBER_ID  # 4.1: of a member that left
     if existing is None:
         joined(draft, member_id, protocol, instance_id)
-        return draft.group.members.get(member_id) or ConsumerMember(member_id), Errors.NONE
+        return draft.group.members.get(member_id) or ConsumerMember(
+            member_id=member_id
+        ), Errors.NONE
     is_released = existing.epoch == LEFT_FOR_A_WHILE or existing.classic is not None
     fields = {
         "member_id": member_id,

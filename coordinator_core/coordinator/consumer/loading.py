@@ -90,7 +90,7 @@ def _replay_member(turn: Turn, key: Fields, value: Fields | None) -> None:
     if value is None:
         _put_member(turn, group, key["member_id"], before, None)
         return
-    member = before or ConsumerMember(key["member_id"])
+    member = before or ConsumerMember(member_id=key["member_id"])
     classic = value.get("classic_member_metadata")
     changed = member._replace(
         instance_id=value["instance_id"],
@@ -117,7 +117,7 @@ def _replay_current(turn: Turn, key: Fields, value: Fields | None) -> None:
         return
     before = group.members.get(key["member_id"])
     if value is not None:
-        member = before or ConsumerMember(key["member_id"])
+        member = before or ConsumerMember(member_id=key["member_id"])
         epoch = value["member_epoch"]
         changed = member._replace(
             epoch=epoch,

@@ -273,7 +273,9 @@ def _spec(draft: Draft, member: ConsumerMember, present: Partitions) -> Member:
         if topic_id in image.by_id
     ]
     topics = [name for name in names_in_order(draft.group, member) if name in image.topics]
-    return Member(member.member_id, topics, owned, instance_id=member.instance_id)
+    return Member(
+        member_id=member.member_id, topics=topics, owned=owned, instance_id=member.instance_id
+    )
 
 
 def _ids(turn: Turn, spec: Member) -> list[str]:

@@ -123,9 +123,9 @@ def _consumer_member(turn: Turn, group: ClassicGroup, member: ClassicMember) -> 
     if subscription is None:
         raise _CannotUpgrade
     return ConsumerMember(
-        member.member_id,
-        group.generation,
-        group.generation,
+        member_id=member.member_id,
+        epoch=group.generation,
+        previous_epoch=group.generation,
         instance_id=member.instance_id,
         rack_id=subscription.rack_id or None,
         rebalance_timeout_ms=member.rebalance_timeout_ms,

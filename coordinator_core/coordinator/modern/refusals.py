@@ -32,7 +32,7 @@ _NO_OFFSET = -1
 
 def refuse_join(turn: Turn, group: ModernGroup, request: JoinGroup) -> None:
     error = Errors.INCONSISTENT_GROUP_PROTOCOL
-    turn.log.answer(request, JoinResponse(error, protocol_name=turn.era.failed_join_protocol))
+    turn.log.answer(request, JoinResponse(error=error, protocol_name=turn.era.failed_join_protocol))
 
 
 def refuse_sync(turn: Turn, group: ModernGroup, request: SyncGroup) -> None:

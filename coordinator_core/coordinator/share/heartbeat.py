@@ -99,7 +99,9 @@ class _Heartbeat:
     def __init__(self, turn: Turn, group: ShareGroup, request: ShareGroupHeartbeat) -> None:
         self._turn, self._group, self._request = turn, group, request
         self._records: list[ModernRecord] = []
-        self._before = group.members.get(request.member_id) or ShareMember(request.member_id)
+        self._before = group.members.get(request.member_id) or ShareMember(
+            member_id=request.member_id
+        )
         self._after = self._before._replace(
             rack_id=self._before.rack_id if request.rack_id is None else request.rack_id,
             client_id=request.client_id,

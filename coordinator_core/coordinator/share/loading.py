@@ -63,7 +63,7 @@ def _replay_member(turn: Turn, key: Fields, value: Fields | None) -> None:
     if value is None:
         _put_member(turn, group, member_id, None)
         return
-    member = group.members.get(member_id) or ShareMember(member_id)
+    member = group.members.get(member_id) or ShareMember(member_id=member_id)
     changed = member._replace(
         rack_id=value["rack_id"],
         client_id=value["client_id"],
@@ -80,7 +80,7 @@ def _replay_current(turn: Turn, key: Fields, value: Fields | None) -> None:
     member = group.members.get(member_id)
     if value is not None:
         assigned = as_read(_rows(value["assigned_partitions"]))
-        changed = (member or ShareMember(member_id))._replace(
+        changed = (member or ShareMember(member_id=member_id))._replace(
             epoch=value["member_epoch"],
             previous_epoch=value["previous_member_epoch"],
             assigned=assigned,

@@ -87,7 +87,7 @@ def handle(turn: Turn, request: StreamsGroupHeartbeat) -> None:
 
 
 def _refusal(error: Errors) -> StreamsHeartbeatResponse:
-    return StreamsHeartbeatResponse(error, "")
+    return StreamsHeartbeatResponse(error=error, member_id="")
 
 
 # -- leaving
@@ -116,7 +116,9 @@ def _leave(turn: Turn, request: StreamsGroupHeartbeat) -> Errors:
         fields["instance_id"] = request.instance_id
     turn.effects.modern_event("LEFT", group.group_id, **fields)
     write_for(turn, group, leaving)
-    response = StreamsHeartbeatResponse(Errors.NONE, member.member_id, request.member_epoch)
+    response = StreamsHeartbeatResponse(
+        error=Errors.NONE, member_id=member.member_id, member_epoch=request.member_epoch
+    )
     answer(turn, request, response, _refusal)
     return Errors.NONE
 
@@ -195,7 +197,7 @@ class _Heartbeat:
         self._epoch = group.epoch
         self._snapshot = turn.log.snapshot_of(group.partition)
         self._replaced: StreamsMember | None = None
-        self._before = self._after = StreamsMember(request.member_id)
+        self._before = self._after = StreamsMember(member_id=request.member_id)
 
     def run(self) -> Errors:
         """Collect the records of each step, write them, answer.
@@ -285,7 +287,7 @@ class _Heartbeat:
 
     def _member(self) -> tuple[StreamsMember, Errors]:
         request, group = self._request, self._group
-        unknown = StreamsMember(request.member_id)
+        unknown = StreamsMember(member_id=request.member_id)
         static = group.static_member(request.instance_id)
         if static is not None and static.member_id != request.member_id:
             self._replaced = static
@@ -517,7 +519,7 @@ class _Heartbeat:
         interval_ms = setting_ms(self._turn, group.group_id, STREAMS, "heartbeat.interval.ms")
         assert group.configured is not None
         return StreamsHeartbeatResponse(
-            Errors.NONE,
+            error=Errors.NONE,
             member_id=after.member_id,
             member_epoch=after.epoch,
             heartbeat_interval_ms=interval_ms,

@@ -100,7 +100,7 @@ def _replay_member(turn: Turn, key: Fields, value: Fields | None) -> None:
         _put_member(turn, group, member_id, None)
         return
     endpoint = value["user_endpoint"]
-    changed = (group.members.get(member_id) or StreamsMember(member_id))._replace(
+    changed = (group.members.get(member_id) or StreamsMember(member_id=member_id))._replace(
         instance_id=value["instance_id"],
         rack_id=value["rack_id"],
         client_id=value["client_id"],
@@ -121,7 +121,7 @@ def _replay_current(turn: Turn, key: Fields, value: Fields | None) -> None:
     member = group.members.get(member_id)
     if value is not None:
         epoch = value["member_epoch"]
-        changed = (member or StreamsMember(member_id))._replace(
+        changed = (member or StreamsMember(member_id=member_id))._replace(
             epoch=epoch,
             previous_epoch=value["previous_member_epoch"],
             state=_STATES.get(value["state"], StreamsMemberState.UNKNOWN),

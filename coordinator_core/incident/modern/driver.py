@@ -150,7 +150,10 @@ class ModernDriver:
         if self.group_id not in self.coordinator.modern_groups:
             return
         request = SyncGroup(
-            self._request_id(), self.group_id, response.member_id, response.generation
+            request_id=self._request_id(),
+            group_id=self.group_id,
+            member_id=response.member_id,
+            generation=response.generation,
         )
         self._perform(self.coordinator.handle(request, self.now_ms))
 

@@ -69,15 +69,15 @@ def entry(at_ms: int, place: str, key: bytes, value: bytes | None) -> Entry:
         each for each in MODERN_TYPES if record.name.startswith(f"{each.record_prefix}Group")
     )
     return Entry(
-        at_ms,
-        place,
-        (key, value),
-        record.name,
-        _KINDS.get(record.name, RecordKind.OTHER),
-        next(of_record, CLASSIC),
-        record.key.get("member_id") or "",
-        record.key,
-        record.value,
+        at_ms=at_ms,
+        place=place,
+        record=(key, value),
+        name=record.name,
+        kind=_KINDS.get(record.name, RecordKind.OTHER),
+        group_type=next(of_record, CLASSIC),
+        member_id=record.key.get("member_id") or "",
+        key=record.key,
+        value=record.value,
     )
 
 

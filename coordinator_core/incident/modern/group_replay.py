@@ -174,13 +174,13 @@ def modern_incarnations(evidence: GroupEvidence) -> list[ModernIncarnation]:
 
 def _line(row: Mapping[str, Any]) -> GroupLine:
     return GroupLine(
-        row["at_ms"],
-        f"broker {row['broker_id']} log {row['file_id']}:{row['position']}",
-        row["event"],
-        row["member_id"] or "",
-        row["instance_id"],
-        row["old_member_id"],
-        row["step"],
-        row["reason"],
-        row["client_reason"],
+        at_ms=row["at_ms"],
+        place=f"broker {row['broker_id']} log {row['file_id']}:{row['position']}",
+        event=row["event"],
+        member_id=row["member_id"] or "",
+        instance_id=row["instance_id"],
+        old_member_id=row["old_member_id"],
+        step=row["step"],
+        reason=row["reason"],
+        client_reason=row["client_reason"],
     )

@@ -87,7 +87,14 @@ class Inference:
             request = requests.static_join(self.group_id, line.member_id, member)
             kind = ModernStimulusKind.REFUSED
             stimuli.append(
-                ModernStimulus(line.at_ms, kind, line.member_id, Basis.LOG, line.place, request)
+                ModernStimulus(
+                    at_ms=line.at_ms,
+                    kind=kind,
+                    member_id=line.member_id,
+                    basis=Basis.LOG,
+                    evidence=line.place,
+                    request=request,
+                )
             )
         return stimuli
 
@@ -147,7 +154,11 @@ class Inference:
         if not changed and not deleted:
             return []
         topics = ModernStimulus(
-            _time(write), ModernStimulusKind.TOPICS, "", Basis.RECORD, group.place
+            at_ms=_time(write),
+            kind=ModernStimulusKind.TOPICS,
+            member_id="",
+            basis=Basis.RECORD,
+            evidence=group.place,
         )
         return [topics._replace(topics=tuple(changed), deleted=tuple(deleted))]
 
@@ -302,11 +313,11 @@ class Inference:
         if member is None:
             return [work]
         request = ConsumerGroupHeartbeat(
-            "",
-            self.group_id,
-            member_id,
-            PRESENT,
-            member.get("instance_id"),
+            request_id="",
+            group_id=self.group_id,
+            member_id=member_id,
+            member_epoch=PRESENT,
+            instance_id=member.get("instance_id"),
             client_id=member["client_id"],
             client_host=member["client_host"],
         )
@@ -333,7 +344,17 @@ class Inference:
     def _first_classic_join(self, write: Write) -> ModernStimulus:
         """A classic member joins the empty group; what else it sends is not in this write."""
         request = JoinGroup(
-            "", self.group_id, "", None, "", "", 45000, 300000, "consumer", (("", b""),), True
+            request_id="",
+            group_id=self.group_id,
+            member_id="",
+            instance_id=None,
+            client_id="",
+            client_host="",
+            session_timeout_ms=45000,
+            rebalance_timeout_ms=300000,
+            protocol_type="consumer",
+            protocols=(("", b""),),
+            requires_known_member_id=True,
         )
         return self._stimulus(write, ModernStimulusKind.CLASSIC_JOIN, "", request, Basis.RECORD)
 
@@ -368,7 +389,14 @@ class Inference:
         line: GroupLine | None = None,
     ) -> ModernStimulus:
         place = write.entries[0].place if line is None else line.place
-        return ModernStimulus(_time(write), kind, member_id, basis, place, request)
+        return ModernStimulus(
+            at_ms=_time(write),
+            kind=kind,
+            member_id=member_id,
+            basis=basis,
+            evidence=place,
+            request=request,
+        )
 
 
 def _time(write: Write) -> int:

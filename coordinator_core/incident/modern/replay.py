@@ -180,7 +180,13 @@ class IncarnationReplay:
         self.driver = ModernDriver(self.incarnation.group_id, ERAS[self.era.name], self.config)
         self.driver.now_ms = at_ms
         self.driver.outputs = outputs_before
-        topics = ModernStimulus(at_ms, ModernStimulusKind.TOPICS, "", Basis.ASSUMED, "")
+        topics = ModernStimulus(
+            at_ms=at_ms,
+            kind=ModernStimulusKind.TOPICS,
+            member_id="",
+            basis=Basis.ASSUMED,
+            evidence="",
+        )
         self.driver.apply(topics._replace(topics=tuple(self._topics.image.topics.values())))
 
     @property
@@ -237,14 +243,14 @@ class IncarnationReplay:
         if changed or deleted:
             self.driver.apply(
                 ModernStimulus(
-                    at_ms,
-                    ModernStimulusKind.TOPICS,
-                    "",
-                    Basis.ASSUMED,
-                    "",
-                    None,
-                    tuple(changed),
-                    tuple(deleted),
+                    at_ms=at_ms,
+                    kind=ModernStimulusKind.TOPICS,
+                    member_id="",
+                    basis=Basis.ASSUMED,
+                    evidence="",
+                    request=None,
+                    topics=tuple(changed),
+                    deleted=tuple(deleted),
                 )
             )
         own = None if is_known or written is None else self._topics.image.group_hash(names)

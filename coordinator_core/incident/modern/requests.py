@@ -46,7 +46,9 @@ def leave(
     group_type: GroupType, group_id: str, member_id: str, stored: Stored, epoch: int = LEAVING
 ) -> Request:
     if not group_type.has_static_members:
-        return ShareGroupHeartbeat("", group_id, member_id, epoch)
+        return ShareGroupHeartbeat(
+            request_id="", group_id=group_id, member_id=member_id, member_epoch=epoch
+        )
     member = stored.of(RecordKind.MEMBER, member_id) or {}
     kind = StreamsGroupHeartbeat if group_type.has_topology else ConsumerGroupHeartbeat
     return kind("", group_id, member_id, epoch, instance_id=member.get("instance_id"))
@@ -58,11 +60,11 @@ def _consumer(group_id: str, write: Write, member_id: str, stored: Stored, joins
         is_new_static = joins and member.get("instance_id") is not None
         return classic_join(group_id, "" if is_new_static else member_id, member)
     request = ConsumerGroupHeartbeat(
-        "",
-        group_id,
-        member_id,
-        JOINING if joins else PRESENT,
-        member.get("instance_id"),
+        request_id="",
+        group_id=group_id,
+        member_id=member_id,
+        member_epoch=JOINING if joins else PRESENT,
+        instance_id=member.get("instance_id"),
         client_id=member.get("client_id") or "",
         client_host=member.get("client_host") or "",
     )
@@ -87,11 +89,11 @@ def _member(write: Write, member_id: str, stored: Stored) -> tuple[Entry | None,
 def static_join(group_id: str, member_id: str, member: Fields) -> ConsumerGroupHeartbeat:
     """A join under the instance id of ``member``, with what that one subscribes to."""
     return ConsumerGroupHeartbeat(
-        "",
-        group_id,
-        member_id,
-        JOINING,
-        member["instance_id"],
+        request_id="",
+        group_id=group_id,
+        member_id=member_id,
+        member_epoch=JOINING,
+        instance_id=member["instance_id"],
         rebalance_timeout_ms=member["rebalance_timeout_ms"],
         client_id=member["client_id"],
         client_host=member["client_host"],
@@ -139,16 +141,18 @@ def classic_join(group_id: str, member_id: str, member: Fields) -> JoinGroup:
     """``member``: its ConsumerGroupMemberMetadata; a new static member has no id yet."""
     classic = member["classic_member_metadata"]
     return JoinGroup(
-        "",
-        group_id,
-        member_id,
-        member.get("instance_id"),
-        member["client_id"],
-        member["client_host"],
-        classic["session_timeout_ms"],
-        member["rebalance_timeout_ms"],
-        "consumer",
-        tuple([(each["name"], each["metadata"]) for each in classic["supported_protocols"]]),
+        request_id="",
+        group_id=group_id,
+        member_id=member_id,
+        instance_id=member.get("instance_id"),
+        client_id=member["client_id"],
+        client_host=member["client_host"],
+        session_timeout_ms=classic["session_timeout_ms"],
+        rebalance_timeout_ms=member["rebalance_timeout_ms"],
+        protocol_type="consumer",
+        protocols=tuple(
+            [(each["name"], each["metadata"]) for each in classic["supported_protocols"]]
+        ),
         requires_known_member_id=True,
     )
 
@@ -156,10 +160,10 @@ def classic_join(group_id: str, member_id: str, member: Fields) -> JoinGroup:
 def _share(group_id: str, write: Write, member_id: str, stored: Stored, joins: bool) -> Request:
     written, member = _member(write, member_id, stored)
     request = ShareGroupHeartbeat(
-        "",
-        group_id,
-        member_id,
-        JOINING if joins else PRESENT,
+        request_id="",
+        group_id=group_id,
+        member_id=member_id,
+        member_epoch=JOINING if joins else PRESENT,
         client_id=member.get("client_id") or "",
         client_host=member.get("client_host") or "",
     )
@@ -172,11 +176,11 @@ def _share(group_id: str, write: Write, member_id: str, stored: Stored, joins: b
 def _streams(group_id: str, write: Write, member_id: str, stored: Stored, joins: bool) -> Request:
     written, member = _member(write, member_id, stored)
     request = StreamsGroupHeartbeat(
-        "",
-        group_id,
-        member_id,
-        JOINING if joins else PRESENT,
-        member.get("instance_id"),
+        request_id="",
+        group_id=group_id,
+        member_id=member_id,
+        member_epoch=JOINING if joins else PRESENT,
+        instance_id=member.get("instance_id"),
         client_id=member.get("client_id") or "",
         client_host=member.get("client_host") or "",
     )

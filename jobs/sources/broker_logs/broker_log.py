@@ -182,7 +182,15 @@ def log_rows(
     with open_file(path) as stream:
         file_id = file_id or first_line_hash(stream)
         size = stream.seek(0, 2)
-        log = _Log(path, file_id, size, timezone, dates, within, since_ms)
+        log = _Log(
+            path=path,
+            file_id=file_id,
+            size=size,
+            timezone=timezone,
+            dates=dates,
+            within=within,
+            since_ms=since_ms,
+        )
         for item in read_log(
             stream, file=path, timezone=timezone, within=within, since_ms=since_ms
         ):
@@ -247,6 +255,7 @@ class _Log:
 
     def __init__(
         self,
+        *,
         path: str,
         file_id: str,
         size: int,

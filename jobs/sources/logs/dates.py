@@ -104,7 +104,9 @@ def _slashed(blocks: Iterable[bytes]) -> Iterator[Stamp]:
             if match.groups() not in seen:
                 seen.add(match.groups())
                 parts = tuple(map(int, match.groups()))
-                yield Stamp(0, 0, None, "order", 0, parts, "4/")
+                yield Stamp(
+                    start=0, end=0, local_ms=None, lacks="order", day_ms=0, parts=parts, shape="4/"
+                )
 
 
 def _first_ms(stamps: list[Stamp], orders: Orders) -> int | None:

@@ -57,7 +57,7 @@ class Unreadable:
     length: int | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class LogCounts:
     """The last item of a range: lines == events + unreadable + skipped + continuations."""
 
@@ -200,15 +200,15 @@ class Entries:
         time_ms = self._utc_ms(local_ms, offset_minutes, pending.position)
         self._counts.events += 1
         return LogEntry(
-            self._counts.file,
-            pending.position,
-            pending.number,
-            time_ms,
-            line,
-            pending.full_text(wraps),
-            pending.trace(wraps) if pending.following else None,
-            self._source,
-            undated,
+            file=self._counts.file,
+            position=pending.position,
+            line_number=pending.number,
+            time_ms=time_ms,
+            line=line,
+            text=pending.full_text(wraps),
+            stack_trace=pending.trace(wraps) if pending.following else None,
+            source=self._source,
+            undated=undated,
         )
 
     def _local_time(self, line: LogLine) -> tuple[int | None, int | None, str | None]:

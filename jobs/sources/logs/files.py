@@ -48,14 +48,14 @@ def read_log(
 
     def before(position: int) -> Entries:
         """Those of the file up to a line."""
-        here, reader = stream.tell(), Reader(LogCounts(file), timezone, dates)
+        here, reader = stream.tell(), Reader(LogCounts(file=file), timezone, dates)
         for _ in _items(reader, Blocks(stream), ByteRange(0, position)):
             pass
         stream.seek(here)
         return reader.entries
 
     dates = dates_of(Blocks(stream).beginning(), lambda: Blocks(stream), since_ms)
-    reader = Reader(LogCounts(file), timezone, dates, before if within.start else None)
+    reader = Reader(LogCounts(file=file), timezone, dates, before if within.start else None)
     # A range begins with its first line: at the start, or after a newline from the byte before on.
     blocks = Blocks(stream, max(0, within.start - 1))
     try:
@@ -102,7 +102,7 @@ def _is_binary(reader: Reader, stream: BinaryIO, within: ByteRange) -> bool:
         return False
     if within.end is None:
         return reader.is_binary
-    whole = Reader(LogCounts(reader.counts.file), "UTC", FileDates())
+    whole = Reader(LogCounts(file=reader.counts.file), "UTC", FileDates())
     for item in _items(whole, Blocks(stream), WHOLE_FILE):
         if isinstance(item, LogEntry):
             return False

@@ -255,14 +255,14 @@ def flat_record(value: Any, deepest: int = _DEEPEST) -> FlatRecord | None:
         return None
     places = _places(value)[::-1]
     flat = FlatRecord(
-        message,
-        _date(_first(places, _DATES)),
-        _level(_first(places, _LEVELS)),
-        _text(_first(places, _LOGGERS)),
-        source_of(value),
-        _trace(places, message),
-        _goes_on(value, message),
-        {name: each for place in places[::-1] for name, each in place.items()},
+        message=message,
+        date=_date(_first(places, _DATES)),
+        level=_level(_first(places, _LEVELS)),
+        logger=_text(_first(places, _LOGGERS)),
+        source=source_of(value),
+        trace=_trace(places, message),
+        goes_on=_goes_on(value, message),
+        fields={name: each for place in places[::-1] for name, each in place.items()},
     )
     inner = _within(message, deepest)
     if inner is None:

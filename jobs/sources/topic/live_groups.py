@@ -66,7 +66,7 @@ NOT_DESCRIBABLE = "a share or streams group, which the client library cannot des
 Partitions = list[dict[str, Any]]  # {topic, partitions}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GroupRow:
     """The columns of group_snapshots that do not depend on the snapshot.
 
@@ -226,9 +226,9 @@ def described(description: ConsumerGroupDescription, requested: datetime, at: da
     """A group of consumers, or one that only commits offsets."""
     members = [_member(each) for each in description.members]
     return GroupRow(
-        description.group_id,
-        requested,
-        at,
+        group_id=description.group_id,
+        requested_time=requested,
+        described_time=at,
         group_type=TYPES.get(description.type),
         protocol_type="" if description.is_simple_consumer_group else "consumer",
         state=STATES[description.state],
@@ -239,7 +239,13 @@ def described(description: ConsumerGroupDescription, requested: datetime, at: da
 
 
 def not_described(name: str, requested: datetime, group_type: str | None, reason: str) -> GroupRow:
-    return GroupRow(name, requested, datetime.now(UTC), group_type, error=reason)
+    return GroupRow(
+        group_id=name,
+        requested_time=requested,
+        described_time=datetime.now(UTC),
+        group_type=group_type,
+        error=reason,
+    )
 
 
 def other_group(group: Any, at: datetime) -> GroupRow:
@@ -247,9 +253,11 @@ def other_group(group: Any, at: datetime) -> GroupRow:
     whose members have their assignment as bytes."""
     name = group.id
     if group.error is not None:
-        return GroupRow(name, at, at, error=group.error.str())
+        return GroupRow(
+            group_id=name, requested_time=at, described_time=at, error=group.error.str()
+        )
     if not group.protocol_type and group.state == "Dead":
-        return GroupRow(name, at, at, error=NOT_DESCRIBABLE)
+        return GroupRow(group_id=name, requested_time=at, described_time=at, error=NOT_DESCRIBABLE)
     members = [
         {
             "member_id": member.id,
@@ -262,9 +270,9 @@ def other_group(group: Any, at: datetime) -> GroupRow:
         for member in sorted(group.members, key=lambda member: str(member.id))
     ]
     return GroupRow(
-        name,
-        at,
-        at,
+        group_id=name,
+        requested_time=at,
+        described_time=at,
         group_type="classic",
         protocol_type=group.protocol_type,
         state=group.state,
@@ -284,7 +292,14 @@ def _has_consumers(group: Any) -> bool:
 def _deleted(name: str, requested: datetime, group_type: str | None) -> GroupRow:
     """As brokers answer older versions of DescribeGroups."""
     at = datetime.now(UTC)
-    return GroupRow(name, requested, at, group_type, state="Dead", members=[])
+    return GroupRow(
+        group_id=name,
+        requested_time=requested,
+        described_time=at,
+        group_type=group_type,
+        state="Dead",
+        members=[],
+    )
 
 
 def _member(member: MemberDescription) -> dict[str, Any]:

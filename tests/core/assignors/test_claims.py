@@ -60,7 +60,7 @@ def test_rack_and_instance_id_are_read():
 
     member = as_read("range", "m", encode_subscription(sent), "i")
 
-    assert member == Member("m", ("b", "a"), [], instance_id="i", rack="r1")
+    assert member == Member(member_id="m", topics=("b", "a"), owned=[], instance_id="i", rack="r1")
 
 
 def test_an_unreadable_subscription_is_an_error():
@@ -154,9 +154,19 @@ def test_a_claim_on_a_nonexistent_partition_breaks_kafkas_quotas():
 def test_kafka_looks_up_a_member_excluded_from_balancing():
     """The older owner of a shared partition has all partitions of its own topics."""
     members = [
-        Member("a", ("own",), (("own", (0,)), ("shared", (0,))), generation=3),
-        Member("b", ("shared",), (("shared", (0, 1, 2)),), generation=4, field_generation=4),
-        Member("c", ("shared", "own2"), (), generation=4, field_generation=4),
+        Member(
+            member_id="a", topics=("own",), owned=(("own", (0,)), ("shared", (0,))), generation=3
+        ),
+        Member(
+            member_id="b",
+            topics=("shared",),
+            owned=(("shared", (0, 1, 2)),),
+            generation=4,
+            field_generation=4,
+        ),
+        Member(
+            member_id="c", topics=("shared", "own2"), owned=(), generation=4, field_generation=4
+        ),
     ]
 
     with pytest.raises(AssignorError) as caught:

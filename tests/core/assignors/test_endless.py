@@ -33,7 +33,13 @@ CLAIMS = {
 
 def member(name, topics, owned):
     generation = 2 if owned else -1
-    return Member(name, topics, tuple(owned.items()), generation, generation)
+    return Member(
+        member_id=name,
+        topics=topics,
+        owned=tuple(owned.items()),
+        generation=generation,
+        field_generation=generation,
+    )
 
 
 @pytest.mark.parametrize("assignor", ["sticky", "cooperative-sticky"])

@@ -15,7 +15,13 @@ TOPICS = Topics({"t": 6})
 
 def member(member_id, owned=(), generation=-1, topics=("t",)):
     claims = [("t", list(owned))] if owned else []
-    return Member(member_id, topics, claims, generation, generation)
+    return Member(
+        member_id=member_id,
+        topics=topics,
+        owned=claims,
+        generation=generation,
+        field_generation=generation,
+    )
 
 
 def numbers(assignment):
@@ -58,7 +64,7 @@ def test_assigned(members, expected):
 
 def test_members_with_different_topics_get_their_own():
     topics = Topics({"t": 2, "u": 2})
-    members = [Member("a", ("t",)), Member("b", ("t", "u"))]
+    members = [Member(member_id="a", topics=("t",)), Member(member_id="b", topics=("t", "u"))]
 
     assert assign(topics, members) == {"a": [("t", 0), ("t", 1)], "b": [("u", 0), ("u", 1)]}
 

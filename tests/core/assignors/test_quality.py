@@ -13,7 +13,7 @@ from coordinator_core.assignors.quality import NewAssignment, PreviousOwners, Qu
 def quality(partitions, subscriptions, before, after, racks=None, member_racks=()):
     member_racks = dict(member_racks)
     members = [
-        Member(name, tuple(topics.split()), rack=member_racks.get(name))
+        Member(member_id=name, topics=tuple(topics.split()), rack=member_racks.get(name))
         for name, topics in subscriptions.items()
     ]
     situation = PreviousOwners(Topics(partitions, racks), members, owners(parsed(before)))
@@ -139,7 +139,10 @@ def situations(draw):
 @settings(max_examples=80, deadline=None, derandomize=True)
 def test_forced_moves_are_the_fewest_of_all_balanced_assignments(situation):
     partitions, subscriptions, before = situation
-    members = [Member(name, tuple(topics.split())) for name, topics in subscriptions.items()]
+    members = [
+        Member(member_id=name, topics=tuple(topics.split()))
+        for name, topics in subscriptions.items()
+    ]
 
     forced = PreviousOwners(Topics(partitions), members, owners(before)).moves_forced
 

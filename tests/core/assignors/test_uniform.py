@@ -4,7 +4,9 @@ from coordinator_core.assignors import ASSIGNORS, Member, Topics
 
 
 def joined(member_id, topics, *owned):
-    return Member(member_id, tuple(topics), owned, 1, 1)
+    return Member(
+        member_id=member_id, topics=tuple(topics), owned=owned, generation=1, field_generation=1
+    )
 
 
 def test_lists_are_sorted_for_any_order_of_owned_partitions():

@@ -47,7 +47,7 @@ from tests.core.client.harness import LOST, ClientHarness, once
 
 ANSWERS = {
     FindCoordinator: lambda request, error: FindCoordinatorResponse(error),
-    JoinGroup: lambda request, error: JoinResponse(error, member_id="c-given"),
+    JoinGroup: lambda request, error: JoinResponse(error=error, member_id="c-given"),
     SyncGroup: lambda request, error: SyncResponse(error),
     Heartbeat: lambda request, error: HeartbeatResponse(error),
     OffsetCommit: lambda request, error: CommitResponse(

@@ -15,7 +15,9 @@ UUID = "0e3d3ebe-f593-4ca0-83ab-d9e56b4d3c7b"
 def lines(client, *events):
     """(ms, event, fields) of one client."""
     return [
-        ClientRow((client,), position, ms, event, client_id=client, **fields)
+        ClientRow(
+            client=(client,), position=position, time_ms=ms, event=event, client_id=client, **fields
+        )
         for position, (ms, event, fields) in enumerate(events)
     ]
 

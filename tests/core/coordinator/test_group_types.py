@@ -24,7 +24,7 @@ REFUSALS = [
     ("classic",  HeartbeatResponse(Errors.UNKNOWN_MEMBER_ID)),
     ("consumer", MemberHeartbeatResponse(Errors.UNKNOWN_MEMBER_ID)),
     ("share",    MemberHeartbeatResponse(Errors.UNKNOWN_MEMBER_ID)),
-    ("streams",  StreamsHeartbeatResponse(Errors.UNKNOWN_MEMBER_ID)),
+    ("streams",  StreamsHeartbeatResponse(error=Errors.UNKNOWN_MEMBER_ID)),
 ]
 # fmt: on
 

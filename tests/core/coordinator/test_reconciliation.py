@@ -44,7 +44,9 @@ def group_with(busy):
     group = ConsumerGroup("g", 0, OffsetStore(ERAS["4.4"].partition_order()), 1)
     if busy:
         group.put_member(
-            ConsumerMember("other", 3, assigned={TOPIC: dict.fromkeys(map(int, busy), 3)})
+            ConsumerMember(
+                member_id="other", epoch=3, assigned={TOPIC: dict.fromkeys(map(int, busy), 3)}
+            )
         )
     return group
 
@@ -78,7 +80,14 @@ def partitions(of):
 def test_a_heartbeat_leads_the_member_towards_its_target(
     start, has, pending, target, epoch, says, busy, expected
 ):
-    member = ConsumerMember("m", 3, 2, start, assigned=owned(has), pending=owned(pending))
+    member = ConsumerMember(
+        member_id="m",
+        epoch=3,
+        previous_epoch=2,
+        state=start,
+        assigned=owned(has),
+        pending=owned(pending),
+    )
 
     after = reconciled(member, goal(target, epoch, says, busy))
 
@@ -87,7 +96,7 @@ def test_a_heartbeat_leads_the_member_towards_its_target(
 
 
 def test_a_partition_has_the_epoch_at_which_it_was_assigned():
-    member = ConsumerMember("m", 3, 2, S, assigned=owned("0"))
+    member = ConsumerMember(member_id="m", epoch=3, previous_epoch=2, state=S, assigned=owned("0"))
 
     after = reconciled(member, goal("01", 5, "0", ""))
 
@@ -96,7 +105,7 @@ def test_a_partition_has_the_epoch_at_which_it_was_assigned():
 
 def test_topics_that_a_member_drops_are_revoked_before_a_new_target():
     """From 4.4 on; the epoch stays."""
-    member = ConsumerMember("m", 3, 2, S, assigned=owned("01"))
+    member = ConsumerMember(member_id="m", epoch=3, previous_epoch=2, state=S, assigned=owned("01"))
     changed = {"subscription_changed": True, "subscribed": frozenset({OTHER_TOPIC})}
 
     after = reconciled(member, goal("01", 3, "01", "", **changed))
@@ -106,7 +115,7 @@ def test_topics_that_a_member_drops_are_revoked_before_a_new_target():
 
 
 def test_a_member_that_waits_always_has_a_target_to_go_to():
-    member = ConsumerMember("m", 3, 2, L, assigned=owned("0"))
+    member = ConsumerMember(member_id="m", epoch=3, previous_epoch=2, state=L, assigned=owned("0"))
 
     with pytest.raises(CoordinatorBug):
         reconciliation.GRID[L][Report.UNCHANGED](member, goal("0", 3, None, ""))

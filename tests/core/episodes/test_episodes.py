@@ -20,7 +20,15 @@ def rebalance(generation, second, *, until=None, outcome="stable", size=6, **mor
     """A rebalance of one second; the group has ``size`` members after it."""
     to_ms = ms(second + 1 if until is None else until)
     empty = {"was_empty": True} if generation == 1 else {}
-    return Rebalance(1, generation, ms(second), to_ms, outcome, member_count=size, **empty | more)
+    return Rebalance(
+        incarnation=1,
+        generation=generation,
+        from_ms=ms(second),
+        to_ms=to_ms,
+        outcome=outcome,
+        member_count=size,
+        **empty | more,
+    )
 
 
 def cause(kind, story, generation, second, process, *, role="trigger", **more):
@@ -34,7 +42,16 @@ def cause(kind, story, generation, second, process, *, role="trigger", **more):
         "rebalance_timeout_ms": POLL,
     }
     at_ms = None if second is None else ms(second)
-    return Cause(1, generation, at_ms, role, kind, story, process, **usual | more)
+    return Cause(
+        incarnation=1,
+        generation=generation,
+        at_ms=at_ms,
+        role=role,
+        cause=kind,
+        story=story,
+        member_id=process,
+        **usual | more,
+    )
 
 
 def joins(generation, second, process, story="start", **more):
@@ -584,7 +601,13 @@ def test_an_activity_ends_at_midnight_if_it_began_an_hour_before():
             (each.from_ms - MIDNIGHT - day) // MINUTE
             for each in activities(
                 [
-                    Rebalance(1, n, MIDNIGHT + day + at, MIDNIGHT + day + at + SECOND, "stable")
+                    Rebalance(
+                        incarnation=1,
+                        generation=n,
+                        from_ms=MIDNIGHT + day + at,
+                        to_ms=MIDNIGHT + day + at + SECOND,
+                        outcome="stable",
+                    )
                     for n, at in enumerate(at_ms, 1)
                 ],
                 [],

@@ -10,12 +10,28 @@ STATIC = {"instance_id": "i"}
 
 def cause(kind, story, generation, at_ms, member_id, role="trigger", **more):
     names = {"client_id": "a", "client_host": "/h", "process": "a@h"} | more
-    return Cause(1, generation, at_ms, role, kind, story, member_id, **names)
+    return Cause(
+        incarnation=1,
+        generation=generation,
+        at_ms=at_ms,
+        role=role,
+        cause=kind,
+        story=story,
+        member_id=member_id,
+        **names,
+    )
 
 
 def rebalances(*times_ms):
     return [
-        Rebalance(1, number, at_ms, at_ms + 1, "stable", group_type="consumer")
+        Rebalance(
+            incarnation=1,
+            generation=number,
+            from_ms=at_ms,
+            to_ms=at_ms + 1,
+            outcome="stable",
+            group_type="consumer",
+        )
         for number, at_ms in enumerate(times_ms, 1)
     ]
 

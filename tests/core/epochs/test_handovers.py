@@ -11,9 +11,17 @@ STABLE, UNREVOKED, UNRELEASED = 0, 1, 2
 def record(ms, kind, member=None, epoch=None, owned=(), pending=(), **fields):
     fields = {"client_id": member, "client_host": "/h"} | fields
     return GroupRecord(
-        ms, ms, kind, "consumer", False, member, epoch,
-        assigned=frozenset(owned), pending=frozenset(pending), **fields,
-    )  # fmt: skip
+        time_ms=ms,
+        position=ms,
+        kind=kind,
+        group_type="consumer",
+        is_tombstone=False,
+        member_id=member,
+        epoch=epoch,
+        assigned=frozenset(owned),
+        pending=frozenset(pending),
+        **fields,
+    )
 
 
 def target(ms, epoch, **owned):
@@ -32,7 +40,17 @@ def current(ms, member, epoch, state, owned=(), pending=()):
 
 def removed(ms, member):
     kinds = (RecordKind.CURRENT, RecordKind.TARGET_MEMBER, RecordKind.MEMBER)
-    return [GroupRecord(ms, ms, kind, "consumer", True, member) for kind in kinds]
+    return [
+        GroupRecord(
+            time_ms=ms,
+            position=ms,
+            kind=kind,
+            group_type="consumer",
+            is_tombstone=True,
+            member_id=member,
+        )
+        for kind in kinds
+    ]
 
 
 def bump(ms, epoch):

@@ -10,12 +10,26 @@ POSITION = iter(range(1_000_000))
 
 def record(ms, kind, member=None, epoch=None, **fields):
     return GroupRecord(
-        ms, next(POSITION), kind, "consumer", False, member_id=member, epoch=epoch, **fields
+        time_ms=ms,
+        position=next(POSITION),
+        kind=kind,
+        group_type="consumer",
+        is_tombstone=False,
+        member_id=member,
+        epoch=epoch,
+        **fields,
     )
 
 
 def gone(ms, kind, member=None):
-    return GroupRecord(ms, next(POSITION), kind, "consumer", True, member_id=member)
+    return GroupRecord(
+        time_ms=ms,
+        position=next(POSITION),
+        kind=kind,
+        group_type="consumer",
+        is_tombstone=True,
+        member_id=member,
+    )
 
 
 def joins(ms, member, client=None, **fields):
@@ -237,10 +251,21 @@ def test_two_members_that_heartbeat_at_the_same_time_are_two_processes():
 def test_an_upgrade_continues_the_generations_of_the_classic_group():
     classic = {"is_classic": True}
     upgrade = [
-        GroupRecord(0, next(POSITION), RecordKind.CLASSIC, "classic", True),
-        joins(0, A, **classic), bump(0, 7), *target(0, 7, a="01"), current(0, A, 7, STABLE, "01"),
-        joins(0, B), bump(0, 8), *target(0, 8, a="0", b="1"),
-    ]  # fmt: skip
+        GroupRecord(
+            time_ms=0,
+            position=next(POSITION),
+            kind=RecordKind.CLASSIC,
+            group_type="classic",
+            is_tombstone=True,
+        ),
+        joins(0, A, **classic),
+        bump(0, 7),
+        *target(0, 7, a="01"),
+        current(0, A, 7, STABLE, "01"),
+        joins(0, B),
+        bump(0, 8),
+        *target(0, 8, a="0", b="1"),
+    ]
 
     history = replay(upgrade)
 
@@ -251,9 +276,18 @@ def test_an_upgrade_continues_the_generations_of_the_classic_group():
 
 def test_a_downgrade_ends_the_last_target():
     downgrade = [
-        *removed(500, B), gone(500, RecordKind.TARGET), gone(500, RecordKind.GROUP),
-        GroupRecord(500, next(POSITION), RecordKind.CLASSIC, "classic", False, epoch=3),
-    ]  # fmt: skip
+        *removed(500, B),
+        gone(500, RecordKind.TARGET),
+        gone(500, RecordKind.GROUP),
+        GroupRecord(
+            time_ms=500,
+            position=next(POSITION),
+            kind=RecordKind.CLASSIC,
+            group_type="classic",
+            is_tombstone=False,
+            epoch=3,
+        ),
+    ]
 
     history = replay([*FIRST, *SECOND, *downgrade], [LoggedDeparture(500, B, "left")])
 

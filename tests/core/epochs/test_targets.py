@@ -10,7 +10,14 @@ POSITION = iter(range(1_000_000))
 
 def record(ms, kind, member=None, epoch=None, *, gone=False, **fields):
     return GroupRecord(
-        ms, next(POSITION), kind, "consumer", gone, member_id=member, epoch=epoch, **fields
+        time_ms=ms,
+        position=next(POSITION),
+        kind=kind,
+        group_type="consumer",
+        is_tombstone=gone,
+        member_id=member,
+        epoch=epoch,
+        **fields,
     )
 
 

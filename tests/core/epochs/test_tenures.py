@@ -15,9 +15,17 @@ POLL_MS = 30_000
 def record(ms, kind, member=None, epoch=None, owned=(), pending=(), **fields):
     fields = {"client_id": member, "client_host": "/h", "rebalance_timeout_ms": POLL_MS} | fields
     return GroupRecord(
-        ms, ms, kind, "consumer", False, member, epoch,
-        assigned=frozenset(owned), pending=frozenset(pending), **fields,
-    )  # fmt: skip
+        time_ms=ms,
+        position=ms,
+        kind=kind,
+        group_type="consumer",
+        is_tombstone=False,
+        member_id=member,
+        epoch=epoch,
+        assigned=frozenset(owned),
+        pending=frozenset(pending),
+        **fields,
+    )
 
 
 def joined(ms, member, **fields):
@@ -42,7 +50,17 @@ def current(ms, member, epoch, owned=(), pending=()):
 
 def removed(ms, member):
     kinds = (RecordKind.CURRENT, RecordKind.TARGET_MEMBER, RecordKind.MEMBER)
-    return [GroupRecord(ms, ms, kind, "consumer", True, member) for kind in kinds]
+    return [
+        GroupRecord(
+            time_ms=ms,
+            position=ms,
+            kind=kind,
+            group_type="consumer",
+            is_tombstone=True,
+            member_id=member,
+        )
+        for kind in kinds
+    ]
 
 
 def has(ms, member, epoch=2, **fields):

@@ -14,16 +14,37 @@ from coordinator_core.epochs.topic_names import (
 
 
 def member(topics, member_id="m"):
-    return GroupRecord(0, 0, RecordKind.MEMBER, "consumer", False, member_id, topics=tuple(topics))
+    return GroupRecord(
+        time_ms=0,
+        position=0,
+        kind=RecordKind.MEMBER,
+        group_type="consumer",
+        is_tombstone=False,
+        member_id=member_id,
+        topics=tuple(topics),
+    )
 
 
 def target(ids, member_id="m"):
     assigned = frozenset(("active", None, topic_id, 0) for topic_id in ids)
     return [
         GroupRecord(
-            0, 0, RecordKind.TARGET_MEMBER, "consumer", False, member_id, assigned=assigned
+            time_ms=0,
+            position=0,
+            kind=RecordKind.TARGET_MEMBER,
+            group_type="consumer",
+            is_tombstone=False,
+            member_id=member_id,
+            assigned=assigned,
         ),
-        GroupRecord(0, 0, RecordKind.TARGET, "consumer", False, epoch=1),
+        GroupRecord(
+            time_ms=0,
+            position=0,
+            kind=RecordKind.TARGET,
+            group_type="consumer",
+            is_tombstone=False,
+            epoch=1,
+        ),
     ]
 
 

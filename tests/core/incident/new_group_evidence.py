@@ -51,15 +51,15 @@ def lines_of(folder):
         event = None if read is None else read.event
         if event is not None and event.group_id is not None:
             line = GroupLine(
-                read.local_ms,
-                f"log:{number}",
-                event.event,
-                event.member_id or "",
-                event.instance_id,
-                event.old_member_id,
-                event.step,
-                event.reason,
-                event.client_reason,
+                at_ms=read.local_ms,
+                place=f"log:{number}",
+                event=event.event,
+                member_id=event.member_id or "",
+                instance_id=event.instance_id,
+                old_member_id=event.old_member_id,
+                step=event.step,
+                reason=event.reason,
+                client_reason=event.client_reason,
             )
             lines.setdefault(event.group_id, []).append(line)
     return lines

@@ -24,7 +24,9 @@ def record(version, generation=1):
 
 
 def start(reason):
-    return LogEvent(1, 0, "REBALANCE_START", "log:0", generation=0, reason=reason)
+    return LogEvent(
+        seq=1, at_ms=0, event="REBALANCE_START", where="log:0", generation=0, reason=reason
+    )
 
 
 # value versions of group records, of commits, a logged reason -> era

@@ -19,11 +19,26 @@ SESSION, POLL, HEARTBEAT = 10_000, 60_000, 3000
 
 
 def member(member_id, *, client="app", host="/10.0.0.1", instance=None):
-    return RecordedMember(member_id, instance, client, host, POLL, SESSION, b"", b"")
+    return RecordedMember(
+        member_id=member_id,
+        instance_id=instance,
+        client_id=client,
+        client_host=host,
+        rebalance_timeout_ms=POLL,
+        session_timeout_ms=SESSION,
+        subscription=b"",
+        assignment=b"",
+    )
 
 
 def membership(member_id, began, ended=None, departure=Departure.LEFT, reason=None, **who):
-    made = Membership(member(member_id, **who), 1, TimeEstimate.exactly(began), Basis.LOG, "line")
+    made = Membership(
+        member=member(member_id, **who),
+        incarnation=1,
+        began=TimeEstimate.exactly(began),
+        basis=Basis.LOG,
+        evidence="line",
+    )
     if ended is not None:
         made.departure, made.reason = departure, reason
         made.ended = TimeEstimate.exactly(ended)

@@ -185,16 +185,18 @@ def test_a_list_of_librdkafka_has_a_line_per_partition():
     others = [parse_client_line(head.replace("ASSIGN", "GRPASSIGN") + line).event for line in lines]
 
     assert events == [
-        ClientEvent("ASSIGNMENT_LIST", count=2),
-        ClientEvent("ASSIGNED_PARTITION", partitions=("orders-0",)),
-        ClientEvent("ASSIGNED_PARTITION", partitions=("a b-12",)),
+        ClientEvent(event="ASSIGNMENT_LIST", count=2),
+        ClientEvent(event="ASSIGNED_PARTITION", partitions=("orders-0",)),
+        ClientEvent(event="ASSIGNED_PARTITION", partitions=("a b-12",)),
     ]
     assert others == [None, None, None]
 
 
 MEMBER = "kpy-1-66bd5ceb-bfef-443f-ad35-344cf4f0b402"
-ASSIGNED = ClientEvent("ASSIGNED", group_id="kpy", partitions=("orders-0", "orders-1"))
-JOINED = ClientEvent("JOINED", group_id="kpy", member_id=MEMBER, generation=2, assignor="range")
+ASSIGNED = ClientEvent(event="ASSIGNED", group_id="kpy", partitions=("orders-0", "orders-1"))
+JOINED = ClientEvent(
+    event="JOINED", group_id="kpy", member_id=MEMBER, generation=2, assignor="range"
+)
 SET = "{TopicPartition(topic='orders', partition=1), TopicPartition(topic='orders', partition=0)}"
 # Python's logger prints its name where the application's format has it.
 PYTHON = [
@@ -222,7 +224,7 @@ PYTHON = [
     (
         "2026-11-25 22:50:54,197 INFO kafka.coordinator.consumer: Revoking previously assigned"
         " partitions set() for group kpy",
-        ClientEvent("PARTITIONS_REVOKED", group_id="kpy", partitions=()),
+        ClientEvent(event="PARTITIONS_REVOKED", group_id="kpy", partitions=()),
     ),
 ]
 
@@ -236,8 +238,10 @@ def test_lines_of_kafka_python(line, expected):
     assert parsed.event == expected
 
 
-SYNCED = ClientEvent("SYNCED", group_id="g", partitions=("orders-3", "orders-4", "pay-1"))
-FRANZ_JOINED = ClientEvent("JOINED", "g", MEMBER, generation=2, instance_id="i-1")
+SYNCED = ClientEvent(event="SYNCED", group_id="g", partitions=("orders-3", "orders-4", "pay-1"))
+FRANZ_JOINED = ClientEvent(
+    event="JOINED", group_id="g", member_id=MEMBER, generation=2, instance_id="i-1"
+)
 # The layouts of kgo.BasicLogger, and of slog and zap behind kslog and kzap.
 FRANZ = [
     ("2026-11-25 22:50:51.549 [INFO] synced; group: g, assigned: orders[3 4], pay[1]", SYNCED),
@@ -291,7 +295,7 @@ def test_layouts_around_a_line_of_java(before, behind, level, logger, day_ms):
         f"{before}{CONTEXT} Lost previously assigned partitions orders-0{behind}"
     )
 
-    assert line.event == ClientEvent("PARTITIONS_LOST", partitions=("orders-0",))
+    assert line.event == ClientEvent(event="PARTITIONS_LOST", partitions=("orders-0",))
     assert (line.client_id, line.group_id, line.level, line.logger) == (
         "billing-1", "billing", level, logger,
     )  # fmt: skip
@@ -305,7 +309,7 @@ def test_a_worker_of_connect_is_a_member():
     )
 
     assert (line.library, line.client_id, line.group_id) == ("java", "connect-1", "lake")
-    assert line.event == ClientEvent("JOINING")
+    assert line.event == ClientEvent(event="JOINING")
 
 
 EXPIRED = "Consumer group session timed out (in join-state steady) after 45100 ms without a successful response from the group coordinator (broker 1, last error was Success): revoking assignment"

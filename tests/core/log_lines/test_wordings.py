@@ -149,7 +149,9 @@ def test_an_instance_id_printed_as_an_option(printed, expected):
 def test_members_as_a_scala_set_a_java_list_or_a_java_map(printed, expected):
     event = parse_message(f"Setting empty assignments for members {printed} of g for generation 4")
 
-    assert event == ParsedEvent("EMPTY_ASSIGNMENTS", "g", 4, members=expected, step="set")
+    assert event == ParsedEvent(
+        event="EMPTY_ASSIGNMENTS", group_id="g", generation=4, members=expected, step="set"
+    )
 
 
 # versions    version  holds

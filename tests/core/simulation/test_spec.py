@@ -115,12 +115,12 @@ START, STOP, KILL = ActionKind.START, ActionKind.STOP, ActionKind.KILL
     ("plan", "actions"),
     [
         pytest.param(
-            Plan("kill", 60_000, processes=(2,), down_ms=5_000),
+            Plan(kind="kill", at_ms=60_000, processes=(2,), down_ms=5_000),
             [(60_000, KILL, "g-2"), (65_000, START, "g-2")],
             id="killed and restarted",
         ),
         pytest.param(
-            Plan("deploy", 60_000, gap_ms=10_000, down_ms=4_000),
+            Plan(kind="deploy", at_ms=60_000, gap_ms=10_000, down_ms=4_000),
             [
                 (60_000, STOP, "g-1"), (64_000, START, "g-1"),
                 (70_000, STOP, "g-2"), (74_000, START, "g-2"),
@@ -128,7 +128,7 @@ START, STOP, KILL = ActionKind.START, ActionKind.STOP, ActionKind.KILL
             id="deployed one after the other",
         ),
         pytest.param(
-            Plan("deploy", 60_000, gap_ms=10_000, overlap_ms=3_000),
+            Plan(kind="deploy", at_ms=60_000, gap_ms=10_000, overlap_ms=3_000),
             [
                 (60_000, START, "g-1-v2"), (63_000, STOP, "g-1"),
                 (70_000, START, "g-2-v2"), (73_000, STOP, "g-2"),
@@ -136,12 +136,12 @@ START, STOP, KILL = ActionKind.START, ActionKind.STOP, ActionKind.KILL
             id="deployed with surge: processes with new names start first",
         ),
         pytest.param(
-            Plan("scale", 60_000, to=4),
+            Plan(kind="scale", at_ms=60_000, to=4),
             [(60_000, START, "g-3"), (60_000, START, "g-4")],
             id="scaled out",
         ),
         pytest.param(
-            Plan("autoscale", 60_000, every_ms=10_000, times=4, low=2, high=3),
+            Plan(kind="autoscale", at_ms=60_000, every_ms=10_000, times=4, low=2, high=3),
             [
                 (60_000, START, "g-3"), (70_000, STOP, "g-3"),
                 (80_000, START, "g-3"), (90_000, STOP, "g-3"),
@@ -149,7 +149,10 @@ START, STOP, KILL = ActionKind.START, ActionKind.STOP, ActionKind.KILL
             id="up and down",
         ),
         pytest.param(
-            Plan("crash_loop", 60_000, processes=(1,), loops=3, life_ms=2_000, down_ms=1_000),
+            Plan(
+                kind="crash_loop", at_ms=60_000, processes=(1,), loops=3, life_ms=2_000,
+                down_ms=1_000,
+            ),
             [
                 (60_000, KILL, "g-1"), (61_000, START, "g-1"),
                 (63_000, KILL, "g-1"), (65_000, START, "g-1"),
@@ -158,12 +161,15 @@ START, STOP, KILL = ActionKind.START, ActionKind.STOP, ActionKind.KILL
             id="the wait doubles each time",
         ),
         pytest.param(
-            Plan("twin", 60_000, processes=(1,), length_ms=9_000),
+            Plan(kind="twin", at_ms=60_000, processes=(1,), length_ms=9_000),
             [(60_000, START, "g-1-twin"), (69_000, STOP, "g-1-twin")],
             id="a second process under one instance id",
         ),
         pytest.param(
-            Plan("freeze", 60_000, every_ms=100_000, processes=(1,), length_ms=7_000, times=2),
+            Plan(
+                kind="freeze", at_ms=60_000, every_ms=100_000, processes=(1,), length_ms=7_000,
+                times=2,
+            ),
             [(60_000, ActionKind.FREEZE, "g-1"), (160_000, ActionKind.FREEZE, "g-1")],
             id="repeated",
         ),
@@ -176,7 +182,7 @@ def test_a_plan_expands_to_these_actions(plan, actions):
 
 
 def test_a_second_surge_replaces_the_processes_of_the_first():
-    plan = Plan("deploy", 60_000, every_ms=60_000, times=2, overlap_ms=3_000)
+    plan = Plan(kind="deploy", at_ms=60_000, every_ms=60_000, times=2, overlap_ms=3_000)
 
     processes, actual = planned_actions("g", 1, (plan,), 1, 600_000)
 
@@ -187,7 +193,9 @@ def test_a_second_surge_replaces_the_processes_of_the_first():
 
 
 def test_random_choices_depend_on_the_seed_only():
-    plan = Plan("kill", 60_000, every_ms=60_000, pick=2, spread_ms=20_000, probability=0.7)
+    plan = Plan(
+        kind="kill", at_ms=60_000, every_ms=60_000, pick=2, spread_ms=20_000, probability=0.7
+    )
     runs = [planned_actions("g", 9, (plan,), seed, 3_600_000)[1] for seed in (1, 1, 2)]
 
     assert runs[0] == runs[1] != runs[2]
@@ -197,7 +205,9 @@ def test_random_choices_depend_on_the_seed_only():
 
 
 def test_actions_after_the_end_are_dropped():
-    _, actual = planned_actions("g", 1, (Plan("kill", 50_000, down_ms=20_000),), 1, 60_000)
+    _, actual = planned_actions(
+        "g", 1, (Plan(kind="kill", at_ms=50_000, down_ms=20_000),), 1, 60_000
+    )
 
     assert actual == [Action(0, START, "g-1"), Action(50_000, KILL, "g-1")]
 

@@ -6,15 +6,36 @@ from coordinator_core.incident.evidence import RecordedMember
 from coordinator_core.lives import ConsumerProcess, Freeze, ProcessLife, TimeEstimate
 from coordinator_core.whatif.common_ends import with_common_ends
 
-MEMBER = RecordedMember("m", None, "c", "/host", 30_000, 10_000, b"", b"")
+MEMBER = RecordedMember(
+    member_id="m",
+    instance_id=None,
+    client_id="c",
+    client_host="/host",
+    rebalance_timeout_ms=30_000,
+    session_timeout_ms=10_000,
+    subscription=b"",
+    assignment=b"",
+)
 
 
 def life(earliest_ms, latest_ms, *, killed=True, freezes=()):
     ended = TimeEstimate((earliest_ms + latest_ms) // 2, earliest_ms, latest_ms)
     return ProcessLife(
-        "c", "/host", MEMBER, ("m",), TimeEstimate.exactly(0), False, ended, killed, (), 1, 2, 0.7,
-        "", freezes=freezes,
-    )  # fmt: skip
+        client_id="c",
+        client_host="/host",
+        member=MEMBER,
+        member_ids=("m",),
+        started=TimeEstimate.exactly(0),
+        predates_evidence=False,
+        ended=ended,
+        killed=killed,
+        slow_polls=(),
+        first_generation=1,
+        last_generation=2,
+        confidence=0.7,
+        evidence="",
+        freezes=freezes,
+    )
 
 
 def process(name, *lives):

@@ -21,10 +21,31 @@ def group(
 ):
     """One process per library; ``slow_ms``: duration of a slow poll of each."""
     slow_polls = () if slow_ms is None else (SlowPoll(START, TimeEstimate(*[slow_ms] * 3), 1, ""),)
-    member = RecordedMember("m", None, "c", "/h", poll_ms, session_ms, b"", b"")
+    member = RecordedMember(
+        member_id="m",
+        instance_id=None,
+        client_id="c",
+        client_host="/h",
+        rebalance_timeout_ms=poll_ms,
+        session_timeout_ms=session_ms,
+        subscription=b"",
+        assignment=b"",
+    )
     life = ProcessLife(
-        "c", "/h", member, ("m",), START, False, None, False, slow_polls, 1, 1, 1.0, ""
-    )  # fmt: skip
+        client_id="c",
+        client_host="/h",
+        member=member,
+        member_ids=("m",),
+        started=START,
+        predates_evidence=False,
+        ended=None,
+        killed=False,
+        slow_polls=slow_polls,
+        first_generation=1,
+        last_generation=1,
+        confidence=1.0,
+        evidence="",
+    )
     processes = [ConsumerProcess(f"p{n}", None, (life,)) for n, _ in enumerate(libraries)]
     return SimpleNamespace(
         group_id="g",

@@ -187,7 +187,16 @@ def test_values_that_brokers_refuse_by_default_need_other_limits(settings, own, 
 
 def member(*, version=3, user_data=None, topics=("orders",), assigned=b"", name="m"):
     subscription = encode_subscription(Subscription(version, list(topics), user_data))
-    return RecordedMember(name, None, "c", "/h", 60_000, 10_000, subscription, assigned)
+    return RecordedMember(
+        member_id=name,
+        instance_id=None,
+        client_id="c",
+        client_host="/h",
+        rebalance_timeout_ms=60_000,
+        session_timeout_ms=10_000,
+        subscription=subscription,
+        assignment=assigned,
+    )
 
 
 def record(*members, protocol="range", protocol_type="consumer"):

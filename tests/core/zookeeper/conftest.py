@@ -58,7 +58,7 @@ class ZooKeeperGroupHarness:
     def start(self, name, subscription=None, server=None, **config):
         first = self.servers.index(server) if server else 0
         consumer = self.consumers[name] = ZooKeeperConsumer(
-            ZooKeeperConsumerConfig("g", name, **config),
+            ZooKeeperConsumerConfig(group_id="g", consumer_id=name, **config),
             subscription or dict.fromkeys(self.partitions, 1),
             self.servers[first:] + self.servers[:first],
         )

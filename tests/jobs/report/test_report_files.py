@@ -91,7 +91,7 @@ def test_the_command_names_page_and_folder(root, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("jobs.report.files.ROOM", 0)
     out = tmp_path / "report.html"
 
-    report(ReportOptions(root, "c", out=str(out)))
+    report(ReportOptions(lake=root, cluster_id="c", out=str(out)))
 
     (data_file,) = (tmp_path / "report.data").iterdir()
     assert capsys.readouterr().err.splitlines() == [

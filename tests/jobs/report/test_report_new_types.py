@@ -119,7 +119,7 @@ def test_a_lake_without_the_tables_of_members_has_phases_of_the_group_only(root,
 
 def test_the_trace_has_member_epochs_and_handovers(root, tmp_path):
     out = tmp_path / "trace.json"
-    report(ReportOptions(root, "c", "orders", trace=str(out)))
+    report(ReportOptions(lake=root, cluster_id="c", group_id="orders", trace=str(out)))
     events = json.loads(out.read_text(encoding="utf-8"))["traceEvents"]
 
     group = [each["name"] for each in events if each["ph"] == "X" and each["tid"] == 1]

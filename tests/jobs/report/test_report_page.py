@@ -128,7 +128,7 @@ def test_a_thousand_generations_of_twenty_members_are_less_than_3_mb(flapping, t
 def test_the_command_writes_the_page_and_its_size_on_stderr(hostile, tmp_path, capsys):
     out = tmp_path / "report.html"
 
-    report(ReportOptions(hostile, "c", out=str(out)))
+    report(ReportOptions(lake=hostile, cluster_id="c", out=str(out)))
 
     printed = capsys.readouterr()
     assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
@@ -147,14 +147,14 @@ def test_the_command_writes_the_page_and_its_size_on_stderr(hostile, tmp_path, c
 )
 def test_wrong_options(hostile, options, message):
     with pytest.raises(UsageError, match=re.escape(message)):
-        report(ReportOptions(hostile, "c", **options))
+        report(ReportOptions(lake=hostile, cluster_id="c", **options))
 
 
 def test_control_characters_of_a_sequence_are_escaped(hostile, monkeypatch, capsys):
     diagram = "sequenceDiagram\n    participant p0 as a\x1b[31m\u202eb\r\n"
     monkeypatch.setattr("jobs.report.sequence.sequence", lambda *_: diagram)
 
-    report(ReportOptions(hostile, "c", group_id=HOSTILE, mermaid="1"))
+    report(ReportOptions(lake=hostile, cluster_id="c", group_id=HOSTILE, mermaid="1"))
 
     assert capsys.readouterr().out == (
         "sequenceDiagram\n    participant p0 as a\\x1b[31m\\u202eb\\r\n"

@@ -25,7 +25,7 @@ LAKE = tables(
 def events(plant, tmp_path_factory):
     folder = tmp_path_factory.mktemp("trace")
     out = folder / "trace.json"
-    report(ReportOptions(plant(folder / "lake", LAKE), "c", trace=str(out)))
+    report(ReportOptions(lake=plant(folder / "lake", LAKE), cluster_id="c", trace=str(out)))
     return json.loads(out.read_text(encoding="utf-8"))["traceEvents"]
 
 

@@ -378,7 +378,7 @@ def _fence(turn: Turn, group: ClassicGroup, member: ClassicMember) -> None:
     join, sync = group.take_join(member), member.awaiting_sync
     member.awaiting_sync = None
     if join is not None:
-        response = JoinResponse(error, member_id=member.member_id)
+        response = JoinResponse(error=error, member_id=member.member_id)
         turn.effects.respond(join, response)
     if sync is not None:
         turn.effects.respond(sync, SyncResponse(error))
