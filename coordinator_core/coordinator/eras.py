@@ -215,7 +215,7 @@ ERA_4_1: EraOf[Turn] = EraOf(
 ERA_4_1_2 = replace(
     ERA_4_1,
     name="4.1.2",
-    versions="4.1.2-4.2",
+    versions="4.1.2-4.1",
     kafka="4.1.2",
     signs=(),
     modern=replace(
@@ -224,6 +224,28 @@ ERA_4_1_2 = replace(
         bumps_for_dropped_regexes=True,
         classic_joins_refresh_regexes=True,
         streams=replace(STREAMS_4_1, fails_on_task_conflicts=False),
+    ),
+)
+
+ERA_4_2 = replace(
+    ERA_4_1_2,
+    name="4.2",
+    versions="4.2",
+    kafka="4.2.2",
+    assignor_texts={"simple": _SIMPLE},
+    fails_on_malformed_subscriptions=False,
+    modern=replace(
+        _MODERN_4_1,
+        takes_back_pending_partitions=True,
+        revocation_advances_epoch=False,
+        takes_members_back=True,
+        bumps_for_dropped_regexes=True,
+        classic_joins_refresh_regexes=True,
+        follows_subscription_at_once=True,
+        classic_joins_need_migration=True,
+        names_malformed_subscriptions=True,
+        share=replace(SHARE_4_4, forgets_deleted_topics=False),
+        streams=replace(STREAMS_4_3, first_target_epoch=0),
     ),
 )
 
@@ -469,7 +491,18 @@ def of_0_9_0(era: EraOf[Turn]) -> EraOf[Turn]:
 
 ERAS: Mapping[str, EraOf[Turn]] = {
     era.name: era
-    for era in (ERA_0_9, ERA_0_10, ERA_2_0, ERA_2_5, ERA_3_9, ERA_4_1, ERA_4_1_2, ERA_4_3, ERA_4_4)
+    for era in (
+        ERA_0_9,
+        ERA_0_10,
+        ERA_2_0,
+        ERA_2_5,
+        ERA_3_9,
+        ERA_4_1,
+        ERA_4_1_2,
+        ERA_4_2,
+        ERA_4_3,
+        ERA_4_4,
+    )
 }
 """Oldest first."""
 NEWEST_ERA = ERA_4_4

@@ -6,7 +6,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.storage.internals.log.VerificationGuard;
 
-/** The log with the writer's signature of Kafka 4.4. */
+/** The log with the writer's signature of Kafka 4.3. */
 final class MemoryLog extends ReplayedLog {
     MemoryLog(AllTypesTrace trace) {
         super(trace);
