@@ -32,6 +32,7 @@ from coordinator_core.log_lines.templates import Template
 from coordinator_core.log_lines.wordings import Wording, WordingIndex
 
 JAVA, LIBRDKAFKA = "java", "librdkafka"
+OTHER = "OTHER"
 _CLIENT, _GROUP = "clientId=", ", groupId="
 # What has members: consumers, and workers of Connect.
 _CONTEXTS = ("[Consumer ", "[ShareConsumer ", "[Share Consumer ", "[Worker ")
@@ -70,7 +71,7 @@ class ClientEvent(NamedTuple):
     MEMBER_RESET, LEAVING, POLL_TIMEOUT, POLL_RESUMED, SESSION_EXPIRED, RECONCILING, STATE, FENCED,
     STARTED, COMMIT_FAILED, HEARTBEAT (member epoch and partitions of a request), SESSION_ENDED (of
     a generation), SELF_ASSIGNED (by assign(): no membership), TASKS_ASSIGNED (of Connect),
-    REBALANCE_SCHEDULED and RESTORED (of Streams).
+    REBALANCE_SCHEDULED and RESTORED (of Streams), OTHER (a known message about anything else).
     ``generation``: of classic groups; ``epoch``: of a member of the new protocols.
     """
 
@@ -129,9 +130,9 @@ def parse_client_line(line: str, fields: Mapping[str, Any] = _NO_FIELDS) -> Clie
         if library in (JAVA, LIBRDKAFKA) or not _has_mark(library, line, fields):
             continue
         own = _of_pairs(library, line, fields) or _of_wording(library, line)
-        if own is not None and own.event is not None:
+        if own is not None and own.event is not None and own.event.event != OTHER:
             return own
-        parsed = parsed or own
+        parsed = own if parsed is None or parsed.event is None else parsed
     return parsed
 
 
@@ -185,10 +186,11 @@ def _of_librdkafka(line: str, fields: Mapping[str, Any]) -> ClientLine | None:
     ending, event = _read(LIBRDKAFKA, line[start:], is_quoted=opens_quote(before))
     broker = _BROKER.match(ending.message)
     if event is None and broker is not None:
-        event = _event(LIBRDKAFKA, ending.message[broker.end() :])
-    event = event or _listed(facility, line[start:].rstrip())
+        behind = ending.message[broker.end() :]
+        event = _event(LIBRDKAFKA, behind) or _other(LIBRDKAFKA, behind)
+    event = _listed(facility, line[start:].rstrip()) or event
     if event is not None and event.event == "ASSIGNMENT_LIST" and facility != _ASSIGNMENT:
-        event = None
+        event = ClientEvent(OTHER)
     head = read_head(before, ending.behind)
     time, level = _UNIX_TIME.search(before), _SYSLOG_LEVEL.search(before)
     local_ms, utc_offset_minutes = _local(head)
@@ -284,14 +286,21 @@ def _listed(facility: str | None, message: str) -> ClientEvent | None:
 
 def _read(library: str, rest: str, *, is_quoted: bool) -> tuple[Ending, ClientEvent | None]:
     """The message at the beginning of a text, at the surest of its endings that a wording fits."""
-    first = None
-    for ending in endings(rest, is_quoted=is_quoted):
+    all_endings = list(endings(rest, is_quoted=is_quoted))  # the whole text is one
+    for ending in all_endings:
         event = _event(library, ending.message)
         if event is not None:
             return ending, event
-        first = first or ending
-    assert first is not None  # the whole text is an ending
-    return first, None
+    for ending in all_endings:
+        other = _other(library, ending.message)
+        if other is not None:
+            return ending, other
+    return all_endings[0], None
+
+
+def _other(library: str, message: str) -> ClientEvent | None:
+    is_known = not message or _other_index(library).find(message) is not None
+    return ClientEvent(OTHER) if is_known else None
 
 
 def _event(library: str, message: str) -> ClientEvent | None:
@@ -340,33 +349,51 @@ def _starts(library: str, line: str) -> Iterator[int]:
 @cache
 def _words_behind_a_field(library: str) -> frozenset[str]:
     """The first fixed words of wordings that begin with a group or a member."""
-    pieces = (Template(each["text"]).pieces for each in _texts(library, with_pairs=False))
+    pieces = (Template(text).pieces for _, text in _all_texts(library, with_pairs=False))
     return frozenset(each[2] for each in pieces if not each[0])
 
 
 @cache
 def _beginnings(library: str) -> Any:
     """Finds the first words of a library's wordings."""
-    pieces = (Template(each["text"]).pieces for each in _texts(library, with_pairs=False))
+    pieces = (Template(text).pieces for _, text in _all_texts(library, with_pairs=False))
     return any_of({each[0] for each in pieces if each[0]} | _words_behind_a_field(library))
 
 
-def _texts(library: str, *, with_pairs: bool) -> list[dict[str, str]]:
-    wordings = data.client_library(library)["wordings"]
-    return [each for each in wordings if PairWording.has_pairs(each["text"]) is with_pairs]
-
-
 @cache
-def _index(library: str) -> WordingIndex:
+def _texts(library: str, *, with_pairs: bool, is_other: bool = False) -> list[tuple[str, str]]:
+    """Event and text of each wording, or of each message about anything else."""
+    entries = data.client_library(library)
+    if is_other:
+        wordings = [(OTHER, text) for text in entries.get("others", [])]
+    else:
+        wordings = [(each["event"], each["text"]) for each in entries["wordings"]]
+    return [each for each in wordings if PairWording.has_pairs(each[1]) is with_pairs]
+
+
+def _all_texts(library: str, *, with_pairs: bool) -> list[tuple[str, str]]:
+    others = _texts(library, with_pairs=with_pairs, is_other=True)
+    return [*_texts(library, with_pairs=with_pairs), *others]
+
+
+def _index_of(library: str, texts: list[tuple[str, str]]) -> WordingIndex:
     return WordingIndex(
-        Wording(
-            template=Template(entry["text"]), coordinator=library, versions="", event=entry["event"]
-        )
-        for entry in _texts(library, with_pairs=False)
+        Wording(template=Template(text), coordinator=library, versions="", event=event)
+        for event, text in texts
     )
 
 
 @cache
+def _index(library: str) -> WordingIndex:
+    return _index_of(library, _texts(library, with_pairs=False))
+
+
+@cache
+def _other_index(library: str) -> WordingIndex:
+    return _index_of(library, _texts(library, with_pairs=False, is_other=True))
+
+
+@cache
 def _pair_wordings(library: str) -> PairWordings:
-    entries = _texts(library, with_pairs=True)
-    return PairWordings(PairWording.of(entry["event"], entry["text"]) for entry in entries)
+    texts = _all_texts(library, with_pairs=True)
+    return PairWordings(PairWording.of(event, text) for event, text in texts)

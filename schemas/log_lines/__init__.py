@@ -67,9 +67,10 @@ class LibraryWordings(_Wordings, total=False):
     each line of the library has one.  ``wordings``: event, text, and the versions that have it if
     not all do; the first of a text with `; ` is a message and the rest are pairs beside it, as in
     `synced; group: {group_id}, assigned: {partitions}`.  ``library``: its name, if the file has
-    another.  ``headline_end``: what a line ends in whose message goes on in the next line; a
-    wording has a space between them.
+    another.  ``others``: texts of messages about anything else.  ``headline_end``: what a line
+    ends in whose message goes on in the next line; a wording has a space between them.
     """
 
     library: str
+    others: list[str]
     headline_end: str

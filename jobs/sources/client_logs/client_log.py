@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from coordinator_core.log_lines.client_lines import JAVA, ClientLine, parse_client_line
+from coordinator_core.log_lines.client_lines import JAVA, OTHER, ClientLine, parse_client_line
 from jobs.console.errors import internal_error
 from jobs.lake.dates import DateRange
 from jobs.lake.files import open_file
@@ -326,6 +326,8 @@ class _ClientLog:
         if line is None or line.event is None:
             if line is not None or _names_a_consumer(raw):
                 self._is_not_understood(raw)
+            return None
+        if line.event.event == OTHER:
             return None
         source = inside.source
         local_ms, offset_minutes, undated = self._local_time(line, source)

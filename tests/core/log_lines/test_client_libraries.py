@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import schemas.log_lines as data
-from coordinator_core.log_lines.client_lines import parse_client_line
+from coordinator_core.log_lines.client_lines import ClientEvent, parse_client_line
 from coordinator_core.log_lines.templates import Template
 
 FOLDER = Path(__file__).parents[2] / "data" / "client_logs" / "wordings"
@@ -42,6 +42,28 @@ def test_each_wording_has_a_line(name):
     texts = [entry["text"] for entry in data.client_library(name)["wordings"]]
 
     assert [text for text in texts if not any(map(has_words_of(text), lines))] == []
+
+
+OTHERS = [
+    (name, text) for name in LIBRARIES for text in data.client_library(name).get("others", ())
+]
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in OTHERS}))
+def test_a_message_about_anything_else_is_no_event(name):
+    """No text is a wording, too, which would hide one of them."""
+    texts = [entry["text"] for entry in data.client_library(name)["wordings"]]
+
+    assert [text for other, text in OTHERS if other == name and text in texts] == []
+
+
+def test_a_known_message_about_anything_else():
+    parsed = parse_client_line(
+        "[2026-01-02 03:04:05,678] INFO [Consumer clientId=c, groupId=g] Found no committed offset"
+        " for partition orders-0 (org.apache.kafka.clients.consumer.internals.ConsumerCoordinator)"
+    )
+
+    assert parsed.event == ClientEvent("OTHER")
 
 
 def has_words_of(text):
