@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 _IN_BRACKETS = re.compile(r"\s\((?![\w$]+\.(?:scala|java|kt)[:)])([\w$]+(?:\.[\w$]+)+)(?::\d+)?\)")
 _OF_KAFKA = ("kafka.", "org.apache.kafka.", "k.", "o.a.k.")
-_SOURCE_LINE = re.compile(r"\s*\([\w$]+\.(?:scala|java|kt):\d+\)")
+_SOURCE_LINE = re.compile(r"\([\w$]+\.(?:scala|java|kt):\d+\)")
 _KAFKAS = ("kafka.coordinator.", "org.apache.kafka.")
 # No message has these.
 _NEVER_WITHIN = re.compile(
-    r"\t|<br\b|\\[nt](?![\w\\])|\s*[│┃║]|\s*\|\s*$|\s\(x\d{1,9}\)\s*$"
+    r"\t|<br\b|\\[nt](?![\w\\])|[│┃║]|\|\s*$|\s\(x\d{1,9}\)\s*$"
     r"|\s\|\s+[\w$]{1,80}(?:\.[\w$]{1,80}){1,20}(?:\s\([\w.]+:\d+\))?\s*$"
 )
 _MAY_FOLLOW = re.compile(
@@ -53,7 +53,7 @@ def _unquoted_endings(rest: str) -> Iterator[Ending]:
         yield Ending(rest[: match.start()].rstrip(), match[1], rest[match.end() :])
     source_line = _SOURCE_LINE.search(rest)
     if source_line is not None:
-        yield Ending(rest[: source_line.start()], None, rest[source_line.end() :])
+        yield Ending(rest[: source_line.start()].rstrip(), None, rest[source_line.end() :])
     cut = _NEVER_WITHIN.search(rest)
     if cut is not None:
         yield Ending(rest[: cut.start()].rstrip(), None, rest[cut.start() :])

@@ -49,8 +49,7 @@ _SHORT_LOGGER = re.compile(
 )
 _LOGGER_FIRST = re.compile(r"(?:\[[^\]\s]{0,80}\]\s*){0,3}\[?([\w.$]+)\]?(?::\d+)?\s*[\]:|-]?\s")
 _AFTER_HEAD = re.compile(r"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\]?:?[\s|]+(?=\S)")
-_FRAME = re.compile(r"^\s*[│┃║]\s*|\s*[│┃║]\s*$|^\|\s+(?=.*\s\|$)|(?<=.)\s+\|$")
-_FRAME_ENDS = ("│", "┃", "║", "|")
+_FRAMES, _BAR = "│┃║", "|"
 _OTHER_COORDINATOR = ("[ShareCoordinator", "[share-coordinator")
 _MOST_STARTS = 5
 _FARTHEST_START = 2000
@@ -110,7 +109,15 @@ def is_coordinator_logger(logger: str) -> bool:
 
 def unframed(line: str) -> str:
     """A line without the frame of a terminal or table around it."""
-    return _FRAME.sub("", line) if line.rstrip().endswith(_FRAME_ENDS) else line
+    text = line.rstrip()
+    if text.endswith(tuple(_FRAMES)):
+        text = text[:-1].rstrip()
+        inner = text.lstrip()
+        return inner[1:].lstrip() if inner.startswith(tuple(_FRAMES)) else text
+    if text.endswith(f" {_BAR}"):
+        text = text[:-1].rstrip()
+        return text[1:].lstrip() if text.startswith(f"{_BAR} ") else text
+    return line
 
 
 def parse_line(line: str) -> LogLine | None:

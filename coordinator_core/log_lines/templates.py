@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import re2  # type: ignore[import-untyped]
+
 from coordinator_core.log_lines import partition_lists
 
 Fields = dict[str, object]
@@ -95,6 +97,9 @@ def _number() -> PlaceholderKind:
 
 # A member id of the classic protocol ends in a UUID; the client id before it is free text.
 _MEMBER = _text(rf".*?{UUID}|(?:(?!{UUID}|…|\.\.\.).)*?")
+# What needs no look-ahead in a long message, which is not cut off.
+_LINEAR = {_MEMBER.pattern: rf".*?{UUID}|.*?"}
+_LONG = 4096
 _BRACKETED = r"\w*\(.*\)|\[.*\]|\{.*\}"
 _REST = _text(".*")
 
@@ -220,13 +225,35 @@ class Template:
 
     def read(self, message: str) -> list[Any] | None:
         """The values of `group_fields`; None if the whole message does not match."""
-        match = self._regex.fullmatch(message)
-        if match is None:
+        if len(message) > _LONG:
+            values = self._read_long(message)
+        else:
+            match = self._regex.fullmatch(message)
+            values = None if match is None else list(match.groups())
+        if values is None:
             return None
-        values = list(match.groups())
         for place, read in self._readers:
             values[place] = read(values[place])
         return values
+
+    def _read_long(self, message: str) -> list[Any] | None:
+        """In linear time, as several free texts in one pattern take polynomial time otherwise."""
+        match = self._linear.fullmatch(message)
+        if match is None:
+            return None
+        texts: dict[str, str] = {}
+        for name, text in zip(self.pieces[1::2], match.groups(), strict=True):
+            if name != "_" and texts.setdefault(name, text) != text:
+                return None
+        return list(texts.values())
+
+    @cached_property
+    def _linear(self) -> Any:
+        parts = [re2.escape(self.pieces[0])]
+        for name, words in zip(self.pieces[1::2], self.pieces[2::2], strict=True):
+            kind = KINDS.get(name, PLAIN)
+            parts += [f"({_LINEAR.get(kind.pattern, kind.pattern)})", re2.escape(words)]
+        return re2.compile("".join(parts))
 
     @cached_property
     def fields(self) -> frozenset[str]:
