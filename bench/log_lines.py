@@ -1,4 +1,5 @@
-"""A broker's log into rows in one process: coordinator lines, lines of other loggers, and both.
+"""Logs into rows in one process: a broker's (coordinator lines, lines of other loggers, and both),
+and a client's (one consumer's line in 200 of an application).
 
     python -m bench.log_lines [--mebibytes 32]
 
@@ -28,11 +29,13 @@ import typer
 
 from jobs.lake.dates import DateRange
 from jobs.sources.broker_logs.broker_log import log_rows
+from jobs.sources.client_logs.client_log import client_rows
 
 LOG = Path(__file__).parents[1] / "examples" / "mixed-clients-3.9.1" / "server.log"
 COORDINATOR = b"(kafka.coordinator.group."
 WORDS = r"oordinator\|Metadata"
 OTHERS_PER_COORDINATOR_LINE = 49
+OTHERS_PER_CONSUMER_LINE = 199
 PASSES = 5
 
 
@@ -59,6 +62,18 @@ def inputs(size: int) -> dict[str, bytes]:
     }
 
 
+def client_input(size: int) -> bytes:
+    """The log of an application whose consumer logs one line in 200."""
+    date = b"2026-11-26T21:25:41.905Z  INFO 1 --- [orders] [main] "
+    other = date + b"c.acme.orders.OrderHandler   : handled order 123456 of customer 998 in 12 ms\n"
+    own = date + (
+        b"o.a.k.c.c.internals.ConsumerCoordinator  : [Consumer clientId=orders-1, groupId=orders] "
+        b"Successfully joined group with generation Generation{generationId=7, memberId='orders-1-"
+        b"0e3d3ebe-f593-4ca0-83ab-d9e56b4d3c7b', protocol='range'}\n"
+    )
+    return _first(cycle([*[other] * OTHERS_PER_CONSUMER_LINE, own]), size)
+
+
 def _first(lines: Iterable[bytes], size: int) -> bytes:
     text = bytearray()
     for line in lines:
@@ -69,9 +84,17 @@ def _first(lines: Iterable[bytes], size: int) -> bytes:
 
 
 def read_rows(path: str) -> float:
-    """Seconds of CPU time."""
+    """Seconds of CPU time of a broker's log."""
     began = time.process_time()
     for _ in log_rows(path, "UTC", DateRange(None, None)):
+        pass
+    return time.process_time() - began
+
+
+def read_client_rows(path: str) -> float:
+    """Seconds of CPU time of a client's log."""
+    began = time.process_time()
+    for _ in client_rows(path, "UTC", DateRange(None, None)):
         pass
     return time.process_time() - began
 
@@ -95,12 +118,15 @@ def seconds(path: str, measures: Iterable[Callable[[str], float]]) -> list[float
 def main(
     mebibytes: Annotated[int, typer.Option(help="Size of each input.")] = 32,
 ) -> None:
-    """Print lines and MB per second of CPU time for the three logs, and the peer's."""
-    for name, text in inputs(mebibytes << 20).items():
+    """Print lines and MB per second of CPU time for each log, and the peer's."""
+    size = mebibytes << 20
+    reads = {name: (read_rows, text) for name, text in inputs(size).items()}
+    reads["client log, 1 in 200"] = read_client_rows, client_input(size)
+    for name, (read, text) in reads.items():
         with tempfile.NamedTemporaryFile("wb", suffix=".log") as file:
             file.write(text)
             file.flush()
-            rows, peer = seconds(file.name, (read_rows, grep))
+            rows, peer = seconds(file.name, (read, grep))
             lines, megabytes = text.count(b"\n"), len(text) / 1e6
             print(
                 f"{name}: {lines / rows:,.0f} per second of CPU time, {megabytes / rows:.1f} MB/s; "

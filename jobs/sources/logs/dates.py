@@ -17,6 +17,7 @@ from coordinator_core.log_lines.calendar import DAY_MS, date_of
 from coordinator_core.log_lines.dates import Orders, Stamp, orders_of, stamps_in
 from jobs.console.errors import UsageError
 from jobs.sources.logs.clock import WallClock
+from jobs.sources.logs.layouts import PLAIN_HEAD
 
 NO_DATE = "no date in the line"
 _HEAD_LENGTH = 200
@@ -76,7 +77,13 @@ def _need_context(stamps: list[Stamp]) -> bool:
 def _sampled(beginning: bytes) -> tuple[list[bytes], list[Stamp]]:
     """The first lines, and the dates at their beginnings."""
     lines = list(islice(_lines(beginning), _SAMPLED_LINES))
-    return lines, [stamp for line in lines if (stamp := head_stamp(line)) is not None]
+    others = [line for line in lines if not PLAIN_HEAD.match(line)]
+    # Dates in Kafka's own layout matter only beside dates that are not complete.
+    for sample in (others, lines):
+        stamps = [stamp for line in sample if (stamp := head_stamp(line)) is not None]
+        if all(stamp.lacks == "" for stamp in stamps):
+            break
+    return lines, stamps
 
 
 def head_stamp(line: bytes) -> Stamp | None:
