@@ -31,7 +31,7 @@ def start_session(turn: Turn, group_id: str, member_id: str) -> None:
 def start_rebalance(turn: Turn, group_id: str, member: StreamsMember) -> None:
     """Wait for the member to revoke its tasks, in the epoch that it is in."""
     member_id, epoch, timeout_ms = member.member_id, member.epoch, member.rebalance_timeout_ms
-    reason = f"it failed to transition from epoch {epoch} within {timeout_ms}ms."
+    reason = f"it failed to transition from epoch {epoch} within {timeout_ms}ms"
 
     def expire(failed: Failed) -> None:
         group, present = _member(turn, group_id, member_id)

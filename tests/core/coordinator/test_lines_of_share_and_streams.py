@@ -57,3 +57,26 @@ def test_the_lines_equal_those_of_kafka(era, name, expected):
 def test_every_line_has_a_wording(era, name, expected):
     for _, _, message in expected:
         assert parse_message(message) is not None, message
+
+
+def test_a_member_that_does_not_give_up_its_tasks_in_time():
+    topology = {"epoch": 0, "subtopologies": [{"id": "0", "source_topics": ["a"]}]}
+    topic = {"name": "a", "id": "00000000-0000-0000-0000-00000000000a", "partitions": 2}
+    join = {"op": "streams_heartbeat", "group": "g", "member_epoch": 0, "owned": []}
+    join |= {"rebalance_timeout_ms": 5000, "topology": topology}
+    again = {"op": "streams_heartbeat", "group": "g", "member_epoch": "last", "brief": True}
+    at_once = {"group.streams.initial.rebalance.delay.ms": 0}
+    at_once |= {"group.streams.assignment.interval.ms": 0}
+    steps = [
+        {"at_ms": 1000, "id": "s1", "op": "metadata", "topics": [topic]},
+        {"at_ms": 1000, "id": "s2", "member": "m1", "process_id": "p1", **join},
+        {"at_ms": 2000, "id": "s3", "member": "m2", "process_id": "p2", **join},
+        {"at_ms": 3000, "id": "s4", "member": "m1", **again},
+        {"at_ms": 9000, "id": "s5", "op": "wait"},
+    ]
+
+    lines = written({"config": {"kafka": at_once}, "steps": steps}, "4.3")
+
+    why = "it failed to transition from epoch 2 within 5000ms."
+    message = f"[GroupId g] Member m1 fenced from the group because {why}"
+    assert ("INFO", "GroupMetadataManager", message) in lines
