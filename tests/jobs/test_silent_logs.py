@@ -55,6 +55,15 @@ def test_a_clients_log_is_accounted_for(tmp_path):
     assert counts["examples"] == "\n".join([SUNG.strip()] * 3)
 
 
+def test_the_head_of_a_line_is_no_line_of_its_own(tmp_path):
+    """java.util.logging prints it on the line before."""
+    path = tmp_path / "app.log"
+    date = "Nov 21, 2026 1:50:20 PM org.apache.kafka.clients.consumer.internals.AbstractCoordinator joined"
+    path.write_text(f"{date}\nINFO: {JOINED.format(7).partition('INFO ')[2]}")
+
+    assert numbers(counts_of(path, client_rows)) == [2, 0, 0, 0]
+
+
 # content, what it seems to be as a broker's log and as a client's log
 KINDS = [
     (SEGMENT, "a binary segment of a topic", "a binary segment of a topic"),

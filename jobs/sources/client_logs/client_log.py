@@ -443,4 +443,6 @@ def _marked_lines() -> MarkedLines:
 
 
 def _names_a_consumer(raw: bytes) -> bool:
-    return not TRACE_LINE.match(raw) and any(name in raw for name in _NAMES)
+    """Whether a line that is no stack frame and no other line's head is of a consumer's logger."""
+    is_other = TRACE_LINE.match(raw) or is_head_alone(raw)
+    return not is_other and any(name in raw for name in _NAMES)
