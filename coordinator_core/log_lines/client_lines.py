@@ -378,7 +378,12 @@ def _all_texts(library: str, *, with_pairs: bool) -> list[tuple[str, str]]:
 
 def _index_of(library: str, texts: list[tuple[str, str]]) -> WordingIndex:
     return WordingIndex(
-        Wording(template=Template(text), coordinator=library, versions="", event=event)
+        Wording(
+            template=Template(text.replace("{group_id}", "{group_id_first}")),
+            coordinator=library,
+            versions="",
+            event=event,
+        )
         for event, text in texts
     )
 

@@ -106,6 +106,8 @@ _REST = _text(".*")
 KINDS: Mapping[str, PlaceholderKind] = {
     # A group id may contain the wording's fixed words: the rightmost match counts.
     "group_id": _text(".*"),
+    # Of a client, which prints a reason after the group: the leftmost match counts.
+    "group_id_first": PlaceholderKind(".*?", str, _show_plain, "group_id"),
     "reason": _REST,
     "client_reason": PlaceholderKind(
         ".*", _read_none_as("not provided"), _show_none_as("not provided")

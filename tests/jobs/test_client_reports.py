@@ -380,3 +380,30 @@ def test_kafkajs_in_the_loggers_of_applications(line):
     assert (row["library"], row["event"], row["group_id"]) == ("kafkajs", "JOINED", "mail")
     assert (row["member_id"], row["partitions"]) == (A, ["out-0", "out-2"])
     assert time_of(row) == "12:00:00.000"
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (
+            "2021/03/04 12:00:00 Failed to join group mail: [25] Unknown Member ID: the member id"
+            " is not in the current generation",
+            "[25] Unknown Member ID: the member id is not in the current generation",
+        ),
+        (
+            "2021-03-04 12:00:00,000 WARNING kafka.coordinator.consumer: Auto offset commit failed"
+            " for group mail: NodeNotReadyError: coordinator-0",
+            "NodeNotReadyError: coordinator-0",
+        ),
+        (
+            "2021-03-04 12:00:00,000 INFO o.a.k.c.c.i.ConsumerCoordinator - Auto offset commit"
+            " failed for group mail: Commit cannot be completed: rebalanced for group other",
+            "Commit cannot be completed: rebalanced for group other",
+        ),
+    ],
+    ids=["kafka-go", "kafka-python", "Java 0.10"],
+)
+def test_a_reason_is_not_of_the_groups_name(line, reason):
+    (row,) = events(("app", line + "\n"))
+
+    assert (row["group_id"], row["reason"]) == ("mail", reason)
