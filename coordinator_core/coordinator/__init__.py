@@ -29,10 +29,10 @@ the type has, and other code asks it instead of comparing names.
 Eras
 ----
 Brokers of different versions answer differently.  An era is a range of versions that answer alike:
-0.9 (also 0.10.0), 0.10 (0.10.1 to 0.11), 2.0, 2.5, 3.9 (the last Scala coordinator), 4.1 (the Java
-coordinator of KIP-848), 4.1.2 (also 4.2), 4.3, 4.4.  An ``Era`` is data: a grid of reactions of
-classic groups, rules of the other types, and fields for further differences.  Handlers read these
-fields, never the era's name.  Eras from 4.1 on have all group types.
+0.9 (also 0.10.0), 0.10 (0.10.1 to 0.11), 2.0, 2.5, 3.9 (the last Scala coordinator), and from 4.1
+on those of the Java coordinator (KIP-848), which have all group types.  An ``Era`` is data, a row
+of the table in eras: its versions, a grid of reactions of classic groups, rules of the other types,
+and fields for further differences.  Handlers read these fields, never the era's name.
 
 The course of a request
 -----------------------
