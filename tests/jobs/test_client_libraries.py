@@ -45,6 +45,16 @@ def numbers(partitions):
     return " ".join(sorted(each.rpartition("-")[2] for each in partitions or ()))
 
 
+LIBRARIES = {
+    "confluent-python-debug": {"librdkafka"},
+    "connect": {"java"},
+    "franz-go-kzap": {"franz-go"},
+    "java-2.3": {"java"},
+    "kafka-python-1.4.7": {"kafka-python"},
+    "spring-classic": {"java", "spring-kafka"},
+    "spring-consumer": {"java", "spring-kafka"},
+    "streams": {"java", "streams"},
+}
 MEMBERSHIPS = [
     (
         "aiokafka",
@@ -74,9 +84,11 @@ MEMBERSHIPS = [
 
 @pytest.mark.parametrize(("library", "first"), MEMBERSHIPS, ids=[row[0] for row in MEMBERSHIPS])
 def test_memberships(library, first):
-    own = memberships(events_of(ZOO / f"{library}.log.gz"), f"zoo-{library}")
+    events = events_of(ZOO / f"{library}.log.gz")
+    own = memberships(events, f"zoo-{library}")
 
     assert own[: len(first)] == first
+    assert {row["library"] for row in events} == LIBRARIES.get(library, {library})
 
 
 # Libraries whose logs name no generation.
