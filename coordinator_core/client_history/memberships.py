@@ -213,6 +213,7 @@ def _join(
     assigned: Partitions | None = None,
 ) -> None:
     assert line.generation is not None
+    previous = client.current
     client.current = ClientMembership(
         client=line.client,
         generation=line.generation,
@@ -231,7 +232,15 @@ def _join(
         assigned=assigned,
     )
     client.joining_ms = None
+    if previous is not None and _is_joined_again(previous, client.current):
+        client.memberships.pop()
     client.memberships.append(client.current)
+
+
+def _is_joined_again(previous: ClientMembership, current: ClientMembership) -> bool:
+    """A request that was sent again is answered with the same generation."""
+    keys = [(each.generation, each.member_id) for each in (previous, current)]
+    return keys[0] == keys[1] and previous.synced_ms is None
 
 
 def _end_stay(client: _Client, member_id: str | None) -> None:

@@ -259,3 +259,19 @@ PLANS = [
 @pytest.mark.parametrize(("line", "expected"), PLANS)
 def test_the_leaders_line(line, expected):
     assert leader_assignment(line) == expected
+
+
+def test_a_generation_that_is_joined_again_before_its_assignment_is_one_membership():
+    joined = {"generation": 7, "member_id": "a-1"}
+    own = [
+        (0, "JOINING", {}),
+        (5, "JOINED", joined),
+        (6, "JOINING", {}),
+        (8, "JOINED", joined),
+        (9, "ASSIGNED", {"partitions": parts("t-0")}),
+    ]
+
+    (generation,) = generations_of_clients(lines("a", *own))
+
+    assert (generation.joined_ms, generation.stable_ms) == (8, 9)
+    assert [each.assigned for each in generation.members] == [parts("t-0")]
