@@ -79,7 +79,7 @@ rooms below it.  tests/test_layers.py holds this order.
     generations    what each generation had, and how long its rebalance took
                    jobs: generations, generation_members, assignments, rebalance_latency
                    jobs: client_evidence
-    epochs         groups of the new types: their records played by one worker per group
+    modern_history  modern groups: their records played by one worker per group
                    jobs: group_epochs, member_epochs, topic_ids
     decoded        records and log lines as events of groups, in one order
                    jobs: group_metadata, group_records, committed_offsets, group_events, timeline

@@ -38,11 +38,11 @@ from jobs.assignors.partition_counts import (
 from jobs.assignors.rerun import ASSIGNED_LISTS, GENERATION_COLUMNS, NAME_LISTS, SCHEMA, Rerun
 from jobs.assignors.targets import TARGET, TargetRows
 from jobs.engine.keeping import kept
-from jobs.epochs.played import of_histories
 from jobs.lake.client_rows import no_evidence
 from jobs.lake.epoch_rows import new_records, topic_names
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, RECORD_KEY
 from jobs.lake.scope import RunScope
+from jobs.modern_history.played import of_histories
 
 # Runs after `assignments`, which writes the other rows of its table.
 READS = (

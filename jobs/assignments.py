@@ -10,13 +10,13 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.epochs.played import READS as PLAYED
-from jobs.epochs.played import with_played
-from jobs.epochs.rows import ACTUAL as ACTUAL
 from jobs.group_metadata import TASKS, members_with
 from jobs.lake.client_rows import no_evidence
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY, RECORD_KEY
 from jobs.lake.scope import RunScope
+from jobs.modern_history.played import READS as PLAYED
+from jobs.modern_history.played import with_played
+from jobs.modern_history.rows import ACTUAL as ACTUAL
 
 READS = ("timeline", "group_metadata", "generation_members", *PLAYED)
 

@@ -34,12 +34,12 @@ from coordinator_core.client_history import (
 )
 from jobs.engine.keeping import computed
 from jobs.engine.union import union_of
-from jobs.epochs.played import BUCKETS
-from jobs.epochs.rows import ACTUAL, Row, date_of, time_of
 from jobs.lake.client_rows import CLIENT_EVENTS, OF_BROKERS, OF_CLIENTS, TABLES, may_exist
 from jobs.lake.keys import GROUP_KEY
 from jobs.lake.scope import RunScope
 from jobs.lake.tables import Lake, conform, dates_in, schema_of
+from jobs.modern_history.played import BUCKETS
+from jobs.modern_history.rows import ACTUAL, Row, date_of, time_of
 from jobs.rebalance_latency import rebalance_latency
 
 READS = (CLIENT_EVENTS, *TABLES)

@@ -101,7 +101,7 @@ def _rebalances(
     counts = churn.select(*GENERATION_KEY, "partitions_moved", "members_retained", "members_gone")
     phases = latency.select(*GENERATION_KEY, "end_time", "total_ms", "round")
     had_nobody = (F.col("members_retained") == 0) & (F.col("members_gone") == 0)
-    # Groups of the new types begin with an epoch of 1 to 3.
+    # Modern groups begin with an epoch of 1 to 3.
     first = F.when(F.expr(IS_CLASSIC), 1).otherwise(3)
     first_seen = F.col("gap_before").isNull() & (F.col("generation") > first)
     joined = generations.join(counts, on=GENERATION_KEY, how="left").join(

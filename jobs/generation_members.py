@@ -11,12 +11,12 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from jobs.engine.pieces import in_pieces
-from jobs.epochs.played import READS as PLAYED
-from jobs.epochs.played import with_played
 from jobs.group_metadata import members_with
 from jobs.lake.client_rows import no_evidence
 from jobs.lake.keys import INCARNATION_KEY, MEMBER_KEY, RECORD_KEY
 from jobs.lake.scope import RunScope
+from jobs.modern_history.played import READS as PLAYED
+from jobs.modern_history.played import with_played
 from jobs.timeline import IS_REMOVAL, RECORDS
 
 READS = ("timeline", "group_metadata", *PLAYED)

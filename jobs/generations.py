@@ -11,11 +11,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.epochs.played import READS as PLAYED
-from jobs.epochs.played import with_played
 from jobs.group_metadata import members_with
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, RECORD_KEY
 from jobs.lake.scope import RunScope
+from jobs.modern_history.played import READS as PLAYED
+from jobs.modern_history.played import with_played
 from jobs.timeline import CONVERSION_RECORD, DELETIONS, TARGET_RECORD
 
 READS = ("timeline", "group_metadata", *PLAYED)

@@ -10,12 +10,12 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from coordinator_core.epochs.handovers import REVOCATION, SESSION
-from jobs.epochs.played import READS as PLAYED
-from jobs.epochs.played import with_played
+from coordinator_core.modern_history.handovers import REVOCATION, SESSION
 from jobs.lake.group_types import COUNTS_AS_CLASSIC
 from jobs.lake.keys import GENERATION_KEY, PARTITION_KEY
 from jobs.lake.scope import RunScope
+from jobs.modern_history.played import READS as PLAYED
+from jobs.modern_history.played import with_played
 
 READS = ("generations", "ownership_gaps", *PLAYED)
 

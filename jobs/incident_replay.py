@@ -73,7 +73,7 @@ def _replay_of_group(schema: pa.Schema, names: Mapping[str, str]) -> Callable[[p
 
 
 def run(lake: Lake) -> None:
-    """Reads the records in bytes only if the lake has groups of the new types."""
+    """Reads the records in bytes only if the lake has modern groups."""
     scope = AllDates(lake)
     has_modern = scope.has_rows("group_records")
     read = (*READS, *_OF_MODERN_GROUPS) if has_modern else READS

@@ -6,9 +6,9 @@ writes  member_epochs   one row per current assignment record
 
 from __future__ import annotations
 
-from jobs.epochs.played import READS as PLAYED
-from jobs.epochs.played import replace_by_played
 from jobs.lake.scope import RunScope
+from jobs.modern_history.played import READS as PLAYED
+from jobs.modern_history.played import replace_by_played
 
 READS = PLAYED
 

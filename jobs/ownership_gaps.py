@@ -1,7 +1,7 @@
 """Times in which a partition had no owner: partition downtime.
 
 reads   timeline, group_metadata, generations, generation_members, assignments, committed_offsets;
-        group_records, topic_ids   of groups of the new types
+        group_records, topic_ids   of modern groups
 writes  ownership_gaps   one row per partition and time without an owner
 
 `jobs.ownership` infers when members owned partitions.
@@ -17,14 +17,14 @@ from pyspark.sql import functions as F
 from jobs.assignments import IS_CONSUMER
 from jobs.engine.keeping import computed
 from jobs.engine.pieces import in_pieces
-from jobs.epochs.played import TENURES, played
 from jobs.lake.group_types import COUNTS_AS_CLASSIC
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KEY, PARTITION_KEY
 from jobs.lake.scope import RunScope
+from jobs.modern_history.played import TENURES, played
 from jobs.ownership.commits import last_commits
 from jobs.ownership.gaps import gaps, rows_of
 from jobs.ownership.members import members_of
-from jobs.ownership.new_types import until_revoked
+from jobs.ownership.modern_groups import until_revoked
 from jobs.ownership.process_ends import process_ends
 from jobs.ownership.rebalances import rebalances
 from jobs.ownership.returns import returned
@@ -46,10 +46,10 @@ def ownership_gaps(
     committed_offsets: DataFrame,
     last_events: DataFrame,
     earlier: DataFrame | None = None,
-    new_types: DataFrame | None = None,
+    modern_groups: DataFrame | None = None,
 ) -> DataFrame:
-    """``last_events``: see `_last_events`.  ``earlier``: see `_earlier`.  ``new_types``: the
-    tenures of consumer, share and streams groups, see `jobs.epochs.tenures`.
+    """``last_events``: see `_last_events`.  ``earlier``: see `_earlier`.  ``modern_groups``: the
+    tenures of consumer, share and streams groups, see `jobs.modern_history.tenures`.
     """
     classic = generations.where(COUNTS_AS_CLASSIC)
     ended = computed(rebalances(classic, timeline, generation_members))
@@ -68,7 +68,7 @@ def ownership_gaps(
         rejoined, on=[*MEMBER_KEY, "generation"], how="left"
     )
     owned = computed(_converted(tenures(owning), timeline))
-    others = None if new_types is None else until_revoked(new_types, ended)
+    others = None if modern_groups is None else until_revoked(modern_groups, ended)
     return rows_of(gaps(owners, owned, earlier, others), last_events)
 
 
@@ -132,7 +132,7 @@ def run(scope: RunScope) -> None:
     tables = {name: scope.read(name) for name in CLASSIC}
     tables["committed_offsets"] = scope.read_recent("committed_offsets")
     tables["last_events"] = _last_events(scope)
-    optional = {"new_types": played(scope, TENURES), "earlier": _earlier(scope)}
+    optional = {"modern_groups": played(scope, TENURES), "earlier": _earlier(scope)}
     tables |= {name: rows for name, rows in optional.items() if rows is not None}
     rows = in_pieces(ownership_gaps, tables, largest="assignments", at_once=PARTITIONS_AT_ONCE)
     scope.replace("ownership_gaps", rows)

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from jobs.causes.administrators import configurations, deletions
 from jobs.causes.arrivals import arrivals
 from jobs.causes.departures import departures
-from jobs.causes.new_types import epoch_causes, in_generations, refused_joins, static_leaves
+from jobs.causes.modern_groups import epoch_causes, in_generations, refused_joins, static_leaves
 from jobs.causes.processes import (
     beside_previous,
     fenced_after_replacement,
@@ -49,7 +49,7 @@ def rebalance_causes(
     gone_processes: DataFrame | None = None,
 ) -> DataFrame:
     """``gone_processes``: processes that left not long before these tables begin; ``group_epochs``
-    and ``member_epochs``: None without groups of the new types; ``committed_offsets``: None if no
+    and ``member_epochs``: None without modern groups; ``committed_offsets``: None if no
     cause has a time, so that no commit is before it.
     """
     causes = _causes(timeline, generations, generation_members, group_epochs, member_epochs)

@@ -62,7 +62,7 @@ def timeline(
     context: DataFrame | None = None,
 ) -> DataFrame:
     """``context``: where each group's history begins, see `RunScope.context_positions`;
-    ``group_records``: None without groups of the new types.
+    ``group_records``: None without modern groups.
     """
     records = _classic_records(group_metadata)
     if group_records is not None:

@@ -15,16 +15,16 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
-from coordinator_core.epochs.topic_names import (
+from coordinator_core.modern_history.topic_names import (
     lost_ids,
     names_by_deletion,
     names_by_subscription,
     observations,
 )
-from jobs.epochs.evidence import unordered_records
 from jobs.lake.epoch_rows import new_records
 from jobs.lake.keys import GROUP_KEY
 from jobs.lake.scope import RunScope
+from jobs.modern_history.evidence import unordered_records
 
 READS = ("committed_offsets", "group_records")
 

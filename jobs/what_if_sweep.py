@@ -26,10 +26,10 @@ from pyspark.sql.types import ArrayType, StructField, StructType
 from coordinator_core.coordinator.era_evidence import EraEvidence
 from coordinator_core.whatif import Outcomes, SettingsChange
 from jobs.engine.keeping import kept
-from jobs.epochs import lives
 from jobs.lake.evidence import by_group, evidence, packed, reads, unpacked
 from jobs.lake.keys import GROUP_KEY
 from jobs.lake.tables import Lake, schema_of
+from jobs.modern_history import lives
 from jobs.replay.group_rows import FOREVER_MS
 from jobs.what_if.evidence import (
     CLASSIC_KINDS,
@@ -136,7 +136,7 @@ def run(lake: Lake, changes: tuple[SettingsChange, ...] | None = None, seeds: in
         for table in WRITES:
             rows = predictions.select(F.explode(table).alias("row")).select("row.*")
             if table == "process_lives":
-                rows = _with_new_types(rows, lake)
+                rows = _with_modern_groups(rows, lake)
             elif table == "migration_advice":
                 rows = ranked(rows)
             lake.replace(table, rows)
@@ -153,11 +153,11 @@ def ranked(rows: DataFrame) -> DataFrame:
     return rows.withColumn("rank", F.row_number().over(in_order))
 
 
-def _with_new_types(classic: DataFrame, lake: Lake) -> DataFrame:
+def _with_modern_groups(classic: DataFrame, lake: Lake) -> DataFrame:
     """Of a group that is not always classic, the lives by the causes of all its generations."""
     tables = {name: lake.read(name) for name in lives.READS}
-    groups = lives.groups_of_new_types(tables["generations"])
-    rows = lives.lives_of_new_types(tables, rows_of_lives)
+    groups = lives.modern_groups(tables["generations"])
+    rows = lives.lives_of_modern_groups(tables, rows_of_lives)
     own = classic.join(groups, on=["cluster_id", "group_id"], how="left_anti")
     return own.select(*rows.columns).unionByName(rows)
 

@@ -40,7 +40,7 @@ generates this page; each diagram shows the answers of the coordinator model.
 The command draws any scenario, and the trace of a real broker (`--trace FILE`). Situations 36 to 40
 list no requests: the client model runs the consumers, and notes over a consumer show its rebalance
 listener ([examples/consumers](../examples/consumers)). Consumer, share and streams groups have a
-[page of their own](situations-new-protocols.md).
+[page of their own](situations-modern-groups.md).
 
 How to read the diagrams: `a`, `b` and `c` are consumers; `a2` is the second member id of `a`. Times
 are virtual. Notes show the group's state and generation when they change, and the delayed join: who

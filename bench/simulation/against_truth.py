@@ -260,7 +260,7 @@ def main(
     first_seed: Annotated[int, typer.Option(help="Seed of the first fleet.")] = 1,
     minutes: Annotated[int, typer.Option(help="Minutes that a fleet runs.")] = 20,
     faults: bool = True,
-    all_types: bool = False,
+    with_modern_groups: bool = False,
     engine: Annotated[str, typer.Option(help="spark, embedded or auto.")] = "auto",
     folder: Annotated[Path | None, typer.Option(help="Write files here and keep them.")] = None,
 ) -> None:
@@ -268,12 +268,18 @@ def main(
         root = folder or Path(temporary)
         start = time.monotonic()
         seeds = range(first_seed, first_seed + fleets)
-        played = play(seeds, root / "fleets", minutes=minutes, faults=faults, all_types=all_types)
+        played = play(
+            seeds,
+            root / "fleets",
+            minutes=minutes,
+            faults=faults,
+            with_modern_groups=with_modern_groups,
+        )
         simulated = time.monotonic()
         run_nightly(root / "fleets", root / "lake", load_config(None, Engine(engine)))
         read = time.monotonic()
         differing = differences(played, tables(root / "lake"))
-        if all_types:
+        if with_modern_groups:
             differing += differing_totals(played, root / "lake")
     for difference in differing[:40]:
         print(f"{difference.era} {difference.key} {difference.field}:")

@@ -3,7 +3,7 @@
 An assignor divides the partitions of the subscribed topics among the members of a group.  With
 the classic protocol a client runs it: the coordinator chooses the assignor that all members
 support, sends all subscriptions to the leader, and distributes the leader's result (SyncGroup).
-With the new protocol (KIP-848) the coordinator runs it itself.
+With the consumer protocol (KIP-848) the coordinator runs it itself.
 
 Input: ``Topics`` (partition counts, replica racks) and ``Member``s (subscribed topics, owned
 partitions with the generation of that claim, instance id, rack).  Output: a list of partitions

@@ -22,16 +22,17 @@ consumer  KIP-848: the coordinator assigns, and reconciles each member alone
 share     KIP-932: several members take records of the same partition
 streams   KIP-1071: the coordinator assigns the tasks of a Kafka Streams application
 
-Each type has a package with its theory.  modern/ has what consumer, share and streams groups have
-in common.  A ``GroupType`` (group_type.py in each package, registered in group_types) says what
-the type has, and other code asks it instead of comparing names.
+Consumer, share and streams groups are modern groups (Kafka's word for groups with epochs).  Each
+type has a package with its theory.  modern/ has what modern groups have in common.  A ``GroupType``
+(group_type.py in each package, registered in group_types) says what the type has, and other code
+asks it instead of comparing names.
 
 Eras
 ----
 Brokers of different versions answer differently.  An era is a range of versions that answer alike:
 0.9 (also 0.10.0), 0.10 (0.10.1 to 0.11), 2.0, 2.5, 3.9 (the last Scala coordinator), and from 4.1
 on those of the Java coordinator (KIP-848), which have all group types.  An ``Era`` is data, a row
-of the table in eras: its versions, a grid of reactions of classic groups, rules of the other types,
+of the table in eras: its versions, a grid of reactions of classic groups, rules of modern groups,
 and fields for further differences.  Handlers read these fields, never the era's name.
 
 The course of a request

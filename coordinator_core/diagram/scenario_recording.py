@@ -23,7 +23,7 @@ from coordinator_core.diagram.recording import (
 )
 from coordinator_core.diagram.words import seconds
 from coordinator_core.protocol.messages import Effect, Event, Respond
-from coordinator_core.scenarios.all_types import AllTypesPlayer, has_modern_steps
+from coordinator_core.scenarios.group_types import AllTypesPlayer, has_modern_steps
 from coordinator_core.scenarios.scenario import ScenarioPlayer, Step, config_of
 
 
@@ -32,7 +32,7 @@ def record_scenario(scenario: Line, era: Era, member_ids: MemberIds) -> Recordin
     player: _RecordingPlayer | _AllTypesRecordingPlayer
     title = title_of(scenario, era)
     if has_modern_steps(scenario):
-        title = _all_types_title(scenario, era)
+        title = _group_types_title(scenario, era)
         player = _AllTypesRecordingPlayer(scenario, era, member_ids)
     else:
         player = _RecordingPlayer(scenario, era, member_ids)
@@ -55,7 +55,7 @@ def title_of(scenario: Line, era: Era) -> str:
     return f"{scenario['name']}, era {era.name}{delay}"
 
 
-def _all_types_title(scenario: Line, era: Era) -> str:
+def _group_types_title(scenario: Line, era: Era) -> str:
     settings = scenario.get("config", {}).get("kafka", {})
     values = [f"{name}={value}" for name, value in settings.items()]
     return ", ".join([scenario["name"], f"era {era.name}", *values])

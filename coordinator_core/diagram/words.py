@@ -44,7 +44,7 @@ class Requests:
         self._answers: dict[str, tuple[str, int]] = {}  # "@step" -> member id, generation
         self._shown: dict[str, str] = {}  # participant -> its protocols last shown
         self._epochs = modern_words.Epochs()
-        self._has_epochs = False  # whether members of the new protocols sent requests
+        self._has_epochs = False  # whether members of modern groups sent requests
 
     def note_answer(self, line: Line) -> None:
         self._epochs.note_answer(line)

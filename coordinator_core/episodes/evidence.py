@@ -16,7 +16,7 @@ TRIGGER, ABSORBED = "trigger", "absorbed"
 # Actions of processes (`story` of a cause).
 RESTART, STOP, SLOW_POLL = "restart", "stop", "slow_poll"
 START, RETURN, TAKEOVER = "start", "return", "takeover"
-# Of other types than classic: its session expired, and it was back under its member id; it joined
+# Modern groups: its session expired, and it was back under its member id; it joined
 # while its previous member was in the group; a second process with its instance id was refused.
 FROZEN, CRASH_RESTART, REFUSED = "frozen", "crash_restart", "refused"
 # The group was deleted, or its configuration changed.
@@ -30,7 +30,7 @@ NOT_REJOINED = ("slow_rejoin", "no_sync")
 CONFIG_CHANGE = "CONFIG_CHANGE"
 # Members of Connect or Streams rejoin at a time that an earlier assignment set.
 SCHEDULED_CAUSES = ("SCHEDULED_REBALANCE", "PROBING_REBALANCE")
-# Members of other types than classic.
+# Members of modern groups.
 SUBSCRIPTION_CHANGE = "SUBSCRIPTION_CHANGE"
 # A static member that closed stays in the group until its session expires.
 STATIC_LEAVE = "STATIC_LEAVE"

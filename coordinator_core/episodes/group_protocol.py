@@ -1,7 +1,7 @@
 """Online upgrades to the consumer protocol (KIP-848), and downgrades.
 
-A classic group is converted when the first process of the new protocol joins, and back when the
-last one leaves: the next generation has another group type.
+A classic group is converted when the first process of the consumer protocol joins, and back when
+the last one leaves: the next generation has another group type.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ class MetadataRecord:
 class Incarnation(NamedTuple):
     """A group from its creation to its deletion; events in log order, records by offset.
 
-    ``begins_ms``, ``ends_ms``: the time in which it was classic, if it was of other types, too.
+    ``begins_ms``, ``ends_ms``: the time in which it was classic, if it was also a modern group.
     """
 
     group_id: str

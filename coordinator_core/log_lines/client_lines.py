@@ -5,7 +5,7 @@ the text around it (module heads).  Java clients name client and group in bracke
 message; librdkafka names its thread there; other libraries are found by the first words of their
 wordings; those that print pairs of keys and values by a whole message (module pairs).  Their
 wordings, and the words by which a library's lines are recognized, are in
-schemas/log_lines/clients.json.
+schemas/log_lines/clients.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class ClientEvent(NamedTuple):
     STARTED, COMMIT_FAILED, HEARTBEAT (member epoch and partitions of a request), SESSION_ENDED (of
     a generation), SELF_ASSIGNED (by assign(): no membership), TASKS_ASSIGNED (of Connect),
     REBALANCE_SCHEDULED and RESTORED (of Streams), OTHER (a known message about anything else).
-    ``generation``: of classic groups; ``epoch``: of a member of the new protocols.
+    ``generation``: of classic groups; ``epoch``: of a member of a modern group.
     """
 
     event: str

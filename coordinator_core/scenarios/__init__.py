@@ -17,7 +17,7 @@ fire before the step, and timers that the step sets for the same time fire right
 succeed at once, except for the one after a ``fault`` step.
 
 scenario       plays a scenario of classic groups; member ids given or derived
-all_types      plays a scenario of groups of all types
+group_types    plays a scenario of groups of all types
 step_requests  the request of each of its steps
 references     the answers that its steps refer to
 topics         its topics

@@ -140,7 +140,7 @@ class SimulatedProcess:
             self._perform(self.consumer.poll(now_ms), now_ms)
 
     def _member_id(self) -> str:
-        """The id that a client of the new protocols makes for this life."""
+        """The id that a client of a modern group makes for this life."""
         if not GROUP_TYPES[self.protocol].has_epochs:
             return ""
         recorded = self._member_ids[self.life - 1 : self.life]

@@ -52,16 +52,16 @@ def random_fleet(
     minutes: int = 20,
     faults: bool = True,
     partitions: tuple[range, int] = (range(3), 3),
-    all_types: bool = False,
+    with_modern_groups: bool = False,
 ) -> Values:
     """The values of a spec for ``fleet_of``; ``minutes``: the simulated time.
 
     ``partitions``: the partitions of `__consumer_offsets` that the groups are in, and the total
     number of partitions.  Fleets without a common partition can be read as one cluster.
-    ``all_types``: groups of all types, and classic ones that become consumer groups.
+    ``with_modern_groups``: groups of all types, and classic ones that become consumer groups.
     """
     draws = _Draws(seed)
-    if all_types:
+    if with_modern_groups:
         eras = MODERN_ERAS
     era = draws.one_of(eras)
     topics: list[Values] = [
@@ -76,7 +76,7 @@ def random_fleet(
         _group(draws, name, era, minutes)
         for name, _ in zip(names, range(draws.number(1, 3)), strict=False)
     ]
-    if all_types:
+    if with_modern_groups:
         groups = [_of_any_type(draws, group, minutes) for group in groups]
     network: Values = {"latency": f"{draws.number(1, 5)}ms", "jitter": f"{draws.number(0, 20)}ms"}
     if faults and draws.happens(0.2):

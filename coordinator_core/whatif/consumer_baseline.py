@@ -2,7 +2,7 @@
 
 Of a converted group, each process life has the protocol of its members.  The processes follow
 from the causes of its rebalances (coordinator_core.episodes.lives); timings from its records
-(coordinator_core.epochs.heartbeats).
+(coordinator_core.modern_history.heartbeats).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What keeps a classic group from the consumer protocol, by its records and log.
 
 A blocker ``prevents`` the migration until something else has changed; makes it ``offline``, so that
-all processes must stop before the first one starts with the new protocol; or is for somebody to
-``check``, because neither records nor log have it.
+all processes must stop before the first one starts with the consumer protocol; or is for somebody
+to ``check``, because neither records nor log have it.
 """
 
 from __future__ import annotations

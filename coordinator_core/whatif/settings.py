@@ -259,7 +259,7 @@ def _check_migration(values: Mapping[str, str | int]) -> None:
             raise InvalidSetting(f"{name}={values[name]}: needs {MIGRATION_START}")
     start, back = (values.get(name) for name in TIMES)
     if start is not None and "group_protocol" not in values:
-        raise InvalidSetting(f"{MIGRATION_START}={start}: needs {GROUP_PROTOCOL}, the new protocol")
+        raise InvalidSetting(f"{MIGRATION_START}={start}: needs {GROUP_PROTOCOL}")
     if start is not None and back is not None and utc_ms(str(back)) <= utc_ms(str(start)):
         raise InvalidSetting(f"{MIGRATION_BACK}={back}: must be after {MIGRATION_START}={start}")
 

@@ -27,8 +27,14 @@ from coordinator_core.coordinator.modern.order import (
     in_order_of_ints,
     in_order_of_uuids,
 )
-from coordinator_core.epochs import Generation, History, ListsByTopic, Subscriber, TargetInput
 from coordinator_core.jvm.java_maps import hash_order
+from coordinator_core.modern_history import (
+    Generation,
+    History,
+    ListsByTopic,
+    Subscriber,
+    TargetInput,
+)
 from jobs.assignments import ACTUAL
 from jobs.assignors.recorded import RecordedGeneration, Row, identities
 from jobs.assignors.rerun import (
@@ -45,7 +51,7 @@ from jobs.assignors.rerun import (
     start_of_chain,
     steps,
 )
-from jobs.epochs.rows import Names, date_of
+from jobs.modern_history.rows import Names, date_of
 
 TARGET = "target"
 # Assignors by the name that the coordinator has for them.

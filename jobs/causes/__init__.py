@@ -12,7 +12,7 @@ First, each kind of evidence becomes rows of the same columns:
     arrivals        new members and replaced static members: records, with the times of lines
     triggers        triggers that are neither, such as rejoins: the start of a rebalance names them
     administrators  deleted groups and changed configurations: lines, without a rebalance
-    new_types       all causes in consumer, share and streams groups: epochs and departures
+    modern_groups   all causes in consumer, share and streams groups: epochs and departures
 
 A cause says what the coordinator noticed; further evidence shows what the process behind the member
 did:

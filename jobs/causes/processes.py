@@ -10,7 +10,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.causes.new_types import STATIC_LEAVE
+from jobs.causes.modern_groups import STATIC_LEAVE
 from jobs.causes.rows import MEMBER_AND_TIME
 from jobs.engine.union import union_of
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KEY

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.causes.new_types import STATIC_RETURN
+from jobs.causes.modern_groups import STATIC_RETURN
 from jobs.causes.triggers import NO_DEPARTURE
 from jobs.lake.keys import GENERATION_KEY
 

@@ -39,6 +39,6 @@ def cause_rows(rows: DataFrame, *names: str, **values: Column) -> DataFrame:
 
 
 def predecessors(generations: DataFrame) -> DataFrame:
-    """Each generation with the ``previous`` one: numbers of the new types have gaps."""
+    """Each generation with the ``previous`` one: numbers of modern groups have gaps."""
     in_order = Window.partitionBy(*INCARNATION_KEY).orderBy("generation")
     return generations.select(*GENERATION_KEY, F.lag("generation").over(in_order).alias("previous"))

@@ -10,10 +10,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from coordinator_core.epochs.causes import COMPLETIONS
 from coordinator_core.lives.processes import RESTART_MS
+from coordinator_core.modern_history.causes import COMPLETIONS
 from jobs.causes.administrators import GROUP_CONFIG, GROUP_DELETED
-from jobs.causes.new_types import STATIC_REFUSED
+from jobs.causes.modern_groups import STATIC_REFUSED
 from jobs.causes.rows import predecessors
 from jobs.generations import PROBING_REBALANCE, SCHEDULED_REBALANCE
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY

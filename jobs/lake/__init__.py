@@ -44,7 +44,7 @@ dated_scope    DatedScope: a run for some dates, as above
 shared         frames that several jobs of one run use
 coverage       which dates of the bronze tables no run has processed, from the rows of `runs`
 client_rows    rows of clients' logs, which a lake may lack
-epoch_rows     records of groups of the new types, which a lake may lack
+epoch_rows     records of modern groups, which a lake may lack
 missing_groups groups that are seen but have no generation
 keys           the column lists of keys
 sql            SQL over the tables and views without a JVM (DuckDB)

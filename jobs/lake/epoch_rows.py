@@ -1,4 +1,4 @@
-"""What jobs read about groups of the new types."""
+"""What jobs read about modern groups."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from jobs.lake.scope import RunScope
 
 
 def new_records(scope: RunScope) -> DataFrame | None:
-    """The records of groups of the new types; None, without a Spark job, if the lake has no such
+    """The records of modern groups; None, without a Spark job, if the lake has no such
     record in scope."""
     return scope.read("group_records") if scope.has_rows("group_records") else None
 

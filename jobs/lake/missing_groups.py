@@ -12,7 +12,7 @@ VIEW = "groups_without_generations"
 GROUPS = f"""
     SELECT cluster_id, group_id, group_type, reason FROM {VIEW}
     ORDER BY cluster_id, reason, group_id"""
-# The reasons of the view: of groups of the new protocols, of classic ones, and of unknown type.
+# The reasons of the view: of modern groups, of classic ones, and of unknown type.
 NO_TARGET = "no target assignment in the records"
 NO_REBALANCE = "created or deleted without a rebalance in records or log"
 COMMITS_ONLY = "commits without members"

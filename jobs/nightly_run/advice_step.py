@@ -108,10 +108,10 @@ def _rows_of(
     earlier: dict[str, dict[str, Outcomes]],
 ) -> dict[str, list[Row]]:
     """The groups' new rows, by table."""
-    new_types = _of_new_types(lake, [worst.group_id for worst, _ in spans])
+    modern_groups = _modern_groups(lake, [worst.group_id for worst, _ in spans])
     of_groups = [
         F.col("group_id") == worst.group_id
-        if worst.group_id in new_types
+        if worst.group_id in modern_groups
         else (F.col("group_id") == worst.group_id)
         & F.col("event_date").isin([worst.day + timedelta(days=n) for n in (-1, 0, 1)])
         for worst, _ in spans
@@ -127,7 +127,7 @@ def _rows_of(
     return {name: [row for group in predictions for row in group[name]] for name in WRITES}
 
 
-def _of_new_types(lake: Lake, group_ids: list[str]) -> set[str]:
+def _modern_groups(lake: Lake, group_ids: list[str]) -> set[str]:
     """Those of which a date's records are not enough: each record has only one member."""
     generations = lake.read("generations").where(F.col("group_id").isin(group_ids))
     new = generations.where(HAS_EPOCHS).select("group_id").distinct()

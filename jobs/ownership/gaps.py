@@ -6,8 +6,8 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from jobs.engine.union import union_of
-from jobs.epochs.tenures import NEVER_MS
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, PARTITION_KEY
+from jobs.modern_history.tenures import NEVER_MS
 
 _SHUTDOWN = ("shutdown_ms", "shutdown_generation", "shutdown_date", "stopped_ms")
 
@@ -16,17 +16,17 @@ def gaps(
     owners: DataFrame,
     tenures: DataFrame,
     earlier: DataFrame | None,
-    new_types: DataFrame | None = None,
+    modern_groups: DataFrame | None = None,
 ) -> DataFrame:
     """From a partition's first owner on; if the group was shut down, until its last process
     stopped.  ``ended_...``: the end of the gap, and its next owner; null while it is open.
-    ``new_types``: tenures of partitions of groups of the new types.
+    ``modern_groups``: tenures of partitions of modern groups.
     """
     owned = owners.join(tenures, on=[*GENERATION_KEY, "member_id"], how="inner")
     if earlier is not None:
         owned = union_of(owned, _continued(earlier, tenures))
-    if new_types is not None:
-        owned = union_of(owned, new_types)
+    if modern_groups is not None:
+        owned = union_of(owned, modern_groups)
     followed = _outlasting(_living(owned)).withColumns(_next_owner())
     until_ms = F.coalesce("owner_ms", F.lit(NEVER_MS))
     is_shut_down = F.coalesce(F.col("shutdown_ms") < until_ms, F.lit(False))

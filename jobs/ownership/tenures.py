@@ -6,8 +6,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from coordinator_core.protocol.client_times import HEARTBEAT_MS
-from jobs.epochs.tenures import NEVER_MS
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
+from jobs.modern_history.tenures import NEVER_MS
 from jobs.ownership.rebalances import stays_cooperative
 
 # Members that were assigned at the same time send heartbeats at the same times for this long.

@@ -152,7 +152,7 @@ EVENTS = """
     LEFT JOIN processes p ON p.group_id = c.group_id AND p.member_id = c.member_id
     WHERE c.group_id IN $ids ORDER BY c.group_id, c.incarnation, c.generation, c.cause_seq"""
 
-# joined_ms: the time of the join, if a cause has it; else null.  A member of the new protocols that
+# joined_ms: the time of the join, if a cause has it; else null.  A member of a modern group that
 # comes back keeps its member id: its last join up to the generation counts.
 MEMBERS = """
     WITH joins AS (

@@ -23,7 +23,7 @@ from coordinator_core.diagram import (
     record_trace,
 )
 from coordinator_core.diagram.recording import Recording
-from coordinator_core.scenarios.all_types import play_scenario
+from coordinator_core.scenarios.group_types import play_scenario
 from coordinator_core.scenarios.scenario import Trace, derived_ids, given_ids
 from jobs.console.errors import UsageError
 

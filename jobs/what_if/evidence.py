@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from coordinator_core.coordinator.era_evidence import EraEvidence, InferredEra
 from coordinator_core.coordinator.eras import era_of_evidence
-from coordinator_core.epochs.heartbeats import Timing
-from coordinator_core.epochs.process_ends import Ends
 from coordinator_core.incident import Incarnation, explain, incarnations
 from coordinator_core.incident.evidence import MetadataRecord
+from coordinator_core.modern_history.heartbeats import Timing
+from coordinator_core.modern_history.process_ends import Ends
 from coordinator_core.whatif import Baseline, Figures, NotAConsumerGroup, baseline_of, observed
 from coordinator_core.whatif.baseline import ConsumerSettings
 from coordinator_core.whatif.consumer_baseline import (
@@ -34,9 +34,9 @@ from coordinator_core.whatif.readiness import (
     commits_without_members,
 )
 from coordinator_core.whatif.settings import CLASSIC_PROTOCOL, CONSUMER_PROTOCOL
-from jobs.epochs import lives, tenures
-from jobs.epochs.evidence import LINES, RECORDS, played_rows
 from jobs.lake.evidence import Row, Rows
+from jobs.modern_history import lives, tenures
+from jobs.modern_history.evidence import LINES, RECORDS, played_rows
 
 CLASSIC_KINDS = ("events", "records", "commits", "last_commits")
 # Of groups that have, or had, another type than classic.

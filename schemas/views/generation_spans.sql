@@ -10,7 +10,7 @@ SELECT
     COALESCE(g.ended_time, g.next_time, o.last_time) AS until_time, -- start of the next rebalance or deletion of the group; for the current generation the cluster's last time in the lake
     g.outcome,                      -- stable, empty, superseded, failed or unknown
     g.cause,                        -- cause class
-    g.protocol,                     -- assignor chosen by the members' votes; other types than classic: server assignor
+    g.protocol,                     -- assignor chosen by the members' votes; modern groups: server assignor
     g.outcome <> 'unknown' OR COALESCE(g.evidence, '') <> 'clients' AS has_outcome, -- false: only clients' logs show the generation, and no outcome
     g.evidence,                     -- records, log or both; clients: only clients' logs
     g.total_ms,                     -- ms not Stable; null without a log

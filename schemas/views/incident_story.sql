@@ -13,8 +13,8 @@ SELECT
     t.evidence AS cause_evidence,   -- log, records or commits
     r.outcome,                      -- stable, empty, superseded, failed or unknown
     r.member_count,                 -- members when the join completed
-    r.join_ms,                      -- ms waiting for all members to join; null without a log; other types than classic: ms in Assigning
-    r.sync_ms,                      -- ms waiting for the leader's assignment; other types: ms in Reconciling
+    r.join_ms,                      -- ms waiting for all members to join; null without a log; modern groups: ms in Assigning
+    r.sync_ms,                      -- ms waiting for the leader's assignment; modern groups: ms in Reconciling
     r.members_joined,               -- member ids that appear first in this generation
     r.members_left,                 -- members that left
     r.members_expired,              -- members whose session expired

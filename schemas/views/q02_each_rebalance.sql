@@ -5,13 +5,13 @@ SELECT
     g.incarnation,                  -- incarnation of the group
     g.generation,                   -- generation that the rebalance made
     g.outcome,                      -- stable, empty, superseded, failed or unknown
-    g.preparing_time,               -- start: PreparingRebalance (log); other types than classic: the group epoch was counted up
-    g.joined_time,                  -- joined: all members had joined; other types: the target was computed
-    g.stable_time,                  -- assigned: the leader's assignment was stored; other types: every member had reached the target
+    g.preparing_time,               -- start: PreparingRebalance (log); modern groups: the group epoch was counted up
+    g.joined_time,                  -- joined: all members had joined; modern groups: the target was computed
+    g.stable_time,                  -- assigned: the leader's assignment was stored; modern groups: every member had reached the target
     l.end_time,                     -- end of the rebalance: assigned, empty, or superseded by the next rebalance
     g.ended_time,                   -- end of the generation: the next rebalance began or the group was deleted
-    l.join_ms,                      -- ms in PreparingRebalance; null without a log; other types: ms in Assigning
-    l.sync_ms,                      -- ms in CompletingRebalance; other types: ms in Reconciling
+    l.join_ms,                      -- ms in PreparingRebalance; null without a log; modern groups: ms in Assigning
+    l.sync_ms,                      -- ms in CompletingRebalance; modern groups: ms in Reconciling
     l.total_ms,                     -- join_ms + sync_ms; null without a log
     l.logical_rebalance,            -- first generation of its logical rebalance
     l.evidence                      -- records (sync phase only), log or both

@@ -3,10 +3,10 @@ SELECT
     cluster_id,                     -- cluster
     group_id,                       -- consumer group
     COUNT(*) AS generations,        -- rebalances, including superseded and empty ones
-    PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY join_ms) AS join_p50_ms, -- ms waiting for all members to join, median; other types than classic: ms in Assigning
+    PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY join_ms) AS join_p50_ms, -- ms waiting for all members to join, median; modern groups: ms in Assigning
     PERCENTILE_CONT(0.95) WITHIN GROUP (ORDER BY join_ms) AS join_p95_ms, -- 95th percentile
     MAX(join_ms) AS join_max_ms,    -- longest
-    PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY sync_ms) AS sync_p50_ms, -- ms waiting for the leader's assignment, median; other types: ms in Reconciling
+    PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY sync_ms) AS sync_p50_ms, -- ms waiting for the leader's assignment, median; modern groups: ms in Reconciling
     PERCENTILE_CONT(0.95) WITHIN GROUP (ORDER BY sync_ms) AS sync_p95_ms, -- 95th percentile
     MAX(sync_ms) AS sync_max_ms,    -- longest
     PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY total_ms) AS total_p50_ms, -- ms not Stable, median

@@ -2,7 +2,7 @@
 SELECT
     g.cluster_id,                   -- cluster
     g.group_id,                     -- consumer group
-    g.protocol,                     -- assignor chosen by the members' votes; other types than classic: server assignor
+    g.protocol,                     -- assignor chosen by the members' votes; modern groups: server assignor
     COUNT(*) AS rebalances,         -- rebalances that became Stable
     SUM(c.partitions_moved) AS partitions_moved, -- partitions whose owner changed to another process
     SUM(c.moves_forced) AS moves_forced, -- moves that no assignment could avoid

@@ -30,7 +30,7 @@ SELECT
     m.cluster_id,                   -- cluster
     m.group_id,                     -- consumer group
     m.instance_id,                  -- group.instance.id
-    m.session_timeout_ms,           -- session.timeout.ms: a restart within it causes no rebalance; null for members of the new protocols, whose session timeout is the group's
+    m.session_timeout_ms,           -- session.timeout.ms: a restart within it causes no rebalance; null for members of modern groups, whose session timeout is the group's
     m.member_ids,                   -- member ids of the instance
     m.hosts,                        -- addresses of the instance
     COALESCE(c.replacements, 0) AS replacements, -- replacements by a new member id within the session

@@ -2,7 +2,7 @@
 WITH sessions AS (
     SELECT
         cluster_id, group_id, client_id, client_host,
-        -- Records of the new protocols lack it: the default of group.consumer.session.timeout.ms.
+        -- Records of modern groups lack it: the default of group.consumer.session.timeout.ms.
         COALESCE(MAX(session_timeout_ms), 45000) AS session_timeout_ms
     FROM generation_members
     WHERE instance_id IS NULL

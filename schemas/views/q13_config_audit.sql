@@ -94,7 +94,7 @@ SELECT
     g.dynamic_members,              -- most members without a group.instance.id
     g.partitions,                   -- most partitions assigned in a generation
     g.idle_members,                 -- most members without a partition in a generation
-    g.session_timeout_min_ms,     -- shortest session.timeout.ms; null for members of the new protocols, whose session timeout is the group's
+    g.session_timeout_min_ms,     -- shortest session.timeout.ms; null for members of modern groups, whose session timeout is the group's
     g.session_timeout_max_ms,      -- longest session.timeout.ms
     g.rebalance_timeout_min_ms,   -- shortest max.poll.interval.ms of a consumer; -1 if not sent
     g.rebalance_timeout_max_ms,    -- longest max.poll.interval.ms of a consumer

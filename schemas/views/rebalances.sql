@@ -13,8 +13,8 @@ SELECT
     COALESCE(t.instance_id, g.culprit_client_id) AS culprit, -- process that triggered the rebalance: instance id, else client id
     g.culprit_client_host,          -- address of that member, if a record has it
     g.member_count,                 -- members when the join completed
-    l.join_ms,                      -- ms waiting for all members to join; null without a log; other types than classic: ms in Assigning
-    l.sync_ms,                      -- ms waiting for the leader's assignment; other types: ms in Reconciling
+    l.join_ms,                      -- ms waiting for all members to join; null without a log; modern groups: ms in Assigning
+    l.sync_ms,                      -- ms waiting for the leader's assignment; modern groups: ms in Reconciling
     l.total_ms,                     -- join_ms + sync_ms: ms not Stable; null without a log
     l.logical_rebalance,            -- first generation of its logical rebalance
     l.round,                        -- number of the rebalance within the logical rebalance, from 1

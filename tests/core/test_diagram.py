@@ -11,7 +11,7 @@ from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.diagram import as_mermaid, as_text, draw, record_scenario, record_trace
 from coordinator_core.diagram.drawing import Arrow, Diagram, Note, Pause
 from coordinator_core.scenarios.scenario import derived_ids, given_ids, play
-from tools import new_protocol_situations as new_protocols
+from tools import modern_situations as modern
 from tools.situations import PAGE, scripts, situations
 
 DATA = Path(__file__).parents[1] / "data" / "coordinator"
@@ -356,7 +356,7 @@ def test_the_grammar_check_finds_malformed_lines():
     ("page", "diagrams"),
     [
         (PAGE, len(situations()) + len(scripts())),
-        (new_protocols.PAGE, len(new_protocols.situations())),
+        (modern.PAGE, len(modern.situations())),
     ],
 )
 def test_the_pages_are_well_formed(page, diagrams):

@@ -18,7 +18,7 @@ from tests.end_to_end.incident_lake import IncidentLake
 from tools.kafka_broker import LOGIN, Broker
 
 TWINS = Path(__file__).parents[1] / "data" / "twins"
-# Real groups of every type: a folder of tests/data/new_groups per cluster.
+# Real groups of every type: a folder of tests/data/modern_groups per cluster.
 NEW_GROUPS = ("mixed-4.4.0", "mixed-4.1.2", "twins-4.4.0", "twins-4.1.2")
 # Clients without a login, and user regroup, may do everything; user guest, what ACLs allow.
 ACCESS = f"""
@@ -79,7 +79,7 @@ def incidents(made_once, demo_by):
     def write(root):
         lake = demo_by("embedded").copy(root)
         for cluster in NEW_GROUPS:
-            lake.read_new_groups(cluster)
+            lake.read_modern_groups(cluster)
 
     return IncidentLake(str(made_once("incidents", write) / "lake"), "embedded")
 

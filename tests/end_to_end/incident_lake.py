@@ -9,7 +9,7 @@ from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions, nightly
 from tests.engines import using
 
-NEW_GROUPS = Path(__file__).parents[1] / "data" / "new_groups"
+NEW_GROUPS = Path(__file__).parents[1] / "data" / "modern_groups"
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class IncidentLake:
         sources = {name: path and str(path) for name, path in files.items()}
         self._nightly(NightlyOptions(lake=self.root, cluster_id=cluster_id, **sources, **options))
 
-    def read_new_groups(self, cluster):
-        """The cluster of this folder of tests/data/new_groups."""
+    def read_modern_groups(self, cluster):
+        """The cluster of this folder of tests/data/modern_groups."""
         dump, log = (NEW_GROUPS / cluster / name for name in ("records.jsonl.gz", "server.log.gz"))
         self.run(cluster, dump=str(dump), broker_log=log)
 

@@ -53,7 +53,7 @@ def earlier_batches(data):
     return bytes(out)
 
 
-# Simulated groups of the new types.  A deployment of all groups ends after midnight, and a process
+# Simulated modern groups.  A deployment of all groups ends after midnight, and a process
 # is killed before and after it.
 FLEET = """
 name = "over-midnight"
@@ -90,7 +90,7 @@ def add_fleet(target, scratch):
 
 @pytest.fixture(scope="module")
 def incident(tmp_path_factory):
-    """The incident on Kafka 4.1, moved so that it spans midnight, and groups of the new types."""
+    """The incident on Kafka 4.1, moved so that it spans midnight, and modern groups."""
     source, target = INCIDENTS["kafka-4.1"], tmp_path_factory.mktemp("midnight")
     log = (source / "server.log").read_text()
     (target / "server.log").write_text(_LINE_TIME.sub(earlier_line, log))

@@ -76,7 +76,7 @@ def test_movement_is_that_of_churn_in_every_group(lake):
     assert rows == []
 
 
-def test_findings_are_no_transient_states_of_new_groups(lake):
+def test_findings_are_no_transient_states_of_modern_groups(lake):
     rows = lake.rows(
         "SELECT group_id, findings FROM q13_config_audit "
         f"WHERE cluster_id = '{CLUSTER}' AND findings IS NOT NULL"

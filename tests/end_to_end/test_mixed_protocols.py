@@ -110,7 +110,7 @@ shipping-4 1 0 1
 """
 
 
-def test_process_lives_over_all_types_of_a_group(config, twins_by, tmp_path):
+def test_process_lives_over_the_types_of_a_group(config, twins_by, tmp_path):
     lake = twins_by("embedded", "mixed-protocols", "4.1.2").copy(tmp_path)
 
     what_if_sweep.run(open_existing_lake(lake.root, "4.1.2", config), changes=(), seeds=1)

@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from jobs.epochs.tenures import TENURES
 from jobs.lake.tables import conform
+from jobs.modern_history.tenures import TENURES
 from jobs.ownership_gaps import ownership_gaps
 from tests.jobs.comparison import assert_rows
 
@@ -441,8 +441,8 @@ def downgraded(frame, by_group):
         [("c", rule, DAY, LAST_S * S) for rule in DOWNGRADES],
         "cluster_id STRING, group_id STRING, last_date DATE, last_ms BIGINT",
     )
-    new_types = spark.createDataFrame(tenures, TENURES)
-    rows = ownership_gaps(**frames, last_events=last_events, new_types=new_types)
+    modern_groups = spark.createDataFrame(tenures, TENURES)
+    rows = ownership_gaps(**frames, last_events=last_events, modern_groups=modern_groups)
     return by_group(conform(rows, "ownership_gaps"), ["from_time"], ["from_time", "to_time"])
 
 

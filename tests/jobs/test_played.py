@@ -1,15 +1,15 @@
-"""Groups of the new types are played once per run, and every job takes its rows from there."""
+"""Modern groups are played once per run, and every job takes its rows from there."""
 
 from threading import Barrier, Thread
 
 import pytest
 
 from jobs import generation_members, generations, group_epochs, member_epochs
-from jobs.epochs import played
 from jobs.group_events import SEQ_PER_MS
 from jobs.lake.opening import open_lake
 from jobs.lake.scope import AllDates
 from jobs.lake.shared import SharedFrames
+from jobs.modern_history import played
 
 pytestmark = pytest.mark.embedded_suffices
 

@@ -237,7 +237,7 @@ def test_tables_of_all_group_types_equal_the_ground_truth(tmp_path):
     """Consumer, share and streams groups on the embedded engine; seeds without regular expressions,
     whose first epochs share one millisecond.
     """
-    settings = {"minutes": 6, "faults": False, "all_types": True}
+    settings = {"minutes": 6, "faults": False, "with_modern_groups": True}
     played = play((1, 4, 8), tmp_path / "fleets", **settings)
     run_nightly(tmp_path / "fleets", tmp_path / "lake", Config(engine=Engine.EMBEDDED))
 

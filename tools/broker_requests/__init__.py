@@ -1,7 +1,7 @@
 """Asks real brokers the requests of scenarios, and keeps what they answered.
 
     make -C tools broker-requests    # fetches the brokers, asks both
-    python -m tools.broker_requests --kafka 4.4.0 --out FILE.jsonl.gz examples/new-protocols
+    python -m tools.broker_requests --kafka 4.4.0 --out FILE.jsonl.gz examples/modern-groups
 
 A broker (KRaft, on loopback) plays each scenario in real time: its topics are created, its groups
 configured, its requests sent at their times over one connection per participant.  The answers are

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from coordinator_core.coordinator.eras import era_of_version
 from coordinator_core.records import decode
-from coordinator_core.scenarios.all_types import play_scenario
+from coordinator_core.scenarios.group_types import play_scenario
 from coordinator_core.scenarios.scenario import given_ids
 
 Json = Any

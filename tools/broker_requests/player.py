@@ -11,7 +11,7 @@ from uuid import UUID
 from coordinator_core.coordinator.era import Era
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import Respond
-from coordinator_core.scenarios.all_types import AllTypesPlayer
+from coordinator_core.scenarios.group_types import AllTypesPlayer
 from coordinator_core.scenarios.scenario import derived_ids
 from tools.broker_requests.client import Answer, Client
 from tools.broker_requests.messages import Body, Call, call, response

@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 
 from coordinator_core.coordinator.eras import ERAS
-from coordinator_core.scenarios.all_types import AllTypesPlayer
+from coordinator_core.scenarios.group_types import AllTypesPlayer
 from coordinator_core.scenarios.scenario import given_ids, play
 from tools.differential.kafka import Scenario
 from tools.differential.traces import JsonLine

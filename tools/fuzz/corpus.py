@@ -17,8 +17,8 @@ from tests.jobs.log_shapes import DOCUMENTS, PER_ENTRY, PER_LINE, Entry, per_ent
 _ROOT = Path(__file__).resolve().parents[2]
 _DATA = _ROOT / "tests" / "data"
 _INCIDENTS = sorted((_ROOT / "examples").glob("mixed-clients-*"))
-_RECORDS = sorted((_DATA / "new_groups").glob("mixed-*/records.jsonl.gz"))
-_NEW_LOGS = sorted((_DATA / "new_groups").glob("mixed-*/server.log.gz"))
+_RECORDS = sorted((_DATA / "modern_groups").glob("mixed-*/records.jsonl.gz"))
+_NEW_LOGS = sorted((_DATA / "modern_groups").glob("mixed-*/server.log.gz"))
 _TRACES = sorted((_DATA / "coordinator").glob("broker-*.jsonl.gz"))
 _CLIENT_LOGS = sorted((_DATA / "client_logs").iterdir())
 # export: lines of a broker's log in the shape of a log store or agent; client: a consumer's log.

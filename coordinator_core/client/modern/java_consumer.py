@@ -1,4 +1,4 @@
-"""The Java consumer of the new protocols: its background thread and the application's thread.
+"""The Java consumer of modern groups: its background thread and the application's thread.
 
 The background thread sends requests and handles responses at once.  The application's thread,
 while it polls, looks for work each 100 ms: it begins to reconcile, and in its next turn runs the

@@ -1,4 +1,4 @@
-"""librdkafka's main thread in the new protocols."""
+"""librdkafka's main thread in modern groups."""
 
 from __future__ import annotations
 

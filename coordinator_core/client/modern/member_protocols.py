@@ -40,7 +40,7 @@ class Sent:
 
 
 class MemberProtocol:
-    """How members of consumer groups speak; subclasses: of the other types.
+    """How members of consumer groups speak; subclasses: of the other modern groups.
 
     ``has_callbacks``: the application is told of revoked and assigned units.  ``has_offsets``: it
     commits and fetches offsets.

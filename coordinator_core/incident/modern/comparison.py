@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from coordinator_core.epochs.evidence import RecordKind
 from coordinator_core.incident.comparison import EARLY_MS, TIMER_LATE_MS, Divergence
 from coordinator_core.incident.modern.driver import Output
 from coordinator_core.incident.modern.evidence import Entry, entry
+from coordinator_core.modern_history.evidence import RecordKind
 
 # Values that no stimulus decides: the version of the metadata image, and times.
 _LEFT_OUT = ("assignment_timestamp", "version", "timestamp", "current_state_timestamp")

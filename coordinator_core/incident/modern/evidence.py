@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.coordinator.group_type import GroupType
 from coordinator_core.coordinator.group_types import MODERN_TYPES
-from coordinator_core.epochs.evidence import RecordKind
+from coordinator_core.modern_history.evidence import RecordKind
 from coordinator_core.protocol.messages import Record
 from coordinator_core.records import decode
 

@@ -8,7 +8,6 @@ from typing import Any
 from coordinator_core.coordinator.consumer.group_type import CONSUMER
 from coordinator_core.coordinator.group_type import GroupType
 from coordinator_core.coordinator.metadata_image import TopicImage
-from coordinator_core.epochs.evidence import SAME_REQUEST_MS, RecordKind
 from coordinator_core.incident.comparison import EARLY_MS, TIMER_LATE_MS
 from coordinator_core.incident.modern import requests
 from coordinator_core.incident.modern.evidence import Entry, GroupLine
@@ -17,6 +16,7 @@ from coordinator_core.incident.modern.stored import Stored
 from coordinator_core.incident.modern.topics import TopicsSeen
 from coordinator_core.incident.modern.writes import AWAY, Write, Wrote
 from coordinator_core.incident.stimuli import Basis
+from coordinator_core.modern_history.evidence import SAME_REQUEST_MS, RecordKind
 from coordinator_core.protocol.messages import (
     ConsumerGroupHeartbeat,
     DeleteGroup,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from coordinator_core.epochs.evidence import RecordKind
 from coordinator_core.incident.evidence import Incarnation, LogEvent, MetadataRecord
 from coordinator_core.incident.modern.evidence import Entry
+from coordinator_core.modern_history.evidence import RecordKind
 
 _FROM_CLASSIC = ("to_consumer", "empty_to_consumer", "empty_to_streams")
 _NEAR_MS = 1000

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from coordinator_core.coordinator.era_evidence import InferredEra
 from coordinator_core.coordinator.eras import ERAS
-from coordinator_core.epochs.evidence import RecordKind
 from coordinator_core.incident.comparison import Divergence
 from coordinator_core.incident.modern.comparison import compare, is_exact
 from coordinator_core.incident.modern.driver import ModernDriver, Output, engine_config
@@ -23,6 +22,7 @@ from coordinator_core.incident.modern.writes import Write, Wrote, writes
 from coordinator_core.incident.replay import ReplayVerdict
 from coordinator_core.incident.stimuli import Basis
 from coordinator_core.incident.takeover import Takeover
+from coordinator_core.modern_history.evidence import RecordKind
 
 
 @dataclass(frozen=True)

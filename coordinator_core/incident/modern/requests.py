@@ -11,11 +11,11 @@ from typing import Any
 from coordinator_core.coordinator.consumer.group_type import CONSUMER
 from coordinator_core.coordinator.group_type import GroupType
 from coordinator_core.coordinator.streams.group_type import STREAMS
-from coordinator_core.epochs.evidence import RecordKind
 from coordinator_core.incident.modern.evidence import Entry
 from coordinator_core.incident.modern.stimuli import PRESENT
 from coordinator_core.incident.modern.stored import Stored
 from coordinator_core.incident.modern.writes import Write
+from coordinator_core.modern_history.evidence import RecordKind
 from coordinator_core.protocol.messages import (
     ConsumerGroupHeartbeat,
     CopartitionGroup,

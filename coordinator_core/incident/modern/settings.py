@@ -9,9 +9,9 @@ from itertools import zip_longest
 from coordinator_core.coordinator.era_evidence import EraEvidence, InferredEra
 from coordinator_core.coordinator.eras import era_of_evidence
 from coordinator_core.coordinator.group_types import MODERN_TYPES
-from coordinator_core.epochs.evidence import RecordKind
 from coordinator_core.incident.comparison import TIMER_LATE_MS
 from coordinator_core.incident.modern.evidence import Entry
+from coordinator_core.modern_history.evidence import RecordKind
 
 _DEFAULT_INTERVAL_MS = 1000
 _DEFAULT_DELAY_MS = 3000

@@ -1,4 +1,4 @@
-"""What reached the coordinator of a group of the new types."""
+"""What reached the coordinator of a modern group."""
 
 from __future__ import annotations
 

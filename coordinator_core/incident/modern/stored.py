@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from coordinator_core.epochs.evidence import RecordKind
 from coordinator_core.incident.modern.evidence import Entry
+from coordinator_core.modern_history.evidence import RecordKind
 from coordinator_core.protocol.messages import Record
 from coordinator_core.records import encode_value
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from coordinator_core.coordinator.group_type import GroupType
 from coordinator_core.coordinator.group_types import GROUP_TYPES
-from coordinator_core.epochs.evidence import RecordKind
 from coordinator_core.incident.modern.evidence import Entry
 from coordinator_core.incident.modern.group_replay import ModernReplay
 from coordinator_core.incident.modern.replay import ModernGeneration, ReplayedWrite
 from coordinator_core.incident.modern.stimuli import ModernStimulus, ModernStimulusKind
 from coordinator_core.incident.modern.writes import AWAY, Wrote
 from coordinator_core.incident.story import StoryLine, seconds
+from coordinator_core.modern_history.evidence import RecordKind
 
 Fields = Mapping[str, Any]
 _MOST_PARTITIONS = 6

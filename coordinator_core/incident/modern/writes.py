@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from coordinator_core.epochs.evidence import RecordKind
 from coordinator_core.incident.modern.evidence import Entry
 from coordinator_core.incident.modern.stored import Stored
+from coordinator_core.modern_history.evidence import RecordKind
 
 AWAY = -2  # the epoch of a static member that left for a while
 # The order of kinds in the records of one heartbeat.

@@ -123,7 +123,7 @@ function spellOf([at, assigned, from, to, left], generations) {
   return { at, assigned, from: from ?? begin, to: to ?? stop, left: left ?? null };
 }
 
-/** What a process had, and what it did, for a time; in groups of the new types. */
+/** What a process had, and what it did, for a time; in modern groups. */
 function epochOf([from, to, phase, assigned, pending, epoch]) {
   return { from, to, phase, assigned, pending, epoch };
 }

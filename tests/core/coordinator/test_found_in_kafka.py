@@ -7,7 +7,7 @@ import pytest
 
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.coordinator.streams.topology import Status
-from coordinator_core.scenarios.all_types import AllTypesPlayer
+from coordinator_core.scenarios.group_types import AllTypesPlayer
 from coordinator_core.scenarios.scenario import given_ids
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "found-in-kafka"

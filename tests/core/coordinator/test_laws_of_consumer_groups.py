@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.records import decode
-from coordinator_core.scenarios.all_types import AllTypesPlayer
+from coordinator_core.scenarios.group_types import AllTypesPlayer
 from coordinator_core.scenarios.scenario import given_ids
 from tools.differential.consumer_groups import consumer_scenario
 

@@ -9,10 +9,10 @@ import pytest
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.coordinator.written_lines import line_of
 from coordinator_core.protocol.messages import Event
-from coordinator_core.scenarios.all_types import AllTypesPlayer
+from coordinator_core.scenarios.group_types import AllTypesPlayer
 from coordinator_core.scenarios.scenario import given_ids
 
-DATA = Path(__file__).parents[2] / "data" / "coordinator-all-types"
+DATA = Path(__file__).parents[2] / "data" / "coordinator-group-types"
 TEXTS = [
     "joins the consumer group using the consumer protocol.",
     "Static member 10fd9090-95d2-49a4-abc3-13940000389a with instance id i0 joins the consumer",

@@ -11,7 +11,7 @@ import pytest
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.coordinator.written_lines import line_of
 from coordinator_core.log_lines import parse_message
-from coordinator_core.scenarios.all_types import AllTypesPlayer
+from coordinator_core.scenarios.group_types import AllTypesPlayer
 from coordinator_core.scenarios.scenario import given_ids
 
 DATA = Path(__file__).parents[2] / "data"
@@ -27,7 +27,7 @@ def kafka_lines():
 
 def scenarios():
     with gzip.open(
-        DATA / "coordinator-all-types" / "scenarios.jsonl.gz", "rt", encoding="utf-8"
+        DATA / "coordinator-group-types" / "scenarios.jsonl.gz", "rt", encoding="utf-8"
     ) as lines:
         return {scenario["name"]: scenario for scenario in map(json.loads, lines)}
 

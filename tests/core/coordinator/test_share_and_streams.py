@@ -20,7 +20,7 @@ from coordinator_core.coordinator.metadata_image import MetadataImage, TopicImag
 from coordinator_core.coordinator.streams.topology import InvalidTopology, Status, configure
 from coordinator_core.protocol.errors import UnexpectedState
 from coordinator_core.protocol.messages import CopartitionGroup, Subtopology, Topology
-from coordinator_core.scenarios.all_types import AllTypesPlayer
+from coordinator_core.scenarios.group_types import AllTypesPlayer
 from coordinator_core.scenarios.scenario import given_ids
 from tools.differential.share_and_streams import share_scenario, streams_scenario
 from tools.differential.traces import by_key

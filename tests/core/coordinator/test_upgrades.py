@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from coordinator_core.coordinator.eras import ERAS
-from coordinator_core.scenarios.all_types import AllTypesPlayer
+from coordinator_core.scenarios.group_types import AllTypesPlayer
 from coordinator_core.scenarios.scenario import given_ids
 
 SUBSCRIPTION = "AAMAAAABAAFh/////wAAAAD///////8="  # to topic a

@@ -1,4 +1,4 @@
-"""The lives of processes in groups of other types than classic."""
+"""The lives of processes in modern groups."""
 
 import pytest
 

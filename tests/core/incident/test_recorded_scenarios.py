@@ -40,8 +40,8 @@ def histories(folder, era, count):
 
 # folder, era, share of generations reproduced
 CASES = [
-    ("coordinator-all-types", "4.4", 0.95),
-    ("coordinator-all-types", "4.1", 0.95),
+    ("coordinator-group-types", "4.4", 0.95),
+    ("coordinator-group-types", "4.1", 0.95),
     ("coordinator-share-streams", "4.4", 0.85),
     ("coordinator-share-streams", "4.1", 0.9),
 ]

@@ -117,7 +117,7 @@ VALUES = {
             },
         ),
     ),
-    "consumer group member of the new protocol: null has a marker byte": (
+    "consumer group member of the consumer protocol: null has a marker byte": (
         "ConsumerGroupMemberMetadata",
         "0000 00 00 02 63 02 68 02 02 74 00 000003e8 00 01 00 01 00",
         (

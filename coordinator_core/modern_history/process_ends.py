@@ -1,0 +1,230 @@
+"""When the process behind a membership stopped to own partitions, and what shows it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import itemgetter
+
+from coordinator_core.modern_history.evidence import Partition
+from coordinator_core.modern_history.heartbeats import (
+    Expiry,
+    Timing,
+    commits_in_turn,
+    interval_of,
+    timing_of,
+)
+from coordinator_core.modern_history.history import History
+from coordinator_core.modern_history.memberships import ModernMembership
+from coordinator_core.protocol.client_times import (
+    COMMIT_INTERVAL_MS,
+    COMMIT_JITTER_MS,
+    SAME_COMMIT_MS,
+    exceeded_poll_interval,
+)
+
+LEFT, EXPIRED, DROPPED = "left", "expired", "dropped"
+REPLACED, CONVERTED, REVOKED = "replaced", "converted", "revoked"
+# The member is in the group, but its process sends no heartbeats.
+NO_HEARTBEAT = "no_heartbeat"
+LOG, RECORDS = "log", "records"
+# A client that closes commits right before it leaves.
+CLOSING_MS = 1000
+
+Commits = Mapping[tuple[str, int], Mapping[Partition, Sequence[int]]]
+"""By member id and the time of its departure, 0 of a member that is still there: the last commits
+of each partition it had."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """When a process stopped to own what it had; ``at_ms`` None: it still does.
+
+    ``polled_ms``: when a slow application last polled; it took no partition after that.
+    """
+
+    at_ms: int | None
+    how: str = REVOKED
+    by: str = RECORDS
+    is_estimated: bool = False
+    polled_ms: int | None = None
+
+
+class Ends:
+    """The ends of all memberships of an incarnation."""
+
+    def __init__(self, history: History, commits: Commits) -> None:
+        self._commits = commits
+        self._targets = sorted((each.joined_ms, each.number) for each in history.generations)
+        self._joined: dict[str, list[int]] = {}
+        self._started: dict[str, list[int]] = {}
+        for each in sorted(history.memberships, key=lambda each: each.joined_ms):
+            self._joined.setdefault(each.member_id, []).append(each.joined_ms)
+            self._started.setdefault(each.process, []).append(each.joined_ms)
+        self._last_ms = _last_ms(history)
+        self._interval_ms = interval_of(history.memberships)
+        self._hows = {each: self._how(each) for each in history.memberships}
+        expired = [each for each, how in self._hows.items() if how == EXPIRED]
+        self.timing: Timing = timing_of(self._interval_ms, map(self._expiry, expired))
+
+    def of(self, membership: ModernMembership) -> End:
+        ended_ms, how = membership.ended_ms, self._hows[membership]
+        if ended_ms is None:
+            return self._of_open(membership)
+        if how in (CONVERTED, REPLACED):
+            return End(ended_ms, how)
+        if how != LEFT or not self._has_closed(membership):
+            back_ms = _first_since(ended_ms, self._joined[membership.member_id])
+            if back_ms is not None:
+                polled_ms = self._polled_ms(membership, how)
+                return End(back_ms, how, is_estimated=True, polled_ms=polled_ms)
+        by = LOG if membership.has_log else RECORDS
+        if how == EXPIRED:
+            return End(self._killed_ms(membership), how, by, is_estimated=True)
+        return End(ended_ms, how, by, is_estimated=how == DROPPED or not membership.has_log)
+
+    def _of_open(self, membership: ModernMembership) -> End:
+        """A process that took no target for two heartbeats has ended, although its session has not
+        expired."""
+        silent_ms, last = self._silent_ms(membership), membership.last_heartbeat
+        if last is None or silent_ms is None or membership.away_ms is not None:
+            return End(None)
+        if self._last_ms - silent_ms <= 2 * self._interval_ms:
+            return End(None)
+        committed_ms = self._committed(membership)
+        earliest_ms = max([last.time_ms, *committed_ms[-1:]])
+        latest_ms = self._latest_ms(membership, earliest_ms, silent_ms + self._interval_ms)
+        killed_ms = (earliest_ms + latest_ms) // 2
+        return End(killed_ms, NO_HEARTBEAT, is_estimated=True)
+
+    def _polled_ms(self, membership: ModernMembership, how: str) -> int | None:
+        """A client that leaves or goes silent as its application does not poll does so
+        max.poll.interval.ms after the last poll."""
+        poll_ms, ended_ms = membership.rebalance_timeout_ms, membership.ended_ms or 0
+        if poll_ms is None or how == DROPPED:
+            return None
+        if how == LEFT:
+            return ended_ms - poll_ms
+        last_ms = self._last_heartbeat_ms(membership)
+        committed_ms = self._committed(membership)
+        is_slow = committed_ms and exceeded_poll_interval(last_ms - committed_ms[-1], poll_ms)
+        return last_ms + self._interval_ms // 2 - poll_ms if is_slow else None
+
+    def was_cut_off(self, membership: ModernMembership) -> bool:
+        """Whether the process did not stop by itself, or goes on in a classic group."""
+        is_dead = self._hows[membership] == EXPIRED and membership.instance_id is None
+        return is_dead or membership.how == CONVERTED
+
+    def _how(self, membership: ModernMembership) -> str:
+        """Without a line: dropped at the end of its rebalance timeout; expired if it took no target
+        for two heartbeats, or its next life joined before it was gone, or if it made automatic
+        commits, but none when it ended; else, and if it came back, it left."""
+        ended_ms, last = membership.ended_ms, membership.last_step
+        if membership.how is not None or ended_ms is None or last is None:
+            return membership.how or LEFT
+        timeout_ms = membership.rebalance_timeout_ms
+        was_late = timeout_ms is not None and (
+            abs(ended_ms - last.time_ms - timeout_ms) <= CLOSING_MS
+        )
+        if last.pending and was_late:
+            return DROPPED
+        silent_ms = self._silent_ms(membership)
+        is_silent = silent_ms is not None and ended_ms - silent_ms > 2 * self._interval_ms
+        lacks_commit = _lacks_commit(self._committed(membership), ended_ms)
+        is_back = _first_since(ended_ms, self._joined[membership.member_id]) is not None
+        lives_on = any(last.time_ms < ms < ended_ms for ms in self._next_lives_ms(membership))
+        has_expired = is_silent or lacks_commit or lives_on
+        return EXPIRED if has_expired and not is_back else LEFT
+
+    def _has_closed(self, membership: ModernMembership) -> bool:
+        """A client that leaves because its application does not poll has nothing new to commit."""
+        committed_ms = self._committed(membership)
+        return bool(committed_ms) and (membership.ended_ms or 0) - committed_ms[-1] <= CLOSING_MS
+
+    def _expiry(self, membership: ModernMembership) -> Expiry:
+        last = membership.last_heartbeat
+        return Expiry(
+            membership.ended_ms or 0,
+            membership.joined_ms if last is None else last.time_ms,
+            tuple(self._committed(membership)),
+            self._silent_ms(membership),
+            membership.session_timeout_ms,
+        )
+
+    def _silent_ms(self, membership: ModernMembership) -> int | None:
+        """When it closed, or the first target after its last heartbeat that it did not take."""
+        last = membership.last_heartbeat
+        if last is None or membership.away_ms is not None:
+            return membership.away_ms
+        ended_ms = membership.ended_ms or self._last_ms
+        following = bisect_right(self._targets, last.time_ms, key=itemgetter(0))
+        for at in range(following, len(self._targets)):
+            time_ms, number = self._targets[at]
+            if number > last.epoch or time_ms >= ended_ms:
+                return time_ms if time_ms < ended_ms else None
+        return None
+
+    def _killed_ms(self, membership: ModernMembership) -> int:
+        """The middle of the time in which the process can have ended: after its last heartbeat and
+        commit; before the next ones."""
+        expiry = self._expiry(membership)
+        last_ms = self._last_heartbeat_ms(membership)
+        earliest_ms = max([last_ms, expiry.heard_ms, *expiry.committed_ms[-1:]])
+        next_ms = min(last_ms + self._interval_ms, expiry.at_ms)
+        return (earliest_ms + self._latest_ms(membership, earliest_ms, next_ms)) // 2
+
+    def _last_heartbeat_ms(self, membership: ModernMembership) -> int:
+        session_ms = membership.session_timeout_ms or self.timing.session_ms
+        return (membership.ended_ms or 0) - session_ms
+
+    def _latest_ms(self, membership: ModernMembership, earliest_ms: int, next_ms: int) -> int:
+        """Before its next heartbeat and automatic commit, and before its next life."""
+        latest = [next_ms]
+        committed_ms = self._committed(membership)
+        if commits_in_turn(committed_ms):
+            latest.append(committed_ms[-1] + COMMIT_INTERVAL_MS + COMMIT_JITTER_MS)
+        latest += [ms for ms in self._next_lives_ms(membership) if earliest_ms <= ms]
+        return max(earliest_ms, min(latest))
+
+    def _next_lives_ms(self, membership: ModernMembership) -> Iterator[int]:
+        """When the process started again, or was refused as its instance id was in use."""
+        yield from membership.refused_ms
+        next_ms = _first_since(membership.joined_ms + 1, self._started[membership.process])
+        if next_ms is not None:
+            yield next_ms
+
+    def _committed(self, membership: ModernMembership) -> list[int]:
+        """The times of its last commits: of partitions since they were assigned to it."""
+        of_partitions = self._commits.get((membership.member_id, membership.ended_ms or 0), {})
+        since_ms: dict[Partition, int] = {}
+        for step in membership.steps if of_partitions else ():
+            since_ms = {each: since_ms.get(each, step.time_ms) for each in step.assigned}
+        times = sorted(
+            at_ms
+            for partition, all_ms in of_partitions.items()
+            for at_ms in all_ms
+            if at_ms >= since_ms.get(partition, membership.joined_ms)
+        )
+        pairs = pairwise([0, *times])
+        return [later for earlier, later in pairs if later - earlier > SAME_COMMIT_MS]
+
+
+def _last_ms(history: History) -> int:
+    """The time of the group's last record."""
+    joined = (each.joined_ms for each in history.memberships)
+    ended = (each.ended_ms or 0 for each in history.memberships)
+    steps = (each.time_ms for each in history.steps)
+    bumps = (each.time_ms for each in history.bumps)
+    return max((*joined, *ended, *steps, *bumps), default=0)
+
+
+def _first_since(at_ms: int, times: Sequence[int]) -> int | None:
+    """``times``: in ascending order."""
+    at = bisect_left(times, at_ms)
+    return times[at] if at < len(times) else None
+
+
+def _lacks_commit(committed_ms: Sequence[int], ended_ms: int) -> bool:
+    return commits_in_turn(committed_ms) and ended_ms - committed_ms[-1] > CLOSING_MS

@@ -1,0 +1,216 @@
+"""When processes of a consumer group owned a partition, by the members' records."""
+
+import pytest
+
+from coordinator_core.modern_history import GroupRecord, LoggedDeparture, RecordKind, replay
+from coordinator_core.modern_history.heartbeats import Expiry, interval_of, timing_of
+from coordinator_core.modern_history.members import AWAY
+from coordinator_core.modern_history.tenures import ownership
+
+P = ("active", None, "topic", 0)
+STABLE, UNREVOKED = 0, 1
+POLL_MS = 30_000
+
+
+def record(ms, kind, member=None, epoch=None, owned=(), pending=(), **fields):
+    fields = {"client_id": member, "client_host": "/h", "rebalance_timeout_ms": POLL_MS} | fields
+    return GroupRecord(
+        time_ms=ms,
+        position=ms,
+        kind=kind,
+        group_type="consumer",
+        is_tombstone=False,
+        member_id=member,
+        epoch=epoch,
+        assigned=frozenset(owned),
+        pending=frozenset(pending),
+        **fields,
+    )
+
+
+def joined(ms, member, **fields):
+    return record(ms, RecordKind.MEMBER, member, **fields)
+
+
+def bump(ms, epoch):
+    return record(ms, RecordKind.GROUP, epoch=epoch)
+
+
+def target(ms, epoch, member):
+    return [
+        record(ms, RecordKind.TARGET_MEMBER, member, owned=[P]),
+        record(ms, RecordKind.TARGET, epoch=epoch),
+    ]
+
+
+def current(ms, member, epoch, owned=(), pending=()):
+    state = UNREVOKED if pending else STABLE
+    return record(ms, RecordKind.CURRENT, member, epoch, owned, pending, state=state)
+
+
+def removed(ms, member):
+    kinds = (RecordKind.CURRENT, RecordKind.TARGET_MEMBER, RecordKind.MEMBER)
+    return [
+        GroupRecord(
+            time_ms=ms,
+            position=ms,
+            kind=kind,
+            group_type="consumer",
+            is_tombstone=True,
+            member_id=member,
+        )
+        for kind in kinds
+    ]
+
+
+def has(ms, member, epoch=2, **fields):
+    """The member joins and gets the partition."""
+    return [
+        joined(ms, member, **fields), bump(ms, epoch), *target(ms, epoch, member),
+        current(ms, member, epoch, [P]),
+    ]  # fmt: skip
+
+
+def tenures(records, departures=(), commits=None):
+    """Process, begin, end, how it ended, whether that time is estimated."""
+    return [
+        (each.process.split("@")[0], each.from_ms, each.until_ms, each.how, each.is_estimated)
+        for each in ownership(replay(records, departures), commits).tenures
+    ]
+
+
+def asked(ms, given_up_ms):
+    """Member a is asked to give the partition up."""
+    return [current(ms, "a", 2, [], [P]), current(given_up_ms, "a", 3)]
+
+
+GONE_MS = 60_000
+GONE = removed(GONE_MS, "a")
+EXPIRED = [LoggedDeparture(GONE_MS, "a", "expired")]
+# Without evidence: a session timeout of 45 s, a heartbeat each 5 s.
+KILLED_MS = GONE_MS - 45_000 + 2500
+STATIC = {"instance_id": "i"}
+
+# rule -> records after 0, departures, then the first tenure's end, how, estimated
+CASES = {
+    "until it is asked": (asked(9000, 9200), [], (9000, "revoked", False)),
+    "a busy client: until it acknowledges": (asked(9000, 21_000), [], (21_000, "revoked", False)),
+    "until it leaves": (GONE, [LoggedDeparture(GONE_MS, "a", "left")], (GONE_MS, "left", False)),
+    "without a line, that it left is inferred": (GONE, [], (GONE_MS, "left", True)),
+    "killed: between two heartbeats": (GONE, EXPIRED, (KILLED_MS, "expired", True)),
+    "killed: not after its next life joined": (
+        [joined(16_000, "b", client_id="a"), bump(16_000, 3), *target(16_000, 3, "a"), *GONE],
+        EXPIRED, (15_500, "expired", True),
+    ),
+    "frozen: until the same member is back": (
+        [*GONE, *has(80_000, "a", 4)], EXPIRED, (80_000, "expired", True),
+    ),
+    "not given up in time: until it is back": (
+        [current(30_000, "a", 2, [], [P]), *GONE, *has(71_000, "a", 4)],
+        [LoggedDeparture(GONE_MS, "a", "dropped")], (71_000, "dropped", True),
+    ),
+    "dead, although its session has not expired": (
+        [joined(20_000, "b"), bump(20_000, 3), *target(20_000, 3, "b"),
+         current(25_000, "b", 3), current(40_000, "b", 3)],
+        [], (12_500, "no_heartbeat", True),
+    ),
+    "it still owns the partition": ([], [], (None, "revoked", False)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_a_process_owns_a_partition(rule):
+    records, departures, expected = CASES[rule]
+
+    [(process, from_ms, *end), *_] = tenures([*has(0, "a"), *records], departures)
+
+    assert (process, from_ms, tuple(end)) == ("a", 0, expected)
+
+
+def test_a_static_member_owns_until_it_closes_and_its_next_life_from_its_record_on():
+    back = [*removed(9000, "a"), joined(9000, "b", **STATIC), current(9000, "b", 2, [P])]
+
+    owned = tenures([*has(0, "a", **STATIC), current(7000, "a", AWAY, [P]), *back])
+
+    assert owned == [("i", 0, 7000, "replaced", False), ("i", 9000, None, "revoked", False)]
+
+
+def test_an_application_that_does_not_poll_takes_no_partition():
+    """The member left max.poll.interval.ms after the last poll, and is back at the next one."""
+    records = [*has(0, "a"), *removed(60_000, "a"), *has(61_000, "a", 4)]
+
+    [slow, _] = ownership(replay(records, [LoggedDeparture(60_000, "a", "left")])).tenures
+
+    assert (slow.until_ms, slow.polled_ms) == (61_000, 60_000 - POLL_MS)
+
+
+def test_commits_tell_a_kill_from_a_leave_and_bound_it():
+    """It made a commit each 5 s, none when it ended: killed before the next one was due."""
+    commits = {("a", GONE_MS): {P: [5000, 10_000, 15_000]}}
+
+    [(*_, until_ms, how, _)] = tenures([*has(0, "a"), *GONE], commits=commits)
+
+    assert (until_ms, how) == ((15_000 + 20_000) // 2, "expired")
+
+
+def test_a_group_without_processes_for_five_minutes_was_shut_down():
+    left = [LoggedDeparture(9000, "a", "left"), LoggedDeparture(19_000, "b", "left")]
+    records = [
+        *has(0, "a"), *removed(9000, "a"), bump(9000, 3),
+        *has(15_000, "b", 4), *removed(19_000, "b"), bump(19_000, 5),
+        *has(400_000, "c", 6),
+    ]  # fmt: skip
+
+    [shutdown] = ownership(replay(records, left)).shutdowns
+
+    assert (shutdown.at_ms, shutdown.stopped_ms, shutdown.generation) == (19_000, 19_000, 4)
+
+
+# -- what no record has ----------------------------------------------------------------------------
+
+
+def heartbeats(*times_ms):
+    records = [joined(0, "a"), bump(0, 2), *target(0, 2, "a")]
+    for epoch, ms in enumerate(times_ms, 2):
+        records += [
+            bump(ms, epoch),
+            record(ms, RecordKind.TARGET, epoch=epoch),
+            current(ms, "a", epoch),
+        ]
+    return replay(records).memberships
+
+
+@pytest.mark.parametrize(
+    ("times_ms", "interval_ms"),
+    [
+        pytest.param((3000, 6002, 15_001, 18_005, 24_003, 27_001), 3000, id="most frequent"),
+        pytest.param(
+            (6000, 12_010, 21_020, 27_020, 36_030, 42_040, 45_050),
+            3000,
+            id="all are multiples of it",
+        ),
+        pytest.param(
+            (3000, 6000, 10_000, 13_000, 17_000, 20_000, 25_000, 28_000), 3000, id="late heartbeats"
+        ),
+        pytest.param((3000, 9000), 5000, id="default"),
+    ],
+)
+def test_the_heartbeat_interval_is_the_most_frequent_time_between_records(times_ms, interval_ms):
+    assert interval_of(heartbeats(*times_ms)) == interval_ms
+
+
+@pytest.mark.parametrize(
+    ("expiries", "session_ms"),
+    [
+        pytest.param([], 45_000, id="default"),
+        pytest.param([Expiry(100_000, 87_000)], 10_000, id="whole intervals later"),
+        pytest.param([Expiry(100_000, 69_000)], 25_000, id="the longest multiple of 5 s"),
+        pytest.param([Expiry(100_000, 69_000, (85_000,))], 10_000, id="not before its commit"),
+        pytest.param([Expiry(100_000, 40_000)], 45_000, id="the default, if it fits"),
+        pytest.param(
+            [Expiry(100_000, 40_000, silent_ms=49_000)], 60_000, id="before it was silent"
+        ),
+    ],
+)
+def test_the_session_timeout_fits_the_expiries(expiries, session_ms):
+    assert timing_of(3000, expiries).session_ms == session_ms
