@@ -38,7 +38,10 @@ def open_file(path: str) -> BinaryIO:
 
 
 def file_system(uri: str) -> tuple[fs.FileSystem, str]:
-    """The store of a URI and the path in it; ``s3a``, Hadoop's name of S3, is read as ``s3``."""
+    """The store of a URI or path and the path in it; ``s3a``, Hadoop's name of S3, is read as
+    ``s3``."""
+    if "://" not in uri:
+        uri = os.path.abspath(uri)  # pyarrow refuses a relative path
     return cast(tuple[fs.FileSystem, str], fs.FileSystem.from_uri(re.sub("^s3a:", "s3:", uri)))
 
 
