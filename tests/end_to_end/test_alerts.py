@@ -15,6 +15,7 @@ import pytest
 from jobs.alerts import prometheus
 from jobs.alerts.alerting import AlertsOptions, find_alerts
 from jobs.configuration.alert_settings import AlertSettings, Thresholds
+from jobs.lake.sql import query
 
 SENSITIVE = Thresholds(storm_pause_s=30, stuck_s=6, flaps=2, moved_nothing=1, rebalances_per_day=14)
 
@@ -60,6 +61,26 @@ def test_the_alerts_are_those_of_the_script(demo, cluster, expected):
     assert [tuple(map(str, alert)) for alert in alerts] == [
         tuple(line.split()) for line in expected.splitlines() if line
     ]
+
+
+@pytest.mark.parametrize("cluster", ["kafka-3.9", "kafka-4.1"])
+def test_storms_of_the_check_are_those_of_the_view(demo, cluster):
+    """The check has a pause per group and ends at the time of the alert; else the rule is one."""
+    settings = AlertSettings(
+        thresholds=Thresholds(storm_rebalances=3, storm_pause_s=60, stuck_s=0, flaps=0)
+    )
+    found = [alert for alert in raised(demo, cluster, settings, since="1d") if alert[0] == "storm"]
+    _, storms = query(
+        demo.root,
+        f"""SELECT group_id, STRFTIME(start_time, '%H:%M:%S'), STRFTIME(end_time, '%H:%M:%S'),
+                generations
+            FROM storms WHERE cluster_id = '{cluster}' AND pause_below_ms = 60000 ORDER BY ALL""",
+    )
+
+    assert len(found) >= 4
+    assert (
+        sorted((group, first, last, value) for _, group, _, first, last, value in found) == storms
+    )
 
 
 @pytest.mark.parametrize(
