@@ -26,7 +26,7 @@ FIRST_JOINS = ["MEMBER_JOIN", "STATIC_NEW"]
 # Log lines that name a generation.
 GENERATION_LINES = ["REBALANCE_START", "JOIN_COMPLETE", "ASSIGNMENT_RECEIVED", "GROUP_EMPTY"]
 RECORDS = ["RECORD", "RECORD_EMPTY"]
-# Records of the new group types: about a target assignment, the group epoch, a member.
+# Records of modern groups: about a target assignment, the group epoch, a member.
 TARGET_RECORD, EPOCH_RECORD, MEMBER_RECORD = "TARGET_RECORD", "EPOCH_RECORD", "MEMBER_RECORD"
 OTHER_RECORD, DELETED_RECORD = "OTHER_RECORD", "DELETED_RECORD"
 # The tombstone of a group that goes on under another protocol.

@@ -5,7 +5,7 @@ The files under ``records/`` have the format of Kafka's own message files: ``nam
 (KIP-482), ``fields`` and ``commonStructs``.  A field without a ``default`` has its type's empty
 value as default, also if it is nullable, as in Kafka's own classes.  Regroup adds two properties:
 ``writtenUntil`` names the last release that wrote a layout which a later release replaced without a
-new version number (early-access releases of the new group protocols), and ``"header": false`` means
+new version number (early-access releases of modern groups), and ``"header": false`` means
 that the bytes do not begin with a version.
 """
 

@@ -24,7 +24,7 @@ SITUATIONS = ROOT / "examples" / "modern-groups"
 EPOCHS = frozenset({"member_epoch", "epoch", "assignment_epoch", "generation"})
 PAGE = ROOT / "docs" / "situations-modern-groups.md"
 
-HEAD = """# Situations of the new group protocols
+HEAD = """# Situations of modern groups
 
 What the coordinator does in consumer groups (KIP-848), share groups (KIP-932) and streams groups
 (KIP-1071), drawn from runnable scenarios ([examples/modern-groups](../examples/modern-groups)).

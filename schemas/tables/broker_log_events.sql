@@ -4,7 +4,7 @@
 -- Written by: jobs.ingest
 cluster_id       STRING        NOT NULL COMMENT 'cluster the broker belongs to',
 broker_id        INT           NOT NULL COMMENT 'broker that wrote the line, from the line''s prefix; -1 if no line of the file names it',
-file_id          STRING        NOT NULL COMMENT 'hash of the first line, another one for another log with an equal beginning: the same after the file is rolled, renamed or compressed',
+file_id          STRING        NOT NULL COMMENT 'hash that identifies the log: of its first line, or another hash for another log with an equal beginning; the same after the file is rolled, renamed or compressed',
 position         BIGINT        NOT NULL COMMENT 'byte position of the line in the uncompressed file',
 event_date       DATE          NOT NULL COMMENT 'UTC date of event_time',
 event_time       TIMESTAMP     NOT NULL COMMENT 'time of the line, converted from the configured time zone to UTC',

@@ -15,8 +15,8 @@ topic_partition  STRING             COMMENT 'log that the records belong to',
 first_offset     BIGINT             COMMENT 'first record offset in the file',
 last_offset      BIGINT             COMMENT 'last record offset in the file',
 next_offset      BIGINT             COMMENT 'offset from which the next run reads (kafka)',
-copies           ARRAY<STRING>      COMMENT 'length and digest of each copy that was read (broker_log, client_log): another log with an equal beginning has another file_id',
-not_understood   BIGINT             COMMENT 'lines that name a coordinator or a consumer, but are not understood: skipped or in quarantine (broker_log, client_log)',
-undated          BIGINT             COMMENT 'lines without a complete date, in quarantine (broker_log, client_log)',
-steps_back       BIGINT             COMMENT 'times more than 5 s before the time of the previous line of the same source (broker_log, client_log)',
-examples         STRING             COMMENT 'up to three of the lines that are not understood, one per line (broker_log, client_log)'
+copies           ARRAY<STRING>      COMMENT 'length and digest of each copy of the log that was read; they tell logs with an equal beginning apart (broker_log, client_log)',
+not_understood   BIGINT             COMMENT 'number of lines that name a coordinator or a consumer but are not understood: skipped or in quarantine (broker_log, client_log)',
+undated          BIGINT             COMMENT 'number of lines without a complete date: in quarantine (broker_log, client_log)',
+steps_back       BIGINT             COMMENT 'number of lines whose time is more than 5 s before the previous line of the same source (broker_log, client_log)',
+examples         STRING             COMMENT 'up to three lines that are not understood, separated by line breaks (broker_log, client_log)'

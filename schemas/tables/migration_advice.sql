@@ -12,7 +12,7 @@ setting                            STRING             COMMENT 'the predicted cha
 clients                            STRING             COMMENT 'client libraries of the group''s processes, as the client model names them; null without a prediction',
 blockers                           ARRAY<STRUCT<
     blocker: STRING COMMENT 'client_version, broker_version, custom_assignor, framework (Kafka Connect, Kafka Streams), assignment_data, migration_policy, group_size, regular_expression, commits_without_members',
-    effect: STRING COMMENT 'prevents: until it has changed; offline: all processes must stop before the first one starts with the consumer protocol; check: neither records nor log have it',
+    effect: STRING COMMENT 'prevents: no migration until this is changed; offline: all processes must stop before the first process starts with the consumer protocol; check: neither records nor logs show it, so check it yourself',
     detail: STRING COMMENT 'the client, broker or member data that is in the way, and what is needed'>> NOT NULL COMMENT 'what is in the way, or must be checked; empty: nothing known',
 worse                              STRING             COMMENT 'what gets worse: the default session, refused static members, moved partitions, broker limits to change; null: nothing, or no prediction',
 client_properties                  STRING             COMMENT 'lines to paste into the properties of each consumer',

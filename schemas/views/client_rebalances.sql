@@ -27,7 +27,7 @@ SELECT
     MIN(joining_time) AS first_joining_time, -- first JoinGroup request of these clients
     MIN(client_joined_time) AS joined_time, -- first answer to JoinGroup
     MAX(synced_time) AS synced_time,        -- last answer to SyncGroup; null if the generation was superseded
-    COUNT(DISTINCT CONCAT(file_id, '/', COALESCE(client_id, ''))) AS clients, -- clients that joined it; the same client id in two logs is two clients
+    COUNT(DISTINCT CONCAT(file_id, '/', COALESCE(client_id, ''))) AS clients, -- clients that joined the generation; the same client id in two logs counts as two clients
     MAX(assignor) AS assignor,              -- assignor that the group chose
     CASE WHEN MAX(synced_time) IS NULL THEN 'superseded' ELSE 'stable' END AS outcome, -- superseded if no client was told its assignment
     MAX(UNIX_MILLIS(client_joined_time) - UNIX_MILLIS(joining_time)) AS join_ms, -- ms of the join phase, from these clients' first request on, each by its own clock

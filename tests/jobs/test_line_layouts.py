@@ -135,7 +135,7 @@ def test_days_that_may_be_months_are_quarantined(tmp_path):
     events, reasons = read(path, "broker")
 
     assert events == []
-    assert set(reasons) == {"day and month of 12/05/2026 may be either: give --log-date"}
+    assert set(reasons) == {"day and month of 12/05/2026 are ambiguous: give --log-date"}
     assert len(read(path, "broker", "2026-05-12")[0]) == 9
 
 

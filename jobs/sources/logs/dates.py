@@ -223,7 +223,7 @@ class LineDates:
         if local_ms is not None:
             return local_ms, None
         numbers = stamp.shape[-1].join(f"{part:02}" for part in stamp.parts)
-        return None, f"day and month of {numbers} may be either: give --log-date"
+        return None, f"day and month of {numbers} are ambiguous: give --log-date"
 
     def _in_a_year(self, stamp: Stamp) -> tuple[int | None, str | None]:
         if self._last_ms is None:
