@@ -87,7 +87,7 @@ def _members(records: DataFrame) -> DataFrame:
         "event_date",
         "seq",
         "member.*",
-        (member_id == F.col("leader")).alias("is_leader"),
+        F.coalesce(member_id == F.col("leader"), F.lit(False)).alias("is_leader"),
         F.when(was_member, "retained")
         .when(had_instance, "replaced")
         .otherwise("joined")
@@ -108,10 +108,11 @@ def _with_process(members: DataFrame, shared_clients: DataFrame | None) -> DataF
         rows = rows.join(F.broadcast(first), on=CLIENT_KEY, how="left").withColumn(
             "since", F.least("since", "earlier_since")
         )
+    host = F.ltrim(F.col("client_host"), F.lit("/"))
     process = (
         F.when(F.col("instance_id").isNotNull(), F.col("instance_id"))
         .when(F.col("since") <= F.col("event_date"), F.col("member_id"))
-        .otherwise(F.concat("client_id", F.lit("@"), F.ltrim(F.col("client_host"), F.lit("/"))))
+        .otherwise(F.coalesce(F.concat("client_id", F.lit("@"), host), "member_id"))
     )
     return rows.withColumn("process", process)
 

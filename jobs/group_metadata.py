@@ -28,6 +28,16 @@ READS = ("offsets_records",)
 KEY_TYPE = 2
 # The protocol type whose subscriptions and assignments have the layout of ConsumerProtocol.
 CONSUMER = "consumer"
+# Of members that kafka-dump-log printed as text (jobs.sources.dumps.printed_records); a broker
+# stores the host of every member.
+NO_HOST = ""
+PRINTED_AS_TEXT_LACKS = (
+    "client_id",
+    "client_host",
+    "rebalance_timeout_ms",
+    "session_timeout_ms",
+    "subscription",
+)
 NO_FIELDS: Mapping[str, str] = {}
 TASKS = "array<struct<role:string,subtopology:string,topic:string,partition:int>>"
 TASK = pa.struct(
@@ -122,19 +132,24 @@ def _members(members: pa.ListArray, is_consumer: pa.BooleanArray) -> pa.ListArra
     member = dict(zip(members.type.value_type.names, members.values.flatten(), strict=True))
     subscribed = subscriptions(member["subscription"], is_readable)
     assigned = assignments(member["assignment"], is_readable)
+    has_host = pc.not_equal(member["client_host"], NO_HOST)
+
+    def if_host(values: pa.Array) -> pa.Array:
+        return pc.if_else(has_host, values, None)
+
     columns = {
         "member_id": member["member_id"],
         "instance_id": member["group_instance_id"],
-        "client_id": member["client_id"],
-        "client_host": member["client_host"],
-        "rebalance_timeout_ms": pc.fill_null(member["rebalance_timeout"], -1),
-        "session_timeout_ms": member["session_timeout"],
+        "client_id": if_host(member["client_id"]),
+        "client_host": if_host(member["client_host"]),
+        "rebalance_timeout_ms": if_host(pc.fill_null(member["rebalance_timeout"], -1)),
+        "session_timeout_ms": if_host(member["session_timeout"]),
         "subscribed_topics": subscribed["topics"],
         "owned": subscribed["owned_partitions"],
         "owned_generation": _null_if_negative(subscribed["generation_id"]),
         "rack_id": subscribed["rack_id"],
         "assigned": assigned["assigned_partitions"],
-        "subscription": member["subscription"],
+        "subscription": if_host(member["subscription"]),
         "assignment": member["assignment"],
     }
     return with_values(members, struct_array(columns))
@@ -195,6 +210,8 @@ def _member(member: dict[str, Any], group: dict[str, Any]) -> dict[str, Any]:
         "subscription": member["subscription"],
         "assignment": member["assignment"],
     }
+    if member["client_host"] == NO_HOST:
+        row |= dict.fromkeys(PRINTED_AS_TEXT_LACKS)
     if group["protocol_type"] == CONSUMER:
         row |= _subscription(member["subscription"]) | _assignment(member["assignment"])
     return row

@@ -237,7 +237,10 @@ DERIVATIONS = [
         f"""
         SELECT cluster_id, {GENERATION} || ' ' || member.member_id AS row_id,
             LAST({
-            _text(*(f"member.{name}" for name in _MEMBER), "member.member_id = leader")
+            _text(
+                *(f"member.{name}" for name in _MEMBER),
+                "COALESCE(member.member_id = leader, FALSE)",
+            )
         } ORDER BY seq) AS content
         FROM (SELECT *, UNNEST(members) AS member FROM ({_RECORDS}))
         ANTI JOIN ({_NEW_TYPES}) USING (cluster_id, group_id, incarnation, generation)

@@ -49,7 +49,10 @@ LogDateOption = Annotated[
 ]
 DumpOption = Annotated[
     str | None,
-    typer.Option(help="Exported __consumer_offsets records: Parquet, Delta, JSON Lines or Avro."),
+    typer.Option(
+        help="Exported __consumer_offsets records: Parquet, Delta, JSON Lines, Avro, or printed by"
+        " kafka-dump-log, kafka-console-consumer or kcat."
+    ),
 ]
 TraceOption = Annotated[
     str | None, typer.Option(help="Traces of the coordinator model: path, folder, glob or URI.")

@@ -171,7 +171,7 @@ def test_avro_is_read_up_to_the_damage(tmp_path):
     ("name", "data", "message"),
     [
         ("a.jsonl", b"plain text\n", "no column for key and offset and partition"),
-        ("a.jsonl", b'\xff\xfe{\x00"\x00', "it has none"),
+        ("a.jsonl", b'\xff\xfe{\x00"\x00', "it seems to be UTF-16"),
         ("a.parquet", b"PAR1 and no more", "cannot be read as parquet"),
         ("a.avro", b"Obj\x01\xff\xff", "cannot be read as avro"),
         ("_SUCCESS", b"x", "all files are empty or hidden"),

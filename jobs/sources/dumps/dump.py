@@ -1,4 +1,5 @@
-"""Source `dump`: an export of `__consumer_offsets` as Parquet, Delta, JSON Lines or Avro.
+"""Source `dump`: an export of `__consumer_offsets` as Parquet, Delta, JSON Lines, Avro, or as
+Kafka's tools print it.
 
 The format is detected from a file's first bytes, the columns from their names
 (jobs.sources.dumps.columns).
@@ -24,20 +25,33 @@ from jobs.lake.files import list_files, open_file
 from jobs.sources.dumps.columns import Columns, columns_of
 from jobs.sources.dumps.row_files import (
     AVRO,
+    DAMAGE,
     PARQUET,
     avro_columns,
     avro_rows,
     json_columns,
     json_rows,
+    uncompressed,
 )
 from jobs.sources.dumps.tables import all_raw_rows, delta_batches, parquet_batches
+from jobs.sources.dumps.tool_output import (
+    DUMP_LOG,
+    FORMATTER,
+    dump_log_rows,
+    formatter_rows,
+    tool_of,
+)
+from jobs.sources.logs.kinds import kind_of_dump
 from jobs.sources.rows import RowBuffer, rows_of_files
 from jobs.sources.topic.raw_records import RAW
 
 READERS: dict[str, Callable[[str, Columns], Iterator[dict[str, Any]]]] = {
     "json": json_rows,
     "avro": avro_rows,
+    DUMP_LOG: dump_log_rows,
+    FORMATTER: formatter_rows,
 }
+_BEGINNING = 1 << 16
 
 
 class Dump:
@@ -63,8 +77,8 @@ class Dump:
             start = stream.read(4)
         if not start:
             return
-        format_ = "parquet" if start == PARQUET else "avro" if start == AVRO else "json"
-        columns = _columns(format_, file)
+        format_ = "parquet" if start == PARQUET else "avro" if start == AVRO else _text_format(file)
+        columns = {} if format_ in (DUMP_LOG, FORMATTER) else _columns(format_, file)
         self.files[format_, tuple(sorted(columns.items()))].append(file)
 
     def rows(self, spark: SparkSession) -> DataFrame:
@@ -93,6 +107,20 @@ class Dump:
                     yield from parquet_batches(file, dict(columns))
                 else:
                     yield from file_rows(file, format_, dict(columns))
+
+
+def _text_format(file: str) -> str:
+    """UsageError for a file of another kind, with the option that takes it."""
+    with open_file(file) as stream:
+        try:
+            beginning = uncompressed(stream).read(_BEGINNING)
+        except DAMAGE:
+            beginning = b""
+    tool = tool_of(beginning, file)
+    kind = None if tool else kind_of_dump(beginning)
+    if kind:
+        raise UsageError(f"--dump {file}: {kind.sentence}")
+    return tool or "json"
 
 
 def _columns(format_: str, file: str) -> Columns:

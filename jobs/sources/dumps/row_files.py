@@ -27,7 +27,7 @@ GZIP, AVRO, PARQUET = b"\x1f\x8b", b"Obj\x01", b"PAR1"
 SAMPLE = 1000
 KEPT_BYTES = 16 << 20
 _LONG = range(-(1 << 63), 1 << 63)
-_DAMAGE = (EOFError, OSError, zlib.error)
+DAMAGE = (EOFError, OSError, zlib.error)
 
 
 def json_columns(file: str) -> Columns:
@@ -46,14 +46,24 @@ def json_rows(file: str, columns: Columns) -> Iterator[dict[str, Any]]:
         record = _parsed(line) if isinstance(line, bytes) else line
         if isinstance(record, dict):
             yield {"position": position, **record_row(record, columns, line)}
-        elif isinstance(record, LongLine):
-            yield {"position": position, "key": record.beginning, "reason": too_long(record.size)}
-        elif isinstance(record, Exception):
-            damage = {"key": b"", "unread_bytes": 0, "reason": f"cannot be decompressed: {record}"}
-            yield {"position": position, **damage}
+        elif not isinstance(line, bytes):
+            yield {"position": position, **not_read(line)}
         elif line.strip():
             reason = "not a JSON object"
             yield {"position": position, "key": line[:KEPT_BYTES], "reason": reason}
+
+
+def not_read(line: LongLine | Exception) -> dict[str, Any]:
+    """What a row says of a line that is too long, or of the place where decompression fails."""
+    if isinstance(line, LongLine):
+        return {"key": line.beginning, "reason": too_long(line.size)}
+    return {"key": b"", "unread_bytes": 0, "reason": f"cannot be decompressed: {line}"}
+
+
+def uncompressed(stream: Any) -> Any:
+    is_gzip = stream.read(2) == GZIP
+    stream.seek(0)
+    return gzip.open(stream) if is_gzip else stream
 
 
 def avro_columns(file: str) -> Columns:
@@ -107,15 +117,12 @@ def _lines(file: str) -> Iterator[tuple[int, Any]]:
     """Byte position and line; instead of a line its LongLine, or the exception where decompression
     fails."""
     with open_file(file) as stream:
-        is_gzip = stream.read(2) == GZIP
-        stream.seek(0)
-        lines: Any = gzip.open(stream) if is_gzip else stream  # noqa: SIM115 - closed with stream
-        position = 0
+        lines, position = uncompressed(stream), 0
         while True:
             try:
                 line = lines.readline(LINE_BYTES + 1)
                 length = len(line) if len(line) <= LINE_BYTES else to_line_end(lines, line)
-            except _DAMAGE as error:
+            except DAMAGE as error:
                 yield position, error
                 return
             if not line:
@@ -132,6 +139,15 @@ def _parsed(line: Any) -> Any:
         return line
     try:
         return json.loads(line)
+    except UnicodeDecodeError:  # kcat prints bytes as they are
+        return _parsed_text(line.decode("utf-8", "surrogateescape"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _parsed_text(text: str) -> Any:
+    try:
+        return json.loads(text)
     except (ValueError, RecursionError):
         return None
 
@@ -184,10 +200,22 @@ def _time_ms(field: Any) -> int | None:
 def _bytes(field: Any, name: str) -> bytes | None:
     if field is None or isinstance(field, bytes):
         return field
+    if isinstance(field, str) and field.startswith("\0"):
+        return _bytes_of_text(field, name)
     data = decoded_base64(field)
     if data is None:
         raise ValueError(f"{name} is not base64")
     return data
+
+
+def _bytes_of_text(text: str, name: str) -> bytes:
+    """Bytes that kcat prints as text: keys and values begin with a byte 0, base64 does not."""
+    if "\N{REPLACEMENT CHARACTER}" in text:
+        raise ValueError(f"{name} has lost bytes, as jq and other tools replace what is no UTF-8")
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise ValueError(f"{name} has half of a character") from None
 
 
 def decoded_base64(text: Any) -> bytes | None:

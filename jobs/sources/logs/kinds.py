@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections import Counter
 from itertools import islice
@@ -91,6 +92,19 @@ def kind_of_broker_log(beginning: bytes) -> Kind:
 def kind_of_client_log(beginning: bytes) -> Kind:
     """Of a file given as a client's log, without a line of a consumer that is understood."""
     return _general_kind(beginning) or _of_a_client(beginning)
+
+
+def kind_of_dump(beginning: bytes) -> Kind | None:
+    """Of a file given as a dump; None if it may be one."""
+    if beginning[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return Kind("it seems to be UTF-16", "convert it with iconv -f UTF-16 -t UTF-8")
+    if beginning.lstrip().startswith(b"{"):
+        return None
+    if _OF_COORDINATOR.search(beginning) or _OF_BROKER.search(beginning):
+        return Kind("it seems to be a broker's log", "give it as --broker-log")
+    if _OF_CONSUMER.search(beginning):
+        return Kind("it seems to be an application's log", "give it as --client-log")
+    return _general_kind(beginning)
 
 
 def _general_kind(beginning: bytes) -> Kind | None:
