@@ -222,7 +222,7 @@ settings = {{"spark.master": "local[1]", "spark.eventLog.enabled": "true"}}
 settings |= {{"spark.eventLog.compress": "false"}}
 settings |= {{"spark.eventLog.dir": sys.argv[1], "spark.ui.enabled": "true"}}
 settings |= {{f"spark.hadoop.{{key}}": "-".join({SECRET}) for key in keys}}
-session = build_session(Config(settings))
+session = build_session(Config(spark=settings))
 session.range(3).mapInPandas(lambda frames: frames, "id long").count()  # starts a worker
 hadoop = session.sparkContext._jsc.hadoopConfiguration()
 print({{hadoop.get(key) for key in keys}})

@@ -117,7 +117,7 @@ def inputs_of(folder, dumps=None):
         broker_logs=sorted(map(str, folder.glob("*.log"))),
         dump=Dump(str(dumps)) if dumps else None,
         traces=[str(folder / "trace.jsonl")],
-        client_logs=sorted(map(str, CLIENT_LOGS.iterdir())),
+        client_logs=[str(path) for path in sorted(CLIENT_LOGS.iterdir()) if path.is_file()],
     )
 
 
