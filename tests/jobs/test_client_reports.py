@@ -383,6 +383,39 @@ def test_kafkajs_in_the_loggers_of_applications(line):
 
 
 @pytest.mark.parametrize(
+    ("number", "level"),
+    [(10, "TRACE"), (20, "DEBUG"), (40, "WARN"), (50, "ERROR"), (60, "FATAL"), (6, "INFO")],
+)
+def test_levels_that_are_numbers(number, level):
+    line = {"time": 1_614_859_200_000, "msg": "[Runner] The group is rebalancing, re-joining"}
+    line |= {"groupId": "mail", "memberId": A, "error": "The group is rebalancing"}
+
+    (row,) = events(("app", json.dumps({"level": number, **line}) + "\n"))
+
+    assert (row["event"], row["group_id"], row["level"]) == ("REJOIN_REQUESTED", "mail", level)
+
+
+@pytest.mark.parametrize(
+    ("before", "state", "count", "reason"),
+    [
+        ("%7|1614859200.000|REBALANCE|app#consumer-1| ", "started", 3, "session timeout"),
+        ("2021-03-04T12:00:00.000Z DEBUG librdkafka: REBALANCE ", "init", 0, "group rejoin"),
+        ("2021/03/04 12:00:00 REBALANCE [app#consumer-1] ", "steady", 12, "Metadata change"),
+    ],
+)
+def test_librdkafka_rebalances_without_its_protocol(before, state, count, reason):
+    line = (
+        f'{before}[thrd:main]: Group "mail" is rebalancing in state up (join-state {state})'
+        f" with {count} assigned partition(s): {reason}\n"
+    )
+
+    (row,) = events(("app", line))
+
+    assert (row["event"], row["group_id"]) == ("REJOIN_REQUESTED", "mail")
+    assert (row["count"], row["reason"], time_of(row)) == (count, reason, "12:00:00.000")
+
+
+@pytest.mark.parametrize(
     ("line", "reason"),
     [
         (

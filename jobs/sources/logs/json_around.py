@@ -65,6 +65,7 @@ _DOCKERS_PART = 16 << 10  # docker splits longer lines
 _SYSLOG_LEVELS = ("ERROR", "ERROR", "ERROR", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
 _LEVEL_NAMES = {"WARNING": "WARN", "ERR": "ERROR", "CRITICAL": "FATAL", "NOTICE": "INFO"}
 _LOG4J_LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
+_BUNYAN_LEVELS = dict(zip(range(10, 70, 10), _LOG4J_LEVELS, strict=True))  # and of pino
 
 _DEEPEST = 4  # docker's object around a JSON line is 2
 _DEEPEST_RECORD = 16  # levels of a document; Loki's API has 7
@@ -366,9 +367,10 @@ def _text(value: Any) -> str | None:
 
 
 def _level(value: Any) -> str | None:
-    """log4j's name of a level; of syslog, a number."""
-    if isinstance(value, int) and 0 <= value < len(_SYSLOG_LEVELS):
-        return _SYSLOG_LEVELS[value]
+    """log4j's name of a level; syslog, bunyan and pino have numbers."""
+    if isinstance(value, int):
+        is_syslog = 0 <= value < len(_SYSLOG_LEVELS)
+        return _SYSLOG_LEVELS[value] if is_syslog else _BUNYAN_LEVELS.get(value)
     name = value.upper() if isinstance(value, str) else ""
     name = _LEVEL_NAMES.get(name, name)
     return name if name in _LOG4J_LEVELS else None
