@@ -41,7 +41,7 @@ $(BROKER_JARS): tools/fetch_jars.py tools/object_store.py tools/broker_jars.sha2
 demo: setup  ## run nightly on two real incidents, one per engine, into the lake .demo/lake, and print the rebalances
 	@$(BIN)/regroup demo --lake $(DEMO)/lake
 
-test: setup $(BROKER_JARS)  ## the tests, with Spark and a Kafka broker; the rest on Spark: make -C tools test-spark
+test: setup $(BROKER_JARS)  ## the tests, with Spark and a Kafka broker; `make -C tools test-spark` runs the remaining ones
 	@$(BIN)/python -m pytest -q -rs -n 2 --dist loadgroup --no-loadscope-reorder
 
 test-fast: setup  ## the tests that need neither Spark nor a broker: a minute or two

@@ -1,5 +1,5 @@
 """Compiles modules, and copies the files of jobs/configuration/packaged_files.py into the wheel;
-all else is in pyproject.toml.
+everything else is in pyproject.toml.
 """
 
 import os

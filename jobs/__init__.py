@@ -51,7 +51,7 @@ order:
     topic_partitions, register, maintain                  partition counts, metastore, housekeeping
 
 Rooms, from top to bottom.  A room is a folder with the jobs that belong to it; it imports only
-rooms below it.  tests/test_layers.py holds this order.
+rooms below it.  tests/test_layers.py checks this order.
 
     command_line   `regroup`: commands and arguments
     watch          `regroup watch`: nightly, alerts and the page in a loop
@@ -94,8 +94,8 @@ rooms below it.  tests/test_layers.py holds this order.
     configuration  settings of an installation: a TOML file
     console        output: rows, progress, errors, Ctrl-C
 
-What a night computes stands below the nightly run, so replay and what_if do, too: the night fills
-`what_if` and `advice`, and their commands answer for one group.
+The jobs of the nightly run stand below it.  So do replay and what_if: the nightly run fills
+`incident_replay`, `what_if` and `advice` for all groups, and their commands answer for one group.
 """
 
 __version__ = "0.1.0"

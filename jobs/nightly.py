@@ -40,7 +40,7 @@ GIVE_A_SOURCE = "give --segments, --kafka, --dump, --broker-log, --client-log or
 class NightlyOptions:
     """The options of `regroup nightly`, as strings of the command line.
 
-    ``log_date``: a date that no line is before, for logs whose dates are not complete.
+    ``log_date``: a date that no line precedes, for logs with incomplete dates.
     ``advice``: end with trying the standard changes for the worst groups.
     """
 
@@ -148,7 +148,7 @@ def _nightly(
     if run.internal_errors:
         raise RunFailed(ingest.failed_by(run.internal_errors))
     if silent := silent_logs(logs):
-        raise RunFailed(f"no line is understood of {', '.join(silent)}")
+        raise RunFailed(f"no line is understood in {', '.join(silent)}")
 
 
 def run_jobs(lake: Lake, options: NightlyOptions, inputs: ingest.Inputs, progress: Progress) -> Run:

@@ -1,4 +1,4 @@
-"""Which packages each package may import, and which rooms of a package each room.
+"""Which packages a package may import, and which rooms a room of a package may import.
 
 The docstring of jobs lists its rooms from top to bottom.  Imports within functions and for type
 checking count, too; the footers of scripts do not."""

@@ -1,13 +1,12 @@
-"""Measure the reading of clients' logs against the truth of captured groups.
+"""Compare what Regroup reads from clients' logs with the truth of captured groups.
 
     python -m tools.client_zoo PLAY [PLAY ...] [--events]
 
 PLAY holds clients/LIBRARY/*.log, truth.json and versions.json.  Prints a row per library and group:
-lines, events, quarantined lines, generations, members and assigned partitions that agree with
-truth (and more that are not in truth), and how far the times are off.  ``--events``: instead, the
-table of docs/sources.md: library, version and logging (of README.md beside PLAY), and the events
-that come out.  Logs without any date are read with invented ones, as a container's runtime would
-add.
+lines, events, quarantined lines; generations, members and assigned partitions that agree with the
+truth, and those that the truth lacks; errors of the times.  ``--events`` prints the table of
+docs/sources.md instead: library, version, logging (from README.md beside PLAY) and events.  Logs
+without any date are read with invented dates, as a container's runtime would add them.
 """
 
 from __future__ import annotations

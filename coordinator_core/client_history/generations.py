@@ -172,7 +172,7 @@ def _generation(key: _Key, own: Sequence[ClientMembership]) -> ClientGeneration:
 
 
 def _joined_ms(logged: Sequence[ClientMembership], own: Sequence[ClientMembership]) -> int:
-    """A client that logs after SyncGroup joined no later than that."""
+    """The time of the join.  For a client that logs after SyncGroup it is an upper bound."""
     if not logged:
         return min(each.joined_ms for each in own)
     latest_ms = min((each.joined_ms for each in own if not each.is_join_logged), default=None)
@@ -212,8 +212,8 @@ def _members(
 def _by_id(own: Sequence[ClientMembership], plan: Plan) -> dict[str, ClientMembership]:
     """Memberships by member id.
 
-    A client that does not log the id is told by its partitions in the plan; without a plan it is
-    named by its client id, its log and its stay in the group.
+    If a client does not log its member id, its partitions identify it in the leader's plan.
+    Without a plan the key is its client id, its log and the number of its stay in the group.
     """
     by_id = {each.member_id: each for each in reversed(own) if each.member_id is not None}
     for each in own:
@@ -228,7 +228,7 @@ def _by_id(own: Sequence[ClientMembership], plan: Plan) -> dict[str, ClientMembe
 
 
 def _place(each: ClientMembership) -> str:
-    """The process of a client whose name others have, too: the name, and the pod or the log."""
+    """Name a process whose client id is not unique: the id, and the pod or the log."""
     log, source, *_ = *each.client, ""
     return f"{each.instance_id or each.client_id or ''}@{source or log}"
 

@@ -54,12 +54,11 @@ class ClientRow(NamedTuple):
 
 @dataclass(kw_only=True)
 class ClientMembership:
-    """One client in one generation; times are of its clock.
+    """One client in one generation; times are of the client's clock.
 
-    ``is_first``: the first generation since it joined, so that no older generation follows a newer
-    one.  ``stay``: counts the times that the client became a member.  ``is_join_logged``: else the
-    client logs only after SyncGroup, and ``joined_ms`` is the latest possible time.  ``added``: the
-    partitions that were new to it.
+    ``is_first``: this is the first generation since the client joined.  ``stay``: how often the
+    client has become a member.  ``is_join_logged``: if false, the client logs only after SyncGroup,
+    and ``joined_ms`` is an upper bound.  ``added``: the partitions that were new to the client.
     """
 
     client: tuple[str, ...]
@@ -85,7 +84,7 @@ class ClientMembership:
 
     @property
     def is_classic(self) -> bool:
-        """Whether its member uses the classic protocol."""
+        """Whether the member uses the classic protocol."""
         return not GROUP_TYPES[self.group_type].has_epochs
 
 
@@ -109,7 +108,7 @@ def leader_assignment(text: str) -> dict[str, Partitions]:
 
 
 class _Led(NamedTuple):
-    """An assignment that a leader logs before the line that it joined the generation."""
+    """An assignment; a leader logs it before the line about its join of the generation."""
 
     generation: int | None
     time_ms: int
@@ -118,10 +117,10 @@ class _Led(NamedTuple):
 
 @dataclass(kw_only=True)
 class _Client:
-    """A client between two lines: what it has said so far.
+    """The state of a client after the lines read so far.
 
-    ``first_of_stay``: its memberships with the same member id begin here.  ``consuming``:
-    partitions that it began to consume in a session whose generation it logs at the end.
+    ``first_of_stay``: index of the first membership with the current member id.  ``consuming``:
+    partitions that the client began to consume in a session; it logs their generation at the end.
     """
 
     memberships: list[ClientMembership] = field(default_factory=list)
@@ -143,7 +142,7 @@ def memberships(lines: Iterable[ClientRow]) -> list[ClientMembership]:
     """The generations of one client, from its lines in their order."""
     client = _Client()
     for line in lines:
-        if line.event != "LEADER_ASSIGNED":  # which may name another member
+        if line.event != "LEADER_ASSIGNED":  # This line may name another member.
             client.member_id = line.member_id or client.member_id
         _REACTIONS.get(line.event, _nothing)(client, line)
     return client.memberships
@@ -163,7 +162,7 @@ def _nothing(client: _Client, line: ClientRow) -> None:
 
 
 def _subscribed(client: _Client, line: ClientRow) -> None:
-    """The next process may log into the file of one that was killed."""
+    """After a kill, the next process may log into the same file."""
     client.topics = line.topics
     if client.current is None or client.current.is_classic:
         client.owned = frozenset()
@@ -238,13 +237,13 @@ def _join(
 
 
 def _is_joined_again(previous: ClientMembership, current: ClientMembership) -> bool:
-    """A request that was sent again is answered with the same generation."""
+    """Whether a client repeated its JoinGroup and got the same generation again."""
     keys = [(each.generation, each.member_id) for each in (previous, current)]
     return keys[0] == keys[1] and previous.synced_ms is None
 
 
 def _end_stay(client: _Client, member_id: str | None) -> None:
-    """The member id, if the client names it at the end only, is that of all its memberships."""
+    """End a stay; a member id that is logged only now belongs to all memberships of the stay."""
     for each in client.memberships[client.first_of_stay :]:
         each.member_id = each.member_id or member_id
     client.stay += len(client.memberships) > client.first_of_stay
@@ -277,7 +276,7 @@ def _of_current(client: _Client, line: ClientRow) -> ClientMembership | None:
 
 
 def _led(client: _Client, line: ClientRow) -> None:
-    """The assignment of all members, or of one in each of several lines."""
+    """Read a leader's assignment: of all members in one line, or of one member per line."""
     plan = line.plan or {}
     if line.member_id is not None and line.partitions is not None:
         plan = {line.member_id: line.partitions}
@@ -360,14 +359,14 @@ def _leaving(client: _Client, line: ClientRow) -> None:
 
 
 def _reset(client: _Client, line: ClientRow) -> None:
-    """The coordinator no longer knows the member, whose id Java before 2.6 names."""
+    """End the stay if the coordinator no longer knows the member; Java before 2.6 logs its id."""
     unknown = _UNKNOWN_MEMBER.search(line.reason or "")
     if unknown is not None:
         _end_stay(client, unknown[1] or None)
 
 
 def _heartbeat(client: _Client, line: ClientRow) -> None:
-    """Of a member of the consumer protocol that logs its epoch and partitions with each request."""
+    """Read a heartbeat line of the consumer protocol, with member epoch and partitions."""
     if line.epoch is not None and line.epoch > 0:
         _at_epoch(client, line, CONSUMER.name)
         assert client.current is not None
@@ -426,7 +425,7 @@ _REACTIONS = {
     "ASSIGNMENT_LIST": _listing,
     "ASSIGNED_PARTITION": _listed,
     "PARTITIONS_ADDED": _added,
-    # Java before 2.4 logs no more of a revocation than its beginning.
+    # Java before 2.4 logs only the beginning of a revocation.
     "PARTITIONS_REVOKING": _revoked,
     "PARTITIONS_REVOKED": _revoked,
     "PARTITIONS_LOST": _lost,

@@ -1,4 +1,4 @@
-"""The effects of the present turn: what the caller is to perform, in this order."""
+"""The effects of the present turn: what the caller must perform, in this order."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class ModernRules:
     classic_joins_refresh_regexes: bool  # as heartbeats do, and drop the member's own
     votes_bump_epoch: bool  # a change of the members' server assignor
     follows_subscription_at_once: bool  # takes topics away that a member no longer subscribes to
-    dropped_topics_end_epochs: bool  # then the member's epoch becomes its previous one, too
+    dropped_topics_end_epochs: bool  # then previous_epoch is set to the member epoch
     empties_target: bool  # the last member to leave takes the assignment epoch along
     classic_joins_need_migration: bool  # classic members cannot join if migration is disabled
     names_malformed_subscriptions: bool  # INCONSISTENT_GROUP_PROTOCOL instead of an unknown error
@@ -95,10 +95,10 @@ class EraOf(Generic[T]):
     """An era of Kafka's coordinator.  Comments name the ticket or KIP behind a field."""
 
     name: str
-    versions: str  # of Kafka that it stands for, as in schemas/log_lines
-    kafka: str  # the version whose lines its brokers print
-    signs: tuple[Sign, ...]  # of evidence that no newer era explains
-    client_libraries: tuple[str, ...]  # of its time, its own Java client first
+    versions: str  # versions of Kafka in this era, as in schemas/log_lines
+    kafka: str  # its brokers print log lines as this version does
+    signs: tuple[Sign, ...]  # each shows this era if no newer era's sign is in the evidence
+    client_libraries: tuple[str, ...]  # released with these versions, the Java client first
     grid: Grid[T]
 
     # Versions of records, and names of states in answers.
@@ -172,12 +172,12 @@ class EraOf(Generic[T]):
     # Brokers, and the programs that play scenarios with Kafka's own classes.
     max_session_timeout_ms: int  # the default of group.max.session.timeout.ms: KIP-62, KIP-345
     has_static_members: bool  # KIP-345
-    has_builds_of_scala_2_12: bool  # beside those of 2.13, whose hash maps differ
-    logs_loaded_dynamic_members: bool  # when a group is loaded; if false, static ones only
+    has_builds_of_scala_2_12: bool  # hash maps of Scala 2.12 and 2.13 differ
+    logs_loaded_dynamic_members: bool  # when a group is loaded; if false, only static members
     takes_rows_by_topic: bool  # the program sends requests, which group partitions by topic
-    answers_step_last: bool  # after the answers to earlier steps that the step completes
-    group_config_defaults: Mapping[str, str] = field(default_factory=dict)  # of the program
-    assignor_texts: Mapping[str, str] = field(default_factory=dict)  # where lines have no name
+    answers_step_last: bool  # a step's answer follows the earlier answers that it completes
+    group_config_defaults: Mapping[str, str] = field(default_factory=dict)  # the program's
+    assignor_texts: Mapping[str, str] = field(default_factory=dict)  # printed instead of a name
 
     # Consumer, share and streams groups; None in eras without them.
     modern: ModernRules | None = None
@@ -188,4 +188,4 @@ class EraOf(Generic[T]):
         return self.client_libraries[0]
 
 
-Era = EraOf[Any]  # for code that reads its data only
+Era = EraOf[Any]  # for code that only reads the data of an era

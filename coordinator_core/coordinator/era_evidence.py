@@ -21,9 +21,9 @@ class EraEvidence:
 
     ``group_versions``: value versions of records of classic groups; ``offset_versions``: of offset
     commits.  ``reasons``: logged reasons of rebalances.  ``has_generation_0``: a record of a
-    classic group in generation 0.  The others are about records of consumer, share and streams
-    groups: whether there are any, a target assignment with its time, an assignment with the epoch
-    of each partition, and a consumer or share group that became empty without a new target.
+    classic group in generation 0.  The remaining fields say whether the evidence has records of
+    modern groups, a target assignment with its time, an assignment with the epoch of each
+    partition, and a consumer or share group that became empty without a new target.
     """
 
     group_versions: Set[int] = frozenset()
@@ -37,7 +37,7 @@ class EraEvidence:
 
     @property
     def group_version(self) -> int:
-        """The newest version of group records; today's without such a record."""
+        """The newest version of group records; the newest known version without such a record."""
         return max(self.group_versions, default=_NEWEST_GROUP_VERSION)
 
     @property
@@ -53,7 +53,10 @@ NO_EVIDENCE = EraEvidence()
 
 
 class Sign(NamedTuple):
-    """A trait of evidence that shows an era, if no newer era is shown; ``why``: to the user."""
+    """A property of evidence that shows an era if no newer era's sign holds.
+
+    ``why``: the reason that a user reads.
+    """
 
     why: str
     is_in: Callable[[EraEvidence], bool]

@@ -99,7 +99,7 @@ _OBJECT = "org.apache.kafka.coordinator.group.{}@0"
 _SIMPLE = _OBJECT.format("assignor.SimpleAssignor")
 _STICKY = _OBJECT.format("streams.assignor.StickyTaskAssignor")
 
-# Some programs give a configured group Kafka's defaults for the rest, not those of the broker.
+# Some of these programs use Kafka's defaults for a group's other settings, not the broker's.
 _KAFKAS_DEFAULTS = {
     "consumer.session.timeout.ms": "45000",
     "consumer.heartbeat.interval.ms": "5000",
@@ -307,7 +307,7 @@ ERA_4_3 = replace(
     kafka="4.3.1",
     signs=(
         Sign(
-            "its targets have times, and none follows when a group becomes empty",
+            "targets have times, and a group that becomes empty gets no new target",
             lambda of: of.has_target_times or of.has_assignment_epochs,
         ),
     ),
@@ -517,7 +517,7 @@ def era_of_version(version: str) -> EraOf[Turn]:
 
 
 def era_of_evidence(evidence: EraEvidence) -> InferredEra:
-    """The newest era that the evidence shows, and by what."""
+    """The newest era that the evidence shows, and the reason."""
     return next(
         InferredEra(era.name, sign.why)
         for era in reversed([*ERAS.values()])

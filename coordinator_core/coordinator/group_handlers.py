@@ -16,11 +16,12 @@ Replay = Callable[[T, Fields, Fields | None], None]  # of a record's key and val
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupHandlers(Generic[T]):
-    """``requests``: of this type alone; ``shared_requests``: those that classic groups have, too.
+    """The handlers of one group type.
 
-    ``replays``: how a record changes its group, by record type.  ``start_timers``: of a loaded
-    group.  ``tombstones``: of all records of an empty group.  ``forget_topics``: what deleted
-    topics, by id, change.
+    ``requests``: handlers by request, of requests of this type alone; ``shared_requests``: of
+    requests that classic groups have, too.  ``replays``: how a record changes its group, by record
+    type.  ``start_timers``: starts the timers of a loaded group.  ``tombstones``: returns the
+    tombstones of all records of an empty group.  ``forget_topics``: handles deleted topics, by id.
     """
 
     group_type: GroupType
@@ -33,9 +34,10 @@ class GroupHandlers(Generic[T]):
 
 
 class HandlersByType(Generic[T]):
-    """``of``: by group type's name.  ``requests``, ``replays``: of all types together.
+    """The handlers of all types.
 
-    ``refusals``: the answer with an error, by type of heartbeat.
+    ``of``: handlers by name of the group type.  ``requests``, ``replays``: handlers of all types in
+    one mapping.  ``refusals``: makes the answer with an error, by type of heartbeat.
     """
 
     __slots__ = ("of", "refusals", "replays", "requests")
@@ -43,7 +45,7 @@ class HandlersByType(Generic[T]):
     def __init__(
         self, handlers: Sequence[GroupHandlers[T]], shared_replays: Mapping[str, Replay[T]]
     ) -> None:
-        """``shared_replays``: of record types that groups of several types have."""
+        """``shared_replays``: replays of record types that several group types have."""
         self.of = {each.group_type.name: each for each in handlers}
         self.refusals = {each.group_type.heartbeat: each.group_type.refusal for each in handlers}
         self.requests: dict[type[Request], Callable[[T, Any], None]] = {}

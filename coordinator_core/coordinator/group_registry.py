@@ -1,4 +1,4 @@
-"""The coordinator's groups, of all types, and what reads see of groups that were just removed."""
+"""The coordinator's groups of all types; reads also see groups that were just removed."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from coordinator_core.protocol.messages import Request, Response
 class GroupType:
     """A type of group; ``name`` as ListGroups has it.
 
-    ``refusal``: the answer to a heartbeat with an error.  ``record_prefix``: of the names of its
-    record types, before GroupMetadata and so on.  ``stable_state``, ``unrevoked_state``: codes of
+    ``refusal``: makes the answer to a heartbeat from an error.  ``record_prefix``: prefix of the
+    names of its records (GroupMetadata, ...).  ``stable_state``, ``unrevoked_state``: codes of
     member states in records; None if members have no such state.  ``phases``: the group's states
     before and after the target assignment, or the leader's assignment, is there.
     """
@@ -31,16 +31,16 @@ class GroupType:
     has_epochs: bool = True  # the coordinator assigns; if false, a leader assigns per generation
     has_static_members: bool = True
     has_topology: bool = False  # members own tasks of subtopologies instead of partitions
-    has_initial_delay: bool = False  # of the first target assignment
+    has_initial_delay: bool = False  # the first target assignment waits
     revokes: bool = True  # a partition has one owner: members revoke before others get it
     converts: bool = False  # groups change their protocol while members stay (KIP-848)
 
     @property
     def broker_prefix(self) -> str:
-        """Of the broker's settings of this type: group.consumer.session.timeout.ms."""
+        """Prefix of the broker's settings of this type: group.consumer.session.timeout.ms."""
         return f"group.{self.name}."
 
     @property
     def group_prefix(self) -> str:
-        """Of a group's own settings: consumer.session.timeout.ms."""
+        """Prefix of a group's own settings: consumer.session.timeout.ms."""
         return f"{self.name}."

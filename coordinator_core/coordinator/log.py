@@ -66,7 +66,7 @@ class Log:
         self._new_order = new_order
         self._is_sharded = is_sharded
         self._appends = 0
-        self.in_flight: dict[int, tuple[Shard, int]] = {}  # append -> shard, number in the shard
+        self.in_flight: dict[int, tuple[Shard, int]] = {}  # append -> shard, its number there
         self.own_append: int | None = None  # the append of this turn
 
     def partition_of(self, group_id: str) -> int:

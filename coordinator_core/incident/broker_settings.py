@@ -23,7 +23,7 @@ def infer_era(
     """The engine's era nearest to the broker, by its log wordings and record versions.
 
     ``offset_versions``: value versions of the group's offset commits.  ``cluster``: evidence of all
-    consumer, share and streams groups, which tells apart the eras of brokers that have such groups.
+    modern groups; it distinguishes the eras that have modern groups.
     """
     incarnations = list(incarnations)
     records = [record for incarnation in incarnations for record in incarnation.records]

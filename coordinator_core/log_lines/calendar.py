@@ -1,6 +1,7 @@
 """Printed dates <-> milliseconds in the same, unnamed time zone; uses no clock and no zone.
 
-Not by datetime, which is as fast: a line of year 0 or after 9999 is quarantined with its own date.
+This module does not use datetime, which lacks year 0 and years after 9999: a line of such a year
+is quarantined with its own date.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Line of a consumer's log -> `ClientLine`: what the client says of its membership.
 
 The message is found first, wherever it stands in the line; date, level and logger are read from
-the text around it (module heads).  Java clients name client and group in brackets before each
-message; librdkafka names its thread there; other libraries are found by the first words of their
-wordings; those that print pairs of keys and values by a whole message (module pairs).  Their
-wordings, and the words by which a library's lines are recognized, are in
-schemas/log_lines/clients.
+the text around it (module heads).  Java clients print client and group in brackets before each
+message, and librdkafka prints its thread there.  Lines of other libraries are recognized by the
+first words of a wording, or, if the library prints pairs of keys and values, by a whole message
+(module pairs).  schemas/log_lines/clients has the wordings of each library, and the marks of its
+lines.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from coordinator_core.log_lines.wordings import Wording, WordingIndex
 JAVA, LIBRDKAFKA = "java", "librdkafka"
 OTHER = "OTHER"
 _CLIENT, _GROUP = "clientId=", ", groupId="
-# What has members: consumers, and workers of Connect.
+# Consumers and Connect's workers have members.
 _CONTEXTS = ("[Consumer ", "[ShareConsumer ", "[Share Consumer ", "[Worker ")
 _THREAD = "[thrd:"
 _HANDLE = re.compile(r"([^\s|\[\]\"',]{1,255})#(consumer|producer)-\d{1,9}")
@@ -42,7 +42,7 @@ _FACILITY = re.compile(r"(?<![\w.])([A-Z][A-Z_]{2,30})(?=[|\s:]*$)")
 _SYSLOG_LEVEL = re.compile(r"%([0-7])\|")
 _UNIX_TIME = re.compile(r"\|(\d{1,11})\.(\d{3})\|")
 _BROKER = re.compile(r"[^\s/]{1,300}/[\w-]{1,30}: ")
-# As librdkafka prints a partition of a list.
+# A partition in a list, as librdkafka prints it.
 _LISTED = re.compile(r" (?P<topic>.{1,300}) \[(?P<partition>\d+)\] offset .*")
 _SYSLOG_LEVELS = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
 _LEVEL_WORDS = ("DEBUG", "INFO", "NOTICE", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL")
@@ -93,9 +93,11 @@ class ClientEvent(NamedTuple):
 
 
 class ClientLine(NamedTuple):
-    """A consumer's line.  ``time_ms`` is UTC and set if the line has it; else ``local_ms``,
-    ``utc_offset_minutes``, ``stamp`` and ``outer`` are as in `LogLine`.  ``event`` is None for any
-    other message; ``client_id`` is None where the library does not name it.
+    """A consumer's line.
+
+    ``time_ms``: the time in UTC if the line has it; else ``local_ms``, ``utc_offset_minutes``,
+    ``stamp`` and ``outer`` are as in `LogLine`.  ``event`` is None if no wording fits the message.
+    ``client_id`` is None if the library does not log it.
     """
 
     library: str
@@ -114,9 +116,9 @@ class ClientLine(NamedTuple):
 
 
 def parse_client_line(line: str, fields: Mapping[str, Any] = _NO_FIELDS) -> ClientLine | None:
-    """None if no consumer wrote the line.
+    """Parse a line; None if no consumer wrote it.
 
-    ``fields``: of the JSON record whose message the line is, if it is one's.
+    ``fields``: if the line is the message of a JSON record, the fields of the record.
     """
     parsed = _of_java(line) if _GROUP in line else None
     if parsed is not None:
@@ -174,7 +176,7 @@ def _of_java(line: str) -> ClientLine | None:
 
 
 def _of_librdkafka(line: str, fields: Mapping[str, Any]) -> ClientLine | None:
-    """`facility handle [thrd:name]: message`, around which its bindings' loggers differ."""
+    """`facility handle [thrd:name]: message`; the loggers of bindings print it differently."""
     at = line.find(_THREAD)
     start = line.find("]: ", at) + 3
     before = line[:at]
@@ -220,7 +222,7 @@ def _facility(before: str) -> str | None:
 
 
 def _of_pairs(library: str, line: str, fields: Mapping[str, Any]) -> ClientLine | None:
-    """Of a library that prints pairs, in a JSON record or in the line."""
+    """Parse a line of a library that prints pairs, in a JSON record or in the line."""
     wordings = _pair_wordings(library)
     message = next((m for m in map(fields.get, _MESSAGES) if isinstance(m, str)), "")
     of_record = wordings.read(message, fields)
@@ -238,7 +240,7 @@ def _of_pairs(library: str, line: str, fields: Mapping[str, Any]) -> ClientLine 
 
 
 def _of_wording(library: str, line: str) -> ClientLine | None:
-    """Of a library whose lines name neither client nor group before the message."""
+    """Parse a line of a library that prints neither client nor group before the message."""
     best: tuple[int, Ending] | None = None
     for start in _starts(library, line):
         ending, event = _read(library, line[start:], is_quoted=opens_quote(line[:start]))
@@ -285,7 +287,7 @@ def _listed(facility: str | None, message: str) -> ClientEvent | None:
 
 
 def _read(library: str, rest: str, *, is_quoted: bool) -> tuple[Ending, ClientEvent | None]:
-    """The message at the beginning of a text, at the surest of its endings that a wording fits."""
+    """The message at the beginning of a text, cut at the first ending that fits a wording."""
     all_endings = list(endings(rest, is_quoted=is_quoted))  # the whole text is one
     for ending in all_endings:
         event = _event(library, ending.message)
@@ -331,7 +333,7 @@ def _value(name: str, value: Any) -> Any:
 
 
 def _starts(library: str, line: str) -> Iterator[int]:
-    """Where a wording may begin in a line: with its first words, or the word before them."""
+    """Where a wording may begin in a line: at its first words, or at the word before them."""
     starts = 0
     if not _texts(library, with_pairs=False):
         return

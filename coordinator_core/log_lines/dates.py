@@ -1,8 +1,8 @@
 """Dates and times in the text around a message, in any shape, read as far as they are unambiguous.
 
-A printed date is complete, or it lacks what only other lines of its file have: the year (syslog),
-the date (a time of day alone), or the order of day and month (05/01/2024).  `stamps_in` finds all
-of a text; `Orders` is what a file's dates show of the order; the caller supplies year and day.
+A printed date may lack the year (syslog), the date (a time of day alone), or the order of day and
+month (05/01/2024); only other lines of the file can complete it.  `stamps_in` finds all dates of a
+text.  `Orders` has the order that a file's dates show.  The caller supplies year and day.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ANY = re.compile(r"\d:\d\d:\d\d|\d{10}|T\d{6}")
 _MORE = re.compile(
     r"[\d:,.]| ?(?:[+-]\d|Z\b|UTC|GMT|[A-Z]{2,3}[SD]?T\b|MSK|[AaPp]\.?[Mm]\b)| 20\d\d\b"
 )
-# Abbreviations that stand for one offset; minutes.  CST, IST and BST stand for several.
+# Abbreviations that stand for one offset, in minutes.  CST, IST and BST stand for several offsets.
 _ZONES = {
     **{"Z": 0, "UTC": 0, "GMT": 0, "WET": 0, "WEST": 60, "CET": 60, "CEST": 120, "EET": 120},
     **{"EEST": 180, "MSK": 180, "EST": -300, "EDT": -240, "CDT": -300, "MST": -420, "MDT": -360},
@@ -67,19 +67,19 @@ _STAMP = re.compile(
 # The orders in which two digits each of day, month and year are read, the usual one first.
 _WITH_YEAR = ("dmy", "mdy")
 _WITH_SHORT_YEAR = ("ymd", "dmy", "mdy")
-# Kafka 0.9, the first with this coordinator, is of 2015.
+# Kafka 0.9, the first version with this coordinator, was released in 2015.
 _FIRST_YEAR, _LAST_YEAR = 2015, 2100
-_MOST_DIFFERENT = 10_000  # dates of one file that are counted
+_MOST_DIFFERENT = 10_000  # number of dates of one file that are counted
 
 
 class Stamp(NamedTuple):
     """A date or a time in a text, between ``start`` and ``end``.
 
     ``local_ms``: ms since 1970-01-01T00:00 of the same, unnamed zone; None if the date is not
-    complete, and ``lacks`` says what: "order", "year", "date", or "sense" (month 13).
-    ``day_ms``: ms since midnight.  ``parts``: the numbers as printed, of year, month and day or in
-    an unknown order.  ``shape``: what dates in the same order have in common.
-    ``utc_offset_minutes``: of the printed zone.  ``zone``: an abbreviation of several zones.
+    complete.  ``lacks``: what is missing: "order", "year", "date", or "sense" (month 13).
+    ``day_ms``: ms since midnight.  ``parts``: the printed numbers of the date, in the printed order
+    if the order is unknown.  ``shape``: equal for dates that are read in the same order.
+    ``utc_offset_minutes``: offset of the printed zone.  ``zone``: an ambiguous abbreviation.
     """
 
     start: int
@@ -135,17 +135,17 @@ class Orders(NamedTuple):
     by_shape: dict[str, str]
 
     def local_ms(self, stamp: Stamp) -> int | None:
-        """Of a date that lacks the order; None if the file does not show it."""
+        """``local_ms`` of a date that lacks the order; None if the file does not show it."""
         order = self.by_shape.get(stamp.shape)
         return None if order is None else stamp.read_as(order)
 
 
 def orders_of(stamps: Iterable[Stamp]) -> Orders:
-    """The orders that fit a file's dates: most of them exist, they fall least and span least.
+    """The order per shape in which most dates exist, decrease least often and span least time.
 
-    ``stamps`` in the order of the file.  A shape whose dates fit two orders equally well is left
-    out, unless one of them is usual for it: day first with points and dashes, and year first if
-    all have two digits (Spark).
+    ``stamps``: dates in the order of the file.  A shape that fits two orders equally well is left
+    out, unless one order is usual for it: day first with points and dashes, and year first if
+    day, month and year have two digits each (Spark).
     """
     by_shape: defaultdict[str, dict[tuple[int, ...], Stamp]] = defaultdict(dict)
     for stamp in stamps:
@@ -228,7 +228,7 @@ def _of_date(match: re.Match[str], fields: dict[str, str | None]) -> Stamp:
 
 
 def _date_parts(fields: dict[str, str | None]) -> tuple[tuple[int, ...], str]:
-    """Year, month and day, or month and day; or numbers in an unstamp order, and their shape."""
+    """Year, month and day; month and day; or numbers in an unknown order, with their shape."""
     if fields["year"]:
         return _numbers(fields["year"], fields["month"], fields["day"]), ""
     if fields["first"]:
@@ -276,7 +276,7 @@ def _offset_minutes(zone: str | None) -> int | None:
 
 
 def _day_ms(time: str, fraction: str | None, half: str | None) -> int | None:
-    """Of ``10:00:00``, or ``100000``; None if it is no time of day (hour 25)."""
+    """Ms of ``10:00:00`` or ``100000``; None if it is not a time of day (hour 25)."""
     hour, minute, second = map(
         int, time.split(":") if ":" in time else (time[:2], time[2:4], time[4:])
     )

@@ -1,7 +1,8 @@
-"""Where a message ends: before its logger in brackets, its closing quote, or what was added to it.
+"""Where a message ends: before a logger in brackets, a closing quote, or text that was added.
 
 A layout, an export or a person may add anything to the right of a message.  `endings` lists the
-places where it may end, the surest first; the caller takes the first that a wording fits.
+places where the message may end, the most likely first; the caller takes the first place that
+fits a wording.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _IN_BRACKETS = re.compile(r"\s\((?![\w$]+\.(?:scala|java|kt)[:)])([\w$]+(?:\.[\w
 _OF_KAFKA = ("kafka.", "org.apache.kafka.", "k.", "o.a.k.")
 _SOURCE_LINE = re.compile(r"\([\w$]+\.(?:scala|java|kt):\d+\)")
 _KAFKAS = ("kafka.coordinator.", "org.apache.kafka.")
-# No message has these.
+# No message contains these texts.
 _NEVER_WITHIN = re.compile(
     r"\t|<br\b|\\[nt](?![\w\\])|[│┃║]|\|\s*$|\s\(x\d{1,9}\)\s*$"
     r"|\s\|\s+[\w$]{1,80}(?:\.[\w$]{1,80}){1,20}(?:\s\([\w.]+:\d+\))?\s*$"
@@ -27,7 +28,7 @@ _MOST_PLACES = 24
 
 
 class Ending(NamedTuple):
-    """A message, its logger if that is beside it, and the text behind them."""
+    """A message, its logger if it follows the message, and the text behind them."""
 
     message: str
     logger: str | None

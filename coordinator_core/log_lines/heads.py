@@ -1,7 +1,7 @@
 """The text to the left of a message and to the right of it -> its date, level and logger.
 
-Any layout puts them there: loggers, containers, agents, stores and people each add their own.
-The nearest to the message is the line's own.
+Loggers, containers, agents, log stores and people add dates and levels around a message.  The
+nearest date and level to the message are the line's own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LEVEL = re.compile(
     r"(?<![\w.$/-])(?:"
     r"(TRACE|TRC|FINER|FINEST|VERBOSE|DEBUG|DBG|FINE|CONFIG|INFO|INF|NOTICE|WARN|WARNING|WRN|ERROR"
     r"|ERR|SEVERE|FATAL|CRITICAL|FTL)(?![\w.$/-])"
-    # Small letters are words, too, but not after a key, in brackets or before a colon.
+    # A word in small letters is a level only after a key, in brackets or before a colon.
     r'|(?:level|lvl|severity|loglevel|log\.level)"?[=:] ?"?([A-Za-z]{3,11})\b'
     r"|[\[<| \t](trace|debug|info|notice|warn|warning|error|fatal|critical)(?=[\]>| \t:])"
     r"|(trce|dbug|info|warn|fail|crit)(?=: )"
@@ -42,8 +42,8 @@ _LOGGER_KEY = re.compile(
 class Head(NamedTuple):
     """What stands around a message.
 
-    ``stamp``: the line's own date or time; ``outer``: if that is not complete, another date before
-    it, such as a container's.
+    ``stamp``: the line's own date or time.  ``outer``: if ``stamp`` is not complete, another date
+    before it, e.g. a container's.
     """
 
     stamp: Stamp | None = None
@@ -53,12 +53,12 @@ class Head(NamedTuple):
 
 
 def read_head(before: str, behind: str = "") -> Head:
-    """Of the text ``before`` a message, or, where it has none, of the text ``behind`` it."""
+    """Read the text ``before`` a message; what it lacks is read from the text ``behind``."""
     near = before if len(before) <= _NEAR + _FAR else f"{before[:_FAR]} {before[-_NEAR:]}"
     far = behind[:_BEHIND]
     stamps = stamps_in(near)
     stamp, outer = _own(stamps or stamps_in(far))
-    # Without its date, the text is that of many lines.
+    # Without their dates, many lines have the same text, so the cache of `_words_in` serves them.
     words = near[: stamps[-1].start] + near[stamps[-1].end :] if stamps else near
     level, logger = _words_in(words)
     if far and (level is None or logger is None):
@@ -73,7 +73,7 @@ def _words_in(text: str) -> tuple[str | None, str | None]:
 
 
 def _own(stamps: list[Stamp]) -> tuple[Stamp | None, Stamp | None]:
-    """A written date or time before a number, which may be anything; else the last of them."""
+    """The line's own date, and another one if it is incomplete; numbers only without dates."""
     written = [stamp for stamp in stamps if not stamp.is_number] or stamps
     if not written:
         return None, None
@@ -93,7 +93,7 @@ def level_in(before: str) -> str | None:
 
 
 def level_named(word: str) -> str | None:
-    """log4j's name of a level, by any logger's name of it."""
+    """log4j's name of a level, from any logger's name of this level."""
     return _LEVELS.get(word.upper())
 
 

@@ -63,8 +63,8 @@ class LogLine(NamedTuple):
     ``local_ms``: the printed date in ms since 1970-01-01T00:00 of the same, unnamed zone; None
     without a complete date.  ``utc_offset_minutes``: the printed zone, if any (container wrappers
     print ``Z``).  ``event`` is None if no wording fits the message: quarantine it.  ``stamp``: the
-    date or time as far as it is printed; None of Kafka's own layout, whose dates are complete.
-    ``outer``: another date, beside one that is not complete.
+    date or time as printed; None in Kafka's own layout, whose dates are complete.  ``outer``:
+    another date in the line, if ``stamp`` is not complete.
     """
 
     local_ms: int | None
@@ -139,7 +139,7 @@ def parse_line(line: str) -> LogLine | None:
 def _in_kafkas_layout(line: str, plain: re.Match[str]) -> tuple[LogLine | None, bool]:
     """The parsed line of `[date] LEVEL message (logger)`, and whether it is certain.
 
-    Most lines are in this layout, so it has a path of its own.
+    Most lines have this layout, so it has a faster path.
     """
     message, _, logger = line[plain.end() : -1].rpartition(" (")
     if not is_class(logger):

@@ -2,8 +2,8 @@
 
 Loggers of Go and JavaScript print `message` and its pairs apart: as JSON, as logfmt, or as
 `message; key: value, key: value` (kgo.BasicLogger).  A wording of such a library is a text in the
-last of these layouts, `synced; group: {group_id}, assigned: {partitions}`: the message is equal,
-and each of its keys is among the line's pairs, with the value that the wording names, if any.
+last of these layouts, e.g. `synced; group: {group_id}, assigned: {partitions}`.  A line fits if its
+message is equal and its pairs have each key of the wording, with the value in the wording if any.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _FIELD = re.compile(r"\{(\w+)\}")
 _BEFORE = re.compile(r'(?:^|[\]\s":=>|-])$')
 _BEHIND = re.compile(r'[";\s]|$')
 _MOST_PAIRS = 200
-_WORDS_ALONE = 2  # spaces of a message that is told without its namespace
+_WORDS_ALONE = 2  # a message with this many spaces is recognized without its namespace
 _MOST_PLACES = 5
 
 Pairs = Mapping[str, Any]
 
 
 class PairWording(NamedTuple):
-    """``fields``: by key, the field of the value, or None; ``values``: by key, the only value."""
+    """``fields``: the field for each key's value; ``values``: the required value of other keys."""
 
     event: str
     message: str
@@ -56,7 +56,7 @@ class PairWording(NamedTuple):
         )
 
     def read(self, pairs: Pairs) -> dict[str, Any] | None:
-        """The fields; None if a key is missing, or has another value."""
+        """The fields; None if a key is missing or a required value differs."""
         if any(shown(pairs.get(key, "")) != value for key, value in self.values.items()):
             return None
         fields: dict[str, Any] = {}
@@ -128,19 +128,19 @@ def pairs_around(line: str, end: int) -> dict[str, Any]:
 
 
 def listed_pairs(text: str) -> dict[str, str]:
-    """Of `key: value, key: value`; a value may have commas."""
+    """The pairs of `key: value, key: value`; a value may contain commas."""
     keys = list(_LISTED.finditer(text))[:_MOST_PAIRS]
     ends = [*(key.start() for key in keys[1:]), len(text)][: len(keys)]
     return {key[1]: text[key.end() : end] for key, end in zip(keys, ends, strict=True)}
 
 
 def text_pairs(text: str) -> dict[str, str]:
-    """Of logfmt: `key=value key="value"`."""
+    """The pairs of logfmt: `key=value key="value"`."""
     return {name: _unquoted(value) for name, value in _PAIR.findall(text)[:_MOST_PAIRS]}
 
 
 def with_nested(pairs: Pairs) -> Pairs:
-    """Also the pairs of objects within: a logger may put all but its own into one."""
+    """All pairs, with those of nested objects: a logger may nest the application's pairs."""
     nested = {
         key: value
         for each in pairs.values()
@@ -151,7 +151,7 @@ def with_nested(pairs: Pairs) -> Pairs:
 
 
 def json_pairs(text: str) -> dict[str, Any]:
-    """Of the JSON object that a text begins with; empty if it begins with none."""
+    """The pairs of the JSON object at the beginning of a text; empty without an object."""
     try:
         pairs, _ = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):

@@ -106,7 +106,7 @@ _REST = _text(".*")
 KINDS: Mapping[str, PlaceholderKind] = {
     # A group id may contain the wording's fixed words: the rightmost match counts.
     "group_id": _text(".*"),
-    # Of a client, which prints a reason after the group: the leftmost match counts.
+    # A client's template: a client prints a reason after the group, so the leftmost match counts.
     "group_id_first": PlaceholderKind(".*?", str, _show_plain, "group_id"),
     "reason": _REST,
     "client_reason": PlaceholderKind(
@@ -115,7 +115,7 @@ KINDS: Mapping[str, PlaceholderKind] = {
     "error": _REST,
     "_": _REST,
     "member_id": _MEMBER,
-    # Of a library that lets the coordinator make all member ids.
+    # A member id of a library that lets the coordinator make all member ids.
     "made_member_id": PlaceholderKind(rf".*?{UUID}", str, _show_plain, "member_id"),
     "old_member_id": _MEMBER,
     "new_leader_id": _MEMBER,
@@ -239,7 +239,7 @@ class Template:
         return values
 
     def _read_long(self, message: str) -> list[Any] | None:
-        """In linear time, as several free texts in one pattern take polynomial time otherwise."""
+        """Match in linear time; one pattern with several free texts would take polynomial time."""
         match = self._linear.fullmatch(message)
         if match is None:
             return None

@@ -97,7 +97,7 @@ class SimulatedBroker:
         self._done(now_ms)
 
     def _with_topic_ids(self, commit: OffsetCommit) -> OffsetCommit:
-        """The broker adds the ids of topics, in newer eras to commits of all versions."""
+        """Add topic ids, as brokers do; in newer eras to commits of all versions."""
         rules = self.era.modern
         if rules is None or not (rules.broker_adds_topic_ids or commit.version >= 10):
             return commit

@@ -291,7 +291,7 @@ def _configs(table: SpecTable, group: GroupSpec) -> tuple[tuple[str, str], ...]:
 
 
 def _modern_types(group: GroupSpec) -> list[GroupType]:
-    """The types that the group's protocols make of it, without the classic one."""
+    """The modern group types among the protocols of the group and its deployments."""
     protocols = {group.protocol, *(plan.protocol for plan in group.plans)} - {""}
     return [GROUP_TYPES[each] for each in sorted(protocols) if GROUP_TYPES[each].has_epochs]
 

@@ -205,7 +205,7 @@ def library_of(process: ConsumerProcess, records: Iterable[MetadataRecord], era:
 
 
 def _java_library(newest: int, era: str) -> str:
-    """The Java client of the era's own version, or the nearest that writes such subscriptions."""
+    """The Java client of the era's version, or the nearest one with such subscriptions."""
     own = LIBRARIES[ERAS[era].client_library]
     java = [each for each in LIBRARIES.values() if kind_of(each.name) == "Java"]
     written = [each.subscription_version for each in java if each.subscription_version <= newest]

@@ -137,7 +137,7 @@ def _instance_id(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
 
 
 def _id_of_environment(kinds: Iterable[str]) -> Iterator[str]:
-    """Java clients expand variables that name a config provider (KIP-887); others expand none."""
+    """Java clients expand variables that name a config provider (KIP-887); others do not."""
     for kind in kinds:
         if kind != "Java":
             yield f"# {kind} expands no variables: the application passes the id"

@@ -1,8 +1,8 @@
-"""What keeps a classic group from the consumer protocol, by its records and log.
+"""What blocks a classic group's migration to the consumer protocol, by its records and log.
 
-A blocker ``prevents`` the migration until something else has changed; makes it ``offline``, so that
-all processes must stop before the first one starts with the consumer protocol; or is for somebody
-to ``check``, because neither records nor log have it.
+A blocker has one of three effects.  ``prevents``: something must change before the migration.
+``offline``: all processes must stop before the first process starts with the consumer protocol.
+``check``: the user must check it, because neither records nor log show it.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ STORM = """
 
 
 def _phase(number: int, stable: str) -> str:
-    """SQL: the state of the group in this phase, ``stable`` for types that are Stable in it."""
+    """SQL of the group's state in a phase; ``stable``: text for types that stay Stable in it."""
     states = [
         (each.name, stable if each.is_stable_in_phases else each.phases[number])
         for each in GROUP_TYPES.values()

@@ -1,4 +1,4 @@
-"""The request that each kind of webhook takes.
+"""The request that each kind of webhook accepts.
 
 Formats of the requests: Slack's incoming webhooks; Microsoft Teams' workflow "when a Teams webhook
 request is received" (Adaptive Card 1.4); PagerDuty's Events API v2; and plain JSON.

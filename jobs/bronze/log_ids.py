@@ -1,13 +1,13 @@
 """The ids of log files: copies of one log have one id, other logs have others.
 
-A log's id is that of its first line, so that it stays the same when the file grows, is rolled,
+A log's id is the id of its first line, so the id stays the same when the file grows, is rolled,
 renamed or compressed.  Another log with an equal beginning gets another id.  ingested_files has
-digests of the copies that were read; where they cannot tell, as for files of earlier versions, the
-stored rows do: a copy of the log has their lines at their positions.
+digests of the copies that were read.  Files that earlier versions ingested have no digests; a file
+is a copy of such a log if it has the stored lines at the stored positions.
 
-A file that is byte-equal to a log as far as that was read is a copy of it.  If both go on in other
-ways later, the one at the path that was last read stays this log; the other one is a log of its
-own from then on, with all its lines.
+A file that is byte-equal to a log, as far as the log was read, is a copy of the log.  If the two
+files differ later, the file at the path that was last read stays this log.  The other file becomes
+a log of its own, with all its lines.
 """
 
 from __future__ import annotations
@@ -28,17 +28,20 @@ from jobs.bronze.counts import TABLE
 from jobs.lake.tables import Lake, schema_of
 from jobs.sources.logs.copies import LogFile, is_same_log, kept, length_of, lengths_of_texts
 
-# Events of a file that are compared with stored rows: so many of its end, and up to twice as many
-# from all of it.
+# Number of events at the end of a file that are compared with stored rows; up to twice as many
+# from the whole file are compared, too.
 _SAMPLED = 16
-# Pairs of a file and a log that are compared by one query.
+# One query compares this many pairs of a file and a log.
 _COMPARED_AT_ONCE = 50
 
 
 @dataclass(frozen=True)
 class LogSource:
-    """``name``: in ingested_files.  ``table``: of its events.  ``beginning_id``: of a stream, by
-    its first line.  ``rows``: of a path, of all dates."""
+    """A kind of log.
+
+    ``name``: its source in ingested_files.  ``table``: the table of its events.  ``beginning_id``:
+    returns the id of a stream's first line.  ``rows``: reads the rows of a path, of all dates.
+    """
 
     name: str
     table: str
@@ -48,8 +51,7 @@ class LogSource:
 
 @dataclass(frozen=True)
 class LogIds:
-    """``of_paths``: the id of each file that can be opened.  ``copies``: by id, the digests to
-    store."""
+    """``of_paths``: the id of each readable file.  ``copies``: digests to store, by id."""
 
     of_paths: dict[str, str]
     copies: dict[str, list[str]]
@@ -57,7 +59,7 @@ class LogIds:
 
 @dataclass(eq=False)
 class _Log:
-    """``path``, ``copies``: of earlier runs, if ``is_stored``.  ``files``: of this run."""
+    """``path``, ``copies``: from earlier runs, if ``is_stored``.  ``files``: read in this run."""
 
     file_id: str
     path: str | None = None
@@ -74,8 +76,11 @@ _Pair = tuple[LogFile, _Log]
 
 @dataclass
 class _Alike:
-    """Files with one beginning.  ``logs``: those known with this beginning, then new ones.
-    ``verdicts``: of a file and a known log, whether the file is a copy of it; None: not known."""
+    """Files with an equal beginning.
+
+    ``logs``: logs with this beginning, those of earlier runs first.  ``verdicts``: whether the file
+    is a copy of the log, by file and log of an earlier run; None if undecided.
+    """
 
     files: list[LogFile]
     logs: list[_Log]
@@ -120,18 +125,18 @@ def _groups(lake: Lake, source: LogSource, paths: list[str]) -> list[_Alike]:
         ids = (_id(beginning_id, number) for number in count(1))
         logs = [stored[each] for each in takewhile(stored.__contains__, ids)]
         if not logs and len(files) > 1 and lake.has(source.table):
-            logs = [_Log(beginning_id)]  # perhaps of a run that was killed before it counted
+            logs = [_Log(beginning_id)]  # perhaps from a run that was killed before it counted
         verdicts = {}
         for each in files:
-            known = _unchanged_or_grown(each, logs)
+            own_log = _unchanged_or_grown(each, logs)
             for log in logs:
-                verdicts[each, log] = log is known if known else _continues(each, log)
+                verdicts[each, log] = log is own_log if own_log else _continues(each, log)
         groups.append(_Alike(files, logs, verdicts))
     return groups
 
 
 def _unchanged_or_grown(file: LogFile, logs: list[_Log]) -> _Log | None:
-    """The log of most files, which a look at one log tells."""
+    """The log of a file, where one comparison decides, as for most files."""
     at_path = [log for log in logs if log.path == file.path]
     unchanged = (log for log in [*at_path, *logs] if file.whole in log.copies)
     grown = (log for log in at_path if _continues(file, log))
@@ -174,13 +179,13 @@ def _continues(file: LogFile, log: _Log) -> bool | None:
 def _place(source: LogSource, alike: _Alike, agreeing: set[_Pair]) -> None:
     """Add each file to the first log that it is a copy of, or to a new one."""
     files, logs, verdicts = alike.files, alike.logs, alike.verdicts
-    known, paths = list(logs), {log.path for log in logs}
+    earlier, paths = list(logs), {log.path for log in logs}
     if len(files) > 1:
         files = sorted(files, key=lambda each: (each.path not in paths, -each.length, each.path))
     for each in files:
-        own = [log for log in known if verdicts[each, log] or (each, log) in agreeing]
+        own = [log for log in earlier if verdicts[each, log] or (each, log) in agreeing]
         own.sort(key=lambda log: log.path != each.path)
-        new = [log for log in logs if log not in known]
+        new = [log for log in logs if log not in earlier]
         log = next((log for log in [*own, *new] if _fits(source, each, log)), None)
         if log is None:
             log = _Log(_id(each.beginning_id, len(logs) + 1))

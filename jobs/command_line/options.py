@@ -43,8 +43,8 @@ LogDateOption = Annotated[
     typer.Option(
         "--log-date",
         "--since",
-        help="Date (and time) that no log line is before, for lines with a time only, without a"
-        " year, or with day and month in either order.",
+        help="Date (and time) that no log line precedes. Completes lines without a date, without"
+        " a year, or with an ambiguous order of day and month.",
     ),
 ]
 DumpOption = Annotated[

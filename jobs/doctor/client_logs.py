@@ -63,9 +63,7 @@ def _unreadable(sample: LogSample, row: Row) -> Unreadable:
 
 
 def _lines(sample: LogSample, events: list[Row], counts: Row) -> CheckResult:
-    text = (
-        f"{sample.name}: {len(events):,} of {counts['inputs']:,} lines say something of membership"
-    )
+    text = f"{sample.name}: {len(events):,} of {counts['inputs']:,} lines are about membership"
     if not events:
         kind = kind_of_client_log(sample.text)
         result = warning if kind.is_usual else failure

@@ -28,23 +28,26 @@ def reads(kinds: Iterable[str]) -> set[str]:
 
 
 def evidence(kind: str, tables: Mapping[str, DataFrame], **parameters: str | int) -> DataFrame:
-    """The evidence of the groups that have rows in ``tables``."""
+    """Rows of one kind of evidence for all groups in ``tables``."""
     frames: dict[str, Any] = {name: tables[name] for name in sorted(evidence_reads(kind))}
     session: SparkSession = next(iter(frames.values())).sparkSession
     return session.sql(evidence_sql(kind, "{{{}}}".format, **parameters), **frames)
 
 
 def packed(kinds: Mapping[str, DataFrame]) -> DataFrame:
-    """Rows of all kinds in one frame: cluster, group, and a struct per kind, null but for one."""
+    """Rows of all kinds in one frame: cluster, group, and a struct per kind.
+
+    Each row has one struct; the others are null.
+    """
     return union_of(
         *(rows.select(*GROUP_KEY, F.struct("*").alias(kind)) for kind, rows in kinds.items())
     )
 
 
 def by_group(*frames: DataFrame) -> GroupedData:
-    """Rows of frames that `packed` returned, by cluster and group; see `unpacked`.
+    """Group rows of frames from `packed` by cluster and group; see `unpacked`.
 
-    Not a cogroup: the embedded engine has none of columns with nulls.
+    This is not a cogroup, because the embedded engine's cogroup does not take columns with nulls.
     """
     return union_of(*frames).groupBy(*GROUP_KEY)
 
@@ -71,7 +74,7 @@ def rows_of_group(
     optional: Collection[str] = (),
     **parameters: str | int,
 ) -> Rows:
-    """The group's rows; ``optional`` tables that an older version did not write are empty."""
+    """The group's rows.  ``optional``: tables that read as empty if an older lake lacks them."""
 
     def source(table: str) -> str:
         return f"(SELECT * FROM {table} WHERE {_scope(table, cluster_id, group_id)})"
@@ -92,7 +95,7 @@ def rows_of_cluster(
 
 
 def _scope(table: str, cluster_id: str, group_id: str) -> str:
-    """A filter in front of each table, as no engine moves all of them there by itself."""
+    """A filter that is put on each table, as no engine pushes all filters down to the tables."""
     if "group_id" in table_columns(table):
         return of_group(cluster_id, group_id)
     return f"cluster_id = {quoted(cluster_id)}"

@@ -17,7 +17,7 @@ NO_TARGET = "no target assignment in the records"
 NO_REBALANCE = "created or deleted without a rebalance in records or log"
 COMMITS_ONLY = "commits without members"
 CLIENTS_ONLY = "clients' lines without a generation"
-SELF_ASSIGNED = "assign(): its consumers are no members, so nothing rebalances"
+SELF_ASSIGNED = "assign(): its consumers are not members, so it has no rebalances"
 # Tables that a lake of an older version, or without a complete run, lacks.
 OPTIONAL = ("client_events", "committed_offsets", "generations", "group_records", "timeline")
 

@@ -132,8 +132,8 @@ def _opened_for(
 
 
 def _confine(connection: duckdb.DuckDBPyConnection, root: str | None) -> None:
-    """From here on, statements access no file but those of the lake's tables below ``root``, no
-    Python variable, and change no setting.
+    """Restrict the connection: later statements access only files of the lake's tables below
+    ``root``, see no Python variables, and cannot change settings.
     """
     if root is not None:
         folders = ", ".join(quoted(f"{plain_path(root)}/{table}") for table in table_names())
@@ -290,7 +290,7 @@ def _open(root: str, table: str) -> DeltaTable | None:
 
     path = f"{plain_path(root)}/{table}"
     try:
-        # Delta takes an empty commit for a commit without changes.
+        # Delta reads an empty commit as a commit without changes.
         is_readable = lake_only_for_spark(root) is None
         log = CommitLog(FileLogFolder(f"{path}/_delta_log"))
         if is_readable and (damage := log.damage()) is not None:

@@ -39,8 +39,9 @@ def expanded(sql: str) -> str:
 
 
 def require_select(sql: str) -> None:
-    """UsageError for anything but a single statement that only reads; duckdb.Error for one that
-    DuckDB cannot parse.
+    """Check that the text is a single statement that only reads.
+
+    Raises UsageError if it is not, and duckdb.Error if DuckDB cannot parse the text.
     """
     import duckdb
 
@@ -50,10 +51,10 @@ def require_select(sql: str) -> None:
     if len(statements) > 1:
         raise UsageError(f"{len(statements)} statements; {_ONE_SELECT}")
     text, kind = statements[0].query, statements[0].type
-    if kind == duckdb.StatementType.EXPLAIN:  # of a statement which ANALYZE runs
+    if kind == duckdb.StatementType.EXPLAIN:  # ANALYZE runs the explained statement
         require_select(_EXPLAIN.sub("", text, count=1))
         return
-    # DuckDB takes each statement with a PIVOT as several.
+    # DuckDB splits a statement with PIVOT into several statements.
     is_pivot = kind == duckdb.StatementType.MULTI and _READS.match(text)
     if kind != duckdb.StatementType.SELECT and not is_pivot:
         raise UsageError(
@@ -62,8 +63,8 @@ def require_select(sql: str) -> None:
 
 
 def mentions_copy(sql: str) -> bool:
-    """Whether the statement may write a file: with COPY in a WITH clause, or with a function that
-    runs a text.
+    """Whether the statement may write a file: by COPY in a WITH clause, or by a function that runs
+    SQL from a string.
     """
     return _COPIES.search(sql) is not None
 

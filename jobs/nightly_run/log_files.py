@@ -16,14 +16,13 @@ from jobs.sources.logs.kinds import EMPTY, Kind, kind_of_broker_log, kind_of_cli
 _SNIFFED_BYTES = 1 << 20
 _MOST_SHOWN = 20
 _LONGEST_EXAMPLE = 160
-UNDATED = Kind(
-    "none of its lines has a complete date", "print it in the log's layout, or give --log-date"
-)
+UNDATED = Kind("no line has a complete date", "print dates in the log's layout, or give --log-date")
 
 
 class ReadLog(NamedTuple):
-    """A log of a run, with its numbers of lines.  ``kind``: of a log in which none is understood,
-    what it seems to be.
+    """A log of a run, with its numbers of lines.
+
+    ``kind``: what the file seems to be; None if some line is understood.
     """
 
     source: str
@@ -39,7 +38,7 @@ class ReadLog(NamedTuple):
 
 
 def read_logs(lake: Lake, broker_logs: list[str], client_logs: list[str]) -> list[ReadLog]:
-    """The logs of these paths, as far as they are in ingested_files under them."""
+    """The logs of these paths that have a row in ingested_files."""
     paths = {BROKER_LOG: set(broker_logs), CLIENT_LOG: set(client_logs)}
     rows = lake.read("ingested_files").where(F.col("source").isin(*paths)).collect()
     return [_read_log(row) for row in rows if row.path in paths[row.source]]
@@ -72,7 +71,7 @@ def _kind(source: str, path: str, undated: int) -> Kind:
 
 
 def silent_logs(logs: list[ReadLog]) -> list[str]:
-    """The paths of logs that gave nothing, unless that is usual beside others that did."""
+    """Paths of logs without an understood line; without those usual beside understood logs."""
     paths: list[str] = []
     for source in (BROKER_LOG, CLIENT_LOG):
         of_source = [log for log in logs if log.source == source]
@@ -82,12 +81,15 @@ def silent_logs(logs: list[ReadLog]) -> list[str]:
 
 
 def _is_wrong(kind: Kind) -> bool:
-    """Beside other logs, an empty one is usual, too: it was rolled just now."""
+    """Whether a log of this kind is an error beside other logs.
+
+    An empty log is none: it may just have been rolled.
+    """
     return not kind.is_usual and kind != EMPTY
 
 
 def log_lines(logs: list[ReadLog]) -> list[str]:
-    """A line per log with something that was not understood, and what the log seems to be."""
+    """One line per log that was not understood completely, with what the file seems to be."""
     noteworthy = [
         log for log in logs if log.kind or log.not_understood or log.undated or log.steps_back
     ]
@@ -104,7 +106,7 @@ def _line(log: ReadLog) -> str:
     if log.undated:
         parts.append(f"{log.undated:,} without a complete date")
     if log.steps_back:
-        parts.append(f"times jump back {log.steps_back:,} times")
+        parts.append(f"{log.steps_back:,} jumps back in time")
     text = f"{log.path}: {', '.join(parts)}"
     if log.kind is not None:
         text += f"; {log.kind.sentence}"

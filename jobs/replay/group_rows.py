@@ -23,9 +23,10 @@ _OF_MODERN_GROUPS = frozenset({"offsets_records", "group_records", "topic_ids"})
 
 
 class EvidenceRows(NamedTuple):
-    """``events``, ``records``: rows for coordinator_core.incident.incarnations; ``stored``: records
-    in bytes, of a group that was a consumer, share or streams group; ``offset_versions``: value
-    versions of its commits.
+    """A group's evidence for a replay.
+
+    ``events``, ``records``: rows for coordinator_core.incident.incarnations.  ``stored``: records
+    in bytes if the group was a modern group.  ``offset_versions``: value versions of its commits.
     """
 
     events: list[Row]
@@ -55,7 +56,7 @@ def require_evidence(lake: str, cluster_id: str, group_id: str, rows: Rows) -> N
 
 
 def topic_names(lake: str, cluster_id: str) -> dict[str, str]:
-    """By topic id."""
+    """Names of topics, by topic id."""
     names = rows(
         lake, f"SELECT topic_id, topic FROM topic_ids WHERE cluster_id = {quoted(cluster_id)}"
     )

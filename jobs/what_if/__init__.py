@@ -2,8 +2,8 @@
 
 The prediction itself is coordinator_core.whatif.  This package reads its input and prints the
 result.  The evidence of a group is read by SQL that all engines run (schemas/evidence), and one
-class computes from it: so the advice of a nightly run and `regroup what-if` cannot differ in what
-they predict from.
+class computes from it.  So the advice of a nightly run and `regroup what-if` predict from the same
+evidence.
 
 One group is read with DuckDB, without a JVM; jobs.what_if_sweep predicts all groups by the engine
 of the run into the tables process_lives, what_if, advice and migration_advice.

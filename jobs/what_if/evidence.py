@@ -1,7 +1,7 @@
 """The evidence of one group, and what follows from it: baseline, observed figures, conversions.
 
-`regroup what-if` of one group and the sweep over all groups read the same kinds of evidence, the
-one by DuckDB, the other by the engine of the run, and compute from this class.
+`regroup what-if` of one group and the sweep over all groups read the same kinds of evidence and
+compute with this class.  `regroup what-if` reads by DuckDB, the sweep by the engine of the run.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ _incarnation = itemgetter("incarnation")
 
 
 class ClusterEvidence(NamedTuple):
-    """``until_ms``: the last event of any group, 0 without any; ``of_era``: of the records of all
-    consumer, share and streams groups.
+    """``until_ms``: time of the last event of any group, or 0; ``of_era``: what the records of all
+    modern groups show of the era.
     """
 
     until_ms: int
@@ -70,18 +70,21 @@ class ClusterEvidence(NamedTuple):
 
 
 def last_of(rows: Iterable[Any]) -> int:
-    """``rows``: of LAST_TIMES."""
+    """Time of the last event; ``rows``: the kind LAST_TIMES."""
     return max((row["at_ms"] or 0 for row in rows), default=0)
 
 
 def era_evidence(rows: Iterable[Any]) -> EraEvidence:
-    """``rows``: of TARGET_TIMES."""
+    """What the records of targets show of the era; ``rows``: the kind TARGET_TIMES."""
     timed = [row["timed"] for row in rows]
     return EraEvidence(has_modern_records=bool(timed), has_target_times=any(timed))
 
 
 class PredictionEvidence:
-    """``rows``: of CLASSIC_KINDS and DOWNTIME, and of a group of MODERN_GROUPS of MODERN_KINDS."""
+    """The evidence of one group.
+
+    ``rows``: the kinds CLASSIC_KINDS and DOWNTIME; for a group of MODERN_GROUPS also MODERN_KINDS.
+    """
 
     def __init__(self, group_id: str, rows: Rows, cluster: ClusterEvidence) -> None:
         self.group_id = group_id
@@ -92,15 +95,15 @@ class PredictionEvidence:
 
     @property
     def types(self) -> list[str]:
-        """Group types in the order of generations; of a group without generations by records."""
+        """Group types in the order of generations; without generations, in the order of records."""
         generations = sorted(self._of("generation_figures"), key=_in_order)
         rows = generations or self._of(RECORDS)
         return list(dict.fromkeys(row["group_type"] for row in rows)) or [CLASSIC_PROTOCOL]
 
     @property
     def last_type(self) -> str:
-        """The type of the last generation; of a classic group that is not one of consumers the
-        protocol type of its members.
+        """The type of the last generation; the protocol type if a classic group's members are not
+        consumers.
         """
         generations = sorted(self._of("generation_figures"), key=_in_order)
         last: str = generations[-1]["group_type"] if generations else self.types[-1]

@@ -1,4 +1,4 @@
--- downtime: one row per group with unowned partitions: its partition downtime from :begin_ms to :end_ms, expressions over group_id.
+-- downtime: one row per group with unowned partitions: its partition downtime from :begin_ms to :end_ms; these are SQL expressions over group_id.
 SELECT
     cluster_id, group_id,
     SUM(GREATEST(

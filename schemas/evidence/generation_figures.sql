@@ -1,4 +1,4 @@
--- generation_figures: one row per generation: what the observed figures of a group are sums of.
+-- generation_figures: one row per generation: the figures whose sums are a group's observed figures.
 SELECT
     g.cluster_id, g.group_id, g.incarnation, g.generation,
     COALESCE(g.group_type, 'classic') AS group_type, g.protocol,

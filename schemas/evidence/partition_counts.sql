@@ -1,4 +1,4 @@
--- partition_counts: one row per target or classic assignment and topic: how many partitions of the topic it has.
+-- partition_counts: one row per target or classic assignment and topic: the number of partitions of the topic in it.
 SELECT
     a.cluster_id, a.group_id, UNIX_MILLIS(g.joined_time) AS at_ms, a.topic,
     MAX(a.partition) + 1 AS partitions

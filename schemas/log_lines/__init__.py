@@ -63,12 +63,13 @@ class _Wordings(TypedDict):
 class LibraryWordings(_Wordings, total=False):
     """Wordings of a library's consumers.
 
-    ``source``: the files of the library's repository, and its versions.  ``marks``: texts of which
-    each line of the library has one.  ``wordings``: event, text, and the versions that have it if
-    not all do; the first of a text with `; ` is a message and the rest are pairs beside it, as in
-    `synced; group: {group_id}, assigned: {partitions}`.  ``library``: its name, if the file has
-    another.  ``others``: texts of messages about anything else.  ``headline_end``: what a line
-    ends in whose message goes on in the next line; a wording has a space between them.
+    ``source``: files of the library's repository, and its versions.  ``marks``: each line of the
+    library has at least one of these texts.  ``wordings``: event, text, and the versions if not all
+    versions have the text.  In a text with `; `, pairs follow a message, as in
+    `synced; group: {group_id}, assigned: {partitions}`.  ``library``: the library's name, if the
+    file has another name.  ``others``: texts of messages about other things than membership.
+    ``headline_end``: end of a line whose message continues on the next line; the wording has a
+    space there.
     """
 
     library: str

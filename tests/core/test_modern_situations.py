@@ -1,4 +1,4 @@
-"""The situations of docs/situations-modern-groups.md: their answers, those of brokers, the page."""
+"""The situations of docs/situations-modern-groups.md: answers of model and brokers; the page."""
 
 import json
 import re

@@ -69,7 +69,7 @@ def test_storms_of_the_check_are_those_of_the_view(demo, cluster):
     settings = AlertSettings(
         thresholds=Thresholds(storm_rebalances=3, storm_pause_s=60, stuck_s=0, flaps=0)
     )
-    found = [alert for alert in raised(demo, cluster, settings, since="1d") if alert[0] == "storm"]
+    alerts = [alert for alert in raised(demo, cluster, settings, since="1d") if alert[0] == "storm"]
     _, storms = query(
         demo.root,
         f"""SELECT group_id, STRFTIME(start_time, '%H:%M:%S'), STRFTIME(end_time, '%H:%M:%S'),
@@ -77,9 +77,9 @@ def test_storms_of_the_check_are_those_of_the_view(demo, cluster):
             FROM storms WHERE cluster_id = '{cluster}' AND pause_below_ms = 60000 ORDER BY ALL""",
     )
 
-    assert len(found) >= 4
+    assert len(alerts) >= 4
     assert (
-        sorted((group, first, last, value) for _, group, _, first, last, value in found) == storms
+        sorted((group, first, last, value) for _, group, _, first, last, value in alerts) == storms
     )
 
 

@@ -1,5 +1,6 @@
-"""The sweep, whose advice nightly and the page print, and `regroup what-if` of one group predict
-from the same baseline: one reads the evidence by the engine of the run, the other by DuckDB.
+"""The sweep and `regroup what-if` of one group predict from the same baseline.
+
+The sweep reads the evidence by the engine of the run, `regroup what-if` by DuckDB.
 """
 
 import pickle
@@ -90,7 +91,7 @@ def test_the_sweep_and_what_if_predict_from_the_same_baseline(swept):
 
 
 def test_they_do_so_of_a_part_of_the_time(swept):
-    """As nightly, whose advice is about each group's worst date or hours."""
+    """As in `regroup nightly`, the advice is about each group's worst date or hours."""
     root, cluster, tables = swept
     whole = {group: each for group, each in of_sweep(tables).items() if isinstance(each, dict)}
     spans = {

@@ -1,6 +1,6 @@
-"""What people asked of applications' logs: generations, times, members and failures, by client.
+"""Questions that users ask of applications' logs: generations, times, members and failures.
 
-Inputs are made for these tests, in the libraries' own words; times are UTC.
+The inputs were written for these tests, in the libraries' own wordings; times are UTC.
 """
 
 import io
@@ -68,7 +68,7 @@ def joins(joining, joined, generation, partitions):
 
 
 def test_java_2_5_with_one_client_id_in_three_processes():
-    """The joins are logged after SyncGroup; the leader's plan tells whose partitions are whose."""
+    """Joins are logged only after SyncGroup; the leader's plan shows each member's partitions."""
     plan = {A: "out-4", B: "out-0, out-1", C: "out-2, out-3"}
     listed = ", ".join(f"{member}=Assignment(partitions=[{own}])" for member, own in plan.items())
     leader = boot(
@@ -103,7 +103,7 @@ def test_java_2_5_with_one_client_id_in_three_processes():
 
 
 def test_members_without_an_id_are_named_by_their_log():
-    """Java 2.3 names neither the member nor, in a follower's log, the plan."""
+    """Java 2.3 logs no member id, and a follower's log has no plan."""
     first, second = generations(
         (
             "pod-1",

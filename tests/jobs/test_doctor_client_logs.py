@@ -40,7 +40,7 @@ def log(tmp_path):
     return write
 
 
-SAYS = "lines say something of membership"
+SAYS = "lines are about membership"
 CAPTURED = [
     ("reports-1.log.gz", f"38 of 368 {SAYS} (java; groups reports-java; 4 joins)"),
     ("rdk-1.log.gz", f"123 of 917 {SAYS} (librdkafka; groups rdk; 5 joins)"),
@@ -64,10 +64,10 @@ def test_a_log_without_a_consumers_line(log):
 
     assert (result.severity, result.text) == (
         "warning",
-        f"{file}: 0 of 1 lines say something of membership; it seems to be of an application"
+        f"{file}: 0 of 1 lines are about membership; it seems to be the log of an application"
         " without consumers",
     )
-    assert result.remedy == "else log the library of its Kafka client at INFO"
+    assert result.remedy == "if it has consumers, log its Kafka client library at INFO"
 
 
 WRONG = [

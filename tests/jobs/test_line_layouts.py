@@ -1,4 +1,4 @@
-"""Layouts of others: each line is dated right, or quarantined with its reason; none is lost."""
+"""Logs in other layouts than Kafka's: each line gets its date, or is quarantined with a reason."""
 
 from datetime import UTC
 

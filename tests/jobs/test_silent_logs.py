@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - lines of logs stay on one line
-"""Nothing in silence: what a run says of a log whose lines it does not understand."""
+"""A run reports each log whose lines it does not understand, and what the log seems to be."""
 
 import pytest
 
@@ -56,7 +56,7 @@ def test_a_clients_log_is_accounted_for(tmp_path):
 
 
 def test_the_head_of_a_line_is_no_line_of_its_own(tmp_path):
-    """java.util.logging prints it on the line before."""
+    """java.util.logging prints the date on the previous line."""
     path = tmp_path / "app.log"
     date = "Nov 21, 2026 1:50:20 PM org.apache.kafka.clients.consumer.internals.AbstractCoordinator joined"
     path.write_text(f"{date}\nINFO: {JOINED.format(7).partition('INFO ')[2]}")
@@ -94,7 +94,7 @@ def test_a_run_with_a_log_that_gives_nothing_fails(tmp_path, capsys):
     other.write_bytes(SEGMENT)
     lake = IncidentLake(str(tmp_path / "lake"), "embedded")
 
-    with pytest.raises(RunFailed, match=r"no line is understood of .*segment\.log"):
+    with pytest.raises(RunFailed, match=r"no line is understood in .*segment\.log"):
         lake.run("c", None, f"{tmp_path}/*.log")
 
     printed = capsys.readouterr().err

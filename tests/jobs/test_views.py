@@ -531,7 +531,7 @@ def test_groups_without_generations_have_a_reason(ask):
     )
 
     assert rows == [
-        ("flink", None, "assign(): its consumers are no members, so nothing rebalances"),
+        ("flink", None, "assign(): its consumers are not members, so it has no rebalances"),
         ("made", "classic", "created or deleted without a rebalance in records or log"),
         ("new", "consumer", "no target assignment in the records"),
         ("polls", None, "clients' lines without a generation"),

@@ -1,4 +1,4 @@
-"""A value with many fields names them: dataclasses are keyword-only, and so are all long calls."""
+"""Values with many fields are built by keyword: large dataclasses are keyword-only."""
 
 from pathlib import Path
 

@@ -2,8 +2,8 @@
 
     .venv/bin/python -m tools.structure [--root DIR] [--list]
 
-`--root` is a checkout, also an older one.  Nothing of it is run or imported: all counts are made
-from its syntax trees.  `--list` names what is counted.
+`--root` is a checkout, e.g. of an older commit.  No code of the checkout is run or imported: all
+counts are made from its syntax trees.  `--list` names each counted item.
 
 sources   the Python files of a checkout
 rooms     which file imports which; rooms, their order, circles

@@ -23,7 +23,7 @@ _FOLDERS = ("schemas", "coordinator_core", "jobs", "tests", "tools", "bench", "d
 
 
 def class_names(root: Path) -> dict[str, list[str]]:
-    """Public names of several classes at the top level of modules: the modules of each."""
+    """Public class names that several modules define at top level, each with its modules."""
     modules = defaultdict(list)
     for source in sources(root, *PACKAGES):
         for node in source.tree.body:
@@ -33,7 +33,7 @@ def class_names(root: Path) -> dict[str, list[str]]:
 
 
 def word_counts(root: Path) -> dict[str, tuple[int, int]]:
-    """Per word: the files with it in their own name or a folder's, and distinct identifiers."""
+    """Per word: the number of files with it in their path, and of distinct identifiers with it."""
     paths = [
         str(file.relative_to(root)).replace("-", "_")
         for folder in _FOLDERS

@@ -81,8 +81,10 @@ def computed_rooms(imports: Graph) -> Rooms:
 
 
 def _order(rooms: set[str], arrows: set[tuple[str, str]]) -> list[str]:
-    """From top to bottom: rooms that nothing imports first, those that import nothing last, and
-    else the room that imports most more than it is imported."""
+    """Rooms from top to bottom: rooms that no room imports come first, rooms without imports last.
+
+    Else the room with the largest surplus of imports over being imported comes first.
+    """
     top: list[str] = []
     bottom: list[str] = []
     while rooms:
@@ -118,20 +120,20 @@ def upward(arrows: Iterable[tuple[str, str]], order: list[str]) -> list[tuple[st
 def circles(graph: Graph) -> list[list[str]]:
     """The largest sets of modules that reach each other, each sorted."""
     reached = {module: _reached(graph, module) for module in graph}
-    found = {
+    sets = {
         frozenset(other for other in others if module in reached[other])
         for module, others in reached.items()
         if module in others
     }
-    return sorted(map(sorted, found))
+    return sorted(map(sorted, sets))
 
 
 def _reached(graph: Graph, module: str) -> set[str]:
     """What a module imports, directly or through others; itself, if it is in a circle."""
-    found: set[str] = set()
+    reached: set[str] = set()
     waiting = [module]
     while waiting:
-        new = graph.get(waiting.pop(), set()) - found
-        found |= new
+        new = graph.get(waiting.pop(), set()) - reached
+        reached |= new
         waiting += new
-    return found
+    return reached

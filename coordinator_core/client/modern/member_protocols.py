@@ -40,7 +40,7 @@ class Sent:
 
 
 class MemberProtocol:
-    """How members of consumer groups speak; subclasses: of the other modern groups.
+    """The requests of members of consumer groups; subclasses: of share and streams groups.
 
     ``has_callbacks``: the application is told of revoked and assigned units.  ``has_offsets``: it
     commits and fetches offsets.
@@ -153,7 +153,7 @@ class StreamsMemberProtocol(MemberProtocol):
 MEMBER_PROTOCOLS: Mapping[str, MemberProtocol] = {
     each.name: each for each in (MemberProtocol(), ShareMemberProtocol(), StreamsMemberProtocol())
 }
-"""By the client's group.protocol."""
+"""Member protocols by the name of the group type."""
 
 
 def rows(units: Units) -> TopicRows:

@@ -20,7 +20,7 @@ def setting(turn: Turn, group_id: str, group_type: GroupType, name: str, default
 
 
 def setting_ms(turn: Turn, group_id: str, group_type: GroupType, name: str) -> int:
-    """A setting that all three types have; ``name``: Kafka's, without the prefix."""
+    """A setting that all three types have; ``name``: Kafka's name without the prefix."""
     own = turn.group_configs.get(group_id)
     if own is not None and group_type.group_prefix + name in own:
         return int(own[group_type.group_prefix + name])

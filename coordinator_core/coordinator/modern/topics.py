@@ -33,9 +33,9 @@ def change_topics(turn: Turn, topics: list[TopicImage], deleted: list[str]) -> N
 
 
 def _delete_offsets(turn: Turn, deleted: Mapping[str, str]) -> None:
-    """The offsets of deleted topics, of groups of all types; an append per shard.
+    """Delete the offsets of deleted topics in groups of all types, with one append per shard.
 
-    ``deleted``: ids by name.  Offsets of an earlier topic of the name stay.
+    ``deleted``: topic ids by name.  Offsets of an earlier topic with the same name stay.
     """
     by_shard: dict[int, list[ModernRecord]] = {}
     last: dict[int, str] = {}

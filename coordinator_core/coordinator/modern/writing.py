@@ -47,7 +47,7 @@ def write(
 
 
 def replayed(turn: Turn, records: list[ModernRecord]) -> list[Revert]:
-    """Apply records to the groups; returns what undoes that, if called in reverse order."""
+    """Apply records to the groups; returns reverts, which must be called in reverse order."""
     turn.log.reverts = []
     for record in records:
         turn.handlers.replays[record.name](turn, record.key, record.value)

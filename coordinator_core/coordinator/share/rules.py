@@ -25,7 +25,7 @@ class ShareRules:
     counts_all_initialized: bool  # topics without subscribers, too, make the epoch go up
     takes_epoch_zero: bool  # of a member that joins again before its session ends
     drops_unsubscribed: bool  # a member is never told of topics that it does not subscribe to
-    keeps_topic_names: bool  # of states of deleted topics
+    keeps_topic_names: bool  # in the states of deleted topics
     forgets_deleted_topics: bool  # their states; 4.1 hears of them in a way that is not modelled
 
 

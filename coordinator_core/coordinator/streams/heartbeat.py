@@ -279,7 +279,7 @@ class _Heartbeat:
     # -- the member
 
     def _find_member(self) -> Errors:
-        """Set the member as it is, and with what the request says."""
+        """Set the stored member, and the member with the changes of the request."""
         member, error = self._member()
         if error is Errors.NONE:
             self._before, self._after = member, self._updated(member)

@@ -33,8 +33,8 @@ def reconciled(
 ) -> StreamsMember | None:
     """The member after one step towards the target of this epoch; None: it is fenced.
 
-    ``owned``: what the member says it has, None if it did not say.  A member whose state this
-    version of Kafka does not know is fenced unless it says that it has nothing.
+    ``owned``: the tasks that the request reports; None if it reports none.  A member with a state
+    that this version of Kafka does not know is fenced, unless it reports an empty list of tasks.
     """
     step = _Step(rules, group, member, epoch, target, owned)
     if member.state is StreamsMemberState.STABLE:

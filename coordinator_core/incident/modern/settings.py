@@ -43,7 +43,8 @@ def modern_era(entries: Iterable[Entry], requested: str | None = None) -> Inferr
 def _has_emptied_without_target(entries: Sequence[Entry]) -> bool:
     """Whether the last member of a group left, and no target follows the group's record.
 
-    The hash of an empty group is 0: of a group whose other members are compacted away it is not.
+    Only an empty group has the hash 0; a group whose other members were compacted away has another
+    hash.
     """
     members: set[str] = set()
     has_left = False

@@ -1,4 +1,4 @@
-"""What reached the coordinator of a modern group."""
+"""The stimuli of a modern group: what reached its coordinator."""
 
 from __future__ import annotations
 

@@ -56,11 +56,11 @@ from jobs.sources.rows import (
 from schemas.log_lines import client_libraries, client_library
 
 FILES_LIKE = "*.log*"
-# What identifies a log: its first line with one of these.  Other words would make it another log.
+# The first line with one of these words identifies a log.  A change of the words changes the ids.
 _WORDS = (b"Consumer ", b"#consumer-", b"kafka.co", b"group: ", b"balanced; plan: ")
-# The same as pairs of slog or zap.
+# The same words as keys and values of slog or zap.
 _PAIRS = (b'"group":', b" group=", b'"balanced"', b"msg=balanced")
-# Loggers of consumers, whose other lines are counted as not understood.
+# Loggers of consumers; their lines without a known message are counted as not understood.
 _NAMES = (
     *(b"clients.consumer.internals", b".c.c.internals.", b"consumergroup/", b"[ConsumerGroup]"),
     *(b"librdkafka", b"kafka.coordinator", b"kafka.consumer"),
@@ -176,9 +176,10 @@ def rows_of_stream(
 
 
 def client_file_id(stream: Any) -> str:
-    """Sixteen hex digits.  The first lines of clients that start together are equal, so the first
-    line of a consumer counts, too; before it, a file has no events.  jobs.bronze.log_ids tells logs
-    apart that begin alike.
+    """Sixteen hex digits: a hash of the first line and the first line of a consumer.
+
+    Clients that start together may have equal first lines; before the first line of a consumer a
+    file has no events.  jobs.bronze.log_ids distinguishes logs with an equal beginning.
     """
     first = first_line_hash(stream)
     lines = beginning_of(stream, _IDENTIFYING_BYTES).splitlines()
@@ -206,7 +207,7 @@ class _ClientLog:
         self._dates: dict[str | None, LineDates] = {}
         self._has_sources = False
         self._pods: set[bytes] = set()
-        # By source, and client id or library; None: of several groups.
+        # The group, by source and client id or library; None: the client has several groups.
         self._groups: dict[tuple[str | None, str], str | None] = {}
         # By source: a line that a container's runtime split.
         self._parts: dict[str | None, _Parts] = {}
@@ -215,7 +216,7 @@ class _ClientLog:
         self._line_before = b""
         self._not_understood = self._undated = self._steps_back = 0
         self._examples: list[str] = []
-        self._times: dict[str | None, int] = {}  # of each source's last event
+        self._times: dict[str | None, int] = {}  # time of each source's last event
 
     def rows(self, blocks: Blocks) -> Iterator[dict[str, Any]]:
         for position, chunk in chunks_in_order(blocks, WHOLE_FILE, self._keep_sources_apart):
@@ -258,7 +259,10 @@ class _ClientLog:
                 yield row
 
     def _pass_over(self, chunk: bytes, at: int, start: int) -> None:
-        """Lines without a mark: the last may be the head of the next line, and all have dates."""
+        """Skip lines without a mark.
+
+        The last line may be the head of the next line, and each line may complete later dates.
+        """
         last = chunk.rfind(b"\n", at, start - 1) + 1 or at
         self._line_before = chunk[max(at, last) : start].rstrip(b"\r\n")
         if not self._file.needs_context:
@@ -355,7 +359,7 @@ class _ClientLog:
             self._examples.append(text_of(raw[:LONGEST_EXAMPLE]))
 
     def _line(self, inside: Unwrapped) -> ClientLine | None:
-        """Parse a line; one without a date has the date that is alone on its previous line."""
+        """Parse a line; if it has no date, the previous line may be a head with its date."""
         body = line_of(inside)
         first = body.split(b"\n", 1)[0]
         body = b" ".join(body.split()) if _goes_on(first) else first
@@ -377,7 +381,7 @@ class _ClientLog:
         """A line that names no group is about the only group that the client's lines name."""
         client = (source, line.client_id or line.library)
         if line.group_id is None:
-            is_alone = line.library == JAVA  # whose consumers outside a group name none
+            is_alone = line.library == JAVA  # such a line is of a consumer without a group
             return line if is_alone else line._replace(group_id=self._groups.get(client))
         if client in self._groups or len(self._groups) < _MOST_SOURCES:
             is_only = self._groups.setdefault(client, line.group_id) == line.group_id
@@ -420,7 +424,7 @@ def _may_be(raw: bytes) -> bool:
 
 
 def _goes_on(line: bytes) -> bool:
-    """Whether the next line has the message of this one, or more of it."""
+    """Whether the message of this line continues on the next line."""
     return any(line.endswith(ending) and mark in line for mark, ending in _headlines())
 
 
@@ -443,6 +447,6 @@ def _marked_lines() -> MarkedLines:
 
 
 def _names_a_consumer(raw: bytes) -> bool:
-    """Whether a line that is no stack frame and no other line's head is of a consumer's logger."""
+    """Whether a line is of a consumer's logger, and neither a stack frame nor a head alone."""
     is_other = TRACE_LINE.match(raw) or is_head_alone(raw)
     return not is_other and any(name in raw for name in _NAMES)

@@ -39,7 +39,7 @@ class WallClock:
         return local_ms - self._offset_ms(local_ms, 0)
 
     def local_ms(self, utc_ms: int) -> int:
-        """The clock's time at a time in UTC."""
+        """The local time of the clock at a time in UTC."""
         offset = datetime.fromtimestamp(utc_ms // 1000, self._zone).utcoffset()
         assert offset is not None  # every ZoneInfo has one
         return utc_ms + int(offset.total_seconds() * 1000)

@@ -1,8 +1,8 @@
-"""Which log files are copies of one log: a log grows at its end, so that of two copies of it the
-shorter is the beginning of the longer.
+"""Which log files are copies of one log: a log grows at its end, so the shorter of two copies is
+the beginning of the longer copy.
 
-A digest of a text up to some length covers its first and last WINDOW bytes: lines have times and
-member ids, so that logs which differ before a place differ right before it, too.
+A digest covers the first and the last WINDOW bytes of a text of some length.  Lines have times and
+member ids, so two logs that differ anywhere before a position also differ right before it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from jobs.sources.logs.json_around import is_document
 WINDOW = 1 << 16
 # What follows the last record in a JSON document, and not in a later export of the same log.
 _END = b" \t\r\n\0]}"
-# Texts that differ before one of these lengths are told apart without reading them again.
+# Texts that differ before one of these lengths need not be read again.
 _MARKS = (1 << 10, 1 << 12, 1 << 14, 1 << 16)
-# Digests of so many copies are kept per log: of the longest texts, and of the newest packed files.
+# Number of digests kept per log, for the longest texts and for the newest compressed files each.
 _MOST_COPIES = 16
 _PACKED = "packed"
 
@@ -54,11 +54,11 @@ class LogFile:
 
     @cached_property
     def length(self) -> int:
-        """Of the text; a compressed file is read for it."""
+        """Length of the text in bytes; reads a compressed file."""
         return self._unpacked(())[0] if self.is_packed else self._size
 
     def longest_digest(self, lengths: Collection[int]) -> str | None:
-        """Of the text up to the longest of these lengths that it has."""
+        """The digest of the text up to the longest of these lengths within the text."""
         if self.is_packed:
             return max(self._unpacked(lengths)[1], key=length_of, default=None)
         length = max((each for each in lengths if each <= self._size), default=None)
@@ -70,7 +70,7 @@ class LogFile:
 
     def _unpacked(self, lengths: Collection[int]) -> tuple[int, set[str]]:
         """Length and digests of the uncompressed text."""
-        found = set()
+        digests = set()
         beginning = last = b""
         position = length = 0
         wanted = sorted(lengths)
@@ -82,11 +82,11 @@ class LogFile:
                 while wanted and wanted[0] <= end:
                     upto = wanted.pop(0)
                     tail = text[max(0, upto - WINDOW - start) : upto - start]
-                    found.add(_digest(upto, beginning[:upto], tail))
+                    digests.add(_digest(upto, beginning[:upto], tail))
                 if content := block.rstrip(_END):
                     length = position + len(content)
                 position, last = end, text[-WINDOW:]
-        return length, {digest for digest in found if length_of(digest) <= length}
+        return length, {digest for digest in digests if length_of(digest) <= length}
 
 
 def is_same_log(one: LogFile, other: LogFile) -> bool:
@@ -104,12 +104,12 @@ def length_of(digest: str) -> int:
 
 
 def lengths_of_texts(digests: Collection[str]) -> list[int]:
-    """Of the copies that were not compressed, shortest first."""
+    """Lengths of the copies that were not compressed, shortest first."""
     return sorted(length_of(each) for each in digests if not each.endswith(_PACKED))
 
 
 def kept(digests: list[str]) -> list[str]:
-    """The digests to store, of the given ones from old to new."""
+    """The digests to store; ``digests`` are sorted from old to new."""
     each = list(dict.fromkeys(digests))
     texts = sorted((d for d in each if not d.endswith(_PACKED)), key=length_of)
     packed = [d for d in each if d.endswith(_PACKED)]

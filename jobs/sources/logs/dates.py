@@ -1,9 +1,9 @@
-"""The dates of a file's lines: what other lines show where a line's own date is not complete.
+"""The dates of a file's lines; other lines of the file complete an incomplete date.
 
-`FileDates` is learned from a file before it is read: the order of day and month that most of its
-dates have, and whether its lines need those before them (a time of day alone, no year).
-`LineDates` follows the lines of one source, over midnight and New Year's Eve.  A line is never
-given another line's time: what cannot be dated has a reason.
+`FileDates` is determined before a file is read: the order of day and month that most dates fit, and
+whether a date depends on the previous lines (a time of day alone, no year).  `LineDates` follows
+the lines of one source, over midnight and New Year's Eve.  A line never gets another line's time: a
+line that cannot be dated has a reason instead.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _MAY_BE_STAMP = re.compile(rb"\d:\d\d:\d\d|\d{10}")
 _SLASHED = re.compile(rb"(?<![\d/])(\d\d?)/(\d\d?)/(\d{4})[ T,]")
 _AKKA = re.compile(rb"\[[A-Z]{4,5} ?\] \[\d\d/\d\d/\d{4} \d\d:\d\d:\d\d\.\d{3}\] \[")
 _MONTH_FIRST = "mdy"
-# Of Kafka's clients, when they start.
+# Kafka's Java clients print this when they start.
 _STARTED_AT = b"Kafka startTimeMs: "
 _STARTED = re.compile(_STARTED_AT + rb"(\d{13})")
-# A line's beginning up to the hour: lines with the same are of the same day.
+# A line's beginning up to the hour; lines with an equal beginning are of the same day.
 _HOURS = re.compile(rb"^([^\n]{0,80}?(?<!\d)\d\d?):\d\d:\d\d", re.MULTILINE)
 # Threads overlap, and at the end of summer time an hour is repeated.
 _OVERLAP_MS = 61 * 60_000
@@ -37,8 +37,10 @@ _FARTHEST_OUTER_MS = 15 * 60_000
 
 
 class FileDates(NamedTuple):
-    """``first_ms``: local time of the first line, or before it; ``needs_context``: a line's date
-    depends on the lines before it, so that a file is read as a whole, and every line looked at.
+    """What a file shows about incomplete dates.
+
+    ``first_ms``: a local time at or before the first line.  ``needs_context``: a line's date
+    depends on the previous lines, so one task reads the whole file and every line.
     """
 
     orders: Orders = Orders({})
@@ -51,7 +53,7 @@ def dates_of(
 ) -> FileDates:
     """What the beginning of a file shows; if that leaves an order open, all its blocks.
 
-    ``since_ms``: a local time that no line is before, for files that do not show the date.
+    ``since_ms``: a local time that no line precedes, for files that do not show the date.
     """
     lines, stamps = _sampled(beginning)
     orders = orders_of(stamps)
@@ -233,7 +235,7 @@ class LineDates:
         return self._nearest(readings), None
 
     def _nearest(self, readings: Iterable[int]) -> int | None:
-        """The reading nearest to the previous line; that of the first line is not before it."""
+        """The reading nearest to the previous line; the first line is not before ``first_ms``."""
         near = self._last_ms if self._last_ms is not None else self._file.first_ms
         assert near is not None
         possible = (ms for ms in readings if not self._is_first or ms > near - DAY_MS)

@@ -1,4 +1,4 @@
-"""What kind of file a log seems to be that gives nothing, and what to do about it."""
+"""What a file without an understood line seems to be, and what to do about it."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ COORDINATOR_AT_INFO = (
 
 
 class Kind(NamedTuple):
-    """``what``: what the file seems to be.  ``is_usual``: a log of the kind that was asked for,
-    which may well have no such line.
+    """``what``: what the file seems to be.  ``is_usual``: the file is a log of the requested kind
+    and may have no line about groups.
     """
 
     what: str
@@ -85,12 +85,12 @@ EMPTY = Kind("it is empty", "give a log with lines")
 
 
 def kind_of_broker_log(beginning: bytes) -> Kind:
-    """Of a file given as a broker's log, without a line of a coordinator that is understood."""
+    """The kind of a file that was given as a broker's log and has no understood line."""
     return _general_kind(beginning) or _of_a_broker(beginning)
 
 
 def kind_of_client_log(beginning: bytes) -> Kind:
-    """Of a file given as a client's log, without a line of a consumer that is understood."""
+    """The kind of a file that was given as a client's log and has no understood line."""
     return _general_kind(beginning) or _of_a_client(beginning)
 
 
@@ -114,12 +114,12 @@ def _general_kind(beginning: bytes) -> Kind | None:
     if _is_segment(beginning):
         return Kind("it seems to be a binary segment of a topic", "give it as --segments")
     if _DESCRIBED.search(beginning):
-        what = "it seems to be output of kafka-consumer-groups --describe, without rebalances"
+        what = "it seems to be output of kafka-consumer-groups --describe, which has no rebalances"
         return Kind(what, "take snapshots with regroup snapshot")
     if _DUMPED.search(beginning):
         return Kind("it seems to be text of kafka-dump-log", "give it as --dump")
     if not is_utf8(text) and b"\0" in text:
-        return Kind("it seems to be no text", "give a log as text, gzip or zstd")
+        return Kind("it does not seem to be text", "give a log as text, gzip or zstd")
     return None
 
 
@@ -132,9 +132,10 @@ def _of_a_broker(beginning: bytes) -> Kind:
     if not _OF_BROKER.search(beginning):
         return Kind("it does not seem to be a broker's log", "give server.log")
     if _is_silent(beginning):
-        return Kind("it seems to be of a broker that logs at WARN", COORDINATOR_AT_INFO)
+        return Kind("it seems to be the log of a broker that logs at WARN", COORDINATOR_AT_INFO)
     what = (
-        "it seems to be of a broker that coordinates no group, or whose coordinator's logger is off"
+        "it seems to be the log of a broker that coordinates no group,"
+        " or whose coordinator's logger is off"
     )
     return Kind(what, COORDINATOR_AT_INFO, is_usual=True)
 
@@ -142,13 +143,13 @@ def _of_a_broker(beginning: bytes) -> Kind:
 def _of_a_client(beginning: bytes) -> Kind:
     if _of_a_brokers_logger(beginning) and not _OF_CONSUMER.search(beginning):
         return Kind("it seems to be a broker's log", "give it as --broker-log")
-    application = "it seems to be of an application"
+    application = "it seems to be the log of an application"
     if _is_silent(beginning):
         application += " that logs at WARN"
     for mark, library, remedy in _LIBRARIES:
         if mark.search(beginning):
-            return Kind(f"{application} with {library}, whose lines name no membership", remedy)
-    remedy = "else log the library of its Kafka client at INFO"
+            return Kind(f"{application} with {library}; no line is about membership", remedy)
+    remedy = "if it has consumers, log its Kafka client library at INFO"
     return Kind(f"{application} without consumers", remedy, is_usual=True)
 
 
@@ -157,14 +158,14 @@ def _of_a_brokers_logger(beginning: bytes) -> bool:
 
 
 def _is_segment(beginning: bytes) -> bool:
-    """Whether it begins with a record batch: a base offset, a length and a magic of 0 to 2."""
+    """Whether the file begins with a record batch: base offset, length and a magic of 0 to 2."""
     length = int.from_bytes(beginning[8:12], "big")
     is_batch = len(beginning) > 16 and beginning[16] <= 2 and 14 <= length < _LARGEST_BATCH
     return is_batch and beginning[:2] == b"\0\0"
 
 
 def _is_silent(beginning: bytes) -> bool:
-    """Whether lines have levels, but none below WARN."""
+    """Whether lines have levels, but no level below WARN."""
     heads = (line[:_HEAD_LENGTH].decode("utf-8", "replace") for line in beginning.splitlines())
     levels = Counter(map(level_in, islice(heads, _SAMPLED_LINES)))
     del levels[None]

@@ -23,7 +23,7 @@ _UNDATED_HEAD = re.compile(
     rb"(?:[\d/:., -]+ )?\[?(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"
     rb"|\s*\[(?:GroupCoordinator|GroupMetadataManager|Group Metadata Manager)[ \]]|\s*\{"
 )
-# What a line of any other layout begins with: a time of day, perhaps behind its date.
+# In any other layout a line begins with a time of day, possibly after its date.
 _TIME_FIRST = re.compile(
     rb"[^a-z\n]{0,40}?(?<!\d)\d\d?:\d\d:\d\d(?!\d)"
     rb"|(?:[A-Z][a-z]{2},? )?[A-Z][a-z]{2} [ \d]?\d,? (?:\d{4},? )?\d\d?:\d\d:\d\d"
@@ -54,7 +54,7 @@ _HEAD_NEXT = rb"(?=\x1b?\[?\d{4}-\d\d-\d\d[ T]|\{)"
 _LINE_NEXT = rb"(?:" + _HEAD_NEXT + rb"|(?=" + TRACE_LINE.pattern + rb"))"
 _DIGITS, _CAPITALS = b"0123456789", bytes(range(ord("A"), ord("Z") + 1))
 _NAMES = _DIGITS + _CAPITALS + _CAPITALS.lower() + b"._-"
-# Each takes what one tool writes before a line; with the first characters that it may have.
+# Each pattern matches a prefix of one tool; beside it, the possible first characters.
 _PREFIXES = tuple(
     (first, re.compile(pattern))
     for first, pattern in (
@@ -136,12 +136,12 @@ def has_prefix(body: bytes) -> bool:
 
 
 def is_head_alone(body: bytes) -> bool:
-    """Whether a line has no message, but the date and level of the next line's."""
+    """Whether a line has only the date and level of the message on the next line."""
     return len(body) < 2 * _FARTHEST_HEAD and _HEAD_ALONE.match(body) is not None
 
 
 def with_head(head: bytes, body: bytes) -> bytes:
-    """A line without a date, behind the head that was alone on its previous line."""
+    """The head and the line joined; the line alone if it may have a date of its own."""
     return body if may_have_date(body, _FARTHEST_HEAD) else head.rstrip() + b" " + body.lstrip()
 
 

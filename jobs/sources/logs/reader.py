@@ -251,7 +251,7 @@ class Reader:
             self.counts.skipped += 1
 
     def _observe(self, line: bytes) -> None:
-        """A line that is not read may have the date that later lines need."""
+        """Note the dates of lines that are not read; later lines may need them."""
         if self._dates.needs_context:
             self.entries.dates.observe_lines(line)
 

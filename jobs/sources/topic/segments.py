@@ -64,9 +64,9 @@ ROWS = pa.schema(
 
 
 def segment_files(pattern: str) -> list[str]:
-    """The segment files of the topic; a broker's data folder has those of other topics, too.
+    """The segment files of the topic; a broker's data folder has segments of other topics, too.
 
-    UsageError for --segments if there is none.
+    Raises UsageError if --segments matches no file of the topic.
     """
     matches = list_files(pattern, "--segments", name_like=FILES_LIKE)
     files = [file for file in matches if not_a_segment(file) is None]

@@ -63,7 +63,7 @@ EVIDENCE = [
     (
         {"has_target_times": True, "has_emptied_without_target": True},
         "4.3",
-        "its targets have times, and none follows when a group becomes empty",
+        "targets have times, and a group that becomes empty gets no new target",
     ),
     (
         {"offset_versions": {4}, "has_assignment_epochs": True},

@@ -1,9 +1,9 @@
 """Share and streams groups: rules, laws on random steps, and traces of Kafka's own classes.
 
-tests/data/coordinator-share-streams has random scenarios of tools/differential, and the traces of
-Kafka 4.4.0 and 4.1.1; of other versions, some that differ from those of the nearest era.  Those of
-4.1's streams groups come from a JVM with -XX:hashCode=2, as the ties of its assignor follow
-identity hash codes.
+tests/data/coordinator-share-streams has random scenarios of tools/differential, and their traces of
+Kafka 4.4.0 and 4.1.1; of other versions, some traces that differ from the nearest era's.  The
+traces of 4.1's streams groups come from a JVM with -XX:hashCode=2, because its assignor breaks ties
+by identity hash codes.
 """
 
 import gzip

@@ -1,4 +1,4 @@
-"""The wordings of each client library: a line for each of them, with the fields that are read.
+"""The wordings of each client library: for each wording a line, and the fields that are read.
 
 tests/data/client_logs/wordings has a file for each file of schemas/log_lines/clients.
 """

@@ -200,7 +200,7 @@ def test_data_are_well_formed():
 
 
 def test_wordings_of_the_newest_version_have_no_last_version():
-    """So a new version of Kafka changes only the wordings that it changed."""
+    """A new version of Kafka then needs new rows only for the wordings that it changed."""
     newest = [
         each["versions"]
         for each in [*data.wordings("java"), *data.reasons("java"), *data.loggers("java")]
