@@ -141,12 +141,19 @@ def _nightly(
     run = run_jobs(open_lake_of(options, inputs, config), options, inputs, progress)
     progress.total(time.monotonic() - began)
     progress.say(summary(run))
+    account_for(run.lake, inputs, run.internal_errors, progress)
+
+
+def account_for(
+    lake: Lake, inputs: ingest.Inputs, internal_errors: int, progress: Progress
+) -> None:
+    """Say what was not understood of each log.  Raises RunFailed for defects and silent logs."""
     has_logs = inputs.broker_logs or inputs.client_logs
-    logs = read_logs(run.lake, inputs.broker_logs, inputs.client_logs) if has_logs else []
+    logs = read_logs(lake, inputs.broker_logs, inputs.client_logs) if has_logs else []
     for line in log_lines(logs):
         progress.say(line)
-    if run.internal_errors:
-        raise RunFailed(ingest.failed_by(run.internal_errors))
+    if internal_errors:
+        raise RunFailed(ingest.failed_by(internal_errors))
     if silent := silent_logs(logs):
         raise RunFailed(f"no line is understood in {', '.join(silent)}")
 

@@ -20,7 +20,6 @@ from jobs.command_line.options import (
     ToOption,
     with_sources,
 )
-from jobs.console.errors import RunFailed
 from jobs.nightly_run.pipeline import JOBS, Progress, job, run_all
 
 commands = typer.Typer()
@@ -102,15 +101,14 @@ def ingest(
     """Read input into the bronze tables.  Computes no other table."""
     from jobs import ingest as ingest_job
     from jobs.configuration.config import load_config
-    from jobs.nightly import NightlyOptions, inputs_of, open_lake_of
+    from jobs.nightly import NightlyOptions, account_for, inputs_of, open_lake_of
 
     config = load_config(conf, engine)
     options = NightlyOptions(**vars(sources))
     inputs = inputs_of(options, config)
     options.require_source()
-    internal_errors = ingest_job.run(open_lake_of(options, inputs, config), inputs)
-    if internal_errors:
-        raise RunFailed(ingest_job.failed_by(internal_errors))
+    lake = open_lake_of(options, inputs, config)
+    account_for(lake, inputs, ingest_job.run(lake, inputs), Progress())
 
 
 def _add_job(name: str) -> None:

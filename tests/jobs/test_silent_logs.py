@@ -1,6 +1,10 @@
 # ruff: noqa: E501 - lines of logs stay on one line
 """A run reports each log whose lines it does not understand, and what the log seems to be."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from jobs.console.errors import RunFailed
@@ -12,6 +16,7 @@ from jobs.sources.client_logs.client_log import client_rows
 from jobs.sources.logs.kinds import kind_of_broker_log, kind_of_client_log
 from tests.end_to_end.incident_lake import IncidentLake
 
+ROOT = Path(__file__).parents[2]
 BROKER = (
     "[2026-11-21 10:00:00,000] INFO [Partition t-0 broker=1] Log loaded (kafka.cluster.Partition)\n"
 )
@@ -137,3 +142,30 @@ def test_doctor_says_the_same_before_the_run(tmp_path):
     assert "it names the coordinator, but no line is understood" in of_broker.text
     assert "of an application that logs at WARN with Kafka's Java client" in of_client.text
     assert of_client.remedy == "set the logger org.apache.kafka.clients.consumer to INFO"
+
+
+@pytest.mark.parametrize(
+    ("lines", "exit_code", "said"),
+    [
+        (
+            [EMPTY.format(1), DANCED],
+            0,
+            "server.log: 2 lines, 1 understood, 1 of a coordinator or consumer not understood\n"
+            f"  {DANCED[:160].strip()}\n",
+        ),
+        ([DESCRIBED], 1, "regroup: no line is understood of "),
+        ([EMPTY.format(1).partition("] ")[2]], 1, "1 without a complete date"),
+    ],
+    ids=["one", "none", "undated"],
+)
+def test_ingest_accounts_for_logs(lines, exit_code, said, tmp_path):
+    path = tmp_path / "server.log"
+    path.write_text("".join(lines))
+    lake = ["--lake", str(tmp_path / "lake"), "--cluster-id", "c", "--engine", "embedded"]
+
+    command = [sys.executable, "-m", "jobs.command_line.cli", "ingest", *lake]
+    run = subprocess.run(
+        [*command, "--broker-log", str(path)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+    assert (run.returncode, said in run.stderr) == (exit_code, True), run.stderr
