@@ -238,7 +238,7 @@ WRONG = [
     (b"\0" * 8 + b"\0\0\0\x50" + b"\0" * 4 + b"\x02" + b"\0" * 60,
      "it seems to be a binary segment of a topic: give it as --segments"),
     (b"\nGROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG\ng t 0 1 2 1\n",
-     "it seems to be output of kafka-consumer-groups --describe, without rebalances: "
+     "it seems to be output of kafka-consumer-groups --describe, which has no rebalances: "
      "take snapshots with regroup snapshot"),
     (b"[2026-01-02 03:04:05,678] INFO [GroupCoordinator 1]: Stabilized group g generation 1",
      "it seems to be a broker's log: give it as --broker-log"),
