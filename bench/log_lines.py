@@ -1,5 +1,7 @@
-"""Logs into rows in one process: a broker's (coordinator lines, lines of other loggers, and both),
-and a client's (one consumer's line in 200 of an application).
+"""Speed of reading logs into rows in one process.
+
+The logs are a broker's (coordinator lines, lines of other loggers, and both) and a client's (a
+consumer's line after every 199 lines of its application).
 
     python -m bench.log_lines [--mebibytes 32]
 

@@ -48,8 +48,8 @@ def incident_replay(
 ) -> DataFrame:
     """A task replays whole groups, because a generation depends on all previous ones.
 
-    Commits are not replayed: there are many, and they start no generation.  ``tables``: of READS,
-    and those of consumer, share and streams groups, if there are any; ``names``: of topics by id.
+    Commits are not replayed: there are many, and they start no generation.  ``tables``: the tables
+    READS, and the tables of modern groups if the lake has them.  ``names``: topic names by id.
     """
     schema = schema_of("incident_replay")
     kinds = [kind for kind in KINDS if evidence_reads(kind) <= tables.keys()]

@@ -48,8 +48,10 @@ def ownership_gaps(
     earlier: DataFrame | None = None,
     modern_groups: DataFrame | None = None,
 ) -> DataFrame:
-    """``last_events``: see `_last_events`.  ``earlier``: see `_earlier`.  ``modern_groups``: the
-    tenures of consumer, share and streams groups, see `jobs.modern_history.tenures`.
+    """Rows of ownership_gaps.
+
+    ``last_events``: see `_last_events`.  ``earlier``: see `_earlier`.  ``modern_groups``: tenures
+    in modern groups, see `jobs.modern_history.tenures`.
     """
     classic = generations.where(COUNTS_AS_CLASSIC)
     ended = computed(rebalances(classic, timeline, generation_members))

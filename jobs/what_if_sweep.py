@@ -76,9 +76,10 @@ def what_if_of_spans(
     era: EraEvidence,
     earlier: dict[str, dict[str, Outcomes]],
 ) -> DataFrame:
-    """`what_if` of these groups, each in its own period, without the changes that only
-    migration_advice needs.  ``era``: of the cluster, see `era_of_cluster`; ``earlier``: by group,
-    outcomes that are not simulated again.
+    """Rows of `what_if` for these groups, each in its own period.
+
+    The changes that only migration_advice needs are left out.  ``era``: evidence of the cluster's
+    era, see `era_of_cluster`.  ``earlier``: outcomes by group that are not simulated again.
     """
     cluster = ClusterEvidence(max(span.to_ms for span in spans.values()), era)
     sweep = Sweep(spans.__getitem__, None, cluster, migrations=False, earlier=earlier)
@@ -91,14 +92,14 @@ def cluster_evidence(tables: Mapping[str, DataFrame]) -> ClusterEvidence:
 
 
 def era_of_cluster(tables: Mapping[str, DataFrame]) -> EraEvidence:
-    """By records of consumer, share and streams groups."""
+    """What the records of modern groups show of the brokers' era."""
     return era_evidence(evidence(TARGET_TIMES, tables).collect())
 
 
 def _predicted(
     tables: dict[str, DataFrame], times: Mapping[str, str | int], sweep: Sweep
 ) -> DataFrame:
-    """``times``: of each group, the period of its downtime, as parameters of DOWNTIME."""
+    """``times``: parameters of the evidence DOWNTIME: the period of each group's downtime."""
     schema = StructType(
         [StructField(name, ArrayType(schema_of(name)), nullable=False) for name in WRITES]
     )
@@ -109,7 +110,7 @@ def _predicted(
 def evidence_by_group(
     tables: Mapping[str, DataFrame], times: Mapping[str, str | int]
 ) -> GroupedData:
-    """The rows of which each group's `PredictionEvidence` consists."""
+    """The rows of each group's `PredictionEvidence`, by group."""
     kinds = {kind: evidence(kind, tables) for kind in CLASSIC_KINDS}
     of_all = packed(kinds | {DOWNTIME: evidence(DOWNTIME, tables, **times)})
     modern = evidence(MODERN_GROUPS, tables)

@@ -4,8 +4,8 @@
 
 A simulated fleet (group_types.toml beside this file) is ingested once; then each date is copied
 into a new lake and computed by a fresh process of `regroup nightly`.  Prints the CPU seconds of
-each.  ``--before``: a checkout of an earlier version, whose nights take their turn; the tables of
-both lakes must be equal.
+each night.  ``--before``: a checkout of an earlier version, whose nights run in turn with these;
+the tables of both lakes must be equal.
 """
 
 from __future__ import annotations

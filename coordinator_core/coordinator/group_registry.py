@@ -15,10 +15,10 @@ from coordinator_core.protocol.messages import Event
 
 
 class GroupRegistry:
-    """``classic``, and ``modern`` (consumer, share and streams groups): by group id.
+    """The groups by id: ``classic``, and ``modern`` (consumer, share and streams groups).
 
-    A group id also keeps offsets without a group: ``kept_offsets`` between two types, and
-    ``offsets_without_groups`` of eras whose offsets outlived their group (KAFKA-2720).
+    Offsets may exist without a group.  ``kept_offsets``: while a group changes its type.
+    ``offsets_without_groups``: in eras whose offsets outlived their group (KAFKA-2720).
     """
 
     __slots__ = (
@@ -52,7 +52,7 @@ class GroupRegistry:
         return self.classic.get(group_id) or self.modern.get(group_id)
 
     def seen(self) -> list[ClassicGroup | ModernGroup]:
-        """The groups that reads see; one whose removal was reverted twice."""
+        """The groups that reads see; a group whose removal was reverted is listed twice."""
         classic = [self.readable_classic(group_id) for group_id in self.classic]
         return [
             *[group for group in classic if group is not None],

@@ -34,8 +34,9 @@ class Shard:
 
 
 class Log:
-    """``reverts``: what undoes the records that are replayed now, if called in reverse order.
+    """The log of the coordinator's records.
 
+    ``reverts``: undo the records that are being replayed, if called in reverse order.
     ``is_sharded``: answers wait for the appends of their shard (KIP-848).
     """
 

@@ -27,11 +27,12 @@ MemberIds = Callable[[str, str], str]  # (group id, client or instance id) -> a 
 
 
 class Turn:
-    """``timers``: of classic groups; ``modern_timers``: of consumer, share and streams groups.
+    """The state that handlers work with, and the effects of the present turn.
 
-    ``handlers``: of the types that are not classic.  ``background``: work that Kafka gives to other
-    threads.  ``resolving``: groups whose regular expressions are being resolved.
-    ``version_with_new_topics``: of the image.
+    ``timers``: timers of classic groups; ``modern_timers``: timers of modern groups.  ``handlers``:
+    handlers of modern groups.  ``background``: work that Kafka gives to other threads.
+    ``resolving``: groups whose regular expressions are being resolved.
+    ``version_with_new_topics``: newest version of the metadata image with new topics.
     """
 
     __slots__ = (

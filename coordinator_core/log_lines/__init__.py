@@ -15,10 +15,10 @@ fields and prints the text from them, so reader and printer cannot disagree.  A 
 a new entry in the data, not new code.
 
 Reading.  `parse_line` finds the message wherever it stands in a line (module lines), by the
-coordinator's prefix or the first words of a wording; tries the places where it may end (module
-endings); and finds the wording by its first characters, the most specific wording first (module
-wordings).  Date, level and logger are read from the text to the left of the message and to its
-right (modules heads and dates), so that a layout needs no pattern of its own.
+coordinator's prefix or the first words of a wording.  Module endings lists where the message may
+end.  Module wordings finds the wording by its first characters, the most specific wording first.
+Date, level and logger are read from the text to the left and to the right of the message (modules
+heads and dates), so that a layout needs no pattern of its own.
 
 Group ids and client ids are free text and may contain the words of a wording, so the order of
 wordings and the patterns of placeholders matter.  The reason at the end of
@@ -31,7 +31,7 @@ does not log it at INFO or above.  The engine's simulated broker logs and the re
 with production use it.  A printed date has no time zone: times are local_ms, milliseconds since
 1970-01-01T00:00 in the zone of the broker, and the caller applies the zone.
 
-- lines:     line of a broker -> its message, and what is around it
+- lines:     line of a broker -> its message, date, level and logger
 - endings:   where a message ends
 - heads:     text around a message -> date, level and logger
 - dates:     dates in a text, as far as they are complete

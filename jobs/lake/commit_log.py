@@ -42,7 +42,7 @@ class LogFolder(Protocol):
         """The content of a file, which is UTF-8."""
 
     def is_parquet(self, name: str) -> bool:
-        """Whether the file begins and ends as one of Parquet."""
+        """Whether the file begins and ends as a Parquet file."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
-"""The rows of schemas/evidence about modern groups as values: records, and lines about
-departures and targets.
+"""Evidence of modern groups (schemas/evidence) as values: records, and log lines about departures
+and targets.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from coordinator_core.modern_history import (
 from coordinator_core.modern_history.evidence import Partition
 from jobs.timeline import CONVERSION_RECORD
 
-# Kinds of evidence: of a row, ``record`` or ``event`` tells its kind.
+# Kinds of evidence; the column ``record`` or ``event`` has the kind of a row's record or line.
 RECORDS, LINES = "modern_records", "modern_lines"
 DEPARTURES = ["LEFT", "FENCED", "HEARTBEAT_EXPIRED"]
 # A static member that closes leaves for a while, and stays in the group.

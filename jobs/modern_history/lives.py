@@ -23,11 +23,11 @@ from jobs.lake.group_types import HAS_EPOCHS
 from jobs.lake.keys import GROUP_KEY
 from jobs.lake.tables import schema_of
 
-# The kinds of evidence of which processes follow.
+# Kinds of evidence from which the processes are derived.
 REBALANCES, CAUSES, SILENCES = KINDS = ("rebalance_times", "causes", "silences")
 READS = ("generations", "rebalance_causes", "ownership_gaps")
 LivesRows = Callable[[list[ConsumerProcess], dict[str, int]], Iterator[Row]]
-"""Rows of process_lives, of processes and the incarnation of each member id."""
+"""Processes, and the incarnation of each member id -> rows of process_lives."""
 # Groups are handled in this many calls, as of episodes.
 _BUCKETS = 64
 _group = itemgetter(*GROUP_KEY)
@@ -38,9 +38,9 @@ def modern_groups(generations: DataFrame) -> DataFrame:
 
 
 def lives_of_modern_groups(tables: Mapping[str, DataFrame], rows_of: LivesRows) -> DataFrame:
-    """Rows of process_lives of groups with a generation of another type than classic.
+    """Rows of process_lives for groups with a generation of a modern type.
 
-    ``tables``: of READS.
+    ``tables``: the tables READS.
     """
     groups = modern_groups(tables["generations"])
     rows = [evidence(kind, tables).withColumn("kind", F.lit(kind)) for kind in KINDS]
@@ -73,7 +73,10 @@ def _rows_of_group(rows: list[Row], rows_of: LivesRows) -> Iterator[Row]:
 
 
 def processes_of(rows: Rows) -> tuple[list[ConsumerProcess], dict[str, int]]:
-    """The processes of one group, by its rows of KINDS, and the incarnation of each member id."""
+    """The processes of one group, and the incarnation of each member id.
+
+    ``rows``: the group's rows by kind of evidence, KINDS.
+    """
     causes = sorted(
         rows[CAUSES], key=lambda row: (row["incarnation"], row["generation"], row["cause_seq"])
     )

@@ -59,9 +59,9 @@ PLAYED = StructType(
 
 
 def played(scope: RunScope, table: str) -> DataFrame | None:
-    """The table's rows of modern groups; rules: `coordinator_core.modern_history`.  None, without
-    a job of the engine, if the lake has no such groups in scope.
+    """The table's rows of modern groups, by the rules of `coordinator_core.modern_history`.
 
+    None if the scope has no modern groups; the engine then runs no job.
     ``table``: one of `jobs.modern_history.rows.ROWS`, or TENURES.
     """
     records = new_records(scope)
@@ -86,7 +86,7 @@ def with_played(scope: RunScope, classic: DataFrame, table: str) -> DataFrame:
 
 
 def replace_by_played(scope: RunScope, table: str) -> None:
-    """Compute a table that has rows of modern groups only."""
+    """Compute a table that has only rows of modern groups."""
     if not (scope.has_rows("group_records") or scope.has_rows(table)):
         scope.lake.create(table)
         return

@@ -59,9 +59,9 @@ TENURES = StructType(
 
 
 def with_refusals_and_commits(history: History, rows: Iterable[Row]) -> Commits:
-    """Gives each membership the times of its refusals; returns the last commits of all members.
+    """Give each membership the times of its refusals; return the last commits of all members.
 
-    ``rows``: of REFUSALS and COMMITS, of the same incarnation.
+    ``rows``: rows of the kinds REFUSALS and COMMITS, of the same incarnation as ``history``.
     """
     refusals: dict[str, list[int]] = {}
     commits: dict[tuple[str, int], dict[Partition, list[int]]] = {}

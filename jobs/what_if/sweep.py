@@ -36,9 +36,10 @@ class EvaluatedPeriod(NamedTuple):
 
 
 class Sweep(NamedTuple):
-    """What all groups' predictions depend on.  ``changes`` None: the candidates of each group;
-    ``migrations``: whether changes to the consumer protocol of a newer broker are tried, too;
-    ``earlier``: by group.
+    """The settings of a sweep over all groups.
+
+    ``changes``: None for the candidates of each group.  ``migrations``: whether changes to the
+    consumer protocol of a newer broker are tried, too.  ``earlier``: earlier outcomes by group.
     """
 
     span_of: Callable[[str], EvaluatedPeriod]

@@ -1,4 +1,4 @@
-"""A public class name means one thing in the whole repository."""
+"""No two public classes of the repository have the same name."""
 
 from pathlib import Path
 

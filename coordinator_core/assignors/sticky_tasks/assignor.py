@@ -106,9 +106,10 @@ class _Group:
         return PriorityQueue(attrgetter("load"), self.processes.values())
 
     def _least_loaded(self, task: Task, active: bool) -> TaskAssignee | None:
-        """Of the members that had the standby, the one with a less loaded process and less load.
+        """A member that had the standby, by load.
 
-        Before 4.4 no member gets the standby back if the first one's process has the task.
+        A later member is preferred only if both its process and the member itself have less load.
+        Before 4.4 no member gets the standby back if the first member's process has the task.
         """
         had_standby = self._had_standby.get(task, ())
         if self._is_before_4_4 and not active and had_standby and self._has(had_standby[0], task):

@@ -90,7 +90,7 @@ def processes_of(
 ) -> HashTable[str, ProcessState]:
     """Processes with their members, in the order of a HashMap of this capacity.
 
-    4.4 computes those that are absent, which grows the map an entry later than putting them does.
+    4.4 uses computeIfAbsent, which grows the map one entry later than put.
     """
     processes = HashTable[str, ProcessState](string_hash, capacity)
     for member in members:

@@ -47,7 +47,7 @@ def read_log(
     """
 
     def before(position: int) -> Entries:
-        """Those of the file up to a line."""
+        """The entries of the file up to a line."""
         here, reader = stream.tell(), Reader(LogCounts(file=file), timezone, dates)
         for _ in _items(reader, Blocks(stream), ByteRange(0, position)):
             pass

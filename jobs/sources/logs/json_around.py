@@ -77,7 +77,7 @@ _UNITS = ((10**17, 1), (10**14, 1000), (10**11, 1_000_000))
 class FlatRecord(NamedTuple):
     """A record's fields.  ``source``: what names the broker; ``trace``: lines after the message;
     ``goes_on``: the message is the beginning of a line that the next record continues;
-    ``fields``: all of the record, by their names.
+    ``fields``: all fields of the record, by name.
     """
 
     message: str
