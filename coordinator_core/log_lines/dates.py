@@ -33,6 +33,7 @@ _ZONES = {
     **{"PST": -480, "PDT": -420, "JST": 540, "KST": 540, "AEST": 600, "AEDT": 660, "NZST": 720},
 }
 _NAMED_MONTH = "(?:" + "|".join(month.capitalize() for month in _MONTHS) + r")[a-z]{0,6}\.?"
+_HALF = r"(?=[ \u202f]?[AaPp]\.?[Mm]\b)"  # seconds may be missing before AM and PM
 _STAMP = re.compile(
     rf"""
     (?: (?<!\d)
@@ -48,7 +49,7 @@ _STAMP = re.compile(
       | (?<!\w)[IWEF](?P<glog>\d{{4}})
     )
     (?: T | \ ?[ ,:@_|\t]{{1,2}}\ ? )
-    (?P<time>\d\d?(?P<colon>:|(?<=T\d\d))\d\d(?P=colon)\d\d)
+    (?P<time>\d\d?(?P<colon>:|(?<=T\d\d))\d\d(?:(?P=colon)\d\d|{_HALF}))
     (?: [.,](?P<fraction>\d{{1,9}})\d* | :(?P<milli>\d{{3}})(?!\d) )?
     (?: [ \u202f]?(?P<half>[AaPp])\.?[Mm]\b )?
     (?: \ ?(?P<offset>[+-]\d\d:?\d\d)(?!\d) | (?P<hours>[+-]\d\d)(?![\d:])
@@ -57,7 +58,7 @@ _STAMP = re.compile(
     (?: \ (?P<year_last>20\d\d)(?!\d) )?
   | (?<![\w.-])(?P<epoch>(?:1[4-9]|[23]\d)\d{{8}}(?:\d{{9}}|\d{{6}}|\d{{3}})?)
     (?:\.(?P<epoch_fraction>\d{{1,9}})\d*)?(?![\w-])(?!\.\d)
-  | (?<!\d)(?P<clock>\d\d?:\d\d:\d\d)
+  | (?<!\d)(?P<clock>\d\d?:\d\d(?::\d\d|{_HALF}))
     (?: [.,](?P<clock_fraction>\d{{1,9}})\d* | :(?P<clock_milli>\d{{3}}) )?(?![:\d])
     (?: [ \u202f]?(?P<clock_half>[AaPp])\.?[Mm]\b )?
     (?P<clock_offset>Z\b|[+-]\d\d:?\d\d(?!\d))?
@@ -276,10 +277,9 @@ def _offset_minutes(zone: str | None) -> int | None:
 
 
 def _day_ms(time: str, fraction: str | None, half: str | None) -> int | None:
-    """Ms of ``10:00:00`` or ``100000``; None if it is not a time of day (hour 25)."""
-    hour, minute, second = map(
-        int, time.split(":") if ":" in time else (time[:2], time[2:4], time[4:])
-    )
+    """Ms of ``10:00:00``, ``10:00`` or ``100000``; None if it is not a time of day (hour 25)."""
+    parts = time.split(":") if ":" in time else (time[:2], time[2:4], time[4:])
+    hour, minute, second = map(int, (*parts, "0")[:3])
     if half:
         if not 1 <= hour <= 12:
             return None

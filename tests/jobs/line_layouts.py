@@ -219,7 +219,7 @@ NO_YEAR = {
 }
 NO_TIME = {
     "Python without a time": lambda m: f"{m.level}:{m.logger}:{m.text}",
-    "a short time": lambda m: f"{m.local('%I:%M%p')} {m.level[:3]} {m.text}",
+    "a short time": lambda m: f"{m.local('%H:%M')} {m.level[:3]} {m.text}",
 }
 
 GROUP = "kafka.coordinator.group.GroupCoordinator"

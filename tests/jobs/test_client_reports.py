@@ -382,6 +382,21 @@ def test_kafkajs_in_the_loggers_of_applications(line):
     assert time_of(row) == "12:00:00.000"
 
 
+@pytest.mark.parametrize("space", ["", " ", "\u202f"])
+def test_minutes_with_am_and_pm_over_midnight(space):
+    """As the console writer of zerolog prints them."""
+    joining = "[Consumer clientId=c, groupId=g] (Re-)joining group"
+    lines = [f"11:58{space}PM INF {joining}", f"12:01{space}AM INF idle"]
+    text = "\n".join([*lines, f"12:02{space}AM INF {joining}", ""])
+    jan_25 = 1_706_140_800_000
+
+    batches = rows_of_stream(io.BytesIO(text.encode()), "app", "UTC", DateRange(), None, jan_25)
+    rows = [row for batch in batches for row in batch.to_pylist() if row["kind"] == "event"]
+
+    times = [f"{row['event_time']:%d %H:%M:%S}" for row in rows]
+    assert times == ["25 23:58:00", "26 00:02:00"]
+
+
 @pytest.mark.parametrize(
     ("number", "level"),
     [(10, "TRACE"), (20, "DEBUG"), (40, "WARN"), (50, "ERROR"), (60, "FATAL"), (6, "INFO")],

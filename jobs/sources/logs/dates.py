@@ -22,7 +22,7 @@ from jobs.sources.logs.layouts import PLAIN_HEAD
 NO_DATE = "no date in the line"
 _HEAD_LENGTH = 200
 _SAMPLED_LINES = 400
-_MAY_BE_STAMP = re.compile(rb"\d:\d\d:\d\d|\d{10}")
+_MAY_BE_STAMP = re.compile(rb"\d:\d\d(?::\d\d|[ \xe2\x80\xaf]{0,3}[AaPp]\.?[Mm])|\d{10}")
 _SLASHED = re.compile(rb"(?<![\d/])(\d\d?)/(\d\d?)/(\d{4})[ T,]")
 _AKKA = re.compile(rb"\[[A-Z]{4,5} ?\] \[\d\d/\d\d/\d{4} \d\d:\d\d:\d\d\.\d{3}\] \[")
 _MONTH_FIRST = "mdy"
@@ -30,7 +30,9 @@ _MONTH_FIRST = "mdy"
 _STARTED_AT = b"Kafka startTimeMs: "
 _STARTED = re.compile(_STARTED_AT + rb"(\d{13})")
 # A line's beginning up to the hour; lines with an equal beginning are of the same day.
-_HOURS = re.compile(rb"^([^\n]{0,80}?(?<!\d)\d\d?):\d\d:\d\d", re.MULTILINE)
+_HOURS = re.compile(
+    rb"^([^\n]{0,80}?(?<!\d)\d\d?):\d\d(?::\d\d|[ \xe2\x80\xaf]{0,3}[AaPp]\.?[Mm])", re.MULTILINE
+)
 # Threads overlap, and at the end of summer time an hour is repeated.
 _OVERLAP_MS = 61 * 60_000
 _FARTHEST_OUTER_MS = 15 * 60_000

@@ -22,6 +22,8 @@ COMPLETE = """
 01/May/2024:10:00:00 +0200                                  2024-05-01 10:00:00,000  120
 Jul 17, 2026 1:50:20 PM org.acme.App run                    2026-07-17 13:50:20,000  None
 Jul 17, 2026 12:00:01 AM org.acme.App run                   2026-07-17 00:00:01,000  None
+Jan 25, 2024 3:04 PM org.acme.App run                       2024-01-25 15:04:00,000  None
+2024-01-25 12:05 a.m. [main] INFO                           2024-01-25 00:05:00,000  None
 May 1, 2024 @ 10:00:00.123                                  2024-05-01 10:00:00,123  None
 Wed May  1 10:00:00 UTC 2024                                2024-05-01 10:00:00,000  0
 [2023-07-04 14:17:32,032 CEST] INFO                         2023-07-04 14:17:32,032  120
@@ -54,6 +56,9 @@ def test_a_narrow_space_before_pm():
 INCOMPLETE = [
     ("14:17:32.032 [main] INFO", "date", (), 51_452_032),
     ("server.log:12:14:17:32.032 [main]", "date", (), 51_452_032),
+    ("3:04PM INF joined", "date", (), 54_240_000),
+    ("[12:30 am] joined", "date", (), 1_800_000),
+    ("1/25/24 11:59 PM INFO", "order", (1, 25, 24), 86_340_000),
     ("[10:00:00 INF]", "date", (), 36_000_000),
     ("May  1 10:00:00 host app[1]: ", "year", (5, 1), 36_000_000),
     ("I0501 10:00:00.123456  7 a.go:1]", "year", (5, 1), 36_000_123),
@@ -123,3 +128,7 @@ def test_the_order_that_most_dates_have(dates, order):
     stamps = [stamp for date in dates for stamp in stamps_in(f"{date} 10:00:00")]
 
     assert list(orders_of(stamps).by_shape.values()) == ([order] if order else [])
+
+
+def test_minutes_alone_are_a_time_only_with_am_or_pm():
+    assert stamps_in("at 3:04 INFO") == []
