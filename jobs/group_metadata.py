@@ -28,8 +28,8 @@ READS = ("offsets_records",)
 KEY_TYPE = 2
 # The protocol type whose subscriptions and assignments have the layout of ConsumerProtocol.
 CONSUMER = "consumer"
-# Of members that kafka-dump-log printed as text (jobs.sources.dumps.printed_records); a broker
-# stores the host of every member.
+# The host of members that kafka-dump-log printed as text (jobs.sources.dumps.printed_records); a
+# broker stores the host of every member.
 NO_HOST = ""
 PRINTED_AS_TEXT_LACKS = (
     "client_id",

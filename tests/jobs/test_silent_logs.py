@@ -153,7 +153,7 @@ def test_doctor_says_the_same_before_the_run(tmp_path):
             "server.log: 2 lines, 1 understood, 1 of a coordinator or consumer not understood\n"
             f"  {DANCED[:160].strip()}\n",
         ),
-        ([DESCRIBED], 1, "regroup: no line is understood of "),
+        ([DESCRIBED], 1, "regroup: no line is understood in "),
         ([EMPTY.format(1).partition("] ")[2]], 1, "1 without a complete date"),
     ],
     ids=["one", "none", "undated"],

@@ -110,7 +110,7 @@ class Dump:
 
 
 def _text_format(file: str) -> str:
-    """UsageError for a file of another kind, with the option that takes it."""
+    """Raise UsageError for a file of another kind; the message names the option to use."""
     with open_file(file) as stream:
         try:
             beginning = uncompressed(stream).read(_BEGINNING)

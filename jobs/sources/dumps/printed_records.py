@@ -53,7 +53,7 @@ _OLD_FORMATTED_COMMIT = re.compile(
 
 
 class Unprintable(ValueError):
-    """Text that is no record, or not all of it."""
+    """A text that is not a whole record."""
 
 
 # JSON -----------------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ def _members(text: str, is_consumer: bool) -> Iterator[tuple[str, bytes]]:
 
 
 def _partitions(text: str) -> list[tuple[str, list[int]]]:
-    """By topic in the order of the text, which is that of the assignment."""
+    """Partitions by topic, in the order of the text, which is the order of the assignment."""
     topics: dict[str, list[int]] = {}
     for each in text.split(", ") if text else ():
         topic, _, partition = each.rpartition("-")

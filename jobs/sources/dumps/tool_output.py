@@ -80,7 +80,7 @@ def tool_of(beginning: bytes, file: str) -> str | None:
 
 
 def dump_log_rows(file: str, _: Columns) -> Iterator[dict[str, Any]]:
-    """Records of transactions follow the transaction's marker; those without one are unreadable."""
+    """Yield records of a transaction after its marker; without a marker they are unreadable."""
     named = _NAMED.search(file.rsplit("/", 1)[-1]) or _NAMED.search(file)
     of_file: tuple[str | None, int] | None = (None, int(named[1])) if named else None
     log, producer = of_file, None

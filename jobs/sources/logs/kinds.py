@@ -95,7 +95,7 @@ def kind_of_client_log(beginning: bytes) -> Kind:
 
 
 def kind_of_dump(beginning: bytes) -> Kind | None:
-    """Of a file given as a dump; None if it may be one."""
+    """The kind of a file that was given as a dump; None if it may be a dump."""
     if beginning[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return Kind("it seems to be UTF-16", "convert it with iconv -f UTF-16 -t UTF-8")
     if beginning.lstrip().startswith(b"{"):
