@@ -34,21 +34,21 @@ def written(tmp_path, data, name="consumer_offsets-3.txt"):
 
 @pytest.mark.parametrize("version", ["2.8", "4.1"])
 def test_records_of_kafka_dump_log(version):
-    found = rows(CAPTURES / f"kafka-dump-log-{version}.txt")
+    read = rows(CAPTURES / f"kafka-dump-log-{version}.txt")
 
     assert [
-        (r["topic"], r["partition"], r["log_offset"], r["time_ms"], r["reason"]) for r in found
+        (r["topic"], r["partition"], r["log_offset"], r["time_ms"], r["reason"]) for r in read
     ] == [
         ("__consumer_offsets", 2, 0, 1795221996664, None),
         ("__consumer_offsets", 2, 409, 1795222089843, None),
         ("__consumer_offsets", 2, 1, 1795222001706, None),
         ("__consumer_offsets", 2, 2, 1795222001706, None),
     ]
-    commit = decode(found[2]["key"], found[2]["value"])
+    commit = decode(read[2]["key"], read[2]["value"])
     assert commit.key == {"group": "audit-python", "topic": "orders", "partition": 7}
     assert commit.value["offset"] == 36
     assert commit.value["commit_timestamp"] == (-1 if version == "2.8" else 1795222001706)
-    members = decode(found[0]["key"], found[0]["value"]).value["members"]
+    members = decode(read[0]["key"], read[0]["value"]).value["members"]
     assert [m["member_id"] for m in members] == [PYTHON_2, PYTHON_1]
     assert decode_assignment(members[0]["assignment"]).partitions == [
         ("orders", [6, 7, 8, 9, 10, 11]), ("payments", [6, 7, 8, 9, 10, 11])
@@ -56,10 +56,10 @@ def test_records_of_kafka_dump_log(version):
 
 
 def test_json_of_kafka_dump_log_has_the_bytes_of_the_segment():
-    found = rows(CAPTURES / "kafka-dump-log-4.1.txt")
+    read = rows(CAPTURES / "kafka-dump-log-4.1.txt")
 
-    assert [len(row["value"]) for row in found] == [475, 326, 24, 24]  # valueSize in the text
-    assert [len(row["key"]) for row in found] == [16, 16, 28, 28]
+    assert [len(row["value"]) for row in read] == [475, 326, 24, 24]  # valueSize in the text
+    assert [len(row["key"]) for row in read] == [16, 16, 28, 28]
 
 
 def test_fields_that_text_lacks_are_null():
@@ -76,23 +76,23 @@ def test_fields_that_text_lacks_are_null():
 
 
 def test_records_of_formatters_are_dated_by_their_values():
-    found = rows(CAPTURES / "OffsetsMessageFormatter-4.1.json")
+    read = rows(CAPTURES / "OffsetsMessageFormatter-4.1.json")
 
     no_time = "no time: a formatter prints none, and a tombstone has none"
-    assert [(r["partition"], r["time_ms"], r["reason"]) for r in found] == [
+    assert [(r["partition"], r["time_ms"], r["reason"]) for r in read] == [
         (-1, 1795740923840, None), (-1, 1795740923840, None), (None, None, no_time)
     ]  # fmt: skip
-    assert len({r["log_offset"] for r in found[:2]}) == 2
-    assert [r["log_offset"] >> 21 for r in found[:2]] == [1795740923840] * 2
+    assert len({r["log_offset"] for r in read[:2]}) == 2
+    assert [r["log_offset"] >> 21 for r in read[:2]] == [1795740923840] * 2
     groups = rows(CAPTURES / "GroupMetadataMessageFormatter-4.1.json")
     assert [r["time_ms"] for r in groups[:2]] == [1795740953327, 1795740953330]
     assert decode(groups[1]["key"], groups[1]["value"]).value["current_state_timestamp"] == -1
 
 
 def test_commits_that_the_formatter_before_3_8_printed():
-    found = rows(CAPTURES / "OffsetsMessageFormatter-2.8.txt")
+    read = rows(CAPTURES / "OffsetsMessageFormatter-2.8.txt")
 
-    commits = [decode(r["key"], r["value"]) for r in found]
+    commits = [decode(r["key"], r["value"]) for r in read]
     assert [c.key["topic"] for c in commits] == ["orders", "payments"]
     assert [c.value["commit_timestamp"] for c in commits] == [1795221992491, 1795221992571]
     assert [c.value["leader_epoch"] for c in commits] == [0, 0]
@@ -127,24 +127,24 @@ def test_records_of_one_key_and_millisecond_keep_their_order_and_count_once(tmp_
         f"commitTimestamp=7, expireTimestamp=None)"
         for n in (3, 1, 2, 1)
     ]
-    found = [row["log_offset"] for row in rows(written(tmp_path, "\n".join(lines)))]
+    offsets = [row["log_offset"] for row in rows(written(tmp_path, "\n".join(lines)))]
 
-    assert found[0] < found[1] < found[2]
-    assert found[3] == found[1]
+    assert offsets[0] < offsets[1] < offsets[2]
+    assert offsets[3] == offsets[1]
 
 
 def test_bytes_that_kcat_prints_as_they_are():
-    found = rows(CAPTURES / "kcat.json")
+    read = rows(CAPTURES / "kcat.json")
 
-    assert [(r["partition"], r["log_offset"], r["time_ms"], r["reason"]) for r in found] == [
+    assert [(r["partition"], r["log_offset"], r["time_ms"], r["reason"]) for r in read] == [
         (0, 0, 1795740919897, None), (0, 1, 1795740919897, None), (0, 21, 1795740939453, None)
     ]  # fmt: skip
-    first = decode(found[0]["key"], found[0]["value"])
+    first = decode(read[0]["key"], read[0]["value"])
     assert (first.name, first.value["rebalance_timeout_ms"]) == (
         "ConsumerGroupMemberMetadata",
         300000,
     )
-    assert found[2]["value"] is None
+    assert read[2]["value"] is None
 
 
 def test_bytes_that_another_tool_replaced_are_quarantined(tmp_path):
@@ -200,9 +200,9 @@ def test_aborted_transactions_and_transactions_without_an_end(tmp_path):
         text += batch.format(offset, "false") + f"| offset: {offset}{rest}"
         text += batch.format(offset + 1, "true") + marker.format(offset + 1, end) if end else ""
 
-    found = rows(written(tmp_path, text))
+    read = rows(written(tmp_path, text))
 
-    assert [(r["log_offset"], r["aborted"], r["reason"]) for r in found] == [
+    assert [(r["log_offset"], r["aborted"], r["reason"]) for r in read] == [
         (0, True, None), (2, False, None), (4, None, "transaction without its end in this file")
     ]  # fmt: skip
 
@@ -224,9 +224,9 @@ def test_many_commits_of_one_key_and_millisecond_take_linear_time(tmp_path):
     line = "[g,t,0]::[OffsetMetadata[{},],CommitTime 7,ExpirationTime 9]\n"
     started = time.process_time()
 
-    found = rows(written(tmp_path, "".join(line.format(n) for n in range(30_000))))
+    read = rows(written(tmp_path, "".join(line.format(n) for n in range(30_000))))
 
-    assert len({row["log_offset"] for row in found}) == 30_000
+    assert len({row["log_offset"] for row in read}) == 30_000
     assert time.process_time() - started < 20
 
 

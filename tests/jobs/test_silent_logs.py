@@ -145,7 +145,7 @@ def test_doctor_says_the_same_before_the_run(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("lines", "exit_code", "said"),
+    ("lines", "exit_code", "message"),
     [
         (
             [EMPTY.format(1), DANCED],
@@ -158,7 +158,7 @@ def test_doctor_says_the_same_before_the_run(tmp_path):
     ],
     ids=["one", "none", "undated"],
 )
-def test_ingest_accounts_for_logs(lines, exit_code, said, tmp_path):
+def test_ingest_accounts_for_logs(lines, exit_code, message, tmp_path):
     path = tmp_path / "server.log"
     path.write_text("".join(lines))
     lake = ["--lake", str(tmp_path / "lake"), "--cluster-id", "c", "--engine", "embedded"]
@@ -168,4 +168,4 @@ def test_ingest_accounts_for_logs(lines, exit_code, said, tmp_path):
         [*command, "--broker-log", str(path)], cwd=ROOT, capture_output=True, text=True, check=False
     )
 
-    assert (run.returncode, said in run.stderr) == (exit_code, True), run.stderr
+    assert (run.returncode, message in run.stderr) == (exit_code, True), run.stderr

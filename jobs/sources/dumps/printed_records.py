@@ -83,10 +83,10 @@ def _why(error: Exception) -> str:
 
 @cache
 def _layouts(type_: int, kind: str) -> Sequence[Layout]:
-    found = [each for each in layouts() if each.api_key == type_ and each.type == kind]
-    if not found:
+    of_type = [each for each in layouts() if each.api_key == type_ and each.type == kind]
+    if not of_type:
         raise ValueError(f"no record type {type_} is known")
-    return found
+    return of_type
 
 
 def _has_all(layout: Layout, data: Mapping[str, Any]) -> bool:
@@ -95,9 +95,9 @@ def _has_all(layout: Layout, data: Mapping[str, Any]) -> bool:
 
 def _fields(data: Mapping[str, Any], fields: Sequence[Field]) -> dict[str, Any]:
     """The fields by their names in snake_case; unknown names stay, so that writing refuses them."""
-    known = {field.name[0].lower() + field.name[1:]: field for field in fields}
+    by_name = {field.name[0].lower() + field.name[1:]: field for field in fields}
     return {
-        snake_case(name): _value(value, known[name]) if name in known else value
+        snake_case(name): _value(value, by_name[name]) if name in by_name else value
         for name, value in data.items()
     }
 
@@ -171,16 +171,16 @@ def pair_of_offsets_formatter(line: str) -> Pair:
     group, topic, partition, value = line_found.groups()
     if value in _TOMBSTONES:
         return _commit_pair(group, topic, partition, None)
-    found = _FORMATTED_COMMIT.fullmatch(value) or _OLD_FORMATTED_COMMIT.fullmatch(value)
-    if not found:
+    commit = _FORMATTED_COMMIT.fullmatch(value) or _OLD_FORMATTED_COMMIT.fullmatch(value)
+    if not commit:
         raise Unprintable("not a commit of OffsetsMessageFormatter")
     fields = {
-        "offset": int(found["offset"]),
-        "leader_epoch": int(found.groupdict().get("epoch") or _UNKNOWN),
-        "metadata": found["metadata"],
-        "commit_timestamp": int(found["time"]),
+        "offset": int(commit["offset"]),
+        "leader_epoch": int(commit.groupdict().get("epoch") or _UNKNOWN),
+        "metadata": commit["metadata"],
+        "commit_timestamp": int(commit["time"]),
     }
-    expires = int(found["expires"] or _UNKNOWN)
+    expires = int(commit["expires"] or _UNKNOWN)
     if expires != _UNKNOWN:
         fields["expire_timestamp"] = expires
     return _commit_pair(group, topic, partition, fields)
@@ -208,12 +208,12 @@ def _commit_pair(group: str, topic: str, partition: str, fields: Mapping[str, An
 def _committed(payload: str) -> dict[str, Any] | None:
     if payload in _TOMBSTONES:
         return None
-    found = _COMMITTED.fullmatch(payload) or _OLD_COMMITTED.fullmatch(payload)
-    if not found:
+    fields = _COMMITTED.fullmatch(payload) or _OLD_COMMITTED.fullmatch(payload)
+    if not fields:
         raise Unprintable("payload is no committed offset")
     return {
-        "offset": int(found[1]),
-        "metadata": found[2] or "",
+        "offset": int(fields[1]),
+        "metadata": fields[2] or "",
         "commit_timestamp": _UNKNOWN,
     }
 

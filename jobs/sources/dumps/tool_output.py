@@ -90,8 +90,8 @@ def dump_log_rows(file: str, _: Columns) -> Iterator[dict[str, Any]]:
         if not isinstance(line, str):
             yield _unread(position, piece, "not UTF-8")
         elif line.startswith("Dumping "):
-            found = _LOG_OF.search(line.rstrip())
-            log, producer = ((found[1], int(found[2])) if found else of_file), None
+            heading = _LOG_OF.search(line.rstrip())
+            log, producer = ((heading[1], int(heading[2])) if heading else of_file), None
         elif line.startswith("baseOffset: "):
             batch = _BATCH.match(line)
             producer = batch[1] if batch and batch[2] == "true" else None
@@ -250,7 +250,7 @@ def _pieces(file: str) -> Iterator[tuple[int, Any]]:
             searched = max(0, len(buffer) - _OVERLAP)
             buffer += block
             start = 0
-            ends = [found.end() for found in _END.finditer(buffer, searched)]
+            ends = [end_of_line.end() for end_of_line in _END.finditer(buffer, searched)]
             for end in ends if block else [len(buffer)]:
                 piece = buffer[start:end]
                 yield position, LongLine(long + len(piece), beginning) if long else piece
