@@ -28,9 +28,9 @@ READS = ("offsets_records",)
 KEY_TYPE = 2
 # The protocol type whose subscriptions and assignments have the layout of ConsumerProtocol.
 CONSUMER = "consumer"
-# The host of members that kafka-dump-log printed as text (jobs.sources.dumps.printed_records); a
-# broker stores the host of every member.
-NO_HOST = ""
+# The session timeout of members that kafka-dump-log printed as text
+# (jobs.sources.dumps.printed_records), without a subscription; a broker stores no negative one.
+NOT_PRINTED_MS = -1
 PRINTED_AS_TEXT_LACKS = (
     "client_id",
     "client_host",
@@ -132,24 +132,27 @@ def _members(members: pa.ListArray, is_consumer: pa.BooleanArray) -> pa.ListArra
     member = dict(zip(members.type.value_type.names, members.values.flatten(), strict=True))
     subscribed = subscriptions(member["subscription"], is_readable)
     assigned = assignments(member["assignment"], is_readable)
-    has_host = pc.not_equal(member["client_host"], NO_HOST)
+    is_printed = pc.or_(
+        pc.not_equal(member["session_timeout"], NOT_PRINTED_MS),
+        pc.greater(pc.binary_length(member["subscription"]), 0),
+    )
 
-    def if_host(values: pa.Array) -> pa.Array:
-        return pc.if_else(has_host, values, None)
+    def if_printed(values: pa.Array) -> pa.Array:
+        return pc.if_else(is_printed, values, None)
 
     columns = {
         "member_id": member["member_id"],
         "instance_id": member["group_instance_id"],
-        "client_id": if_host(member["client_id"]),
-        "client_host": if_host(member["client_host"]),
-        "rebalance_timeout_ms": if_host(pc.fill_null(member["rebalance_timeout"], -1)),
-        "session_timeout_ms": if_host(member["session_timeout"]),
+        "client_id": if_printed(member["client_id"]),
+        "client_host": if_printed(member["client_host"]),
+        "rebalance_timeout_ms": if_printed(pc.fill_null(member["rebalance_timeout"], -1)),
+        "session_timeout_ms": if_printed(member["session_timeout"]),
         "subscribed_topics": subscribed["topics"],
         "owned": subscribed["owned_partitions"],
         "owned_generation": _null_if_negative(subscribed["generation_id"]),
         "rack_id": subscribed["rack_id"],
         "assigned": assigned["assigned_partitions"],
-        "subscription": if_host(member["subscription"]),
+        "subscription": if_printed(member["subscription"]),
         "assignment": member["assignment"],
     }
     return with_values(members, struct_array(columns))
@@ -210,7 +213,7 @@ def _member(member: dict[str, Any], group: dict[str, Any]) -> dict[str, Any]:
         "subscription": member["subscription"],
         "assignment": member["assignment"],
     }
-    if member["client_host"] == NO_HOST:
+    if member["session_timeout"] == NOT_PRINTED_MS and not member["subscription"]:
         row |= dict.fromkeys(PRINTED_AS_TEXT_LACKS)
     if group["protocol_type"] == CONSUMER:
         row |= _subscription(member["subscription"]) | _assignment(member["assignment"])

@@ -28,8 +28,8 @@ _HEADER = "--"
 # A column of a view: the last word of its line before the comment.
 _COLUMN_COMMENT = re.compile(r"(?P<column>\w+),?\s+-- (?P<comment>.+)$")
 _COMMENT = re.compile(r"\s+-- .*$")
-_PARAMETER = re.compile(r":(\w+)")
 _SOURCE = re.compile(r"\b(FROM|JOIN) (\w+)")
+_SOURCE_OR_PARAMETER = re.compile(rf"{_SOURCE.pattern}|:(\w+)")
 
 
 @cache
@@ -141,8 +141,13 @@ def evidence_sql(name: str, source: Callable[[str], str] = str, **parameters: st
     ``source``: what the SELECT has after FROM or JOIN for a table; default: the table's name.
     ``parameters``: SQL expressions for what the file calls ``:name``.
     """
-    sql = _SOURCE.sub(lambda match: f"{match[1]} {source(match[2])}", _select("evidence", name))
-    return _PARAMETER.sub(lambda match: str(parameters[match[1]]), sql)
+
+    def replaced(match: re.Match[str]) -> str:
+        keyword, table, parameter = match.groups()
+        return f"{keyword} {source(table)}" if keyword else str(parameters[parameter])
+
+    # In one pass: a group's name in a source may look like a parameter.
+    return _SOURCE_OR_PARAMETER.sub(replaced, _select("evidence", name))
 
 
 @cache

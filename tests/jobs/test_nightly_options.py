@@ -125,7 +125,7 @@ def test_the_total_of_a_second_run_does_not_count_the_first(monkeypatch):
     clock = iter([10.0, 15.0, 100.0, 103.0])
     monkeypatch.setattr(nightly.time, "monotonic", lambda: next(clock))
     monkeypatch.setattr(nightly, "open_lake_of", lambda *_: None)
-    run = SimpleNamespace(internal_errors=0)
+    run = SimpleNamespace(internal_errors=0, lake=None)
     monkeypatch.setattr(nightly, "run_jobs", lambda *_: run)
     monkeypatch.setattr(nightly, "summary", lambda _: "summary")
     out = io.StringIO()

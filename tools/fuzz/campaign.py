@@ -17,7 +17,7 @@ from jobs import ingest
 from jobs.checks.check import broken_laws
 from jobs.checks.laws import LAWS
 from jobs.configuration.config import Config, Engine, load_config
-from jobs.console.errors import INTERNAL_ERROR
+from jobs.console.errors import INTERNAL_ERROR, RunFailed
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions, inputs_of, nightly, open_lake_of
 from jobs.nightly_run.pipeline import Progress
@@ -143,6 +143,10 @@ def _run(folder: Path, engine: str, run: Run, result: Result) -> None:
     result.runs += 1
     try:
         run(options, load_config(None, Engine(engine)))
+    except RunFailed as error:
+        if not str(error).startswith("no line is understood"):  # mutated beyond recognition
+            result.faults.append(f"{folder}: run failed: {str(error)[:300]}")
+            return
     except Exception as error:
         result.faults.append(f"{folder}: run failed: {type(error).__name__}: {str(error)[:300]}")
         return

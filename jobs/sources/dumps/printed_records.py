@@ -250,7 +250,7 @@ def _group_value(payload: str) -> bytes:
 
 
 def _member(member_id: str, assignment: bytes) -> dict[str, Any]:
-    """Without a host, which no member of a broker lacks: its other fields are not known."""
+    """The session timeout says that the text has none of the other fields."""
     return {
         "member_id": member_id,
         "client_id": "",
