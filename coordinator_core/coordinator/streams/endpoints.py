@@ -54,7 +54,7 @@ def _announce_all(
     has_new_tasks: bool,
 ) -> None:
     """4.1: whenever tasks changed; a member's new endpoint is not seen yet."""
-    if (joins or has_new_tasks) and (not joins or after.assigned):
+    if (joins or has_new_tasks) and (not joins or after.assigned.has_tasks()):
         group.endpoint_epoch += 1
     if group.endpoint_epoch != request.endpoint_epoch:
         for member in group.members.values():

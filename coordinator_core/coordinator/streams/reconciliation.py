@@ -79,7 +79,7 @@ class _Step:
             self._change_roles(active, standby, warmup)
         pending = AssignedTasks(active.revoked, standby.frozen_revoked(), warmup.frozen_revoked())
         kept = AssignedTasks(active.kept, standby.frozen_kept(), warmup.frozen_kept())
-        if pending and self.has_not_released(pending):
+        if pending.has_tasks() and self.has_not_released(pending):
             return self._moved(StreamsMemberState.UNREVOKED_TASKS, epoch, kept, pending)
         state = StreamsMemberState.UNRELEASED_TASKS if waits else StreamsMemberState.STABLE
         all_tasks = AssignedTasks(active.all(), standby.all(), warmup.all())
@@ -155,7 +155,7 @@ class _Step:
             for subtopology, partition in self._promoted(replicas):
                 _discard(difference.revoked, subtopology, partition)
         pending = AssignedTasks(active.revoked, standby.frozen_revoked(), warmup.frozen_revoked())
-        revokes = bool(pending) and self.has_not_released(pending)
+        revokes = pending.has_tasks() and self.has_not_released(pending)
         for replicas, difference in ((assigned.standby, standby), (assigned.warmup, warmup)):
             for subtopology, partition in self._promoted(replicas):
                 if revokes or partition not in active.new.get(subtopology, ()):

@@ -32,7 +32,8 @@ class AssignedTasks(NamedTuple):
     standby: Replicas = NONE
     warmup: Replicas = NONE
 
-    def __bool__(self) -> bool:
+    def has_tasks(self) -> bool:
+        """A truth value of its own would be ignored by mypyc, for which a tuple's length counts."""
         return bool(self.active or self.standby or self.warmup)
 
     def has_active(self, subtopology: str, partition: int) -> bool:
