@@ -56,8 +56,8 @@ rooms below it.  tests/test_layers.py checks this order.
     command_line   `regroup`: commands and arguments
     watch          `regroup watch`: nightly, alerts and the page in a loop
     doctor         `regroup doctor`: the checks before a run
-    monitoring     `regroup dashboard`: a dashboard for Grafana, alerting rules for Prometheus
-    alerts         `regroup alerts`: the checks of groups after a run
+    alerts         `regroup alerts`: the checks of groups after a run, and `regroup dashboard`:
+                   the same checks for Grafana and Prometheus
     spans          `regroup spans`: rebalances as OpenTelemetry spans
     report         `regroup report`: the HTML page
     simulate       `regroup simulate`: the simulated cluster

@@ -22,4 +22,5 @@ webhooks    the requests that receivers of alerts take
 outbox      messages for webhooks, kept until they are sent
 notify      send them
 command     the command line: exit 1 if there is an alert
+monitoring  `regroup dashboard`: the same names for Grafana and Prometheus
 """

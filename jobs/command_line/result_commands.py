@@ -65,8 +65,8 @@ def dashboard(
     conf: ConfOption = None,
 ) -> None:
     """Make a Grafana dashboard of the metrics."""
+    from jobs.alerts.monitoring.command import run
     from jobs.configuration.config import load_config
-    from jobs.monitoring.command import run
 
     run(out, rules, late, load_config(conf).alerts.thresholds)
 

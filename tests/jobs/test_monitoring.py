@@ -8,12 +8,12 @@ import pytest
 
 from jobs.alerts.alerting import AlertWindow
 from jobs.alerts.checks import CHECKS, Alert
+from jobs.alerts.monitoring.command import run
+from jobs.alerts.monitoring.dashboard import dashboard
+from jobs.alerts.monitoring.rules import as_yaml, rules
 from jobs.alerts.prometheus import alert_families, text
 from jobs.configuration.alert_settings import Thresholds
 from jobs.console.errors import UsageError
-from jobs.monitoring.command import run
-from jobs.monitoring.dashboard import dashboard
-from jobs.monitoring.rules import as_yaml, rules
 from jobs.watch.passes import PassCounts, pass_families
 
 NOON = datetime(2026, 11, 21, 12)

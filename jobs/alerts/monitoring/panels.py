@@ -8,8 +8,8 @@ from typing import NamedTuple
 from jobs.alerts import metrics
 from jobs.alerts.checks import CHECKS, Check
 from jobs.alerts.metrics import Metric
+from jobs.alerts.monitoring.rules import WATCH_FAILS_S, WATCH_IS_BEHIND_S
 from jobs.configuration.alert_settings import Thresholds
-from jobs.monitoring.rules import WATCH_FAILS_S, WATCH_IS_BEHIND_S
 
 WIDTH = 24  # columns of a dashboard
 # Variables of the dashboard, each with the metric that has its values.

@@ -6,10 +6,10 @@ import json
 import sys
 from pathlib import Path
 
+from jobs.alerts.monitoring.dashboard import dashboard
+from jobs.alerts.monitoring.rules import as_yaml
 from jobs.configuration.alert_settings import Thresholds, span_s
 from jobs.console.errors import UsageError
-from jobs.monitoring.dashboard import dashboard
-from jobs.monitoring.rules import as_yaml
 
 
 def run(out: str | None, rules: str | None, late: str, thresholds: Thresholds) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from string import ascii_uppercase
 from typing import Any
 
+from jobs.alerts.monitoring.panels import VARIABLES, WIDTH, Panel, Query, panels
 from jobs.configuration.alert_settings import Thresholds
-from jobs.monitoring.panels import VARIABLES, WIDTH, Panel, Query, panels
 
 _SCHEMA_VERSION = 41
 _SOURCE = {"type": "prometheus", "uid": "${datasource}"}
