@@ -100,7 +100,9 @@ def _rebalances(
     )
     counts = churn.select(*GENERATION_KEY, "partitions_moved", "members_retained", "members_gone")
     phases = latency.select(*GENERATION_KEY, "end_time", "total_ms", "round")
+    incarnation = Window.partitionBy(*INCARNATION_KEY).orderBy("generation")
     had_nobody = (F.col("members_retained") == 0) & (F.col("members_gone") == 0)
+    was_emptied = F.lag("outcome").over(incarnation) == "empty"
     # Modern groups begin with an epoch of 1 to 3.
     first = F.when(F.expr(IS_CLASSIC), 1).otherwise(3)
     first_seen = F.col("gap_before").isNull() & (F.col("generation") > first)
@@ -136,7 +138,11 @@ def _rebalances(
         .otherwise(F.coalesce(F.col("process_count").cast("int"), "member_count"))
         .alias("member_count"),
         (F.col("round") > 1).alias("continues"),
-        ((F.col("generation") == 1) | (had_nobody & ~first_seen)).alias("was_empty"),
+        (
+            (F.col("generation") == 1)
+            | F.coalesce(was_emptied, F.lit(False))
+            | (had_nobody & ~first_seen)
+        ).alias("was_empty"),
         first_seen.alias("is_first_seen"),
         "hosts",
         "settings",
@@ -325,7 +331,7 @@ def _fields(row: Row, of: type[Rebalance | Cause | Gap]) -> Row:
     return {name: row[name] for name in of._fields if row.get(name) is not None}
 
 
-def _row(each: Episode, unowned_ms: int) -> Row:
+def _row(each: Episode, unowned_ms: int | None) -> Row:
     first, last = each.generation_span
     return {
         "incarnation": each.incarnation,

@@ -24,8 +24,8 @@ class Gap(NamedTuple):
     unowned_ms: int
 
 
-def unowned_ms_of(episodes: Sequence[Episode], gaps: Iterable[Gap]) -> list[int]:
-    """Partition downtime of each episode."""
+def unowned_ms_of(episodes: Sequence[Episode], gaps: Iterable[Gap]) -> list[int | None]:
+    """Partition downtime of each episode; None if a record is missing, as with logs alone."""
     unowned_ms = [0] * len(episodes)
     owners = {
         (each.incarnation, generation): place
@@ -34,7 +34,11 @@ def unowned_ms_of(episodes: Sequence[Episode], gaps: Iterable[Gap]) -> list[int]
     }
     for gap in gaps if episodes else ():
         unowned_ms[_episode_of(gap, episodes, owners)] += gap.unowned_ms
-    return unowned_ms
+    recorded = {each.id[0] for of in episodes for each in of.rebalances if each.is_recorded}
+    return [
+        ms if each.incarnation in recorded and not each.lacks_record else None
+        for each, ms in zip(episodes, unowned_ms, strict=True)
+    ]
 
 
 def _episode_of(gap: Gap, episodes: Sequence[Episode], owners: dict[tuple[int, int], int]) -> int:

@@ -8,8 +8,9 @@ from typing import NamedTuple
 from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.incident.members import client_of
 
-# Outcome of a rebalance after which the group has no members.
-EMPTY = "empty"
+# Outcomes of rebalances of which the coordinator writes a record; after EMPTY the group has no
+# members.
+STABLE, EMPTY = _RECORDED = "stable", "empty"
 # Cause of a rebalance after a change to another group protocol.
 CONVERT = "CONVERT"
 TRIGGER, ABSORBED = "trigger", "absorbed"
@@ -86,6 +87,13 @@ class Cause(NamedTuple):
         return self.story == REFUSED
 
     @property
+    def is_identified(self) -> bool:
+        """Whether the process behind the member is known: a line names a member id only, and
+        several processes may have the client id that the id begins with.
+        """
+        return self.process is not None or self.instance_id is not None
+
+    @property
     def client(self) -> str:
         """The client id, from the member id if no record has it."""
         return self.client_id or (client_of(self.member_id) if self.member_id else "")
@@ -137,6 +145,18 @@ class Rebalance(NamedTuple):
     @property
     def id(self) -> tuple[int, int]:
         return self.incarnation, self.generation
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether a record shows the members and their assignment."""
+        return self.partitions_moved is not None
+
+    @property
+    def lacks_record(self) -> bool:
+        """Whether its record is missing in the evidence: a rebalance that did not complete has
+        none.
+        """
+        return self.outcome in _RECORDED and not self.is_recorded
 
 
 class Activity(NamedTuple):

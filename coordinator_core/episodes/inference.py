@@ -10,8 +10,10 @@ from coordinator_core.episodes.activities import activities
 from coordinator_core.episodes.drafts import EpisodeDraft, EpisodeKind
 from coordinator_core.episodes.evidence import (
     ABSORBED,
+    EMPTY,
     FOLLOW_UP,
     SCHEDULED_CAUSES,
+    STABLE,
     SUBSCRIPTION_CHANGE,
     TRIGGER,
     WITHOUT_REBALANCE,
@@ -38,6 +40,8 @@ class Episode:
     """Consecutive rebalances with one root cause, and what the processes did.
 
     ``activity_ms``: start of the activity that it is part of; ``number``: in the activity, from 1.
+    ``leaves_empty``: the activity ends with one of its rebalances, after which the group has no
+    members.
     """
 
     kind: EpisodeKind
@@ -48,6 +52,7 @@ class Episode:
     rebalances: list[Rebalance] = field(default_factory=list)
     draft_settings: Sequence[str] = ()
     loads: Sequence[int] = ()
+    leaves_empty: bool = False
     number: int = 0
 
     @property
@@ -99,7 +104,7 @@ class Episode:
 
     @property
     def stable_rebalances(self) -> int:
-        return sum(each.outcome == "stable" for each in self.rebalances)
+        return sum(each.outcome == STABLE for each in self.rebalances)
 
     @property
     def not_stable_ms(self) -> int | None:
@@ -107,12 +112,19 @@ class Episode:
 
     @property
     def partitions_moved(self) -> int | None:
-        return _sum(each.partitions_moved for each in self.rebalances)
+        moved = _sum(each.partitions_moved for each in self.rebalances)
+        return None if self.lacks_record else moved
+
+    @property
+    def lacks_record(self) -> bool:
+        """Whether the record of one of its rebalances is missing in the evidence."""
+        return any(each.lacks_record for each in self.rebalances)
 
     @property
     def evidence(self) -> str:
         """What shows the causes; without causes, what shows the rebalances."""
-        shown = {each.evidence for each in self.causes} or {"records"}
+        recorded = any(each.is_recorded for each in self.rebalances)
+        shown = {each.evidence for each in self.causes} or {"records" if recorded else "log"}
         return "+".join(sorted(shown))
 
     @property
@@ -154,6 +166,7 @@ def infer_episodes(
 def _episodes_of(activity: Activity, history: Mapping[tuple[int, int], Rebalance]) -> list[Episode]:
     drafts = drafts_of(activity, process_changes(activity), history)
     of_rebalances = _Assignment(activity, drafts).assigned()
+    last = max(activity.rebalances, key=lambda each: each.id, default=None)
     inferred = [
         Episode(
             kind=each.kind,
@@ -164,6 +177,7 @@ def _episodes_of(activity: Activity, history: Mapping[tuple[int, int], Rebalance
             rebalances=of,
             draft_settings=each.settings,
             loads=activity.loads,
+            leaves_empty=bool(of) and of[-1] is last and last.outcome == EMPTY,
         )
         for each, of in of_rebalances
         if of or each.changes or any(c.story in WITHOUT_REBALANCE for c in each.causes)

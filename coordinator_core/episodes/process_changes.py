@@ -81,6 +81,11 @@ class ProcessChange:
         return max(map(at, self.causes))
 
     @property
+    def is_identified(self) -> bool:
+        """Whether it is known which process left or joined; and that the same one did both."""
+        return all(each.is_identified for each in self.causes)
+
+    @property
     def departed_ms(self) -> int:
         """When the process ended; of an expired session, a session timeout before."""
         if self.departure is None:
@@ -307,7 +312,11 @@ def _what(departure: Cause, arrival: Cause | None, loads: Sequence[int]) -> tupl
         return What.STOPPED, 0.9
     if arrival.kept_state and departure.client_reason is None:
         return What.SLOW_POLL, 0.9
-    return What.RESTARTED, 0.9
+    return What.RESTARTED, 0.9 if _is_same_process(departure, arrival) else 0.7
+
+
+def _is_same_process(departure: Cause, arrival: Cause) -> bool:
+    return departure.is_identified and arrival.is_identified
 
 
 def _slow_poll_confidence(departure: Cause, arrival: Cause | None) -> float:
@@ -327,6 +336,8 @@ def _expired(expiry: Cause, arrival: Cause | None, loads: Sequence[int]) -> tupl
         return What.EXPIRED, 0.7
     if expiry.story == FROZEN or arrival.member_id == expiry.member_id:
         return What.FROZEN, 0.9
+    if not _is_same_process(expiry, arrival):
+        return What.EXPIRED, 0.7
     if at(arrival) < at(expiry):
         is_unheard = is_unheard_since_load(expiry, loads)
         return (What.RESTARTED, 0.6) if is_unheard else (What.KILLED, 0.95)
@@ -376,15 +387,16 @@ def _hosts(causes: Iterable[Cause]) -> dict[str, set[str]]:
 
 def _names(causes: Sequence[Cause]) -> Callable[[Cause], str]:
     """The instance id, else the client id; with the host if several hosts have it, and the member
-    id if several processes of a host have it.
+    id if several processes of a host have it, or several members of which only lines are known.
     """
     hosts = _hosts(causes)
+    shared = _shared_clients(causes)
 
     def name(cause: Cause) -> str:
         if cause.instance_id is not None:
             return cause.instance_id
         is_shared = cause.process is not None and cause.process == cause.member_id
-        if is_shared or not cause.client:
+        if is_shared or not cause.client or (cause.process is None and cause.client in shared):
             return cause.member_id or "unknown"
         client = _process_client(cause)
         if len(hosts.get(cause.client, ())) < 2 or cause.client_host is None:
@@ -392,6 +404,26 @@ def _names(causes: Sequence[Cause]) -> Callable[[Cause], str]:
         return f"{client}@{cause.client_host.lstrip('/')}"
 
     return name
+
+
+def _shared_clients(causes: Iterable[Cause]) -> set[str]:
+    """Client ids of several members at a time, of those without a record.  A member that departs
+    and was not seen to join was in the group from the beginning.
+    """
+    seen: dict[str, set[str]] = {}
+    present: dict[str, set[str]] = {}
+    shared = set[str]()
+    for each in sorted(causes, key=at):
+        member_id = each.member_id
+        if member_id is None or each.is_identified or not (each.is_arrival or each.is_departure):
+            continue
+        before, now = (of.setdefault(each.client, set()) for of in (seen, present))
+        others = now if each.is_arrival or member_id in now else before
+        if others - {member_id}:
+            shared.add(each.client)
+        before.add(member_id)
+        (now.add if each.is_arrival else now.discard)(member_id)
+    return shared
 
 
 def _process_client(cause: Cause) -> str:
@@ -409,15 +441,19 @@ def _with_replaced(
     started: list[ProcessChange],
     within_ms: Callable[[ProcessChange], int],
 ) -> list[ProcessChange]:
-    """A process that ended, and another one that started near its end, are one replacement.
+    """A process that left, and another one that started near that time, are one replacement.
 
-    The nearest in time first, those with the same client id before others.
+    The nearest in time first, those with the same client id before others.  An expired session is
+    replaced only by a process with its client id, if no other session expired at once: else nothing
+    shows which of them, and whether any, the new process replaces.
     """
     last_ms = {each.process: each.from_ms for each in sorted(changes, key=lambda c: c.from_ms)}
+    expired = [each for each in changes if each.what is What.EXPIRED]
     ended = [
         each
         for each in changes
-        if each.what in (What.STOPPED, What.EXPIRED) and each.from_ms == last_ms[each.process]
+        if each.what is What.STOPPED or (each.what is What.EXPIRED and _is_alone(each, expired))
+        if each.from_ms == last_ms[each.process]
     ]
     times = [(_started_ms(new), within_ms(new)) for new in started]
     pairs = sorted(
@@ -427,6 +463,7 @@ def _with_replaced(
         for departed_ms in [old.departed_ms]
         for m, (started_ms, most_ms) in enumerate(times)
         if abs(started_ms - departed_ms) <= most_ms
+        and not (old.what is What.EXPIRED and _differs(old, started[m]))
         and _replaces(started[m], old, [*changes, *started])
     )
     gone, used = set[int](), set[int]()
@@ -440,6 +477,11 @@ def _with_replaced(
     rest = [each for each in changes if id(each) not in replaced_ids]
     new = [each for m, each in enumerate(started) if m not in used]
     return rest + new + replaced
+
+
+def _is_alone(change: ProcessChange, expired: Iterable[ProcessChange]) -> bool:
+    near = (each for each in expired if abs(each.from_ms - change.from_ms) <= AT_ONCE_MS)
+    return change.is_identified and all(each is change for each in near)
 
 
 def _differs(old: ProcessChange, new: ProcessChange) -> bool:

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from coordinator_core.episodes.drafts import EpisodeKind
-from coordinator_core.episodes.evidence import CONFIG_CHANGE, SCHEDULED_CAUSES, SLOW_REVOKE
+from coordinator_core.episodes.evidence import (
+    CONFIG_CHANGE,
+    NOT_REJOINED,
+    SCHEDULED_CAUSES,
+    SLOW_REVOKE,
+)
 from coordinator_core.episodes.inference import Episode
-from coordinator_core.episodes.process_changes import What
+from coordinator_core.episodes.process_changes import ProcessChange, What, at
 
 
-def summary(episode: Episode, unowned_ms: int) -> str:
-    """What happened, and what it cost."""
+def summary(episode: Episode, unowned_ms: int | None) -> str:
+    """What happened, and what it cost.  ``unowned_ms``: its partition downtime, None if unknown."""
     return f"{_happened(episode)}: {_cost(episode, unowned_ms)}"
 
 
-def _cost(episode: Episode, unowned_ms: int) -> str:
+def _cost(episode: Episode, unowned_ms: int | None) -> str:
     """Figures of 0 are words or left out: a rebalance that emptied the group did not end stable."""
     parts = []
     if episode.stable_rebalances:
@@ -24,11 +29,20 @@ def _cost(episode: Episode, unowned_ms: int) -> str:
         parts.append("no rebalance")
     if episode.not_stable_ms:
         parts.append(f"{seconds(episode.not_stable_ms)} not stable")
-    downtime = f"{whole_seconds(unowned_ms)} partition-seconds"
-    parts.append(downtime if unowned_ms else "no partition downtime")
+    parts.append(_downtime(unowned_ms))
+    if unowned_ms is None and episode.leaves_empty and episode.kind is not EpisodeKind.SHUTDOWN:
+        parts.append("group left empty")
     if episode.partitions_moved:
         parts.append(f"{counted(episode.partitions_moved, 'partition')} moved")
     return ", ".join(parts)
+
+
+def _downtime(unowned_ms: int | None) -> str:
+    if unowned_ms is None:
+        return "partition downtime not known without records"
+    if not unowned_ms:
+        return "no partition downtime"
+    return f"{whole_seconds(unowned_ms)} partition-seconds"
 
 
 def _happened(episode: Episode) -> str:
@@ -38,25 +52,35 @@ def _happened(episode: Episode) -> str:
 
 
 def _of_processes(text: str) -> Callable[[Episode], str]:
-    return lambda episode: text.format(_processes(episode.processes))
+    return lambda episode: text.format(_processes(episode.changes))
 
 
-def _processes(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{len(names)} processes"
+def _processes(changes: Sequence[ProcessChange]) -> str:
+    """Names one process, counts several: members, if only lines are known of one of them."""
+    names = {each.process for each in changes}
+    return min(names) if len(names) == 1 else counted(len(names), _noun(changes))
+
+
+def _noun(changes: Sequence[ProcessChange]) -> str:
+    return "process" if all(each.is_identified for each in changes) else "member"
 
 
 def _group_start(episode: Episode) -> str:
-    return f"group starts with {counted(len(episode.processes), 'process')}"
+    """Lines may name fewer members than they count."""
+    number, noun = len(episode.processes), _noun(episode.changes)
+    if noun == "member":
+        number = max([number, *(each.member_count for each in episode.rebalances)])
+    return f"group starts with {counted(number, noun)}"
 
 
 def _rolling_deployment(episode: Episode) -> str:
     surged = sum(each.what is What.REPLACED for each in episode.changes)
     how = " under new names" if 2 * surged > len(episode.changes) else ""
-    return f"rolling deployment of {counted(len(episode.processes), 'process')}{how}"
+    return f"rolling deployment of {_processes(episode.changes)}{how}"
 
 
 def _restart(episode: Episode) -> str:
-    what = f"{_processes(episode.processes)} restarted"
+    what = f"{_processes(episode.changes)} restarted"
     if len(episode.processes) == 1 and len(episode.changes) > 1:
         what += f" {len(episode.changes)} times"
     by = next((each.by for each in episode.changes if each.by), None)
@@ -69,19 +93,22 @@ def _restart(episode: Episode) -> str:
 
 def _lost(episode: Episode) -> str:
     """Killed only if that is known."""
-    killed = {each.process for each in episode.changes if each.what is What.KILLED}
-    expired = {each.process for each in episode.changes} - killed
+    killed = [each for each in episode.changes if each.what is What.KILLED]
+    names = {each.process for each in killed}
+    expired = [each for each in episode.changes if each.process not in names]
     parts = []
     if killed:
-        parts.append(f"{_processes(sorted(killed))} killed")
+        parts.append(f"{_processes(killed)} killed")
     if expired:
-        what = "session" if len(expired) == 1 else "sessions"
-        parts.append(f"{what} of {_processes(sorted(expired))} expired{_back(episode)}")
+        what = "session" if len({each.process for each in expired}) == 1 else "sessions"
+        parts.append(f"{what} of {_processes(expired)} expired{_back(expired, episode)}")
     return ", ".join(parts)
 
 
-def _back(episode: Episode) -> str:
-    expired = [each for each in episode.changes if each.what is What.EXPIRED]
+def _back(expired: Sequence[ProcessChange], episode: Episode) -> str:
+    """Lines alone do not show which process a new member is, nor who is in the group."""
+    if not all(each.is_identified for each in expired):
+        return _joined(expired) or (", not back" if episode.leaves_empty else "")
     if all(each.arrival is None for each in expired):
         return ", not back"
     if any(each.arrival is None for each in expired):
@@ -90,14 +117,22 @@ def _back(episode: Episode) -> str:
     return f", back after {seconds(longest_ms)}"
 
 
+def _joined(expired: Sequence[ProcessChange]) -> str:
+    """That a member with the client id of the only expired one joined, before or after."""
+    departure, arrival = expired[0].departure, expired[0].arrival
+    if len(expired) > 1 or departure is None or arrival is None:
+        return ""
+    since_ms = at(arrival) - at(departure)
+    when = f"{seconds(abs(since_ms))} {'later' if since_ms > 0 else 'before'}"
+    return f", {arrival.member_id} with its client id joined {when}"
+
+
 def _host_lost(episode: Episode) -> str:
-    return f"host {', '.join(episode.hosts)} lost with {_processes(episode.processes)}"
+    return f"host {', '.join(episode.hosts)} lost with {_processes(episode.changes)}"
 
 
 def _frozen(episode: Episode) -> str:
-    return (
-        f"{_processes(episode.processes)} frozen or cut off, session expired{_frozen_for(episode)}"
-    )
+    return f"{_processes(episode.changes)} frozen or cut off, session expired{_frozen_for(episode)}"
 
 
 def _frozen_for(episode: Episode) -> str:
@@ -106,10 +141,13 @@ def _frozen_for(episode: Episode) -> str:
 
 
 def _slow_poll(episode: Episode) -> str:
-    names = _processes(episode.processes)
+    names = _processes(episode.changes)
     stories = {each.departure.story for each in episode.changes if each.departure is not None}
     if stories == {SLOW_REVOKE}:
         return f"{names} did not give up partitions within max.poll.interval.ms"
+    if stories and stories <= set(NOT_REJOINED):
+        verb = "rejoin" if stories == {NOT_REJOINED[0]} else "rejoin or sync"
+        return f"{names} did not {verb} within max.poll.interval.ms"
     return f"{names} exceeded max.poll.interval.ms"
 
 
@@ -117,19 +155,19 @@ def _flapping(episode: Episode) -> str:
     verb = "departs" if len(episode.processes) == 1 else "depart"
     if all(each.what is What.SLOW_POLL for each in episode.changes):
         verb = "exceeded max.poll.interval.ms"
-    return f"flapping: {_processes(episode.processes)} {verb} {len(episode.changes)} times"
+    return f"flapping: {_processes(episode.changes)} {verb} {len(episode.changes)} times"
 
 
 def _configuration(episode: Episode) -> str:
     is_of_connect = any(each.cause == CONFIG_CHANGE for each in episode.causes)
     rejoin = "connectors or tasks" if is_of_connect else "members rejoin"
     settings = "; ".join(episode.settings) or rejoin
-    names = f" of {_processes(episode.processes)}" if episode.processes else ""
+    names = f" of {_processes(episode.changes)}" if episode.processes else ""
     return f"configuration change{names} ({settings})"
 
 
 def _failover(episode: Episode) -> str:
-    names = f", {_processes(episode.processes)} joined again" if episode.processes else ""
+    names = f", {_processes(episode.changes)} joined again" if episode.processes else ""
     return f"coordinator failover{names}"
 
 

@@ -63,7 +63,7 @@ class EpisodeRow(NamedTuple):
     to_time: datetime
     processes: list[str]
     rebalances: int
-    unowned_partition_ms: int
+    unowned_partition_ms: int | None
     summary: str
 
 
@@ -169,7 +169,7 @@ def _with_root_cause(alert: Alert, episodes: dict[tuple[str, str], list[EpisodeR
     ]  # fmt: skip
     if not during:
         return alert
-    main = max(during, key=lambda each: (each.rebalances, each.unowned_partition_ms))
+    main = max(during, key=lambda each: (each.rebalances, each.unowned_partition_ms or 0))
     return alert._replace(message=f"{main.summary}; {alert.message}")
 
 

@@ -152,7 +152,8 @@ def summary(run: Run) -> str:
 def _episode_lines(run: Run) -> list[str]:
     """The root causes with the most partition downtime on the run's dates; none without any."""
     episodes = _of_dates(run, "episodes").where(~F.col("kind").isin(*NO_INCIDENT))
-    costliest = (F.desc("unowned_partition_ms"), F.desc("rebalances"))
+    # Without records the downtime is null, and the time not Stable says what was worst.
+    costliest = (F.desc("unowned_partition_ms"), F.desc("not_stable_ms"), F.desc("rebalances"))
     ordered = episodes.orderBy(*costliest, "group_id", "from_time")
     rows = ordered.select("group_id", "summary").limit(EPISODES_SHOWN).collect()
     return [f"{printable(row.group_id)}: {printable(row.summary)}" for row in rows]

@@ -23,7 +23,8 @@ _IN_WINDOW = """
 
 _ANY = f"SELECT COUNT(*) {_IN_WINDOW}"
 
-_COSTLIEST = "e.unowned_partition_ms DESC, e.rebalances DESC, e.from_time, e.group_id, e.episode"
+_COSTLIEST = """e.unowned_partition_ms DESC NULLS LAST, e.not_stable_ms DESC NULLS LAST,
+        e.rebalances DESC, e.from_time, e.group_id, e.episode"""
 _LISTED = f"""
     SELECT e.group_id, e.kind, EPOCH_MS(e.from_time) AS from_ms, EPOCH_MS(e.to_time) AS to_ms,
         e.rebalances, e.unowned_partition_ms, e.summary
@@ -36,14 +37,17 @@ _KINDS = f"""
         SUM(LEN(e.processes))::BIGINT AS processes, SUM(e.rebalances)::BIGINT AS rebalances,
         SUM(e.not_stable_ms)::BIGINT AS not_stable_ms,
         SUM(e.unowned_partition_ms)::BIGINT AS unowned_partition_ms,
+        COUNT(e.unowned_partition_ms) AS with_downtime,
         SUM(e.partitions_moved)::BIGINT AS partitions_moved
     {_IN_WINDOW} AND e.kind NOT IN {NO_INCIDENTS}
-    GROUP BY e.kind ORDER BY unowned_partition_ms DESC, rebalances DESC, e.kind"""
+    GROUP BY e.kind
+    ORDER BY unowned_partition_ms DESC NULLS LAST, not_stable_ms DESC NULLS LAST, rebalances DESC,
+        e.kind"""
 
 # Per group: its kinds, the costliest kind first.
 _KINDS_OF_GROUPS = f"""
     SELECT group_id, LIST({{'kind': kind, 'episodes': episodes}}
-        ORDER BY ms DESC, episodes DESC, kind)
+        ORDER BY ms DESC NULLS LAST, episodes DESC, kind)
     FROM (SELECT e.group_id, e.kind, COUNT(*) AS episodes, SUM(e.unowned_partition_ms) AS ms
         {_IN_WINDOW} AND e.kind NOT IN {NO_INCIDENTS} GROUP BY ALL)
     GROUP BY group_id ORDER BY group_id"""

@@ -52,7 +52,8 @@ _SHOWN = """
         r.round, r.members_joined, r.members_left, r.members_expired, r.members_dropped,
         r.members_replaced, r.partitions_moved, r.moves_forced, r.partitions_orphaned,
         r.partitions_new, r.gap_before, r.evidence,
-        COALESCE(u.unavailable_ms, 0)::BIGINT AS unavailable_ms, w.with_members_ms,
+        COALESCE(u.unavailable_ms, CASE WHEN r.evidence IN ('records', 'both') THEN 0 END)::BIGINT
+            AS unavailable_ms, w.with_members_ms,
         s.is_cooperative
     FROM spans s CROSS JOIN scope
     JOIN rebalances r ON r.cluster_id = scope.cluster_id AND r.group_id = s.group_id
@@ -88,7 +89,7 @@ OVERVIEW = """
         SUM(total_ms)::BIGINT AS not_stable_ms, MAX(total_ms) AS longest_ms,
         QUANTILE_CONT(total_ms, 0.5) AS p50_ms, QUANTILE_CONT(total_ms, 0.95) AS p95_ms,
         SUM(with_members_ms)::BIGINT AS with_members_ms,
-        COALESCE(MAX(d.unavailable_ms), 0)::BIGINT AS unavailable_ms,
+        COALESCE(MAX(d.unavailable_ms), 0 * MAX(shown.unavailable_ms))::BIGINT AS unavailable_ms,
         SUM(partitions_moved)::BIGINT AS partitions_moved,
         SUM(moves_forced)::BIGINT AS moves_forced,
         MIN(begin_ms) AS first_ms, MAX(COALESCE(end_ms, last_ms)) AS last_ms,
@@ -106,8 +107,9 @@ TOTALS = """
     SELECT COUNT(DISTINCT group_id) AS groups,
         COUNT(*) FILTER (WHERE outcome = 'stable') AS rebalances,
         COUNT(*) FILTER (WHERE outcome IN ('superseded', 'failed')) AS aborted_rebalances,
-        COALESCE(SUM(total_ms), 0)::BIGINT AS not_stable_ms, MAX(total_ms) AS longest_ms,
-        (SELECT COALESCE(SUM(shown_ms), 0) FROM gaps)::BIGINT AS unavailable_ms
+        SUM(total_ms)::BIGINT AS not_stable_ms, MAX(total_ms) AS longest_ms,
+        COALESCE((SELECT SUM(shown_ms) FROM gaps), 0 * MAX(unavailable_ms))::BIGINT
+            AS unavailable_ms
     FROM shown"""
 
 CAUSES = """

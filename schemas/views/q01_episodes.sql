@@ -7,7 +7,7 @@ SELECT
     SUM(SIZE(processes)) AS processes, -- processes started, stopped, restarted or removed, summed over the episodes
     SUM(rebalances) AS rebalances,  -- rebalances that became Stable
     SUM(not_stable_ms) AS not_stable_ms, -- ms in rebalances; null without a log
-    SUM(unowned_partition_ms) AS unowned_partition_ms, -- partition downtime in ms, summed over partitions
+    SUM(unowned_partition_ms) AS unowned_partition_ms, -- partition downtime in ms, summed over partitions and the episodes of which it is known; null if it is known of none
     SUM(partitions_moved) AS partitions_moved, -- partitions whose owner changed to another process; null without records
     MIN(from_time) AS first_time,   -- start of the first episode
     MAX(to_time) AS last_time,      -- end of the last episode
@@ -29,7 +29,6 @@ SELECT
             WHEN 'instance_id_conflict' THEN COUNT(*) || ' conflicts of instance ids'
             WHEN 'topic_change' THEN COUNT(*) || ' changes of topics or partitions'
             WHEN 'configuration_change' THEN COUNT(*) || ' configuration changes'
-            WHEN 'group_deleted' THEN COUNT(*) || ' deletions of the group'
             WHEN 'coordinator_failover' THEN COUNT(*) || ' coordinator failovers'
             WHEN 'group_deleted' THEN COUNT(*) || ' deletions of the group'
             ELSE COUNT(*) || ' episodes whose root cause is not in the evidence'
@@ -41,7 +40,9 @@ SELECT
         || CASE WHEN SUM(not_stable_ms) > 0
             THEN CAST(ROUND(SUM(not_stable_ms) / 1000) AS BIGINT) || ' s not stable, ' ELSE '' END
         || CASE WHEN SUM(unowned_partition_ms) > 0
-            THEN CAST(ROUND(SUM(unowned_partition_ms) / 1000) AS BIGINT) || ' partition-seconds'
+            THEN CASE WHEN COUNT(unowned_partition_ms) < COUNT(*) THEN 'at least ' ELSE '' END
+                || CAST(ROUND(SUM(unowned_partition_ms) / 1000) AS BIGINT) || ' partition-seconds'
+            WHEN COUNT(unowned_partition_ms) < COUNT(*) THEN 'partition downtime not known without records'
             ELSE 'no partition downtime' END
     END AS text                     -- one sentence for the kind
 FROM episodes

@@ -31,7 +31,8 @@ LEFT JOIN (
                 PARTITION BY cluster_id, group_id
                 ORDER BY
                     CASE WHEN kind IN ('group_start', 'shutdown', 'group_deleted') THEN 1 ELSE 0 END,
-                    unowned_partition_ms DESC, rebalances DESC, from_time, episode
+                    unowned_partition_ms DESC NULLS LAST, not_stable_ms DESC NULLS LAST,
+                    rebalances DESC, from_time, episode
             ) AS place
         FROM episodes
     ) AS ranked

@@ -5,6 +5,7 @@ WITH typed AS (
         s.total_ms, s.with_members_ms,
         COALESCE(g.group_type, 'classic') AS group_type,
         CASE WHEN g.evidence = 'clients' THEN NULL ELSE 0 END AS zero,
+        CASE WHEN g.evidence IN ('records', 'both') THEN 0 END AS recorded_zero,
         LAG(COALESCE(g.group_type, 'classic')) OVER (
             PARTITION BY s.cluster_id, s.group_id ORDER BY s.incarnation, s.generation
         ) AS previous_type
@@ -57,9 +58,9 @@ downtime AS (
 costs AS (
     SELECT
         p.*, c.partitions_moved, COALESCE(r.restarts, p.zero) AS restarts,
-        COALESCE(d.unowned_ms, p.zero) AS unowned_ms,
-        CASE WHEN r.has_rebalance = 1 THEN d.rebalance_ms ELSE p.zero END
-        + CASE WHEN r.has_absorbed = 1 THEN d.absorbed_ms ELSE p.zero END AS restart_ms
+        COALESCE(d.unowned_ms, p.recorded_zero) AS unowned_ms,
+        COALESCE(CASE WHEN r.has_rebalance = 1 THEN d.rebalance_ms END, p.recorded_zero)
+        + COALESCE(CASE WHEN r.has_absorbed = 1 THEN d.absorbed_ms END, p.recorded_zero) AS restart_ms
     FROM periods p
     LEFT JOIN churn c
         ON c.cluster_id = p.cluster_id AND c.group_id = p.group_id
@@ -84,9 +85,9 @@ SELECT
     SUM(total_ms) AS not_stable_ms, -- ms in rebalances; null without a log
     SUM(with_members_ms) AS with_members_ms, -- ms in which the group had members, or members were joining
     SUM(partitions_moved) AS partitions_moved, -- partitions whose owner changed to another process
-    SUM(unowned_ms) AS unavailable_partition_ms, -- partition downtime in ms, as in ownership_gaps; null if only clients' logs show the generations
-    SUM(restarts) AS restarts,      -- processes that left and were back within a minute; null as the downtime
+    SUM(unowned_ms) AS unavailable_partition_ms, -- partition downtime in ms, as in ownership_gaps; null without records
+    SUM(restarts) AS restarts,      -- processes that left and were back within a minute; null if only clients' logs show the generations
     SUM(restart_ms) AS restart_partition_ms, -- the part of the downtime that restarts caused: in rebalances of a departure or a return, and of static members without a rebalance
-    CAST(ROUND(COALESCE(SUM(restart_ms), 0) / NULLIF(SUM(restarts), 0)) AS BIGINT) AS partition_ms_per_restart -- restart_partition_ms per restart; null without restarts
+    CAST(ROUND(SUM(restart_ms) / NULLIF(SUM(restarts), 0)) AS BIGINT) AS partition_ms_per_restart -- restart_partition_ms per restart; null without restarts or records
 FROM costs
 GROUP BY cluster_id, group_id, period, group_type

@@ -42,10 +42,10 @@ costs AS (
         d.first_time AS start_time,
         GREATEST(d.last_time, COALESCE(MAX(r.end_time), d.last_time)) AS end_time,
         COUNT(r.generation) AS generations,
-        COALESCE(SUM(r.total_ms), 0) AS not_stable_ms,
-        COALESCE(SUM(r.partitions_moved), 0) AS partitions_moved,
-        COALESCE(SUM(r.offset_rewinds), 0) AS offset_rewinds,
-        COALESCE(SUM(r.reconsumed_records), 0) AS reconsumed_records
+        CASE WHEN COUNT(r.generation) = 0 THEN 0 ELSE SUM(r.total_ms) END AS not_stable_ms,
+        CASE WHEN COUNT(r.generation) = 0 THEN 0 ELSE SUM(r.partitions_moved) END AS partitions_moved,
+        CASE WHEN COUNT(r.generation) = 0 THEN 0 ELSE SUM(r.offset_rewinds) END AS offset_rewinds,
+        CASE WHEN COUNT(r.generation) = 0 THEN 0 ELSE SUM(r.reconsumed_records) END AS reconsumed_records
     FROM deploys d
     LEFT JOIN q10_each_rebalance r
         ON r.cluster_id = d.cluster_id AND r.group_id = d.group_id
@@ -53,6 +53,11 @@ costs AS (
         AND r.start_time >= d.first_time - INTERVAL '1' SECOND
         AND r.start_time <= d.last_time + INTERVAL '1' SECOND
     GROUP BY d.cluster_id, d.group_id, d.deploy, d.first_time, d.last_time, d.processes
+),
+recorded AS (
+    SELECT DISTINCT cluster_id, group_id, 0 AS recorded_zero
+    FROM generations
+    WHERE evidence IN ('records', 'both')
 ),
 downtime AS (
     SELECT c.cluster_id, c.group_id, c.deploy, SUM(g.unowned_ms) AS unowned_ms
@@ -69,11 +74,12 @@ SELECT
     c.end_time,                     -- the last process was back and its rebalance had ended
     c.processes,                    -- restarted processes
     c.generations,                  -- rebalances that began in this time, including superseded ones
-    c.not_stable_ms,                -- ms in these rebalances
-    c.partitions_moved,             -- partitions whose owner changed to another process
-    COALESCE(d.unowned_ms, 0) AS unavailable_partition_ms, -- partition downtime in ms: the gaps of ownership_gaps within or across this time
-    c.offset_rewinds,               -- commits of a lower offset than before: duplicates
-    c.reconsumed_records            -- records consumed again after these commits
+    c.not_stable_ms,                -- ms in these rebalances; null without a log
+    c.partitions_moved,             -- partitions whose owner changed to another process; null without records
+    COALESCE(d.unowned_ms, n.recorded_zero) AS unavailable_partition_ms, -- partition downtime in ms: the gaps of ownership_gaps within or across this time; null without records
+    c.offset_rewinds,               -- commits of a lower offset than before: duplicates; null without records
+    c.reconsumed_records            -- records consumed again after these commits; null without records
 FROM costs c
+LEFT JOIN recorded n ON n.cluster_id = c.cluster_id AND n.group_id = c.group_id
 LEFT JOIN downtime d
     ON d.cluster_id = c.cluster_id AND d.group_id = c.group_id AND d.deploy = c.deploy

@@ -1,5 +1,10 @@
 -- q10_each_rebalance: the cost of each rebalance, in partition downtime and duplicates, which can be summed over any span of time.
-WITH stopped AS (
+WITH spans AS (
+    -- Without a record nothing is known of partitions and commits: null, not 0.
+    SELECT *, CASE WHEN evidence IN ('records', 'both') THEN 0 END AS recorded_zero
+    FROM generation_spans
+),
+stopped AS (
     SELECT
         cluster_id, group_id, incarnation, generation,
         COUNT(DISTINCT topic || '/' || partition) AS partitions_unavailable,
@@ -33,12 +38,12 @@ SELECT
     r.culprit,                      -- process that triggered the rebalance
     s.total_ms,                     -- ms not Stable; null without a log
     r.partitions_moved,             -- partitions whose owner changed to another process
-    CASE WHEN s.evidence = 'clients' THEN NULL ELSE COALESCE(p.partitions_unavailable, 0) END AS partitions_unavailable, -- partitions that were unowned until this rebalance; null if only clients' logs show it
-    CASE WHEN s.evidence = 'clients' THEN NULL ELSE COALESCE(p.unavailable_partition_ms, 0) END AS unavailable_partition_ms, -- partition downtime in ms that this rebalance ended, summed over partitions, as in ownership_gaps; null as partitions_unavailable
+    COALESCE(p.partitions_unavailable, s.recorded_zero) AS partitions_unavailable, -- partitions that were unowned until this rebalance; null without a record
+    COALESCE(p.unavailable_partition_ms, s.recorded_zero) AS unavailable_partition_ms, -- partition downtime in ms that this rebalance ended, summed over partitions, as in ownership_gaps; null without a record
     p.longest_unavailable_ms,       -- longest downtime of one partition
-    COALESCE(a.offset_rewinds, 0) AS offset_rewinds, -- commits of a lower offset than before, during this generation: duplicates
-    COALESCE(a.reconsumed_records, 0) AS reconsumed_records -- records consumed again after these commits
-FROM generation_spans s
+    COALESCE(a.offset_rewinds, s.recorded_zero) AS offset_rewinds, -- commits of a lower offset than before, during this generation: duplicates; null without a record
+    COALESCE(a.reconsumed_records, s.recorded_zero) AS reconsumed_records -- records consumed again after these commits; null without a record
+FROM spans s
 LEFT JOIN rebalances r
     ON r.cluster_id = s.cluster_id AND r.group_id = s.group_id
     AND r.incarnation = s.incarnation AND r.generation = s.generation

@@ -67,7 +67,8 @@ SELECT
     m.static_processes,             -- processes with a group.instance.id
     COALESCE(SUM(s.restarts), 0) AS restarts, -- restarts of dynamic members that were back within their session timeout
     COALESCE(SUM(CASE WHEN s.avoidable THEN 1 ELSE 0 END), 0) AS rebalances_avoidable, -- rebalances without any other cause
-    COALESCE(SUM(CASE WHEN s.avoidable THEN l.total_ms END), 0) AS not_stable_avoidable_ms, -- ms in these rebalances
+    CASE WHEN COUNT(CASE WHEN s.avoidable THEN 1 END) = 0 THEN 0
+        ELSE SUM(CASE WHEN s.avoidable THEN l.total_ms END) END AS not_stable_avoidable_ms, -- ms in these rebalances; null without a log
     COALESCE(SUM(CASE WHEN s.avoidable THEN c.partitions_moved END), 0) AS moves_avoidable, -- partitions moved by these rebalances
     COALESCE(SUM(CASE WHEN s.avoidable THEN 1 ELSE 0 END), 0) > 0 AS would_benefit -- static membership would avoid at least one rebalance
 FROM members m

@@ -45,6 +45,7 @@ def cause(number, at_ms, kind, story, member_id, **more):
         "member_id": member_id,
         "client_id": member_id[0],
         "client_host": "/h1",
+        "process": f"{member_id[0]}@h1",
         "session_timeout_ms": 10_000,
         **more,
     }
@@ -146,6 +147,7 @@ def test_downtime_that_no_rebalance_ends_belongs_to_the_static_member_that_is_ba
     static = {"instance_id": "a", "role": "absorbed"}
     rows = inferred(
         generations=[generation(1, 0)],
+        churn=[{"generation": 1, "partitions_moved": 0}],
         rebalance_causes=[
             cause(1, 0, "MEMBER_NEW", "start", "a1", instance_id="a"),
             cause(1, 300_000, "STATIC_REPLACED", "restart", "a2", cause_seq=2, **static),
@@ -157,6 +159,20 @@ def test_downtime_that_no_rebalance_ends_belongs_to_the_static_member_that_is_ba
         ("group_start", [1], 0),
         ("restart", [], 10_005),
     ]
+
+
+def test_without_records_downtime_and_moved_partitions_are_null(inferred):
+    (row,) = inferred(
+        generations=[generation(2, 0)],
+        rebalance_latency=[latency(2, 1000, 1000)],
+        churn=[{"generation": 2, "members_left": 1}],
+        rebalance_causes=[cause(2, 0, "LEAVE", "stop", "a1")],
+    )
+
+    assert (row.unowned_partition_ms, row.partitions_moved) == (None, None)
+    assert row.summary == (
+        "scale in by a: 1 rebalance, 1.0 s not stable, partition downtime not known without records"
+    )
 
 
 def member(number, name, **more):
@@ -203,6 +219,7 @@ def test_groups_that_are_inferred_in_one_call_have_their_own_episodes(frame, by_
     monkeypatch.setattr("jobs.episodes.BUCKETS", 1)
     tables = {
         "generations": [generation(2, 0)],
+        "churn": [{"generation": 2, "partitions_moved": 0}],
         "rebalance_causes": [cause(2, 0, "LEAVE", "stop", "a-1")],
         "ownership_gaps": [gap(2, 0, 1000)],
     }

@@ -164,6 +164,27 @@ def test_figures_of_zero_in_the_sentence_of_a_kind_are_words_or_left_out(ask):
     ]
 
 
+def test_downtime_of_a_kind_is_that_of_the_episodes_of_which_it_is_known(ask):
+    episodes = [
+        episode(1, "scale_in", "x", None), episode(2, "scale_in", "x", 3_000),
+        episode(3, "scale_out", "x", None), episode(4, "scale_out", "x", None),
+    ]  # fmt: skip
+
+    rows = ask({"episodes": episodes}, "SELECT unowned_partition_ms, text FROM q01_episodes")
+
+    assert sorted(rows, key=str) == [
+        (
+            3_000,
+            "scale in by 2 processes: 2 rebalances, 5 s not stable, at least 3 partition-seconds",
+        ),
+        (
+            None,
+            "scale out by 2 processes: 2 rebalances, 5 s not stable, "
+            "partition downtime not known without records",
+        ),
+    ]
+
+
 def test_the_costliest_episode_of_a_group_is_no_start_of_it(ask):
     tables = history(generation(1, 0, 100)) | {"episodes": EPISODES}
 
@@ -315,6 +336,19 @@ def test_each_rebalance_has_the_downtime_that_it_ended(ask):
     )
 
     assert rows == [(1, 0, 0, None), (2, 2, 2800, 2000)]
+
+
+def test_without_a_record_the_cost_of_a_rebalance_is_unknown(ask):
+    both, log = ({"evidence": name} for name in ("both", "log"))
+    tables = history(generation(1, 0, 100, **both), generation(2, 5000, 6000, **log))
+
+    rows = ask(
+        tables,
+        "SELECT generation, partitions_unavailable, unavailable_partition_ms, offset_rewinds, "
+        "reconsumed_records FROM q10_each_rebalance ORDER BY 1",
+    )
+
+    assert rows == [(1, 0, 0, 0, 0), (2, None, None, None, None)]
 
 
 def test_an_offset_rewind_counts_for_its_generation(ask):

@@ -68,8 +68,15 @@ function kindFigures(row) {
     row.processes ? many(row.processes, "process", "processes") : "",
     row.rebalances ? many(row.rebalances, "rebalance") : "",
     row.not_stable_ms ? `${duration(row.not_stable_ms)} not stable` : "",
-    row.unowned_partition_ms ? partitionSeconds(row.unowned_partition_ms) : "no partition downtime",
+    kindDowntime(row),
   ].filter(Boolean).join(", ");
+}
+
+/** Partition downtime of the episodes of a kind; of some it may be unknown. */
+function kindDowntime(row) {
+  const isWhole = row.with_downtime === row.episodes;
+  if (row.unowned_partition_ms) return `${isWhole ? "" : "at least "}${partitionSeconds(row.unowned_partition_ms)}`;
+  return isWhole ? "no partition downtime" : "partition downtime not known without records";
 }
 
 function partitionSeconds(ms) {

@@ -62,7 +62,7 @@ function story(group) {
 /** Groups look alike that differ in the digits of their names only, with the same assignor, the same
  * kinds of episodes, and partition downtime of one order of magnitude. */
 function likeness(group) {
-  const size = Math.round(Math.log10((group.unavailable_ms || 0) / 1000 + 1));
+  const size = group.unavailable_ms === null ? null : Math.round(Math.log10(group.unavailable_ms / 1000 + 1));
   return JSON.stringify([namePattern(group.group_id), group.types, group.protocol, story(group), size]);
 }
 
@@ -83,7 +83,7 @@ function foldedGroups(rows) {
 
 /** One row for several groups: sums; of durations the longest, and the median of the medians. */
 function foldOf(key, members) {
-  const total = (name) => sum(members, name);
+  const total = (name) => sumOfKnown(members, name);
   const medians = members.map((row) => row.p50_ms).sort(compare);
   return {
     key, folded: members, members: members.map((row) => row.group_id),

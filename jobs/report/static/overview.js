@@ -7,6 +7,11 @@ function sum(rows, name) {
   return rows.reduce((total, row) => total + (row[name] || 0), 0);
 }
 
+/** The sum of the known values; null if no value is known. */
+function sumOfKnown(rows, name) {
+  return rows.some((row) => row[name] !== null) ? sum(rows, name) : null;
+}
+
 function drawOverview() {
   document.title = plain(`Rebalances of ${page.cluster}`);
   byId("title").textContent = document.title;

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordinator_core.episodes import Cause, Rebalance, infer_episodes
+from coordinator_core.episodes import Cause, Gap, Rebalance, infer_episodes, unowned_ms_of
 from coordinator_core.episodes.activities import activities
 
 SECOND = 1000
@@ -644,3 +644,38 @@ def test_an_episode_adds_up_its_rebalances():
     assert (episode.stable_rebalances, episode.not_stable_ms) == (2, 1000)
     assert episode.partitions_moved == 7
     assert episode.generation_span == (2, 4)
+
+
+def recorded(generation, second, **more):
+    return rebalance(generation, second, partitions_moved=0, **more)
+
+
+# rule -> rebalances, each in an episode of its own, and the downtime of these episodes
+DOWNTIME = {
+    "without any record the downtime is unknown": (
+        [rebalance(2, 0), rebalance(3, 1000)],
+        [None, None],
+    ),
+    "a rebalance whose record is missing has an unknown downtime": (
+        [recorded(2, 0), rebalance(3, 1000)],
+        [700, None],
+    ),
+    "a rebalance that did not complete has no record": (
+        [recorded(2, 0), rebalance(3, 1000, outcome="superseded")],
+        [700, 0],
+    ),
+}
+
+
+@pytest.mark.parametrize(("rebalances", "unowned_ms"), DOWNTIME.values(), ids=DOWNTIME)
+def test_downtime_is_known_by_records_only(rebalances, unowned_ms):
+    inferred = infer_episodes(rebalances, [])
+
+    gap = Gap(1, 2, ms(0), ms(1), 700)
+    assert unowned_ms_of(inferred, [gap]) == unowned_ms
+
+
+def test_moved_partitions_are_unknown_if_one_record_is_missing():
+    (episode,) = infer_episodes([recorded(2, 0), rebalance(3, 20)], [])
+
+    assert episode.partitions_moved is None

@@ -172,3 +172,103 @@ def test_figures_of_zero_are_words_or_left_out():
         "second process with the instance id of a: no rebalance, no partition downtime"
     )
     assert summary(shutdown, 4_400) == "group shut down (a): 4.4 partition-seconds"
+
+
+def test_without_records_the_downtime_is_unknown_and_not_zero():
+    (left,) = infer_episodes([rebalance(2, 0, not_stable_ms=300)], [leaves(2, 0, "a1")])
+
+    assert summary(left, None) == (
+        "scale in by a: 1 rebalance, 300 ms not stable, "
+        "partition downtime not known without records"
+    )
+
+
+def test_without_records_a_group_that_loses_all_members_is_left_empty():
+    lost, back = (
+        infer_episodes([emptied, *more], [expires(2, 0, "a1")])[0]
+        for emptied in [rebalance(2, 0, outcome="empty", size=0, not_stable_ms=3)]
+        for more in ([], [rebalance(3, 90)])
+    )
+
+    assert summary(lost, None).endswith(
+        ": 3 ms not stable, partition downtime not known without records, group left empty"
+    )
+    assert summary(lost, 9_000).endswith(": 3 ms not stable, 9.0 partition-seconds")
+    assert summary(back, None).endswith("partition downtime not known without records")
+
+
+def by_log(each, **more):
+    """A cause that only a line shows: the client id is the beginning of the member id."""
+    unknown = {"client_id": None, "client_host": None, "process": None, "session_timeout_ms": 0}
+    member_id = f"{each.member_id[0]}-00000000-0000-4000-8000-00000000000{each.member_id[1:]}"
+    return each._replace(member_id=member_id, **unknown | more)
+
+
+def lines(*causes):
+    return [by_log(each) for each in causes]
+
+
+# What lines alone show.
+LINES = [
+    ([(rebalance(1, 0, size=3), *lines(joins(1, 0, "a1")))], "group starts with 3 members"),
+    (
+        [(rebalance(2, 5, until=47), *lines(joins(2, 5, "a2"), also(expires(2, 47, "a1"))))],
+        "session of a-00000000-0000-4000-8000-000000000001 expired, "
+        "a-00000000-0000-4000-8000-000000000002 with its client id joined 42.0 s before",
+    ),
+    (
+        [
+            (rebalance(2, 0), *lines(expires(2, 0, "a1"))),
+            (rebalance(3, 30), *lines(joins(3, 30, "a2"))),
+        ],
+        "session of a expired, a-00000000-0000-4000-8000-000000000002 with its client id "
+        "joined 30.0 s later",
+    ),
+    (
+        [(rebalance(2, 0), *lines(expires(2, 0, "a1"), also(expires(2, 0, "a2"))))],
+        "sessions of 2 members expired",
+    ),
+    ([(rebalance(2, 0), *lines(expires(2, 0, "a1")))], "session of a expired"),
+    (
+        [(rebalance(2, 0, outcome="empty", size=0), *lines(expires(2, 0, "a1")))],
+        "session of a expired, not back",
+    ),
+    (
+        [
+            (rebalance(2, 0), *lines(leaves(2, 0, "a1"))),
+            (rebalance(3, 3), *lines(joins(3, 3, "a2"))),
+        ],
+        "a restarted",
+    ),
+    (
+        [
+            (
+                rebalance(2, 0),
+                *lines(cause("NOT_REJOINED", "slow_rejoin", 2, 0, "a1")),
+            )
+        ],
+        "a did not rejoin within max.poll.interval.ms",
+    ),
+]
+
+
+@pytest.mark.parametrize(("evidence", "expected"), LINES, ids=[case[1] for case in LINES])
+def test_what_lines_alone_show(evidence, expected):
+    rebalances = [row[0] for row in evidence]
+    (episode,) = infer_episodes(rebalances, [each for row in evidence for each in row[1:]])
+
+    happened, _ = summary(episode, None).split(": ", 1)
+    assert happened == expected
+
+
+def test_a_new_member_is_not_one_of_several_that_expired_at_once():
+    """Other client ids, half a minute later."""
+    rebalances = [rebalance(2, 0, size=3), rebalance(3, 30, size=1)]
+    for shape in (by_log, lambda each: each):
+        causes = [expires(2, 0, "a1"), also(expires(2, 0.01, "b1")), also(expires(2, 0.02, "c1"))]
+        inferred = infer_episodes(rebalances, map(shape, [*causes, joins(3, 30, "d1")]))
+
+        assert [(each.kind, each.processes) for each in inferred] == [
+            ("process_lost", ["a", "b", "c"]),
+            ("scale_out", ["d"]),
+        ]
