@@ -54,6 +54,7 @@ Rooms, from top to bottom.  A room is a folder with the jobs that belong to it; 
 rooms below it.  tests/test_layers.py checks this order.
 
     command_line   `regroup`: commands and arguments
+    investigate    `regroup investigate`: one answer from logs and records
     watch          `regroup watch`: nightly, alerts and the page in a loop
     doctor         `regroup doctor`: the checks before a run
     alerts         `regroup alerts`: the checks of groups after a run, and `regroup dashboard`:

@@ -31,6 +31,13 @@ class EpisodeKind(StrEnum):
     UNKNOWN = "unknown"
 
 
+# Kinds that begin or end a group as somebody intended.
+NOT_INCIDENTS = tuple(
+    kind.value
+    for kind in (EpisodeKind.GROUP_START, EpisodeKind.SHUTDOWN, EpisodeKind.GROUP_DELETED)
+)
+
+
 @dataclass(eq=False)
 class EpisodeDraft:
     """An episode before its rebalances are known; ``causes``: those of no process's change;

@@ -21,6 +21,7 @@ from schemas import table_key
 
 SEGMENTS, KAFKA, DUMP, BROKER_LOG, TRACE = "segments", "kafka", "dump", "broker_log", "trace"
 CLIENT_LOG = "client_log"
+LOGS = (BROKER_LOG, CLIENT_LOG)
 NO_DATE = date(1970, 1, 1)
 
 

@@ -15,6 +15,7 @@ CASE = r"""'{"case": "two", "assignor": "range", "topics": {"t": {"partitions": 
 '"members": [{"id": "a", "topics": ["t"]}, {"id": "b", "topics": ["t"]}]}'"""
 
 EXAMPLES = {
+    "investigate": "regroup investigate --broker-log examples/mixed-clients-4.1.2/server.log",
     "nightly": f"regroup nightly {INCIDENT}",
     "watch": f"regroup watch {INCIDENT} \\\n    --every 60s --prometheus regroup.prom",
     "ingest": f"regroup ingest {INCIDENT}",

@@ -93,11 +93,9 @@ FormatOption = Annotated[Format, typer.Option("--format", help="Output format of
 
 
 @dataclass(frozen=True, kw_only=True)
-class SourceOptions:
-    """The options of commands that fill a lake from sources."""
+class InputOptions:
+    """The options that name logs and records."""
 
-    lake: LakeOption
-    cluster_id: ClusterOption
     segments: SegmentsOption = None
     kafka: KafkaOption = None
     dump: DumpOption = None
@@ -108,15 +106,27 @@ class SourceOptions:
     log_date: LogDateOption = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class _LakeOptions:
+    lake: LakeOption
+    cluster_id: ClusterOption
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions(InputOptions, _LakeOptions):
+    """The options of commands that fill a lake from sources."""
+
+
 def with_sources(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option per field of its first parameter, which is SourceOptions."""
-    of_sources = _parameters(SourceOptions)
-    own = _parameters(command)[1:]
+    """The command with an option per field of its first parameter, which is InputOptions or has
+    these options, too."""
+    first, *own = _parameters(command)
+    of_sources = _parameters(first.annotation)
 
     @wraps(command)
     def expanded(**values: Any) -> None:
         sources = {parameter.name: values.pop(parameter.name) for parameter in of_sources}
-        command(SourceOptions(**sources), **values)
+        command(first.annotation(**sources), **values)
 
     parameters = [*of_sources, *own]
     expanded.__annotations__ = {each.name: each.annotation for each in parameters}

@@ -11,15 +11,43 @@ from jobs.command_line.options import (
     ConfOption,
     FormatOption,
     FromTimeOption,
+    InputOptions,
     LakeOption,
     NotifyOption,
     OnlyGroupOption,
     PrometheusOption,
     ToTimeOption,
+    with_sources,
 )
-from jobs.console.printing import Format
+from jobs.console.printing import Document, Format
 
 commands = typer.Typer()
+
+
+@commands.command()
+@with_sources
+def investigate(
+    inputs: InputOptions,
+    lake: Annotated[
+        str | None, typer.Option("--lake", help="A lake that nightly filled, instead of inputs.")
+    ] = None,
+    cluster_id: Annotated[
+        str | None,
+        typer.Option("--cluster-id", help="Cluster of --lake; default: its only cluster."),
+    ] = None,
+    group: OnlyGroupOption = None,
+    format: Annotated[Document, typer.Option(help="Format of the answer.")] = Document.TEXT,
+    conf: ConfOption = None,
+) -> None:
+    """Say why groups rebalance.  Known problems, causes, cost, what to change."""
+    from jobs.configuration.config import load_config
+    from jobs.investigate.command import InvestigateOptions
+    from jobs.investigate.command import investigate as run
+
+    options = InvestigateOptions(
+        inputs=vars(inputs), lake=lake, cluster_id=cluster_id, group_id=group
+    )
+    run(options, load_config(conf), format)
 
 
 @commands.command()

@@ -10,6 +10,7 @@ from jobs.nightly_run.pipeline import JOBS
 
 SECTIONS = {
     "Commands": [
+        "investigate",
         "nightly",
         "watch",
         "ingest",

@@ -29,6 +29,14 @@ class Format(StrEnum):
     CSV = "csv"
 
 
+class Document(StrEnum):
+    """Formats of an answer in several parts."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
 def print_rows(
     columns: Sequence[str],
     rows: Sequence[Sequence[Any]],
@@ -40,14 +48,18 @@ def print_rows(
     out = out or sys.stdout
     if format is Format.JSON:
         objects = [dict(zip(columns, map(jsonable, row), strict=True)) for row in rows]
-        text = json.dumps(objects, ensure_ascii=False, indent=1)
-        out.write(_UNPRINTABLE_IN_JSON.sub(_json_escape, text) + "\n")
+        out.write(json_text(objects) + "\n")
     elif format is Format.CSV:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow([_csv_text(name) for name in columns])
         writer.writerows([[_csv_text(_text(value)) for value in row] for row in rows])
     else:
         _print_table(columns, rows, out, title)
+
+
+def json_text(value: Any) -> str:
+    """JSON in lines, with control characters escaped.  ``value``: of `jsonable`."""
+    return _UNPRINTABLE_IN_JSON.sub(_json_escape, json.dumps(value, ensure_ascii=False, indent=1))
 
 
 def printable(text: str) -> str:

@@ -93,11 +93,14 @@ def query(
 
 
 def query_all(
-    root: str, statements: Iterable[str], *, optional: Collection[str] = ()
+    root: str, statements: Iterable[str], *, optional: Collection[str] = (), notices: bool = True
 ) -> list[list[dict[str, Any]]]:
-    """The rows of each SELECT by column name, over one connection; raises as `query` does."""
+    """The rows of each SELECT by column name, over one connection; raises as `query` does.
+
+    ``notices``: print which tables are missing.
+    """
     selects = list(statements)
-    connection = open_lake(root, "\n".join(selects), optional=optional)
+    connection = open_lake(root, "\n".join(selects), optional=optional, notices=notices)
     return [_rows(connection, select) for select in selects]
 
 
@@ -169,7 +172,12 @@ def _sql_errors() -> Iterator[None]:
 
 
 def open_lake(
-    root: str, sql: str, *, optional: Collection[str] = (), by_duckdb: bool = True
+    root: str,
+    sql: str,
+    *,
+    optional: Collection[str] = (),
+    by_duckdb: bool = True,
+    notices: bool = True,
 ) -> duckdb.DuckDBPyConnection:
     """A connection with the tables and views that ``sql`` names; opening all tables is slow.
 
@@ -189,7 +197,8 @@ def open_lake(
     for table in sorted(named | below):
         is_required = table in named or table not in WRITERS
         is_required = is_required and table not in optional
-        _register(connection, root, table, required=is_required, by_duckdb=by_duckdb)
+        delta = _opened(root, table, required=is_required, notices=notices)
+        _register(connection, root, table, delta, by_duckdb=by_duckdb)
     for view in views:
         _create_view(connection, view)
     return connection
@@ -231,25 +240,29 @@ def _path(root: str, table: str, uri: str) -> str:
     return f"{plain_path(root)}/{table}/" + uri.rsplit(f"/{table}/", 1)[1]
 
 
-def _register(
-    connection: duckdb.DuckDBPyConnection,
-    root: str,
-    table: str,
-    *,
-    required: bool,
-    by_duckdb: bool,
-) -> None:
-    """Create a view over the table's current Parquet files, columns in the table's order.
-
-    A table that does not exist is a UsageError if ``required``, else an empty view and a notice.
-    """
+def _opened(root: str, table: str, *, required: bool, notices: bool) -> DeltaTable | None:
+    """None, with a notice, for a table that does not exist; UsageError if it is ``required``."""
     delta = _open(root, table)
     if delta is None:
         missing = missing_table(root, table)
         if required:
             raise UsageError(missing)
-        if table not in WITHOUT_NOTICE:
+        if notices and table not in WITHOUT_NOTICE:
             print(missing, file=sys.stderr)
+    return delta
+
+
+def _register(
+    connection: duckdb.DuckDBPyConnection,
+    root: str,
+    table: str,
+    delta: DeltaTable | None,
+    *,
+    by_duckdb: bool,
+) -> None:
+    """Create a view over the table's current Parquet files, columns in the table's order; an empty
+    view for a table that does not exist."""
+    if delta is None:
         _create_empty_view(connection, table, {})
         return
     types = {field.name: _duck_type(field.type) for field in delta.schema().fields}

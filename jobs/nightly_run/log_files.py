@@ -58,11 +58,12 @@ def _read_log(row: object) -> ReadLog:
         undated=undated,
         steps_back=values["steps_back"] or 0,
         examples=(values["examples"] or "").splitlines(),
-        kind=None if understood else _kind(values["source"], values["path"], undated),
+        kind=None if understood else kind_of(values["source"], values["path"], undated),
     )
 
 
-def _kind(source: str, path: str, undated: int) -> Kind:
+def kind_of(source: str, path: str, undated: int) -> Kind:
+    """What the log seems to be, of which no line is understood; OSError if it is gone."""
     if undated:
         return UNDATED
     with open_file(path) as stream:

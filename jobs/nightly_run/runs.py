@@ -20,6 +20,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from coordinator_core.episodes.drafts import NOT_INCIDENTS
 from jobs import __version__
 from jobs.console.printing import printable
 from jobs.engine.embedded import is_embedded
@@ -45,9 +46,7 @@ from schemas import table_names
 # The step that stands for the run as a whole.
 WHOLE_RUN = "nightly"
 DONE, FAILED = "done", "failed"
-# The summary leads with so many episodes; starts and shutdowns of groups are no incidents.
-EPISODES_SHOWN = 5
-NO_INCIDENT = ("group_start", "shutdown", "group_deleted")
+EPISODES_SHOWN = 5  # the summary leads with so many
 # The tables of steps that do not write exactly the table of their name.
 WRITES = {
     "ingest": (*BRONZE, "trace_events", "quarantine", "ingested_files"),
@@ -151,7 +150,7 @@ def summary(run: Run) -> str:
 
 def _episode_lines(run: Run) -> list[str]:
     """The root causes with the most partition downtime on the run's dates; none without any."""
-    episodes = _of_dates(run, "episodes").where(~F.col("kind").isin(*NO_INCIDENT))
+    episodes = _of_dates(run, "episodes").where(~F.col("kind").isin(*NOT_INCIDENTS))
     # Without records the downtime is null, and the time not Stable says what was worst.
     costliest = (F.desc("unowned_partition_ms"), F.desc("not_stable_ms"), F.desc("rebalances"))
     ordered = episodes.orderBy(*costliest, "group_id", "from_time")

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from coordinator_core.episodes.drafts import NOT_INCIDENTS
 from jobs.report.lake import ReportLake
 
 Json = dict[str, Any]
 
 MOST_EPISODES = 20  # of a kind, over all groups, listed in the headline
 MOST_ADVICE = 100
-# Kinds that the headline leaves out.
-NO_INCIDENTS = ("group_start", "shutdown", "group_deleted")
 
 _IN_WINDOW = """
     FROM episodes e JOIN scope ON e.cluster_id = scope.cluster_id
@@ -28,7 +27,7 @@ _COSTLIEST = """e.unowned_partition_ms DESC NULLS LAST, e.not_stable_ms DESC NUL
 _LISTED = f"""
     SELECT e.group_id, e.kind, EPOCH_MS(e.from_time) AS from_ms, EPOCH_MS(e.to_time) AS to_ms,
         e.rebalances, e.unowned_partition_ms, e.summary
-    {_IN_WINDOW} AND e.kind NOT IN {NO_INCIDENTS}
+    {_IN_WINDOW} AND e.kind NOT IN {NOT_INCIDENTS}
     QUALIFY ROW_NUMBER() OVER (PARTITION BY e.kind ORDER BY {_COSTLIEST}) <= {MOST_EPISODES}
     ORDER BY {_COSTLIEST}"""
 
@@ -39,7 +38,7 @@ _KINDS = f"""
         SUM(e.unowned_partition_ms)::BIGINT AS unowned_partition_ms,
         COUNT(e.unowned_partition_ms) AS with_downtime,
         SUM(e.partitions_moved)::BIGINT AS partitions_moved
-    {_IN_WINDOW} AND e.kind NOT IN {NO_INCIDENTS}
+    {_IN_WINDOW} AND e.kind NOT IN {NOT_INCIDENTS}
     GROUP BY e.kind
     ORDER BY unowned_partition_ms DESC NULLS LAST, not_stable_ms DESC NULLS LAST, rebalances DESC,
         e.kind"""
@@ -49,7 +48,7 @@ _KINDS_OF_GROUPS = f"""
     SELECT group_id, LIST({{'kind': kind, 'episodes': episodes}}
         ORDER BY ms DESC NULLS LAST, episodes DESC, kind)
     FROM (SELECT e.group_id, e.kind, COUNT(*) AS episodes, SUM(e.unowned_partition_ms) AS ms
-        {_IN_WINDOW} AND e.kind NOT IN {NO_INCIDENTS} GROUP BY ALL)
+        {_IN_WINDOW} AND e.kind NOT IN {NOT_INCIDENTS} GROUP BY ALL)
     GROUP BY group_id ORDER BY group_id"""
 
 _OF_GROUPS = f"""

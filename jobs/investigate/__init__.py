@@ -1,0 +1,12 @@
+"""`regroup investigate`: why does this group keep rebalancing?
+
+The command reads logs and records into a lake of its own, which it deletes at the end, or it reads
+a lake that nightly filled.  Its answer has the known problems found, the episodes, what they cost,
+the change of settings that would save most, and what evidence is missing and how to get it.
+
+answer            what the lake says, as rows
+missing_evidence  what the lake cannot say, and which source would say it
+headline          the answer in one sentence per group
+documents         the answer as JSON, as text for a terminal, and as Markdown for a ticket
+command           the command line
+"""

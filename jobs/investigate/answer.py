@@ -1,0 +1,124 @@
+"""The rows of an answer, read from a lake by DuckDB."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+from jobs.bronze.table_rows import LOGS
+from jobs.console.errors import UsageError
+from jobs.investigate.missing_evidence import Missing, missing_evidence, seen_in
+from jobs.lake.sql import query_all
+from jobs.nightly_run.log_files import kind_of
+
+Row = dict[str, Any]
+
+# Cluster and group are compared outside of SQL: a name of a group may be that of a table.
+GROUPS = """
+    SELECT q.cluster_id, q.group_id, t.group_type, q.generations, q.rebalances,
+        q.aborted_rebalances, q.not_stable_ms, q.longest_ms, q.not_stable_percent,
+        e.unowned_partition_ms, e.partitions_moved, q.first_seen, q.last_seen
+    FROM q01_most_rebalanced_groups q
+    LEFT JOIN (
+        SELECT cluster_id, group_id, MAX(group_type) AS group_type
+        FROM generations GROUP BY cluster_id, group_id
+    ) AS t ON t.cluster_id = q.cluster_id AND t.group_id = q.group_id
+    LEFT JOIN (
+        SELECT cluster_id, group_id, SUM(unowned_partition_ms) AS unowned_partition_ms,
+            SUM(partitions_moved) AS partitions_moved
+        FROM episodes GROUP BY cluster_id, group_id
+    ) AS e ON e.cluster_id = q.cluster_id AND e.group_id = q.group_id
+    ORDER BY e.unowned_partition_ms DESC NULLS LAST, q.rebalances DESC NULLS LAST, q.group_id"""
+OTHER_GROUPS = """
+    SELECT cluster_id, group_id, group_type, reason, first_time, last_time
+    FROM groups_without_generations ORDER BY group_id"""
+FINDINGS = """
+    SELECT '' AS cluster_id, '' AS group_id FROM runs WHERE false"""
+EPISODES = """
+    SELECT cluster_id, group_id, incarnation, kind, from_time, to_time, processes, hosts,
+        first_generation, last_generation, rebalances, not_stable_ms, unowned_partition_ms,
+        partitions_moved, summary, evidence, confidence
+    FROM episodes ORDER BY from_time, group_id, episode"""
+ADVICE = """
+    SELECT cluster_id, group_id, setting, sentence, client_properties, broker_properties, risk,
+        rejected, saved_unavailable_partition_ms, saved_rebalances, confidence
+    FROM advice
+    ORDER BY setting IS NULL, saved_unavailable_partition_ms DESC, group_id"""
+FILES = """
+    SELECT cluster_id, path AS file, source, inputs AS lines,
+        inputs - quarantined - skipped AS understood,
+        quarantined, COALESCE(not_understood, 0) AS not_understood, COALESCE(undated, 0) AS undated
+    FROM ingested_files
+    ORDER BY inputs > quarantined + skipped, not_understood DESC NULLS LAST, source, path"""
+# Tables that a lake without the input, or of an older version, lacks.
+OPTIONAL = (
+    "advice", "client_events", "committed_offsets", "findings", "group_records", "timeline",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """Rows by column name, each list in the order to show; costly groups first."""
+
+    groups: list[Row]
+    findings: list[Row]
+    episodes: list[Row]
+    advice: list[Row]
+    missing_evidence: list[Missing]
+    files: list[Row]
+
+
+class Asked(NamedTuple):
+    """``group_id``: None for all groups of the cluster."""
+
+    lake: str
+    cluster_id: str
+    group_id: str | None
+
+
+def answer_of(asked: Asked) -> Answer:
+    """UsageError for a lake, a cluster or a group that is not there."""
+    statements = [GROUPS, OTHER_GROUPS, FINDINGS, EPISODES, ADVICE, FILES]
+    groups, others, findings, episodes, advice, files = (
+        [row for row in rows if row["cluster_id"] == asked.cluster_id]
+        for rows in query_all(asked.lake, statements, optional=OPTIONAL, notices=False)
+    )
+    if not files:
+        raise UsageError(f"--lake {asked.lake}: it has no input of cluster {asked.cluster_id}")
+    groups += others
+    _require_group(asked.group_id, groups)
+    of_group = partial(_of_group, asked.group_id)
+    groups = of_group(groups)
+    return Answer(
+        groups=groups,
+        findings=of_group(findings),
+        episodes=of_group(episodes),
+        advice=of_group(advice),
+        missing_evidence=missing_evidence(seen_in(groups, files)),
+        files=[file | {"kind": _kind(file)} for file in files],
+    )
+
+
+def _kind(file: Row) -> str:
+    """The source, or what the file seems to be if nothing of it is understood."""
+    source: str = file["source"]
+    if file["understood"] or source not in LOGS:
+        return source.replace("_", " ")
+    try:
+        return kind_of(source, file["file"], file["undated"]).sentence
+    except OSError:  # ingested earlier, and gone by now
+        return f"{source.replace('_', ' ')} of which nothing is understood"
+
+
+def _require_group(group_id: str | None, groups: list[Row]) -> None:
+    named = sorted({row["group_id"] for row in groups})
+    if group_id is not None and group_id not in named:
+        some = ", ".join(named[:5]) + (", ..." if len(named) > 5 else "")
+        there = f"the groups in it: {some}" if named else "it names no group"
+        raise UsageError(f"--group {group_id}: not in the evidence; {there}")
+
+
+def _of_group(group_id: str | None, rows: list[Row]) -> list[Row]:
+    """The rows of the group, and those without a group: of a broker or of the evidence."""
+    return [row for row in rows if group_id is None or row["group_id"] in (group_id, None)]

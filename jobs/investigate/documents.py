@@ -1,0 +1,190 @@
+"""An answer as JSON, as text for a terminal, and as Markdown for a ticket.
+
+Text and Markdown have the same sections.  Names of groups and members come from any client of a
+cluster, so their control characters are escaped, and in Markdown its own characters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+from coordinator_core.episodes.drafts import NOT_INCIDENTS
+from coordinator_core.episodes.sentences import counted, seconds, whole_seconds
+from jobs.bronze.table_rows import LOGS
+from jobs.console.printing import json_text, jsonable, printable
+from jobs.investigate.answer import Answer
+from jobs.investigate.headline import headlines
+
+Row = dict[str, Any]
+
+_EPISODES_SHOWN = 10
+_GROUPS_SHOWN = 10
+_FILES_SHOWN = 10
+_MARKS = re.compile(r"[\\`*<>|\[\]]|(?<!\w)_|_(?!\w)")
+
+
+class Item(NamedTuple):
+    """``details``: lines below the text.  ``blocks``: texts to paste."""
+
+    text: str
+    details: tuple[str, ...] = ()
+    blocks: tuple[str, ...] = ()
+
+
+class Section(NamedTuple):
+    title: str
+    items: list[Item]
+
+
+def as_json(answer: Answer) -> str:
+    values = asdict(answer)
+    values["missing_evidence"] = [each._asdict() for each in answer.missing_evidence]
+    values["headline"] = headlines(answer.groups, answer.episodes)
+    return json_text(jsonable(values)) + "\n"
+
+
+def as_text(answer: Answer) -> str:
+    return "\n".join(_text_lines(answer)) + "\n"
+
+
+def _text_lines(answer: Answer) -> Iterator[str]:
+    yield from map(printable, headlines(answer.groups, answer.episodes))
+    for section in sections(answer):
+        yield ""
+        yield section.title
+        for item in section.items:
+            yield f"- {printable(item.text)}"
+            yield from (f"    {printable(detail)}" for detail in item.details)
+            for block in item.blocks:
+                yield from (f"        {printable(line)}" for line in block.splitlines())
+
+
+def as_markdown(answer: Answer) -> str:
+    return "\n".join(_markdown_lines(answer)) + "\n"
+
+
+def _markdown_lines(answer: Answer) -> Iterator[str]:
+    for line in headlines(answer.groups, answer.episodes):
+        yield f"**{_escaped(line)}**"
+        yield ""
+    for section in sections(answer):
+        yield f"## {section.title}"
+        yield ""
+        for item in section.items:
+            yield f"- {_escaped(item.text)}"
+            yield from (f"  - {_escaped(detail)}" for detail in item.details)
+            for block in item.blocks:
+                yield "  ```"
+                yield from (f"  {printable(line)}" for line in block.splitlines())
+                yield "  ```"
+        yield ""
+
+
+def _escaped(text: str) -> str:
+    return _MARKS.sub(lambda mark: f"\\{mark[0]}", printable(text))
+
+
+def sections(answer: Answer) -> list[Section]:
+    """Those that have something to say."""
+    made = [
+        Section("Known problems", [_finding(row) for row in answer.findings]),
+        Section("What happened", _episodes(answer.episodes)),
+        Section("What it cost", [_cost(row) for row in answer.groups[:_GROUPS_SHOWN]]),
+        Section("What to change", [_advice(row) for row in answer.advice]),
+        Section(
+            "What the evidence cannot show",
+            [
+                Item(f"{each.evidence}: without it unknown: {each.unknown}", (each.how,))
+                for each in answer.missing_evidence
+            ],
+        ),
+        Section("Files", _files(answer.files)),
+    ]
+    return [section for section in made if section.items]
+
+
+def _finding(row: Row) -> Item:
+    about = f"{row['finding']} ({row['kind']}, confidence {row['confidence']:.2g})"
+    where = f"{row['group_id']}: " if row["group_id"] else ""
+    first, *block = row["remedy"].split("\n", 1)
+    details = [first, *([f"see {row['reference']}"] if row["reference"] else [])]
+    return Item(f"{about}: {where}{row['summary']}", tuple(details), tuple(block))
+
+
+def _episodes(rows: list[Row]) -> list[Item]:
+    """The costliest incidents in order of time; the others are counted."""
+    incidents = [row for row in rows if row["kind"] not in NOT_INCIDENTS]
+    costliest = sorted(incidents, key=_episode_cost, reverse=True)[:_EPISODES_SHOWN]
+    items = [_episode(row) for row in sorted(costliest, key=lambda row: row["from_time"])]
+    left_out = {
+        "cheaper episode": len(incidents) - len(costliest),
+        "start or end of a group": len(rows) - len(incidents),
+    }
+    said = [f"{number:,} x {what}" for what, number in left_out.items() if number]
+    return [
+        *items,
+        *([Item(f"not listed: {', '.join(said)}; --format json has all")] if said else []),
+    ]
+
+
+def _episode_cost(row: Row) -> tuple[int, int, int]:
+    return row["unowned_partition_ms"] or 0, row["rebalances"], row["not_stable_ms"] or 0
+
+
+def _episode(row: Row) -> Item:
+    known_by = f"confidence {row['confidence']:.2g}, evidence {row['evidence']}"
+    text = f"{row['from_time']:%Y-%m-%d %H:%M:%S} {row['group_id']}: {row['summary']}"
+    return Item(f"{text} ({row['kind']}, {known_by})")
+
+
+def _cost(row: Row) -> Item:
+    if "reason" in row:
+        return Item(f"{row['group_id']}: no rebalance ({row['reason']})")
+    figures = {
+        "rebalances": _said(row["rebalances"], lambda count: counted(count, "rebalance")),
+        "time not stable": _said(row["not_stable_ms"], lambda ms: f"{seconds(ms)} not stable"),
+        "partition downtime": _said(
+            row["unowned_partition_ms"],
+            lambda ms: f"{whole_seconds(ms)} partition-seconds without an owner",
+        ),
+        "moved partitions": _said(
+            row["partitions_moved"], lambda count: f"{counted(count, 'partition')} moved"
+        ),
+    }
+    known = [text for text in figures.values() if text]
+    unknown = [name for name, text in figures.items() if not text]
+    details = (f"not known: {', '.join(unknown)}",) if unknown else ()
+    return Item(f"{row['group_id']}: {', '.join(known) or 'nothing known'}", details)
+
+
+def _said(figure: int | None, say: Callable[[int], str]) -> str | None:
+    """None for a figure that the evidence does not show."""
+    return None if figure is None else say(figure)
+
+
+def _advice(row: Row) -> Item:
+    details = [f"risk: {row['risk']}"] if row["risk"] else []
+    blocks = [text for text in (row["client_properties"], row["broker_properties"]) if text]
+    return Item(f"{row['group_id']}: {row['sentence']}", tuple(details), tuple(blocks))
+
+
+def _files(rows: list[Row]) -> list[Item]:
+    items = [_file(row) for row in rows[:_FILES_SHOWN]]
+    if others := rows[_FILES_SHOWN:]:
+        inputs, understood = (sum(row[name] for row in others) for name in ("lines", "understood"))
+        counts = f"{inputs:,} lines or records, {understood:,} understood"
+        items.append(Item(f"{counted(len(others), 'more file')}: {counts}"))
+    return items
+
+
+def _file(row: Row) -> Item:
+    parts = [counted(row["lines"], "line" if row["source"] in LOGS else "record")]
+    parts.append(f"{row['understood']:,} understood")
+    if row["not_understood"]:
+        parts.append(f"{row['not_understood']:,} of a coordinator or consumer not understood")
+    if row["quarantined"]:
+        parts.append(f"{row['quarantined']:,} unreadable")
+    return Item(f"{row['file']} ({row['kind']}): {', '.join(parts)}")

@@ -1,0 +1,51 @@
+"""The answer in one sentence per group: how often it rebalanced, and mostly why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from coordinator_core.episodes.drafts import NOT_INCIDENTS
+from coordinator_core.episodes.sentences import counted
+
+_MOST = 3
+
+Row = dict[str, Any]
+
+
+def headlines(groups: list[Row], episodes: list[Row]) -> list[str]:
+    """Of the first groups; a last line counts the others."""
+    if not groups:
+        return ["The evidence names no group."]
+    lines = [_headline(group, episodes) for group in groups[:_MOST]]
+    more = len(groups) - _MOST
+    return [*lines, *([f"{counted(more, 'more group')} below."] if more > 0 else [])]
+
+
+def _headline(group: Row, episodes: list[Row]) -> str:
+    name = group["group_id"]
+    if "reason" in group:
+        return f"{name}: no rebalance in the evidence ({group['reason']})."
+    is_counted = group["rebalances"] is not None
+    number = group["rebalances"] if is_counted else group["generations"]
+    happened = counted(number, "rebalance" if is_counted else "generation")
+    span = f"from {group['first_seen']:%Y-%m-%d %H:%M:%S} to {group['last_seen']:%H:%M:%S} UTC"
+    return f"{name}: {happened} {span}{_why([e for e in episodes if e['group_id'] == name])}"
+
+
+def _why(episodes: list[Row]) -> str:
+    """The kind of episode with most rebalances, and the costliest episode of this kind."""
+    incidents = [each for each in episodes if each["kind"] not in NOT_INCIDENTS]
+    if not incidents:
+        return "; the group starts or ends" if episodes else ""
+    by_kind: Counter[str] = Counter()
+    for each in incidents:
+        by_kind[each["kind"]] += each["rebalances"]
+    kind, rebalances = by_kind.most_common(1)[0]
+    worst = max((each for each in incidents if each["kind"] == kind), key=_cost)
+    share = f", {rebalances:,} of them in episodes of kind {kind}" if rebalances else ""
+    return f"{share}. The costliest: {worst['summary']}."
+
+
+def _cost(episode: Row) -> tuple[int, int]:
+    return episode["unowned_partition_ms"] or 0, episode["rebalances"]

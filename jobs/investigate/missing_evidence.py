@@ -1,0 +1,123 @@
+"""What the evidence cannot show, and which source would show it.
+
+A rule looks at the sources that were read and returns what is missing for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from coordinator_core.jvm.hash_codes import partition_for
+from jobs.bronze.table_rows import BROKER_LOG, CLIENT_LOG
+
+_RECORDS = frozenset({"segments", "dump", "kafka"})
+_MARGIN = timedelta(minutes=10)  # before and after the evidence
+_NAMED = 5
+
+
+class Missing(NamedTuple):
+    """``unknown``: what cannot be said without the evidence.  ``how``: where to get it, and the
+    option that reads it."""
+
+    evidence: str
+    unknown: str
+    how: str
+
+
+class Seen(NamedTuple):
+    """``sources``: those of which an input was understood.  ``first``, ``last``: None if no group
+    has a time."""
+
+    sources: frozenset[str]
+    group_ids: tuple[str, ...]
+    undated_files: tuple[str, ...]
+    first: datetime | None
+    last: datetime | None
+
+
+def missing_evidence(seen: Seen) -> list[Missing]:
+    return [missing for rule in _RULES for missing in rule(seen)]
+
+
+def _records(seen: Seen) -> Iterator[Missing]:
+    if not seen.sources & _RECORDS:
+        where = _partitions(seen.group_ids)
+        yield Missing(
+            "records of __consumer_offsets",
+            "assignments of all members, moved partitions, partition downtime, commits",
+            f"copy the .log files of {where} from a broker's log.dirs and add --segments FOLDER, or"
+            " add --dump FILE with what kafka-dump-log or kcat prints of them",
+        )
+
+
+def _broker_log(seen: Seen) -> Iterator[Missing]:
+    if BROKER_LOG not in seen.sources:
+        where = _partitions(seen.group_ids)
+        yield Missing(
+            "the coordinator's log",
+            "why each rebalance began, how long it waited for members, superseded rebalances",
+            f"copy server.log of the brokers that lead {where}{_span(seen)}, and add"
+            " --broker-log FILE",
+        )
+
+
+def _client_logs(seen: Seen) -> Iterator[Missing]:
+    if CLIENT_LOG not in seen.sources:
+        yield Missing(
+            "the consumers' logs",
+            "what a consumer did before it left or expired: its poll interval, its errors",
+            f"log the Kafka client library at INFO, copy the applications' logs{_span(seen)}, and"
+            " add --client-log FILE",
+        )
+
+
+def _dates(seen: Seen) -> Iterator[Missing]:
+    if seen.undated_files:
+        yield Missing(
+            "dates of log lines",
+            f"lines without a complete date in {_some(seen.undated_files)}",
+            "add --log-date DATE: a date that no line precedes",
+        )
+
+
+_RULES: list[Callable[[Seen], Iterator[Missing]]] = [_records, _broker_log, _client_logs, _dates]
+
+
+def _partitions(group_ids: tuple[str, ...]) -> str:
+    """The partitions of the groups in a topic with the default number of partitions."""
+    if not group_ids:
+        return "the partitions of __consumer_offsets"
+    numbers = sorted({partition_for(group_id) for group_id in group_ids})
+    names = _some(tuple(f"__consumer_offsets-{number}" for number in numbers))
+    return f"{names} (of 50 partitions)"
+
+
+def _some(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _span(seen: Seen) -> str:
+    if seen.first is None or seen.last is None:
+        return ""
+    first, last = seen.first - _MARGIN, seen.last + _MARGIN
+    return f" from {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC"
+
+
+def seen_in(groups: list[dict[str, Any]], files: list[dict[str, Any]]) -> Seen:
+    """What the rows of `jobs.investigate.answer` show of sources, groups and times."""
+    times = [
+        time
+        for row in groups
+        for name in ("first_seen", "first_time", "last_seen", "last_time")
+        if (time := row.get(name)) is not None
+    ]
+    return Seen(
+        sources=frozenset(file["source"] for file in files if file["understood"]),
+        group_ids=tuple(row["group_id"] for row in groups),
+        undated_files=tuple(file["file"] for file in files if file["undated"]),
+        first=min(times, default=None),
+        last=max(times, default=None),
+    )

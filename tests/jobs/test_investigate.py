@@ -1,0 +1,206 @@
+"""`regroup investigate`: from inputs or a lake to one answer."""
+
+import json
+from datetime import datetime
+
+import pytest
+
+from jobs.command_line.cli import app
+from jobs.investigate.answer import Answer
+from jobs.investigate.documents import as_markdown, as_text
+from jobs.investigate.headline import headlines
+from jobs.investigate.missing_evidence import Seen, missing_evidence
+
+LOG = """\
+[2024-05-01 10:00:00,000] INFO [GroupCoordinator 1]: Preparing to rebalance group orders in state \
+PreparingRebalance with old generation 0 (__consumer_offsets-31) (reason: Adding new member c-1-a \
+with group instance id None) (kafka.coordinator.group.GroupCoordinator)
+[2024-05-01 10:00:03,000] INFO [GroupCoordinator 1]: Stabilized group orders generation 1 \
+(__consumer_offsets-31) with 1 members (kafka.coordinator.group.GroupCoordinator)
+[2024-05-01 10:00:03,010] INFO [GroupCoordinator 1]: Assignment received from leader c-1-a for \
+group orders for generation 1. The group has 1 members, 0 of which are static. \
+(kafka.coordinator.group.GroupCoordinator)
+[2024-05-01 10:05:00,000] INFO [GroupCoordinator 1]: Member c-1-a in group orders has failed, \
+removing it from the group (kafka.coordinator.group.GroupCoordinator)
+[2024-05-01 10:05:00,001] INFO [GroupCoordinator 1]: Preparing to rebalance group orders in state \
+PreparingRebalance with old generation 1 (__consumer_offsets-31) (reason: removing member c-1-a on \
+heartbeat expiration) (kafka.coordinator.group.GroupCoordinator)
+[2024-05-01 10:05:00,002] INFO [GroupCoordinator 1]: Group orders with generation 2 is now empty \
+(__consumer_offsets-31) (kafka.coordinator.group.GroupCoordinator)
+"""
+
+
+def run(capsys, *arguments):
+    """(exit code, stdout, stderr)"""
+    from jobs.command_line import cli
+
+    code = 0
+    try:
+        code = app(["investigate", *arguments], "regroup", standalone_mode=False) or 0
+    except Exception as error:
+        with pytest.raises(SystemExit) as ended:
+            cli._end(error)
+        code = ended.value.code
+    return code, *capsys.readouterr()
+
+
+@pytest.fixture(scope="module")
+def answer(tmp_path_factory):
+    """The JSON of a log that ends with a session's expiry."""
+    folder = tmp_path_factory.mktemp("log")
+    (folder / "server.log").write_text(LOG)
+    return folder / "server.log"
+
+
+def test_a_brokers_log_answers_without_a_lake(answer, capsys):
+    code, out, err = run(capsys, "--broker-log", str(answer), "--format", "json")
+
+    found = json.loads(out)
+    assert (code, err) == (0, "")
+    assert sorted(found) == [
+        "advice", "episodes", "files", "findings", "groups", "headline", "missing_evidence",
+    ]  # fmt: skip
+    assert [(row["group_id"], row["rebalances"]) for row in found["groups"]] == [("orders", 1)]
+    assert [row["kind"] for row in found["episodes"]] == ["group_start", "process_lost"]
+    assert [row["evidence"] for row in found["missing_evidence"]] == [
+        "records of __consumer_offsets",
+        "the consumers' logs",
+    ]
+    assert [
+        (row["lines"], row["understood"], row["not_understood"], row["kind"])
+        for row in found["files"]
+    ] == [(6, 6, 0, "broker log")]
+
+
+def test_another_group_is_refused_with_the_names_of_those_there_are(answer, capsys):
+    code, out, err = run(capsys, "--broker-log", str(answer), "--group", "order")
+
+    assert (code, out) == (2, "")
+    assert err == "regroup: --group order: not in the evidence; the groups in it: orders\n"
+
+
+def test_a_file_without_an_understood_line_is_named_and_ends_with_1(tmp_path, capsys):
+    (tmp_path / "notes.txt").write_text("buy milk\n")
+
+    code, out, err = run(capsys, "--client-log", str(tmp_path / "notes.txt"))
+
+    assert code == 1
+    assert "notes.txt (it seems to be the log of an application without consumers" in out
+    assert err == "regroup: no line or record is understood in the given files\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no source: give --segments"),
+        (["--lake", "x", "--broker-log", "y"], "--lake and --broker-log: give inputs or a lake"),
+        (["--lake", "no-lake"], "--lake no-lake: no such folder"),
+    ],
+)
+def test_wrong_arguments_end_with_one_line(arguments, message, capsys):
+    code, out, err = run(capsys, *arguments)
+
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+
+
+SPAN = (datetime(2024, 5, 1, 10), datetime(2024, 5, 1, 11))
+
+
+@pytest.mark.parametrize(
+    ("sources", "missing"),
+    [
+        ({"client_log"}, ["records of __consumer_offsets", "the coordinator's log"]),
+        ({"broker_log"}, ["records of __consumer_offsets", "the consumers' logs"]),
+        ({"segments", "broker_log", "client_log"}, []),
+        ({"dump", "broker_log", "client_log"}, []),
+    ],
+)
+def test_missing_evidence_depends_on_the_sources(sources, missing):
+    seen = Seen(frozenset(sources), ("orders",), (), *SPAN)
+
+    assert [each.evidence for each in missing_evidence(seen)] == missing
+
+
+def test_missing_evidence_names_partition_and_span():
+    seen = Seen(frozenset({"client_log"}), ("orders",), (), *SPAN)
+
+    assert [each.how for each in missing_evidence(seen)] == [
+        "copy the .log files of __consumer_offsets-31 (of 50 partitions) from a broker's log.dirs"
+        " and add --segments FOLDER, or add --dump FILE with what kafka-dump-log or kcat prints of"
+        " them",
+        "copy server.log of the brokers that lead __consumer_offsets-31 (of 50 partitions) from"
+        " 2024-05-01 09:50 to 2024-05-01 11:10 UTC, and add --broker-log FILE",
+    ]
+
+
+def group(**values):
+    return {
+        "group_id": "orders",
+        "generations": 3,
+        "rebalances": 3,
+        "not_stable_ms": None,
+        "unowned_partition_ms": None,
+        "partitions_moved": None,
+        "first_seen": SPAN[0],
+        "last_seen": SPAN[1],
+    } | values
+
+
+def episode(**values):
+    return {
+        "group_id": "orders",
+        "kind": "slow_poll",
+        "from_time": SPAN[0],
+        "rebalances": 2,
+        "not_stable_ms": None,
+        "unowned_partition_ms": None,
+        "summary": "c-1 did not poll",
+        "evidence": "log",
+        "confidence": 0.9,
+    } | values
+
+
+def test_the_headline_has_the_kind_with_most_rebalances_and_its_costliest_episode():
+    episodes = [
+        episode(kind="group_start", rebalances=5),
+        episode(rebalances=1, summary="c-2 did not poll", unowned_partition_ms=5),
+        episode(rebalances=2),
+        episode(kind="scale_out", rebalances=2, unowned_partition_ms=9),
+    ]
+
+    assert headlines([group()], episodes) == [
+        "orders: 3 rebalances from 2024-05-01 10:00:00 to 11:00:00 UTC, 3 of them in episodes of"
+        " kind slow_poll. The costliest: c-2 did not poll."
+    ]
+
+
+def test_a_headline_says_why_a_group_has_no_rebalance():
+    groups = [{"group_id": "g", "reason": "commits without members"}]
+
+    assert headlines(groups, []) == ["g: no rebalance in the evidence (commits without members)."]
+
+
+def test_unknown_figures_are_named_and_not_zero():
+    found = Answer(
+        groups=[group()], findings=[], episodes=[], advice=[], missing_evidence=[], files=[]
+    )
+
+    assert as_text(found).splitlines()[2:] == [
+        "What it cost",
+        "- orders: 3 rebalances",
+        "    not known: time not stable, partition downtime, moved partitions",
+    ]
+
+
+def test_names_from_clients_cannot_format_markdown_or_move_the_cursor():
+    name = "<b>*x*</b>\x1b[2J"
+    found = Answer(
+        groups=[], findings=[], episodes=[episode(group_id=name)], advice=[],
+        missing_evidence=[], files=[],
+    )  # fmt: skip
+
+    assert (
+        "- 2024-05-01 10:00:00 \\<b\\>\\*x\\*\\</b\\>\\\\x1b\\[2J: c-1 did not poll"
+        " (slow_poll, confidence 0.9, evidence log)"
+    ) in as_markdown(found).splitlines()
