@@ -16,7 +16,8 @@ from schemas import table_names
 from tests.jobs.test_incident_replay import tables
 
 ROOT = Path(__file__).parents[2]
-NOT_RUN = [  # they need Spark, or a server
+NOT_RUN = [  # they need Spark or a server, or run all jobs of nightly
+    "investigate",
     "nightly",
     "watch",
     "ingest",
