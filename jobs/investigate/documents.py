@@ -154,10 +154,10 @@ def _cost(row: Row) -> Item:
             row["partitions_moved"], lambda count: f"{counted(count, 'partition')} moved"
         ),
     }
-    known = [text for text in figures.values() if text]
+    said = [text for text in figures.values() if text]
     unknown = [name for name, text in figures.items() if not text]
     details = (f"not known: {', '.join(unknown)}",) if unknown else ()
-    return Item(f"{row['group_id']}: {', '.join(known) or 'nothing known'}", details)
+    return Item(f"{row['group_id']}: {', '.join(said) or 'nothing known'}", details)
 
 
 def _said(figure: int | None, say: Callable[[int], str]) -> str | None:

@@ -55,20 +55,20 @@ def answer(tmp_path_factory):
 def test_a_brokers_log_answers_without_a_lake(answer, capsys):
     code, out, err = run(capsys, "--broker-log", str(answer), "--format", "json")
 
-    found = json.loads(out)
+    document = json.loads(out)
     assert (code, err) == (0, "")
-    assert sorted(found) == [
+    assert sorted(document) == [
         "advice", "episodes", "files", "findings", "groups", "headline", "missing_evidence",
     ]  # fmt: skip
-    assert [(row["group_id"], row["rebalances"]) for row in found["groups"]] == [("orders", 1)]
-    assert [row["kind"] for row in found["episodes"]] == ["group_start", "process_lost"]
-    assert [row["evidence"] for row in found["missing_evidence"]] == [
+    assert [(row["group_id"], row["rebalances"]) for row in document["groups"]] == [("orders", 1)]
+    assert [row["kind"] for row in document["episodes"]] == ["group_start", "process_lost"]
+    assert [row["evidence"] for row in document["missing_evidence"]] == [
         "records of __consumer_offsets",
         "the consumers' logs",
     ]
     assert [
         (row["lines"], row["understood"], row["not_understood"], row["kind"])
-        for row in found["files"]
+        for row in document["files"]
     ] == [(6, 6, 0, "broker log")]
 
 
@@ -182,11 +182,11 @@ def test_a_headline_says_why_a_group_has_no_rebalance():
 
 
 def test_unknown_figures_are_named_and_not_zero():
-    found = Answer(
+    answered = Answer(
         groups=[group()], findings=[], episodes=[], advice=[], missing_evidence=[], files=[]
     )
 
-    assert as_text(found).splitlines()[2:] == [
+    assert as_text(answered).splitlines()[2:] == [
         "What it cost",
         "- orders: 3 rebalances",
         "    not known: time not stable, partition downtime, moved partitions",
@@ -195,7 +195,7 @@ def test_unknown_figures_are_named_and_not_zero():
 
 def test_names_from_clients_cannot_format_markdown_or_move_the_cursor():
     name = "<b>*x*</b>\x1b[2J"
-    found = Answer(
+    answered = Answer(
         groups=[], findings=[], episodes=[episode(group_id=name)], advice=[],
         missing_evidence=[], files=[],
     )  # fmt: skip
@@ -203,4 +203,4 @@ def test_names_from_clients_cannot_format_markdown_or_move_the_cursor():
     assert (
         "- 2024-05-01 10:00:00 \\<b\\>\\*x\\*\\</b\\>\\\\x1b\\[2J: c-1 did not poll"
         " (slow_poll, confidence 0.9, evidence log)"
-    ) in as_markdown(found).splitlines()
+    ) in as_markdown(answered).splitlines()
