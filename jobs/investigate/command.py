@@ -51,10 +51,10 @@ def investigate(options: InvestigateOptions, config: Config, document: Document)
 @contextmanager
 def _asked(options: InvestigateOptions, config: Config) -> Iterator[Asked]:
     """The lake to read: the given one, or a temporary one with the inputs."""
-    given = [name for name, value in options.inputs.items() if value is not None]
+    options_set = [name for name, value in options.inputs.items() if value is not None]
     if options.lake is not None:
-        if given:
-            option = given[0].replace("_", "-")
+        if options_set:
+            option = options_set[0].replace("_", "-")
             raise UsageError(
                 f"--lake and --{option}: give inputs or a lake; nightly adds inputs to a lake"
             )

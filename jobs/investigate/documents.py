@@ -123,10 +123,10 @@ def _episodes(rows: list[Row]) -> list[Item]:
         "cheaper episode": len(incidents) - len(costliest),
         "start or end of a group": len(rows) - len(incidents),
     }
-    said = [f"{number:,} x {what}" for what, number in left_out.items() if number]
+    counts = [f"{number:,} x {what}" for what, number in left_out.items() if number]
     return [
         *items,
-        *([Item(f"not listed: {', '.join(said)}; --format json has all")] if said else []),
+        *([Item(f"not listed: {', '.join(counts)}; --format json has all")] if said else []),
     ]
 
 
@@ -154,10 +154,10 @@ def _cost(row: Row) -> Item:
             row["partitions_moved"], lambda count: f"{counted(count, 'partition')} moved"
         ),
     }
-    said = [text for text in figures.values() if text]
+    texts = [text for text in figures.values() if text]
     unknown = [name for name, text in figures.items() if not text]
     details = (f"not known: {', '.join(unknown)}",) if unknown else ()
-    return Item(f"{row['group_id']}: {', '.join(said) or 'nothing known'}", details)
+    return Item(f"{row['group_id']}: {', '.join(texts) or 'nothing known'}", details)
 
 
 def _said(figure: int | None, say: Callable[[int], str]) -> str | None:
