@@ -124,10 +124,9 @@ def _episodes(rows: list[Row]) -> list[Item]:
         "start or end of a group": len(rows) - len(incidents),
     }
     counts = [f"{number:,} x {what}" for what, number in left_out.items() if number]
-    return [
-        *items,
-        *([Item(f"not listed: {', '.join(counts)}; --format json has all")] if said else []),
-    ]
+    if counts:
+        items.append(Item(f"not listed: {', '.join(counts)}; --format json has all"))
+    return items
 
 
 def _episode_cost(row: Row) -> tuple[int, int, int]:
