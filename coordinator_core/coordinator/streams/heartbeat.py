@@ -567,13 +567,16 @@ class _DelayedAssignment:
         if group.epoch <= group.assignment_epoch or group.configured is None:
             return  # the next heartbeat computes it
         writing: list[ModernRecord] = []
-        update_target(
-            self._turn,
-            group,
-            group.epoch,
-            None,
-            group.configured,
-            group.assignment_configs,
-            writing,
-        )
+        try:
+            update_target(
+                self._turn,
+                group,
+                group.epoch,
+                None,
+                group.configured,
+                group.assignment_configs,
+                writing,
+            )
+        except AssignorError:
+            return  # Kafka's timer is scheduled without retry: the next heartbeat computes it
         write_for(self._turn, group, writing)

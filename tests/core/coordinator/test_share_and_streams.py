@@ -9,12 +9,14 @@ by identity hash codes.
 import gzip
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coordinator_core.assignors.sticky_tasks.model import TaskAssignorError
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.coordinator.metadata_image import MetadataImage, TopicImage
 from coordinator_core.coordinator.streams.topology import InvalidTopology, Status, configure
@@ -282,6 +284,30 @@ def test_an_answer_reports_what_tasks_wait_for(rule, era, subtopologies, delay_m
     delay = {"group.streams.initial.rebalance.delay.ms": delay_ms} if era == "4.4" else {}
     answered = answers([metadata(a=2), streams(1, "h", "m", 0, subtopologies)], era, **delay)
     assert answered["h"]["status"] == status, rule
+
+
+def test_an_assignor_that_throws_after_the_initial_delay_fails_the_next_heartbeat(monkeypatch):
+    """Kafka schedules the timer of the delay without retry.  The timer computes a target only if a
+    heartbeat has configured the topology again after its record was written."""
+
+    def throws(*_):
+        raise TaskAssignorError("no process for task 0")
+
+    era = ERAS["4.4"]
+    modern = replace(era.modern, streams=replace(era.modern.streams, assign=throws))
+    monkeypatch.setitem(ERAS, "4.4", replace(era, modern=modern))
+    joins_and_stays = [
+        metadata(a=2),
+        streams(1, "joins", "m", 0, READ),
+        streams(1000, "waits", "m", "last", owned=[]),
+        streams(5000, "stays", "m", "last", owned=[]),
+    ]
+    delay = {"group.streams.initial.rebalance.delay.ms": 3000}
+
+    answered = answers(joins_and_stays, **delay)
+
+    assert answered["joins"]["error"] == "NONE"
+    assert answered["stays"]["error"] == "UNKNOWN_SERVER_ERROR"
 
 
 def test_internal_topics_are_named_to_be_created_and_tasks_come_once_they_exist():
