@@ -2,70 +2,37 @@
 
 import pytest
 
-from coordinator_core.modern_history import GroupRecord, LoggedDeparture, RecordKind, replay
+from coordinator_core.modern_history import LoggedDeparture, RecordKind, replay
+from tests.core.modern_history import group_records
+from tests.core.modern_history.group_records import (
+    STABLE,
+    UNRELEASED,
+    UNREVOKED,
+    bump,
+    joined,
+    record,
+    removed,
+)
 
 A, B, C = "a", "b", "c"
-POSITION = iter(range(1_000_000))
-
-
-def record(ms, kind, member=None, epoch=None, **fields):
-    return GroupRecord(
-        time_ms=ms,
-        position=next(POSITION),
-        kind=kind,
-        group_type="consumer",
-        is_tombstone=False,
-        member_id=member,
-        epoch=epoch,
-        **fields,
-    )
-
-
-def gone(ms, kind, member=None):
-    return GroupRecord(
-        time_ms=ms,
-        position=next(POSITION),
-        kind=kind,
-        group_type="consumer",
-        is_tombstone=True,
-        member_id=member,
-    )
 
 
 def joins(ms, member, client=None, **fields):
-    fields = {"client_id": client or member, "client_host": "/h", "topics": ("t",)} | fields
-    return record(ms, RecordKind.MEMBER, member, **fields)
-
-
-def bump(ms, epoch, metadata_hash=1):
-    return record(ms, RecordKind.GROUP, epoch=epoch, metadata_hash=metadata_hash)
+    return joined(ms, member, **{"client_id": client or member, "topics": ("t",)} | fields)
 
 
 def target(ms, epoch, **owned):
-    return [
-        *(record(ms, RecordKind.TARGET_MEMBER, m, assigned=parts(p)) for m, p in owned.items()),
-        record(ms, RecordKind.TARGET, epoch=epoch),
-    ]
+    return group_records.target(ms, epoch, **{m: parts(p) for m, p in owned.items()})
 
 
 def current(ms, member, epoch, state, owned="", **fields):
-    return record(
-        ms, RecordKind.CURRENT, member, epoch, state=state, assigned=parts(owned), **fields
-    )
+    return group_records.current(ms, member, epoch, state, parts(owned), **fields)
 
 
 def parts(numbers):
     return frozenset(("active", None, "topic", int(number)) for number in numbers)
 
 
-def removed(ms, member):
-    return [
-        gone(ms, kind, member)
-        for kind in (RecordKind.CURRENT, RecordKind.TARGET_MEMBER, RecordKind.MEMBER)
-    ]
-
-
-STABLE, UNREVOKED, UNRELEASED = 0, 1, 2
 # a alone has 0 and 1
 FIRST = [joins(0, A), bump(0, 2), *target(0, 2, a="01"), current(0, A, 2, STABLE, "01")]
 # b joins at 100; a gives 1 up at 200 and b has it at 300
@@ -251,13 +218,7 @@ def test_two_members_that_heartbeat_at_the_same_time_are_two_processes():
 def test_an_upgrade_continues_the_generations_of_the_classic_group():
     classic = {"is_classic": True}
     upgrade = [
-        GroupRecord(
-            time_ms=0,
-            position=next(POSITION),
-            kind=RecordKind.CLASSIC,
-            group_type="classic",
-            is_tombstone=True,
-        ),
+        record(0, RecordKind.CLASSIC, group_type="classic", is_tombstone=True),
         joins(0, A, **classic),
         bump(0, 7),
         *target(0, 7, a="01"),
@@ -277,16 +238,9 @@ def test_an_upgrade_continues_the_generations_of_the_classic_group():
 def test_a_downgrade_ends_the_last_target():
     downgrade = [
         *removed(500, B),
-        gone(500, RecordKind.TARGET),
-        gone(500, RecordKind.GROUP),
-        GroupRecord(
-            time_ms=500,
-            position=next(POSITION),
-            kind=RecordKind.CLASSIC,
-            group_type="classic",
-            is_tombstone=False,
-            epoch=3,
-        ),
+        record(500, RecordKind.TARGET, is_tombstone=True),
+        record(500, RecordKind.GROUP, is_tombstone=True),
+        record(500, RecordKind.CLASSIC, epoch=3, group_type="classic"),
     ]
 
     history = replay([*FIRST, *SECOND, *downgrade], [LoggedDeparture(500, B, "left")])

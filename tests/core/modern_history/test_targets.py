@@ -2,38 +2,14 @@
 
 import pytest
 
-from coordinator_core.modern_history import GroupRecord, RecordKind, replay
+from coordinator_core.modern_history import RecordKind, replay
+from tests.core.modern_history.group_records import bump, record, removed
 
 A, B, C = "a", "b", "c"
-POSITION = iter(range(1_000_000))
-
-
-def record(ms, kind, member=None, epoch=None, *, gone=False, **fields):
-    return GroupRecord(
-        time_ms=ms,
-        position=next(POSITION),
-        kind=kind,
-        group_type="consumer",
-        is_tombstone=gone,
-        member_id=member,
-        epoch=epoch,
-        **fields,
-    )
 
 
 def joins(ms, member, *topics, **fields):
     return record(ms, RecordKind.MEMBER, member, topics=topics or ("t",), **fields)
-
-
-def leaves(ms, member):
-    return [
-        record(ms, kind, member, gone=True)
-        for kind in (RecordKind.CURRENT, RecordKind.TARGET_MEMBER, RecordKind.MEMBER)
-    ]
-
-
-def bump(ms, epoch):
-    return record(ms, RecordKind.GROUP, epoch=epoch, metadata_hash=1)
 
 
 def matched(ms, regex, *topics):
@@ -70,23 +46,23 @@ INPUTS = {
         [*FIRST, *SECOND, bump(6, 3), *target(6, 3, b="2")], [A, B], {A: (0,), B: (1,)}, True,
     ),
     "who left has no previous target": (
-        [*FIRST, *SECOND, *leaves(6, A), bump(6, 3), *target(7, 3, b="01")], [B], {B: (1,)}, True,
+        [*FIRST, *SECOND, *removed(6, A), bump(6, 3), *target(7, 3, b="01")], [B], {B: (1,)}, True,
     ),
     "who joined and left in one batch is no member": (
-        [*FIRST, joins(5, B), *leaves(5, B), bump(5, 2), *target(5, 2, a="01")],
+        [*FIRST, joins(5, B), *removed(5, B), bump(5, 2), *target(5, 2, a="01")],
         [A], {A: (0, 1)}, True,
     ),
     "a static member has the previous target of the member that it replaces": (
         [
             joins(0, A, instance_id="i"), bump(0, 1), *target(0, 1, a="01"),
-            *leaves(5, A), joins(5, B, instance_id="i"), owns(5, B, "01"),
+            *removed(5, A), joins(5, B, instance_id="i"), owns(5, B, "01"),
             record(5, RecordKind.CURRENT, B, 1, state=0), bump(5, 2), *target(5, 2, b="012"),
         ],
         [B], {B: (0, 1)}, True,
     ),
     "an upgrade leaves its assignment as the previous target": (
         [
-            record(0, RecordKind.CLASSIC, gone=True), joins(0, A), bump(0, 9),
+            record(0, RecordKind.CLASSIC, is_tombstone=True), joins(0, A), bump(0, 9),
             *target(0, 9, a="01"),
             joins(5, B), bump(5, 10), *target(5, 10, a="0", b="1"),
         ],

@@ -2,65 +2,28 @@
 
 import pytest
 
-from coordinator_core.modern_history import GroupRecord, LoggedDeparture, RecordKind, replay
+from coordinator_core.modern_history import LoggedDeparture, RecordKind, replay
 from coordinator_core.modern_history.heartbeats import Expiry, interval_of, timing_of
 from coordinator_core.modern_history.members import AWAY
 from coordinator_core.modern_history.tenures import ownership
+from tests.core.modern_history import group_records
+from tests.core.modern_history.group_records import STABLE, UNREVOKED, bump, record, removed
 
 P = ("active", None, "topic", 0)
-STABLE, UNREVOKED = 0, 1
 POLL_MS = 30_000
 
 
-def record(ms, kind, member=None, epoch=None, owned=(), pending=(), **fields):
-    fields = {"client_id": member, "client_host": "/h", "rebalance_timeout_ms": POLL_MS} | fields
-    return GroupRecord(
-        time_ms=ms,
-        position=ms,
-        kind=kind,
-        group_type="consumer",
-        is_tombstone=False,
-        member_id=member,
-        epoch=epoch,
-        assigned=frozenset(owned),
-        pending=frozenset(pending),
-        **fields,
-    )
-
-
 def joined(ms, member, **fields):
-    return record(ms, RecordKind.MEMBER, member, **fields)
-
-
-def bump(ms, epoch):
-    return record(ms, RecordKind.GROUP, epoch=epoch)
+    return group_records.joined(ms, member, **{"rebalance_timeout_ms": POLL_MS} | fields)
 
 
 def target(ms, epoch, member):
-    return [
-        record(ms, RecordKind.TARGET_MEMBER, member, owned=[P]),
-        record(ms, RecordKind.TARGET, epoch=epoch),
-    ]
+    return group_records.target(ms, epoch, **{member: [P]})
 
 
 def current(ms, member, epoch, owned=(), pending=()):
     state = UNREVOKED if pending else STABLE
-    return record(ms, RecordKind.CURRENT, member, epoch, owned, pending, state=state)
-
-
-def removed(ms, member):
-    kinds = (RecordKind.CURRENT, RecordKind.TARGET_MEMBER, RecordKind.MEMBER)
-    return [
-        GroupRecord(
-            time_ms=ms,
-            position=ms,
-            kind=kind,
-            group_type="consumer",
-            is_tombstone=True,
-            member_id=member,
-        )
-        for kind in kinds
-    ]
+    return group_records.current(ms, member, epoch, state, owned, pending)
 
 
 def has(ms, member, epoch=2, **fields):
