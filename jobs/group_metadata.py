@@ -16,6 +16,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from coordinator_core.records import BadRecord, decode, decode_assignment, decode_subscription
+from coordinator_core.records.printed_members import NOT_IN_TEXT, is_of_text
 from coordinator_core.records.task_members import AssignedTask, has_task_members, task_members
 from jobs.bulk.arrow_buffers import struct_array, with_values
 from jobs.bulk.consumer_protocol import assignments, subscriptions
@@ -28,16 +29,6 @@ READS = ("offsets_records",)
 KEY_TYPE = 2
 # The protocol type whose subscriptions and assignments have the layout of ConsumerProtocol.
 CONSUMER = "consumer"
-# The session timeout of members that kafka-dump-log printed as text
-# (jobs.sources.dumps.printed_records), without a subscription; a broker stores no negative one.
-NOT_PRINTED_MS = -1
-PRINTED_AS_TEXT_LACKS = (
-    "client_id",
-    "client_host",
-    "rebalance_timeout_ms",
-    "session_timeout_ms",
-    "subscription",
-)
 NO_FIELDS: Mapping[str, str] = {}
 TASKS = "array<struct<role:string,subtopology:string,topic:string,partition:int>>"
 TASK = pa.struct(
@@ -132,29 +123,25 @@ def _members(members: pa.ListArray, is_consumer: pa.BooleanArray) -> pa.ListArra
     member = dict(zip(members.type.value_type.names, members.values.flatten(), strict=True))
     subscribed = subscriptions(member["subscription"], is_readable)
     assigned = assignments(member["assignment"], is_readable)
-    is_printed = pc.or_(
-        pc.not_equal(member["session_timeout"], NOT_PRINTED_MS),
-        pc.greater(pc.binary_length(member["subscription"]), 0),
-    )
-
-    def if_printed(values: pa.Array) -> pa.Array:
-        return pc.if_else(is_printed, values, None)
-
     columns = {
         "member_id": member["member_id"],
         "instance_id": member["group_instance_id"],
-        "client_id": if_printed(member["client_id"]),
-        "client_host": if_printed(member["client_host"]),
-        "rebalance_timeout_ms": if_printed(pc.fill_null(member["rebalance_timeout"], -1)),
-        "session_timeout_ms": if_printed(member["session_timeout"]),
+        "client_id": member["client_id"],
+        "client_host": member["client_host"],
+        "rebalance_timeout_ms": pc.fill_null(member["rebalance_timeout"], -1),
+        "session_timeout_ms": member["session_timeout"],
         "subscribed_topics": subscribed["topics"],
         "owned": subscribed["owned_partitions"],
         "owned_generation": _null_if_negative(subscribed["generation_id"]),
         "rack_id": subscribed["rack_id"],
         "assigned": assigned["assigned_partitions"],
-        "subscription": if_printed(member["subscription"]),
+        "subscription": member["subscription"],
         "assignment": member["assignment"],
     }
+    of_text = is_of_text(member["session_timeout"].to_numpy(zero_copy_only=False))
+    if of_text.any():
+        mask = pa.array(of_text)
+        columns |= {name: pc.if_else(mask, None, columns[name]) for name in NOT_IN_TEXT}
     return with_values(members, struct_array(columns))
 
 
@@ -213,8 +200,8 @@ def _member(member: dict[str, Any], group: dict[str, Any]) -> dict[str, Any]:
         "subscription": member["subscription"],
         "assignment": member["assignment"],
     }
-    if member["session_timeout"] == NOT_PRINTED_MS and not member["subscription"]:
-        row |= dict.fromkeys(PRINTED_AS_TEXT_LACKS)
+    if is_of_text(member["session_timeout"]):
+        row |= dict.fromkeys(NOT_IN_TEXT)
     if group["protocol_type"] == CONSUMER:
         row |= _subscription(member["subscription"]) | _assignment(member["assignment"])
     return row

@@ -32,6 +32,7 @@ position.
 - connect_protocol:   metadata and assignments of Kafka Connect's workers
 - streams_metadata:   user data of Kafka Streams' members under the classic protocol
 - task_members:       what each member of a Connect or Streams group has, by a group's record
+- printed_members:    members that Kafka's tools print as text, as bytes
 - compiler:           layout and version to reader and writer
 - primitives:         numbers, uuids, strings, bytes, arrays; classic and compact lengths
 - errors:             BadRecord and its kinds

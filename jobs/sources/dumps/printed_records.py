@@ -22,6 +22,7 @@ from coordinator_core.records.consumer_protocol import (
     encode_subscription,
 )
 from coordinator_core.records.errors import BadRecord
+from coordinator_core.records.printed_members import member_of_text
 from schemas.record_layouts import Field, Layout, layouts
 
 Pair = tuple[bytes, bytes | None]
@@ -240,25 +241,13 @@ def _group_value(payload: str) -> bytes:
                 "protocol": printed["protocol"] if printed["protocol"] != "null" else None,
                 "leader": None,
                 "members": [
-                    _member(member_id, assignment)
+                    member_of_text(member_id, assignment)
                     for member_id, assignment in _members(printed["assignment"], is_consumer)
                 ],
             },
         )
     except _WRONG as error:
         raise Unprintable(f"payload is no group: {_why(error)}") from None
-
-
-def _member(member_id: str, assignment: bytes) -> dict[str, Any]:
-    """The session timeout says that the text has none of the other fields."""
-    return {
-        "member_id": member_id,
-        "client_id": "",
-        "client_host": "",
-        "session_timeout": _UNKNOWN,
-        "subscription": b"",
-        "assignment": assignment,
-    }
 
 
 def _members(text: str, is_consumer: bool) -> Iterator[tuple[str, bytes]]:
