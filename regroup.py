@@ -65,7 +65,7 @@ def views() -> pd.DataFrame:
 
 def timeline(lake: str, cluster_id: str, group: str) -> pd.DataFrame:
     """All events of one group in order, from logs and records: the rows of table timeline."""
-    from jobs.lake.sql import quoted
+    from jobs.lake.literals import quoted
 
     where = f"cluster_id = {quoted(cluster_id)} AND group_id = {quoted(group)}"
     return sql(lake, f"SELECT * FROM timeline WHERE {where} ORDER BY seq")

@@ -33,8 +33,9 @@ from jobs.console.spinner import spinner
 from jobs.lake.epoch_rows import topic_names
 from jobs.lake.evidence import Row, by_group, evidence, packed, unpacked
 from jobs.lake.existing import open_existing_lake
+from jobs.lake.literals import quoted
 from jobs.lake.scope import AllDates
-from jobs.lake.sql import query, quoted
+from jobs.lake.sql import query
 from jobs.lake.tables import Lake, schema_of
 from jobs.replay.group_rows import KINDS, evidence_rows
 from schemas import evidence_reads

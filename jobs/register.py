@@ -19,6 +19,7 @@ from jobs.configuration.config import Config
 from jobs.console.errors import UsageError
 from jobs.engine.session import build_session
 from jobs.lake.existing import require_lake
+from jobs.lake.literals import quoted_for_spark
 from jobs.lake.opening import open_lake
 from schemas import (
     table_about,
@@ -66,7 +67,7 @@ def register_in(spark: SparkSession, options: RegisterOptions) -> Iterator[list[
             f"--lake {options.lake}: the lake has no tables; run `regroup nightly` first"
         )
     before = spark.catalog.currentDatabase()
-    comment = _literal(f"Kafka consumer-group rebalances: the lake at {options.lake}")
+    comment = quoted_for_spark(f"Kafka consumer-group rebalances: the lake at {options.lake}")
     spark.sql(f"CREATE DATABASE IF NOT EXISTS {options.database} COMMENT {comment}")
     # A view keeps the database that is current when it is created, and finds its tables there.
     spark.sql(f"USE {options.database}")
@@ -96,9 +97,10 @@ def _register_views(spark: SparkSession, registered: set[str]) -> Iterator[list[
 def create_view(view: str) -> str:
     """The statement that creates the view in the current database, with its comments."""
     columns = ", ".join(
-        f"{column} COMMENT {_literal(comment)}" for column, comment in view_columns(view).items()
+        f"{column} COMMENT {quoted_for_spark(comment)}"
+        for column, comment in view_columns(view).items()
     )
-    about = _literal(view_about(view))
+    about = quoted_for_spark(view_about(view))
     return f"CREATE OR REPLACE VIEW {view} ({columns}) COMMENT {about} AS\n{view_sql(view)}"
 
 
@@ -114,14 +116,10 @@ def _remove_table(spark: SparkSession, database: str, table: str) -> None:
 
 
 def _register_table(spark: SparkSession, database: str, table: str, path: str) -> None:
-    spark.sql(f"CREATE TABLE {database}.{table} USING DELTA LOCATION {_literal(path)}")
+    spark.sql(f"CREATE TABLE {database}.{table} USING DELTA LOCATION {quoted_for_spark(path)}")
     about = table_about(table)
     if spark.catalog.getTable(f"{database}.{table}").description != about:
-        spark.sql(f"COMMENT ON TABLE {database}.{table} IS {_literal(about)}")
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+        spark.sql(f"COMMENT ON TABLE {database}.{table} IS {quoted_for_spark(about)}")
 
 
 if __name__ == "__main__":

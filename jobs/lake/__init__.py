@@ -47,6 +47,7 @@ client_rows    rows of clients' logs, which a lake may lack
 epoch_rows     records of modern groups, which a lake may lack
 missing_groups groups that are seen but have no generation
 keys           the column lists of keys
+literals       strings as literals of SQL
 sql            SQL over the tables and views without a JVM (DuckDB)
 evidence       rows of schemas/evidence: of all groups as a grouped frame, of one group by DuckDB
 integrity      damage of tables: missing or altered files, columns, commits (delta-rs)

@@ -20,6 +20,7 @@ from pyspark.sql.types import StructType
 
 from jobs.console.errors import RunFailed
 from jobs.lake.checksums import write_checksums
+from jobs.lake.literals import quoted
 from jobs.lake.new_rows import first_per_key, range_of, split_by_stored
 from jobs.lake.tables import (
     Changes,
@@ -190,11 +191,6 @@ def _times(rows: pa.Table, timed_by: str | None) -> list[str]:
     if timed_by is None:
         return []
     return [times_between(timed_by, *range_of(rows.column(timed_by).cast(pa.int64())))]
-
-
-def quoted(text: str) -> str:
-    """A string in the SQL of DataFusion, which has no escapes."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def delta_schema(schema: StructType) -> Schema:

@@ -18,10 +18,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from jobs.engine.embedded import batches_of, with_schema
-from jobs.lake.arrow_tables import ArrowLake, delta_schema, quoted
+from jobs.lake.arrow_tables import ArrowLake, delta_schema
 from jobs.lake.checksums import checksum_file
 from jobs.lake.commit_log import FileLogFolder, LogFolder
 from jobs.lake.file_statistics import may_hold, rows_on_dates
+from jobs.lake.literals import quoted
 from jobs.lake.tables import Changes, nullable_schema_of, schema_of
 
 

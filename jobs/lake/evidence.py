@@ -11,7 +11,8 @@ from pyspark.sql import functions as F
 
 from jobs.engine.union import union_of
 from jobs.lake.keys import GROUP_KEY
-from jobs.lake.sql import query_all, quoted
+from jobs.lake.literals import quoted
+from jobs.lake.sql import query_all
 from schemas import evidence_reads, evidence_sql, table_columns
 
 Row = dict[str, Any]

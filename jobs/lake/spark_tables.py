@@ -34,9 +34,10 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from jobs.engine.driver_jvm import is_local_master
-from jobs.lake.arrow_tables import ArrowLake, dates_near, has_ascii_paths, quoted
+from jobs.lake.arrow_tables import ArrowLake, dates_near, has_ascii_paths
 from jobs.lake.commit_log import FileLogFolder, LogFolder
 from jobs.lake.file_statistics import are_few, may_hold, rows_on_dates
+from jobs.lake.literals import quoted, quoted_for_spark
 from jobs.lake.store_lock import StoreLock, is_s3, store_lock
 from jobs.lake.tables import Changes, conform, schema_of, schema_with_comments
 from schemas import table_key, table_partitioning
@@ -217,7 +218,7 @@ class SparkLake(ArrowLake):
 
     @staticmethod
     def _literal(text: str) -> str:
-        return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+        return quoted_for_spark(text)
 
     def _is_written(self, table: str) -> bool:
         if "://" not in self.root:  # Delta reads the log of the embedded engine in Spark jobs

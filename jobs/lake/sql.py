@@ -16,6 +16,7 @@ from jobs.console.errors import UsageError
 from jobs.engine.choice import lake_only_for_spark
 from jobs.lake.commit_log import CommitLog, FileLogFolder
 from jobs.lake.compatibility import unknown_column
+from jobs.lake.literals import quoted
 from jobs.lake.path_alias import plain_path
 from jobs.lake.statements import (
     TABLES_AND_VIEWS,
@@ -228,11 +229,6 @@ def _comment_on(connection: duckdb.DuckDBPyConnection, view: str) -> None:
     connection.execute(f"COMMENT ON VIEW {view} IS {quoted(view_about(view))}")
     for column, comment in view_columns(view).items():
         connection.execute(f"COMMENT ON COLUMN {view}.{column} IS {quoted(comment)}")
-
-
-def quoted(text: str) -> str:
-    """An SQL string literal."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _path(root: str, table: str, uri: str) -> str:

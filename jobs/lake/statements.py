@@ -6,6 +6,7 @@ import re
 from difflib import get_close_matches
 
 from jobs.console.errors import UsageError
+from jobs.lake.literals import quoted
 from schemas import table_about, table_names, view_about, view_names
 
 _SHOW_TABLES = re.compile(r"\s*show\s+(all\s+)?tables\s*;?\s*", re.IGNORECASE)
@@ -97,12 +98,8 @@ def _tables_and_views() -> str:
         *((name, "table", table_about(name)) for name in table_names()),
         *((name, "view", view_about(name)) for name in view_names()),
     ]
-    values = ", ".join(f"({', '.join(map(_literal, row))})" for row in rows)
+    values = ", ".join(f"({', '.join(map(quoted, row))})" for row in rows)
     return f"SELECT * FROM (VALUES {values}) AS lake(name, kind, about)"
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 TABLES_AND_VIEWS = _tables_and_views()

@@ -28,7 +28,7 @@ from coordinator_core.protocol.client_times import HEARTBEAT_MS
 from coordinator_core.whatif import Outcomes
 from jobs import what_if_sweep
 from jobs.lake.group_types import HAS_EPOCHS
-from jobs.lake.sql import quoted
+from jobs.lake.literals import quoted
 from jobs.lake.tables import Lake
 from jobs.what_if.sweep import EvaluatedPeriod, earlier_outcomes
 

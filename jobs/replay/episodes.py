@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from jobs.lake.evidence import Row
-from jobs.lake.sql import query, quoted
+from jobs.lake.literals import quoted
+from jobs.lake.sql import query
 
 _SHOWN = (
     "from_ms", "to_ms", "kind", "processes", "rebalances", "not_stable_ms", "unowned_partition_ms",

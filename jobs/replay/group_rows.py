@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from jobs.console.errors import UsageError
 from jobs.lake.evidence import Row, Rows, of_group, rows_of_group
-from jobs.lake.sql import existing_tables, query, quoted
+from jobs.lake.literals import quoted
+from jobs.lake.sql import existing_tables, query
 
 FOREVER_MS = 1 << 62
 

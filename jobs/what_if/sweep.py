@@ -21,7 +21,7 @@ from coordinator_core.whatif import (
     predict_each,
     refusals,
 )
-from jobs.lake.sql import quoted
+from jobs.lake.literals import quoted
 from jobs.what_if.evidence import ClusterEvidence
 
 

@@ -8,7 +8,8 @@ from jobs.console.errors import UsageError
 from jobs.console.printing import Format, print_rows
 from jobs.console.spinner import spinner
 from jobs.lake.existing import open_existing_lake
-from jobs.lake.sql import missing_table, query, quoted
+from jobs.lake.literals import quoted
+from jobs.lake.sql import missing_table, query
 from jobs.what_if_sweep import run
 
 _MIGRATIONS = """

@@ -69,15 +69,16 @@ def as_yaml(late_s: int) -> str:
 
 def _lines(rule: Rule) -> Iterator[str]:
     yield f"      - alert: {rule.name}"
-    yield f"        expr: {_quoted(rule.expression)}"
+    yield f"        expr: {_yaml_scalar(rule.expression)}"
     if rule.lasts:
         yield f"        for: {rule.lasts}"
     yield "        labels:"
     yield "          severity: warning"
     yield "        annotations:"
-    yield f"          summary: {_quoted(rule.summary)}"
+    yield f"          summary: {_yaml_scalar(rule.summary)}"
 
 
-def _quoted(text: str) -> str:
+def _yaml_scalar(text: str) -> str:
+    """In single quotes, without escapes but a doubled quote."""
     doubled = text.replace("'", "''")
     return f"'{doubled}'"
