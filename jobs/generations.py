@@ -11,6 +11,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from coordinator_core.coordinator.classic.group_type import CLASSIC
 from jobs.group_metadata import members_with
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, RECORD_KEY
 from jobs.lake.scope import RunScope
@@ -47,7 +48,7 @@ def generations(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
     return rows.select(
         *GENERATION_KEY,
         "event_date",
-        F.lit("classic").alias("group_type"),
+        F.lit(CLASSIC.name).alias("group_type"),
         "preparing_time",
         "joined_time",
         "stable_time",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from coordinator_core.coordinator.consumer.group_type import CONSUMER
-from jobs.lake.group_types import HAS_EPOCHS
+from jobs.lake.group_types import COUNTS_AS_CLASSIC, HAS_EPOCHS
 
 INCARNATION = "cluster_id, group_id, incarnation"
 GENERATION = "group_id || ' ' || incarnation || '/' || generation"
@@ -227,7 +227,7 @@ DERIVATIONS = [
                 "last_offset",
             )
         } AS content
-        FROM generations WHERE COALESCE(group_type, 'classic') = 'classic'
+        FROM generations WHERE {COUNTS_AS_CLASSIC}
         QUALIFY preparing_time IS NOT NULL OR generation > MIN(generation) OVER (
             PARTITION BY cluster_id, group_id, incarnation)""",
     ),

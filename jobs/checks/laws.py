@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jobs.checks.derivations import DERIVATIONS
+from jobs.lake.group_types import IS_CLASSIC
 from schemas import table_key, table_names
 
 # The column whose UTC date is the row's event_date; 1970-01-01 if it is null.
@@ -195,7 +196,7 @@ LAWS = [
         "every target assignment is a generation",
         ("timeline", "generations"),
         # Retention may have deleted the first generations of an incarnation.
-        """
+        f"""
         SELECT t.cluster_id, t.group_id || ' generation ' || t.event_generation,
             CAST(t.event_time AS VARCHAR),
             COALESCE(CAST(g.joined_time AS VARCHAR), 'none')
@@ -203,7 +204,7 @@ LAWS = [
             AND g.group_id = t.group_id AND g.incarnation = t.incarnation
             AND g.generation = t.event_generation
         WHERE t.event = 'TARGET_RECORD' AND t.event_generation IS NOT NULL
-            AND g.group_type IS DISTINCT FROM 'classic'
+            AND ({IS_CLASSIC}) IS NOT TRUE
             AND g.joined_time IS DISTINCT FROM t.event_time
             AND t.event_generation > (
                 SELECT MIN(f.generation) FROM generations f WHERE f.cluster_id = t.cluster_id

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.modern_history import (
     GroupRecord,
     History,
@@ -85,7 +86,7 @@ def _classic(row: dict[str, Any]) -> GroupRecord:
         time_ms=row["time_ms"] or 0,
         position=row["log_offset"],
         kind=RecordKind.CLASSIC,
-        group_type="classic",
+        group_type=CLASSIC.name,
         is_tombstone=row["event"] == CONVERSION_RECORD,
         epoch=row["event_generation"],
         members=tuple(row["members"] or ()),

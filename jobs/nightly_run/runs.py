@@ -20,6 +20,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.episodes.drafts import NOT_INCIDENTS
 from jobs import __version__
 from jobs.console.printing import printable
@@ -193,7 +194,7 @@ def _without_rebalance(run: Run) -> list[MissingGroup]:
         MissingGroup(
             run.lake.cluster_id,
             row.group_id,
-            None if row.reason in (CLIENTS_ONLY, SELF_ASSIGNED) else "classic",
+            None if row.reason in (CLIENTS_ONLY, SELF_ASSIGNED) else CLASSIC.name,
             row.reason,
         )
         for row in without.orderBy(F.desc("reason"), "group_id").collect()

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.incident import GroupReplay, ReplayedGeneration, ReplayVerdict
 from coordinator_core.incident.comparison import Divergence
@@ -181,7 +182,7 @@ def _with(replay: WholeReplay, verdict: ReplayVerdict) -> list[Generation]:
 def _by_type(replay: WholeReplay) -> dict[str, int]:
     types = Counter(each.group_type for each in replay.modern.generations)
     if replay.classic.generations:
-        types["classic"] = len(replay.classic.generations)
+        types[CLASSIC.name] = len(replay.classic.generations)
     return dict(sorted(types.items()))
 
 

@@ -5,6 +5,8 @@ Table `scope` has one row: cluster_id, only_group (null: all), from_ms, to_ms.
 
 from __future__ import annotations
 
+from jobs.lake.group_types import HAS_EPOCHS, IS_CLASSIC, TYPE_OR_CLASSIC
+
 COOPERATIVE = (
     "cooperative-sticky",
     "stream",
@@ -14,7 +16,7 @@ COOPERATIVE = (
 _ALL_SPANS = f"""
     CREATE TEMP TABLE all_spans AS
     SELECT g.group_id, g.incarnation, g.generation, g.outcome, g.protocol,
-        COALESCE(g.group_type, 'classic') AS group_type,
+        {TYPE_OR_CLASSIC} AS group_type,
         EPOCH_MS(g.preparing_time) AS preparing_ms, EPOCH_MS(g.joined_time) AS joined_ms,
         EPOCH_MS(g.stable_time) AS stable_ms,
         COALESCE(g.protocol IN {COOPERATIVE}, FALSE) AS is_cooperative,
@@ -75,7 +77,7 @@ PREPARE = (_ALL_SPANS, _LAST_EVENT, _GAPS, _SPANS, _SHOWN, _PROCESSES)
 
 # -- all groups ----------------------------------------------------------------------------------
 
-OVERVIEW = """
+OVERVIEW = f"""
     WITH turns AS (
         SELECT group_id, incarnation, generation, group_type, LAG(group_type) OVER (
             PARTITION BY group_id ORDER BY incarnation, generation) AS previous_type
@@ -94,7 +96,7 @@ OVERVIEW = """
         SUM(moves_forced)::BIGINT AS moves_forced,
         MIN(begin_ms) AS first_ms, MAX(COALESCE(end_ms, last_ms)) AS last_ms,
         ARG_MAX(protocol, begin_ms) AS protocol, MAX(member_count) AS most_members,
-        BOOL_OR(evidence = 'records' AND group_type = 'classic') AS is_partly_unlogged,
+        BOOL_OR(evidence = 'records' AND {IS_CLASSIC}) AS is_partly_unlogged,
         ANY_VALUE(t.types) AS types
     FROM shown CROSS JOIN last_event
     LEFT JOIN (SELECT group_id, SUM(shown_ms) AS unavailable_ms FROM gaps GROUP BY ALL) d
@@ -236,7 +238,7 @@ EPOCHS = """
 
 # Partitions that changed their process, those of one pair of processes at the same times together.
 # Of classic groups all these times are those of the rebalance, so the page does not list them.
-HANDOVERS = """
+HANDOVERS = f"""
     WITH moved AS (
         SELECT h.group_id, h.incarnation, h.generation, h.from_process, h.to_process,
             EPOCH_MS(h.asked_time) AS asked_ms, EPOCH_MS(h.released_time) AS released_ms,
@@ -244,12 +246,12 @@ HANDOVERS = """
             LIST(h.partition ORDER BY h.partition) AS partitions
         FROM handovers h JOIN scope ON h.cluster_id = scope.cluster_id
         JOIN spans s ON s.group_id = h.group_id AND s.incarnation = h.incarnation
-            AND s.generation = h.generation AND s.group_type <> 'classic'
+            AND s.generation = h.generation AND {HAS_EPOCHS}
         WHERE h.group_id IN $ids GROUP BY ALL
     )
     SELECT * EXCLUDE (subtopology, topic, partitions),
-        LIST({'role': NULL::VARCHAR, 'subtopology': subtopology, 'topic': topic,
-            'partitions': partitions} ORDER BY subtopology, topic) AS moved
+        LIST({{'role': NULL::VARCHAR, 'subtopology': subtopology, 'topic': topic,
+            'partitions': partitions}} ORDER BY subtopology, topic) AS moved
     FROM moved GROUP BY ALL
     ORDER BY group_id, incarnation, generation, assigned_ms, from_process, to_process,
         released_ms"""

@@ -29,6 +29,8 @@ from confluent_kafka.admin._group import (
     MemberDescription,
 )
 
+from coordinator_core.coordinator.classic.group_type import CLASSIC
+from coordinator_core.coordinator.consumer.group_type import CONSUMER
 from jobs.console.errors import RunFailed, UsageError
 from jobs.sources.topic.broker_metadata import (
     REMEDIES,
@@ -58,8 +60,8 @@ STATES: dict[Enum, str] = {
     ConsumerGroupState.UNKNOWN: "Reconciling",
 }
 TYPES: dict[Enum, str] = {
-    ConsumerGroupType.CLASSIC: "classic",
-    ConsumerGroupType.CONSUMER: "consumer",
+    ConsumerGroupType.CLASSIC: CLASSIC.name,
+    ConsumerGroupType.CONSUMER: CONSUMER.name,
 }
 NOT_DESCRIBABLE = "a share or streams group, which the client library cannot describe"
 
@@ -273,7 +275,7 @@ def other_group(group: Any, at: datetime) -> GroupRow:
         group_id=name,
         requested_time=at,
         described_time=at,
-        group_type="classic",
+        group_type=CLASSIC.name,
         protocol_type=group.protocol_type,
         state=group.state,
         protocol=group.protocol or None,
