@@ -52,7 +52,7 @@ final class ClassicSender extends Sender {
         step.rows("protocols").forEach(row -> request.protocols()
             .add(new JoinGroupRequestProtocol().setName(row.get(0).asText()).setMetadata(AllTypesStep.bytes(row.get(1)))));
         int version = step.flag("supports_skipping_assignment") ? 9 : step.flag("requires_known_member_id") ? 8 : 3;
-        answer(KafkaVersion.join(coordinator, context(step, ApiKeys.JOIN_GROUP, version), request),
+        answer(coordinator.joinGroup(context(step, ApiKeys.JOIN_GROUP, version), request, KafkaVersion.BUFFERS),
             response -> joined(step, response));
     }
 
@@ -75,7 +75,7 @@ final class ClassicSender extends Sender {
         for (JsonNode row : step.rows("assignments"))
             request.assignments().add(new SyncGroupRequestAssignment()
                 .setMemberId(step.memberOf(row.get(0))).setAssignment(AllTypesStep.bytes(row.get(1))));
-        answer(KafkaVersion.sync(coordinator, context(step, ApiKeys.SYNC_GROUP, 5), request),
+        answer(coordinator.syncGroup(context(step, ApiKeys.SYNC_GROUP, 5), request, KafkaVersion.BUFFERS),
             response -> synced(step, response));
     }
 
@@ -124,7 +124,7 @@ final class ClassicSender extends Sender {
             committed(step, unknown, new OffsetCommitResponseData());
             return;
         }
-        answer(KafkaVersion.commit(coordinator, context(step, ApiKeys.OFFSET_COMMIT, version), request),
+        answer(coordinator.commitOffsets(context(step, ApiKeys.OFFSET_COMMIT, version), request, KafkaVersion.BUFFERS),
             response -> committed(step, unknown, response));
     }
 
@@ -171,7 +171,7 @@ final class ClassicSender extends Sender {
     }
 
     void delete(AllTypesStep step) {
-        answer(KafkaVersion.delete(coordinator, context(step, ApiKeys.DELETE_GROUPS, 2), List.of(step.group())),
+        answer(coordinator.deleteGroups(context(step, ApiKeys.DELETE_GROUPS, 2), List.of(step.group()), KafkaVersion.BUFFERS),
             response -> trace.response(step, error(response.find(step.group()).errorCode())));
     }
 

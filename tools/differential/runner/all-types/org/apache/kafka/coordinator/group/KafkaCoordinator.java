@@ -41,7 +41,7 @@ public final class KafkaCoordinator implements AllTypesCoordinator {
     public KafkaCoordinator(JsonNode config, VirtualClock clock, AllTypesTrace trace) {
         log = new MemoryLog(trace);
         KafkaTimer time = new KafkaTimer(clock, task -> { });
-        service = KafkaVersion.service(settings(config), time, events, background, log, this::builder);
+        service = KafkaService.create(settings(config), time, events, background, log, this::builder);
         sender = new AllTypesSender(service, topics, trace);
         service.startup(() -> 1);
         service.onElection(OFFSETS_PARTITION, leaderEpoch);

@@ -2,18 +2,7 @@ package org.apache.kafka.coordinator.group;
 
 import regroup.requests.KafkaTimer;
 
-import com.yammer.metrics.core.MetricsRegistry;
-
-import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.message.DeleteGroupsResponseData.DeletableGroupResultCollection;
-import org.apache.kafka.common.message.JoinGroupRequestData;
-import org.apache.kafka.common.message.JoinGroupResponseData;
-import org.apache.kafka.common.message.OffsetCommitRequestData;
-import org.apache.kafka.common.message.OffsetCommitResponseData;
 import org.apache.kafka.common.message.StreamsGroupDescribeResponseData;
-import org.apache.kafka.common.message.SyncGroupRequestData;
-import org.apache.kafka.common.message.SyncGroupResponseData;
-import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.requests.RequestContext;
 import org.apache.kafka.common.utils.internals.AppInfoParser;
 import org.apache.kafka.common.utils.internals.BufferSupplier;
@@ -21,7 +10,6 @@ import org.apache.kafka.common.utils.internals.LogContext;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime;
 import org.apache.kafka.coordinator.group.metrics.GroupCoordinatorMetrics;
-import org.apache.kafka.coordinator.group.metrics.GroupCoordinatorRuntimeMetrics;
 import org.apache.kafka.coordinator.group.modern.share.ShareGroupConfig;
 import org.apache.kafka.image.MetadataDelta;
 import org.apache.kafka.image.MetadataImage;
@@ -33,14 +21,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.BiFunction;
 
 /** Kafka 4.4: names and signatures that differ between versions. */
 public final class KafkaVersion {
     /** Whether the broker adds topic ids to commits of every version, and refuses topics that it does not have. */
     public static final boolean ADDS_TOPIC_IDS = true;
+    public static final BufferSupplier BUFFERS = BufferSupplier.NO_CACHING;
+    static final LogContext LOG_CONTEXT = new LogContext("[GroupCoordinator id=0] ");
+    /** No scenario makes the requests that need offsets of partitions. */
+    private static final PartitionMetadataClient NO_OFFSETS = null;
 
     private KafkaVersion() { }
 
@@ -48,71 +38,32 @@ public final class KafkaVersion {
         return AppInfoParser.getVersion();
     }
 
+    static GroupConfigManager groupConfigs(Map<String, Object> settings, GroupCoordinatorConfig config) {
+        return new GroupConfigManager(config, ShareGroupConfig.fromProps(settings));
+    }
+
+    static CoordinatorRuntime.Builder<GroupCoordinatorShard, CoordinatorRecord> configured(
+        CoordinatorRuntime.Builder<GroupCoordinatorShard, CoordinatorRecord> runtime, GroupCoordinatorConfig config) {
+        return runtime
+            .withLogPrefix("GroupCoordinator id=0")
+            .withWriteTimeout(Duration.ofMillis(config.offsetCommitTimeoutMs()))
+            .withAppendLingerMs(OptionalInt.of(0))
+            .withCachedBufferMaxBytesSupplier(config::cachedBufferMaxBytes);
+    }
+
     static GroupCoordinatorService service(
-        Map<String, Object> settings, KafkaTimer time, WaitingEvents events, Background background, ReplayedLog log,
-        BiFunction<GroupCoordinatorConfig, GroupConfigManager, GroupCoordinatorShard.Builder> builder) {
-        GroupCoordinatorConfig config = GroupCoordinatorConfig.fromProps(settings);
-        LogContext logContext = new LogContext("[GroupCoordinator id=0] ");
-        Metrics metrics = new Metrics(time);
-        GroupCoordinatorMetrics groupMetrics = new GroupCoordinatorMetrics(new MetricsRegistry(), metrics);
-        GroupConfigManager groupConfigs = new GroupConfigManager(config, ShareGroupConfig.fromProps(settings));
-        CoordinatorRuntime<GroupCoordinatorShard, CoordinatorRecord> runtime =
-            new CoordinatorRuntime.Builder<GroupCoordinatorShard, CoordinatorRecord>()
-                .withTime(time)
-                .withTimer(time)
-                .withLogPrefix("GroupCoordinator id=0")
-                .withLogContext(logContext)
-                .withEventProcessor(events)
-                .withPartitionWriter(log)
-                .withLoader(log)
-                .withCoordinatorShardBuilderSupplier(() -> builder.apply(config, groupConfigs))
-                .withWriteTimeout(Duration.ofMillis(config.offsetCommitTimeoutMs()))
-                .withCoordinatorRuntimeMetrics(new GroupCoordinatorRuntimeMetrics(metrics))
-                .withCoordinatorMetrics(groupMetrics)
-                .withSerializer(new GroupCoordinatorRecordSerde())
-                .withAppendLingerMs(OptionalInt.of(0))
-                .withExecutorService(background)
-                .withCachedBufferMaxBytesSupplier(config::cachedBufferMaxBytes)
-                .build();
-        return new GroupCoordinatorService(logContext, config, runtime, groupMetrics, groupConfigs,
-            new NoOpStatePersister(), time, new NoOffsets(), Optional.empty(), time);
+        GroupCoordinatorConfig config, CoordinatorRuntime<GroupCoordinatorShard, CoordinatorRecord> runtime,
+        GroupCoordinatorMetrics metrics, GroupConfigManager groupConfigs, KafkaTimer time) {
+        return new GroupCoordinatorService(LOG_CONTEXT, config, runtime, metrics, groupConfigs,
+            new NoOpStatePersister(), time, NO_OFFSETS, Optional.empty(), time);
     }
 
     static void update(GroupCoordinatorService service, MetadataDelta delta, MetadataImage image) {
         service.onMetadataUpdate(delta, image);
     }
 
-    public static CompletableFuture<JoinGroupResponseData> join(GroupCoordinator to, RequestContext context, JoinGroupRequestData request) {
-        return to.joinGroup(context, request, BufferSupplier.NO_CACHING);
-    }
-
-    public static CompletableFuture<SyncGroupResponseData> sync(GroupCoordinator to, RequestContext context, SyncGroupRequestData request) {
-        return to.syncGroup(context, request, BufferSupplier.NO_CACHING);
-    }
-
-    public static CompletableFuture<OffsetCommitResponseData> commit(
-        GroupCoordinator to, RequestContext context, OffsetCommitRequestData request) {
-        return to.commitOffsets(context, request, BufferSupplier.NO_CACHING);
-    }
-
-    public static CompletableFuture<DeletableGroupResultCollection> delete(
-        GroupCoordinator to, RequestContext context, List<String> groups) {
-        return to.deleteGroups(context, groups, BufferSupplier.NO_CACHING);
-    }
-
     public static CompletableFuture<List<StreamsGroupDescribeResponseData.DescribedGroup>> streamsDescribe(
         GroupCoordinator to, RequestContext context, List<String> groups) {
         return to.streamsGroupDescribe(context, groups, false);
-    }
-
-    /** No scenario makes the requests that need offsets of partitions. */
-    private static final class NoOffsets implements PartitionMetadataClient {
-        @Override
-        public Map<TopicPartition, CompletableFuture<OffsetResponse>> listLatestOffsets(Set<TopicPartition> partitions) {
-            return Map.of();
-        }
-
-        @Override
-        public void close() { }
     }
 }
