@@ -2,6 +2,7 @@
 
 import confluent_kafka as ck
 import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from jobs.configuration.config import Config
 from jobs.doctor import broker_logs, brokers
@@ -13,14 +14,18 @@ def broker(started_broker):
     return started_broker("embedded")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def with_a_group(broker):
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 0})
+    admin.create_topics([NewTopic("orders", 1)])["orders"].result()
     consumer = ck.Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "g", "log_level": 0})
-    consumer.subscribe(["orders"], on_assign=lambda consumer, _: consumer.unassign())
+    consumer.subscribe(["orders"])
     for _ in range(100):
         consumer.poll(0.2)
         if "Stabilized group g" in broker.log.read_text():
             break
+    else:
+        pytest.fail("the consumer has no group after 20 s")
     yield
     consumer.close()
 
