@@ -15,8 +15,8 @@ The tables of a lake come in three layers; `schemas/tables` defines them, one fi
   generations, generation_members and assignments have one row per generation, per member of a
   generation and per assigned partition.
 - Gold: results.  churn, rebalance_latency, rebalance_causes, ownership_gaps, handovers, episodes,
-  assignor_quality, incident_replay, process_lives, what_if, advice, migration_advice, and the SQL
-  views in `schemas/views`.
+  findings, assignor_quality, incident_replay, process_lives, what_if, advice, migration_advice, and
+  the SQL views in `schemas/views`.
 
 A deleted group can be created again, and its generations then start at 1 again.  So a generation
 is identified by (cluster_id, group_id, incarnation, generation), see `jobs.lake.keys`.  A record is
@@ -43,6 +43,7 @@ order:
     episodes            rebalances by root cause
     group_days          facts about this date that a run for a later date needs
     assign_partitions   the assignors run again on each generation -> assignor_quality
+    findings            known defects, mistakes and failures, by name
     incident_replay     each group through the coordinator model, compared with production
     what_if_sweep       processes behind the members, other settings tried, advice,
                         whether to migrate to the consumer protocol
@@ -71,6 +72,8 @@ rooms below it.  tests/test_layers.py checks this order.
                    jobs: what_if_sweep
     replay         the coordinator model beside production: `regroup replay`, and for all groups
                    jobs: incident_replay
+    known_problems  the symptoms of known problems, and the versions of brokers and clients
+                   jobs: findings
     causes         why groups rebalanced, and what the processes did
                    jobs: rebalance_causes, episodes
     ownership      when members owned partitions

@@ -238,9 +238,9 @@ class DatedScope:
         if cached is not None and not self.touched.is_small:
             release(cached)
 
-    def replace_days(self, table: str, df: DataFrame, *, after: int = 0) -> None:
-        where = self._dated(0, after)
-        few = self.lake.are_few(BRONZE_EVENTS, self._days(0, after))
+    def replace_days(self, table: str, df: DataFrame, *, before: int = 0, after: int = 0) -> None:
+        where = self._dated(before, after)
+        few = self.lake.are_few(BRONZE_EVENTS, self._days(before, after))
         self.lake.replace(table, df.where(where), where=where, few=few)
 
     def replace_or_upsert(self, table: str, df: DataFrame, *, if_: str) -> None:

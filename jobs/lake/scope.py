@@ -70,8 +70,9 @@ class RunScope(Protocol):
     def replace(self, table: str, df: DataFrame, *, where: str = "true") -> None:
         """Replace the rows that this run may change and that meet ``where`` by ``df``."""
 
-    def replace_days(self, table: str, df: DataFrame, *, after: int = 0) -> None:
-        """Replace all rows of the run's dates, and of this many days after them, by ``df``."""
+    def replace_days(self, table: str, df: DataFrame, *, before: int = 0, after: int = 0) -> None:
+        """Replace all rows of the run's dates, and of this many days before and after them, by the
+        rows of these days in ``df``."""
 
     def replace_or_upsert(self, table: str, df: DataFrame, *, if_: str) -> None:
         """Write a table without dates: ``df`` replaces it if the run covers all dates, else it is
@@ -126,7 +127,7 @@ class AllDates:
         where = where_of_brokers(table, where, has_clients=self._has_clients)
         self.lake.replace(table, df, where=where, few=few)
 
-    def replace_days(self, table: str, df: DataFrame, *, after: int = 0) -> None:
+    def replace_days(self, table: str, df: DataFrame, *, before: int = 0, after: int = 0) -> None:
         self.lake.replace(table, df, few=self.lake.are_few(BRONZE_EVENTS, None))
 
     def replace_or_upsert(self, table: str, df: DataFrame, *, if_: str) -> None:

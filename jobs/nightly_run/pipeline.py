@@ -45,6 +45,7 @@ JOBS = [
     "group_days",
     "assign_partitions",
     "client_evidence",
+    "findings",
 ]
 # Planning and committing keep one driver thread per job busy, on any cluster.
 AT_ONCE = 2

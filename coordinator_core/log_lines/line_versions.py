@@ -1,0 +1,111 @@
+"""The versions whose software logs a line, by the wordings that the line fits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import NamedTuple
+
+import schemas.log_lines as data
+from coordinator_core.log_lines.client_lines import parse_client_line
+from coordinator_core.log_lines.lines import parse_line
+from coordinator_core.log_lines.templates import Template
+from coordinator_core.log_lines.version_ranges import Ranges, ranges_of
+from coordinator_core.log_lines.wordings import (
+    Wording,
+    WordingIndex,
+    line_wordings,
+    reason_wordings,
+)
+
+# Default client ids of libraries that name themselves there, some with their version.
+_CLIENT_IDS = (
+    ("librdkafka", re.compile(r"rdkafka")),
+    ("aiokafka", re.compile(r"aiokafka-(?P<version>\d+(?:\.\d+)+)")),
+    ("kafka-python", re.compile(r"kafka-python-(?P<version>\d+(?:\.\d+)+)")),
+    ("sarama", re.compile(r"sarama")),
+    ("franz-go", re.compile(r"kgo")),
+    ("kafkajs", re.compile(r"kafkajs")),
+    ("ruby-kafka", re.compile(r"ruby-kafka")),
+    ("java", re.compile(r"consumer-.+-\d+")),
+    ("java", re.compile(r"connector-consumer-.+")),
+    ("java", re.compile(r".+-StreamThread-\d+-consumer")),
+)
+
+
+class SeenClient(NamedTuple):
+    """A client's library; ``versions``: None if the evidence does not limit them."""
+
+    library: str
+    versions: Ranges | None
+
+
+def broker_versions(line: str, reason: str | None) -> list[Ranges]:
+    """The versions of the wordings that a coordinator's line and its reason fit."""
+    parsed = parse_line(line)
+    texts = [] if parsed is None else [_of_lines().versions(parsed.message)]
+    if reason is not None:
+        texts.append(_of_reasons().versions(reason))
+    return [ranges for ranges in texts if ranges is not None]
+
+
+def client_of_line(line: str) -> SeenClient | None:
+    """The library that logged a line; None if no consumer did."""
+    parsed = parse_client_line(line)
+    if parsed is None:
+        return None
+    return SeenClient(parsed.library, _of_clients(parsed.library).versions(parsed.message))
+
+
+def client_of_id(client_id: str) -> SeenClient | None:
+    """The library whose default client id this is; None for any other id."""
+    for library, pattern in _CLIENT_IDS:
+        if match := pattern.fullmatch(client_id):
+            version = match.groupdict().get("version")
+            return SeenClient(library, ranges_of(version) if version else None)
+    return None
+
+
+class _Texts:
+    """Versions by text, of all wordings with the text."""
+
+    def __init__(self, wordings: Iterable[Wording]) -> None:
+        listed = list(wordings)
+        self._index = WordingIndex(listed)
+        self._versions: dict[str, list[str]] = {}
+        for wording in listed:
+            self._versions.setdefault(wording.template.text, []).append(wording.versions)
+
+    def versions(self, message: str) -> Ranges | None:
+        """None if no wording fits, or if a wording that fits does not say its versions."""
+        match = self._index.find(message)
+        versions = self._versions[match[0].template.text] if match else [""]
+        return ranges_of(", ".join(versions)) if all(versions) else None
+
+
+@cache
+def _of_lines() -> _Texts:
+    return _Texts(line_wordings())
+
+
+@cache
+def _of_reasons() -> _Texts:
+    return _Texts(reason_wordings())
+
+
+@cache
+def _of_clients(library: str) -> _Texts:
+    files = map(data.client_library, data.client_libraries())
+    names = zip(data.client_libraries(), files, strict=True)
+    return _Texts(
+        Wording(
+            template=Template(each["text"].replace("{group_id}", "{group_id_first}")),
+            coordinator=library,
+            versions=each.get("versions", ""),
+            event=each["event"],
+        )
+        for name, file in names
+        if file.get("library", name) == library
+        for each in file["wordings"]
+    )

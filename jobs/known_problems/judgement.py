@@ -1,0 +1,63 @@
+"""Whether a problem is possible with the versions in the evidence, and how sure it is."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from coordinator_core.log_lines.version_ranges import (
+    are_within,
+    common,
+    ranges_of,
+    text_of,
+    words_of,
+)
+from jobs.known_problems.versions import SeenVersions
+from schemas.known_problems import KnownProblem
+
+# The share of the confidence that a finding has left if no version is known, or if the evidence
+# allows affected versions and others.
+UNKNOWN_VERSION = 0.5
+AMBIGUOUS_VERSION = 0.7
+
+
+class Judgement(NamedTuple):
+    """``version_seen``, ``version``: as in the table findings.  ``caveat``: what the
+    summary adds, or empty."""
+
+    confidence: float
+    version_seen: bool | None = None
+    version: str | None = None
+    caveat: str = ""
+
+
+def judged(problem: KnownProblem, confidence: float, seen: SeenVersions | None) -> Judgement | None:
+    """None if the versions exclude the problem, or if they are unknown and other causes have the
+    same symptom.
+
+    ``confidence``: with an affected version.  ``seen``: None for a problem without a component.
+    """
+    if problem.affected is None or seen is None:
+        return Judgement(confidence)
+    if seen.is_absent:
+        return None
+    affected = ranges_of(problem.affected)
+    if seen.versions is None:
+        caveat = f"the version of {problem.component} is not in the evidence"
+        return _uncertain(problem, confidence * UNKNOWN_VERSION, caveat, None)
+    if not common(affected, seen.versions):
+        return None
+    version = text_of(seen.versions)
+    if are_within(seen.versions, affected):
+        return Judgement(confidence, True, version)
+    caveat = f"the evidence allows {problem.component} {words_of(seen.versions)}"
+    return _uncertain(problem, confidence * AMBIGUOUS_VERSION, caveat, version)
+
+
+def _uncertain(
+    problem: KnownProblem, confidence: float, caveat: str, version: str | None
+) -> Judgement | None:
+    if not problem.specific:
+        return None
+    assert problem.affected is not None
+    caveat = f"{caveat}; affected: {words_of(ranges_of(problem.affected))}"
+    return Judgement(round(confidence, 2), False, version, caveat)

@@ -1,0 +1,134 @@
+"""The rows of symptoms; a symptom is planned only if the evidence that it needs exists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, Protocol
+
+from pyspark.sql import DataFrame
+
+from schemas.known_problems import KnownProblem, Need, problem_sql, tables_of
+
+Row = dict[str, Any]
+_TIMES = ("from_time", "to_time")
+
+
+class Evidence(Protocol):
+    """The tables of one cluster."""
+
+    def has(self, table: str) -> bool:
+        """Whether the table may have rows; False is certain."""
+
+    def rows(self, select: str) -> list[Row]:
+        """The rows of a SELECT in the SQL of schemas/known_problems, times in UTC."""
+
+
+class EngineEvidence:
+    """Tables as frames of the run's engine.
+
+    ``frame``: returns a table's frame; ``has``: as in `Evidence`.
+    """
+
+    def __init__(self, frame: Callable[[str], DataFrame], has: Callable[[str], bool]) -> None:
+        self._frame, self.has = frame, has
+        self._frames: dict[str, DataFrame] = {}
+
+    def rows(self, select: str) -> list[Row]:
+        tables = sorted(tables_of(select))
+        frames: Mapping[str, Any] = {name: self._table(name) for name in tables}
+        # Braces stand for frames: a pattern such as \d{3} needs two of each.
+        text = problem_sql(select.replace("{", "{{").replace("}", "}}"), "{{{}}}".format)
+        session = next(iter(frames.values())).sparkSession
+        return [row.asDict(recursive=True) for row in session.sql(text, **frames).collect()]
+
+    def _table(self, name: str) -> DataFrame:
+        if name not in self._frames:
+            self._frames[name] = self._frame(name)
+        return self._frames[name]
+
+
+def rows_of_symptoms(
+    problems: Iterable[KnownProblem],
+    evidence: Evidence,
+    failed: Callable[[KnownProblem, Exception], None],
+) -> Iterator[tuple[KnownProblem, list[Row]]]:
+    """Each problem with rows of its symptom that nothing contradicts.
+
+    ``failed``: called with the error of a query; the other problems are searched nevertheless.
+    """
+    for problem in _possible(list(problems), evidence):
+        try:
+            rows = _uncontradicted(problem, evidence)
+        except Exception as error:
+            failed(problem, error)
+            continue
+        if rows:
+            yield problem, rows
+
+
+def _uncontradicted(problem: KnownProblem, evidence: Evidence) -> list[Row]:
+    rows = evidence.rows(problem.symptom)
+    if not rows or problem.contradicted_by is None:
+        return rows
+    against = evidence.rows(problem.contradicted_by)
+    return [row for row in rows if not any(_contradicts(each, row) for each in against)]
+
+
+def _possible(problems: list[KnownProblem], evidence: Evidence) -> Iterator[KnownProblem]:
+    """The problems whose needs are met, of those whose tables have rows."""
+    needs = {need for problem in problems for need in problem.needs}
+    tables = {need.table for need in needs}
+    filled = {table for table in tables if evidence.has(table)}
+    valued = sorted({(n.table, n.column) for n in needs if n.column and n.table in filled})
+    seen = _values(valued, evidence)
+
+    def is_met(need: Need) -> bool:
+        if need.column is None:
+            return need.table in filled
+        return not need.values.isdisjoint(seen.get((need.table, need.column), ()))
+
+    return (problem for problem in problems if all(map(is_met, problem.needs)))
+
+
+def _values(columns: list[tuple[str, str]], evidence: Evidence) -> dict[tuple[str, str], set[str]]:
+    """The distinct values of these columns, in one query."""
+    if not columns:
+        return {}
+    selects = (
+        f"SELECT '{table}' AS a_table, '{column}' AS a_column, CAST({column} AS STRING) AS a_value"
+        f" FROM {table} GROUP BY {column}"
+        for table, column in columns
+    )
+    seen: dict[tuple[str, str], set[str]] = {}
+    for row in evidence.rows(" UNION ALL ".join(selects)):
+        seen.setdefault((row["a_table"], row["a_column"]), set()).add(row["a_value"])
+    return seen
+
+
+def _contradicts(against: Row, row: Row) -> bool:
+    """Whether the rows are equal in the columns that both have, and their times overlap."""
+    shared = against.keys() & row.keys()
+    if any(against[name] != row[name] for name in shared.difference(_TIMES)):
+        return False
+    if "from_time" not in shared:
+        return True
+    (a_from, a_to), (b_from, b_to) = map(_period, (against, row))
+    return a_from <= b_to and b_from <= a_to
+
+
+def _period(row: Row) -> tuple[int, int]:
+    begin = ms_of(row["from_time"])
+    assert begin is not None
+    end = ms_of(row.get("to_time"))
+    return begin, begin if end is None else end
+
+
+def ms_of(time: datetime | int | None) -> int | None:
+    """A time of a symptom, which may be in ms already."""
+    if not isinstance(time, datetime):
+        return time
+    from datetime import UTC
+
+    aware = time if time.tzinfo else time.replace(tzinfo=UTC)
+    return round(aware.timestamp() * 1000)

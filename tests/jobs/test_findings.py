@@ -1,0 +1,92 @@
+"""The job findings on a lake: its rows, and runs of single dates."""
+
+from datetime import date
+
+import pytest
+
+from jobs import findings
+from jobs.lake.opening import open_lake
+from jobs.lake.scope import scope_of
+from schemas import table_names
+
+DAY_MS = 86_400_000
+# 2026-11-21T00:00Z
+START = 1_795_219_200_000
+FIRST, SECOND = date(2026, 11, 21), date(2026, 11, 22)
+
+
+def failed_load(at_ms):
+    line = {"event": "PARTITION_LOAD", "step": "failed", "level": "ERROR", "position": at_ms}
+    day = date.fromordinal(FIRST.toordinal() + at_ms // DAY_MS)
+    place = {"topic_partition": "__consumer_offsets-31", "event_date": day}
+    return line | place | {"event_time": START + at_ms, "line": "Error loading offsets"}
+
+
+TABLES = {
+    "broker_log_events": [failed_load(1000), failed_load(9000), failed_load(DAY_MS + 500)],
+    "timeline": [
+        {"group_id": group, "seq": 1, "event": "LOADED", "event_date": day}
+        for group, day in (("billing", FIRST), ("orders", SECOND))
+    ],
+}
+
+
+@pytest.fixture
+def lake(spark, write_lake, tmp_path):
+    tables = {table: [] for table in table_names() if table != "findings"} | TABLES
+    return open_lake(spark, write_lake(tmp_path / "lake", tables), "c")
+
+
+def stored(lake):
+    rows = lake.read("findings").orderBy("from_time").collect()
+    return [
+        (row.event_date, row.finding, row.broker_id, row.summary.rpartition(": ")[2])
+        for row in rows
+    ]
+
+
+EXPECTED = [
+    (FIRST, "coordinator_load_failed", 1, "none known"),
+    (SECOND, "coordinator_load_failed", 1, "orders"),
+]
+
+
+def test_all_dates_at_once_twice(lake):
+    for _ in range(2):
+        findings.run(scope_of(lake, None, None))
+
+        assert stored(lake) == EXPECTED
+
+
+def test_dates_one_by_one_in_any_order(lake):
+    for day in (SECOND, FIRST, SECOND):
+        findings.run(scope_of(lake, day, day))
+
+    assert stored(lake) == EXPECTED
+
+
+def test_a_run_for_a_date_leaves_the_others_alone(lake):
+    findings.run(scope_of(lake, None, None))
+    lake.replace("broker_log_events", lake.read("broker_log_events").where("false"))
+    third = date(2026, 11, 24)
+
+    findings.run(scope_of(lake, third, third))
+
+    assert stored(lake) == EXPECTED
+
+
+def test_a_symptom_that_fails_is_named_and_the_others_are_searched(lake, monkeypatch, capsys):
+    rows = findings.EngineEvidence.rows
+
+    def of_engine(self, select):
+        if "REGEXP_EXTRACT" in select:
+            raise ValueError("no such function\nstack trace")
+        return rows(self, select)
+
+    monkeypatch.setattr(findings.EngineEvidence, "rows", of_engine)
+
+    findings.run(scope_of(lake, None, None))
+
+    assert stored(lake) == []
+    printed = capsys.readouterr().err
+    assert printed == "findings: coordinator_load_failed not searched: no such function\n"
