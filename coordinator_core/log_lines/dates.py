@@ -49,7 +49,7 @@ _STAMP = re.compile(
       | (?<!\w)[IWEF](?P<glog>\d{{4}})
     )
     (?: T | \ ?[ ,:@_|\t]{{1,2}}\ ? )
-    (?P<time>\d\d?(?P<colon>:|(?<=T\d\d))\d\d(?:(?P=colon)\d\d|{_HALF}))
+    (?P<time>\d\d?(?P<colon>:|(?<=T\d\d))\d\d(?:(?P=colon)\d\d|{_HALF}|(?![\d:])))
     (?: [.,](?P<fraction>\d{{1,9}})\d* | :(?P<milli>\d{{3}})(?!\d) )?
     (?: [ \u202f]?(?P<half>[AaPp])\.?[Mm]\b )?
     (?: \ ?(?P<offset>[+-]\d\d:?\d\d)(?!\d) | (?P<hours>[+-]\d\d)(?![\d:])
@@ -68,6 +68,8 @@ _STAMP = re.compile(
 # The orders in which two digits each of day, month and year are read, the usual one first.
 _WITH_YEAR = ("dmy", "mdy")
 _WITH_SHORT_YEAR = ("ymd", "dmy", "mdy")
+_WITHOUT_YEAR, _WITHOUT_YEAR_POINT = ("md", "dm"), ("dm", "md")
+_LEAP_YEAR = 2024  # has each day of a date without a year
 # Kafka 0.9, the first version with this coordinator, was released in 2015.
 _FIRST_YEAR, _LAST_YEAR = 2015, 2100
 _MOST_DIFFERENT = 10_000  # number of dates of one file that are counted
@@ -94,22 +96,23 @@ class Stamp(NamedTuple):
     zone: str | None = None
     is_number: bool = False
 
-    def read_as(self, order: str) -> int | None:
-        """``local_ms`` with day, month and year in an order such as "dmy"; None if impossible."""
+    def read_as(self, order: str, year: int = _LEAP_YEAR) -> int | None:
+        """``local_ms`` with day, month and year in an order such as "dmy"; None if impossible.
+
+        ``year``: of a date without a year.
+        """
         named = dict(zip(order, self.parts, strict=True))
-        year = named["y"] + (2000 if named["y"] < 100 else 0)
+        year = named.get("y", year)
+        year += 2000 if year < 100 else 0
         if not _FIRST_YEAR <= year <= _LAST_YEAR:
             return None
         return _local_ms(year, named["m"], named["d"], self.day_ms)
 
-    def in_year(self, year: int) -> int | None:
-        """``local_ms`` in this year; None if it has no such day."""
-        month, day = self.parts
-        return _local_ms(year, month, day, self.day_ms)
-
     @property
     def orders(self) -> tuple[str, ...]:
-        """The orders in which an incomplete date may be read."""
+        """The orders in which an incomplete date may be read, the usual one first."""
+        if len(self.parts) == 2:
+            return _WITHOUT_YEAR_POINT if self.shape.endswith(".") else _WITHOUT_YEAR
         return _WITH_YEAR if self.parts[-1] > 99 else _WITH_SHORT_YEAR
 
 
@@ -137,21 +140,25 @@ class Orders(NamedTuple):
 
     def local_ms(self, stamp: Stamp) -> int | None:
         """``local_ms`` of a date that lacks the order; None if the file does not show it."""
-        order = self.by_shape.get(stamp.shape)
+        order = self.order_of(stamp)
         return None if order is None else stamp.read_as(order)
+
+    def order_of(self, stamp: Stamp) -> str | None:
+        """The order of a date's numbers; None if the file does not show it."""
+        return self.by_shape.get(stamp.shape) if stamp.shape else _WITHOUT_YEAR[0]
 
 
 def orders_of(stamps: Iterable[Stamp]) -> Orders:
     """The order per shape in which most dates exist, decrease least often and span least time.
 
     ``stamps``: dates in the order of the file.  A shape that fits two orders equally well is left
-    out, unless one order is usual for it: day first with points and dashes, and year first if
-    day, month and year have two digits each (Spark).
+    out, unless one order is usual for it: day first with points and dashes, month first with
+    dashes and without a year, and year first if day, month and year have two digits each (Spark).
     """
     by_shape: defaultdict[str, dict[tuple[int, ...], Stamp]] = defaultdict(dict)
     for stamp in stamps:
         seen = by_shape[stamp.shape]
-        if stamp.lacks == "order" and len(seen) < _MOST_DIFFERENT:
+        if stamp.lacks in ("order", "year") and stamp.shape and len(seen) < _MOST_DIFFERENT:
             seen.setdefault(stamp.parts, stamp)
     chosen = ((shape, _order_of(list(seen.values()))) for shape, seen in by_shape.items() if seen)
     return Orders({shape: order for shape, order in chosen if order is not None})
@@ -217,12 +224,11 @@ def _of_date(match: re.Match[str], fields: dict[str, str | None]) -> Stamp:
     )
     if since_midnight is None:
         return stamp
+    if len(parts) == 2:
+        exists = any(stamp.read_as(order) is not None for order in stamp.orders)
+        return stamp._replace(lacks="year") if exists else stamp
     if shape:
         return stamp._replace(lacks="order")
-    if fields["no_year"]:
-        return stamp
-    if len(parts) == 2:
-        return stamp._replace(lacks="year")
     year, month, day = parts
     local_ms = _local_ms(year, month, day, since_midnight)
     return stamp if local_ms is None else stamp._replace(local_ms=local_ms, lacks="")
@@ -230,6 +236,9 @@ def _of_date(match: re.Match[str], fields: dict[str, str | None]) -> Stamp:
 
 def _date_parts(fields: dict[str, str | None]) -> tuple[tuple[int, ...], str]:
     """Year, month and day; month and day; or numbers in an unknown order, with their shape."""
+    if fields["no_year"]:
+        first, mark, second = fields["no_year"][:2], fields["no_year"][2], fields["no_year"][3:]
+        return _numbers(first, second), f"0{mark}"
     if fields["year"]:
         return _numbers(fields["year"], fields["month"], fields["day"]), ""
     if fields["first"]:
@@ -246,7 +255,7 @@ def _date_parts(fields: dict[str, str | None]) -> tuple[tuple[int, ...], str]:
         month = _MONTHS.index(fields["named"][:3].lower()) + 1
         day = _numbers(fields["named_day"])
         return (*(_numbers(year) if year else ()), month, *day), ""
-    digits = fields["glog"] or "0000"
+    digits = fields["glog"] or ""
     return _numbers(digits[:2], digits[2:]), ""
 
 
@@ -278,7 +287,7 @@ def _offset_minutes(zone: str | None) -> int | None:
 
 def _day_ms(time: str, fraction: str | None, half: str | None) -> int | None:
     """Ms of ``10:00:00``, ``10:00`` or ``100000``; None if it is not a time of day (hour 25)."""
-    parts = time.split(":") if ":" in time else (time[:2], time[2:4], time[4:])
+    parts = time.split(":") if ":" in time else (time[:2], time[2:4], time[4:] or "0")
     hour, minute, second = map(int, (*parts, "0")[:3])
     if half:
         if not 1 <= hour <= 12:

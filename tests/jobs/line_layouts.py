@@ -167,6 +167,7 @@ LAYOUTS = {
     ),
     "seconds since 1970": lambda m: f"{m.epoch_ms / 1000:.3f} {m.level} {m.logger} {m.text}",
     "date last": lambda m: f"{m.level} {m.text} ({m.logger}) [{m.local(KAFKA)}.{m.ms:03}]",
+    "Python without seconds": lambda m: f"{m.local('%Y-%m-%d %H:%M')} {m.level:<8} {m.text}",
     "CloudWatch's CSV": lambda m: f"{m.utc(KAFKA)}.{m.ms:03},{quoted(own(m))}",
     "Kibana's CSV": lambda m: (
         f'"{m.at:%b} {m.at.day}, {m.at:%Y} @ {m.at:%H:%M:%S}.{m.ms:03}","a-0",{quoted(m.level + " " + m.text)}'
@@ -216,6 +217,15 @@ NO_YEAR = {
     "klog": lambda m: (
         f"{letter(m)}{m.local('%m%d %H:%M:%S')}.{m.ms:03}417       7 log.go:41] {m.text}"
     ),
+}
+NO_YEAR |= {
+    "month and day": lambda m: (
+        f"{m.local('%m-%d %H:%M:%S')}.{m.ms:03} [main] {m.level} {m.logger} - {m.text}"
+    ),
+    "month and day without seconds": lambda m: (
+        f"{m.local('%m-%d %H:%M')} {m.logger:<12} {m.level:<8} {m.text}"
+    ),
+    "day and month": lambda m: f"{m.local('%d/%m %H:%M:%S')},{m.ms:03} {m.level} {m.text}",
 }
 NO_TIME = {
     "Python without a time": lambda m: f"{m.level}:{m.logger}:{m.text}",

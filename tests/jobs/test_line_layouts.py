@@ -9,12 +9,14 @@ from jobs.sources.broker_logs.broker_log import log_rows
 from jobs.sources.client_logs.client_log import client_rows
 from jobs.sources.logs.dates import since_ms_of_option
 from tests.jobs.line_layouts import (
+    KAFKA,
     LAYOUTS,
     NO_TIME,
     NO_YEAR,
     TIME_ONLY,
     broker_messages,
     client_messages,
+    quoted,
 )
 
 pytestmark = pytest.mark.slow
@@ -49,12 +51,15 @@ SECONDS = {
     "date with slashes and month", "Serilog", "syslog of RFC 3164", "syslog",
 }  # fmt: skip
 
+MINUTES = {"Python without seconds", "month and day without seconds"}
+
 
 def times(layout, messages):
     """UTC as the layout prints it, by the generation that each message has."""
-    digits = 0 if layout in SECONDS else 3
+    lacks = {"microsecond": 0} if layout in SECONDS else {}
+    lacks |= {"microsecond": 0, "second": 0} if layout in MINUTES else {}
     return {
-        n: m.at.replace(microsecond=m.ms * 1000 if digits else 0).astimezone(UTC)
+        n: m.at.replace(**({"microsecond": m.ms * 1000} | lacks)).astimezone(UTC)
         for n, m in enumerate(messages)
     }
 
@@ -126,6 +131,54 @@ def test_what_cannot_be_dated_is_quarantined(tmp_path, layout, side):
 
     assert events == []
     assert reasons == [WITHOUT[layout]] * len(MESSAGES[side])
+
+
+@pytest.mark.parametrize("side", MESSAGES)
+def test_times_after_a_long_beginning_with_dates(tmp_path, side):
+    beginning = "\n".join(["2026-05-11 22:10:00.000 handled"] * 9000)
+    path = written(tmp_path, TIME_ONLY["logback"], MESSAGES[side], beginning)
+
+    events, reasons = read(path, side)
+
+    check_all_dated("logback", MESSAGES[side], events, reasons)
+
+
+@pytest.mark.parametrize("side", MESSAGES)
+@pytest.mark.parametrize(
+    "header", ["@timestamp,@message", '"@timestamp","@message"', "@timestamp,@message,@logStream"]
+)
+@pytest.mark.parametrize("is_newest_first", [False, True])
+def test_times_of_insights_are_in_utc(tmp_path, side, header, is_newest_first):
+    """The message has no date."""
+    stream = ",a-0" if "Stream" in header else ""
+    rows = [
+        f"{m.utc(KAFKA)}.{m.ms:03},{quoted(f'{m.level} {m.text} ({m.logger})')}{stream}"
+        for m in MESSAGES[side]
+    ]
+    path = tmp_path / "insights.csv"
+    path.write_text("\n".join([header, *(rows[::-1] if is_newest_first else rows), ""]))
+
+    events, reasons = read(str(path), side)
+
+    check_all_dated("", MESSAGES[side], events, reasons)
+
+
+def test_lines_within_a_row_of_insights(tmp_path):
+    """A message with its stack trace, and one of another logger."""
+    path = tmp_path / "insights.csv"
+    text = MESSAGES["broker"][1].text
+    path.write_text(
+        "@timestamp,@message\n"
+        f'2026-05-11 20:00:00.500,"ERROR {text} (kafka.coordinator.group.GroupCoordinator)\n'
+        'java.io.IOException: ""full"", no space\n\tat a.B.c(B.java:1)"\n'
+        '2026-05-11 20:00:01.500,"INFO Rolled (kafka.log.LogCleaner)"\n'
+    )
+
+    (event,), reasons = read(str(path), "broker")
+
+    assert (f"{event['event_time']:%H:%M:%S.%f}", event["generation"]) == ("20:00:00.500000", 1)
+    assert event["continuation"] == 'java.io.IOException: "full", no space\n\tat a.B.c(B.java:1)'
+    assert reasons == []
 
 
 def test_days_that_may_be_months_are_quarantined(tmp_path):

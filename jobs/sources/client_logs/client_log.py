@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -162,17 +162,32 @@ def rows_of_stream(
 ) -> Iterator[pa.RecordBatch]:
     """As `client_rows`, of a stream that can seek."""
     file = dates_of(Blocks(stream).beginning(), lambda: Blocks(stream), since_ms)
-    log = _ClientLog(timezone, dates, file)
     buffer = RowBuffer(ROWS)
     common = {"path": path, "file_id": file_id or client_file_id(stream)}
     size = stream.seek(0, 2)
     stream.seek(0)
-    for row in log.rows(Blocks(stream)):
+    for row in _rows_and_counts(stream, timezone, dates, file, size):
         buffer.add(row | common)
         if buffer.is_full:
             yield buffer.take()
-    buffer.add(log.counts() | common | {"kind": "file", "bytes": size})
     yield buffer.take()
+
+
+def _rows_and_counts(
+    stream: BinaryIO, timezone: str, dates: DateRange, file: FileDates, size: int
+) -> Iterator[dict[str, Any]]:
+    """Rows, and the file's counts as the last one."""
+    log, done = _ClientLog(timezone, dates, file), 0
+    for row in log.rows(Blocks(stream)):
+        if file.is_late:
+            break
+        done += 1
+        yield row
+    if file.is_late:
+        file.require_context()
+        log = _ClientLog(timezone, dates, file)
+        yield from islice(log.rows(Blocks(stream)), done, None)
+    yield log.counts() | {"kind": "file", "bytes": size}
 
 
 def client_file_id(stream: Any) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
@@ -22,7 +23,9 @@ from jobs.sources.logs.layouts import PLAIN_HEAD
 NO_DATE = "no date in the line"
 _HEAD_LENGTH = 200
 _SAMPLED_LINES = 400
-_MAY_BE_STAMP = re.compile(rb"\d:\d\d(?::\d\d|[ \xe2\x80\xaf]{0,3}[AaPp]\.?[Mm])|\d{10}")
+_MAY_BE_STAMP = re.compile(
+    rb"\d:\d\d(?::\d\d|[ \xe2\x80\xaf]{0,3}[AaPp]\.?[Mm])|\d{10}|\d[-/.]\d\d[ T]\d\d?:\d\d"
+)
 _SLASHED = re.compile(rb"(?<![\d/])(\d\d?)/(\d\d?)/(\d{4})[ T,]")
 _AKKA = re.compile(rb"\[[A-Z]{4,5} ?\] \[\d\d/\d\d/\d{4} \d\d:\d\d:\d\d\.\d{3}\] \[")
 _MONTH_FIRST = "mdy"
@@ -31,23 +34,32 @@ _STARTED_AT = b"Kafka startTimeMs: "
 _STARTED = re.compile(_STARTED_AT + rb"(\d{13})")
 # A line's beginning up to the hour; lines with an equal beginning are of the same day.
 _HOURS = re.compile(
-    rb"^([^\n]{0,80}?(?<!\d)\d\d?):\d\d(?::\d\d|[ \xe2\x80\xaf]{0,3}[AaPp]\.?[Mm])", re.MULTILINE
+    rb"^([^\n]{0,80}?(?<!\d)\d\d?):\d\d(?::\d\d|[ \xe2\x80\xaf]{0,3}[AaPp]\.?[Mm]"
+    rb"|(?<=\d[-/.]\d\d[ T]\d\d:\d\d))",
+    re.MULTILINE,
 )
 # Threads overlap, and at the end of summer time an hour is repeated.
 _OVERLAP_MS = 61 * 60_000
 _FARTHEST_OUTER_MS = 15 * 60_000
 
 
-class FileDates(NamedTuple):
+@dataclass(slots=True)
+class FileDates:
     """What a file shows about incomplete dates.
 
     ``first_ms``: a local time at or before the first line.  ``needs_context``: a line's date
-    depends on the previous lines, so one task reads the whole file and every line.
+    depends on the previous lines, so one task reads the whole file and every line.  ``is_late``: a
+    line is such a line although the beginning of the file has none.
     """
 
-    orders: Orders = Orders({})
+    orders: Orders = field(default_factory=lambda: Orders({}))
     first_ms: int | None = None
     needs_context: bool = False
+    is_late: bool = False
+
+    def require_context(self) -> None:
+        """Before the file is read again because of a late line."""
+        self.needs_context, self.is_late = True, False
 
 
 def dates_of(
@@ -226,15 +238,17 @@ class LineDates:
             local_ms = self._nearest(readings)
         if local_ms is not None:
             return local_ms, None
-        numbers = stamp.shape[-1].join(f"{part:02}" for part in stamp.parts)
-        return None, f"day and month of {numbers} are ambiguous: give --log-date"
+        return None, _ambiguous(stamp)
 
     def _in_a_year(self, stamp: Stamp) -> tuple[int | None, str | None]:
         if self._last_ms is None:
             return None, "no year in the date: give --log-date"
+        order = self._file.orders.order_of(stamp)
+        if order is None:
+            return None, _ambiguous(stamp)
         year, _, _ = date_of(self._last_ms)
-        readings = filter(None, map(stamp.in_year, range(year - 1, year + 5)))
-        return self._nearest(readings), None
+        readings = (stamp.read_as(order, each) for each in range(year - 1, year + 5))
+        return self._nearest(filter(None, readings)), None
 
     def _nearest(self, readings: Iterable[int]) -> int | None:
         """The reading nearest to the previous line; the first line is not before ``first_ms``."""
@@ -244,6 +258,7 @@ class LineDates:
         return min(possible, key=lambda ms: abs(ms - near), default=None)
 
     def _on_a_day(self, stamp: Stamp) -> tuple[int | None, str | None]:
+        self._file.is_late = self._file.is_late or not self._file.needs_context
         if self._last_ms is None or not self._file.needs_context:
             return None, "no date in the line or before it, only a time: give --log-date"
         if self._is_first and self._file.first_ms is not None:
@@ -267,6 +282,11 @@ class LineDates:
     def _near_utc(self, day_ms: int, utc_ms: int) -> int:
         """A time of day in the logs' zone near a time in UTC."""
         return _near(day_ms, self._clock.local_ms(utc_ms))
+
+
+def _ambiguous(stamp: Stamp) -> str:
+    numbers = stamp.shape[-1].join(f"{part:02}" for part in stamp.parts)
+    return f"day and month of {numbers} are ambiguous: give --log-date"
 
 
 def _near(day_ms: int, near_ms: int) -> int:

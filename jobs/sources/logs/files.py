@@ -17,6 +17,7 @@ begin after it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import BinaryIO
 
 from jobs.console.errors import internal_error
@@ -58,8 +59,17 @@ def read_log(
     reader = Reader(LogCounts(file=file), timezone, dates, before if within.start else None)
     # A range begins with its first line: at the start, or after a newline from the byte before on.
     blocks = Blocks(stream, max(0, within.start - 1))
+    done = 0
     try:
-        yield from _items(reader, blocks, within)
+        for item in _items(reader, blocks, within):
+            if dates.is_late and within == WHOLE_FILE:
+                break
+            done += 1
+            yield item
+        if dates.is_late and within == WHOLE_FILE:
+            dates.require_context()
+            reader, blocks = Reader(LogCounts(file=file), timezone, dates), Blocks(stream)
+            yield from islice(_items(reader, blocks, within), done, None)
     except OSError:  # the file system's, not the content's
         raise
     except Exception as error:

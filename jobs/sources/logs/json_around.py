@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from coordinator_core.log_lines.messages import PREFIX
+from jobs.sources.logs.csv_around import insights_lines, is_insights, with_zone
 
 DOCUMENT_BYTES = 64 << 20  # the most that is read at once
 _MARK = codecs.BOM_UTF8
@@ -91,7 +92,9 @@ class FlatRecord(NamedTuple):
 
 
 def is_document(beginning: bytes) -> bool:
-    """Whether a file is JSON, but not one record per line."""
+    """Whether a file is JSON, but not one record per line, or CSV that is read as JSON."""
+    if is_insights(beginning):
+        return True
     sample = beginning[:_SNIFFED_BYTES].removeprefix(_MARK)
     if _ARRAY.match(sample):
         return True
@@ -120,6 +123,9 @@ def _has_record(value: Any, levels: int = _DEEPEST_RECORD) -> bool:
 
 def document_lines(text: bytes) -> Iterator[tuple[int, bytes]]:
     """Position and a JSON line of each record; text between documents as lines of its own."""
+    if is_insights(text):
+        yield from insights_lines(text)
+        return
     place, offset = 0, len(_MARK) if text.startswith(_MARK) else 0
     decoded = text[offset:].decode("utf-8", "surrogateescape")
     for start, line in _lines_of_documents(decoded):
@@ -202,13 +208,9 @@ def _is_row_of_fields(value: Any) -> bool:
 
 
 def _of_row(row: list[Any]) -> dict[str, Any]:
-    """As a record; Insights prints times in UTC without a zone."""
+    """As a record."""
     pairs = [each for each in row if isinstance(each, dict) and isinstance(each.get("field"), str)]
-    record = {each["field"]: each.get("value") for each in pairs}
-    time = record.get("@timestamp")
-    if isinstance(time, str):
-        record["@timestamp"] = f"{time}Z"
-    return record
+    return with_zone({each["field"]: each.get("value") for each in pairs})
 
 
 def _places(record: dict[str, Any]) -> list[dict[str, Any]]:

@@ -26,6 +26,7 @@ _UNDATED_HEAD = re.compile(
 # In any other layout a line begins with a time of day, possibly after its date.
 _TIME_FIRST = re.compile(
     rb"[^a-z\n]{0,40}?(?<!\d)\d\d?:\d\d:\d\d(?!\d)"
+    rb"|\[?(?:\d{4}[-/.])?\d\d[-/.]\d\d[ T]\d\d:\d\d(?!\d)"
     rb"|(?:[A-Z][a-z]{2},? )?[A-Z][a-z]{2} [ \d]?\d,? (?:\d{4},? )?\d\d?:\d\d:\d\d"
     rb"|\d{10}(?:\d{3})?[. |]"
     rb"|(?:time|ts|timestamp|level|lvl)="
