@@ -1,6 +1,7 @@
 """Take snapshots of a cluster's groups: what their coordinators answer now.
 
-reads   the groups of a running cluster, through the Admin API (jobs.sources.topic.live_groups)
+reads   the groups of a running cluster, through the Admin API (jobs.sources.topic.live_groups),
+        or files with output of `kafka-consumer-groups --describe` (described_groups)
 writes  group_snapshots   one row per group and snapshot
 
 It needs no access to `__consumer_offsets` or logs.  The views snapshot_* derive generations and
@@ -24,13 +25,16 @@ from jobs.configuration.config import Config
 from jobs.console.errors import RunFailed, UsageError, failure_line
 from jobs.console.interrupt import Terminated, follows_interrupt, handle_sigterm, interrupt_before
 from jobs.lake.arrow_tables import ArrowLake
+from jobs.lake.files import list_files, open_file
 from jobs.lake.opening import open_without_engine
+from jobs.sources.topic.described_groups import described_groups
 from jobs.sources.topic.live_groups import GroupRow, LiveGroups
 
 TABLE = "group_snapshots"
 EVERY = "30s"
 # Each snapshot adds a file; files are combined after so many snapshots.
 SNAPSHOTS_PER_COMPACTION = 50
+MOST_PROBLEMS = 20  # shown per file
 
 
 @dataclass(frozen=True)
@@ -128,6 +132,46 @@ def snapshot(options: SnapshotOptions, config: Config) -> None:
     except BaseException as error:
         if not isinstance(interrupt_before(error), Terminated):
             raise
+
+
+@dataclass(frozen=True)
+class DescribeOptions:
+    """``files``: path, folder or glob.  ``timezone``: of dates without a zone.  ``since_ms``: see
+    `described_groups`."""
+
+    lake: str
+    cluster_id: str
+    files: str
+    timezone: str
+    since_ms: int | None = None
+
+
+def snapshots_of_files(options: DescribeOptions) -> None:
+    """Add the snapshots in the files that the table does not have.
+
+    RunFailed if a file has no snapshot.
+    """
+    files = list_files(options.files, "--describe", name_like="*")
+    lake = open_without_engine(options.lake, options.cluster_id)
+    silent = []
+    for file in files:
+        with open_file(file) as stream:
+            description = described_groups(stream.read(), options.timezone, options.since_ms)
+        snapshots = description.snapshots
+        for each in snapshots:
+            lake.add_new(TABLE, table_of(each.rows, lake.cluster_id, each.time))
+        for problem in description.problems[:MOST_PROBLEMS]:
+            print(f"{file}: {problem}", file=sys.stderr)
+        more = len(description.problems) - MOST_PROBLEMS
+        if more > 0:
+            print(f"{file}: {more:,} more lines are not used", file=sys.stderr)
+        rows = [row for each in snapshots for row in each.rows]
+        print(f"{file}: {len(snapshots):,} snapshots, {_counts(rows)}", file=sys.stderr)
+        silent += [] if snapshots else [file]
+    if silent:
+        raise RunFailed(
+            f"no snapshot in {', '.join(silent)}: give output of kafka-consumer-groups --describe"
+        )
 
 
 def table_of(rows: list[GroupRow], cluster_id: str, snapshot_time: datetime) -> pa.Table:

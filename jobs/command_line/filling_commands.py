@@ -14,6 +14,8 @@ from jobs.command_line.options import (
     EngineOption,
     FromOption,
     LakeOption,
+    LogDateOption,
+    LogTimezoneOption,
     NotifyOption,
     PrometheusOption,
     SourceOptions,
@@ -165,7 +167,9 @@ def topic_partitions(
 def snapshot(
     lake: LakeOption,
     cluster_id: ClusterOption,
-    bootstrap: Annotated[str, typer.Option(help="Brokers to ask: HOST:PORT[,HOST:PORT...].")],
+    bootstrap: Annotated[
+        str | None, typer.Option(help="Brokers to ask: HOST:PORT[,HOST:PORT...].")
+    ] = None,
     every: Annotated[
         str | None,
         typer.Option(help="Time from the start of a snapshot to the next: 30s, 5m (default: 30s)."),
@@ -174,11 +178,30 @@ def snapshot(
         str | None, typer.Option("--for", help="Start no snapshot after this time: 90s, 10m, 1h.")
     ] = None,
     count: Annotated[int | None, typer.Option(help="Number of snapshots.", min=1)] = None,
+    describe: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead of brokers: output of `kafka-consumer-groups --describe` with a line with"
+            " a date before each output; path, folder, glob or URI."
+        ),
+    ] = None,
+    log_timezone: LogTimezoneOption = None,
+    log_date: LogDateOption = None,
     conf: ConfOption = None,
 ) -> None:
-    """Describe all groups through the Admin API.  Needs neither topic nor logs."""
-    from jobs.configuration.config import load_config
-    from jobs.snapshot import SnapshotOptions
+    """Store what coordinators answer about groups, or what the tool printed."""
+    from jobs.configuration.config import load_config, valid_timezone
+    from jobs.console.errors import UsageError
+    from jobs.snapshot import DescribeOptions, SnapshotOptions, snapshots_of_files
     from jobs.snapshot import snapshot as run
+    from jobs.sources.logs.dates import since_ms_of_option
 
-    run(SnapshotOptions(lake, cluster_id, bootstrap, every, lasts, count), load_config(conf))
+    config = load_config(conf)
+    if bootstrap is not None and describe is None:
+        run(SnapshotOptions(lake, cluster_id, bootstrap, every, lasts, count), config)
+    elif describe is not None and bootstrap is None:
+        timezone = valid_timezone(log_timezone or config.log_timezone)
+        since_ms = since_ms_of_option(log_date)
+        snapshots_of_files(DescribeOptions(lake, cluster_id, describe, timezone, since_ms))
+    else:
+        raise UsageError("--bootstrap and --describe: give one of them")

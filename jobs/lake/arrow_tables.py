@@ -92,9 +92,9 @@ class ArrowLake(Lake):
         reader = QueryBuilder().register("t", self._rust(table)).execute(query)
         return pa.RecordBatchReader.from_stream(reader)
 
-    def _is_between(self, column: str, first: str | int, last: str | int) -> str:
-        """The condition by which files are skipped, for a key's column."""
-        low, high = (str(x) if isinstance(x, int) else quoted(x) for x in (first, last))
+    def _is_between(self, column: str, first: object, last: object) -> str:
+        """The condition by which files are skipped, for a key's column: a text, number or time."""
+        low, high = (str(x) if isinstance(x, int) else quoted(str(x)) for x in (first, last))
         return f"t.{column} >= {low} AND t.{column} <= {high}"
 
     def _append_batches(self, table: str, rows: Rows) -> None:
