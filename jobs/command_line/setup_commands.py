@@ -11,6 +11,7 @@ from jobs.command_line.options import (
     BrokerLogOption,
     ClientLogOption,
     ConfOption,
+    DumpOption,
     FormatOption,
     KafkaOption,
     LogDateOption,
@@ -68,6 +69,7 @@ def doctor(
     client_log: ClientLogOption = None,
     log_timezone: LogTimezoneOption = None,
     log_date: LogDateOption = None,
+    dump: DumpOption = None,
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
@@ -82,6 +84,7 @@ def doctor(
         conf=conf,
         client_log=client_log,
         log_date=log_date,
+        dump=dump,
     )
     results = run_checks(options)
     raise typer.Exit(print_results(results, format))

@@ -11,6 +11,7 @@ from jobs.doctor import machine, spark
 from jobs.doctor.broker_logs import check_broker_logs
 from jobs.doctor.brokers import check_brokers
 from jobs.doctor.client_logs import check_client_logs
+from jobs.doctor.dumps import check_dump
 from jobs.doctor.environments import check_environment
 from jobs.doctor.lakes import check_lake
 from jobs.doctor.results import CheckResult, Severity, failure, ok
@@ -33,13 +34,14 @@ class DoctorOptions:
     conf: str | None = None
     client_log: str | None = None
     log_date: str | None = None
+    dump: str | None = None
 
 
 def run_checks(options: DoctorOptions) -> Iterator[CheckResult]:
     """Yield each result as soon as it is known.  Changes nothing and leaves no JVM behind.
 
-    Lake, logs and brokers are checked only if their option is given.  UsageError if ``kafka`` is
-    not HOST:PORT.
+    Lake, logs, dumps and brokers are checked only if their option is given.  UsageError if
+    ``kafka`` is not HOST:PORT.
     """
     config, settings_result = _check_settings(options.conf)
     if options.kafka is not None:
@@ -61,6 +63,8 @@ def run_checks(options: DoctorOptions) -> Iterator[CheckResult]:
     if options.client_log is not None:
         timezone = options.log_timezone or config.log_timezone
         yield from check_client_logs(options.client_log, timezone, since_ms)
+    if options.dump is not None:
+        yield from check_dump(options.dump)
     if options.kafka is not None:
         yield from check_environment(options.kafka)
         yield from check_brokers(options.kafka, config)

@@ -10,12 +10,18 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from coordinator_core.log_lines.lines import parse_head
-from jobs.doctor.log_samples import LogKind, LogSample, check_samples, unreadable_lines
-from jobs.doctor.results import CheckResult, failure, ok, warning
+from jobs.doctor.log_samples import (
+    LogKind,
+    LogSample,
+    SilentLog,
+    check_samples,
+    unreadable_lines,
+)
+from jobs.doctor.results import CheckResult, ok, warning
 from jobs.sources.broker_logs.broker_log import FILES_LIKE
 from jobs.sources.logs.entries import LogCounts, LogEntry, Unreadable
 from jobs.sources.logs.files import read_log
-from jobs.sources.logs.kinds import kind_of_broker_log
+from jobs.sources.logs.kinds import UNDATED, kind_of_broker_log
 from jobs.sources.logs.order import ORDERED_BYTES, sample_of
 
 CHECK = "broker log"
@@ -50,17 +56,19 @@ def check_broker_logs(
 ) -> Iterator[CheckResult]:
     """``timezone``: the zone for dates that name none.  ``since_ms``: of --log-date."""
 
-    def results(sample: LogSample, zone: str) -> Iterator[CheckResult]:
+    def results(sample: LogSample, zone: str) -> Iterator[CheckResult | SilentLog]:
         return _results(sample, zone, since_ms)
 
     yield from check_samples(LOGS, pattern, timezone, results)
 
 
-def _results(sample: LogSample, timezone: str, since_ms: int | None) -> Iterator[CheckResult]:
+def _results(
+    sample: LogSample, timezone: str, since_ms: int | None
+) -> Iterator[CheckResult | SilentLog]:
     lines = _lines_of(sample, timezone, since_ms)
     yield _coordinator_lines(sample, lines)
     yield from unreadable_lines(CHECK, sample, lines.unreadable)
-    if lines.counts.events:
+    if lines.times:
         yield _time_zone(sample.file, lines, timezone)
     if lines.brokers_of_sources:
         yield _sources(sample.file, lines)
@@ -93,14 +101,12 @@ def _lines_of(sample: LogSample, timezone: str, since_ms: int | None) -> Coordin
     return lines
 
 
-def _coordinator_lines(sample: LogSample, lines: CoordinatorLines) -> CheckResult:
+def _coordinator_lines(sample: LogSample, lines: CoordinatorLines) -> CheckResult | SilentLog:
     counts = lines.counts
     text = f"{sample.name}: {counts.events:,} of {counts.lines:,} lines are the coordinator's"
-    if counts.events:
+    if lines.times:
         return ok(CHECK, text)
-    kind = kind_of_broker_log(sample.text)
-    result = warning if kind.is_usual else failure
-    return result(CHECK, f"{text}; {kind.what}", kind.remedy)
+    return SilentLog(text, UNDATED if counts.events else kind_of_broker_log(sample.text))
 
 
 def _sources(file: str, lines: CoordinatorLines) -> CheckResult:
@@ -120,12 +126,6 @@ def _time_zone(file: str, lines: CoordinatorLines, timezone: str) -> CheckResult
     """Estimate the clock's zone: the last line was printed when the file was last written."""
     if lines.zoned == lines.counts.events:
         return ok("log dates", "every line names its time zone")
-    if not lines.times:
-        return warning(
-            "log dates",
-            "no line of the coordinator has a date or follows one: a run quarantines them all",
-            "print the date in the log's layout, as [%d] %p %m (%c)%n does",
-        )
     first, last = (f"{_time(ms):%Y-%m-%d %H:%M}" for ms in (lines.times[0], lines.times[-1]))
     text = f"{first} to {last} UTC if the brokers' clocks show {timezone}"
     ahead_ms = _clock_ahead_ms(file, timezone)

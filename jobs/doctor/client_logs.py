@@ -10,12 +10,18 @@ from typing import Any
 from coordinator_core.client_history import clocks_ahead_ms
 from coordinator_core.client_history.memberships import ClientMembership
 from jobs.client_evidence import memberships_by_client
-from jobs.doctor.log_samples import LogKind, LogSample, check_samples, unreadable_lines
-from jobs.doctor.results import CheckResult, failure, ok, warning
+from jobs.doctor.log_samples import (
+    LogKind,
+    LogSample,
+    SilentLog,
+    check_samples,
+    unreadable_lines,
+)
+from jobs.doctor.results import CheckResult, ok, warning
 from jobs.lake.dates import DateRange
 from jobs.sources.client_logs.client_log import FILES_LIKE, rows_of_stream
 from jobs.sources.logs.entries import Unreadable
-from jobs.sources.logs.kinds import kind_of_client_log
+from jobs.sources.logs.kinds import UNDATED, kind_of_client_log
 
 Row = dict[str, Any]
 CHECK = "client log"
@@ -35,13 +41,12 @@ def check_client_logs(
     """``timezone``: the zone for dates that name none.  ``since_ms``: of --log-date."""
     events: list[Row] = []
 
-    def results(sample: LogSample, zone: str) -> Iterator[CheckResult]:
+    def results(sample: LogSample, zone: str) -> Iterator[CheckResult | SilentLog]:
         *rows, counts = _rows(sample, zone, since_ms)
         own = [row for row in rows if row["kind"] == "event"]
         events.extend(own)
         unreadable = [_unreadable(sample, row) for row in rows if row["kind"] == "quarantined"]
-        if own or not unreadable:
-            yield _lines(sample, own, counts)
+        yield _lines(sample, own, counts)
         yield from unreadable_lines(CHECK, sample, unreadable)
 
     yield from check_samples(LOGS, pattern, timezone, results)
@@ -62,12 +67,10 @@ def _unreadable(sample: LogSample, row: Row) -> Unreadable:
     return Unreadable(sample.file, position, line_number, row["reason_unreadable"], row["raw"])
 
 
-def _lines(sample: LogSample, events: list[Row], counts: Row) -> CheckResult:
+def _lines(sample: LogSample, events: list[Row], counts: Row) -> CheckResult | SilentLog:
     text = f"{sample.name}: {len(events):,} of {counts['inputs']:,} lines are about membership"
     if not events:
-        kind = kind_of_client_log(sample.text)
-        result = warning if kind.is_usual else failure
-        return result(CHECK, f"{text}; {kind.what}", kind.remedy)
+        return SilentLog(text, UNDATED if counts["undated"] else kind_of_client_log(sample.text))
     groups = sorted({row["group_id"] for row in events if row["group_id"] is not None})
     joins = sum(row["event"] == "JOINED" for row in events)
     libraries = ", ".join(sorted({row["library"] for row in events}))

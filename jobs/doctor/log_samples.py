@@ -12,6 +12,7 @@ from jobs.doctor.results import CheckResult, failure, ok, warning
 from jobs.lake.files import list_files, open_file
 from jobs.sources.logs.entries import Unreadable
 from jobs.sources.logs.file_bytes import Blocks
+from jobs.sources.logs.kinds import Kind, is_error
 
 MOST_BYTES = 16 << 20  # per file, uncompressed: reading takes half a minute at most
 MOST_SHOWN = 3
@@ -42,7 +43,14 @@ class LogSample(NamedTuple):
         return self.file if self.is_complete else f"first {MOST_BYTES >> 20} MiB of {self.file}"
 
 
-Check = Callable[[LogSample, str], Iterator[CheckResult]]
+class SilentLog(NamedTuple):
+    """A log without an understood line; ``text``: its numbers of lines."""
+
+    text: str
+    kind: Kind
+
+
+Check = Callable[[LogSample, str], Iterator[CheckResult | SilentLog]]
 """The results for a sample; the text is the valid time zone."""
 
 
@@ -50,7 +58,7 @@ def check_samples(
     logs: LogKind, pattern: str, timezone: str, check: Check
 ) -> Iterator[CheckResult]:
     """The results of ``check`` for a sample of each of the newest files, and for the files that
-    cannot be read."""
+    cannot be read.  A silent log is a failure if a run fails because of it."""
     try:
         zone = valid_timezone(timezone)
     except UsageError as error:
@@ -64,6 +72,7 @@ def check_samples(
     newest = sorted(files, key=_write_time)[-logs.most_files :]
     if len(files) > len(newest):
         yield ok(logs.check, f"{len(files)} files; checking the newest {len(newest)}")
+    silent: list[SilentLog] = []
     for file in newest:
         try:
             sample = _sample(file)
@@ -71,10 +80,17 @@ def check_samples(
             remedy = "let this user read it"
             yield failure(logs.check, f"{file} cannot be read: {error.strerror or error}", remedy)
             continue
-        yield from check(sample, zone)
+        for result in check(sample, zone):
+            if isinstance(result, SilentLog):
+                silent.append(result)
+            else:
+                yield result
         if sample.damage is not None:
             remedy = "copy it again; a run uses the lines before the damage"
             yield warning(logs.check, f"{file}: {sample.damage}", remedy)
+    for text, kind in silent:
+        severity = failure if is_error(kind, is_alone=len(silent) == len(files)) else warning
+        yield severity(logs.check, f"{text}; {kind.what}", kind.remedy)
 
 
 def unreadable_lines(

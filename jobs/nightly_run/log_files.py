@@ -11,12 +11,17 @@ from jobs.console.printing import printable
 from jobs.lake.files import open_file
 from jobs.lake.tables import Lake
 from jobs.sources.logs.file_bytes import beginning_of
-from jobs.sources.logs.kinds import EMPTY, Kind, kind_of_broker_log, kind_of_client_log
+from jobs.sources.logs.kinds import (
+    UNDATED,
+    Kind,
+    is_error,
+    kind_of_broker_log,
+    kind_of_client_log,
+)
 
 _SNIFFED_BYTES = 1 << 20
 _MOST_SHOWN = 20
 _LONGEST_EXAMPLE = 160
-UNDATED = Kind("no line has a complete date", "print dates in the log's layout, or give --log-date")
 
 
 class ReadLog(NamedTuple):
@@ -76,17 +81,11 @@ def silent_logs(logs: list[ReadLog]) -> list[str]:
     paths: list[str] = []
     for source in (BROKER_LOG, CLIENT_LOG):
         of_source = [log for log in logs if log.source == source]
-        is_all = all(log.kind is not None for log in of_source)
-        paths += [log.path for log in of_source if log.kind and (is_all or _is_wrong(log.kind))]
+        is_alone = all(log.kind is not None for log in of_source)
+        paths += [
+            log.path for log in of_source if log.kind and is_error(log.kind, is_alone=is_alone)
+        ]
     return sorted(paths)
-
-
-def _is_wrong(kind: Kind) -> bool:
-    """Whether a log of this kind is an error beside other logs.
-
-    An empty log is none: it may just have been rolled.
-    """
-    return not kind.is_usual and kind != EMPTY
 
 
 def log_lines(logs: list[ReadLog]) -> list[str]:

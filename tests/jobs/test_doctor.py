@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import islice
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import confluent_kafka as ck
@@ -327,13 +328,20 @@ def test_unreadable_lines_are_shown(log):
 
 @pytest.mark.parametrize(
     ("lines", "severity"),
-    [([OTHER_LINE], "warning"), (["GET /index.html 200", "GET / 404"], "failure"), ([], "failure")],
+    [([OTHER_LINE], "warning"), (["GET /index.html 200", "GET / 404"], "failure"), ([], "warning")],
     ids=["broker without coordinator lines", "not a broker log", "empty"],
 )
 def test_a_log_without_coordinator_lines(log, lines, severity):
-    [result] = broker_logs.check_broker_logs(log(*lines), "UTC")
+    """A run fails unless another log has some and this log may be without."""
+    file = log(*lines)
 
-    assert result.severity == severity
+    [alone] = broker_logs.check_broker_logs(file, "UTC")
+    other = Path(file).with_name("other.log")
+    other.write_text(f"{COORDINATOR_LINE}\n")
+    *_, beside = broker_logs.check_broker_logs(f"{Path(file).parent}/*.log", "UTC")
+
+    assert (alone.severity, beside.severity) == ("failure", severity)
+    assert f"{file}: 0 of {len(lines)} lines" in beside.text
 
 
 def test_a_missing_log():
@@ -387,8 +395,8 @@ def test_a_log_without_any_date(log):
 
     *_, result = broker_logs.check_broker_logs(log(undated, undated), "UTC")
 
-    assert (result.check, result.severity) == ("log dates", "warning")
-    assert "no line of the coordinator has a date" in result.text
+    assert (result.check, result.severity) == ("broker log", "failure")
+    assert "2 of 2 lines are the coordinator's; no line has a complete date" in result.text
 
 
 @pytest.mark.parametrize(

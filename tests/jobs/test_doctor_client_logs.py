@@ -63,7 +63,7 @@ def test_a_log_without_a_consumers_line(log):
     [result] = check_client_logs(file, "UTC")
 
     assert (result.severity, result.text) == (
-        "warning",
+        "failure",
         f"{file}: 0 of 1 lines are about membership; it seems to be the log of an application"
         " without consumers",
     )
@@ -93,6 +93,7 @@ def test_a_wrong_option(name, zone, text, remedy):
     assert results == [failure("client log", text, remedy)]
 
 
+UNDATED_REMEDY = "print dates in the log's layout, or give --log-date"
 UNDATED = "INFO [Consumer clientId=c, groupId=g] (Re-)joining group (a.B)\n"
 
 
@@ -113,7 +114,7 @@ UNDATED = "INFO [Consumer clientId=c, groupId=g] (Re-)joining group (a.B)\n"
     ids=["without a date", "a date of another logger", "a number beyond its column"],
 )
 def test_unreadable_lines_are_shown(log, text, first):
-    """A log whose lines of consumers are all unreadable does not lack them."""
+    """A run fails because of a log whose lines are all without a date."""
     file = log("app.log", text)
     last = text.splitlines()[-1]
     number = len(text.splitlines())
@@ -122,9 +123,11 @@ def test_unreadable_lines_are_shown(log, text, first):
     results = list(check_client_logs(file, "UTC"))
 
     shown = f"{file}: 1 unreadable lines, first: line {number}, {reason}: {last[:160]}"
+    undated = f"{file}: 0 of {number} {SAYS}; no line has a complete date"
     assert results == [
         *[each._replace(text=each.text.replace("FILE", file)) for each in first],
         warning("client log", shown, QUARANTINED),
+        *([] if first else [failure("client log", undated, UNDATED_REMEDY)]),
     ]
 
 

@@ -239,15 +239,16 @@ WRONG = [
      "it seems to be a binary segment of a topic: give it as --segments"),
     (b"\nGROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG\ng t 0 1 2 1\n",
      "it seems to be output of kafka-consumer-groups --describe, which has no rebalances: "
-     "take snapshots with regroup snapshot"),
+     "read it with regroup snapshot --describe"),
     (b"[2026-01-02 03:04:05,678] INFO [GroupCoordinator 1]: Stabilized group g generation 1",
      "it seems to be a broker's log: give it as --broker-log"),
     (b"INFO [Consumer clientId=c, groupId=g] Successfully joined group",
      "it seems to be an application's log: give it as --client-log"),
     ("Dumping".encode("utf-16"), "it seems to be UTF-16: convert it with iconv -f UTF-16 -t UTF-8"),
     (b"g::GroupMetadata(groupId=g, generation=1, protocolType=Some(consumer))",
-     "GroupMetadataMessageFormatter before Kafka 3.8 prints no times and no assignments: use "
-     "kafka-dump-log --offsets-decoder, or the formatter of Kafka 4"),
+     "it seems to be output of GroupMetadataMessageFormatter before Kafka 3.8, which prints no "
+     "times and no assignments: use kafka-dump-log --offsets-decoder, or the formatter of Kafka 4, "
+     "and give its output as --dump"),
     (b"Dumping ./000.log\n| offset: 1 CreateTime: 5 key: a payload: b",
      "no line `Dumping .../__consumer_offsets-N/...` names the partition: name the file "
      "consumer_offsets-N.txt"),

@@ -73,6 +73,11 @@ def test_the_head_of_a_line_is_no_line_of_its_own(tmp_path):
 KINDS = [
     (SEGMENT, "a binary segment of a topic", "a binary segment of a topic"),
     (DESCRIBED, "output of kafka-consumer-groups --describe", "output of kafka-consumer-groups --describe"),
+    ("\nGROUP  CONSUMER-ID  HOST  CLIENT-ID  #PARTITIONS\ng  c-1  /h  c  1\n", "read it with regroup snapshot --describe", "output of kafka-consumer-groups --describe"),
+    ("GROUP  COORDINATOR (ID)  ASSIGNMENT-STRATEGY  STATE  #MEMBERS\ng  b:9092 (1)  range  Stable  1\n", "output of kafka-consumer-groups", "regroup snapshot --describe"),
+    ("g::GroupMetadata(groupId=g, generation=2, protocolType=Some(consumer), currentState=Empty, members=Map())\n", "output of GroupMetadataMessageFormatter before Kafka 3.8", "give its output as --dump"),
+    ('{"key":{"type":2,"data":{"group":"g"}},"value":null}\n', "a formatter or kcat printed: give it as --dump", "give it as --dump"),
+    ('{"topic":"__consumer_offsets","partition":3,"offset":0,"tstype":"create"}\n', "a formatter or kcat printed: give it as --dump", "give it as --dump"),
     ("Dumping 00000000000000000000.log\nLog starting offset: 0\n", "text of kafka-dump-log", "text of kafka-dump-log"),
     (BROKER, "of a broker that coordinates no group", "a broker's log"),
     (BROKER.replace("INFO", "WARN"), "of a broker that logs at WARN", "a broker's log"),
@@ -89,8 +94,8 @@ KINDS = [
 def test_what_a_file_seems_to_be(content, of_broker, of_client):
     beginning = content if isinstance(content, bytes) else content.encode()
 
-    assert of_broker in kind_of_broker_log(beginning).what
-    assert of_client is None or of_client in kind_of_client_log(beginning).what
+    assert of_broker in kind_of_broker_log(beginning).sentence
+    assert of_client is None or of_client in kind_of_client_log(beginning).sentence
 
 
 def test_a_run_with_a_log_that_gives_nothing_fails(tmp_path, capsys):
@@ -134,7 +139,7 @@ def test_doctor_says_the_same_before_the_run(tmp_path):
     path = tmp_path / "app.log"
     path.write_text(DANCED)
 
-    [of_broker, *_] = check_broker_logs(str(path), "UTC")
+    [*_, of_broker] = check_broker_logs(str(path), "UTC")
     path.write_text(AT_WARN)
     [of_client] = check_client_logs(str(path), "UTC")
 

@@ -32,16 +32,11 @@ from jobs.sources.dumps.printed_records import (
 )
 from jobs.sources.dumps.row_files import DAMAGE, KEPT_BYTES, not_read, uncompressed
 from jobs.sources.logs.file_bytes import KEPT_OF_LINE, LINE_BYTES, LongLine
+from jobs.sources.logs.kinds import FORMATTED
 
 DUMP_LOG, FORMATTER = "text of kafka-dump-log", "output of a formatter"
 UNKNOWN_PARTITION = -1
 _TEXT = re.compile(rb"^(?:Dumping \S.*\.log|(?:\| )?(?:baseOffset|offset): \d+ )", re.MULTILINE)
-_FORMATTED = re.compile(
-    rb'(?:^|\})\{"key":\{"(?:type|version)":|'
-    rb"^\[[^\n]*\]::(?:OffsetAndMetadata\(|\[OffsetMetadata\[|NULL)",
-    re.MULTILINE,
-)
-_GROUPS = re.compile(rb"^[^\n]*::(?:GroupMetadata\(groupId=|\[[^\n]*,Some\()", re.MULTILINE)
 _LOG_OF = re.compile(r"(__consumer_offsets|[\w.-]+)-(\d+)/[^/]*\.log$")
 _NAMED = re.compile(r"consumer_offsets-(\d+)")
 _OFFSET = re.compile(r"(?:\| )?offset: (\d+) ")
@@ -58,7 +53,7 @@ _FREE_BITS = 3  # for records of one key and millisecond
 
 
 def tool_of(beginning: bytes, file: str) -> str | None:
-    """DUMP_LOG or FORMATTER, None for other files.  UsageError for output that cannot be used."""
+    """DUMP_LOG or FORMATTER, None for other files.  UsageError if the partition is unknown."""
     if _TEXT.search(beginning):
         if not _NAMED.search(file) and not _NAMED.search(beginning.decode("utf-8", "replace")):
             raise UsageError(
@@ -66,14 +61,7 @@ def tool_of(beginning: bytes, file: str) -> str | None:
                 " partition: name the file consumer_offsets-N.txt"
             )
         return DUMP_LOG
-    if _FORMATTED.search(beginning):
-        return FORMATTER
-    if _GROUPS.search(beginning):
-        raise UsageError(
-            f"--dump {file}: GroupMetadataMessageFormatter before Kafka 3.8 prints no times and no"
-            " assignments: use kafka-dump-log --offsets-decoder, or the formatter of Kafka 4"
-        )
-    return None
+    return FORMATTER if FORMATTED.search(beginning) else None
 
 
 # kafka-dump-log -------------------------------------------------------------------------------

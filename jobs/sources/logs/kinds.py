@@ -15,7 +15,21 @@ _SAMPLED_LINES = 1000
 _HEAD_LENGTH = 200
 _LARGEST_BATCH = 1 << 30
 _TEXT_BYTES = 1 << 16
-_DESCRIBED = re.compile(rb"^(?:GROUP\s+)?TOPIC\s+PARTITION\s+CURRENT-OFFSET\s", re.MULTILINE)
+_DESCRIBED = re.compile(
+    rb"(?:^|\s)(?:GROUP +)?TOPIC +PARTITION +(?:LEADER-EPOCH +)?CURRENT-OFFSET\s"
+    rb"|(?:^|\s)GROUP +(?:CONSUMER-ID +(?:GROUP-INSTANCE-ID +)?HOST|COORDINATOR \(ID\)) ",
+    re.MULTILINE,
+)
+_FORMATTED_GROUPS = re.compile(
+    rb"^[^\n]*::(?:GroupMetadata\(groupId=|\[[^\n]*,Some\()", re.MULTILINE
+)
+FORMATTED = re.compile(
+    rb'(?:^|\})\{"key":\{"(?:type|version)":|'
+    rb"^\[[^\n]*\]::(?:OffsetAndMetadata\(|\[OffsetMetadata\[|NULL)",
+    re.MULTILINE,
+)
+"""Output of the formatters that can be read."""
+_KCAT = re.compile(rb'^\{"topic":"__consumer_offsets","partition":\d+,"offset":\d+,', re.MULTILINE)
 _DUMPED = re.compile(rb"^(?:Dumping \S+\.log|baseOffset: \d+ lastOffset: \d+)", re.MULTILINE)
 _OF_COORDINATOR = re.compile(
     rb"\[Group(?:Coordinator|MetadataManager)[ \]]|kafka\.coordinator\.group"
@@ -82,6 +96,16 @@ class Kind(NamedTuple):
 
 
 EMPTY = Kind("it is empty", "give a log with lines")
+UNDATED = Kind("no line has a complete date", "print dates in the log's layout, or give --log-date")
+
+
+def is_error(kind: Kind, *, is_alone: bool) -> bool:
+    """Whether a run fails because of a log without an understood line.
+
+    ``is_alone``: no other log of the same option has an understood line.  An empty log beside
+    others may just have been rolled.
+    """
+    return is_alone or not (kind.is_usual or kind == EMPTY)
 
 
 def kind_of_broker_log(beginning: bytes) -> Kind:
@@ -115,9 +139,22 @@ def _general_kind(beginning: bytes) -> Kind | None:
         return Kind("it seems to be a binary segment of a topic", "give it as --segments")
     if _DESCRIBED.search(beginning):
         what = "it seems to be output of kafka-consumer-groups --describe, which has no rebalances"
-        return Kind(what, "take snapshots with regroup snapshot")
+        return Kind(what, "read it with regroup snapshot --describe")
     if _DUMPED.search(beginning):
         return Kind("it seems to be text of kafka-dump-log", "give it as --dump")
+    if _FORMATTED_GROUPS.search(beginning):
+        what = (
+            "it seems to be output of GroupMetadataMessageFormatter before Kafka 3.8, which prints"
+            " no times and no assignments"
+        )
+        remedy = (
+            "use kafka-dump-log --offsets-decoder, or the formatter of Kafka 4, and give its"
+            " output as --dump"
+        )
+        return Kind(what, remedy)
+    if FORMATTED.search(beginning) or _KCAT.search(beginning):
+        what = "it seems to be records of __consumer_offsets that a formatter or kcat printed"
+        return Kind(what, "give it as --dump")
     if not is_utf8(text) and b"\0" in text:
         return Kind("it does not seem to be text", "give a log as text, gzip or zstd")
     return None
