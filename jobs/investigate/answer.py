@@ -34,7 +34,10 @@ OTHER_GROUPS = """
     SELECT cluster_id, group_id, group_type, reason, first_time, last_time
     FROM groups_without_generations ORDER BY group_id"""
 FINDINGS = """
-    SELECT '' AS cluster_id, '' AS group_id FROM runs WHERE false"""
+    SELECT cluster_id, finding, kind, group_id, incarnation, member_id, process, broker_id,
+        topic_partition, from_time, to_time, rebalances, confidence, version_seen, version, summary,
+        remedy, evidence, reference
+    FROM findings ORDER BY confidence DESC, from_time, finding, group_id"""
 EPISODES = """
     SELECT cluster_id, group_id, incarnation, kind, from_time, to_time, processes, hosts,
         first_generation, last_generation, rebalances, not_stable_ms, unowned_partition_ms,

@@ -23,6 +23,7 @@ Row = dict[str, Any]
 _EPISODES_SHOWN = 10
 _GROUPS_SHOWN = 10
 _FILES_SHOWN = 10
+_REFERENCES_SHOWN = 2
 _MARKS = re.compile(r"[\\`*<>|\[\]]|(?<!\w)_|_(?!\w)")
 
 
@@ -42,7 +43,7 @@ class Section(NamedTuple):
 def as_json(answer: Answer) -> str:
     values = asdict(answer)
     values["missing_evidence"] = [each._asdict() for each in answer.missing_evidence]
-    values["headline"] = headlines(answer.groups, answer.episodes)
+    values["headline"] = headlines(answer.groups, answer.episodes, answer.findings)
     return json_text(jsonable(values)) + "\n"
 
 
@@ -51,7 +52,7 @@ def as_text(answer: Answer) -> str:
 
 
 def _text_lines(answer: Answer) -> Iterator[str]:
-    yield from map(printable, headlines(answer.groups, answer.episodes))
+    yield from map(printable, headlines(answer.groups, answer.episodes, answer.findings))
     for section in sections(answer):
         yield ""
         yield section.title
@@ -67,7 +68,7 @@ def as_markdown(answer: Answer) -> str:
 
 
 def _markdown_lines(answer: Answer) -> Iterator[str]:
-    for line in headlines(answer.groups, answer.episodes):
+    for line in headlines(answer.groups, answer.episodes, answer.findings):
         yield f"**{_escaped(line)}**"
         yield ""
     for section in sections(answer):
@@ -107,11 +108,14 @@ def sections(answer: Answer) -> list[Section]:
 
 
 def _finding(row: Row) -> Item:
+    """The first line of the remedy is a sentence, further lines are settings to paste."""
     about = f"{row['finding']} ({row['kind']}, confidence {row['confidence']:.2g})"
     where = f"{row['group_id']}: " if row["group_id"] else ""
-    first, *block = row["remedy"].split("\n", 1)
-    details = [first, *([f"see {row['reference']}"] if row["reference"] else [])]
-    return Item(f"{about}: {where}{row['summary']}", tuple(details), tuple(block))
+    to_do, _, settings = row["remedy"].partition("\n")
+    references = row["reference"].splitlines()
+    details = (to_do, *(f"see {reference}" for reference in references[:_REFERENCES_SHOWN]))
+    text = f"{row['from_time']:%Y-%m-%d %H:%M:%S} {where}{row['summary']}: {about}"
+    return Item(text, details, (settings,) if settings else ())
 
 
 def _episodes(rows: list[Row]) -> list[Item]:

@@ -9,15 +9,18 @@ from coordinator_core.episodes.drafts import NOT_INCIDENTS
 from coordinator_core.episodes.sentences import counted
 
 _MOST = 3
+_SURE = 0.7  # confidence from which on a finding is part of the answer
 
 Row = dict[str, Any]
 
 
-def headlines(groups: list[Row], episodes: list[Row]) -> list[str]:
-    """Of the first groups; a last line counts the others."""
+def headlines(groups: list[Row], episodes: list[Row], findings: list[Row]) -> list[str]:
+    """The surest findings, then the first groups; a last line counts the other groups."""
     if not groups:
         return ["The evidence names no group."]
-    lines = [_headline(group, episodes) for group in groups[:_MOST]]
+    sure = [each for each in findings if each["confidence"] >= _SURE]
+    lines = [f"{each['finding']}: {each['summary']}." for each in sure[:_MOST]]
+    lines += [_headline(group, episodes) for group in groups[:_MOST]]
     more = len(groups) - _MOST
     return [*lines, *([f"{counted(more, 'more group')} below."] if more > 0 else [])]
 

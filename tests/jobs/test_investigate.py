@@ -169,7 +169,7 @@ def test_the_headline_has_the_kind_with_most_rebalances_and_its_costliest_episod
         episode(kind="scale_out", rebalances=2, unowned_partition_ms=9),
     ]
 
-    assert headlines([group()], episodes) == [
+    assert headlines([group()], episodes, []) == [
         "orders: 3 rebalances from 2024-05-01 10:00:00 to 11:00:00 UTC, 3 of them in episodes of"
         " kind slow_poll. The costliest: c-2 did not poll."
     ]
@@ -178,7 +178,9 @@ def test_the_headline_has_the_kind_with_most_rebalances_and_its_costliest_episod
 def test_a_headline_says_why_a_group_has_no_rebalance():
     groups = [{"group_id": "g", "reason": "commits without members"}]
 
-    assert headlines(groups, []) == ["g: no rebalance in the evidence (commits without members)."]
+    assert headlines(groups, [], []) == [
+        "g: no rebalance in the evidence (commits without members)."
+    ]
 
 
 def test_unknown_figures_are_named_and_not_zero():
@@ -204,3 +206,29 @@ def test_names_from_clients_cannot_format_markdown_or_move_the_cursor():
         "- 2024-05-01 10:00:00 \\<b\\>\\*x\\*\\</b\\>\\\\x1b\\[2J: c-1 did not poll"
         " (slow_poll, confidence 0.9, evidence log)"
     ) in as_markdown(answered).splitlines()
+
+
+def test_a_finding_has_its_remedy_and_the_settings_to_paste():
+    finding = {
+        "finding": "session_too_short", "kind": "configuration", "group_id": "orders",
+        "from_time": SPAN[0], "confidence": 0.85, "summary": "one lost heartbeat ends a session",
+        "remedy": "Set the session to three heartbeats.\nsession.timeout.ms=45000",
+        "reference": "https://example.org/kip",
+    }  # fmt: skip
+    answered = Answer(
+        groups=[group()], findings=[finding], episodes=[], advice=[], missing_evidence=[], files=[]
+    )
+
+    lines = as_text(answered).splitlines()
+    assert lines[:2] == [
+        "session_too_short: one lost heartbeat ends a session.",
+        "orders: 3 rebalances from 2024-05-01 10:00:00 to 11:00:00 UTC",
+    ]
+    assert lines[3:8] == [
+        "Known problems",
+        "- 2024-05-01 10:00:00 orders: one lost heartbeat ends a session:"
+        " session_too_short (configuration, confidence 0.85)",
+        "    Set the session to three heartbeats.",
+        "    see https://example.org/kip",
+        "        session.timeout.ms=45000",
+    ]
