@@ -36,11 +36,11 @@ order:
     generations, generation_members, assignments          timeline, records -> generations
     group_epochs, member_epochs, topic_ids
                         consumer, share and streams groups: bumps, steps of members, names
-    client_evidence     generations that only clients' logs show
     churn, rebalance_latency, rebalance_causes            what changed, how long it took, why
     ownership_gaps      times in which a partition had no owner
     handovers           partitions that changed their process, and what they waited for
     episodes            rebalances by root cause
+    client_evidence     generations, causes and episodes that only clients' logs show
     group_days          facts about this date that a run for a later date needs
     assign_partitions   the assignors run again on each generation -> assignor_quality
     findings            known defects, mistakes and failures, by name
@@ -75,14 +75,13 @@ rooms below it.  tests/test_layers.py checks this order.
     known_problems  the symptoms of known problems, and the versions of brokers and clients
                    jobs: findings
     causes         why groups rebalanced, and what the processes did
-                   jobs: rebalance_causes, episodes
+                   jobs: rebalance_causes, episodes, client_evidence
     ownership      when members owned partitions
                    jobs: ownership_gaps, handovers
     assignors      assignors on Spark: runs again, forced moves
                    jobs: assign_partitions, churn
     generations    what each generation had, and how long its rebalance took
                    jobs: generations, generation_members, assignments, rebalance_latency
-                   jobs: client_evidence
     modern_history  modern groups: their records played by one worker per group
                    jobs: group_epochs, member_epochs, topic_ids
     decoded        records and log lines as events of groups, in one order

@@ -1,8 +1,9 @@
-"""Generations, members and assignments that only clients' logs show: those without broker evidence.
+"""What only clients' logs show: generations without broker evidence, their causes and episodes.
 
 reads   client_events   what clients logged
         generations     those with broker evidence, which are left as they are
-writes  generations, generation_members, assignments, rebalance_latency   rows of evidence 'clients'
+writes  generations, generation_members, assignments, rebalance_latency, rebalance_causes, episodes
+                        rows of evidence 'clients'
 
 A run reads the whole history of each group with a client's line on its dates, and of each group in
 its scope, and writes the dates whose rows differ.  The rules are in
@@ -11,9 +12,10 @@ its scope, and writes the dates whose rows differ.  The rules are in
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
+from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
@@ -28,12 +30,17 @@ from coordinator_core.client_history import (
     ClientMember,
     ClientMembership,
     ClientRow,
-    generations_of_clients,
+    causes_of_clients,
+    episodes_of_clients,
+    generations_of,
+    history_of_clients,
     leader_assignment,
     memberships_of_clients,
 )
+from coordinator_core.episodes import Cause
 from jobs.engine.keeping import computed
 from jobs.engine.union import union_of
+from jobs.episodes import episode_row
 from jobs.lake.client_rows import CLIENT_EVENTS, OF_BROKERS, OF_CLIENTS, TABLES, may_exist
 from jobs.lake.keys import GROUP_KEY
 from jobs.lake.scope import RunScope
@@ -47,7 +54,15 @@ READS = (CLIENT_EVENTS, *TABLES)
 AFTER = ("assign_partitions",)
 
 EVIDENCE = "clients"
-DERIVED = ("generations", "generation_members", "assignments")
+DERIVED = ("generations", "generation_members", "assignments", "rebalance_causes", "episodes")
+TRIGGER = "trigger"
+# Lines about a failure: clients of one process that log them at once did not run.
+FAILURES = (
+    *("COMMIT_FAILED", "COORDINATOR_LOST", "FENCED", "HEARTBEAT_FAILED", "MEMBER_RESET"),
+    *("PARTITIONS_LOST", "POLL_TIMEOUT", "SESSION_EXPIRED"),
+)
+# Events of which the line says more than the columns.
+WITH_LINE = ("LEADER_ASSIGNED", "POLL_TIMEOUT")
 # A row has the columns of the table that ``table`` names, in the struct of this name.
 ROWS = StructType(
     [
@@ -91,10 +106,11 @@ def client_evidence(client_events: DataFrame, broker_generations: DataFrame) -> 
 
 
 def _lines(client_events: DataFrame) -> DataFrame:
-    line = F.when(F.col("event") == "LEADER_ASSIGNED", F.col("line"))
+    line = F.when(F.col("event").isin(*WITH_LINE), F.col("line"))
     return client_events.select(
         *GROUP_KEY,
         "file_id",
+        "file",
         "source",
         "position",
         F.unix_millis("event_time").alias("time_ms"),
@@ -111,6 +127,8 @@ def _lines(client_events: DataFrame) -> DataFrame:
         "logger",
         "partitions",
         "topics",
+        "duration_ms",
+        "together",
         line.alias("line"),
     )
 
@@ -124,24 +142,88 @@ def _broker(client_events: DataFrame, generations: DataFrame) -> DataFrame:
     )
 
 
+def with_together(events: DataFrame, of_process: DataFrame) -> DataFrame:
+    """``events`` with ``together``: the clients of the process, in any group, that logged a failure
+    within the same second.
+
+    ``of_process``: rows of client_events of the same processes.
+    """
+    process = ["file_id", "source"]
+    client = F.struct("client_id", "group_id")
+    time_ms = F.unix_millis("event_time")
+    failures = of_process.where(F.col("event").isin(*FAILURES)).withColumn("client", client)
+    # Two grids of seconds: what happens within half a second is in one second of one of them.
+    for name, by_ms in (("whole", 0), ("half", 500)):
+        second = F.floor((time_ms + by_ms) / 1000)
+        counts = failures.groupBy(*process, second.alias(name)).agg(
+            F.count_distinct("client").alias(f"in_{name}")
+        )
+        on = [
+            *(F.col(f"e.{each}").eqNullSafe(F.col(f"c.{each}")) for each in process),
+            F.col(f"e.{name}") == F.col(f"c.{name}"),
+        ]
+        events = (
+            events.withColumn(name, second)
+            .alias("e")
+            .join(counts.alias("c"), on=on, how="left")
+            .select("e.*", f"in_{name}")
+            .drop(name)
+        )
+    together = F.greatest(F.coalesce("in_whole", F.lit(1)), F.coalesce("in_half", F.lit(1)))
+    return events.withColumn("together", together.cast("int")).drop("in_whole", "in_half")
+
+
 def _rows(evidence: Iterable[Row]) -> Iterator[Row]:
     """The rows of all tables of one group."""
-    lines, broker = [], []
+    lines: list[Row] = []
+    broker = []
     for row in evidence:
         if row["event"] is not None:
-            lines.append(_line(row))
+            lines.append(row)
         else:
             own = BrokerGeneration(row["incarnation"], row["generation"], row["time_ms"] or 0)
             broker.append(own)
-    for generation in generations_of_clients(lines, broker):
+    history = history_of_clients(lines_of_rows(lines), broker)
+    generations = generations_of(history)
+    of_broker = set(history.broker)
+    causes = [
+        each
+        for each in causes_of_clients(history)
+        if (each.incarnation, each.generation) not in of_broker
+    ]
+    triggers = {
+        (each.incarnation, each.generation): each for each in causes if each.role == TRIGGER
+    }
+    for generation in generations:
+        trigger = triggers.get((generation.incarnation, generation.generation))
         for table, rows_of in _ROWS_OF.items():
             for row in rows_of(generation):
+                if table == "generations":
+                    row |= _of_trigger(trigger)
                 yield {"table": table, table: _key(generation) | row}
+    yield from _cause_rows(causes)
+    for episode in episodes_of_clients(generations, causes):
+        row = episode_row(episode, None) | {
+            "activity_last_generation": episode.generation_span[1],
+            "evidence": EVIDENCE,
+        }
+        yield {"table": "episodes", "episodes": row}
 
 
-def _line(row: Row) -> ClientRow:
+def lines_of_rows(rows: Sequence[Row]) -> Iterator[ClientRow]:
+    """Of rows of one group.  A log has the name of its file, unless another log has the name."""
+    names = {row["file_id"]: PurePath(row["file"] or "").name for row in rows}
+    counts = Counter(names.values())
+    logs = {
+        file_id: name if name and counts[name] == 1 else file_id for file_id, name in names.items()
+    }
+    return (_line(row, logs[row["file_id"]]) for row in rows)
+
+
+def _line(row: Row, log: str) -> ClientRow:
+    is_plan = row["event"] == "LEADER_ASSIGNED" and row["line"] is not None
     return ClientRow(
-        client=(row["file_id"], row["source"] or "", row["client_id"] or ""),
+        client=(log, row["source"] or "", row["client_id"] or ""),
         position=row["position"],
         time_ms=row["time_ms"],
         event=row["event"],
@@ -157,7 +239,10 @@ def _line(row: Row) -> ClientRow:
         logger=row["logger"],
         partitions=None if row["partitions"] is None else frozenset(row["partitions"]),
         topics=None if row["topics"] is None else tuple(row["topics"]),
-        plan=None if row["line"] is None else leader_assignment(row["line"]),
+        plan=leader_assignment(row["line"]) if is_plan else None,
+        duration_ms=row["duration_ms"],
+        together=row.get("together") or 1,
+        text=row["line"],
     )
 
 
@@ -168,12 +253,14 @@ def memberships_by_client(rows: Iterable[Row]) -> dict[tuple[str, ...], list[Cli
 
 def line_of_row(row: Row) -> ClientRow:
     """Of a row of client_events."""
-    line = row["line"] if row["event"] == "LEADER_ASSIGNED" else None
-    return _line(row | {"time_ms": round(row["event_time"].timestamp() * 1000), "line": line})
+    line = row["line"] if row["event"] in WITH_LINE else None
+    time_ms = round(row["event_time"].timestamp() * 1000)
+    return _line(row | {"time_ms": time_ms, "line": line}, row["file_id"])
 
 
 def _key(generation: ClientGeneration) -> Row:
     first_ms = generation.joined_ms if generation.preparing_ms is None else generation.preparing_ms
+    assert first_ms is not None
     return {
         "incarnation": generation.incarnation,
         "generation": generation.generation,
@@ -194,7 +281,46 @@ def _generation_rows(generation: ClientGeneration) -> Iterator[Row]:
         "leader": generation.leader,
         "member_count": generation.member_count,
         "outcome": generation.outcome,
+        "gap_before": generation.gap_before,
     }
+
+
+def _of_trigger(trigger: Cause | None) -> Row:
+    """What a generation says of its trigger."""
+    if trigger is None:
+        return {}
+    return {
+        "cause": trigger.cause,
+        "client_reason": trigger.client_reason,
+        "culprit_member_id": trigger.member_id,
+        "culprit_client_id": trigger.client_id,
+    }
+
+
+def _cause_rows(causes: Iterable[Cause]) -> Iterator[Row]:
+    numbers = Counter[tuple[int, int]]()
+    for each in causes:
+        assert each.at_ms is not None
+        key = each.incarnation, each.generation
+        numbers[key] += 1
+        row = {
+            "incarnation": each.incarnation,
+            "generation": each.generation,
+            "cause_seq": numbers[key],
+            "event_date": date_of(each.at_ms),
+            "event_time": time_of(each.at_ms),
+            "role": each.role,
+            "cause": each.cause,
+            "story": each.story,
+            "member_id": each.member_id,
+            "instance_id": each.instance_id,
+            "client_id": each.client_id,
+            "process": each.process,
+            "rebalance_timeout_ms": each.rebalance_timeout_ms or None,
+            "client_reason": each.client_reason,
+            "evidence": EVIDENCE,
+        }
+        yield {"table": "rebalance_causes", "rebalance_causes": row}
 
 
 def _member_rows(generation: ClientGeneration) -> Iterator[Row]:
@@ -248,9 +374,10 @@ def run(scope: RunScope) -> None:
         return
     groups = computed(_groups(scope))
     events = lake.read(CLIENT_EVENTS).where("group_id IS NOT NULL")
+    own = events.join(groups, on=GROUP_KEY, how="left_semi")
     rows = computed(
         client_evidence(
-            events.join(groups, on=GROUP_KEY, how="left_semi"),
+            with_together(own, lake.read(CLIENT_EVENTS)),
             lake.read("generations").where(OF_BROKERS),
         )
     )

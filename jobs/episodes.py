@@ -301,7 +301,7 @@ def _rows_of_group(rows: Iterable[Row]) -> Iterator[Row]:
         generation = each.generation_span[1]
         last[each.activity_ms] = max(generation, last.get(each.activity_ms, generation))
     for each, unowned_ms in zip(inferred, unowned, strict=True):
-        yield _row(each, unowned_ms) | {"activity_last_generation": last[each.activity_ms]}
+        yield episode_row(each, unowned_ms) | {"activity_last_generation": last[each.activity_ms]}
 
 
 def _generation(row: Row) -> tuple[int, int]:
@@ -331,7 +331,7 @@ def _fields(row: Row, of: type[Rebalance | Cause | Gap]) -> Row:
     return {name: row[name] for name in of._fields if row.get(name) is not None}
 
 
-def _row(each: Episode, unowned_ms: int | None) -> Row:
+def episode_row(each: Episode, unowned_ms: int | None) -> Row:
     first, last = each.generation_span
     return {
         "incarnation": each.incarnation,

@@ -9,16 +9,24 @@ logs give the difference of their clocks.  Durations are of one client's clock e
 to one clock if theirs differ by more than SKEW_MS.
 
 - memberships: one client's lines -> the generations that it was in
+- departures:  one client's lines -> when and why it stopped being a member
 - clocks:      how far each client's clock is ahead
 - generations: all clients' memberships -> generations, members and assignments of the group
+- causes:      all clients' memberships and departures -> why rebalances began
+- episodes:    generations and causes -> the group's episodes
 """
 
+from coordinator_core.client_history.causes import causes_of_clients
 from coordinator_core.client_history.clocks import clocks_ahead_ms
+from coordinator_core.client_history.episodes import episodes_of_clients
 from coordinator_core.client_history.generations import (
     BrokerGeneration,
     ClientGeneration,
     ClientMember,
+    GroupHistory,
+    generations_of,
     generations_of_clients,
+    history_of_clients,
 )
 from coordinator_core.client_history.memberships import (
     ClientMembership,
@@ -33,8 +41,13 @@ __all__ = [
     "ClientMember",
     "ClientMembership",
     "ClientRow",
+    "GroupHistory",
+    "causes_of_clients",
     "clocks_ahead_ms",
+    "episodes_of_clients",
+    "generations_of",
     "generations_of_clients",
+    "history_of_clients",
     "leader_assignment",
     "memberships_of_clients",
 ]

@@ -12,6 +12,11 @@ from statistics import median_low
 from typing import NamedTuple
 
 from coordinator_core.client_history.clocks import clocks_ahead_ms
+from coordinator_core.client_history.departures import (
+    ClientDeparture,
+    departure_moved_by,
+    departures_of_clients,
+)
 from coordinator_core.client_history.memberships import (
     ClientMembership,
     ClientRow,
@@ -26,6 +31,10 @@ REORDERED_MS = 1000  # a lower number within this time is out of order, not a ne
 SAME_MS = 300_000  # a broker's generation of this number is that of the client within this time
 # member id = client.id (or group.instance.id), a dash, a UUID of 36 characters
 _NAME_OF_MEMBER = re.compile(r"(.+)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+Key = tuple[int, int]
+"""Incarnation and generation."""
 
 
 class BrokerGeneration(NamedTuple):
@@ -55,13 +64,16 @@ class ClientMember:
 
 @dataclass(kw_only=True)
 class ClientGeneration:
-    """``member_count``: None unless the leader's log has the assignment of all members."""
+    """``member_count``: None unless the leader's log has the assignment of all members.
+    ``joined_ms``: None for a generation that no client with a log joined.  ``gap_before``: numbers
+    of a classic group that no log has right before this one.
+    """
 
     incarnation: int
     generation: int
     group_type: str
     preparing_ms: int | None
-    joined_ms: int
+    joined_ms: int | None
     stable_ms: int | None
     ended_ms: int | None
     outcome: str
@@ -69,41 +81,145 @@ class ClientGeneration:
     leader: str | None
     member_count: int | None
     members: list[ClientMember]
+    gap_before: int | None = None
+
+
+class Departed(NamedTuple):
+    """A departure with the generation that the client left, and the next one: that it is a cause
+    of.
+
+    ``left``: generation 0 if no log names it.  ``made``: equal to ``left`` if no generation is
+    known to have been made without the member.
+    """
+
+    left: Key
+    made: Key
+    departure: ClientDeparture
+
+
+class GroupHistory(NamedTuple):
+    """What all clients of a group logged, on one clock.
+
+    ``placed``: memberships by incarnation and generation.  ``broker``: generations with broker
+    evidence.
+    """
+
+    placed: Mapping[Key, Sequence[ClientMembership]]
+    departed: Sequence[Departed]
+    broker: Sequence[Key]
 
 
 def generations_of_clients(
     lines: Iterable[ClientRow], broker: Iterable[BrokerGeneration] = ()
 ) -> list[ClientGeneration]:
     """The generations of one group that ``broker`` does not have, in the order of their numbers."""
-    by_time = sorted(broker, key=lambda each: (each.time_ms, each.incarnation, each.generation))
-    placed = _placed(_in_time(lines, by_time), by_time)
-    keys = {(each.incarnation, each.generation) for each in by_time}
-    generations = [_generation(key, placed[key]) for key in sorted(placed.keys() - keys)]
+    return generations_of(history_of_clients(lines, broker))
+
+
+def generations_of(history: GroupHistory) -> list[ClientGeneration]:
+    """As `generations_of_clients`.  The last one may be known by departures alone."""
+    made = {key: _generation(key, own) for key, own in history.placed.items()}
+    departed: defaultdict[Key, list[ClientDeparture]] = defaultdict(list)
+    for each in history.departed:
+        if each.made != each.left and each.made not in made:
+            departed[each.made].append(each.departure)
+    made |= {key: _of_departures(key, own) for key, own in departed.items()}
+    for previous, key in pairwise(sorted({*made, *history.broker})):
+        if key in made and key[0] == previous[0] and made[key].group_type == CLASSIC.name:
+            made[key].gap_before = key[1] - previous[1] - 1
+    generations = [made[key] for key in sorted(made.keys() - set(history.broker))]
     for _, same in groupby(generations, key=lambda each: each.incarnation):
         _compare(list(same))
     return generations
 
 
-def _in_time(
-    lines: Iterable[ClientRow], broker: Sequence[BrokerGeneration]
-) -> list[ClientMembership]:
-    """The memberships of all clients on one clock, in the order of their joins."""
+def _of_departures(key: Key, departed: Sequence[ClientDeparture]) -> ClientGeneration:
+    """A generation of which the clients log only why they are not in it."""
+    noticed_ms = [each.at_ms if each.known_ms is None else each.known_ms for each in departed]
+    return ClientGeneration(
+        incarnation=key[0],
+        generation=key[1],
+        group_type=departed[0].group_type,
+        preparing_ms=min(noticed_ms),
+        joined_ms=None,
+        stable_ms=None,
+        ended_ms=None,
+        outcome="unknown",
+        assignor=None,
+        leader=None,
+        member_count=None,
+        members=[],
+    )
+
+
+def history_of_clients(
+    lines: Iterable[ClientRow], broker: Iterable[BrokerGeneration] = ()
+) -> GroupHistory:
+    lines = list(lines)
+    by_time = sorted(broker, key=lambda each: (each.time_ms, each.incarnation, each.generation))
     clients = memberships_of_clients(lines)
-    counts = Counter(each.generation for each in broker)
-    times = {each.generation: each.time_ms for each in broker if counts[each.generation] == 1}
+    counts = Counter(each.generation for each in by_time)
+    times = {each.generation: each.time_ms for each in by_time if counts[each.generation] == 1}
     ahead = clocks_ahead_ms(clients, times)
     moved = [moved_by(each, -ahead[client]) for client, own in clients.items() for each in own]
-    return sorted(moved, key=lambda each: (each.joined_ms, each.client, each.generation))
+    in_time = sorted(moved, key=lambda each: (each.joined_ms, each.client, each.generation))
+    placed = _placed(in_time, by_time)
+    departures = [
+        departure_moved_by(each, -ahead.get(client, 0))
+        for client, own in departures_of_clients(lines).items()
+        for each in own
+    ]
+    departed = list(_departed(departures, placed, by_time))
+    return GroupHistory(placed, departed, [(each.incarnation, each.generation) for each in by_time])
 
 
-_Key = tuple[int, int]
+def _departed(
+    departures: Iterable[ClientDeparture],
+    placed: Mapping[Key, Sequence[ClientMembership]],
+    broker: Sequence[BrokerGeneration],
+) -> Iterator[Departed]:
+    """A log without generations is beside others': the group's current generation is the client's.
+
+    A classic group forms the next generation without the member, also if no log has that one.  A
+    group of another type may not.
+    """
+    of_client: defaultdict[tuple[str, ...], list[tuple[int, Key]]] = defaultdict(list)
+    times = {(each.incarnation, each.generation): each.time_ms for each in broker}
+    for key, own in placed.items():
+        times[key] = min(each.joined_ms for each in own)
+        for each in own:
+            of_client[each.client].append((each.joined_ms, key))
+    of_group = sorted((at_ms, key) for key, at_ms in times.items())
+    in_order = sorted(times)
+    for departure in departures:
+        own_joins = sorted(of_client[departure.client])
+        left = _current(own_joins, departure) or _current(of_group, departure) or (1, 0)
+        left = (left[0], departure.generation or left[1])
+        made = left
+        if departure.is_end and left[1] > 0:
+            later = (
+                key
+                for key in in_order[bisect_right(in_order, left) :]
+                if departure.is_classic or times[key] >= departure.at_ms
+            )
+            made = next(later, (left[0] + 1, 0))
+            if made[0] != left[0]:
+                made = (left[0], left[1] + 1) if departure.is_classic else left
+        yield Departed(left, made, departure)
+
+
+def _current(joins: Sequence[tuple[int, Key]], departure: ClientDeparture) -> Key | None:
+    """The generation that the client named, or the last one, before it departed."""
+    before = joins[: bisect_right(joins, (departure.at_ms, (1 << 31, 0)))]
+    named = (key for _, key in reversed(before) if key[1] == departure.generation)
+    return next(named, before[-1][1] if before else None)
 
 
 def _placed(
     in_time: Sequence[ClientMembership], broker: Sequence[BrokerGeneration]
-) -> dict[_Key, list[ClientMembership]]:
+) -> dict[Key, list[ClientMembership]]:
     """The memberships by incarnation and generation; those of ``broker`` keep its incarnation."""
-    placed: defaultdict[_Key, list[ClientMembership]] = defaultdict(list)
+    placed: defaultdict[Key, list[ClientMembership]] = defaultdict(list)
     last: dict[tuple[str, ...], int] = {}  # incarnation of each client's previous membership
     incarnation, number, at_ms = 1, 0, 0
     for each in in_time:
@@ -139,7 +255,7 @@ def _incarnation_beside(each: ClientMembership, broker: Sequence[BrokerGeneratio
     return previous.incarnation if is_later else previous.incarnation + 1
 
 
-def _generation(key: _Key, own: Sequence[ClientMembership]) -> ClientGeneration:
+def _generation(key: Key, own: Sequence[ClientMembership]) -> ClientGeneration:
     """Durations are those of one client each, as the clients' clocks may differ."""
     logged = [each for each in own if each.is_join_logged]
     joined_ms = _joined_ms(logged, own)
@@ -227,10 +343,14 @@ def _by_id(own: Sequence[ClientMembership], plan: Plan) -> dict[str, ClientMembe
     return by_id
 
 
-def _place(each: ClientMembership) -> str:
+def place_of(client: tuple[str, ...], name: str | None) -> str:
     """Name a process whose client id is not unique: the id, and the pod or the log."""
-    log, source, *_ = *each.client, ""
-    return f"{each.instance_id or each.client_id or ''}@{source or log}"
+    log, source, *_ = *client, ""
+    return f"{name}@{source or log}" if name else source or log
+
+
+def _place(each: ClientMembership) -> str:
+    return place_of(each.client, each.instance_id or each.client_id)
 
 
 def _process(
@@ -241,10 +361,19 @@ def _process(
     return member_id if each is None else _place(each)
 
 
+def name_of(own: Sequence[ClientMembership | ClientDeparture]) -> str | None:
+    """Of one client: the instance id or the client id; a member id begins with one of them."""
+    instance_id = next((each.instance_id for each in own if each.instance_id), None)
+    client_id = next((each.client_id for each in own if each.client_id), None)
+    member_id = next((each.member_id for each in own if each.member_id), None)
+    return instance_id or client_id or (_prefix(member_id) if member_id else None)
+
+
 def _name(member_id: str, each: ClientMembership | None) -> str | None:
-    """The instance id or the client id: a classic coordinator begins the member id with it."""
-    if each is not None and (each.instance_id or each.client_id):
-        return each.instance_id or each.client_id
+    return name_of([] if each is None else [each]) or _prefix(member_id)
+
+
+def _prefix(member_id: str) -> str | None:
     match = _NAME_OF_MEMBER.fullmatch(member_id)
     return match[1] if match else None
 
@@ -266,8 +395,10 @@ def _compare(generations: Sequence[ClientGeneration]) -> None:
 
 def _compare_two(previous: ClientGeneration, following: ClientGeneration) -> None:
     is_next = following.generation == previous.generation + 1
-    if is_next and previous.outcome != "unknown" and following.preparing_ms is not None:
-        previous.ended_ms = max(following.preparing_ms, previous.stable_ms or previous.joined_ms)
+    running_ms = previous.stable_ms or previous.joined_ms
+    is_begun = is_next and previous.outcome != "unknown" and running_ms is not None
+    if is_begun and following.preparing_ms is not None:
+        previous.ended_ms = max(following.preparing_ms, running_ms or 0)
     instances = {member.instance_id for member in previous.members} - {None}
     for member in following.members:
         if member.change == "joined" and member.instance_id in instances:

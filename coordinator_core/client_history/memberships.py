@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.coordinator.consumer.group_type import CONSUMER
@@ -22,16 +22,21 @@ _JAVA_PLAN = re.compile(r"([^ {}]+)=Assignment\(partitions=\[([^\]]*)\]")
 _FRANZ_PLAN = re.compile(r"([^ {}]+)\{((?:[^ \[\]{}]+\[[\d ]*\](?:, )?)*)\}(?:, |$)")
 _FRANZ_TOPIC = re.compile(r"([^ \[\],]+)\[([\d ]*)\]")
 _GROUP_TYPES = dict.fromkeys(("ConsumerMembershipManager", "MembershipManagerImpl"), CONSUMER.name)
-_UNKNOWN_MEMBER = re.compile(
+UNKNOWN_MEMBER = re.compile(
     r"member id (\S*) ?is not valid|member_id was not recognized"
     r"|UNKNOWN_MEMBER_ID|Unknown ?[mM]ember"
 )
+_REBALANCING = re.compile(r"(?i)rebalanc")
 # States in which a member of the consumer protocol is a member.
 _MEMBER_STATES = ("RECONCILING", "ACKNOWLEDGING", "STABLE")
 
 
 class ClientRow(NamedTuple):
-    """A row of client_events; ``client`` is the log and the client's name in it."""
+    """A row of client_events; ``client`` is the log and the client's name in it.
+
+    ``together``: clients of this process that logged a failure within the same second.  ``text``:
+    the line, of some events.
+    """
 
     client: tuple[str, ...]
     position: int
@@ -50,6 +55,15 @@ class ClientRow(NamedTuple):
     partitions: Partitions | None = None
     topics: tuple[str, ...] | None = None
     plan: Plan | None = None
+    duration_ms: int | None = None
+    together: int = 1
+    text: str | None = None
+
+    @property
+    def tells_of_rebalance(self) -> bool:
+        """Whether the client learns here that others have begun a rebalance."""
+        is_answer = self.event in ("COMMIT_FAILED", "HEARTBEAT_FAILED", "REJOIN_REQUESTED")
+        return is_answer and _REBALANCING.search(self.reason or "") is not None
 
 
 @dataclass(kw_only=True)
@@ -59,6 +73,10 @@ class ClientMembership:
     ``is_first``: this is the first generation since the client joined.  ``stay``: how often the
     client has become a member.  ``is_join_logged``: if false, the client logs only after SyncGroup,
     and ``joined_ms`` is an upper bound.  ``added``: the partitions that were new to the client.
+    ``known_ms``: since when the client knew of the rebalance that made the generation;
+    ``rejoin_reason``: why it asked for this rebalance itself; ``could_not_assign``: because it was
+    the leader of the previous generation and could not assign.  ``is_started``: the log has the
+    start of the process before this membership.
     """
 
     client: tuple[str, ...]
@@ -81,6 +99,10 @@ class ClientMembership:
     topics: tuple[str, ...] | None = None
     left_ms: int | None = None
     left_reason: str | None = None
+    known_ms: int | None = None
+    rejoin_reason: str | None = None
+    could_not_assign: bool = False
+    is_started: bool = False
 
     @property
     def is_classic(self) -> bool:
@@ -121,6 +143,7 @@ class _Client:
 
     ``first_of_stay``: index of the first membership with the current member id.  ``consuming``:
     partitions that the client began to consume in a session; it logs their generation at the end.
+    ``failed_reason``: why the client, as the leader, could not assign the generation it is joining.
     """
 
     memberships: list[ClientMembership] = field(default_factory=list)
@@ -136,6 +159,24 @@ class _Client:
     coordinator_ms: int | None = None
     consuming_ms: int | None = None
     consuming: Partitions = frozenset()
+    known_ms: int | None = None
+    rejoin_reason: str | None = None
+    failed_reason: str | None = None
+    could_not_assign: bool = False
+    is_started: bool = False
+
+    def take_rebalance(self) -> dict[str, Any]:
+        """What the client logged of a rebalance before it joined the generation."""
+        taken = {
+            "known_ms": self.known_ms,
+            "rejoin_reason": self.rejoin_reason,
+            "could_not_assign": self.could_not_assign,
+            "is_started": self.is_started,
+        }
+        self.known_ms, self.is_started = None, False
+        self.rejoin_reason, self.failed_reason = self.failed_reason, None
+        self.could_not_assign = self.rejoin_reason is not None
+        return taken
 
 
 def memberships(lines: Iterable[ClientRow]) -> list[ClientMembership]:
@@ -144,6 +185,8 @@ def memberships(lines: Iterable[ClientRow]) -> list[ClientMembership]:
     for line in lines:
         if line.event != "LEADER_ASSIGNED":  # This line may name another member.
             client.member_id = line.member_id or client.member_id
+        if line.tells_of_rebalance and client.known_ms is None:
+            client.known_ms = line.time_ms
         _REACTIONS.get(line.event, _nothing)(client, line)
     return client.memberships
 
@@ -151,10 +194,15 @@ def memberships(lines: Iterable[ClientRow]) -> list[ClientMembership]:
 def memberships_of_clients(
     lines: Iterable[ClientRow],
 ) -> dict[tuple[str, ...], list[ClientMembership]]:
-    by_client: defaultdict[tuple[str, ...], list[ClientRow]] = defaultdict(list)
+    return {client: memberships(own) for client, own in by_client(lines).items()}
+
+
+def by_client(lines: Iterable[ClientRow]) -> dict[tuple[str, ...], list[ClientRow]]:
+    """The lines of each client, in their order."""
+    own: defaultdict[tuple[str, ...], list[ClientRow]] = defaultdict(list)
     for line in sorted(lines, key=lambda line: (line.client, line.position)):
-        by_client[line.client].append(line)
-    return {client: memberships(own) for client, own in by_client.items()}
+        own[line.client].append(line)
+    return own
 
 
 def _nothing(client: _Client, line: ClientRow) -> None:
@@ -164,6 +212,7 @@ def _nothing(client: _Client, line: ClientRow) -> None:
 def _subscribed(client: _Client, line: ClientRow) -> None:
     """After a kill, the next process may log into the same file."""
     client.topics = line.topics
+    client.is_started = True
     if client.current is None or client.current.is_classic:
         client.owned = frozenset()
         _end_stay(client, None)
@@ -171,7 +220,25 @@ def _subscribed(client: _Client, line: ClientRow) -> None:
 
 def _started(client: _Client, line: ClientRow) -> None:
     client.consuming_ms, client.consuming = None, frozenset()
+    client.is_started = True
     _end_stay(client, None)
+
+
+def _rejoin_requested(client: _Client, line: ClientRow) -> None:
+    """The first reason is that of the rebalance; a failed attempt adds others."""
+    if not line.tells_of_rebalance and client.rejoin_reason is None:
+        client.rejoin_reason = line.reason
+
+
+def _assignment_failed(client: _Client, line: ClientRow) -> None:
+    """A leader that cannot assign makes all members rejoin, into the next generation.
+
+    A client that logs its join only after SyncGroup has not logged that of this generation yet.
+    """
+    if client.joining_ms is None:
+        client.rejoin_reason, client.could_not_assign = line.reason, True
+    else:
+        client.failed_reason = line.reason
 
 
 def _coordinator_found(client: _Client, line: ClientRow) -> None:
@@ -229,6 +296,7 @@ def _join(
         topics=client.topics,
         plan=plan,
         assigned=assigned,
+        **client.take_rebalance(),
     )
     client.joining_ms = None
     if previous is not None and _is_joined_again(previous, client.current):
@@ -360,7 +428,7 @@ def _leaving(client: _Client, line: ClientRow) -> None:
 
 def _reset(client: _Client, line: ClientRow) -> None:
     """End the stay if the coordinator no longer knows the member; Java before 2.6 logs its id."""
-    unknown = _UNKNOWN_MEMBER.search(line.reason or "")
+    unknown = UNKNOWN_MEMBER.search(line.reason or "")
     if unknown is not None:
         _end_stay(client, unknown[1] or None)
 
@@ -400,6 +468,7 @@ def _at_epoch(client: _Client, line: ClientRow, group_type: str) -> None:
             instance_id=line.instance_id,
             member_id=line.member_id,
             topics=client.topics,
+            **client.take_rebalance(),
         )
         client.is_new = False
         client.memberships.append(client.current)
@@ -415,6 +484,8 @@ def _at_epoch(client: _Client, line: ClientRow, group_type: str) -> None:
 _REACTIONS = {
     "STARTED": _started,
     "SUBSCRIBED": _subscribed,
+    "REJOIN_REQUESTED": _rejoin_requested,
+    "ASSIGNMENT_FAILED": _assignment_failed,
     "COORDINATOR_FOUND": _coordinator_found,
     "JOINING": _joining,
     "JOINED": _joined,
@@ -449,4 +520,5 @@ def moved_by(membership: ClientMembership, ms: int) -> ClientMembership:
         joining_ms=moved(membership.joining_ms),
         synced_ms=moved(membership.synced_ms),
         left_ms=moved(membership.left_ms),
+        known_ms=moved(membership.known_ms),
     )

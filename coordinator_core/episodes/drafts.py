@@ -24,6 +24,8 @@ class EpisodeKind(StrEnum):
     SLOW_POLL = "slow_poll"
     FLAPPING_MEMBER = "flapping_member"
     INSTANCE_ID_CONFLICT = "instance_id_conflict"
+    GROUP_FULL = "group_full"
+    ASSIGNMENT_FAILED = "assignment_failed"
     TOPIC_CHANGE = "topic_change"
     CONFIGURATION_CHANGE = "configuration_change"
     COORDINATOR_FAILOVER = "coordinator_failover"

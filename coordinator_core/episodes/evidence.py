@@ -20,6 +20,12 @@ START, RETURN, TAKEOVER = "start", "return", "takeover"
 # Modern groups: its session expired, and it was back under its member id; it joined
 # while its previous member was in the group; a second process with its instance id was refused.
 FROZEN, CRASH_RESTART, REFUSED = "frozen", "crash_restart", "refused"
+# A client's log: the group had its maximum size.
+FULL = "group_full"
+# Evidence of causes that clients logged; beside a broker's evidence, the two words are joined.
+CLIENTS = "clients"
+# Cause of a rebalance whose leader could not assign the previous generation.
+ASSIGNMENT_FAILED = "ASSIGNMENT_FAILED"
 # The group was deleted, or its configuration changed.
 DELETED, GROUP_CONFIG = "deleted", "group_config"
 # What an administrator does to a group, without a rebalance.
@@ -94,6 +100,15 @@ class Cause(NamedTuple):
         return self.process is not None or self.instance_id is not None
 
     @property
+    def is_logged_by_client(self) -> bool:
+        return CLIENTS in self.evidence
+
+    @property
+    def client_details(self) -> list[str]:
+        """What the client's log shows beside the reason, such as for how long it was slow."""
+        return (self.client_reason or "").split("; ")[1:] if self.is_logged_by_client else []
+
+    @property
     def client(self) -> str:
         """The client id, from the member id if no record has it."""
         return self.client_id or (client_of(self.member_id) if self.member_id else "")
@@ -108,6 +123,7 @@ _DEPARTURES = frozenset(
         "NOT_REJOINED",
         "REBALANCE_TIMEOUT",
         "SESSION_EXPIRY",
+        "STATIC_FENCED",
         STATIC_LEAVE,
         "SYNC_TIMEOUT",
     }

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from coordinator_core.episodes.drafts import EpisodeDraft, EpisodeKind, Rule, Scene, in_series
 from coordinator_core.episodes.evidence import (
     ABSORBED,
+    ASSIGNMENT_FAILED,
     CONFIG_CHANGE,
     CONVERT,
     DELETED,
@@ -331,6 +332,7 @@ RULES: Sequence[Rule] = (
     _each(What.SLOW_POLL, EpisodeKind.SLOW_POLL),
     _restarts,
     _each(What.TAKEOVER, EpisodeKind.INSTANCE_ID_CONFLICT),
+    _each(What.REFUSED, EpisodeKind.GROUP_FULL, SCALING_GAP_MS),
     _each(What.STARTED, EpisodeKind.SCALE_OUT, SCALING_GAP_MS),
     _each(What.STOPPED, EpisodeKind.SCALE_IN, SCALING_GAP_MS),
     _by_administrators,
@@ -352,6 +354,8 @@ BROKER_CAUSES = {
     CONFIG_CHANGE: EpisodeKind.CONFIGURATION_CHANGE,
     "REGEX": EpisodeKind.TOPIC_CHANGE,
     "TOPIC_CHANGE": EpisodeKind.TOPIC_CHANGE,
+    ASSIGNMENT_FAILED: EpisodeKind.ASSIGNMENT_FAILED,
+    "COORDINATOR_MOVED": EpisodeKind.COORDINATOR_FAILOVER,
     "OVER_CAPACITY": EpisodeKind.COORDINATOR_FAILOVER,
 }
 

@@ -9,6 +9,7 @@ from enum import Enum
 from coordinator_core.episodes.evidence import (
     CRASH_RESTART,
     FROZEN,
+    FULL,
     NOT_REJOINED,
     RESTART,
     SLOW_POLL,
@@ -50,6 +51,7 @@ class What(Enum):
     FROZEN = "frozen"  # its session expired, and it came back with its old state
     SLOW_POLL = "slow poll"
     TAKEOVER = "takeover"  # a second process has its group.instance.id
+    REFUSED = "refused"  # the group had its maximum size
 
 
 @dataclass(kw_only=True)
@@ -149,11 +151,13 @@ class _Matching:
         self._matched_ids = set[int]()
         self._group_starts_ms = [each.from_ms for each in activity.rebalances if each.was_empty]
         self._refused = [each for each in in_order if each.is_refused]
+        self._without_place = [each for each in in_order if each.story == FULL]
 
     def changes(self) -> list[ProcessChange]:
         """A leave that a coordinator did not store before it failed is repeated as an expiry."""
         changes = self._matched()
         changes += self._conflicts(changes)
+        changes += [self._change(What.REFUSED, None, each, 1.0) for each in self._without_place]
         for cause in self._repeated:
             for each in changes:
                 same = each.departure if cause.is_departure else each.arrival
@@ -304,10 +308,12 @@ def _what(departure: Cause, arrival: Cause | None, loads: Sequence[int]) -> tupl
         return What.SLOW_POLL, _slow_poll_confidence(departure, arrival)
     if departure.story == SLOW_REVOKE:
         return What.SLOW_POLL, 0.95
+    if departure.story == TAKEOVER:
+        return What.TAKEOVER, 0.9
     if departure.is_expiry:
         return _expired(departure, arrival, loads)
     if departure.story in NOT_REJOINED:
-        return What.SLOW_POLL, 0.5
+        return What.SLOW_POLL, 0.9 if departure.is_logged_by_client else 0.5
     if arrival is None:
         return What.STOPPED, 0.9
     if arrival.kept_state and departure.client_reason is None:
@@ -332,6 +338,8 @@ def _expired(expiry: Cause, arrival: Cause | None, loads: Sequence[int]) -> tupl
     have kept, is known to have been killed; but it may have left while no broker was the
     coordinator.
     """
+    if expiry.story == FROZEN and expiry.is_logged_by_client:
+        return What.FROZEN, 0.9 if expiry.client_details else 0.7
     if arrival is None:
         return What.EXPIRED, 0.7
     if expiry.story == FROZEN or arrival.member_id == expiry.member_id:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from coordinator_core.episodes.drafts import EpisodeKind
 from coordinator_core.episodes.evidence import (
+    ASSIGNMENT_FAILED,
+    CLIENTS,
     CONFIG_CHANGE,
     NOT_REJOINED,
     SCHEDULED_CAUSES,
@@ -136,19 +138,30 @@ def _frozen(episode: Episode) -> str:
 
 
 def _frozen_for(episode: Episode) -> str:
+    departures = [each.departure for each in episode.changes if each.departure is not None]
+    # A client logs that its session is over when it runs again.
+    if all(each.evidence == CLIENTS for each in departures):
+        return _details(episode)
     longest_ms = max(each.to_ms - each.departed_ms for each in episode.changes)
-    return f", back {seconds(longest_ms)} after its last heartbeat"
+    return f", back {seconds(longest_ms)} after its last heartbeat{_details(episode)}"
+
+
+def _details(episode: Episode) -> str:
+    """What the log of the only process shows of its departure."""
+    departures = [each.departure for each in episode.changes if each.departure is not None]
+    details = departures[0].client_details if len(departures) == 1 else []
+    return "".join(f", {each}" for each in details)
 
 
 def _slow_poll(episode: Episode) -> str:
     names = _processes(episode.changes)
     stories = {each.departure.story for each in episode.changes if each.departure is not None}
     if stories == {SLOW_REVOKE}:
-        return f"{names} did not give up partitions within max.poll.interval.ms"
+        return f"{names} did not give up partitions within max.poll.interval.ms{_details(episode)}"
     if stories and stories <= set(NOT_REJOINED):
         verb = "rejoin" if stories == {NOT_REJOINED[0]} else "rejoin or sync"
-        return f"{names} did not {verb} within max.poll.interval.ms"
-    return f"{names} exceeded max.poll.interval.ms"
+        return f"{names} did not {verb} within max.poll.interval.ms{_details(episode)}"
+    return f"{names} exceeded max.poll.interval.ms{_details(episode)}"
 
 
 def _flapping(episode: Episode) -> str:
@@ -164,6 +177,14 @@ def _configuration(episode: Episode) -> str:
     settings = "; ".join(episode.settings) or rejoin
     names = f" of {_processes(episode.changes)}" if episode.processes else ""
     return f"configuration change{names} ({settings})"
+
+
+def _assignment_failed(episode: Episode) -> str:
+    causes = [each for each in episode.causes if each.cause == ASSIGNMENT_FAILED]
+    leaders = sorted({each.client for each in causes})
+    reasons = sorted({each.client_reason for each in causes if each.client_reason})
+    why = f" ({'; '.join(reasons)})" if reasons else ""
+    return f"leader {', '.join(leaders)} could not assign{why}"
 
 
 def _failover(episode: Episode) -> str:
@@ -193,6 +214,8 @@ _SENTENCES: Mapping[EpisodeKind, Callable[[Episode], str]] = {
     EpisodeKind.SLOW_POLL: _slow_poll,
     EpisodeKind.FLAPPING_MEMBER: _flapping,
     EpisodeKind.INSTANCE_ID_CONFLICT: _of_processes("second process with the instance id of {}"),
+    EpisodeKind.GROUP_FULL: _of_processes("{} could not join, the group has its maximum size"),
+    EpisodeKind.ASSIGNMENT_FAILED: _assignment_failed,
     EpisodeKind.TOPIC_CHANGE: lambda _: "topics or partitions changed",
     EpisodeKind.CONFIGURATION_CHANGE: _configuration,
     EpisodeKind.COORDINATOR_FAILOVER: _failover,

@@ -229,7 +229,9 @@ LAWS = [
         WITH referring AS (
             SELECT cluster_id, group_id, incarnation, generation FROM generation_members
             UNION SELECT cluster_id, group_id, incarnation, generation FROM assignments
+            -- A client's log may name no generation.
             UNION SELECT cluster_id, group_id, incarnation, generation FROM rebalance_causes
+                WHERE generation > 0
             UNION SELECT cluster_id, group_id, incarnation, generation FROM ownership_gaps
                 WHERE generation IS NOT NULL),
         first_stored AS (

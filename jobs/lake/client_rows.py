@@ -12,7 +12,10 @@ from pyspark.sql import functions as F
 from jobs.lake.tables import Lake
 
 CLIENT_EVENTS = "client_events"
-TABLES = ("generations", "generation_members", "assignments", "rebalance_latency")
+TABLES = (
+    *("generations", "generation_members", "assignments", "rebalance_latency"),
+    *("rebalance_causes", "episodes"),
+)
 OF_CLIENTS = "evidence = 'clients'"
 # Rows of records have no evidence in some of the tables.
 OF_BROKERS = "(evidence IS NULL OR evidence <> 'clients')"

@@ -24,7 +24,7 @@ culprit_member_id   STRING             COMMENT 'member whose join, leave, expiry
 culprit_client_id   STRING             COMMENT 'client.id of that member, if a record has it',
 culprit_client_host STRING             COMMENT 'address of that member, if a record has it',
 outcome             STRING    NOT NULL COMMENT 'stable, empty, superseded (the next rebalance began before the leader synced; modern groups: a newer target came before every member had reached this target), failed (the assignment could not be stored), unknown',
-gap_before          INT                COMMENT 'missing generations right before this one: superseded, failed or compacted away; null for the first generation seen',
+gap_before          INT                COMMENT 'missing generations right before this one: superseded, failed or compacted away, or not in the clients'' logs; null for the first generation seen',
 topic_partition     STRING             COMMENT 'partition of __consumer_offsets with the generation''s records',
 first_offset        BIGINT             COMMENT 'offset of the generation''s first record',
 last_offset         BIGINT             COMMENT 'offset of the generation''s last record (a static replacement writes another one)',

@@ -27,6 +27,8 @@ SELECT
             WHEN 'slow_poll' THEN COUNT(*) || ' times max.poll.interval.ms exceeded'
             WHEN 'flapping_member' THEN SUM(SIZE(processes)) || ' flapping processes'
             WHEN 'instance_id_conflict' THEN COUNT(*) || ' conflicts of instance ids'
+            WHEN 'group_full' THEN COUNT(*) || ' times the group had its maximum size'
+            WHEN 'assignment_failed' THEN COUNT(*) || ' times the leader could not assign'
             WHEN 'topic_change' THEN COUNT(*) || ' changes of topics or partitions'
             WHEN 'configuration_change' THEN COUNT(*) || ' configuration changes'
             WHEN 'coordinator_failover' THEN COUNT(*) || ' coordinator failovers'

@@ -29,6 +29,9 @@ JOBS = (
     "assignments",
     "churn",
     "rebalance_latency",
+    "rebalance_causes",
+    "ownership_gaps",
+    "episodes",
     "group_days",
     "client_evidence",
 )
@@ -65,6 +68,7 @@ OF_CLIENTS = [
     (3, 10, 17, "stable", "clients"),
     (4, 2292, 9, "stable", "clients"),
     (5, 2015, 8, "stable", "clients"),
+    (6, None, None, "unknown", "clients"),  # without the last clients, which left
 ]
 
 
@@ -96,6 +100,15 @@ def test_clients_alone(tmp_path, run):
         ("reports-3", "orders", 4, 8),
         ("reports-3", "payments", 4, 8),
     ]
+    assert rows(
+        tmp_path,
+        "SELECT generation, role, cause, story, process FROM rebalance_causes"
+        " ORDER BY generation, cause_seq",
+    ) == [
+        (1, "trigger", "MEMBER_NEW", "start", "reports-1"),
+        (2, "trigger", "MEMBER_NEW", "start", "reports-2"),
+        (3, "trigger", "LEAVE", "stop", "reports-1"),
+    ]
     violated = {law for law, *_ in broken_laws(str(tmp_path))[1]}
     assert violated == {"a run writes every table"}  # not all jobs were run
     before = contents(tmp_path)
@@ -125,7 +138,7 @@ def test_beside_a_broker_only_what_it_did_not_log_is_of_clients(tmp_path, run):
     }
     assert of_broker == contents(alone)
     assert len(of_broker["generations"]) == 4  # generation 4 began to be prepared
-    of_clients = [row for row in OF_CLIENTS if row[0] == 5]
+    of_clients = [row for row in OF_CLIENTS if row[0] >= 5]
     assert rows(beside, f"{GENERATIONS} WHERE evidence = 'clients'") == of_clients
 
 

@@ -88,8 +88,11 @@ def test_java_2_5_with_one_client_id_in_three_processes():
         ),
     )
 
-    (generation,) = generations(("b", leader), ("a", second), ("c", third))
+    generation, without_third = generations(("b", leader), ("a", second), ("c", third))
 
+    assert without_third.generation == 8
+    assert without_third.preparing_ms == of_day("09:04:30.000")
+    assert (without_third.joined_ms, without_third.members) == (None, [])
     assert (generation.generation, generation.outcome) == (7, "stable")
     assert (generation.leader, generation.member_count) == (B, 3)
     assert generation.joined_ms == of_day("09:00:04.210")
@@ -223,7 +226,8 @@ def test_kafka_python_1_4_after_an_expired_session():
         ("08:11:04.401", "JOINING", None, None),
         ("08:11:04.500", "JOINED", 3, None),
     ]
-    assert [each.generation for each in generations(("app", log))] == [1, 3]
+    made = generations(("app", log))
+    assert [(each.generation, each.gap_before) for each in made] == [(1, None), (3, 1)]
 
 
 def test_librdkafka_1_x():

@@ -6,6 +6,7 @@ const KIND_WORDS = {
   scale_out: "scale out", scale_in: "scale in", process_lost: "process killed or lost",
   host_lost: "host lost", process_frozen: "process frozen or cut off", slow_poll: "slow poll",
   flapping_member: "flapping member", instance_id_conflict: "conflict of instance ids",
+  group_full: "group full", assignment_failed: "assignment failed",
   topic_change: "topic change", configuration_change: "configuration change",
   coordinator_failover: "coordinator failover", group_deleted: "group deleted",
   unknown: "root cause unknown",
@@ -14,7 +15,8 @@ const KIND_FAMILY = {
   group_start: "joining", scale_out: "joining", rolling_deployment: "leaving", restart: "leaving",
   whole_group_restart: "leaving", shutdown: "leaving", scale_in: "leaving",
   process_lost: "failing", host_lost: "failing", process_frozen: "failing", slow_poll: "failing",
-  flapping_member: "failing", instance_id_conflict: "failing", topic_change: "changing",
+  flapping_member: "failing", instance_id_conflict: "failing", group_full: "failing",
+  assignment_failed: "failing", topic_change: "changing",
   configuration_change: "changing", coordinator_failover: "changing", group_deleted: "changing",
 };
 const listed = page.episodes ? objects(page.episodes.listed) : [];

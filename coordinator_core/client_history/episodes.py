@@ -1,0 +1,54 @@
+"""Generations and causes that only clients logged -> the group's episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from coordinator_core.client_history.generations import ClientGeneration
+from coordinator_core.episodes import Cause, Episode, Rebalance, infer_episodes
+
+
+def episodes_of_clients(
+    generations: Sequence[ClientGeneration], causes: Iterable[Cause]
+) -> list[Episode]:
+    """The episodes of these generations and of causes without a generation."""
+    made = {(each.incarnation, each.generation) for each in generations}
+    own = [each for each in causes if (each.incarnation, each.generation) in made or _is_lone(each)]
+    # No client knows another one's host: the process name, which is unique, identifies it.
+    return infer_episodes(
+        _rebalances(generations, own),
+        (each._replace(client_id=each.process) for each in own),
+    )
+
+
+def _is_lone(cause: Cause) -> bool:
+    return cause.generation == 0
+
+
+def _rebalances(
+    generations: Sequence[ClientGeneration], causes: Sequence[Cause]
+) -> Iterator[Rebalance]:
+    times: dict[tuple[int, int], int] = {}
+    for cause in causes:
+        key = cause.incarnation, cause.generation
+        times[key] = min(cause.at_ms or 0, times.get(key, cause.at_ms or 0))
+    previous: ClientGeneration | None = None
+    for each in generations:
+        begun = each.preparing_ms, each.joined_ms, times.get((each.incarnation, each.generation))
+        from_ms = min((ms for ms in begun if ms is not None), default=0)
+        ended = [ms for ms in (each.joined_ms, each.stable_ms) if ms is not None]
+        both = each.preparing_ms, each.stable_ms
+        yield Rebalance(
+            incarnation=each.incarnation,
+            generation=each.generation,
+            from_ms=from_ms,
+            to_ms=max([from_ms, *ended]),
+            outcome=each.outcome,
+            not_stable_ms=None if both[0] is None or both[1] is None else both[1] - both[0],
+            member_count=each.member_count or len(each.members),
+            continues=previous is not None and previous.outcome == "superseded",
+            group_type=each.group_type,
+            was_empty=each.generation == 1,
+            is_first_seen=previous is None and each.generation > 1,
+        )
+        previous = each

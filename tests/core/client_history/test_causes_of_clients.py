@@ -1,0 +1,235 @@
+"""Causes and episodes from clients' lines: each kind of departure, and what is not one."""
+
+import pytest
+
+from coordinator_core.client_history import (
+    ClientRow,
+    causes_of_clients,
+    episodes_of_clients,
+    generations_of,
+    history_of_clients,
+)
+
+UNKNOWN = "Attempt to heartbeat failed: UNKNOWN_MEMBER_ID"
+M = "a-00000001-1111-4222-8333-000000000001"
+NEXT = "a-00000002-1111-4222-8333-000000000002"
+
+
+def lines(client, *events, **common):
+    """``events``: (second, event, fields)."""
+    return [
+        ClientRow(
+            client=(f"{client}.log", "", client),
+            position=position,
+            time_ms=round(second * 1000),
+            event=event,
+            client_id=client,
+            **common,
+            **fields,
+        )
+        for position, (second, event, fields) in enumerate(events)
+    ]
+
+
+def joined(second, generation, member_id=M):
+    return (
+        (second - 1, "JOINING", {}),
+        (second, "JOINED", {"generation": generation, "member_id": member_id}),
+        (second, "SYNCED", {"generation": generation, "member_id": member_id}),
+    )
+
+
+def notices(second):
+    return (second, "REJOIN_REQUESTED", {"reason": "group is already rebalancing"})
+
+
+def causes(rows):
+    return [
+        (each.generation, each.role, each.cause, each.story, each.process, each.client_reason)
+        for each in causes_of_clients(history_of_clients(rows))
+    ]
+
+
+def episodes(rows):
+    history = history_of_clients(rows)
+    inferred = episodes_of_clients(generations_of(history), causes_of_clients(history))
+    return [(each.kind.value, each.confidence, each.generations) for each in inferred]
+
+
+def test_a_slow_poll_with_the_time_until_the_next_poll():
+    own = lines(
+        "a",
+        *joined(10, 41),
+        (400, "POLL_TIMEOUT", {}),
+        (400.1, "LEAVING", {"member_id": M, "reason": "consumer poll timeout has expired."}),
+        (580, "COMMIT_FAILED", {"reason": "the consumer is not part of an active group"}),
+        *joined(590, 43, NEXT),
+    )
+
+    assert causes(own) == [
+        (
+            *(43, "trigger", "LEAVE_POLL_TIMEOUT", "slow_poll", "a"),
+            "consumer poll timeout has expired; polled again 180.0 s later",
+        ),
+        (43, "contributing", "MEMBER_NEW", "return", "a", None),
+    ]
+    assert episodes(own) == [("unknown", 0.3, [41]), ("slow_poll", 1.0, [43])]
+
+
+def test_a_member_that_holds_a_rebalance_until_its_poll_timeout():
+    own = lines(
+        "a",
+        *joined(10, 55),
+        *map(notices, range(400, 700, 3)),
+        (700, "POLL_TIMEOUT", {}),
+    )
+
+    (generation, _) = history = generations_of(history_of_clients(own))
+    assert (generation.generation, history[1].generation) == (55, 56)
+    assert (history[1].preparing_ms, history[1].joined_ms) == (400_000, None)
+    assert causes(own) == [
+        (
+            *(56, "contributing", "LEAVE_POLL_TIMEOUT", "slow_poll", "a"),
+            "consumer poll timeout has expired; the rebalance waited for it for 300.0 s",
+        )
+    ]
+    assert episodes(own) == [("unknown", 0.3, [55]), ("slow_poll", 1.0, [56])]
+
+
+def test_a_member_that_did_not_rejoin_in_a_log_that_names_its_generation_late():
+    own = lines(
+        "a",
+        notices(100),
+        (160, "HEARTBEAT_FAILED", {"reason": UNKNOWN, "generation": 90, "member_id": M}),
+    )
+
+    assert causes(own) == [
+        (
+            *(91, "contributing", "NOT_REJOINED", "slow_rejoin", "a"),
+            "unknown member, did not rejoin in time; the rebalance waited for it for 60.0 s",
+        )
+    ]
+    assert episodes(own) == [("slow_poll", 0.9, [91])]
+
+
+def test_an_expired_session_is_noticed_by_an_unknown_member():
+    own = lines(
+        "a",
+        *joined(10, 13),
+        (96.1, "HEARTBEAT_FAILED", {"reason": "member id a-1 is not valid."}),
+        *joined(105.6, 14, NEXT),
+    )
+
+    assert causes(own) == [
+        (
+            *(14, "trigger", "HEARTBEAT_EXPIRY", "frozen", "a"),
+            "unknown member, session expired",
+        ),
+        (14, "contributing", "MEMBER_NEW", "return", "a", None),
+    ]
+    assert episodes(own) == [("unknown", 0.3, [13]), ("process_frozen", 0.7, [14])]
+
+
+def test_several_consumers_of_a_process_at_once_confirm_that_it_was_frozen():
+    own = lines(
+        "a",
+        *joined(10, 1),
+        (4000, "COMMIT_FAILED", {"reason": "it was kicked out of the group", "together": 8}),
+        (4000.1, "HEARTBEAT_FAILED", {"reason": UNKNOWN, "together": 8}),
+    )
+
+    assert causes(own)[-1] == (
+        *(2, "trigger", "HEARTBEAT_EXPIRY", "frozen", "a"),
+        "unknown member, session expired; 8 consumers of its process at once",
+    )
+    assert episodes(own)[-1] == ("process_frozen", 0.9, [2])
+
+
+def test_a_session_that_the_broker_did_not_end_is_no_departure():
+    own = lines("a", *joined(10, 1), (60, "SESSION_EXPIRED", {}), *joined(70, 2, M))
+
+    assert causes(own) == [(1, "trigger", "MEMBER_NEW", "start", "a", None)]
+
+
+@pytest.mark.parametrize(
+    ("event", "fields", "expected", "kind"),
+    [
+        (
+            "FENCED",
+            {"reason": "fenced by other consumer with same group.instance.id"},
+            (2, "trigger", "STATIC_FENCED", "takeover", "a", "group.instance.id fenced"),
+            ("instance_id_conflict", 0.9, [2]),
+        ),
+        (
+            "JOIN_FAILED",
+            {"reason": "The consumer group has reached its max size."},
+            (
+                *(1, "absorbed", "GROUP_FULL", "group_full", "a"),
+                "group has reached its maximum size",
+            ),
+            ("group_full", 1.0, []),
+        ),
+    ],
+)
+def test_other_departures(event, fields, expected, kind):
+    own = lines("a", *joined(10, 1), (60, event, fields))
+
+    assert causes(own)[-1] == expected
+    assert episodes(own)[-1] == kind
+
+
+def test_a_leader_that_cannot_assign_makes_the_next_generation():
+    own = lines(
+        "a",
+        (1, "JOINING", {}),
+        (2, "ASSIGNMENT_FAILED", {"reason": "do not have latest config"}),
+        (3, "JOINED", {"generation": 7}),
+        (4, "JOINING", {}),
+        (5, "JOINED", {"generation": 8}),
+    )
+
+    assert causes(own) == [
+        (8, "trigger", "ASSIGNMENT_FAILED", None, "a", "do not have latest config")
+    ]
+    assert episodes(own) == [("unknown", 0.3, [7]), ("assignment_failed", 0.95, [8])]
+
+
+def test_a_consumer_with_assign_is_no_member():
+    own = lines(
+        "a",
+        (1, "SELF_ASSIGNED", {"partitions": frozenset({"t-0"})}),
+        (2, "COMMIT_FAILED", {"reason": "The coordinator is not aware of this member."}),
+    )
+
+    assert causes(own) == []
+
+
+def test_a_rebalance_that_a_client_without_a_log_began_has_no_trigger():
+    own = lines("a", *joined(10, 5), notices(100), *joined(102, 6))
+
+    assert causes(own) == []
+    assert episodes(own) == [("unknown", 0.3, [5]), ("unknown", 0.3, [6])]
+
+
+def test_a_process_that_starts_again_without_having_left():
+    own = lines(
+        "a",
+        (1, "SUBSCRIBED", {}),
+        *joined(10, 5),
+        (50, "SUBSCRIBED", {}),
+        *joined(60, 7, NEXT),
+    )
+
+    assert causes(own)[-1] == (7, "trigger", "MEMBER_NEW", "crash_restart", "a", None)
+
+
+def test_clients_with_one_client_id_are_named_by_their_logs():
+    first = lines("a", *joined(10, 5), (50, "POLL_TIMEOUT", {}))
+    second = [each._replace(client=("b.log", "", "a")) for each in lines("a", *joined(10, 5, NEXT))]
+
+    assert causes([*first, *second]) == [
+        (
+            *(6, "trigger", "LEAVE_POLL_TIMEOUT", "slow_poll", "a@a.log"),
+            "consumer poll timeout has expired",
+        )
+    ]
