@@ -22,7 +22,7 @@ from coordinator_core.log_lines.endings import (
     without_broken_logger,
 )
 from coordinator_core.log_lines.heads import Head, level_in, read_head
-from coordinator_core.log_lines.literals import any_of
+from coordinator_core.log_lines.literals import any_of, spans_in
 from coordinator_core.log_lines.messages import (
     PREFIX,
     ParsedEvent,
@@ -217,8 +217,7 @@ def _starts(line: str) -> Iterator[int]:
     """Where the message may begin: at the first words of a wording, or after the level."""
     after_head = _AFTER_HEAD.search(line, 0, _FARTHEST_START)
     starts = [after_head.end()] if after_head else []
-    for match in _beginnings().finditer(line[:_FARTHEST_START]):
-        start = match.start()
+    for start, _ in spans_in(_beginnings(), line[:_FARTHEST_START]):
         if start not in starts and not line[start - 1 : start].isalnum():
             starts.append(start)
         if len(starts) > _MOST_STARTS:

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from coordinator_core.log_lines.literals import any_of
+from coordinator_core.log_lines.literals import any_of, spans_in
 from coordinator_core.log_lines.templates import KINDS, PLAIN
 
 _PAIR = re.compile(r'(?<![\w@.-])([\w@.-]+)=("(?:[^"\\]|\\.)*"|[^\s"]*)')
@@ -73,7 +73,7 @@ class PairWording(NamedTuple):
 
 
 class PairWordings:
-    """Wordings by their message."""
+    """Wordings by their message, those with most keys first."""
 
     def __init__(self, wordings: Iterable[PairWording]) -> None:
         self._by_message: defaultdict[str, list[PairWording]] = defaultdict(list)
@@ -83,13 +83,15 @@ class PairWordings:
             _, namespace, message = wording.message.partition("] ")
             if namespace and message.count(" ") >= _WORDS_ALONE:
                 self._by_message[message].append(wording)
+        for alike in self._by_message.values():
+            alike.sort(key=lambda w: -len(w.fields) - len(w.values))
         self._anywhere = any_of(self._by_message) if self._by_message else None
 
     def read(self, message: str, pairs: Pairs) -> tuple[str, dict[str, Any]] | None:
         """The event and the fields of the wording with most keys that fits."""
         wordings = self._by_message.get(message, ())
         pairs = with_nested(pairs) if wordings else pairs
-        for wording in sorted(wordings, key=lambda w: -len(w.fields) - len(w.values)):
+        for wording in wordings:
             fields = wording.read(pairs)
             if fields is not None:
                 return wording.event, fields
@@ -107,10 +109,9 @@ class PairWordings:
         if self._anywhere is None:
             return
         places = 0
-        for match in self._anywhere.finditer(line):
-            is_whole = _BEFORE.search(line[max(0, match.start() - 1) : match.start()])
-            if is_whole and _BEHIND.match(line, match.end()):
-                yield match.span()
+        for start, end in spans_in(self._anywhere, line):
+            if _BEFORE.search(line[max(0, start - 1) : start]) and _BEHIND.match(line, end):
+                yield start, end
                 places += 1
                 if places == _MOST_PLACES:
                     return

@@ -24,7 +24,7 @@ NO_DATE = "no date in the line"
 _HEAD_LENGTH = 200
 _SAMPLED_LINES = 400
 _MAY_BE_STAMP = re.compile(
-    rb"\d:\d\d(?::\d\d|[ \xe2\x80\xaf]{0,3}[AaPp]\.?[Mm])|\d{10}|\d[-/.]\d\d[ T]\d\d?:\d\d"
+    rb"\d:\d\d(?::\d\d|[ \xe2\x80\xaf]{0,3}[AaPp]\.?[Mm])|\d[-/.]\d\d[ T]\d\d?:\d\d"
 )
 _SLASHED = re.compile(rb"(?<![\d/])(\d\d?)/(\d\d?)/(\d{4})[ T,]")
 _AKKA = re.compile(rb"\[[A-Z]{4,5} ?\] \[\d\d/\d\d/\d{4} \d\d:\d\d:\d\d\.\d{3}\] \[")

@@ -253,7 +253,7 @@ def _whole_lines(blocks: Iterable[bytes], position: int) -> Iterator[tuple[int, 
             position += line.size
             chunk = block[first:end]
         else:
-            chunk = b"".join([*line.parts, block[:end]])
+            chunk = b"".join([*line.parts, memoryview(block)[:end]])
         if chunk:
             yield position, chunk
         position += len(chunk)

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -60,6 +61,7 @@ _HOSTS = (
     *("host.name", "host.hostname", "hostname", "_HOSTNAME", "host", "HOSTNAME", "node_name"),
     *("labels.instance_id", "instance", "agent.hostname"),
 )
+_SOURCES = (*_LABELS, *_PODS, *_CONTAINERS, *_STREAMS, *_HOSTS, "tags")
 _INHERITED = (*_LABELS, *_STREAMS, "hostname", "host")
 _TAG = re.compile(r"(?:pod_name|kube_pod|container_name|host):(.+)")  # of Datadog
 _DOCKERS_PART = 16 << 10  # docker splits longer lines
@@ -69,6 +71,7 @@ _LOG4J_LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
 _BUNYAN_LEVELS = dict(zip(range(10, 70, 10), _LOG4J_LEVELS, strict=True))  # and of pino
 
 _DEEPEST = 4  # docker's object around a JSON line is 2
+_MOST_KEYS = 100  # of a record whose keys are remembered
 _DEEPEST_RECORD = 16  # levels of a document; Loki's API has 7
 
 # Numbers of this size and above are ns, us, ms since the epoch; below, seconds.
@@ -224,11 +227,16 @@ def _places(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _message(record: dict[str, Any]) -> str | None:
-    for place in _places(record):
-        message = next((text for n in _MESSAGES if (text := _message_text(_at(place, n)))), None)
-        if message is not None:
-            return message
-    return next((text for text in _strings(record) if PREFIX.search(text)), None)
+    return _message_in(_places(record))
+
+
+def _message_in(places: list[dict[str, Any]]) -> str | None:
+    for place in places:
+        for name in _names_of(place, _MESSAGES):
+            message = _message_text(_at(place, name))
+            if message:
+                return message
+    return next((text for text in _strings(places[0]) if PREFIX.search(text)), None)
 
 
 def _message_text(value: Any) -> str | None:
@@ -254,15 +262,20 @@ def _strings(record: dict[str, Any], levels: int = _DEEPEST) -> Iterator[str]:
 
 def flat_record(value: Any, deepest: int = _DEEPEST) -> FlatRecord | None:
     """A record's message, and the other fields if the record or one around it has them."""
-    if not isinstance(value, dict) or (message := _message(value)) is None:
+    if not isinstance(value, dict):
         return None
-    places = _places(value)[::-1]
+    places = _places(value)
+    message = _message_in(places)
+    if message is None:
+        return None
+    source = _source_of(places)
+    places.reverse()
     flat = FlatRecord(
         message=message,
         date=_date(_first(places, _DATES)),
         level=_level(_first(places, _LEVELS)),
         logger=_text(_first(places, _LOGGERS)),
-        source=source_of(value),
+        source=source,
         trace=_trace(places, message),
         goes_on=_goes_on(value, message),
         fields={name: each for place in places[::-1] for name, each in place.items()},
@@ -288,10 +301,11 @@ def _within(message: str, deepest: int) -> FlatRecord | None:
         return None
 
 
-def source_of(record: dict[str, Any]) -> str | None:
+def _source_of(places: list[dict[str, Any]]) -> str | None:
     """What names the broker of a record: its pod, or its container, stream and host."""
-    places = _places(record)
-    places += [labels for name in _LABELS for labels in _objects(places, name)]
+    if len(places) == 1 and not _names_of(places[0], _SOURCES):
+        return None
+    places = [*places, *(labels for name in _LABELS for labels in _objects(places, name))]
     pod = _name(places, _PODS)
     if pod is not None:
         return pod
@@ -304,8 +318,8 @@ def _objects(places: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
     return [inner for place in places if isinstance(inner := place.get(name), dict)]
 
 
-def _name(places: list[dict[str, Any]], names: Iterable[str]) -> str | None:
-    for name in names:
+def _name(places: list[dict[str, Any]], names: tuple[str, ...]) -> str | None:
+    for name in _names_of(places[0], names) if len(places) == 1 else names:
         for place in places:
             text = _message_text(_at(place, name))
             if text:
@@ -344,14 +358,25 @@ def _dicts(values: list[Any]) -> list[dict[str, Any]]:
     return [each for each in values if isinstance(each, dict)]
 
 
-def _first(places: list[dict[str, Any]], names: Iterable[str]) -> Any:
+def _first(places: list[dict[str, Any]], names: tuple[str, ...]) -> Any:
     """The first value of these names in the first of the objects that has one."""
     for place in places:
-        for name in names:
+        for name in _names_of(place, names):
             value = _at(place, name)
             if value is not None:
                 return value[0] if isinstance(value, list) and len(value) == 1 else value
     return None
+
+
+def _names_of(record: dict[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names that a record may have a value for."""
+    return _in_keys(names, tuple(record)) if len(record) <= _MOST_KEYS else names
+
+
+@lru_cache(maxsize=4096)
+def _in_keys(names: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Cached, as most records of a logger have the same keys."""
+    return tuple(name for name in names if name in keys or name.partition(".")[0] in keys)
 
 
 def _at(record: dict[str, Any], name: str) -> Any:
