@@ -44,7 +44,8 @@ class Player(subprocess.Popen[str]):
 
     def seconds(self, log: Input, path: str) -> float:
         """CPU time of reading a log."""
-        assert self.stdin is not None and self.stdout is not None
+        assert self.stdin is not None
+        assert self.stdout is not None
         print(log.kind, path, file=self.stdin, flush=True)
         return float(self.stdout.readline())
 

@@ -18,6 +18,7 @@ try:
 except ImportError:  # an earlier version
     from jobs.sources.broker_log import log_rows
     from jobs.sources.client_log import client_rows
+
     from jobs.sources.rows import DateRange
 
 READERS = {"broker": log_rows, "client": client_rows}

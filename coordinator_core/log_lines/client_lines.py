@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import schemas.log_lines as data
 from coordinator_core.log_lines.dates import Stamp
 from coordinator_core.log_lines.endings import Ending, endings, opens_quote
 from coordinator_core.log_lines.heads import Head, read_head
-from coordinator_core.log_lines.literals import any_of
+from coordinator_core.log_lines.literals import any_of, spans_in
 from coordinator_core.log_lines.pairs import (
     PairWording,
     PairWordings,
@@ -115,8 +115,54 @@ class ClientLine(NamedTuple):
     outer: Stamp | None = None
 
 
+class ClientMessage(NamedTuple):
+    """A consumer's message in a line, whose date and level are not read yet.
+
+    ``before``: the text to the left of the message and of the names of client and group.
+    """
+
+    library: str
+    event: ClientEvent | None
+    before: str
+    ending: Ending
+    client_id: str | None
+    group_id: str | None
+    instance_id: str | None = None
+    logger: str | None = None
+
+    def line(self) -> ClientLine:
+        """Read date, level and logger from the text around the message."""
+        time = level = None
+        if self.library == LIBRDKAFKA:
+            time, level = _UNIX_TIME.search(self.before), _SYSLOG_LEVEL.search(self.before)
+        is_complete = time is not None and level is not None
+        head = Head() if is_complete else read_head(self.before, self.ending.behind)
+        stamp = head.stamp
+        return ClientLine(
+            library=self.library,
+            time_ms=int(time[1]) * 1000 + int(time[2]) if time else None,
+            local_ms=stamp.local_ms if stamp else None,
+            utc_offset_minutes=stamp.utc_offset_minutes if stamp else None,
+            level=_SYSLOG_LEVELS[int(level[1])] if level else head.level,
+            logger=self.logger if self.library == LIBRDKAFKA else self.logger or head.logger,
+            client_id=self.client_id,
+            group_id=self.group_id,
+            instance_id=self.instance_id,
+            message=self.ending.message,
+            event=self.event,
+            stamp=stamp,
+            outer=head.outer,
+        )
+
+
 def parse_client_line(line: str, fields: Mapping[str, Any] = _NO_FIELDS) -> ClientLine | None:
-    """Parse a line; None if no consumer wrote it.
+    """Parse a line; None if no consumer wrote it.  ``fields``: see `find_client_message`."""
+    message = find_client_message(line, fields)
+    return None if message is None else message.line()
+
+
+def find_client_message(line: str, fields: Mapping[str, Any] = _NO_FIELDS) -> ClientMessage | None:
+    """The message in a line; None if no consumer wrote the line.
 
     ``fields``: if the line is the message of a JSON record, the fields of the record.
     """
@@ -128,9 +174,7 @@ def parse_client_line(line: str, fields: Mapping[str, Any] = _NO_FIELDS) -> Clie
     fields = with_nested(fields)
     if _THREAD in line:
         return _of_librdkafka(line, fields)
-    for library in data.client_libraries():
-        if library in (JAVA, LIBRDKAFKA) or not _has_mark(library, line, fields):
-            continue
+    for library in _libraries_of(line, fields):
         own = _of_pairs(library, line, fields) or _of_wording(library, line)
         if own is not None and own.event is not None and own.event.event != OTHER:
             return own
@@ -138,14 +182,29 @@ def parse_client_line(line: str, fields: Mapping[str, Any] = _NO_FIELDS) -> Clie
     return parsed
 
 
-def _has_mark(library: str, line: str, fields: Mapping[str, Any]) -> bool:
-    marks = data.client_library(library)["marks"]
-    return any(mark in line for mark in marks) or any(
-        mark.strip(' "=:') in fields for mark in marks
+def _libraries_of(line: str, fields: Mapping[str, Any]) -> Iterator[str]:
+    """Libraries, but Java and librdkafka, that have a mark in the line or in the record."""
+    for library, marks, keys in _marks():
+        for mark in marks:
+            if mark in line:
+                yield library
+                break
+        else:
+            if fields and not keys.isdisjoint(fields):
+                yield library
+
+
+@cache
+def _marks() -> tuple[tuple[str, tuple[str, ...], frozenset[str]], ...]:
+    """By library, its marks, and the same marks as keys of records."""
+    others = (name for name in data.client_libraries() if name not in (JAVA, LIBRDKAFKA))
+    marks = ((name, data.client_library(name)["marks"]) for name in others)
+    return tuple(
+        (name, tuple(each), frozenset(mark.strip(' "=:') for mark in each)) for name, each in marks
     )
 
 
-def _of_java(line: str) -> ClientLine | None:
+def _of_java(line: str) -> ClientMessage | None:
     """`[Consumer instanceId=i, clientId=c, groupId=g] message`; ids may be any text."""
     at = line.find(_CLIENT)
     start = line.rfind("[", 0, at)
@@ -155,73 +214,78 @@ def _of_java(line: str) -> ClientLine | None:
         return None
     before, instance = line[:start], line[start:at].partition("instanceId=")[2]
     ending, event = _read(JAVA, line[group_end + 2 :], is_quoted=opens_quote(before))
-    head = read_head(before, ending.behind)
     group_id = line[client_end + len(_GROUP) : group_end]
-    local_ms, utc_offset_minutes = _local(head)
-    return ClientLine(
+    return ClientMessage(
         library=JAVA,
-        time_ms=None,
-        local_ms=local_ms,
-        utc_offset_minutes=utc_offset_minutes,
-        level=head.level,
-        logger=ending.logger or head.logger,
+        event=event,
+        before=before,
+        ending=ending,
         client_id=line[at + len(_CLIENT) : client_end],
         group_id=None if group_id == "null" else group_id,
         instance_id=instance.removesuffix(", ") or None,
-        message=ending.message,
-        event=event,
-        stamp=head.stamp,
-        outer=head.outer,
+        logger=ending.logger,
     )
 
 
-def _of_librdkafka(line: str, fields: Mapping[str, Any]) -> ClientLine | None:
+def _of_librdkafka(line: str, fields: Mapping[str, Any]) -> ClientMessage | None:
     """`facility handle [thrd:name]: message`; the loggers of bindings print it differently."""
     at = line.find(_THREAD)
     start = line.find("]: ", at) + 3
     before = line[:at]
-    handles = _HANDLE.findall(before) or _HANDLE.findall(shown(fields.get("name")))
-    if start < 3 or (handles and handles[-1][1] == "producer"):
+    handle, facility = _before_thread(_UNIX_TIME.sub("|", before, count=1))
+    if handle is None:
+        handle = _last_handle(shown(fields.get("name")))
+    if start < 3 or (handle is not None and handle.is_producer):
         return None
-    client_id = handles[-1][0].rpartition("=")[2] if handles else None
-    facility = _facility(before) or shown(fields.get("fac")) or None
+    facility = facility or shown(fields.get("fac")) or None
     ending, event = _read(LIBRDKAFKA, line[start:], is_quoted=opens_quote(before))
-    broker = _BROKER.match(ending.message)
-    if event is None and broker is not None:
+    broker = _BROKER.match(ending.message) if event is None else None
+    if broker is not None:
         behind = ending.message[broker.end() :]
-        event = _event(LIBRDKAFKA, behind) or _other(LIBRDKAFKA, behind)
+        event = _event(LIBRDKAFKA, behind)
+        if event is None and _is_other(LIBRDKAFKA, behind):
+            event = ClientEvent(OTHER)
     event = _listed(facility, line[start:].rstrip()) or event
     if event is not None and event.event == "ASSIGNMENT_LIST" and facility != _ASSIGNMENT:
         event = ClientEvent(OTHER)
-    head = read_head(before, ending.behind)
-    time, level = _UNIX_TIME.search(before), _SYSLOG_LEVEL.search(before)
-    local_ms, utc_offset_minutes = _local(head)
-    return ClientLine(
+    return ClientMessage(
         library=LIBRDKAFKA,
-        time_ms=int(time[1]) * 1000 + int(time[2]) if time else None,
-        local_ms=local_ms,
-        utc_offset_minutes=utc_offset_minutes,
-        level=_SYSLOG_LEVELS[int(level[1])] if level else head.level,
-        logger=facility,
-        client_id=client_id,
-        group_id=event.group_id if event else None,
-        instance_id=None,
-        message=ending.message,
         event=event,
-        stamp=head.stamp,
-        outer=head.outer,
+        before=before,
+        ending=ending,
+        client_id=handle.client_id if handle else None,
+        group_id=event.group_id if event else None,
+        logger=facility,
     )
 
 
-def _facility(before: str) -> str | None:
-    """The word in capitals before the handle."""
+class _Handle(NamedTuple):
+    client_id: str
+    is_producer: bool
+
+
+def _last_handle(text: str) -> _Handle | None:
+    handles = _HANDLE.findall(text)
+    if not handles:
+        return None
+    name, kind = handles[-1]
+    return _Handle(name.rpartition("=")[2], kind == "producer")
+
+
+@lru_cache(maxsize=4096)
+def _before_thread(before: str) -> tuple[_Handle | None, str | None]:
+    """The last handle of a text, and the facility: the word in capitals before the handle.
+
+    Cached: without their times, many lines have the same text before their message.
+    """
     words = _FACILITY.findall(
         _HANDLE.sub("", before).replace("[", "").replace("]", "").rstrip(" |:")
     )
-    return words[-1] if words and words[-1] not in _LEVEL_WORDS else None
+    facility = words[-1] if words and words[-1] not in _LEVEL_WORDS else None
+    return _last_handle(before), facility
 
 
-def _of_pairs(library: str, line: str, fields: Mapping[str, Any]) -> ClientLine | None:
+def _of_pairs(library: str, line: str, fields: Mapping[str, Any]) -> ClientMessage | None:
     """Parse a line of a library that prints pairs, in a JSON record or in the line."""
     wordings = _pair_wordings(library)
     message = next((m for m in map(fields.get, _MESSAGES) if isinstance(m, str)), "")
@@ -235,11 +299,11 @@ def _of_pairs(library: str, line: str, fields: Mapping[str, Any]) -> ClientLine 
         if in_line is None:
             return None
         event, values, start, end = in_line
-    ending = Ending(line[start:], None, line[end:])
+    ending = Ending(line[start:].rstrip(), None, line[end:])
     return _named_by_event(library, line, start, ending, _with_fields(event, values))
 
 
-def _of_wording(library: str, line: str) -> ClientLine | None:
+def _of_wording(library: str, line: str) -> ClientMessage | None:
     """Parse a line of a library that prints neither client nor group before the message."""
     best: tuple[int, Ending] | None = None
     for start in _starts(library, line):
@@ -252,28 +316,16 @@ def _of_wording(library: str, line: str) -> ClientLine | None:
 
 def _named_by_event(
     library: str, line: str, start: int, ending: Ending, event: ClientEvent | None
-) -> ClientLine:
-    head = read_head(line[:start], ending.behind)
-    local_ms, utc_offset_minutes = _local(head)
-    return ClientLine(
+) -> ClientMessage:
+    return ClientMessage(
         library=data.client_library(library).get("library", library),
-        time_ms=None,
-        local_ms=local_ms,
-        utc_offset_minutes=utc_offset_minutes,
-        level=head.level,
-        logger=head.logger,
+        event=event,
+        before=line[:start],
+        ending=ending,
         client_id=event.client_id if event else None,
         group_id=event.group_id if event else None,
         instance_id=event.instance_id if event else None,
-        message=ending.message.rstrip(),
-        event=event,
-        stamp=head.stamp,
-        outer=head.outer,
     )
-
-
-def _local(head: Head) -> tuple[int | None, int | None]:
-    return (head.stamp.local_ms, head.stamp.utc_offset_minutes) if head.stamp else (None, None)
 
 
 def _listed(facility: str | None, message: str) -> ClientEvent | None:
@@ -288,21 +340,26 @@ def _listed(facility: str | None, message: str) -> ClientEvent | None:
 
 def _read(library: str, rest: str, *, is_quoted: bool) -> tuple[Ending, ClientEvent | None]:
     """The message at the beginning of a text, cut at the first ending that fits a wording."""
-    all_endings = list(endings(rest, is_quoted=is_quoted))  # the whole text is one
-    for ending in all_endings:
-        event = _event(library, ending.message)
-        if event is not None:
-            return ending, event
-    for ending in all_endings:
-        other = _other(library, ending.message)
-        if other is not None:
-            return ending, other
-    return all_endings[0], None
+    if is_quoted or _index(library).may_fit(rest):
+        for ending in endings(rest, is_quoted=is_quoted):
+            event = _event(library, ending.message)
+            if event is not None:
+                return ending, event
+    first: Ending | None = None
+    may_be_other = True
+    for ending in endings(rest, is_quoted=is_quoted):
+        if (may_be_other or not ending.message) and _is_other(library, ending.message):
+            return ending, ClientEvent(OTHER)
+        if first is None:
+            first = ending
+            may_be_other = is_quoted or _other_index(library).may_fit(rest)
+    assert first is not None  # the whole text is an ending
+    return first, None
 
 
-def _other(library: str, message: str) -> ClientEvent | None:
-    is_known = not message or _other_index(library).find(message) is not None
-    return ClientEvent(OTHER) if is_known else None
+def _is_other(library: str, message: str) -> bool:
+    """Whether a message is a known one about anything else than membership."""
+    return not message or _other_index(library).find(message) is not None
 
 
 def _event(library: str, message: str) -> ClientEvent | None:
@@ -337,9 +394,8 @@ def _starts(library: str, line: str) -> Iterator[int]:
     starts = 0
     if not _texts(library, with_pairs=False):
         return
-    for match in _beginnings(library).finditer(line):
-        start = match.start()
-        if match[0] in _words_behind_a_field(library):
+    for start, end in spans_in(_beginnings(library), line):
+        if line[start:end] in _words_behind_a_field(library):
             start = line.rfind(" ", 0, start) + 1
         if not line[max(0, start - 1) : start].isalnum():
             yield start

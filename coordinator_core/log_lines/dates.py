@@ -119,11 +119,7 @@ class Stamp(NamedTuple):
 def stamps_in(text: str) -> list[Stamp]:
     """All dates and times in a text, from left to right."""
     common = _COMMON.search(text)
-    if common is not None and not (
-        _MORE.match(text, common.end())
-        or _ANY.search(text, common.end())
-        or _ANY.search(text, 0, common.start())
-    ):
+    if common is not None and _is_only(text[: common.start()], text[common.end() :]):
         date, time, milli, zone = common.groups()
         seconds_ms = _seconds_ms(date, time)
         if seconds_ms is not None:
@@ -131,6 +127,14 @@ def stamps_in(text: str) -> list[Stamp]:
             local_ms = seconds_ms + int(milli or 0)
             return [Stamp(*common.span(), local_ms, utc_offset_minutes=offset)]
     return [stamp for match in _STAMP.finditer(text) if (stamp := _stamp(match)) is not None]
+
+
+@lru_cache(maxsize=4096)
+def _is_only(before: str, behind: str) -> bool:
+    """Whether the date between two texts is complete and no other is in them; cached, as most
+    lines of a logger differ in their date only.
+    """
+    return not (_MORE.match(behind) or _ANY.search(behind) or _ANY.search(before))
 
 
 class Orders(NamedTuple):

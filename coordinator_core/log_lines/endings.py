@@ -12,15 +12,20 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-_IN_BRACKETS = re.compile(r"\s\((?![\w$]+\.(?:scala|java|kt)[:)])([\w$]+(?:\.[\w$]+)+)(?::\d+)?\)")
+# The bracket comes first, so that it is searched at once.
+_IN_BRACKETS = re.compile(
+    r"\((?<=\s\()(?![\w$]+\.(?:scala|java|kt)[:)])([\w$]+(?:\.[\w$]+)+)(?::\d+)?\)"
+)
 _OF_KAFKA = ("kafka.", "org.apache.kafka.", "k.", "o.a.k.")
 _SOURCE_LINE = re.compile(r"\([\w$]+\.(?:scala|java|kt):\d+\)")
+_SOURCES = (".scala:", ".java:", ".kt:")
 _KAFKAS = ("kafka.coordinator.", "org.apache.kafka.")
 # No message contains these texts.
 _NEVER_WITHIN = re.compile(
     r"\t|<br\b|\\[nt](?![\w\\])|[│┃║]|\|\s*$|\s\(x\d{1,9}\)\s*$"
     r"|\s\|\s+[\w$]{1,80}(?:\.[\w$]{1,80}){1,20}(?:\s\([\w.]+:\d+\))?\s*$"
 )
+_BEGIN_NEVER_WITHIN = ("|", "\t", "\\", "<br", "(x")  # or are not ASCII
 _MAY_FOLLOW = re.compile(
     r"""["'`;>]|,(?=\s?["\d{]|$)|\s\|\s|\s[\w.@-]+=|\s\{|\s?\(x\d+\)|\s\[|\s(?:--|//|<-|<=|\#)|\s{3,}"""
 )
@@ -49,19 +54,44 @@ def endings(rest: str, *, is_quoted: bool = False) -> Iterator[Ending]:
 
 def _unquoted_endings(rest: str) -> Iterator[Ending]:
     rest = rest.rstrip()
+    at_end = _ending_of_kafka(rest)
+    if at_end is not None:
+        yield at_end
     places = list(_IN_BRACKETS.finditer(rest))[-3:][::-1]
+    if at_end is not None:
+        del places[0]
     for match in sorted(places, key=lambda match: not match[1].startswith(_OF_KAFKA)):
         yield Ending(rest[: match.start()].rstrip(), match[1], rest[match.end() :])
-    source_line = _SOURCE_LINE.search(rest)
+    source_line = _SOURCE_LINE.search(rest) if _has_any(rest, _SOURCES) else None
     if source_line is not None:
         yield Ending(rest[: source_line.start()].rstrip(), None, rest[source_line.end() :])
-    cut = _NEVER_WITHIN.search(rest)
+    may_be_cut = not rest.isascii() or _has_any(rest, _BEGIN_NEVER_WITHIN)
+    cut = _NEVER_WITHIN.search(rest) if may_be_cut else None
     if cut is not None:
         yield Ending(rest[: cut.start()].rstrip(), None, rest[cut.start() :])
         rest = rest[: cut.start()].rstrip()
     yield Ending(rest, None, "")
     for match in list(_MAY_FOLLOW.finditer(rest))[-_MOST_PLACES:][::-1]:
         yield Ending(rest[: match.start()].rstrip(), None, rest[match.start() :])
+
+
+def _has_any(text: str, parts: tuple[str, ...]) -> bool:
+    return any(part in text for part in parts)
+
+
+def _ending_of_kafka(rest: str) -> Ending | None:
+    """The ending before a logger of Kafka at the end of a text: that of most lines."""
+    opening = rest.rfind(" (")
+    if opening < 0 or not rest.endswith(")"):
+        return None
+    logger = _logger_of_kafka(rest[opening + 2 : -1])
+    return None if logger is None else Ending(rest[:opening].rstrip(), logger, "")
+
+
+@lru_cache(maxsize=1024)
+def _logger_of_kafka(name: str) -> str | None:
+    match = _IN_BRACKETS.fullmatch(f" ({name})", 1)
+    return match[1] if match is not None and match[1].startswith(_OF_KAFKA) else None
 
 
 def without_broken_logger(rest: str) -> str | None:

@@ -74,6 +74,8 @@ def _words_in(text: str) -> tuple[str | None, str | None]:
 
 def _own(stamps: list[Stamp]) -> tuple[Stamp | None, Stamp | None]:
     """The line's own date, and another one if it is incomplete; numbers only without dates."""
+    if len(stamps) == 1:
+        return stamps[0], None
     written = [stamp for stamp in stamps if not stamp.is_number] or stamps
     if not written:
         return None, None

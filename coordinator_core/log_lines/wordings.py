@@ -53,6 +53,10 @@ class WordingIndex:
         """The wordings with the same first characters as the message."""
         return self._by_start.get(message[:_KEY_LENGTH], [])
 
+    def may_fit(self, text: str) -> bool:
+        """Whether a wording may fit the text or a beginning of it."""
+        return self._alike.get(text[:_KEY_LENGTH], self._others).may_fit(text)
+
     def find(self, message: str) -> tuple[Wording, list[Any]] | None:
         """The wording that fits the whole message, and the values of its template's groups."""
         alike = self._alike.get(message[:_KEY_LENGTH], self._others)
@@ -72,11 +76,26 @@ class _Alike:
 
     def __init__(self, wordings: list[Wording]) -> None:
         words = [_words_of(wording.template) for wording in wordings]
+        candidates = _candidates(wordings)
+        firsts = {wording.template.pieces[0] for wording in wordings}
+        self._firsts = tuple(firsts - {""})
+        self._anchors = tuple({anchor for anchor, _ in candidates})
+        self._anchors_anywhere = tuple(
+            {anchor for anchor, wording in candidates if not wording.template.pieces[0]}
+        )
         self._by_end = _ByEnd(wordings)
         self._by_words = {
             key: _ByEnd([w for w, its in zip(wordings, words, strict=True) if its in ("", key)])
             for key in {"", *words}
         }
+
+    def may_fit(self, text: str) -> bool:
+        """Whether a wording may fit a beginning of the text."""
+        begins = text.startswith(self._firsts)
+        for anchor in self._anchors if begins else self._anchors_anywhere:
+            if anchor in text:
+                return True
+        return False
 
     def candidates(self, message: str) -> _Candidates:
         """All wordings that may fit the message, in their order."""

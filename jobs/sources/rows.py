@@ -82,12 +82,14 @@ class RowBuffer:
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
+        self._binary = [field.name for field in schema if pa.types.is_binary(field.type)]
         self._rows: list[dict[str, Any]] = []
         self._bytes = 0
 
     def add(self, row: dict[str, Any]) -> None:
         self._rows.append(row)
-        self._bytes += sum(len(value) for value in row.values() if isinstance(value, bytes))
+        for name in self._binary:
+            self._bytes += len(row.get(name) or b"")
 
     @property
     def is_full(self) -> bool:

@@ -53,14 +53,14 @@ def test_a_date_beyond_its_column_is_quarantined_alone(tmp_path, bad, reason, ti
 
 
 def test_a_defect_is_told_from_bad_input(tmp_path, monkeypatch):
-    parse = client_log.parse_client_line
+    find = client_log.find_client_message
 
     def defective(text, fields):
         if "groupId=h]" in text:
             raise ZeroDivisionError("\ud800")
-        return parse(text, fields)
+        return find(text, fields)
 
-    monkeypatch.setattr(client_log, "parse_client_line", defective)
+    monkeypatch.setattr(client_log, "find_client_message", defective)
     events, quarantined = read(tmp_path, line() + line(group="h") + line())
 
     assert len(events) == 2

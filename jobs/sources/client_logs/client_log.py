@@ -12,11 +12,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain, islice
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
-from coordinator_core.log_lines.client_lines import JAVA, OTHER, ClientLine, parse_client_line
+from coordinator_core.log_lines.client_lines import (
+    JAVA,
+    OTHER,
+    ClientEvent,
+    ClientLine,
+    find_client_message,
+    parse_client_line,
+)
 from jobs.console.errors import internal_error
 from jobs.lake.dates import DateRange
 from jobs.lake.files import open_file
@@ -68,7 +75,6 @@ _NAMES = (
 _PARTS = (b" stdout P ", b" stderr P ")
 _IDENTIFYING_BYTES = 1 << 20  # in which the first line of a consumer is looked for
 _MOST_SOURCES = 1000
-_LIMITS = {"generation": 1 << 31, "epoch": 1 << 31, "duration_ms": 1 << 63, "count": 1 << 63}
 
 EVENT_FIELDS = {
     "event": pa.string(),
@@ -255,9 +261,12 @@ class _ClientLog:
 
     def _of_chunk(self, position: int, chunk: bytes) -> Iterator[dict[str, Any]]:
         self._lines += chunk.count(b"\n") + (not chunk.endswith(b"\n"))
-        marked, at = _marked_lines(), 0
+        starts, at = iter(_marked_lines().starts(chunk)), 0
+        marked = next(starts, len(chunk))
         while at < len(chunk):
-            start = at if self._parts else marked.next_line(chunk, at)
+            while marked < at:
+                marked = next(starts, len(chunk))
+            start = at if self._parts else marked
             if start > at:
                 self._pass_over(chunk, at, start)
             if start == len(chunk):
@@ -341,14 +350,18 @@ class _ClientLog:
             return self._unreadable(position, internal_error(error), raw)
 
     def _event(self, position: int, raw: bytes, inside: Unwrapped) -> dict[str, Any] | None:
-        line = self._line(inside)
-        if line is None or line.event is None:
-            if line is not None or _names_a_consumer(raw):
+        body = line_of(inside)
+        first = body.split(b"\n", 1)[0] if b"\n" in body else body
+        body = b" ".join(body.split()) if _goes_on(first) else first
+        fields = {} if inside.record is None else inside.record.fields
+        message = find_client_message(text_of(body), fields)
+        if message is None or message.event is None:
+            if message is not None or _names_a_consumer(raw):
                 self._is_not_understood(raw)
             return None
-        if line.event.event == OTHER:
+        if message.event.event == OTHER:
             return None
-        source = inside.source
+        line, source = self._with_date(message.line(), body, fields), inside.source
         local_ms, offset_minutes, undated = self._local_time(line, source)
         if undated is None and local_ms is not None:
             undated = beyond_dates(local_ms)
@@ -356,7 +369,7 @@ class _ClientLog:
             self._undated += local_ms is None
             return self._unreadable(position, undated or NO_DATE, raw)
         line = self._with_group(line, source)
-        if any(not -most <= (getattr(line.event, n) or 0) < most for n, most in _LIMITS.items()):
+        if line.event is not None and not _fits(line.event):
             return self._unreadable(position, "a number does not fit its column", raw)
         if offset_minutes is None:
             time_ms = self._clocks[source].utc_ms(local_ms)
@@ -373,19 +386,15 @@ class _ClientLog:
         if len(self._examples) < MOST_EXAMPLES:
             self._examples.append(text_of(raw[:LONGEST_EXAMPLE]))
 
-    def _line(self, inside: Unwrapped) -> ClientLine | None:
-        """Parse a line; if it has no date, the previous line may be a head with its date."""
-        body = line_of(inside)
-        first = body.split(b"\n", 1)[0]
-        body = b" ".join(body.split()) if _goes_on(first) else first
-        fields = {} if inside.record is None else inside.record.fields
-        line = parse_client_line(text_of(body), fields)
-        if line is None or line.event is None or line.stamp is not None or line.time_ms is not None:
+    def _with_date(self, line: ClientLine, body: bytes, fields: Mapping[str, Any]) -> ClientLine:
+        """The line; if it has no date, with the previous line if that is a head with its date."""
+        if line.stamp is not None or line.time_ms is not None:
             return line
         before = unwrapped(self._line_before, self._pods).body
         if not is_head_alone(before):
             return line
-        return parse_client_line(text_of(with_head(before, body)), fields)
+        dated = parse_client_line(text_of(with_head(before, body)), fields)
+        return line if dated is None or dated.event != line.event else dated
 
     def _local_time(self, line: ClientLine, source: str | None) -> LocalTime:
         if line.time_ms is not None:
@@ -434,24 +443,49 @@ class _ClientLog:
         }
 
 
+def _fits(event: ClientEvent) -> bool:
+    """Whether each number fits its column."""
+    return all(
+        -limit <= number < limit
+        for number, limit in (
+            (event.generation, 1 << 31),
+            (event.epoch, 1 << 31),
+            (event.duration_ms, 1 << 63),
+            (event.count, 1 << 63),
+        )
+        if number is not None
+    )
+
+
 def _may_be(raw: bytes) -> bool:
     return any(word in raw for word in _WORDS) or any(word in raw for word in _PAIRS)
 
 
 def _goes_on(line: bytes) -> bool:
     """Whether the message of this line continues on the next line."""
-    return any(line.endswith(ending) and mark in line for mark, ending in _headlines())
+    headlines = _headlines()
+    if not line.endswith(headlines.ends):
+        return False
+    return any(line.endswith(end) and mark in line for mark, end in headlines.marks)
+
+
+class _Headlines(NamedTuple):
+    """``marks``: of the libraries that have such lines, with the end of the lines."""
+
+    ends: tuple[bytes, ...]
+    marks: tuple[tuple[bytes, bytes], ...]
 
 
 @cache
-def _headlines() -> tuple[tuple[bytes, bytes], ...]:
+def _headlines() -> _Headlines:
     libraries = map(client_library, client_libraries())
-    return tuple(
+    marks = tuple(
         (mark.encode(), library["headline_end"].encode())
         for library in libraries
         if "headline_end" in library
         for mark in library["marks"]
     )
+    return _Headlines(tuple({end for _, end in marks}), marks)
 
 
 @cache

@@ -63,14 +63,32 @@ class MarkedLines:
     """
 
     def __init__(self, marks: Iterable[bytes]) -> None:
-        self._marks = any_of(marks)
+        each = list(marks)
+        self._marks = any_of(each)
+        self._last = each[0]
 
-    def next_line(self, chunk: bytes, at: int) -> int:
-        """Where the first such line from ``at`` on begins, or the end of the chunk."""
-        match = self._marks.search(chunk, at)
-        if match is None:
-            return len(chunk)
-        return max(at, chunk.rfind(b"\n", at, match.start()) + 1)
+    def starts(self, chunk: bytes) -> list[int]:
+        """Where these lines begin.
+
+        All lines of a chunk are found before one is read, so that neither evicts the other from
+        the processor's caches.
+        """
+        starts, at, size = [], 0, len(chunk)
+        while at < size:
+            end = find(chunk, b"\n", at)
+            # In a log of few other lines, the next line has the same mark.
+            if chunk.find(self._last, at, end) >= 0:
+                starts.append(at)
+            else:
+                match = self._marks.search(chunk, at)
+                if match is None:
+                    break
+                first, last = match.span()
+                self._last = chunk[first:last]
+                starts.append(max(at, chunk.rfind(b"\n", at, first) + 1))
+                end = find(chunk, b"\n", last)
+            at = end + 1
+        return starts
 
 
 def find(chunk: bytes, word: bytes, at: int) -> int:
