@@ -189,7 +189,7 @@ def snapshot(
     log_date: LogDateOption = None,
     conf: ConfOption = None,
 ) -> None:
-    """Store what coordinators answer about groups, or what the tool printed."""
+    """Store the state of all groups, asked for or printed."""
     from jobs.configuration.config import load_config, valid_timezone
     from jobs.console.errors import UsageError
     from jobs.snapshot import DescribeOptions, SnapshotOptions, snapshots_of_files
