@@ -150,6 +150,7 @@ class _Client:
     current: ClientMembership | None = None
     joining_ms: int | None = None
     led: _Led | None = None
+    listed_member_id: str | None = None
     member_id: str | None = None
     topics: tuple[str, ...] | None = None
     owned: Partitions | None = None
@@ -183,7 +184,7 @@ def memberships(lines: Iterable[ClientRow]) -> list[ClientMembership]:
     """The generations of one client, from its lines in their order."""
     client = _Client()
     for line in lines:
-        if line.event != "LEADER_ASSIGNED":  # This line may name another member.
+        if line.event not in ("LEADER_ASSIGNED", "LEADER_LIST"):  # They may name another member.
             client.member_id = line.member_id or client.member_id
         if line.tells_of_rebalance and client.known_ms is None:
             client.known_ms = line.time_ms
@@ -246,7 +247,7 @@ def _coordinator_found(client: _Client, line: ClientRow) -> None:
 
 
 def _joining(client: _Client, line: ClientRow) -> None:
-    client.joining_ms, client.led = line.time_ms, None
+    client.joining_ms, client.led, client.listed_member_id = line.time_ms, None, None
 
 
 def _joined(client: _Client, line: ClientRow) -> None:
@@ -354,6 +355,20 @@ def _led(client: _Client, line: ClientRow) -> None:
         return
     before = client.led.plan if client.led is not None else {}
     client.led = _Led(line.generation, line.time_ms, {**before, **plan})
+
+
+def _leader_list(client: _Client, line: ClientRow) -> None:
+    """Begin the list of one member's partitions; before it, a leader lists what members own."""
+    client.listed_member_id = line.member_id
+    _led(client, line._replace(partitions=frozenset()))
+
+
+def _leader_partition(client: _Client, line: ClientRow) -> None:
+    current, member_id = client.current, client.listed_member_id
+    if current is None or current.plan is None or member_id is None or current.synced_ms:
+        return
+    partitions = current.plan.get(member_id, frozenset()) | (line.partitions or frozenset())
+    current.plan = {**current.plan, member_id: partitions}
 
 
 def _synced(client: _Client, line: ClientRow) -> None:
@@ -490,6 +505,8 @@ _REACTIONS = {
     "JOINING": _joining,
     "JOINED": _joined,
     "LEADER_ASSIGNED": _led,
+    "LEADER_LIST": _leader_list,
+    "LEADER_PARTITION": _leader_partition,
     "SYNCED": _synced,
     "SYNC_FAILED": _not_synced,
     "ASSIGNED": _assigned,

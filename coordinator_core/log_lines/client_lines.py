@@ -42,12 +42,15 @@ _FACILITY = re.compile(r"(?<![\w.])([A-Z][A-Z_]{2,30})(?=[|\s:]*$)")
 _SYSLOG_LEVEL = re.compile(r"%([0-7])\|")
 _UNIX_TIME = re.compile(r"\|(\d{1,11})\.(\d{3})\|")
 _BROKER = re.compile(r"[^\s/]{1,300}/[\w-]{1,30}: ")
-# A partition in a list, as librdkafka prints it.
-_LISTED = re.compile(r" (?P<topic>.{1,300}) \[(?P<partition>\d+)\] offset .*")
 _SYSLOG_LEVELS = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
 _LEVEL_WORDS = ("DEBUG", "INFO", "NOTICE", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL")
 # Facility of the lists of a client's own assignment; others list what changes.
 _ASSIGNMENT = "ASSIGNMENT"
+# Partitions in librdkafka's lists, by facility: of the client's own assignment, and of a leader's.
+_LISTED = {
+    _ASSIGNMENT: ("ASSIGNED_PARTITION", re.compile(r" (.{1,300}) \[(\d+)\] offset .*")),
+    "ASSIGN": ("LEADER_PARTITION", re.compile(r"  (.{1,300}) \[(\d+)\]")),
+}
 _NULLS = ("null", "<nil>")
 _FIELDS = {
     "join_state": "state",
@@ -65,12 +68,13 @@ class ClientEvent(NamedTuple):
     """The event of one message; a field is None if the wording does not have it.
 
     ``event``: SUBSCRIBED, COORDINATOR_FOUND, COORDINATOR_LOST, REJOIN_REQUESTED, JOINING, JOINED,
-    LEADER_ASSIGNED, SYNCED, JOIN_FAILED, SYNC_FAILED, HEARTBEAT_FAILED, ASSIGNED (all partitions),
-    ASSIGNMENT_LIST (their number; each follows), ASSIGNED_PARTITION, PARTITIONS_ADDED,
-    PARTITIONS_ASSIGNED, PARTITIONS_REVOKING, PARTITIONS_REVOKED, PARTITIONS_LOST, MEMBER_ID,
-    MEMBER_RESET, LEAVING, POLL_TIMEOUT, POLL_RESUMED, SESSION_EXPIRED, RECONCILING, STATE, FENCED,
-    STARTED, COMMIT_FAILED, HEARTBEAT (member epoch and partitions of a request), SESSION_ENDED (of
-    a generation), SELF_ASSIGNED (by assign(): no membership), TASKS_ASSIGNED (of Connect),
+    LEADER_ASSIGNED, LEADER_LIST (of one member; each partition follows), LEADER_PARTITION,
+    SYNCED, JOIN_FAILED, SYNC_FAILED, HEARTBEAT_FAILED, ASSIGNED (all partitions), ASSIGNMENT_LIST
+    (their number; each follows), ASSIGNED_PARTITION, PARTITIONS_ADDED, PARTITIONS_ASSIGNED,
+    PARTITIONS_REVOKING, PARTITIONS_REVOKED, PARTITIONS_LOST, MEMBER_ID, MEMBER_RESET, LEAVING,
+    POLL_TIMEOUT, POLL_RESUMED, SESSION_EXPIRED, RECONCILING, STATE, FENCED, STARTED,
+    COMMIT_FAILED, HEARTBEAT (member epoch and partitions of a request), SESSION_ENDED (of a
+    generation), SELF_ASSIGNED (by assign(): no membership), TASKS_ASSIGNED (of Connect),
     REBALANCE_SCHEDULED and RESTORED (of Streams), OTHER (a known message about anything else).
     ``generation``: of classic groups; ``epoch``: of a member of a modern group.
     """
@@ -330,12 +334,11 @@ def _named_by_event(
 
 def _listed(facility: str | None, message: str) -> ClientEvent | None:
     """A partition of an assignment, whose list has a line of its own for each."""
-    listed = _LISTED.fullmatch(message) if facility == _ASSIGNMENT else None
-    if listed is None:
+    if facility not in _LISTED:
         return None
-    return ClientEvent(
-        event="ASSIGNED_PARTITION", partitions=(f"{listed['topic']}-{listed['partition']}",)
-    )
+    event, pattern = _LISTED[facility]
+    listed = pattern.fullmatch(message)
+    return ClientEvent(event, partitions=(f"{listed[1]}-{listed[2]}",)) if listed else None
 
 
 def _read(library: str, rest: str, *, is_quoted: bool) -> tuple[Ending, ClientEvent | None]:

@@ -4,6 +4,7 @@ Loggers of Go and JavaScript print `message` and its pairs apart: as JSON, as lo
 `message; key: value, key: value` (kgo.BasicLogger).  A wording of such a library is a text in the
 last of these layouts, e.g. `synced; group: {group_id}, assigned: {partitions}`.  A line fits if its
 message is equal and its pairs have each key of the wording, with the value in the wording if any.
+A message of a wording may end in `{reason}`: any text.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ _PAIR = re.compile(r'(?<![\w@.-])([\w@.-]+)=("(?:[^"\\]|\\.)*"|[^\s"]*)')
 _PAIRS_BEGIN = re.compile(r"; (?=\w+: )")
 _LISTED = re.compile(r"(?:^|, )(\w+): ")
 _FIELD = re.compile(r"\{(\w+)\}")
+_REASON = "{reason}"
 _BEFORE = re.compile(r'(?:^|[\]\s":=>|-])$')
 _BEHIND = re.compile(r'[";\s]|$')
 _MOST_PAIRS = 200
@@ -77,7 +79,11 @@ class PairWordings:
 
     def __init__(self, wordings: Iterable[PairWording]) -> None:
         self._by_message: defaultdict[str, list[PairWording]] = defaultdict(list)
+        self._with_reason: list[PairWording] = []
         for wording in wordings:
+            if wording.message.endswith(_REASON):
+                self._with_reason.append(wording)
+                continue
             self._by_message[wording.message].append(wording)
             # An application's own logger may print kafkajs' namespace elsewhere.
             _, namespace, message = wording.message.partition("] ")
@@ -85,7 +91,9 @@ class PairWordings:
                 self._by_message[message].append(wording)
         for alike in self._by_message.values():
             alike.sort(key=lambda w: -len(w.fields) - len(w.values))
-        self._anywhere = any_of(self._by_message) if self._by_message else None
+        beginnings = [wording.message.removesuffix(_REASON) for wording in self._with_reason]
+        texts = [*self._by_message, *beginnings]
+        self._anywhere = any_of(texts) if texts else None
 
     def read(self, message: str, pairs: Pairs) -> tuple[str, dict[str, Any]] | None:
         """The event and the fields of the wording with most keys that fits."""
@@ -95,6 +103,11 @@ class PairWordings:
             fields = wording.read(pairs)
             if fields is not None:
                 return wording.event, fields
+        for wording in self._with_reason:
+            beginning = wording.message.removesuffix(_REASON)
+            fields = wording.read(with_nested(pairs)) if message.startswith(beginning) else None
+            if fields is not None:
+                return wording.event, {"reason": message[len(beginning) :], **fields}
         return None
 
     def find(self, line: str) -> tuple[str, dict[str, Any], int, int] | None:
@@ -110,6 +123,8 @@ class PairWordings:
             return
         places = 0
         for start, end in spans_in(self._anywhere, line):
+            if line[start:end] not in self._by_message:  # the reason ends where the pairs begin
+                end = line.find(' {"', end) if ' {"' in line[end:] else len(line)
             if _BEFORE.search(line[max(0, start - 1) : start]) and _BEHIND.match(line, end):
                 yield start, end
                 places += 1

@@ -9,6 +9,7 @@ _TOPIC = r"[\w.-]+"
 _PYTHON = re.compile(r"TopicPartition\(topic='([^']*)', partition=(\d+)\)")
 _PYTHON_TOPIC = re.compile(r"'([^']*)'")
 
+_ERLANG = r"partition=\d+ begin_offset=[^ ]+(?: metadata='[^']*')?"
 _ITEM = "|".join(
     (
         r"TopicPartition\([^()]*\)",
@@ -17,6 +18,7 @@ _ITEM = "|".join(
         rf"{_TOPIC}\([^()]*\)\[\d+\]",
         rf"\{{topic:{_TOPIC} partition:\d+\}}:-?\d+",
         rf"{_TOPIC}[-/]\d+",
+        rf"{_TOPIC}:(?: {_ERLANG})+",
     )
 )
 LIST = (
@@ -34,13 +36,13 @@ def _each(pattern: str) -> Callable[[str], _Partitions]:
     return lambda text: ((match[1], match[2]) for match in one.finditer(text))
 
 
-def _by_topic(pattern: str) -> Callable[[str], _Partitions]:
-    """Finds a topic and its partitions."""
+def _by_topic(pattern: str, number: str = r"\d+") -> Callable[[str], _Partitions]:
+    """Finds a topic and its partitions, each a ``number``."""
     of_topic = re.compile(pattern)
     return lambda text: (
-        (match[1], number)
+        (match[1], partition)
         for match in of_topic.finditer(text)
-        for number in re.findall(r"\d+", match[2])
+        for partition in re.findall(number, match[2])
     )
 
 
@@ -54,6 +56,7 @@ _FORMS = tuple(
         (rf"{_TOPIC} \[\d+\]", _each(rf"({_TOPIC}) \[(\d+)\]")),  # programs with librdkafka
         (r"\{topic:", _each(rf"\{{topic:({_TOPIC}) partition:(\d+)\}}")),  # kafka-go
         (rf"{_TOPIC}\([^)]*\)\[", _each(rf"({_TOPIC})\([^)]*\)\[(\d+)\]")),  # librdkafka
+        (rf"{_TOPIC}: partition=", _by_topic(rf"({_TOPIC}):((?: {_ERLANG})+)", r"partition=(\d+)")),
         (rf"{_TOPIC}`: ", _by_topic(rf"({_TOPIC})`: ([\d, ]*)")),  # ruby-kafka
     )
 )

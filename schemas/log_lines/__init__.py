@@ -69,9 +69,10 @@ class LibraryWordings(_Wordings, total=False):
     `synced; group: {group_id}, assigned: {partitions}`.  ``library``: the library's name, if the
     file has another name.  ``others``: texts of messages about other things than membership.
     ``headline_end``: end of a line whose message continues on the next line; the wording has a
-    space there.
+    space there.  ``listed``: pattern of the lines after that one that belong to it, too.
     """
 
     library: str
     others: list[str]
     headline_end: str
+    listed: str

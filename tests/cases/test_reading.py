@@ -110,7 +110,7 @@ TABLES = [
 2024-10-31T13:11:02.112 TARGET console-grp - - - - - 1
 2024-10-31T13:11:02.113 RECONCILE console-grp AAAA--2-T3iqwmYQIcJ-uQ - - - - -
 2024-10-31T13:12:21.183 LEFT console-grp AAAA--2-T3iqwmYQIcJ-uQ console - temporarily - -
-2024-10-31T13:14:20.616 STATIC_FENCED console-grp BBBB1dJmQcWimg8CS0ZRNw console CCCC-bmz9RnCDH3hQX_1U0w - - -
+2024-10-31T13:14:20.616 STATIC_FENCED console-grp BBBB1dJmQcWimg8CS0ZRNw console CCCC-bmz9RnCDH3hQX_1U0w join STATIC_REFUSED -
 2024-10-31T13:31:05.236 FENCED console-grp DDDDGU6MqTOSUYAlDFhCYJw - - - HEARTBEAT_EXPIRY -
     """),
     (BROKER, "broker-14/broker2.log", "Asia/Shanghai", None, "broker_id group_id generation topic_partition step duration_ms member_id cause", 10, 0, """
@@ -129,9 +129,11 @@ TABLES = [
 2021-05-17T16:10:33.710 UNLOADED 3 sched_local 5101 - - - - -
 2021-05-17T16:10:33.711 PARTITION_UNLOAD 3 - - __consumer_offsets-47 finished - - -
     """),
-    (CLIENT, "broker-14/client.log", "Asia/Shanghai", None, "client_id group_id generation member_id reason count assignor", 6, 1, """
+    (CLIENT, "broker-14/client.log", "Asia/Shanghai", None, "client_id group_id generation member_id reason count assignor", 6, 0, """
 2021-05-17T16:10:34.147 HEARTBEAT_FAILED ~0002 sched_local - - Broker: Not coordinator 16 -
 2021-05-17T16:10:44.401 REJOIN_REQUESTED ~0002 sched_local - - rebalance in progress 16 -
+2021-05-17T16:10:44.500 STATE ~0002 sched_local - - - - -
+2021-05-17T16:10:44.501 JOINING ~0002 sched_local - - - 1 -
 2021-05-17T16:10:46.305 JOINED ~0002 sched_local 5102 ~0002-~0002 - - range
     """),
     (BROKER, "broker-15/server.log", "UTC", None, "group_id generation member_id cause member_count", 12, 0, """

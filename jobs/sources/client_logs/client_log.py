@@ -7,6 +7,7 @@ something else, is counted as skipped.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -273,14 +274,21 @@ class _ClientLog:
                 return
             end = find(chunk, b"\n", start)
             raw, at = chunk[start:end].rstrip(b"\r"), end + 1
-            while _goes_on(raw) and at < len(chunk):
-                end = find(chunk, b"\n", at)
-                raw += b"\n" + unwrapped(chunk[at:end].rstrip(b"\r"), self._pods).body
-                at = end + 1
+            while (next_line := self._continuation(raw, chunk, at)) is not None:
+                raw += b"\n" + next_line
+                at = find(chunk, b"\n", at) + 1
             row = self._row(position + start, raw)
             self._line_before = raw
             if row is not None:
                 yield row
+
+    def _continuation(self, raw: bytes, chunk: bytes, at: int) -> bytes | None:
+        """The next line if the message of this line continues on it."""
+        is_headline = _goes_on(raw)
+        if at >= len(chunk) or not (is_headline or b"\n" in raw):
+            return None
+        body = unwrapped(chunk[at : find(chunk, b"\n", at)].rstrip(b"\r"), self._pods).body
+        return body if is_headline or _is_listed(body) else None
 
     def _pass_over(self, chunk: bytes, at: int, start: int) -> None:
         """Skip lines without a mark.
@@ -474,6 +482,17 @@ class _Headlines(NamedTuple):
 
     ends: tuple[bytes, ...]
     marks: tuple[tuple[bytes, bytes], ...]
+
+
+def _is_listed(line: bytes) -> bool:
+    """Whether a line is of a list that follows a message."""
+    return any(pattern.fullmatch(line) for pattern in _listings())
+
+
+@cache
+def _listings() -> tuple[re.Pattern[bytes], ...]:
+    libraries = map(client_library, client_libraries())
+    return tuple(re.compile(each["listed"].encode()) for each in libraries if "listed" in each)
 
 
 @cache
