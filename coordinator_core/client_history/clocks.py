@@ -51,4 +51,14 @@ def _spread(reference: Client, times: Mapping[Client, Times], ahead: dict[Client
 def _times(memberships: Iterable[ClientMembership]) -> dict[int, int]:
     classic = [each for each in memberships if each.is_classic]
     counts = Counter(each.generation for each in classic)
-    return {each.generation: each.joined_ms for each in classic if counts[each.generation] == 1}
+    return {
+        each.generation: each.joined_ms
+        for previous, each in zip([None, *classic], classic, strict=False)
+        if counts[each.generation] == 1 and not _may_replace(each, previous)
+    }
+
+
+def _may_replace(membership: ClientMembership, previous: ClientMembership | None) -> bool:
+    """Whether a static member may have joined a generation that the group already had."""
+    is_first = previous is None or previous.member_id != membership.member_id
+    return membership.is_static and is_first

@@ -105,6 +105,13 @@ class ClientMembership:
     is_started: bool = False
 
     @property
+    def is_static(self) -> bool:
+        """Whether the member has an instance id: its member id begins with it."""
+        begins_with = f"{self.client_id}-"
+        has_other = self.client_id and self.member_id and not self.member_id.startswith(begins_with)
+        return self.instance_id is not None or bool(has_other)
+
+    @property
     def is_classic(self) -> bool:
         """Whether the member uses the classic protocol."""
         return not GROUP_TYPES[self.group_type].has_epochs

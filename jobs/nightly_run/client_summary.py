@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.console.printing import printable
@@ -48,10 +48,15 @@ def _groups(generations: DataFrame) -> list[str]:
 def _clocks(events: DataFrame, generations: DataFrame) -> list[str]:
     """The coordinator answers all clients at one moment; see the view client_clocks for bounds."""
     ahead_ms = F.unix_millis("event_time") - F.unix_millis("joined_time")
-    joins = events.where("event = 'JOINED' AND group_id IS NOT NULL").join(
-        generations.select(*GROUP_KEY, "generation", "joined_time"),
-        on=[*GROUP_KEY, "generation"],
-        how="inner",
+    joined = events.where("event = 'JOINED' AND group_id IS NOT NULL")
+    joins = (
+        joined.withColumn("may_replace", _may_replace())
+        .where("NOT may_replace")
+        .join(
+            generations.select(*GROUP_KEY, "generation", "joined_time"),
+            on=[*GROUP_KEY, "generation"],
+            how="inner",
+        )
     )
     # Generations start again in each incarnation: the nearest is the client's.
     nearest = F.min_by("ahead_ms", F.abs("ahead_ms"))
@@ -72,6 +77,16 @@ def _clocks(events: DataFrame, generations: DataFrame) -> list[str]:
         return []
     named = [_clock(row.client_id or f"log {row.file_id}", row.ahead_ms) for row in clocks]
     return [f"clocks that differ from the others (view client_clocks): {_named(named)}"]
+
+
+def _may_replace() -> Column:
+    """Whether a static member may have joined a generation that the group already had."""
+    of_client = Window.partitionBy(*GROUP_KEY, "file_id", "client_id").orderBy("position")
+    before = F.lag("member_id").over(of_client)
+    has_other_name = ~F.col("member_id").startswith(F.concat("client_id", F.lit("-")))
+    is_static = F.col("instance_id").isNotNull() | has_other_name
+    is_first = F.lag("position").over(of_client).isNull() | (before != F.col("member_id"))
+    return F.coalesce(is_static & is_first, F.lit(False))
 
 
 def _clock(client: str, ahead_ms: int) -> str:

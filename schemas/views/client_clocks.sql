@@ -2,7 +2,20 @@
 -- A client asks to join before the coordinator completes the join, and is told after it: two bounds.
 -- A consumer group that has clients of the classic protocol answers each of them on its own, and one
 -- of them may join a generation repeatedly.
-WITH asked_once AS (
+-- A static member that replaces itself joins the generation that the group already has, so the first
+-- generation of a member id that does not begin with the client id does not count.
+WITH told AS (
+    SELECT
+        *,
+        COALESCE(
+            (instance_id IS NOT NULL OR SUBSTR(member_id, 1, LENGTH(client_id) + 1) <> CONCAT(client_id, '-'))
+            AND (LAG(position) OVER of_client IS NULL OR LAG(member_id) OVER of_client <> member_id),
+            FALSE
+        ) AS may_replace
+    FROM client_generations
+    WINDOW of_client AS (PARTITION BY cluster_id, file_id, client_id, group_id ORDER BY position)
+),
+asked_once AS (
     SELECT cluster_id, group_id, generation
     FROM (
         SELECT t.cluster_id, t.group_id, t.generation, t.client_id, t.file_id, g.generations, COUNT(*) AS joins
@@ -27,13 +40,13 @@ seen AS (
             PARTITION BY t.cluster_id, t.client_id, t.file_id, t.group_id, t.generation, t.client_joined_time
             ORDER BY ABS(UNIX_MILLIS(t.client_joined_time) - UNIX_MILLIS(g.joined_time)), g.incarnation
         ) AS nearness
-    FROM client_generations t
+    FROM told t
     JOIN generations g
         ON g.cluster_id = t.cluster_id AND g.group_id = t.group_id AND g.generation = t.generation
         AND g.joined_time IS NOT NULL AND COALESCE(g.group_type, 'classic') = 'classic'
     JOIN asked_once a
         ON a.cluster_id = t.cluster_id AND a.group_id = t.group_id AND a.generation = t.generation
-    WHERE t.client_joined_time IS NOT NULL
+    WHERE t.client_joined_time IS NOT NULL AND NOT t.may_replace
 ),
 bounds AS (
     SELECT

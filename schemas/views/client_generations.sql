@@ -49,12 +49,44 @@ told AS (
             AND (next_sync_position IS NULL OR next_sync_position > next_position)
         )
 ),
-times AS (
+-- sarama names a generation when its session ends.
+sessions AS (
+    SELECT
+        cluster_id, file_id, position, client_id, group_id, event, event_time, generation, member_id, instance_id, assignor,
+        COALESCE(SUM(CASE WHEN event IN ('SESSION_ENDED', 'STARTED') THEN 1 ELSE 0 END) OVER earlier, 0) AS session,
+        MAX(CASE WHEN event IN ('SESSION_ENDED', 'STARTED') THEN position END) OVER earlier AS before_position,
+        MAX(CASE WHEN event = 'SESSION_ENDED' THEN position END) OVER earlier AS ended_position,
+        MAX(CASE WHEN event = 'SESSION_ENDED' THEN event_time END) OVER earlier AS ended_time
+    FROM client_events
+    WHERE library = 'sarama' AND group_id IS NOT NULL
+    WINDOW earlier AS (
+        PARTITION BY cluster_id, file_id, client_id, group_id ORDER BY position
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    )
+),
+consumed AS (
     SELECT
         *,
+        MIN(CASE WHEN event = 'ASSIGNED_PARTITION' THEN event_time END) OVER (
+            PARTITION BY cluster_id, file_id, client_id, group_id, session
+        ) AS consuming_time
+    FROM sessions
+),
+times AS (
+    SELECT
+        cluster_id, file_id, position, client_id, group_id, event, event_time, generation, member_id, instance_id, assignor,
+        joining_time, revoked_time, joined_position, next_position, added_time, added_position,
         CASE WHEN logs_after_sync AND led_time >= joining_time THEN led_time ELSE client_joined_time END AS joined_time,
         CASE WHEN logs_after_sync THEN previous_joined_time ELSE previous_time END AS before_time
     FROM told
+    UNION ALL
+    SELECT
+        cluster_id, file_id, position, client_id, group_id, event, consuming_time, generation, member_id, instance_id, assignor,
+        CASE WHEN ended_position = before_position THEN ended_time END, CASE WHEN 1 = 0 THEN event_time END,
+        CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), consuming_time, CAST(NULL AS BIGINT),
+        consuming_time, CASE WHEN 1 = 0 THEN event_time END
+    FROM consumed
+    WHERE event = 'SESSION_ENDED' AND generation > 0 AND member_id IS NOT NULL
 )
 SELECT
     o.cluster_id,                   -- cluster

@@ -193,3 +193,70 @@ def test_generations_from_clients_alone(ask):
         (2, 1, "stable", 100, 5, "clients"),
         (1, 1, "stable", 100, 5, "clients"),
     ]
+
+
+@pytest.mark.parametrize(
+    "names", [{"member_id": "instance-1"}, {"instance_id": "instance"}], ids=["member", "instance"]
+)
+def test_a_static_member_that_replaced_itself_is_not_compared(ask, names):
+    """It joined 600 s after the generation: its member id does not begin with its client id."""
+    events = of_client(
+        "a", *joined_and_synced(600_900, 601_000, 1), *joined_and_synced(900_100, 901_000, 2)
+    )
+    static = [event | (names if event["generation"] else {}) for event in events]
+
+    rows = ask(
+        static,
+        [of_broker(1, 1000), of_broker(2, 901_000)],
+        "SELECT generations, ahead_ms FROM client_clocks",
+    )
+
+    assert rows == [(1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        (
+            "SELECT generation, member_id, UNIX_MILLIS(joining_time),"
+            " UNIX_MILLIS(client_joined_time), UNIX_MILLIS(synced_time), UNIX_MILLIS(added_time),"
+            " waited_ms FROM client_generations ORDER BY generation",
+            [
+                (1, "sarama-1", None, T + 3000, T + 3000, T + 3000, None),
+                (2, "sarama-2", T + 9000, T + 9900, T + 9900, T + 9900, 900),
+                (4, "sarama-4", None, T + 45_000, T + 45_000, T + 45_000, None),
+                (5, "sarama-5", T + 50_000, None, None, None, None),
+            ],
+        ),
+        (
+            "SELECT generation, clients, outcome FROM client_rebalances",
+            [(1, 1, "stable"), (2, 1, "stable"), (4, 1, "stable")],
+        ),
+    ],
+    ids=["generations", "rebalances"],
+)
+def test_generations_that_a_client_names_when_its_session_ends(ask, sql, expected):
+    """sarama: the end of a session is the beginning of the next join, unless the process starts."""
+    events = of_client(
+        "a",
+        (0, "STARTED", None),
+        (10, "COORDINATOR_FOUND", None),
+        (3000, "ASSIGNED_PARTITION", None),
+        (3010, "ASSIGNED_PARTITION", None),
+        (9000, "SESSION_ENDED", 1),
+        (9900, "ASSIGNED_PARTITION", None),
+        (20_000, "SESSION_ENDED", 2),
+        (40_000, "STARTED", None),
+        (45_000, "ASSIGNED_PARTITION", None),
+        (50_000, "SESSION_ENDED", 4),
+        (51_000, "SESSION_ENDED", 5),
+    )
+    of_sarama = {"library": "sarama", "client_id": None}
+
+    rows = ask(
+        [event | of_sarama | {"member_id": f"sarama-{event['generation']}"} for event in events],
+        [],
+        sql,
+    )
+
+    assert rows == expected
