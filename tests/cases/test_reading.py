@@ -225,22 +225,27 @@ TABLES = [
     (CLIENT, "client-02/connect-worker.log", "UTC", None, "client_id group_id generation reason", 25, 0, """
 2020-07-09T08:51:25.731 REJOIN_REQUESTED connect-1 lake-connect - -
 2020-07-09T08:51:25.731 JOINING connect-1 lake-connect - -
+2020-07-09T08:51:25.733 ASSIGNMENT_FAILED connect-1 lake-connect - do not have latest config
 2020-07-09T08:51:25.735 JOINED connect-1 lake-connect 305655831 -
 2020-07-09T08:51:25.735 TASKS_ASSIGNED connect-1 lake-connect 305655831 error=1, leader='connect-1-~0011', leaderUrl='http://10.0.0.7:8083/', offset=-1, connectorIds=[], taskIds=[], revokedConnectorIds=[], revokedTaskIds=[], delay=0
 2020-07-09T08:51:26.631 REJOIN_REQUESTED connect-1 lake-connect - -
 2020-07-09T08:51:26.631 JOINING connect-1 lake-connect - -
+2020-07-09T08:51:26.633 ASSIGNMENT_FAILED connect-1 lake-connect - do not have latest config
 2020-07-09T08:51:26.635 JOINED connect-1 lake-connect 305655832 -
 2020-07-09T08:51:26.635 TASKS_ASSIGNED connect-1 lake-connect 305655832 error=1, leader='connect-1-~0011', leaderUrl='http://10.0.0.7:8083/', offset=-1, connectorIds=[], taskIds=[], revokedConnectorIds=[], revokedTaskIds=[], delay=0
 2020-07-09T08:51:27.531 REJOIN_REQUESTED connect-1 lake-connect - -
 2020-07-09T08:51:27.531 JOINING connect-1 lake-connect - -
+2020-07-09T08:51:27.533 ASSIGNMENT_FAILED connect-1 lake-connect - do not have latest config
 2020-07-09T08:51:27.535 JOINED connect-1 lake-connect 305655833 -
 2020-07-09T08:51:27.535 TASKS_ASSIGNED connect-1 lake-connect 305655833 error=1, leader='connect-1-~0011', leaderUrl='http://10.0.0.7:8083/', offset=-1, connectorIds=[], taskIds=[], revokedConnectorIds=[], revokedTaskIds=[], delay=0
 2020-07-09T08:51:28.431 REJOIN_REQUESTED connect-1 lake-connect - -
 2020-07-09T08:51:28.431 JOINING connect-1 lake-connect - -
+2020-07-09T08:51:28.433 ASSIGNMENT_FAILED connect-1 lake-connect - do not have latest config
 2020-07-09T08:51:28.435 JOINED connect-1 lake-connect 305655834 -
 2020-07-09T08:51:28.435 TASKS_ASSIGNED connect-1 lake-connect 305655834 error=1, leader='connect-1-~0011', leaderUrl='http://10.0.0.7:8083/', offset=-1, connectorIds=[], taskIds=[], revokedConnectorIds=[], revokedTaskIds=[], delay=0
 2020-07-09T08:51:35.631 REJOIN_REQUESTED connect-1 lake-connect - -
 2020-07-09T08:51:35.631 JOINING connect-1 lake-connect - -
+2020-07-09T08:51:35.633 ASSIGNMENT_FAILED connect-1 lake-connect - do not have latest config
 2020-07-09T08:51:35.635 JOINED connect-1 lake-connect 305655842 -
 2020-07-09T08:51:35.635 TASKS_ASSIGNED connect-1 lake-connect 305655842 error=1, leader='connect-1-~0011', leaderUrl='http://10.0.0.7:8083/', offset=-1, connectorIds=[], taskIds=[], revokedConnectorIds=[], revokedTaskIds=[], delay=0
     """),
@@ -368,9 +373,9 @@ TABLES = [
 2022-11-29T15:00:01.000 JOINED ~1601 1 consumer-~1601-1-~0001 - -
 2022-11-29T15:00:02.000 JOINED ~1602 1 consumer-~1602-2-~0002 - -
 2022-11-29T16:17:50.491 COMMIT_FAILED ~1601 - - Offset commit cannot be completed since the consumer is not part of an active group for auto partition assignment; it is likely that the consumer was kicked out of the group. -
-2022-11-29T16:17:50.601 HEARTBEAT_FAILED ~1601 - - UNKNOWN_MEMBER_ID -
+2022-11-29T16:17:50.601 HEARTBEAT_FAILED ~1601 1 consumer-~1601-1-~0001 UNKNOWN_MEMBER_ID -
 2022-11-29T16:17:50.492 COMMIT_FAILED ~1602 - - Offset commit cannot be completed since the consumer is not part of an active group for auto partition assignment; it is likely that the consumer was kicked out of the group. -
-2022-11-29T16:17:50.602 HEARTBEAT_FAILED ~1602 - - UNKNOWN_MEMBER_ID -
+2022-11-29T16:17:50.602 HEARTBEAT_FAILED ~1602 1 consumer-~1602-2-~0002 UNKNOWN_MEMBER_ID -
     """),
     (CLIENT, "client-17/app-plus2h.log", "UTC", None, "group_id generation member_id reason partitions", 7, 0, """
 2019-06-03T13:47:30.480 JOINING rb - - - -
