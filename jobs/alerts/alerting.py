@@ -3,6 +3,7 @@
 reads   rebalance_latency, generations   rebalances, their phases
         ownership_gaps                   partitions without an owner; a lake may lack it
         episodes                         the root cause that a message leads with
+        findings                         what is wrong, by name; a lake may lack it
         rebalance_causes, generation_members, churn
         timeline, committed_offsets      the last time in the lake
         client_events                    the same of a cluster of which only clients' logs were read
@@ -54,6 +55,10 @@ PHASES = """
     SELECT *, LEAD(COALESCE(preparing_time, joined_time, stable_time)) OVER (
         PARTITION BY cluster_id, group_id ORDER BY incarnation, generation) AS next_time
     FROM generations WHERE {dates}"""
+# A finding about a broker has no group; its limits have an empty id.
+GROUPS = """
+    SELECT group_id FROM phases
+    UNION SELECT COALESCE(group_id, '') FROM findings WHERE {dates}"""
 # All columns: the name of one of them would open the view of this name.
 EPISODES = "SELECT * FROM episodes WHERE {dates} ORDER BY from_time, episode"
 
@@ -122,10 +127,13 @@ def find_alerts(
         return [], []
     dates = _dates(windows)
     _prepare(lake, windows, settings, dates)
-    alerts = [alert for check in CHECKS for alert in _alerts(check, lake, dates)]
     episodes = _episodes(lake, dates)
-    explained = [_with_root_cause(alert, episodes) for alert in alerts]
-    return sorted(explained, key=_sort_key), windows
+    alerts = [
+        alert if check.is_root_cause else _with_root_cause(alert, episodes)
+        for check in CHECKS
+        for alert in _alerts(check, lake, dates)
+    ]
+    return sorted(alerts, key=_sort_key), windows
 
 
 def _alerts(check: Check, lake: duckdb.DuckDBPyConnection, dates: str) -> Iterator[Alert]:
@@ -217,7 +225,8 @@ def _latest(rows: list[Any]) -> dict[str, Any]:
 def _prepare(
     lake: duckdb.DuckDBPyConnection, windows: list[AlertWindow], settings: AlertSettings, dates: str
 ) -> None:
-    """Create the views and tables that the checks read: clock, spans, phases, limits."""
+    """Create the views and tables that the checks read: clock, spans, phases, limits,
+    finding_kinds."""
     lake.execute(
         "CREATE TEMP TABLE clock (cluster_id VARCHAR, window_start TIMESTAMP, now TIMESTAMP)"
     )
@@ -225,8 +234,9 @@ def _prepare(
     lake.executemany("INSERT INTO clock VALUES (?, ?, ?)", clock)
     lake.execute(_dated(SPANS, dates))
     lake.execute(_dated(PHASES, dates))
-    groups = [row[0] for row in lake.execute("SELECT DISTINCT group_id FROM phases").fetchall()]
+    groups = [row[0] for row in lake.execute(_dated(GROUPS, dates)).fetchall()]
     lake.register("limits", _limits(groups, settings))
+    lake.register("finding_kinds", pa.table({"kind": list(settings.finding_kinds)}))
 
 
 def _limits(groups: list[str], settings: AlertSettings) -> pa.Table:

@@ -2,8 +2,8 @@
 
 The SELECTs read tables of the lake, and `spans` (rebalances up to now), `phases` (generations),
 `clock` (cluster_id, window_start, now) and `limits` (thresholds per group), which alerting.py
-creates.  They return cluster_id, group_id, process, first_time, last_time, value, threshold and
-detail (a word for the message), for problems within the window or at its end.
+creates, and `finding_kinds`.  They return cluster_id, group_id, process, first_time, last_time,
+value, threshold and detail (a text for the message), for problems within the window or at its end.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Alert(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class Check:
     """``setting``: its field of Thresholds.  ``unit``: of its value.  ``needs_brokers``: clients'
-    logs alone do not show the problem."""
+    logs alone do not show the problem.  ``is_root_cause``: its message leads with no episode."""
 
     name: str
     setting: str
@@ -45,6 +45,7 @@ class Check:
     unit: str = "rebalances"
     optional: tuple[str, ...] = ()  # tables that a lake may lack; the check is then left out
     needs_brokers: bool = False
+    is_root_cause: bool = False
 
 
 # The SQL of view `storms`, with the pause of each group's thresholds.
@@ -181,6 +182,35 @@ OVER_BUDGET = """
     HAVING COUNT(*) > l.rebalances_per_day"""
 
 
+# The surest finding of a group and process, or of a broker; the others are counted.
+FINDING = """
+    SELECT cluster_id, group_id, process, from_time AS first_time, until AS last_time,
+        CAST(ROUND(100 * confidence) AS BIGINT) AS value, finding_percent AS threshold,
+        finding || ' (' || kind || '): ' || summary
+            || CASE WHEN together > 1 THEN '; ' || (together - 1) || ' more' ELSE '' END AS detail
+    FROM (
+        SELECT *, ROW_NUMBER() OVER (
+                PARTITION BY cluster_id, group_id, process
+                ORDER BY confidence DESC, from_time, finding, summary) AS place,
+            COUNT(*) OVER (PARTITION BY cluster_id, group_id, process) AS together
+        FROM (
+            SELECT f.cluster_id, COALESCE(f.group_id, '') AS group_id, f.finding, f.kind,
+                f.from_time, f.confidence, f.summary, l.finding_percent, k.window_start,
+                COALESCE(f.process, f.member_id, 'broker ' || f.broker_id, f.topic_partition)
+                    AS process,
+                CASE WHEN f.to_time <= k.now THEN f.to_time ELSE k.now END AS until
+            FROM findings f
+            JOIN finding_kinds USING (kind)
+            JOIN clock k ON k.cluster_id = f.cluster_id
+            JOIN limits l ON l.group_id = COALESCE(f.group_id, '')
+            WHERE f.{dates} AND f.from_time <= k.now AND l.finding_percent > 0
+                AND ROUND(100 * f.confidence) >= l.finding_percent
+        )
+        WHERE until > window_start
+    )
+    WHERE place = 1"""
+
+
 def _mostly(cause: str) -> str:
     return f", mostly {cause}" if cause else ""
 
@@ -242,5 +272,15 @@ CHECKS = (
         message=lambda value, threshold, cause: (
             f"{value} rebalances in 24 hours, budget {threshold}{_mostly(cause)}"
         ),
+    ),
+    Check(
+        name="finding",
+        setting="finding_percent",
+        about="a known defect, a mistake, or a failure of a coordinator",
+        sql=FINDING,
+        message=lambda value, _, text: f"{text}; confidence {value} %",
+        unit="percent",
+        optional=("findings",),
+        is_root_cause=True,
     ),
 )

@@ -23,7 +23,9 @@ _OF_ALERT = ("alert", "cluster_id", "group_id", "process")
 
 ALERT = Metric("regroup_alert", "1 for each alert that is raised.", _OF_ALERT)
 ALERT_VALUE = Metric(
-    "regroup_alert_value", "Value of an alert: a count; seconds for stuck and unowned.", _OF_ALERT
+    "regroup_alert_value",
+    "Value of an alert: a count; seconds for stuck and unowned, percent for finding.",
+    _OF_ALERT,
 )
 ALERTS = Metric(
     "regroup_alerts", "Raised alerts per check; 0 without alerts.", ("alert", "cluster_id")

@@ -52,6 +52,7 @@ KAFKA = """\
 # Spark's Kafka source: minimum number of tasks; default: one per partition of the topic
 # minPartitions = 100
 """
+FINDING_KINDS = "findings of other kinds are no alerts"
 WINDOW = "how far back `regroup alerts` looks without --since: 90s, 15m, 1h, 7d"
 GROUPS = """\
 # Thresholds for groups by pattern; the last matching pattern has priority.
@@ -120,6 +121,7 @@ def _kafka() -> str:
 
 def _alerts() -> Iterator[str]:
     yield _setting("window", AlertSettings.window, WINDOW)
+    yield _setting("finding_kinds", list(AlertSettings.finding_kinds), FINDING_KINDS)
     for threshold in fields(Thresholds):
         meaning = f"{threshold.metadata['meaning']}; 0: not checked"
         yield _setting(threshold.name, threshold.default, meaning)

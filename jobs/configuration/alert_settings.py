@@ -10,10 +10,12 @@ from typing import Any
 
 from jobs.configuration.webhooks import Webhook, read_webhooks
 from jobs.console.errors import UsageError
+from schemas.known_problems import KINDS
 
 WINDOW = "window"
 GROUPS = "groups"
 WEBHOOKS, OUTBOX = "webhooks", "outbox"
+FINDING_KINDS = "finding_kinds"
 _SPAN = re.compile(r"(\d+)\s*([smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -46,6 +48,10 @@ class Thresholds:
         default=50,
         metadata={"meaning": "rebalances per group and 24 hours: an alert above this number"},
     )
+    finding_percent: int = field(
+        default=60,
+        metadata={"meaning": "confidence of a finding in percent: an alert from this value on"},
+    )
 
 
 NAMES = tuple(threshold.name for threshold in fields(Thresholds))
@@ -55,13 +61,15 @@ NAMES = tuple(threshold.name for threshold in fields(Thresholds))
 class AlertSettings:
     """``window``: how far back the checks look.  ``groups``: thresholds by a pattern of group ids
     (``*``, ``?``), in the file's order; the last matching pattern has priority.  ``outbox``: the
-    file with the messages of ``webhooks``; None: in the lake."""
+    file with the messages of ``webhooks``; None: in the lake.  ``finding_kinds``: findings of other
+    kinds are no alerts."""
 
     window: str = "1h"
     thresholds: Thresholds = Thresholds()
     groups: tuple[tuple[str, dict[str, int]], ...] = ()
     webhooks: tuple[Webhook, ...] = ()
     outbox: str | None = None
+    finding_kinds: tuple[str, ...] = tuple(kind for kind in KINDS if kind != "evidence")
 
     def of_group(self, group_id: str) -> Thresholds:
         thresholds = self.thresholds
@@ -79,6 +87,9 @@ def read_settings(table: Mapping[str, Any], where: str) -> AlertSettings:
     outbox = numbers.pop(OUTBOX, None)
     if outbox is not None and not (isinstance(outbox, str) and outbox):
         raise UsageError(f"{where} [alerts] {OUTBOX} must be a file, not {outbox!r}")
+    kinds = numbers.pop(FINDING_KINDS, list(AlertSettings.finding_kinds))
+    if not (isinstance(kinds, list) and set(kinds) <= set(KINDS)):
+        raise UsageError(f"{where} [alerts] {FINDING_KINDS} must be a list of {', '.join(KINDS)}")
     if not isinstance(window, str):
         raise UsageError(f'{where} [alerts] {WINDOW} must be a text such as "1h", not {window!r}')
     span_s(window, f"{where} [alerts] {WINDOW}")
@@ -93,6 +104,7 @@ def read_settings(table: Mapping[str, Any], where: str) -> AlertSettings:
         ),
         webhooks,
         outbox,
+        tuple(kinds),
     )
 
 

@@ -12,6 +12,8 @@ soon as no job that writes one of them is waiting or running, at most two at a t
   episodes                            the root causes of rebalances
   group_days                          facts about each group's past, for runs of later dates
   assign_partitions                   re-runs the assignors
+  client_evidence                     generations that only clients' logs show
+  findings                            known defects, mistakes and failures, by name
 
 Last come the standard changes of what-if, tried for the worst groups within a budget
 (--no-advice leaves them out).  They are advice, not facts: runs of one date each may try other

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import platform
 import secrets
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -47,7 +48,9 @@ from schemas import table_names
 # The step that stands for the run as a whole.
 WHOLE_RUN = "nightly"
 DONE, FAILED = "done", "failed"
-EPISODES_SHOWN = 5  # the summary leads with so many
+# Lines of the summary.
+FINDINGS_SHOWN = 3
+EPISODES_SHOWN = 5
 # The tables of steps that do not write exactly the table of their name.
 WRITES = {
     "ingest": (*BRONZE, "trace_events", "quarantine", "ingested_files"),
@@ -129,7 +132,7 @@ class Run:
 
 
 def summary(run: Run) -> str:
-    """Some lines: input of the run, the costliest episodes and rebalances of its dates, run id."""
+    """Some lines: input of the run; findings, costliest episodes and rebalances of its dates."""
     groups = (
         _of_dates(run, "rebalance_latency")
         .groupBy("group_id")
@@ -141,12 +144,26 @@ def summary(run: Run) -> str:
         )
     )
     rows = sorted(groups.collect(), key=lambda row: (-row.rebalances, row.group_id))
-    lines = [_input_line(run), *_episode_lines(run), _groups_line(rows)]
+    findings = _finding_lines(run)
+    lines = [_input_line(run), *findings, *_episode_lines(run), _groups_line(rows)]
     lines += [*_missing_lines(run), *client_summary.lines(run.lake, run.first, run.last)]
     if rows:
         most = ", ".join(f"{printable(row.group_id)} {row.rebalances}" for row in rows[:3])
         lines.append(f"most rebalances: {most}")
     return "\n".join([*lines, f"run {run.run_id} (details in table runs)"])
+
+
+def _finding_lines(run: Run) -> list[str]:
+    """The surest findings of the run's dates; the last line counts those that are left out."""
+    ordered = _of_dates(run, "findings").orderBy(F.desc("confidence"), "from_time", "finding")
+    rows = ordered.select("finding", "summary").collect()
+    shown = rows if len(rows) <= FINDINGS_SHOWN else rows[: FINDINGS_SHOWN - 1]
+    lines = [f"{row.finding}: {printable(row.summary)}" for row in shown]
+    counts = Counter(row.finding for row in rows[len(shown) :])
+    if counts:
+        more = ", ".join(f"{finding} {count}" for finding, count in counts.most_common())
+        lines.append(f"{counts.total()} more findings (view q16_findings): {more}")
+    return lines
 
 
 def _episode_lines(run: Run) -> list[str]:

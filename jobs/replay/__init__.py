@@ -17,6 +17,6 @@ One group is read with DuckDB, and its commits are replayed, too.  All groups ar
 group, without the commits, which are many.
 
 - group_rows: the rows of one group; periods, as users give them
-- episodes:   the episodes of one group
-- command:    `regroup replay` of one group: episodes, story, verdicts, divergences
+- findings, episodes: of one group, within a period
+- command:    `regroup replay` of one group: findings, episodes, story, verdicts, divergences
 """

@@ -32,6 +32,7 @@ from jobs.console.spinner import spinner
 from jobs.incident_replay import rows_of
 from jobs.lake.evidence import Row
 from jobs.replay.episodes import group_episodes
+from jobs.replay.findings import group_findings
 from jobs.replay.group_rows import (
     commits_within,
     moment_ms,
@@ -66,7 +67,7 @@ def run_one(options: ReplayOptions, format: Format) -> int:
     with spinner("replay"):
         result = replay_whole_group(options)
     if format is Format.JSON:
-        shown = as_json(options.cluster_id, result, _episodes(options))
+        shown = as_json(options.cluster_id, result, _findings(options), _episodes(options))
         text = json.dumps(jsonable(shown), indent=1)
         sys.stdout.write(text + "\n")
     elif format is Format.CSV:
@@ -74,7 +75,8 @@ def run_one(options: ReplayOptions, format: Format) -> int:
         columns = table_columns("incident_replay")
         print_rows(columns, [[row[name] for name in columns] for row in rows], format)
     else:
-        _print_episodes(_episodes(options))
+        _print_summaries("finding", _findings(options))
+        _print_summaries("episode", _episodes(options))
         _print(result)
     return 1 if _with(result.replay, ReplayVerdict.DIVERGED) else 0
 
@@ -110,13 +112,23 @@ def _period_ms(options: ReplayOptions) -> tuple[int, int]:
     return moment_ms("--from", first, is_end=False), moment_ms("--to", last, is_end=True)
 
 
+def _findings(options: ReplayOptions) -> list[Row]:
+    period = _period_ms(options)
+    return group_findings(options.lake, options.cluster_id, options.group_id, *period)
+
+
 def _episodes(options: ReplayOptions) -> list[Row]:
     period = _period_ms(options)
     return group_episodes(options.lake, options.cluster_id, options.group_id, *period)
 
 
-def as_json(cluster_id: str, group: ReplayedGroup, episodes: Sequence[Row] = ()) -> Row:
-    """Episodes, counts, divergences, inferred broker settings, verdicts, stimuli, story."""
+def as_json(
+    cluster_id: str,
+    group: ReplayedGroup,
+    findings: Sequence[Row] = (),
+    episodes: Sequence[Row] = (),
+) -> Row:
+    """Findings, episodes, counts, divergences, broker settings, verdicts, stimuli, story."""
     replay = group.replay
     classic, modern = replay
     diverged, reproduced = (
@@ -127,9 +139,9 @@ def as_json(cluster_id: str, group: ReplayedGroup, episodes: Sequence[Row] = ())
     return {
         "cluster_id": cluster_id,
         "group_id": classic.group_id or modern.group_id,
+        "findings": [_with_texts_of_times(each) for each in findings],
         "episodes": [
-            {"from": time_text(each["from_ms"]), "to": time_text(each["to_ms"])}
-            | {name: value for name, value in each.items() if not name.endswith("_ms")}
+            _with_texts_of_times(each)
             | {name: each[name] for name in ("not_stable_ms", "unowned_partition_ms")}
             for each in episodes
         ],
@@ -156,6 +168,13 @@ def as_json(cluster_id: str, group: ReplayedGroup, episodes: Sequence[Row] = ())
             for line in whole_story(group)
         ],
     }
+
+
+def _with_texts_of_times(row: Row) -> Row:
+    """``from`` and ``to`` in place of columns in ms."""
+    to_ms = row["to_ms"]
+    times = {"from": time_text(row["from_ms"]), "to": None if to_ms is None else time_text(to_ms)}
+    return times | {name: value for name, value in row.items() if not name.endswith("_ms")}
 
 
 Generation = ReplayedGeneration | ModernGeneration
@@ -232,12 +251,17 @@ def _stimulus(each: Generation, stimulus: Stimulus | ModernStimulus) -> Row:
     }
 
 
-def _print_episodes(episodes: Sequence[Row]) -> None:
-    if episodes:
-        columns = ["from", "to", "episode"]
-        spans = [(time_text(each["from_ms"]), time_text(each["to_ms"])) for each in episodes]
-        rows = [[*span, each["summary"]] for span, each in zip(spans, episodes, strict=True)]
-        print_rows(columns, rows)
+def _print_summaries(title: str, rows: Sequence[Row]) -> None:
+    """Findings or episodes; a finding with its id."""
+    if rows:
+        timed = map(_with_texts_of_times, rows)
+        texts = [
+            [each["from"], each["to"], *([each["finding"]] if "finding" in each else []),
+             each["summary"]]
+            for each in timed
+        ]  # fmt: skip
+        columns = ["from", "to", title, *(["what"] if title == "finding" else [])]
+        print_rows(columns, texts)
 
 
 def _print(group: ReplayedGroup) -> None:

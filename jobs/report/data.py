@@ -13,6 +13,7 @@ from typing import Any
 
 from jobs.report import queries
 from jobs.report.episodes import advice, episodes
+from jobs.report.findings import findings
 from jobs.report.json_text import as_json
 from jobs.report.lake import ReportLake, Table
 from jobs.report.timeline import GroupRows, group_rows, timeline
@@ -76,6 +77,7 @@ def _overview(lake: ReportLake, cluster_id: str, groups: Table, listed: int) -> 
         "sparks": {"parts": _SPARKS, "counts": dict(sparks.rows)},
         "trend": lake.rows(queries.TREND, bucket_ms=bucket_ms).json(),
         "storms": lake.rows(queries.STORMS, ids=ids).json(),
+        "findings": findings(lake),
         "episodes": episodes(lake),
         "advice": advice(lake),
     }

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     import duckdb
 
 OPTIONAL = (  # a lake may lack these
-    "what_if", "advice", "process_lives", "episodes", "member_epochs", "handovers",
+    "what_if", "advice", "process_lives", "episodes", "findings", "member_epochs",
+    "handovers",
 )  # fmt: skip
 _NEEDED = (
     "generations", "generation_members", "assignments", "rebalance_causes", "timeline",

@@ -1,5 +1,6 @@
 -- q16_findings: what is wrong, by name: known defects, mistakes and failures, the surest first.
 SELECT
+    f.cluster_id,                           -- cluster
     f.finding,                              -- id of the problem; docs/known-problems.md describes each
     f.kind,                                 -- broker_bug, client_bug, configuration, operation, coordinator, data or evidence
     f.group_id,                             -- consumer group; null for a finding about several groups or a broker
@@ -15,7 +16,6 @@ SELECT
     f.version,                              -- versions that the evidence allows
     f.summary,                              -- the finding in one sentence
     f.remedy,                               -- what to do
-    f.reference,                            -- addresses of ticket, pull request or KIP
-    f.cluster_id                            -- cluster
+    f.reference                             -- addresses of ticket, pull request or KIP
 FROM findings f
 ORDER BY f.confidence DESC, f.from_time, f.finding, f.group_id

@@ -69,6 +69,14 @@ REQUIRED = {
         "round": 1,
     },
     "rebalance_causes": {"role": "trigger", "evidence": "log"},
+    "findings": {
+        "finding": "rejoin_loop",
+        "kind": "operation",
+        "confidence": 0.8,
+        "summary": "a finding",
+        "remedy": "Look at it.",
+        "reference": "https://example.org",
+    },
     "assignor_quality": {
         "mode": "step",
         "own": False,

@@ -62,6 +62,7 @@ def plant(write_lake, tmp_path_factory):
             "generation_members": [],
             "churn": [],
             "episodes": [],
+            "findings": [],
             "ownership_gaps": [],
         }
         return write_lake(tmp_path_factory.mktemp("lake"), all_tables | tables)
@@ -223,7 +224,7 @@ def test_a_check_without_its_table_is_named_as_not_checked(plant):
 
     assert [window.unchecked for window in windows] == [("unowned",)]
     assert [labels["alert"] for labels, _ in samples["regroup_alerts"]] == [
-        "storm", "stuck", "flapping", "moved_nothing", "over_budget",
+        "storm", "stuck", "flapping", "moved_nothing", "over_budget", "finding",
     ]  # fmt: skip
 
 
@@ -468,6 +469,57 @@ def test_more_rebalances_in_24_hours_than_the_budget(plant):
     assert raised(lake, rebalances_per_day=4) == []
 
 
+def finding(first, last=None, **more):
+    times = {"from_time": ms(first)} | ({} if last is None else {"to_time": ms(last)})
+    return {"group_id": "g", "incarnation": 1} | times | more
+
+
+@pytest.mark.parametrize(
+    ("findings", "expected"),
+    [
+        ([finding(10, 20)], [("finding", "g", None, 10, 20, 80)]),
+        # less sure than the setting
+        ([finding(10, 20, confidence=0.594)], []),
+        ([finding(10, 20, confidence=0.6)], [("finding", "g", None, 10, 20, 60)]),
+        # it lasts
+        ([finding(10)], [("finding", "g", None, 10, 3600, 80)]),
+        # it ended when the last hour began
+        ([finding(-20, 0)], []),
+        # of a broker
+        (
+            [finding(10, 20, group_id=None, incarnation=None, broker_id=3)],
+            [("finding", "", "broker 3", 10, 20, 80)],
+        ),
+        # the surest of a group and process
+        (
+            [finding(10, 20), finding(30, 40, confidence=0.9), finding(50, 60, process="p")],
+            [("finding", "g", None, 30, 40, 90), ("finding", "g", "p", 50, 60, 80)],
+        ),
+        # of a kind that is no alert
+        ([finding(10, 20, kind="evidence")], []),
+    ],
+)
+def test_findings_are_alerts_from_a_confidence_on(plant, findings, expected):
+    assert raised(plant(findings=findings), finding_percent=60) == expected
+
+
+def test_the_message_of_a_finding_has_its_name_and_how_many_there_are(plant):
+    lake = plant(findings=[finding(10, 20), finding(30, 40, confidence=0.9, finding="KAFKA-1")])
+
+    [alert], _ = find_alerts(AlertsOptions(lake), AlertSettings())
+
+    assert alert.message == "KAFKA-1 (operation): a finding; 1 more; confidence 90 %"
+
+
+def test_kinds_of_findings_are_chosen(plant):
+    lake = plant(findings=[finding(10, 20)])
+    settings = read_settings({"finding_kinds": ["broker_bug"]}, "conf")
+
+    assert find_alerts(AlertsOptions(lake), settings)[0] == []
+    with pytest.raises(UsageError, match="finding_kinds must be a list of broker_bug, client_bug"):
+        read_settings({"finding_kinds": ["bugs"]}, "conf")
+
+
 def test_the_budget_is_for_24_hours_whatever_the_window(plant):
     rows = [("g", 1, 0, 1, 2), ("g", 2, 10, 11, 12), ("g", 3, 86_400, 86_401, 86_402)]
 
@@ -642,7 +694,8 @@ def test_prometheus_file_in_full():
         "# HELP regroup_alert 1 for each alert that is raised.\n"
         "# TYPE regroup_alert gauge\n"
         'regroup_alert{alert="storm",cluster_id="prod",group_id="billing",process="app-1"} 1\n'
-        "# HELP regroup_alert_value Value of an alert: a count; seconds for stuck and unowned.\n"
+        "# HELP regroup_alert_value Value of an alert: a count; seconds for stuck and unowned,"
+        " percent for finding.\n"
         "# TYPE regroup_alert_value gauge\n"
         'regroup_alert_value{alert="storm",cluster_id="prod",group_id="billing",'
         'process="app-1"} 12\n'
@@ -654,6 +707,7 @@ def test_prometheus_file_in_full():
         'regroup_alerts{alert="flapping",cluster_id="prod"} 0\n'
         'regroup_alerts{alert="moved_nothing",cluster_id="prod"} 0\n'
         'regroup_alerts{alert="over_budget",cluster_id="prod"} 0\n'
+        'regroup_alerts{alert="finding",cluster_id="prod"} 0\n'
         "# HELP regroup_alerts_lake_time_seconds Time that counts as now: the last time in the "
         "lake, or --at.\n"
         "# TYPE regroup_alerts_lake_time_seconds gauge\n"

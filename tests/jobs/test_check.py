@@ -173,6 +173,9 @@ SOUND = {
                "generation": 1},
         GAP | {"from_time": T + 9333, "unowned_ms": 167},
     ],
+    "findings": [
+        {"finding": "rejoin_loop", "group_id": "g", "from_time": T + 1000},
+    ],
     "episodes": [
         {"group_id": "g", "incarnation": 1, "activity_time": T + 1000, "episode": 1,
          "kind": "group_start", "from_time": T + 1000, "to_time": T + 9500, "processes": ["m"],

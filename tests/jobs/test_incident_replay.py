@@ -151,17 +151,37 @@ EPISODE = {
 }
 
 
+FINDING = {"group_id": GROUP, "from_time": T, "to_time": T + 500, "finding": "KAFKA-10284"}
+
+
 @pytest.fixture(scope="module")
 def with_episode(write_lake, tmp_path_factory):
-    return write_lake(tmp_path_factory.mktemp("episode"), tables() | {"episodes": [EPISODE]})
+    own = {"episodes": [EPISODE], "findings": [FINDING, FINDING | {"group_id": "another"}]}
+    return write_lake(tmp_path_factory.mktemp("episode"), tables() | own)
 
 
-def test_the_story_begins_with_the_episodes(regroup, with_episode):
+def test_the_story_begins_with_findings_and_episodes(regroup, with_episode):
     code, out, _ = regroup("replay", "--lake", with_episode, "--cluster-id", "c", "--group", GROUP)
 
     assert code == 0
-    assert out.split()[:3] == ["from", "to", "episode"]
-    assert "session of inventory-pod-2 expired\n" in out
+    assert out.split()[:4] == ["from", "to", "finding", "what"]
+    assert out.count("KAFKA-10284   a finding\n") == 1
+    assert out.index("KAFKA-10284") < out.index("session of inventory-pod-2 expired\n")
+
+
+def test_json_has_the_findings_of_the_period(regroup, with_episode):
+    options = ("--cluster-id", "c", "--group", GROUP, "--format", "json")
+    _, out, _ = regroup("replay", "--lake", with_episode, *options)
+
+    [finding] = json.loads(out)["findings"]
+    assert (finding["finding"], finding["from"], finding["to"], finding["remedy"]) == (
+        "KAFKA-10284",
+        "2026-11-21 00:00:00.000",
+        "2026-11-21 00:00:00.500",
+        "Look at it.",
+    )
+    _, out, _ = regroup("replay", "--lake", with_episode, *options, "--from", "2026-11-21T00:00:01")
+    assert json.loads(out)["findings"] == []
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def test_panels_do_not_overlap_and_have_ids_of_their_own():
 
     assert len(cells) == len(set(cells))
     assert max(x for x, _ in cells) == 23
-    assert [panel["id"] for panel in every] == list(range(1, 17))
+    assert [panel["id"] for panel in every] == list(range(1, 18))
 
 
 def test_panels_have_the_fields_that_grafana_requires():
@@ -164,6 +164,7 @@ def test_each_check_has_a_rule():
         "ConsumerGroupFlapping",
         "ConsumerGroupMovedNothing",
         "ConsumerGroupOverBudget",
+        "ConsumerGroupFinding",
         "RegroupIsLate",
         "RegroupMetricsMissing",
         "RegroupWatchFails",

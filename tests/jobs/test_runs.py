@@ -99,6 +99,35 @@ def test_steps_of_an_earlier_run_in_the_same_process_are_not_recorded_again(run,
     assert rows(run.lake, "step") == [("nightly",), ("timeline",)]
 
 
+@pytest.mark.parametrize(
+    ("count", "lines"),
+    [
+        (0, []),
+        (3, ["KAFKA-1: first", "rejoin_loop: second", "rejoin_loop: third"]),
+        (
+            5,
+            [
+                "KAFKA-1: first",
+                "rejoin_loop: second",
+                "3 more findings (view q16_findings): rejoin_loop 2, host_lost 1",
+            ],
+        ),
+    ],
+)
+def test_the_summary_has_the_surest_findings(run, frame, count, lines):
+    findings = [
+        {"finding": "rejoin_loop", "confidence": 0.8, "summary": "second", "from_time": 1000},
+        {"finding": "rejoin_loop", "confidence": 0.8, "summary": "third", "from_time": 2000},
+        {"finding": "KAFKA-1", "confidence": 0.9, "summary": "first", "from_time": 3000},
+        {"finding": "host_lost", "confidence": 0.7, "summary": "fourth", "from_time": 1000},
+        {"finding": "rejoin_loop", "confidence": 0.6, "summary": "fifth", "from_time": 1000},
+    ]
+    outside = findings[2] | {"event_date": date(2026, 11, 20)}
+    run.lake.replace("findings", frame("findings", [*findings[:count], outside]))
+
+    assert summary(run).splitlines()[1:-2] == lines
+
+
 def test_the_summary_has_new_input_rebalances_and_their_duration(run, frame):
     run.written = {"offsets_records": 6994, "quarantine": 2}
     latency = {"group_id": "g\x1b[2J", "generation": 1, "total_ms": 1200}

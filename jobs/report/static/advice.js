@@ -58,11 +58,17 @@ function confidenceText(row) {
 /** Lines to paste with a button that copies them; null without lines. */
 function pasteBlock(title, text) {
   if (!text) return null;
-  const lines = element("pre", { tabindex: 0, "aria-label": title });
-  lines.textContent = text.split("\n").map(plain).join("\n");
+  const lines = linesOf(title, text);
   const button = element("button", { type: "button", onclick: () => copy(lines, button) }, "Copy");
   return element("div", { class: "block" },
     element("div", { class: "bar" }, element("span", { class: "muted" }, title), button), lines);
+}
+
+/** Lines as they are; `title` names them to screen readers. */
+function linesOf(title, text) {
+  const lines = element("pre", { tabindex: 0, "aria-label": title });
+  lines.textContent = text.split("\n").map(plain).join("\n");
+  return lines;
 }
 
 /** Copy the text, or select it where the browser forbids the clipboard. */

@@ -110,6 +110,7 @@ function drawLegend() {
 function zoneChanged() {
   isLocal = byId("local").checked;
   drawSpan();
+  drawFindings();
   drawHeadline();
   drawStorms();
   drawCharts();

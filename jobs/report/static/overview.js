@@ -16,6 +16,7 @@ function drawOverview() {
   document.title = plain(`Rebalances of ${page.cluster}`);
   byId("title").textContent = document.title;
   drawSpan();
+  drawFindings();
   drawHeadline();
   drawAdvice();
   byId("figures").append(...figures());

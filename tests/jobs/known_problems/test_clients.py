@@ -134,8 +134,8 @@ class TestInstanceIds:
                 1000,
                 9000,
                 0.9,
-                "two processes of g used instance id i-1: 2 times one took the other's place"
-                " or was refused",
+                "two processes of g used instance id i-1: one took the other's place or was"
+                " refused (2 times)",
             )
         ]
 

@@ -113,6 +113,15 @@ def episode(number, kind, from_ms, to_ms, *, group_id="g", processes=("a",), **m
     } | more  # fmt: skip
 
 
+def finding(name, from_ms, **more):
+    """A row of findings that lasts a second."""
+    return {
+        "finding": name, "kind": "operation", "from_time": from_ms, "to_time": from_ms + 1000,
+        "confidence": 0.8, "summary": "a finding", "remedy": "Look.",
+        "reference": "https://example.org",
+    } | more  # fmt: skip
+
+
 def advised(group_id, sentence, **more):
     """A row of advice that makes the members static."""
     return {

@@ -6,7 +6,7 @@ from jobs.report.data import overview, timelines
 from jobs.report.lake import ReportLake
 from jobs.report.timeline import objects
 from jobs.report.window import ReportWindow
-from tests.jobs.report.planted import advised, episode, events, generation, tables
+from tests.jobs.report.planted import advised, episode, events, finding, generation, tables
 
 pytestmark = pytest.mark.slow
 
@@ -51,6 +51,31 @@ def test_episodes_are_listed_by_partition_downtime_without_starts(root):
         ("billing", "slow_poll", 15_000, 22_100),
         ("audit", "scale_in", 9000, 9100),
     ]
+
+
+def test_findings_of_the_window_and_the_group_are_listed_the_surest_first(plant, tmp_path):
+    findings = [
+        finding("host_lost", 5000, group_id="audit"),
+        finding("KAFKA-1", 9000, group_id="billing", confidence=0.9),
+        finding("coordinator_stall", 7000, broker_id=1),
+        finding("KAFKA-2", 50_000, group_id="audit"),
+    ]
+    rows = tables(*TWO_GROUPS, timeline=events(1000, 30_000), findings=findings)
+    root = plant(tmp_path, rows)
+
+    data, _ = page_of(root, within=ReportWindow(from_ms=0, to_ms=30_000))
+    assert data["findings"]["count"] == 3
+    assert [(each["finding"], each["from_ms"]) for each in objects(data["findings"]["listed"])] == [
+        ("KAFKA-1", 9000),
+        ("host_lost", 5000),
+        ("coordinator_stall", 7000),
+    ]
+    data, _ = page_of(root, group_id="audit", within=ReportWindow(from_ms=0, to_ms=30_000))
+    assert [each["finding"] for each in objects(data["findings"]["listed"])] == [
+        "host_lost",
+        "coordinator_stall",
+    ]
+    assert page_of(plant(tmp_path / "none", LAKE))[0]["findings"] is None
 
 
 def test_of_each_kind_the_costliest_episodes_are_listed(plant, tmp_path):

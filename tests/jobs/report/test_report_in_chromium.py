@@ -11,6 +11,7 @@ from tests.jobs.report.planted import (
     cause,
     episode,
     events,
+    finding,
     gaps,
     generation,
     member,
@@ -53,6 +54,10 @@ def two_groups():
             episode(2, "slow_poll", 38_000, 43_100, group_id=GROUP, unowned_partition_ms=9000),
             episode(1, "unknown", 5000, 6000, group_id=HOSTILE, processes=[HOSTILE])
             | {"summary": HOSTILE},
+        ],
+        findings=[
+            finding("KAFKA-10284", 5000, group_id=GROUP, remedy="Upgrade:\na=1", confidence=0.9),
+            finding("host_lost", 5000, group_id=HOSTILE, summary=HOSTILE, evidence=f"x\n{HOSTILE}"),
         ],
         advice=[
             advised(GROUP, "static: 1 rebalance less", client_properties="a=1\n# b\n"),
@@ -380,13 +385,32 @@ def test_moving_and_zooming_a_thousand_generations(chromium, large_file):
     assert tab.errors() == []
 
 
-def test_hostile_episodes_and_advice_are_text(chromium, report_file):
+def test_findings_come_first_the_surest_of_them_first(chromium, report_file):
+    tab = chromium.open(report_file)
+
+    headings = tab.run("[...document.querySelectorAll('h3')].map((each) => each.textContent)")
+    assert headings[:2] == [
+        "Findings: what is wrong, by name",
+        "Episodes: root causes, by partition downtime",
+    ]
+    items = tab.run(
+        "[...document.querySelectorAll('#findings > li summary')].map((e) => e.textContent)"
+    )
+    assert items[0].startswith("KAFKA-10284 (operation, 90 %), ")
+    assert [item.split(" ")[0] for item in items] == ["KAFKA-10284", "host_lost"]
+    tab.run("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    assert tab.run("document.querySelector('#findings pre').textContent") == "a=1"
+    assert tab.run("document.querySelector('#findings a[rel]').href") == "https://example.org/"
+    assert tab.errors() == []
+
+
+def test_hostile_findings_episodes_and_advice_are_text(chromium, report_file):
     tab = chromium.open(report_file)
     tab.run("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     shown = HOSTILE.replace("\u202e", "\\u202e")
     tab.until("document.querySelector('#advice pre')")
 
-    for part in ("episodes", "advice"):
+    for part in ("findings", "episodes", "advice"):
         assert shown in tab.run(f"document.getElementById('{part}').textContent"), part
     blocks = tab.run("[...document.querySelectorAll('#advice pre')].map((e) => e.textContent)")
     assert blocks == [shown, "a=1\n# b\n"]
