@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from coordinator_core.episodes.activities import activities
@@ -15,16 +15,19 @@ from coordinator_core.episodes.process_changes import (
     process_changes,
 )
 from coordinator_core.incident.evidence import RecordedMember
-from coordinator_core.lives import ConsumerProcess, Freeze, ProcessLife, SlowPoll, TimeEstimate
+from coordinator_core.lives import (
+    ConsumerProcess,
+    Freeze,
+    ProcessLife,
+    Silences,
+    SlowPoll,
+    TimeEstimate,
+    with_silence,
+)
 
 # A process that is back under its member id, or continues to poll, never ended.
 _CONTINUES = (What.SLOW_POLL, What.FROZEN)
 _KILLED = (What.KILLED, What.EXPIRED)
-
-Silences = Mapping[str, Sequence[tuple[int, int]]]
-"""By process, as in rebalance_causes: from when to when its partitions had no owner, in ms."""
-# The partitions of a killed process have no owner until its session has expired.
-_SLACK_MS = 1000
 
 
 def process_lives(
@@ -113,13 +116,9 @@ class _Lives:
         latest_ms = at(departure) if arrival is None else min(at(departure), at(arrival))
         session_ms = departure.session_timeout_ms or LONGEST_SESSION_MS
         earliest_ms = min(at(departure) - session_ms, latest_ms)
-        silent = [
-            from_ms
-            for from_ms, to_ms in self._silences.get(departure.process or "", ())
-            if earliest_ms <= from_ms <= latest_ms and to_ms >= at(departure) - _SLACK_MS
-        ]
-        likely_ms = max(silent, default=earliest_ms if departure.session_timeout_ms else latest_ms)
-        return TimeEstimate(likely_ms, earliest_ms, latest_ms)
+        likely_ms = earliest_ms if departure.session_timeout_ms else latest_ms
+        ended = TimeEstimate(likely_ms, earliest_ms, latest_ms)
+        return with_silence(ended, at(departure), self._silences, [departure.process or ""])
 
     def processes(self) -> list[ConsumerProcess]:
         named = [

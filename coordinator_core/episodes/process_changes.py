@@ -22,14 +22,14 @@ from coordinator_core.episodes.evidence import (
 )
 from coordinator_core.episodes.grouping import by
 from coordinator_core.lives.processes import RESTART_MS
+from coordinator_core.protocol.processes import process_key, process_name
 
 # Changes at most this far apart happened at once: heartbeats differ by up to 3 s.
 AT_ONCE_MS = 5_000
 # A process that was removed may be back after this time: an application is restarted by hand.
 RETURN_MS = 10 * 60_000
-# A new process that starts within this time of another one's end replaces it; of processes that
+# A new process that starts within RESTART_MS of another one's end replaces it; of processes that
 # start soon after the group only those that start close to that end.
-REPLACED_MS = 60_000
 GROUP_START_MS = 60_000
 _CLOSE_MS = 10_000
 # Longest session of a member whose session timeout no record has (group.*.max.session.timeout.ms).
@@ -192,7 +192,7 @@ class _Matching:
         from_ms = started.from_ms
         starts = self._group_starts_ms
         is_group_start = any(0 <= from_ms - each <= GROUP_START_MS for each in starts)
-        return _CLOSE_MS if is_group_start else REPLACED_MS
+        return _CLOSE_MS if is_group_start else RESTART_MS
 
     def _departed(self, departure: Cause) -> ProcessChange:
         arrival = self._match(departure)
@@ -376,10 +376,8 @@ def _keys(causes: Sequence[Cause]) -> Callable[[Cause], Key]:
 
     def key(cause: Cause) -> Key:
         instance_id = cause.instance_id or (cause.client if cause.client in instances else None)
-        if instance_id is not None:
-            return "instance", instance_id
         host = cause.client_host or min(hosts.get(cause.client, {""}))
-        return "client", cause.client, host
+        return process_key(instance_id, cause.client, host)
 
     return key
 
@@ -409,7 +407,7 @@ def _names(causes: Sequence[Cause]) -> Callable[[Cause], str]:
         client = _process_client(cause)
         if len(hosts.get(cause.client, ())) < 2 or cause.client_host is None:
             return client
-        return f"{client}@{cause.client_host.lstrip('/')}"
+        return process_name(client, cause.client_host)
 
     return name
 
@@ -436,8 +434,7 @@ def _shared_clients(causes: Iterable[Cause]) -> set[str]:
 
 def _process_client(cause: Cause) -> str:
     """The client id; of a thread of a Streams process, without the thread's suffix."""
-    host = f"@{(cause.client_host or '').lstrip('/')}"
-    name = (cause.process or "").removesuffix(host)
+    name = (cause.process or "").removesuffix(process_name("", cause.client_host))
     return name if name and cause.client.startswith(f"{name}-StreamThread-") else cause.client
 
 

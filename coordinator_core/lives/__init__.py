@@ -25,13 +25,21 @@ Process lives.  A process that leaves and joins again starts a new life.  Except
 The client reports it as its leave reason (KIP-800); without a reason, it is inferred when a member
 leaves and has committed nothing for max.poll.interval.ms.  Member ids before and after a slow poll
 belong to one process life.  A crash is known only by the session expiry: the process ended after
-its last heartbeat and before its next one was due.
+its last heartbeat and before its next one was due (coordinator_core.protocol.processes).
+
+Modern groups.  Groups that were not always classic have no stimuli of all members: their processes
+follow from the causes of rebalances (coordinator_core.episodes.lives).  Both have the same key of a
+process (`process_key`), time to a restart (`RESTART_MS`) and end of a killed process
+(`with_silence`).  In 58 captured classic groups with known processes, the number of lives is right
+for all processes in 34 groups by members, and in 36 by causes.  Most of the others have frozen
+processes, which count as restarted.
 
 Life kinds.  A start is part of the group's start, a restart, a rolling deployment, a restart after
 a crash, a scale-out, or a return; an end is a stop, a kill, a scale-in or part of a shutdown.
 
 - memberships: `memberships_of`, the memberships of a group's explained incarnations
 - processes:   `identify_processes`, the processes and their lives
+- silences:    `with_silence`, the end of a process by the times without an owner of its partitions
 - life_kinds:  `classify_lives`, how each life started and ended; `is_flapping`
 """
 
@@ -50,6 +58,7 @@ from coordinator_core.lives.processes import (
     SlowPoll,
     identify_processes,
 )
+from coordinator_core.lives.silences import Silences, with_silence
 
 __all__ = [
     "ConsumerProcess",
@@ -59,6 +68,7 @@ __all__ = [
     "LifeKind",
     "Membership",
     "ProcessLife",
+    "Silences",
     "SlowPoll",
     "StartKind",
     "TimeEstimate",
@@ -66,4 +76,5 @@ __all__ = [
     "identify_processes",
     "is_flapping",
     "memberships_of",
+    "with_silence",
 ]

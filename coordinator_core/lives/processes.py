@@ -9,8 +9,10 @@ from typing import NamedTuple
 from coordinator_core.incident.evidence import RecordedMember
 from coordinator_core.incident.stimuli import Basis
 from coordinator_core.lives.memberships import Departure, Membership, TimeEstimate
+from coordinator_core.lives.silences import Silences, with_silence
 from coordinator_core.log_lines.reasons import client_cause_of
 from coordinator_core.protocol.client_times import COMMIT_SLACK_MS, exceeded_poll_interval
+from coordinator_core.protocol.processes import killed_between, process_key, process_name
 
 # A process that starts again within this time was restarted.
 RESTART_MS = 60_000
@@ -79,6 +81,7 @@ def identify_processes(
     *,
     heartbeat_ms: int = 3000,
     last_commit_ms: Mapping[str, int] | None = None,
+    silences: Silences | None = None,
 ) -> list[ConsumerProcess]:
     """``heartbeat_ms``: heartbeat.interval.ms; ``last_commit_ms``: by id of a departed member, the
     last commit of a partition that it owned.
@@ -94,7 +97,7 @@ def identify_processes(
         ConsumerProcess(
             name,
             candidate.memberships[-1].member.instance_id,
-            tuple(_LifeReader(candidate, heartbeat_ms, commits).lives()),
+            tuple(_LifeReader(candidate, heartbeat_ms, commits, silences or {}).lives()),
         )
         for candidate, name in zip(candidates, names, strict=True)
     ]
@@ -113,9 +116,7 @@ class _Candidate:
 
 def _key(membership: Membership) -> tuple[str, ...]:
     member = membership.member
-    if member.instance_id is not None:
-        return ("instance", member.instance_id)
-    return ("client", member.client_id, member.client_host)
+    return process_key(member.instance_id, member.client_id, member.client_host)
 
 
 def _same_name(memberships: list[Membership]) -> list[_Candidate]:
@@ -215,7 +216,7 @@ def _names(candidates: list[_Candidate]) -> list[str]:
     members = [each.memberships[0].member for each in candidates]
     plain = [member.instance_id or member.client_id for member in members]
     with_host = [
-        name if plain.count(name) == 1 else f"{name}@{member.client_host.lstrip('/')}"
+        name if plain.count(name) == 1 else process_name(name, member.client_host)
         for name, member in zip(plain, members, strict=True)
     ]
     counts: dict[str, int] = {}
@@ -233,11 +234,16 @@ class _LifeReader:
     """Reads the memberships of one process in order."""
 
     def __init__(
-        self, candidate: _Candidate, heartbeat_ms: int, commits: Mapping[str, int]
+        self,
+        candidate: _Candidate,
+        heartbeat_ms: int,
+        commits: Mapping[str, int],
+        silences: Silences,
     ) -> None:
         self._candidate = candidate
         self._heartbeat_ms = heartbeat_ms
         self._commits = commits
+        self._silences = silences
 
     def lives(self) -> list[ProcessLife]:
         lives: list[ProcessLife] = []
@@ -282,28 +288,37 @@ class _LifeReader:
         ended = membership.ended
         if ended is None:
             return None, 1.0
+        gone_ms = ended.latest_ms
         if membership.departure is Departure.EXPIRED:
-            return self._ended_before_expiry(membership, ended, following)
+            ended, confidence = self._ended_before_expiry(membership, ended, following)
+            return self._with_silence(ended, gone_ms, membership), confidence
         committed_ms = self._commits.get(membership.member_id)
         if membership.departure is Departure.REPLACED:
-            if committed_ms is not None and ended.earliest_ms <= committed_ms <= ended.latest_ms:
-                return TimeEstimate(committed_ms, committed_ms, ended.latest_ms), 0.8
-            return ended, 0.6
+            confidence = 0.6
+            if committed_ms is not None and ended.earliest_ms <= committed_ms <= gone_ms:
+                ended, confidence = TimeEstimate(committed_ms, committed_ms, gone_ms), 0.8
+            return self._with_silence(ended, gone_ms, membership), confidence
         return ended, 0.9 if membership.departure is Departure.LEFT else 0.5
+
+    def _with_silence(
+        self, ended: TimeEstimate, gone_ms: int, membership: Membership
+    ) -> TimeEstimate:
+        member = membership.member
+        name = member.instance_id or process_name(member.client_id, member.client_host)
+        return with_silence(ended, gone_ms, self._silences, [name, member.member_id])
 
     def _ended_before_expiry(
         self, membership: Membership, ended: TimeEstimate, following: Membership | None
     ) -> tuple[TimeEstimate, float]:
         """Between the last contact and the next heartbeat, which was never sent."""
-        latest_ms = min(ended.at_ms + self._heartbeat_ms, ended.latest_ms)
+        next_ms = min(ended.at_ms + self._heartbeat_ms, ended.latest_ms)
         contact_ms, since_ms = ended.at_ms, membership.waited_since_ms
         if since_ms is not None and contact_ms - since_ms > self._heartbeat_ms:
             contact_ms = since_ms  # more likely the process died during the long wait than after it
-        committed_ms = self._commits.get(membership.member_id) or 0
-        earliest_ms = min(max(contact_ms, committed_ms), latest_ms)
+        committed_ms = self._commits.get(membership.member_id)
+        back_ms = [] if following is None else [following.began.at_ms]
+        earliest_ms, latest_ms = killed_between([contact_ms, committed_ms], [next_ms], back_ms)
         is_back_early = following is not None and following.began.at_ms < ended.latest_ms
-        if following is not None:
-            latest_ms = max(min(latest_ms, following.began.at_ms), earliest_ms)
         at_ms = (earliest_ms + latest_ms) // 2
         # A process that returns later may have been frozen: the evidence is the same.
         return TimeEstimate(at_ms, earliest_ms, latest_ms), 0.95 if is_back_early else 0.7

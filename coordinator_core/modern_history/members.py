@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from coordinator_core.coordinator.group_type import GroupType
 from coordinator_core.modern_history.evidence import GroupRecord, Partition
+from coordinator_core.protocol.processes import process_name
 
 STABLE = "STABLE"
 # States of current assignments, from the code of STABLE on.
@@ -82,4 +83,4 @@ def _client(record: GroupRecord) -> str | None:
     client = record.client_id
     if record.type.has_topology:
         client = _THREAD.sub("", client)
-    return f"{client}@{(record.client_host or '').lstrip('/')}"
+    return process_name(client, record.client_host)

@@ -24,6 +24,7 @@ from coordinator_core.protocol.client_times import (
     SAME_COMMIT_MS,
     exceeded_poll_interval,
 )
+from coordinator_core.protocol.processes import killed_between
 
 LEFT, EXPIRED, DROPPED = "left", "expired", "dropped"
 REPLACED, CONVERTED, REVOKED = "replaced", "converted", "revoked"
@@ -93,10 +94,7 @@ class Ends:
             return End(None)
         if self._last_ms - silent_ms <= 2 * self._interval_ms:
             return End(None)
-        committed_ms = self._committed(membership)
-        earliest_ms = max([last.time_ms, *committed_ms[-1:]])
-        latest_ms = self._latest_ms(membership, earliest_ms, silent_ms + self._interval_ms)
-        killed_ms = (earliest_ms + latest_ms) // 2
+        killed_ms = self._middle_ms(membership, last.time_ms, silent_ms + self._interval_ms)
         return End(killed_ms, NO_HEARTBEAT, is_estimated=True)
 
     def _polled_ms(self, membership: ModernMembership, how: str) -> int | None:
@@ -167,26 +165,25 @@ class Ends:
         return None
 
     def _killed_ms(self, membership: ModernMembership) -> int:
-        """The middle of the time in which the process can have ended: after its last heartbeat and
-        commit; before the next ones."""
         expiry = self._expiry(membership)
         last_ms = self._last_heartbeat_ms(membership)
-        earliest_ms = max([last_ms, expiry.heard_ms, *expiry.committed_ms[-1:]])
         next_ms = min(last_ms + self._interval_ms, expiry.at_ms)
-        return (earliest_ms + self._latest_ms(membership, earliest_ms, next_ms)) // 2
+        return self._middle_ms(membership, max(last_ms, expiry.heard_ms), next_ms)
 
     def _last_heartbeat_ms(self, membership: ModernMembership) -> int:
         session_ms = membership.session_timeout_ms or self.timing.session_ms
         return (membership.ended_ms or 0) - session_ms
 
-    def _latest_ms(self, membership: ModernMembership, earliest_ms: int, next_ms: int) -> int:
-        """Before its next heartbeat and automatic commit, and before its next life."""
-        latest = [next_ms]
-        committed_ms = self._committed(membership)
+    def _middle_ms(self, membership: ModernMembership, last_ms: int, next_ms: int) -> int:
+        """``last_ms``, ``next_ms``: of its last heartbeat, and when the next one was due."""
+        committed_ms, due_ms = self._committed(membership), [next_ms]
         if commits_in_turn(committed_ms):
-            latest.append(committed_ms[-1] + COMMIT_INTERVAL_MS + COMMIT_JITTER_MS)
-        latest += [ms for ms in self._next_lives_ms(membership) if earliest_ms <= ms]
-        return max(earliest_ms, min(latest))
+            due_ms.append(committed_ms[-1] + COMMIT_INTERVAL_MS + COMMIT_JITTER_MS)
+        earliest_ms, latest_ms = killed_between(
+            [last_ms, *committed_ms[-1:]], due_ms, [*self._next_lives_ms(membership)]
+        )
+        middle_ms: int = (earliest_ms + latest_ms) // 2
+        return middle_ms
 
     def _next_lives_ms(self, membership: ModernMembership) -> Iterator[int]:
         """When the process started again, or was refused as its instance id was in use."""

@@ -19,5 +19,6 @@ IllegalStateException (``UnexpectedState``).
 
 messages      requests, responses and effects
 errors        Kafka's error codes, and the engine's exceptions
+processes     consumer processes behind members: their names, and when a killed one ended
 client_times  default intervals of clients' requests, and how exactly evidence shows them
 """

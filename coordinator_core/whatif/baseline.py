@@ -12,7 +12,7 @@ from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.incident.evidence import Incarnation, MetadataRecord, RecordedMember
 from coordinator_core.incident.explanation import ExplainedGroup, ExplainedIncarnation, explain
 from coordinator_core.incident.stimulus_builder import DEPARTURES
-from coordinator_core.lives import ConsumerProcess, identify_processes, memberships_of
+from coordinator_core.lives import ConsumerProcess, Silences, identify_processes, memberships_of
 from coordinator_core.protocol.client_times import HEARTBEAT_MS
 from coordinator_core.records import BadRecord, decode_subscription, streams_metadata
 from coordinator_core.simulation.spec import Topic
@@ -96,6 +96,7 @@ def baseline_of(
     offset_versions: Iterable[int] = (),
     cluster: EraEvidence = NO_EVIDENCE,
     last_commit_ms: Mapping[str, int] | None = None,
+    silences: Silences | None = None,
     from_ms: int | None = None,
     to_ms: int | None = None,
     until_ms: int | None = None,
@@ -127,6 +128,7 @@ def baseline_of(
             memberships_of(explained.incarnations),
             heartbeat_ms=heartbeat_ms,
             last_commit_ms=last_commit_ms,
+            silences=silences,
         )
     )
     first_ms, last_ms = _period(explained, processes, until_ms)

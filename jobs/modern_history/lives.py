@@ -5,7 +5,7 @@ reads   generations, rebalance_causes, ownership_gaps
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
 
@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from coordinator_core.episodes import Cause, Rebalance
 from coordinator_core.episodes.lives import process_lives
-from coordinator_core.lives import ConsumerProcess
+from coordinator_core.lives import ConsumerProcess, Silences
 from jobs.engine.union import union_of
 from jobs.lake.evidence import Row, Rows, evidence
 from jobs.lake.group_types import HAS_EPOCHS
@@ -80,17 +80,22 @@ def processes_of(rows: Rows) -> tuple[list[ConsumerProcess], dict[str, int]]:
     causes = sorted(
         rows[CAUSES], key=lambda row: (row["incarnation"], row["generation"], row["cause_seq"])
     )
-    silences: dict[str, list[tuple[int, int]]] = {}
-    for row in rows[SILENCES]:
-        silences.setdefault(row["process"], []).append((row["from_ms"], row["to_ms"]))
     rebalances = [Rebalance(**_fields(row, Rebalance)) for row in rows[REBALANCES]]
     absent: Row = {"at_ms": None, "story": None}
     processes = process_lives(
         sorted(rebalances, key=lambda each: each.id),
         [Cause(**absent | _fields(row, Cause)) for row in causes],
-        silences,
+        silences_of(rows[SILENCES]),
     )
     return processes, {row["member_id"]: row["incarnation"] for row in reversed(causes)}
+
+
+def silences_of(rows: Iterable[Row]) -> Silences:
+    """``rows``: of the kind SILENCES."""
+    silences: dict[str, list[tuple[int, int]]] = {}
+    for row in rows:
+        silences.setdefault(row["process"], []).append((row["from_ms"], row["to_ms"]))
+    return silences
 
 
 def _fields(row: Row, of: type[Rebalance | Cause]) -> Row:

@@ -13,8 +13,11 @@ from coordinator_core.protocol.client_times import (
     SAME_MOMENT_MS,
     exceeded_poll_interval,
 )
+from coordinator_core.protocol.processes import Arithmetic, killed_between
 from jobs.lake.keys import MEMBER_KEY
 from jobs.ownership.rebalances import stays_cooperative
+
+COLUMNS = Arithmetic(F.greatest, F.least, F.when)
 
 
 def process_ends(departed: DataFrame) -> DataFrame:
@@ -144,10 +147,9 @@ def _mid_join_ms() -> Column:
 
 
 def _after_contact_ms() -> Column:
-    earliest_ms = F.greatest("contact_ms", "committed_ms")
-    back_ms = F.when(F.col("back_ms") >= earliest_ms, F.col("back_ms"))
-    next_heartbeat_ms = F.least(F.col("contact_ms") + HEARTBEAT_MS, F.col("left_ms"), back_ms)
-    return _middle(earliest_ms, F.greatest(next_heartbeat_ms, earliest_ms))
+    next_heartbeat_ms = F.col("contact_ms") + HEARTBEAT_MS
+    sent_ms, due_ms = ("contact_ms", "committed_ms"), (next_heartbeat_ms, F.col("left_ms"))
+    return _middle(*killed_between(sent_ms, due_ms, [F.col("back_ms")], by=COLUMNS))
 
 
 def _replaced() -> Column:
@@ -160,9 +162,9 @@ def _replaced() -> Column:
     replaced_ms, session_ms = F.coalesce("left_ms", "back_ms"), F.col("session_timeout_ms")
     quiet_ms = replaced_ms - F.col("committed_ms")
     is_recent = F.coalesce(quiet_ms <= session_ms + COMMIT_INTERVAL_MS, F.lit(False))
-    earliest_ms = F.greatest(F.col("committed_ms"), replaced_ms - session_ms)
-    next_commit_ms = F.least(F.col("committed_ms") + COMMIT_INTERVAL_MS, replaced_ms)
-    killed_ms = _middle(earliest_ms, F.greatest(earliest_ms, next_commit_ms))
+    next_commit_ms = F.col("committed_ms") + COMMIT_INTERVAL_MS
+    sent_ms = ("committed_ms", replaced_ms - session_ms)
+    killed_ms = _middle(*killed_between(sent_ms, (next_commit_ms, replaced_ms), by=COLUMNS))
     return (
         F.when(F.col("was_fenced"), _at(replaced_ms, "log"))
         .when(is_recent & F.col("is_closing"), _at(F.col("committed_ms"), "commits"))

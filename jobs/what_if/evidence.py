@@ -38,14 +38,15 @@ from jobs.lake.evidence import Row, Rows
 from jobs.modern_history import lives, tenures
 from jobs.modern_history.evidence import LINES, RECORDS, played_rows
 
-CLASSIC_KINDS = ("events", "records", "commits", "last_commits")
+CLASSIC_KINDS = ("events", "records", "commits", "last_commits", lives.SILENCES)
 # Of groups that have, or had, another type than classic.
 MODERN_KINDS = (
     RECORDS,
     LINES,
     tenures.REFUSALS,
     tenures.COMMITS,
-    *lives.KINDS,
+    lives.REBALANCES,
+    lives.CAUSES,
     "partition_counts",
     "generation_figures",
 )
@@ -209,6 +210,7 @@ class PredictionEvidence:
             offset_versions=self._offset_versions,
             cluster=self._cluster.of_era,
             last_commit_ms={row["member_id"]: row["at_ms"] for row in self._of("last_commits")},
+            silences=lives.silences_of(self._of(lives.SILENCES)),
             from_ms=from_ms,
             to_ms=to_ms,
             until_ms=self._cluster.until_ms,

@@ -205,6 +205,15 @@ def test_a_process_that_is_back_before_its_expiry_had_ended_by_then():
     assert process.lives[0].confidence == 0.95  # a process that returns later may have been frozen
 
 
+def test_a_start_before_the_last_contact_is_no_bound():
+    """Clocks of lines differ, and the end of a join counts as contact of a member that waits."""
+    memberships = [membership("a", 0, 110_000, Departure.EXPIRED), membership("b", 99_950)]
+
+    (process,) = identify_processes(memberships, heartbeat_ms=HEARTBEAT)
+
+    assert process.lives[0].ended == TimeEstimate(101_500, 100_000, 103_000)
+
+
 def test_a_process_ended_after_its_last_commit():
     memberships = [membership("a", 0, 110_000, Departure.EXPIRED)]
 
@@ -213,6 +222,24 @@ def test_a_process_ended_after_its_last_commit():
     )
 
     assert process.lives[0].ended.earliest_ms == 102_000
+
+
+@pytest.mark.parametrize(
+    ("silences", "ended_ms"),
+    [
+        pytest.param({"app@10.0.0.1": [(101_200, 110_400)]}, 101_200, id="until the expiry"),
+        pytest.param({"a": [(101_200, 110_400)]}, 101_200, id="of several processes of a client"),
+        pytest.param({"app@10.0.0.1": [(101_200, 106_000)]}, 101_500, id="over before the expiry"),
+        pytest.param({"app@10.0.0.1": [(90_000, 110_400)]}, 101_500, id="before the last contact"),
+        pytest.param({"app@10.0.0.2": [(101_200, 110_400)]}, 101_500, id="of another process"),
+    ],
+)
+def test_a_process_ended_when_its_partitions_lost_their_owner(silences, ended_ms):
+    memberships = [membership("a", 0, 110_000, Departure.EXPIRED)]
+
+    (process,) = identify_processes(memberships, heartbeat_ms=HEARTBEAT, silences=silences)
+
+    assert process.lives[0].ended == TimeEstimate(ended_ms, 100_000, 103_000)
 
 
 def test_a_crash_during_a_long_join():
@@ -272,6 +299,18 @@ def test_a_static_member_ends_without_leaving():
             (("c",), None, False),
         ]
     }
+
+
+def test_a_replaced_process_ended_when_its_partitions_lost_their_owner():
+    memberships = [
+        membership("a", 0, 100_000, Departure.REPLACED, instance="pod-0"),
+        membership("b", 100_000, instance="pod-0"),
+    ]
+    silences = {"pod-0": [(94_500, 100_050)]}
+
+    lives = lived(memberships, last_commit_ms={"a": 93_000}, silences=silences)
+
+    assert lives == {"pod-0": [(("a",), 94_500, False), (("b",), None, False)]}
 
 
 def test_a_slow_static_member_replaces_itself():

@@ -1,0 +1,34 @@
+"""When a process ended, by the time since which its partitions had no owner.
+
+The table ownership_gaps infers this time from heartbeats, joins and commits (jobs.ownership,
+coordinator_core.modern_history).  A process life takes it from there: a second inference from less
+evidence would differ from the partition downtime that users see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from coordinator_core.lives.memberships import TimeEstimate
+
+Silences = Mapping[str, Sequence[tuple[int, int]]]
+"""By process, as in generation_members: from when to when its partitions had no owner, in ms."""
+# The partitions of a killed process have no owner until its session has expired.
+_SLACK_MS = 1000
+
+
+def with_silence(
+    ended: TimeEstimate, gone_ms: int, silences: Silences, names: Iterable[str]
+) -> TimeEstimate:
+    """``ended``, with the last begin of a silence within it as the most likely time.
+
+    ``gone_ms``: when the member was removed or replaced: a silence lasts until then.  ``names`` of
+    the process.
+    """
+    began = [
+        from_ms
+        for name in names
+        for from_ms, to_ms in silences.get(name, ())
+        if ended.earliest_ms <= from_ms <= ended.latest_ms and to_ms >= gone_ms - _SLACK_MS
+    ]
+    return ended._replace(at_ms=max(began, default=ended.at_ms))
