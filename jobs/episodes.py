@@ -105,7 +105,10 @@ def _rebalances(
     was_emptied = F.lag("outcome").over(incarnation) == "empty"
     # Modern groups begin with an epoch of 1 to 3.
     first = F.when(F.expr(IS_CLASSIC), 1).otherwise(3)
-    first_seen = F.col("gap_before").isNull() & (F.col("generation") > first)
+    is_first = F.col("gap_before").isNull() & (F.col("generation") > first)
+    # Of a rebalance whose start is logged, the evidence shows as much as of any other.
+    is_logged = F.expr(IS_CLASSIC) & F.col("preparing_time").isNotNull()
+    first_seen = is_first & ~F.coalesce(is_logged, F.lit(False))
     joined = generations.join(counts, on=GENERATION_KEY, how="left").join(
         phases, on=GENERATION_KEY, how="left"
     )
@@ -141,7 +144,7 @@ def _rebalances(
         (
             (F.col("generation") == 1)
             | F.coalesce(was_emptied, F.lit(False))
-            | (had_nobody & ~first_seen)
+            | (had_nobody & ~is_first)
         ).alias("was_empty"),
         first_seen.alias("is_first_seen"),
         "hosts",

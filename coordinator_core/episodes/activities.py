@@ -62,18 +62,38 @@ def _events(rebalances: Sequence[Rebalance], causes: Iterable[Cause]) -> Iterato
 def _activity(events: Sequence[_Event]) -> Activity:
     """Causes of a rebalance may be logged before it: the rebalances are in order of generations.
 
-    A member without a record is assumed to have the session timeout of the others.
+    A member without a record is assumed to have the session timeout of the others, and to be the
+    process that has its client id, if records show only one.
     """
     items = [each.item for each in events]
     rebalances = sorted((i for i in items if isinstance(i, Rebalance)), key=lambda each: each.id)
     causes = [each for each in items if isinstance(each, Cause)]
     generations = {each.generation for each in rebalances}
     usual_ms = max((each.session_timeout_ms for each in causes), default=0)
+    processes = _by_client(causes)
     return Activity(
         events[0].from_ms,
         [each._replace(settings=_changed_within(each, generations)) for each in rebalances],
-        [c if c.session_timeout_ms else c._replace(session_timeout_ms=usual_ms) for c in causes],
+        [
+            each._replace(
+                session_timeout_ms=each.session_timeout_ms or usual_ms,
+                process=each.process or processes.get(each.client),
+            )
+            for each in causes
+        ],
     )
+
+
+def _by_client(causes: Sequence[Cause]) -> dict[str, str]:
+    """The process of each client id that only one process has."""
+    names: dict[str, set[str]] = {}
+    for each in causes:
+        if each.process is not None and each.instance_id is None:
+            names.setdefault(each.client, set()).add(each.process)
+    one = {client: min(of) for client, of in names.items() if len(of) == 1}
+    # Of several processes with one client id and host, each member is a process.
+    member_ids = {each.member_id for each in causes}
+    return {client: process for client, process in one.items() if process not in member_ids}
 
 
 def _changed_within(rebalance: Rebalance, generations: set[int]) -> list[tuple[int, str]]:

@@ -261,7 +261,14 @@ class _Assignment:
             kind, confidence = kind_of_rejoin(trigger, rebalance)
         if kind is EpisodeKind.UNKNOWN and is_after_load(rebalance.from_ms, self._activity.loads):
             kind, confidence = EpisodeKind.COORDINATOR_FAILOVER, 0.7
-        is_soon = previous is not None and rebalance.from_ms - previous[1].to_ms <= RESTART_MS
+        if kind is EpisodeKind.UNKNOWN and rebalance.was_empty and rebalance.outcome == STABLE:
+            kind, confidence = EpisodeKind.GROUP_START, 0.9
+        # Only what precedes the first generation seen is unknown: what follows is not part of it.
+        is_soon = (
+            previous is not None
+            and rebalance.from_ms - previous[1].to_ms <= RESTART_MS
+            and not previous[1].is_first_seen
+        )
         if previous is not None and is_soon and kind in (EpisodeKind.UNKNOWN, previous[0].kind):
             return previous[0]
         if kind is EpisodeKind.UNKNOWN and of_changes:

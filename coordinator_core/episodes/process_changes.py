@@ -88,6 +88,12 @@ class ProcessChange:
         return all(each.is_identified for each in self.causes)
 
     @property
+    def is_named(self) -> bool:
+        """Whether ``process`` is a name, and not the member id of one of several members."""
+        first = self.causes[0]
+        return first.process is not None or self.process != first.member_id
+
+    @property
     def departed_ms(self) -> int:
         """When the process ended; of an expired session, a session timeout before."""
         if self.departure is None:
@@ -448,16 +454,15 @@ def _with_replaced(
 ) -> list[ProcessChange]:
     """A process that left, and another one that started near that time, are one replacement.
 
-    The nearest in time first, those with the same client id before others.  An expired session is
-    replaced only by a process with its client id, if no other session expired at once: else nothing
-    shows which of them, and whether any, the new process replaces.
+    The nearest in time first, those with the same client id before others.  If more sessions
+    expired at once than processes started, nothing shows which of them a new one replaces.
     """
     last_ms = {each.process: each.from_ms for each in sorted(changes, key=lambda c: c.from_ms)}
-    expired = [each for each in changes if each.what is What.EXPIRED]
+    expired = [each for each in changes if each.what is What.EXPIRED and each.arrival is None]
     ended = [
         each
         for each in changes
-        if each.what is What.STOPPED or (each.what is What.EXPIRED and _is_alone(each, expired))
+        if each.what is What.STOPPED or _is_replaceable(each, expired, started)
         if each.from_ms == last_ms[each.process]
     ]
     times = [(_started_ms(new), within_ms(new)) for new in started]
@@ -468,7 +473,6 @@ def _with_replaced(
         for departed_ms in [old.departed_ms]
         for m, (started_ms, most_ms) in enumerate(times)
         if abs(started_ms - departed_ms) <= most_ms
-        and not (old.what is What.EXPIRED and _differs(old, started[m]))
         and _replaces(started[m], old, [*changes, *started])
     )
     gone, used = set[int](), set[int]()
@@ -484,9 +488,14 @@ def _with_replaced(
     return rest + new + replaced
 
 
-def _is_alone(change: ProcessChange, expired: Iterable[ProcessChange]) -> bool:
-    near = (each for each in expired if abs(each.from_ms - change.from_ms) <= AT_ONCE_MS)
-    return change.is_identified and all(each is change for each in near)
+def _is_replaceable(
+    change: ProcessChange, expired: Iterable[ProcessChange], started: Iterable[ProcessChange]
+) -> bool:
+    if change.what is not What.EXPIRED or not change.is_identified:
+        return False
+    together = sum(abs(each.from_ms - change.from_ms) <= AT_ONCE_MS for each in expired)
+    near = sum(abs(_started_ms(each) - change.departed_ms) <= RESTART_MS for each in started)
+    return together <= near
 
 
 def _differs(old: ProcessChange, new: ProcessChange) -> bool:

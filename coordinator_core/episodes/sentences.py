@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from coordinator_core.episodes.drafts import EpisodeKind
 from coordinator_core.episodes.evidence import (
+    ABSORBED,
     ASSIGNMENT_FAILED,
     CLIENTS,
     CONFIG_CHANGE,
+    EMPTY,
     NOT_REJOINED,
     SCHEDULED_CAUSES,
     SLOW_REVOKE,
 )
 from coordinator_core.episodes.inference import Episode
-from coordinator_core.episodes.process_changes import ProcessChange, What, at
+from coordinator_core.episodes.process_changes import (
+    LONGEST_SESSION_MS,
+    ProcessChange,
+    What,
+    at,
+)
 
 
 def summary(episode: Episode, unowned_ms: int | None) -> str:
@@ -28,7 +35,8 @@ def _cost(episode: Episode, unowned_ms: int | None) -> str:
     if episode.stable_rebalances:
         parts.append(counted(episode.stable_rebalances, "rebalance"))
     elif not episode.generations:
-        parts.append("no rebalance")
+        is_part = any(each.role != ABSORBED for each in episode.causes)
+        parts.append("no rebalance of its own" if is_part else "no rebalance")
     if episode.not_stable_ms:
         parts.append(f"{seconds(episode.not_stable_ms)} not stable")
     parts.append(_downtime(unowned_ms))
@@ -68,11 +76,12 @@ def _noun(changes: Sequence[ProcessChange]) -> str:
 
 
 def _group_start(episode: Episode) -> str:
-    """Lines may name fewer members than they count."""
+    """Lines may name fewer members than they count, and old ones neither."""
     number, noun = len(episode.processes), _noun(episode.changes)
-    if noun == "member":
+    if noun == "member" or not number:
+        noun = "member"
         number = max([number, *(each.member_count for each in episode.rebalances)])
-    return f"group starts with {counted(number, noun)}"
+    return f"group starts with {counted(number, noun)}" if number else "group starts"
 
 
 def _rolling_deployment(episode: Episode) -> str:
@@ -82,7 +91,10 @@ def _rolling_deployment(episode: Episode) -> str:
 
 
 def _restart(episode: Episode) -> str:
-    what = f"{_processes(episode.changes)} restarted"
+    first = episode.changes[0]
+    if len(episode.changes) == 1 and not first.is_named and first.arrival is not None:
+        return f"{first.process} left{_joined(first)}"
+    what = f"{_processes(episode.changes)} {_restarted(episode.changes)}"
     if len(episode.processes) == 1 and len(episode.changes) > 1:
         what += f" {len(episode.changes)} times"
     by = next((each.by for each in episode.changes if each.by), None)
@@ -91,6 +103,18 @@ def _restart(episode: Episode) -> str:
     is_logged = any(each.departure is not None for each in episode.changes)
     noun = "static member" if len(episode.processes) == 1 else "static members"
     return what if is_logged else f"{what} ({noun})"
+
+
+def _restarted(changes: Iterable[ProcessChange]) -> str:
+    """A consumer that polls too slowly leaves and joins again, too: without records, only the
+    client's reason shows that it was closed.
+    """
+    return "restarted" if all(map(_is_closed, changes)) else "left and joined again"
+
+
+def _is_closed(change: ProcessChange) -> bool:
+    reason = change.departure.client_reason if change.departure else None
+    return change.is_identified or (reason or "").endswith("being closed")
 
 
 def _lost(episode: Episode) -> str:
@@ -103,14 +127,28 @@ def _lost(episode: Episode) -> str:
         parts.append(f"{_processes(killed)} killed")
     if expired:
         what = "session" if len({each.process for each in expired}) == 1 else "sessions"
-        parts.append(f"{what} of {_processes(expired)} expired{_back(expired, episode)}")
+        parts.append(
+            f"{what} of {_processes(expired)} expired{_after_load(expired, episode)}"
+            f"{_back(expired, episode)}"
+        )
     return ", ".join(parts)
+
+
+def _after_load(expired: Sequence[ProcessChange], episode: Episode) -> str:
+    """Lines do not have the session timeout, and so not whether the session began with a load."""
+    first = expired[0].departure
+    if first is None or first.session_timeout_ms:
+        return ""
+    since_ms = (at(first) - each for each in episode.loads)
+    nearest_ms = min((each for each in since_ms if 0 <= each <= LONGEST_SESSION_MS), default=None)
+    return "" if nearest_ms is None else f" {seconds(nearest_ms)} after a broker loaded the group"
 
 
 def _back(expired: Sequence[ProcessChange], episode: Episode) -> str:
     """Lines alone do not show which process a new member is, nor who is in the group."""
     if not all(each.is_identified for each in expired):
-        return _joined(expired) or (", not back" if episode.leaves_empty else "")
+        is_alone = len(expired) == 1 and expired[0].arrival is not None
+        return _joined(expired[0]) if is_alone else ", not back" * episode.leaves_empty
     if all(each.arrival is None for each in expired):
         return ", not back"
     if any(each.arrival is None for each in expired):
@@ -119,14 +157,13 @@ def _back(expired: Sequence[ProcessChange], episode: Episode) -> str:
     return f", back after {seconds(longest_ms)}"
 
 
-def _joined(expired: Sequence[ProcessChange]) -> str:
-    """That a member with the client id of the only expired one joined, before or after."""
-    departure, arrival = expired[0].departure, expired[0].arrival
-    if len(expired) > 1 or departure is None or arrival is None:
-        return ""
-    since_ms = at(arrival) - at(departure)
+def _joined(change: ProcessChange) -> str:
+    """That a member with the client id of the one that departed joined, before or after."""
+    assert change.departure is not None
+    assert change.arrival is not None
+    since_ms = at(change.arrival) - at(change.departure)
     when = f"{seconds(abs(since_ms))} {'later' if since_ms > 0 else 'before'}"
-    return f", {arrival.member_id} with its client id joined {when}"
+    return f", {change.arrival.member_id} with its client id joined {when}"
 
 
 def _host_lost(episode: Episode) -> str:
@@ -197,6 +234,8 @@ def _unknown(episode: Episode) -> str:
         return f"evidence begins with generation {episode.generation_span[0]}"
     if any(each.cause in SCHEDULED_CAUSES for each in episode.causes):
         return "members rejoin at the time that an earlier assignment set"
+    if any(each.outcome == EMPTY for each in episode.rebalances):
+        return "group lost all members, root cause not in the evidence"
     return "root cause not in the evidence"
 
 

@@ -87,6 +87,15 @@ def restart(generation, second, name, life=1, **more):
     ]
 
 
+def flapping(generation, times):
+    """A process that leaves and is back within 10 ms, as often as this."""
+    for n in range(times):
+        left, back = generation + 2 * n, generation + 2 * n + 1
+        at = n / 50
+        yield rebalance(left, at, until=at), leaves(left, at, f"a{n}", "restart")
+        yield rebalance(back, at, until=at), joins(back, at + 0.01, f"a{n + 1}", "return")
+
+
 def shown(rebalances, causes, loads=()):
     """As ``kind processes generations``."""
     return [
@@ -103,6 +112,14 @@ CASES = {
             (rebalance(2, 40), joins(2, 40, "c1")),
         ],
         ["group_start a,b,c [1, 2]"],
+    ),
+    "a group that was empty starts, even if no evidence names its members": (
+        [(rebalance(1, 0),), (rebalance(2, 300, outcome="empty"),)],
+        ["group_start  [1]", "unknown  [2]"],
+    ),
+    "only the first generation that the evidence has is unknown": (
+        [(rebalance(8, -20, is_first_seen=True),), (rebalance(9, -10),), *flapping(10, 20)],
+        ["unknown  [8]", "unknown  [9]", f"flapping_member a {list(range(10, 50))}"],
     ),
     "later processes scale it out": (
         [(rebalance(2, 100), joins(2, 100, "a1")), (rebalance(3, 130), joins(3, 130, "b1"))],
@@ -151,7 +168,7 @@ CASES = {
             (None, replaced(1, 0, "a2")),
             (None, replaced(1, 30, "b2")),
         ],
-        ["unknown  [1]", "rolling_deployment a,b []"],
+        ["group_start  [1]", "rolling_deployment a,b []"],
     ),
     "some of them are restarts": (
         [
@@ -159,7 +176,7 @@ CASES = {
             (None, replaced(1, 0, "a2")),
             (None, replaced(1, 30, "b2")),
         ],
-        ["unknown  [1]", "restart a []", "restart b []"],
+        ["group_start  [1]", "restart a []", "restart b []"],
     ),
     "static members that all return at once show a restart of the group": (
         [
@@ -167,7 +184,7 @@ CASES = {
             (None, replaced(1, 0, "a2")),
             (None, replaced(1, 1, "b2")),
         ],
-        ["unknown  [1]", "whole_group_restart a,b []"],
+        ["group_start  [1]", "whole_group_restart a,b []"],
     ),
     "a process that is back before its session expires was killed": (
         [(rebalance(2, 5, until=12), joins(2, 5, "a2", "return"), also(expires(2, 12, "a1")))],
@@ -189,14 +206,14 @@ CASES = {
             (rebalance(1, -100, hosts=[("/h1", 2), ("/h2", 1)]),),
             (rebalance(2, 0), expires(2, 0, "a1"), also(expires(2, 2, "b1"))),
         ],
-        ["unknown  [1]", "host_lost a,b [2]"],
+        ["group_start  [1]", "host_lost a,b [2]"],
     ),
     "some processes of a host are processes": (
         [
             (rebalance(1, -100, hosts=[("/h1", 3), ("/h2", 1)]),),
             (rebalance(2, 0), expires(2, 0, "a1"), also(expires(2, 2, "b1"))),
         ],
-        ["unknown  [1]", "process_lost a,b [2]"],
+        ["group_start  [1]", "process_lost a,b [2]"],
     ),
     "a process that comes back with its old state was frozen": (
         [
@@ -251,7 +268,7 @@ CASES = {
             (None, replaced(1, 20, "a3")),
             (None, replaced(1, 40, "a4")),
         ],
-        ["unknown  [1]", "restart a []"],
+        ["group_start  [1]", "restart a []"],
     ),
     "a group that is empty and comes back was restarted": (
         [
@@ -351,7 +368,7 @@ CASES = {
             (rebalance(1, -100),),
             (None, replaced(1, 0, "a2")._replace(story="takeover")),
         ],
-        ["unknown  [1]", "instance_id_conflict a []"],
+        ["group_start  [1]", "instance_id_conflict a []"],
     ),
     "a deployment with other settings is a configuration change": (
         [
@@ -408,7 +425,7 @@ CASES = {
             (None, replaced(1, 0, "a2", settings=["session.timeout.ms 10000 -> 45000"])),
             (None, replaced(1, 30, "b2", settings=["session.timeout.ms 10000 -> 45000"])),
         ],
-        ["unknown  [1]", "configuration_change a,b []"],
+        ["group_start  [1]", "configuration_change a,b []"],
     ),
     "a member that left and then expires left once": (
         [

@@ -32,6 +32,12 @@ def slow(number, second):
 # rebalances and causes of one episode -> what happened
 CASES = [
     ([(rebalance(1, 0), joins(1, 0, "a1"))], "group starts with 1 process"),
+    ([(rebalance(1, 0, size=2),)], "group starts with 2 members"),
+    ([(rebalance(1, 0, size=0),)], "group starts"),
+    (
+        [(rebalance(2, 0, outcome="empty", size=0),)],
+        "group lost all members, root cause not in the evidence",
+    ),
     ([(rebalance(2, 0), joins(2, 0, "a1"))], "scale out by a"),
     (
         [(rebalance(2, 0), leaves(2, 0, "a1"), also(leaves(2, 1, "b1")))],
@@ -238,6 +244,16 @@ LINES = [
             (rebalance(2, 0), *lines(leaves(2, 0, "a1"))),
             (rebalance(3, 3), *lines(joins(3, 3, "a2"))),
         ],
+        "a left and joined again",
+    ),
+    (
+        [
+            (
+                rebalance(2, 0),
+                *lines(leaves(2, 0, "a1", client_reason="the consumer is being closed")),
+            ),
+            (rebalance(3, 3), *lines(joins(3, 3, "a2"))),
+        ],
         "a restarted",
     ),
     (
@@ -259,6 +275,29 @@ def test_what_lines_alone_show(evidence, expected):
 
     happened, _ = summary(episode, None).split(": ", 1)
     assert happened == expected
+
+
+def test_a_change_within_the_rebalance_of_another_episode_has_none_of_its_own():
+    started, lost = infer_episodes(
+        [rebalance(2, 0, until=200)], [joins(2, 0, "a1"), also(expires(2, 190, "b1"))]
+    )
+
+    assert summary(lost, 0) == (
+        "session of b expired, not back: no rebalance of its own, no partition downtime"
+    )
+    assert summary(started, 0) == "scale out by a: 1 rebalance, no partition downtime"
+
+
+def test_of_members_that_share_a_client_id_lines_do_not_show_which_is_back():
+    rebalances = [rebalance(2, 0), rebalance(3, 3), rebalance(4, 90)]
+    causes = lines(leaves(2, 0, "a1"), joins(3, 3, "a2"), leaves(4, 90, "a3"))
+    first, second = infer_episodes(rebalances, causes)
+
+    assert summary(first, None).startswith(
+        "a-00000000-0000-4000-8000-000000000001 left, "
+        "a-00000000-0000-4000-8000-000000000002 with its client id joined 3.0 s later: "
+    )
+    assert second.processes == ["a-00000000-0000-4000-8000-000000000003"]
 
 
 def test_a_new_member_is_not_one_of_several_that_expired_at_once():
