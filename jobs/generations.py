@@ -8,6 +8,8 @@ writes  generations      one row per generation with a log line or a record
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -42,7 +44,7 @@ def generations(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
         _with_cause(_one_row_per_generation(_evidence(timeline)), timeline),
         _task_facts(timeline, group_metadata),
     )
-    clients = _clients(group_metadata)
+    clients = _clients(group_metadata, timeline)
     rows = caused.join(clients, on=[*GROUP_KEY, "culprit_member_id"], how="left")
     incarnation = Window.partitionBy(*INCARNATION_KEY).orderBy("generation")
     return rows.select(
@@ -62,10 +64,8 @@ def generations(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
         "reason",
         "client_reason",
         "culprit_member_id",
-        F.coalesce("recorded_client_id", _client_of("culprit_member_id")).alias(
-            "culprit_client_id"
-        ),
-        F.col("recorded_client_host").alias("culprit_client_host"),
+        F.coalesce("seen_client_id", client_of("culprit_member_id")).alias("culprit_client_id"),
+        F.col("seen_client_host").alias("culprit_client_host"),
         "outcome",
         (F.col("generation") - F.lag("generation").over(incarnation) - 1).alias("gap_before"),
         "topic_partition",
@@ -97,7 +97,17 @@ def _evidence(timeline: DataFrame) -> DataFrame:
     failures = timeline.where(
         "event = 'STORE_FAILED' AND current_generation IS NOT NULL"
     ).withColumn("generation", F.col("current_generation"))
-    parts = [prepared, ended.where("generation > 0"), deleted.where("generation > 0"), failures]
+    # Before Kafka 0.11 a group that loses its last member dies while it prepares a rebalance.
+    dead = timeline.where("event = 'GROUP_DEAD' AND current_generation IS NOT NULL").withColumns(
+        {"generation": F.col("current_generation") + 1, "event": F.lit("DEAD")}
+    )
+    parts = [
+        prepared,
+        ended.where("generation > 0"),
+        deleted.where("generation > 0"),
+        failures,
+        dead,
+    ]
     for part in parts:
         own = own.unionByName(part)
     return own
@@ -115,7 +125,7 @@ def _one_row_per_generation(evidence: DataFrame) -> DataFrame:
               "members", "seq").alias("start"),
         first("JOIN_COMPLETE", "event_time", "member_count").alias("joined"),
         first("ASSIGNMENT_RECEIVED", "event_time", "member_id", "member_count").alias("assigned"),
-        first("GROUP_EMPTY", "event_time").alias("emptied"),
+        F.coalesce(first("GROUP_EMPTY", "event_time"), _died(first)).alias("emptied"),
         first("RECORD", "event_time", "member_id", "member_count", "protocol", "protocol_type",
               "state_timestamp_ms", "members").alias("record"),
         first("RECORD_EMPTY", "event_time", "protocol_type", "state_timestamp_ms").alias("empty"),
@@ -160,6 +170,14 @@ def _one_row_per_generation(evidence: DataFrame) -> DataFrame:
         .otherwise("records")
         .alias("evidence"),
     )
+
+
+def _died(first: Callable[..., Column]) -> Column:
+    """The end of a group that died before members had joined the rebalance."""
+    is_forming = (
+        first("REBALANCE_START", "seq").isNotNull() & first("JOIN_COMPLETE", "seq").isNull()
+    )
+    return F.when(is_forming, first("DEAD", "event_time"))
 
 
 def _outcome() -> Column:
@@ -283,17 +301,21 @@ def _with_task_cause(generations: DataFrame, facts: DataFrame) -> DataFrame:
     return joined.withColumn("cause", cause)
 
 
-def _clients(group_metadata: DataFrame) -> DataFrame:
-    """client.id and address of every member id in a record."""
-    each = F.explode(members_with("member_id", "client_id", "client_host"))
-    members = group_metadata.select(*GROUP_KEY, each.alias("member"))
-    return members.groupBy(*GROUP_KEY, F.col("member.member_id").alias("culprit_member_id")).agg(
-        F.max("member.client_id").alias("recorded_client_id"),
-        F.max("member.client_host").alias("recorded_client_host"),
+def _clients(group_metadata: DataFrame, timeline: DataFrame) -> DataFrame:
+    """client.id and address of every member id in a record, or in a line that has them."""
+    names = ("member_id", "client_id", "client_host")
+    each = F.explode(members_with(*names))
+    members = group_metadata.select(*GROUP_KEY, each.alias("member")).select(*GROUP_KEY, "member.*")
+    logged = timeline.where("client_id IS NOT NULL").select(*GROUP_KEY, *names)
+    seen = members.select(*GROUP_KEY, *names).unionByName(logged)
+    return seen.groupBy(*GROUP_KEY, F.col("member_id").alias("culprit_member_id")).agg(
+        F.max("client_id").alias("seen_client_id"),
+        F.max("client_host").alias("seen_client_host"),
     )
 
 
-def _client_of(member_id: str) -> Column:
+def client_of(member_id: str) -> Column:
+    """The client.id that a member id begins with; of a static member the instance id."""
     client = F.regexp_extract(member_id, _CLIENT_OF_MEMBER, 1)
     return F.when(client != "", client)
 

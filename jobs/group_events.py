@@ -23,6 +23,9 @@ STATE_AFTER = {
     "GROUP_DEAD": "Dead",
     "ADMIN_DELETE": "Dead",
 }
+# Lines that name a group epoch, and lines of which some are about modern groups.
+EPOCH_LINES = ["EPOCH_BUMP", "TARGET"]
+MODERN_LINES = [*EPOCH_LINES, "MEMBER_JOIN", "STATIC_REPLACED", "LEFT", "FENCED", "CONVERT"]
 # event_seq is ms times this, plus a number: the most events of a group within one millisecond.
 SEQ_PER_MS = 100_000
 
@@ -50,6 +53,9 @@ def group_events(broker_log_events: DataFrame) -> DataFrame:
         "client_cause",
         "member_count",
         _server_assignor().alias("protocol"),
+        _epoch().alias("epoch"),
+        _group_type().alias("group_type"),
+        "topic_partition",
         "members",
         F.lit("broker_log").alias("source"),
         "broker_id",
@@ -127,6 +133,29 @@ def _server_assignor() -> Column:
     """Of a target; Kafka 4.4 logs the assignor of a share group as an object, without its name."""
     name = F.regexp_extract("line", r"with '([^'@]+)' assignor", 1)
     return F.when((F.col("event") == "TARGET") & (name != ""), name)
+
+
+def _epoch() -> Column:
+    number = F.regexp_extract("line", r"(?:group epoch to|assignment for epoch) (\d+)", 1)
+    return F.when(F.col("event").isin(*EPOCH_LINES) & (number != ""), number.cast("int"))
+
+
+def _group_type() -> Column:
+    """By the words of a line about a modern group; of a target by its assignor, as share groups
+    have another one, and lines of streams groups name a member.
+    """
+    named = F.regexp_extract("line", r"\b(?:the|Bumped|to a) (consumer|share|streams) group\b", 1)
+    to_classic = F.col("line").rlike(r"\bto a classic group\b")
+    is_streams = F.col("line").rlike(r"\]\[MemberId |\bStreams member ")
+    target = F.regexp_extract("line", r"with '(?:[\w.]+\.)?(uniform|range|Simple|simple)", 1)
+    of_target = F.when(target.isin("uniform", "range"), "consumer").when(target != "", "share")
+    return F.when(
+        F.col("event").isin(*MODERN_LINES),
+        F.when((F.col("event") == "CONVERT") & to_classic, "classic")
+        .when(named != "", named)
+        .when(is_streams, "streams")
+        .when(F.col("event") == "TARGET", of_target),
+    )
 
 
 def _state_after(event: Column) -> Column:

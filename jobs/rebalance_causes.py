@@ -55,7 +55,8 @@ def rebalance_causes(
     causes = _causes(timeline, generations, generation_members, group_epochs, member_epochs)
     seen = seen_before(generations, generation_members, gone_processes)
     # A small result that all branches below use: the checkpoint truncates its plan.
-    of_processes = with_process(_with_group_type(causes, generations), generation_members)
+    typed = _with_group_type(causes, generations)
+    of_processes = with_process(typed, generation_members, timeline)
     named = computed(of_processes.join(seen, on=[*GENERATION_KEY, "member_id"], how="left"))
     compared = with_neighbors(named)
     examined = (
@@ -77,7 +78,8 @@ def _causes(
     departed = departures(timeline)
     if group_epochs is not None:
         departed = in_generations(departed, generations, group_epochs)
-    members = departed.unionByName(arrivals(timeline, generation_members, group_epochs))
+    arrived = arrivals(timeline, generations, generation_members, group_epochs)
+    members = departed.unionByName(arrived)
     causes = members.unionByName(other_triggers(generations.where(COUNTS_AS_CLASSIC), members))
     causes = causes.unionByName(deletions(timeline)).unionByName(configurations(timeline))
     if group_epochs is None or member_epochs is None:

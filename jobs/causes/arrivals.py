@@ -2,7 +2,7 @@
 
 Records show that a member is new, but not when it joined: the time is that of its line, else that
 of the group epoch that its join began.  Records also have the settings of both members of a
-replacement.
+replacement.  Of a generation without a record, lines show who joined.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from jobs.causes.rows import cause_rows
 from jobs.generation_members import by_instance
+from jobs.lake.group_types import COUNTS_AS_CLASSIC
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KEY
 
 # Consumer settings that records have, by their column in generation_members.
@@ -23,9 +24,19 @@ SETTINGS = {
 
 
 def arrivals(
-    timeline: DataFrame, generation_members: DataFrame, group_epochs: DataFrame | None
+    timeline: DataFrame,
+    generations: DataFrame,
+    generation_members: DataFrame,
+    group_epochs: DataFrame | None,
 ) -> DataFrame:
     """One row per generation and member that the previous generation does not have."""
+    recorded = _recorded(timeline, generation_members, group_epochs)
+    return recorded.unionByName(_logged(timeline, generations, generation_members))
+
+
+def _recorded(
+    timeline: DataFrame, generation_members: DataFrame, group_epochs: DataFrame | None
+) -> DataFrame:
     joined = _with_join_time(_new_members(generation_members), timeline)
     replaced = _replacements(timeline)
     logged = joined.join(replaced, on=[*INCARNATION_KEY, "instance_id", "replaces"], how="left")
@@ -40,6 +51,50 @@ def arrivals(
         kind=F.lit("arrival"),
         evidence=F.when(is_unlogged, "records").otherwise("log"),
         absorbed=F.lit(False),
+    )
+
+
+def _logged(
+    timeline: DataFrame, generations: DataFrame, generation_members: DataFrame
+) -> DataFrame:
+    """Members that no record has, in generations of classic groups without a record."""
+    joined = _join_times(timeline, [*MEMBER_KEY]).select(
+        *MEMBER_KEY, "generation", F.col("join_time").alias("event_time"),
+        F.lit("MEMBER_NEW").alias("cause"), F.lit(None).cast("string").alias("replaces"),
+    )  # fmt: skip
+    replaced = timeline.where("event = 'STATIC_REPLACED'").select(
+        *MEMBER_KEY, F.col("current_generation").alias("generation"), "event_time",
+        F.lit("STATIC_REPLACED").alias("cause"), F.col("old_member_id").alias("replaces"),
+    )  # fmt: skip
+    unrecorded = generations.where(COUNTS_AS_CLASSIC).where("evidence = 'log'")
+    recorded = generation_members.select(*MEMBER_KEY).distinct()
+    rows = (
+        joined.unionByName(replaced)
+        .join(unrecorded.select(*GENERATION_KEY), on=GENERATION_KEY, how="left_semi")
+        .join(recorded, on=MEMBER_KEY, how="left_anti")
+    )
+    return cause_rows(
+        rows,
+        *("generation", "member_id", "event_time", "cause", "replaces"),
+        kind=F.lit("arrival"),
+        evidence=F.lit("log"),
+        absorbed=F.lit(False),
+    )
+
+
+def _join_times(timeline: DataFrame, key: list[str]) -> DataFrame:
+    """``join_time``: of the line about each member's join; ``generation``: that formed then."""
+    # Later joins without an id of the broker are no arrivals: a classic member joins again whenever
+    # the assignment of its consumer group changes.  The line may precede the tombstone of an empty
+    # group of another type, which ends an incarnation.
+    pending = F.max(F.when(F.col("step") == "pending", F.col("event_time")))
+    return (
+        timeline.where("event IN ('MEMBER_JOIN', 'STATIC_NEW')")
+        .groupBy(*key)
+        .agg(
+            F.coalesce(pending, F.min("event_time")).alias("join_time"),
+            F.max("forming_generation").alias("generation"),
+        )
     )
 
 
@@ -59,15 +114,7 @@ def _new_members(generation_members: DataFrame) -> DataFrame:
 
 def _with_join_time(members: DataFrame, timeline: DataFrame) -> DataFrame:
     """``join_time``: of the line about the member's join, null without one."""
-    # Later joins without an id of the broker are no arrivals: a classic member joins again whenever
-    # the assignment of its consumer group changes.  The line may precede the tombstone of an empty
-    # group of another type, which ends an incarnation.
-    pending = F.max(F.when(F.col("step") == "pending", F.col("event_time")))
-    joins = (
-        timeline.where("event IN ('MEMBER_JOIN', 'STATIC_NEW')")
-        .groupBy(*GROUP_KEY, "member_id")
-        .agg(F.coalesce(pending, F.min("event_time")).alias("join_time"))
-    )
+    joins = _join_times(timeline, [*GROUP_KEY, "member_id"]).drop("generation")
     # A member of a new type that was removed or left joins again under its id.
     again = (
         timeline.where("event = 'MEMBER_JOIN' AND NOT step <=> 'id_required'")

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from jobs.causes.modern_groups import STATIC_LEAVE
 from jobs.causes.rows import MEMBER_AND_TIME
 from jobs.engine.union import union_of
+from jobs.generations import client_of
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KEY
 
 # A process that comes back more than this many days after it left counts as new.
@@ -21,9 +22,11 @@ REMEMBERED_DAYS = 7
 FENCED_MS = 300_000
 
 
-def with_process(causes: DataFrame, generation_members: DataFrame) -> DataFrame:
+def with_process(
+    causes: DataFrame, generation_members: DataFrame, timeline: DataFrame
+) -> DataFrame:
     """Each cause with its member's client and process: from the last generation with the member up
-    to that of the cause, else from the first one.
+    to that of the cause, else from the first one; without any, the client by lines.
     """
     history = Window.partitionBy(*MEMBER_KEY).orderBy("generation")
     is_first = F.lag("generation").over(history).isNull()
@@ -48,7 +51,42 @@ def with_process(causes: DataFrame, generation_members: DataFrame) -> DataFrame:
         until < F.col("m.valid_until"), F.lit(True)
     )
     added = [name for name in members.columns if name not in MEMBER_KEY]
-    return causes.alias("c").join(members, on=[*same, valid], how="left").select("c.*", *added)
+    recorded = causes.alias("c").join(members, on=[*same, valid], how="left").select("c.*", *added)
+    return _with_logged_clients(recorded, timeline)
+
+
+def _with_logged_clients(causes: DataFrame, timeline: DataFrame) -> DataFrame:
+    """Of members without a record, what lines have of the client: instance id, client id, host."""
+    names = ("instance_id", "client_id", "client_host")
+    named = timeline.where("instance_id IS NOT NULL OR client_id IS NOT NULL")
+    # The line about a replaced static member names the old member id, in some versions only this.
+    ids = F.array_compact(F.array("member_id", "old_member_id"))
+    logged = (
+        named.withColumn("logged_id", F.explode(ids))
+        .groupBy(*INCARNATION_KEY, "logged_id")
+        .agg(*(F.max(name).alias(f"logged_{name}") for name in names))
+    )
+    # The id of a static member begins with its instance id.
+    prefix = client_of("member_id")
+    instances = named.where("instance_id IS NOT NULL").select(
+        *INCARNATION_KEY, F.col("instance_id").alias("prefix"), F.lit(True).alias("is_instance")
+    )
+    joined = (
+        causes.withColumns({"logged_id": F.coalesce("member_id", "replaces"), "prefix": prefix})
+        .join(logged, on=[*INCARNATION_KEY, "logged_id"], how="left")
+        .join(instances.distinct(), on=[*INCARNATION_KEY, "prefix"], how="left")
+    )
+    is_recorded = F.col("process").isNotNull()
+    by_prefix = F.when(~is_recorded & F.col("is_instance"), F.col("prefix"))
+    instance_id = F.coalesce("instance_id", "logged_instance_id", by_prefix)
+    by_member_id = F.when(instance_id.isNull(), F.col("prefix"))
+    return joined.withColumns(
+        {
+            "instance_id": instance_id,
+            "client_id": F.coalesce("client_id", "logged_client_id", by_member_id),
+            "client_host": F.coalesce("client_host", "logged_client_host"),
+        }
+    ).drop("logged_id", "prefix", "is_instance", *(f"logged_{name}" for name in names))
 
 
 def seen_before(
@@ -80,13 +118,17 @@ def with_neighbors(causes: DataFrame) -> DataFrame:
     next one, and the last time a static process left.
     """
     arrived = F.col("kind") == "arrival"
-    in_generation = Window.partitionBy(*GENERATION_KEY, "process").orderBy(
+    # Without a record the client stands for its process: a member that joins after another one of
+    # the same client left may be its restart.
+    process_key = F.coalesce("process", "instance_id", F.concat(F.lit("client "), "client_id"))
+    causes = causes.withColumn("process_key", F.coalesce(process_key, "member_id"))
+    in_generation = Window.partitionBy(*GENERATION_KEY, "process_key").orderBy(
         "event_time", "member_id"
     )
     earlier_arrivals = F.count(F.when(arrived, 1)).over(
         in_generation.rowsBetween(Window.unboundedPreceding, -1)
     )
-    process = Window.partitionBy(*GROUP_KEY, "process")
+    process = Window.partitionBy(*GROUP_KEY, "process_key")
     # Of one moment, a departure precedes the arrival that it makes room for.
     forwards = process.orderBy("event_time", "generation", F.desc("kind"))
     backwards = process.orderBy(F.desc("event_time"), F.desc("generation"), "kind")
@@ -97,20 +139,24 @@ def with_neighbors(causes: DataFrame) -> DataFrame:
     # The expiry of a static member that had left: its session ends later than its process.
     away = F.when(F.col("cause") == STATIC_LEAVE, F.col("event_time"))
     away_time = F.last(F.when(arrived | away.isNotNull(), F.struct(away.alias("time"))), True)
-    return causes.withColumns(
-        {
-            "earlier_arrivals": earlier_arrivals,
-            "next_arrival": next_arrival,
-            "away": away_time.over(forwards.rowsBetween(Window.unboundedPreceding, -1)),
-        }
-    ).withColumns(
-        {
-            "next_arrival_time": F.col("next_arrival.event_time"),
-            # Only a process that never stopped joins again under its member id.
-            "is_own_return": F.col("is_new_type")
-            & F.coalesce(F.col("next_arrival.member_id") == F.col("member_id"), F.lit(False)),
-            "away_time": F.col("away.time"),
-        }
+    return (
+        causes.withColumns(
+            {
+                "earlier_arrivals": earlier_arrivals,
+                "next_arrival": next_arrival,
+                "away": away_time.over(forwards.rowsBetween(Window.unboundedPreceding, -1)),
+            }
+        )
+        .withColumns(
+            {
+                "next_arrival_time": F.col("next_arrival.event_time"),
+                # Only a process that never stopped joins again under its member id.
+                "is_own_return": F.col("is_new_type")
+                & F.coalesce(F.col("next_arrival.member_id") == F.col("member_id"), F.lit(False)),
+                "away_time": F.col("away.time"),
+            }
+        )
+        .drop("process_key")
     )
 
 

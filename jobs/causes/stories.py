@@ -78,6 +78,8 @@ def _arrival_story() -> Column:
         .when(is_replacement & own_id, "return")
         .when(is_replacement, "restart")
         .when(F.col("was_killed") & F.col("is_new_type"), "crash_restart")
+        # Lines do not show which process a dynamic member is.
+        .when(F.coalesce("process", "instance_id").isNull(), F.lit(None).cast("string"))
         .when((F.col("earlier_arrivals") > 0) | F.col("was_seen"), "return")
         .otherwise("start")
     )

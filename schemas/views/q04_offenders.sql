@@ -3,7 +3,7 @@ SELECT
     t.cluster_id,                   -- cluster
     t.group_id,                     -- consumer group
     COALESCE(t.instance_id, t.client_id, t.member_id) AS culprit, -- instance id, else client id, else member id
-    t.client_host,                  -- address, if a record has it
+    t.client_host,                  -- address, if a record or a line has it
     COUNT(*) AS rebalances_started, -- rebalances that the culprit triggered
     COUNT(DISTINCT t.member_id) AS member_ids, -- member ids of the culprit in these rebalances
     SUM(CASE WHEN t.cause IN ('HEARTBEAT_EXPIRY', 'SESSION_EXPIRY') THEN 1 ELSE 0 END) AS expiries, -- triggers: the session expired

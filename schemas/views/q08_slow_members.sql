@@ -27,7 +27,7 @@ named AS (
 arrivals AS (
     -- Eager members commit right before they rejoin; cooperative members keep consuming.
     SELECT
-        p.cluster_id, p.group_id, p.incarnation, p.generation,
+        p.cluster_id, p.group_id, p.incarnation, p.generation, p.member_count,
         a.process, c.commit_time AS arrival_time, 'commits' AS evidence
     FROM phases p
     JOIN rebalance_commits c
@@ -40,14 +40,15 @@ arrivals AS (
     WHERE p.is_classic AND NOT p.cooperative
     UNION ALL
     SELECT
-        p.cluster_id, p.group_id, p.incarnation, p.generation,
-        COALESCE(n.process, t.instance_id, t.member_id), t.event_time, 'log'
+        p.cluster_id, p.group_id, p.incarnation, p.generation, p.member_count,
+        COALESCE(n.process, t.instance_id, t.member_id), GREATEST(t.event_time, p.preparing_time), 'log'
     FROM phases p
     JOIN timeline t
         ON t.cluster_id = p.cluster_id AND t.group_id = p.group_id
         AND t.incarnation = p.incarnation AND t.forming_generation = p.generation
         AND t.event IN ('MEMBER_JOIN', 'STATIC_NEW')
-        AND t.event_time >= p.preparing_time AND t.event_time <= p.joined_time
+        -- The join that starts the rebalance is logged right before it.
+        AND t.event_time >= p.preparing_time - INTERVAL '1' SECOND AND t.event_time <= p.joined_time
         AND p.is_classic
     LEFT JOIN named n
         ON n.cluster_id = t.cluster_id AND n.group_id = t.group_id AND n.member_id = t.member_id
@@ -66,14 +67,49 @@ reached AS (
         GROUP BY cluster_id, group_id, incarnation, epoch, process
     ) AS first_times
 ),
+-- Members removed while the rebalance waited for them; a line may name several.
+removed AS (
+    SELECT
+        p.cluster_id, p.group_id, p.incarnation, p.generation,
+        COUNT(DISTINCT t.departed_id) AS members,
+        ARRAY_SORT(ARRAY_AGG(DISTINCT COALESCE(n.process, t.departed_id))) AS processes
+    FROM phases p
+    JOIN (
+        SELECT *, EXPLODE(members) AS departed_id
+        FROM timeline
+        WHERE event = 'DROPPED_NOT_REJOINED'
+        UNION ALL
+        SELECT *, member_id AS departed_id
+        FROM timeline
+        WHERE event = 'HEARTBEAT_EXPIRED'
+    ) AS t
+        ON t.cluster_id = p.cluster_id AND t.group_id = p.group_id
+        AND t.incarnation = p.incarnation AND t.forming_generation = p.generation
+        AND t.event_time > p.preparing_time AND t.event_time <= p.joined_time
+    LEFT JOIN named n
+        ON n.cluster_id = t.cluster_id AND n.group_id = t.group_id AND n.member_id = t.departed_id
+    WHERE p.is_classic AND t.departed_id IS DISTINCT FROM p.culprit_member_id
+    GROUP BY p.cluster_id, p.group_id, p.incarnation, p.generation
+),
+-- Lines have the joins of new members only: they show the last join if all members are new.
+complete AS (
+    SELECT cluster_id, group_id, incarnation, generation
+    FROM arrivals
+    GROUP BY cluster_id, group_id, incarnation, generation, member_count
+    HAVING SUM(CASE WHEN evidence = 'commits' THEN 1 ELSE 0 END) > 0
+        OR COUNT(DISTINCT process) >= COALESCE(member_count, 1)
+),
 last_arrivals AS (
     SELECT
-        *,
+        a.*,
         ROW_NUMBER() OVER (
-            PARTITION BY cluster_id, group_id, incarnation, generation
-            ORDER BY arrival_time DESC, evidence, process
+            PARTITION BY a.cluster_id, a.group_id, a.incarnation, a.generation
+            ORDER BY a.arrival_time DESC, a.evidence, a.process
         ) AS from_the_end
-    FROM arrivals
+    FROM arrivals a
+    JOIN complete c
+        ON c.cluster_id = a.cluster_id AND c.group_id = a.group_id
+        AND c.incarnation = a.incarnation AND c.generation = a.generation
 )
 SELECT
     p.cluster_id,                   -- cluster
@@ -82,11 +118,12 @@ SELECT
     p.generation,                   -- generation that the rebalance made
     p.preparing_time,               -- start of the rebalance
     p.join_ms,                      -- ms waiting for all members to join; other group types: ms until the target was computed
-    j.process AS last_to_join,      -- process that joined last, by log and commits; null if unknown, and in other groups than classic ones, where nobody waits for joins
+    j.process AS last_to_join,      -- process that joined last, by log and commits; null if unknown, as the log has the joins of new members only, and in other groups than classic ones, where nobody waits for joins
     UNIX_MILLIS(j.arrival_time) - UNIX_MILLIS(p.preparing_time) AS last_join_after_ms, -- ms from the start of the rebalance to this join
     UNIX_MILLIS(p.joined_time) - UNIX_MILLIS(j.arrival_time) AS waited_on_ms, -- ms waited after this join: for the initial delay, or for a member that did not rejoin
     j.evidence,                     -- log (a line has its join) or commits (the process committed, as eager members do right before they rejoin)
-    p.members_dropped,              -- members removed for not rejoining, not syncing or not giving up partitions in time
+    GREATEST(p.members_dropped, COALESCE(d.members, 0)) AS members_dropped, -- members removed for not rejoining, not syncing or not giving up partitions in time, also if their session expired while the rebalance waited for them; null without a log
+    d.processes AS did_not_rejoin,  -- processes that did not rejoin, and were removed while the rebalance waited; member ids, if only lines name them
     p.sync_ms,                      -- ms waiting for the leader's assignment; other group types: ms until all members had reached the target
     COALESCE(n.process, p.leader, t.process) AS last_to_sync, -- the leader, which all other members wait for; other group types: the last process that reached the target
     CASE WHEN p.sync_ms > p.join_ms THEN 'sync' ELSE 'join' END AS slow_phase -- the longer of the two phases
@@ -95,6 +132,9 @@ LEFT JOIN last_arrivals j
     ON j.cluster_id = p.cluster_id AND j.group_id = p.group_id
     AND j.incarnation = p.incarnation AND j.generation = p.generation
     AND j.from_the_end = 1
+LEFT JOIN removed d
+    ON d.cluster_id = p.cluster_id AND d.group_id = p.group_id
+    AND d.incarnation = p.incarnation AND d.generation = p.generation
 LEFT JOIN named n
     ON n.cluster_id = p.cluster_id AND n.group_id = p.group_id AND n.member_id = p.leader
 LEFT JOIN reached t

@@ -21,25 +21,26 @@ turns AS (
 changes AS (
     SELECT
         *,
-        MAX(CASE WHEN event = 'PARTITION_LOAD' THEN loads END) OVER (
-            PARTITION BY cluster_id, topic_partition ORDER BY change_time, broker_id
-            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS loads_before
+        MAX(CASE WHEN event = 'PARTITION_LOAD' THEN place END) OVER w AS load_before,
+        MAX(CASE WHEN event = 'PARTITION_UNLOAD' THEN place END) OVER w AS unload_before
     FROM (
         SELECT
             *,
-            SUM(CASE WHEN event = 'PARTITION_LOAD' THEN 1 ELSE 0 END) OVER (
-                PARTITION BY cluster_id, topic_partition ORDER BY change_time, broker_id
-                ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-            ) AS loads
+            ROW_NUMBER() OVER (
+                PARTITION BY cluster_id, topic_partition ORDER BY change_time, broker_id, event
+            ) AS place
         FROM turns
-    ) AS counted
+    ) AS numbered
+    WINDOW w AS (
+        PARTITION BY cluster_id, topic_partition ORDER BY place
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    )
 ),
--- Incarnations of groups, with the partition of their records.
+-- Incarnations of groups, and when they were created; null before the evidence.
 incarnations AS (
     SELECT
         cluster_id, group_id, incarnation,
-        MIN(start_time) AS created, MAX(running_time) AS last_rebalance
+        CASE WHEN incarnation > 1 OR MIN(generation) = 1 THEN MIN(start_time) END AS created
     FROM generation_spans
     GROUP BY cluster_id, group_id, incarnation
 ),
@@ -51,18 +52,18 @@ homes AS (
 deletions AS (
     SELECT cluster_id, group_id, incarnation, MAX(event_time) AS deleted
     FROM timeline
-    WHERE event IN ('TOMBSTONE', 'GROUP_DEAD')
+    WHERE event IN ('TOMBSTONE', 'GROUP_DEAD', 'ADMIN_DELETE')
     GROUP BY cluster_id, group_id, incarnation
 )
 SELECT
     c.cluster_id,                   -- cluster
     v.group_id,                     -- consumer group
     v.incarnation,                  -- incarnation of the group
-    c.topic_partition,              -- partition of __consumer_offsets with the group's records
+    c.topic_partition,              -- partition of __consumer_offsets of the group
     CASE WHEN c.event = 'PARTITION_LOAD' THEN 'loaded' ELSE 'unloaded' END AS change, -- loaded (a broker becomes coordinator) or unloaded (a broker stops being coordinator)
     c.change_time,                  -- end of the load, or start of the unload
     c.broker_id,                    -- broker that loaded or unloaded the group
-    b.broker_id AS previous_broker_id,   -- broker of the previous load (loads only); null if not logged
+    COALESCE(b.broker_id, u.broker_id) AS previous_broker_id, -- broker of the previous load, else of the previous unload (loads only); null if neither is logged
     c.load_ms,                      -- duration of the load in ms, as logged (loads only)
     COUNT(s.generation) AS rebalances_within_5_min, -- rebalances of the group that began within 5 minutes after the change
     MIN(s.start_time) AS next_rebalance_time, -- start of the first of these rebalances
@@ -71,16 +72,19 @@ FROM changes c
 JOIN homes h ON h.cluster_id = c.cluster_id AND h.topic_partition = c.topic_partition
 JOIN incarnations v
     ON v.cluster_id = h.cluster_id AND v.group_id = h.group_id AND v.incarnation = h.incarnation
-    AND c.change_time >= v.created
+    AND (v.created IS NULL OR c.change_time >= v.created)
 LEFT JOIN deletions d
     ON d.cluster_id = v.cluster_id AND d.group_id = v.group_id AND d.incarnation = v.incarnation
 LEFT JOIN changes b
     ON b.cluster_id = c.cluster_id AND b.topic_partition = c.topic_partition
-    AND b.event = 'PARTITION_LOAD' AND b.loads = c.loads_before AND c.event = 'PARTITION_LOAD'
+    AND b.place = c.load_before AND c.event = 'PARTITION_LOAD'
+LEFT JOIN changes u
+    ON u.cluster_id = c.cluster_id AND u.topic_partition = c.topic_partition
+    AND u.place = c.unload_before AND c.event = 'PARTITION_LOAD'
 LEFT JOIN generation_spans s
     ON s.cluster_id = v.cluster_id AND s.group_id = v.group_id AND s.incarnation = v.incarnation
     AND s.start_time >= c.change_time AND s.start_time < c.change_time + INTERVAL '5' MINUTE
 WHERE d.deleted IS NULL OR c.change_time <= d.deleted
 GROUP BY
     c.cluster_id, v.group_id, v.incarnation, c.topic_partition, c.event, c.change_time,
-    c.broker_id, b.broker_id, c.load_ms
+    c.broker_id, COALESCE(b.broker_id, u.broker_id), c.load_ms

@@ -1,18 +1,49 @@
 -- q11_static_members: static membership audit: restarts, takeovers and fencing per group.instance.id.
-WITH members AS (
+WITH unnamed AS (
+    -- Lines without a group, of an instance that no other line names.
+    SELECT b.*
+    FROM broker_log_events b
+    LEFT JOIN group_events e
+        ON e.cluster_id = b.cluster_id AND e.file_id = b.file_id AND e.position = b.position
+    WHERE b.event = 'STATIC_FENCED' AND b.instance_id IS NOT NULL AND e.file_id IS NULL
+),
+known AS (
+    SELECT
+        cluster_id, group_id, instance_id, member_id, client_host, session_timeout_ms,
+        1000000 * CAST(incarnation AS BIGINT) + generation AS place
+    FROM generation_members
+    WHERE instance_id IS NOT NULL
+    UNION ALL
+    -- Lines name members that no record has.
+    SELECT cluster_id, group_id, instance_id, member_id, client_host, CAST(NULL AS INT), CAST(NULL AS BIGINT)
+    FROM group_events
+    WHERE instance_id IS NOT NULL AND event <> 'STATIC_FENCED'
+    UNION ALL
+    SELECT cluster_id, group_id, instance_id, old_member_id, client_host, CAST(NULL AS INT), CAST(NULL AS BIGINT)
+    FROM group_events
+    WHERE instance_id IS NOT NULL AND old_member_id IS NOT NULL
+    UNION ALL
+    SELECT cluster_id, CAST(NULL AS STRING), instance_id, old_member_id, client_host, CAST(NULL AS INT), CAST(NULL AS BIGINT)
+    FROM unnamed
+),
+members AS (
     SELECT
         cluster_id, group_id, instance_id,
         COUNT(DISTINCT member_id) AS member_ids,
         COUNT(DISTINCT client_host) AS hosts,
-        MAX_BY(session_timeout_ms, 1000000 * CAST(incarnation AS BIGINT) + generation) AS session_timeout_ms
-    FROM generation_members
-    WHERE instance_id IS NOT NULL
+        MAX_BY(session_timeout_ms, place) AS session_timeout_ms
+    FROM known
     GROUP BY cluster_id, group_id, instance_id
 ),
 fences AS (
     SELECT cluster_id, group_id, instance_id, COUNT(*) AS fenced
-    FROM timeline
-    WHERE event = 'STATIC_FENCED' AND instance_id IS NOT NULL
+    FROM (
+        SELECT cluster_id, group_id, instance_id
+        FROM timeline
+        WHERE event = 'STATIC_FENCED' AND instance_id IS NOT NULL
+        UNION ALL
+        SELECT cluster_id, CAST(NULL AS STRING), instance_id FROM unnamed
+    ) AS refused
     GROUP BY cluster_id, group_id, instance_id
 ),
 causes AS (
@@ -28,11 +59,11 @@ causes AS (
 )
 SELECT
     m.cluster_id,                   -- cluster
-    m.group_id,                     -- consumer group
+    m.group_id,                     -- consumer group; null if the lines about the instance name none
     m.instance_id,                  -- group.instance.id
-    m.session_timeout_ms,           -- session.timeout.ms: a restart within it causes no rebalance; null for members of modern groups, whose session timeout is the group's
+    m.session_timeout_ms,           -- session.timeout.ms: a restart within it causes no rebalance; null without records, and for members of modern groups, whose session timeout is the group's
     m.member_ids,                   -- member ids of the instance
-    m.hosts,                        -- addresses of the instance
+    NULLIF(m.hosts, 0) AS hosts,    -- addresses of the instance; null if no record or line has one
     COALESCE(c.replacements, 0) AS replacements, -- replacements by a new member id within the session
     COALESCE(c.takeovers, 0) AS takeovers, -- replacements while the old process still ran: two processes with one instance id
     COALESCE(f.fenced, 0) AS fenced, -- requests refused with FENCED_INSTANCE_ID or UNRELEASED_INSTANCE_ID, as logged
@@ -40,6 +71,6 @@ SELECT
     COALESCE(c.rebalances_started, 0) AS rebalances_started -- rebalances that the instance triggered
 FROM members m
 LEFT JOIN fences f
-    ON f.cluster_id = m.cluster_id AND f.group_id = m.group_id AND f.instance_id = m.instance_id
+    ON f.cluster_id = m.cluster_id AND f.group_id IS NOT DISTINCT FROM m.group_id AND f.instance_id = m.instance_id
 LEFT JOIN causes c
     ON c.cluster_id = m.cluster_id AND c.group_id = m.group_id AND c.instance_id = m.instance_id

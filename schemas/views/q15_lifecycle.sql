@@ -4,14 +4,17 @@ WITH incarnations AS (
         cluster_id, group_id, incarnation,
         MIN(start_time) AS created_time, COUNT(*) AS generations,
         MAX_BY(outcome, generation) AS last_outcome,
-        MAX_BY(running_time, generation) AS last_running
+        MAX_BY(running_time, generation) AS last_running,
+        MAX(CASE WHEN evidence IN ('records', 'both') THEN 0 END) AS recorded_zero
     FROM generation_spans
     GROUP BY cluster_id, group_id, incarnation
 ),
 deletions AS (
-    SELECT cluster_id, group_id, incarnation, MAX(event_time) AS deleted_time
+    SELECT
+        cluster_id, group_id, incarnation,
+        COALESCE(MAX(CASE WHEN event <> 'ADMIN_DELETE' THEN event_time END), MAX(event_time)) AS deleted_time
     FROM timeline
-    WHERE event IN ('TOMBSTONE', 'GROUP_DEAD')
+    WHERE event IN ('TOMBSTONE', 'GROUP_DEAD', 'ADMIN_DELETE')
     GROUP BY cluster_id, group_id, incarnation
 ),
 last_incarnations AS (
@@ -35,7 +38,8 @@ commits AS (
     SELECT
         cluster_id, group_id,
         SUM(CASE WHEN tombstone THEN 1 ELSE 0 END) AS offset_tombstones,
-        MAX(CASE WHEN NOT tombstone THEN commit_time END) AS last_commit_time
+        MAX(CASE WHEN NOT tombstone THEN commit_time END) AS last_commit_time,
+        0 AS recorded_zero
     FROM committed_offsets
     GROUP BY cluster_id, group_id
 )
@@ -60,8 +64,8 @@ SELECT
         WHEN v.last_outcome = 'empty' AND (d.deleted_time IS NULL OR d.deleted_time < v.last_running)
             THEN v.last_running + INTERVAL '7' DAY
     END AS expires_time,            -- time at which the group expires with its offsets, without further joins: after 7 days, the default of offsets.retention.minutes since Kafka 2.0
-    COALESCE(t.group_tombstones, 0) AS group_tombstones, -- tombstones of the group; a conversion to another type has one, too
-    COALESCE(c.offset_tombstones, 0) AS offset_tombstones -- tombstones of the group's offsets
+    COALESCE(t.group_tombstones, v.recorded_zero, c.recorded_zero) AS group_tombstones, -- tombstones of the group; a conversion to another type has one, too; null without records
+    COALESCE(c.offset_tombstones, v.recorded_zero) AS offset_tombstones -- tombstones of the group's offsets; null without records
 FROM (
     SELECT l.* FROM incarnations l
     JOIN last_incarnations s

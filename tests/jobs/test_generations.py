@@ -64,6 +64,10 @@ TIMES_AND_OUTCOMES = {
             (1, 2, 9000, 9500, None, None, "unknown", 1, 0, "log"),
         ],
     ),
+    "a group that dies while it prepares a rebalance has lost its members": (
+        [start(1000, 1), event(1000, "GROUP_DEAD", None, 1)],
+        [(1, 2, 1000, 1000, None, None, "empty", 0, None, "log")],
+    ),
     "an upgrade ends the last classic generation": (
         [record(520, 3, state_ms=500), event(900, "CONVERSION_RECORD", None, 3)],
         [(1, 3, None, 500, 520, 900, "stable", 1, None, "records")],

@@ -57,6 +57,41 @@ CASES = {
 }  # fmt: skip
 
 
+# text of a line -> event, then number of the epoch and type of the group
+MODERN = [
+    ("[GroupId g] Bumped group epoch to 7 with metadata hash 1.", "EPOCH_BUMP", 7, None),
+    ("[GroupId g][MemberId m] Bumped streams group epoch to 3 with metadata hash 1.",
+     "EPOCH_BUMP", 3, "streams"),
+    ("[GroupId g] Computed a new target assignment for epoch 7 with 'uniform' assignor in 1ms.",
+     "TARGET", 7, "consumer"),
+    ("[GroupId g] Computed a new target assignment for epoch 2 with "
+     "'org.apache.kafka.coordinator.group.assignor.SimpleAssignor@1f' assignor in 1ms.",
+     "TARGET", 2, "share"),
+    ("[GroupId g] Member m joins the share group using the share protocol.",
+     "MEMBER_JOIN", None, "share"),
+    ("[GroupId g] Member m joins the consumer group using the classic protocol.",
+     "MEMBER_JOIN", None, "consumer"),
+    ("[GroupId g] Streams member m fenced from the group because the member session expired..",
+     "FENCED", None, "streams"),
+    ("[GroupId g] Member m fenced from the group because the member session expired.",
+     "FENCED", None, None),
+    ("[GroupId g] Converted the consumer group to a classic group.", "CONVERT", None, "classic"),
+    ("[GroupId g] Converted the empty classic group to a consumer group.",
+     "CONVERT", None, "consumer"),
+    ("Pending dynamic member with id m joins group g in Empty state. Adding to the group now.",
+     "MEMBER_JOIN", None, None),
+]  # fmt: skip
+
+
+def test_lines_of_modern_groups_have_epoch_and_type(frame):
+    lines = [line(n, n, text, event, group_id="g") for n, (text, event, *_) in enumerate(MODERN)]
+
+    rows = conform(group_events(frame("broker_log_events", lines)), "group_events")
+
+    of_lines = [(row.epoch, row.group_type) for row in rows.orderBy("event_seq").collect()]
+    assert of_lines == [(epoch, group_type) for _, _, epoch, group_type in MODERN]
+
+
 def static(position, ms, event, **more):
     return {"file_id": "static"} | line(position, ms, f"{event} {position}", event, **more)
 

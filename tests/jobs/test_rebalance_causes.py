@@ -48,6 +48,8 @@ def left(ms, forming, member_id, **more):
     return line(ms, "LEFT", forming, member_id, **more)
 
 
+LOG = {"evidence": "log"}
+UUID_1, UUID_2 = (f"i-00000000-0000-4000-8000-00000000000{number}" for number in (1, 2))
 A_IN_1 = [member(1, "a", "joined"), generation(1, "MEMBER_NEW", "a", 10, 20)]
 A_STARTED = (1, 1, "trigger", "MEMBER_NEW", "start", "a", "log")
 A_JOINS = line(10, "MEMBER_JOIN", 1, "a")
@@ -95,6 +97,59 @@ CASES = {
         [
             (1, 1, "trigger", "MEMBER_NEW", "start", "b", "log"),
             (1, 2, "contributing", "MEMBER_NEW", "start", "a", "log"),
+        ],
+    ),
+    "a log alone: lines name who joined": (
+        {
+            "generations": [generation(1, "MEMBER_NEW", "b", 12, 3000) | LOG],
+            "events": [
+                line(10, "MEMBER_JOIN", 1, "b", step="id_required"),
+                line(12, "MEMBER_JOIN", 1, "b", step="pending"),
+                line(40, "MEMBER_JOIN", 1, "a", step="id_required"),
+            ],
+        },
+        [
+            (1, 1, "trigger", "MEMBER_NEW", None, "b", "log"),
+            (1, 2, "contributing", "MEMBER_NEW", None, "a", "log"),
+        ],
+    ),
+    "a log alone: a static member is named by its instance id": (
+        {
+            "generations": [generation(1, "MEMBER_NEW", UUID_1, 10, 20) | LOG],
+            "events": [
+                line(10, "STATIC_NEW", 1, UUID_1, instance_id="i"),
+                line(
+                    5 * SECOND,
+                    "STATIC_REPLACED",
+                    2,
+                    old_member_id=UUID_1,
+                    instance_id="i",
+                    current_generation=1,
+                ),
+            ],
+        },
+        [
+            (1, 1, "trigger", "MEMBER_NEW", "start", UUID_1, "log"),
+            (1, 2, "absorbed", "STATIC_REPLACED", "restart", None, "log"),
+        ],
+    ),
+    "a log alone: a member of the client that left a moment ago may be its restart": (
+        {
+            "generations": [
+                generation(2, "LEAVE", UUID_1, 1000, 1010) | LOG,
+                generation(3, "MEMBER_NEW", UUID_2, 5000, 5010) | LOG,
+                generation(4, "LEAVE", UUID_2, 9000, 9010) | LOG,
+            ],
+            "events": [
+                left(1000, 2, UUID_1),
+                line(5000, "MEMBER_JOIN", 3, UUID_2),
+                left(9000, 4, UUID_2),
+            ],
+        },
+        [
+            (2, 1, "trigger", "LEAVE", "restart", UUID_1, "log"),
+            (3, 1, "trigger", "MEMBER_NEW", None, UUID_2, "log"),
+            (4, 1, "trigger", "LEAVE", "stop", UUID_2, "log"),
         ],
     ),
     "records alone: of several new members the first is the trigger": (
@@ -483,6 +538,30 @@ def test_a_cause_has_its_time_and_member(causes):
     row = causes.where(f"group_id = '{rule}' AND role = 'absorbed'").first()
 
     assert (row.instance_id, row.event_time.timestamp()) == ("i", 5.0)
+
+
+def test_a_cause_has_the_client_that_a_line_names(frame):
+    left_with_host = {"client_id": "rdkafka", "client_host": "/h"}
+    events = [
+        left(1000, 2, UUID_1, **left_with_host),
+        left(1001, 2, UUID_2),
+        line(900, "STATIC_NEW", 2, "s-1", instance_id="s"),
+        left(1002, 2, "s-00000000-0000-4000-8000-000000000009"),
+    ]
+    rows_of_all = rebalance_causes(
+        frame("timeline", [each | {"seq": n, "group_id": "g"} for n, each in enumerate(events)]),
+        frame(
+            "generations", [generation(2, "LEAVE", UUID_1, 1000, 1010) | LOG | {"group_id": "g"}]
+        ),
+        *(frame(name, []) for name in ("generation_members", "assignments", "churn")),
+    )
+
+    rows = conform(rows_of_all, "rebalance_causes").where("cause = 'LEAVE'").collect()
+    assert {row.member_id: (row.instance_id, row.client_id, row.client_host) for row in rows} == {
+        UUID_1: (None, "rdkafka", "/h"),
+        UUID_2: (None, "i", None),
+        "s-00000000-0000-4000-8000-000000000009": ("s", None, None),
+    }
 
 
 def test_a_replaced_static_member_has_the_settings_that_changed(causes):

@@ -372,6 +372,113 @@ def test_an_offset_rewind_counts_for_its_generation(ask):
     assert rows == [(1, 0, 0), (2, 1, 20)]
 
 
+def of_timeline(at, event, member_id=None, forming=None, **more):
+    return {
+        "group_id": "g", "seq": at, "event_time": at, "event": event, "member_id": member_id,
+        "forming_generation": forming,
+    } | more  # fmt: skip
+
+
+def test_a_log_alone_shows_the_last_join_only_if_all_members_are_new(ask):
+    of_log = {"evidence": "log", "member_count": 2}
+    tables = history(
+        generation(1, 0, 3000, joined_time=2900, **of_log),
+        generation(2, 5000, 7000, joined_time=6900, **of_log),
+    ) | {
+        "timeline": [
+            of_timeline(0, "MEMBER_JOIN", "a", 1), of_timeline(40, "MEMBER_JOIN", "b", 1),
+            of_timeline(5000, "MEMBER_JOIN", "c", 2),
+        ]
+    }  # fmt: skip
+
+    rows = ask(
+        tables,
+        "SELECT generation, last_to_join, last_join_after_ms, waited_on_ms FROM q08_slow_members "
+        "ORDER BY 1",
+    )
+
+    assert rows == [(1, "b", 40, 2860), (2, None, None, None)]
+
+
+def test_a_member_whose_session_expires_while_others_wait_for_it_did_not_rejoin(ask):
+    culprit = {"culprit_member_id": "a"}
+    tables = history(generation(2, 1000, 9000, joined_time=8900, evidence="log", **culprit)) | {
+        "churn": [{"group_id": "g", "generation": 2, "members_dropped": 0}],
+        "timeline": [
+            of_timeline(1001, "HEARTBEAT_EXPIRED", "a", 2),
+            of_timeline(8000, "HEARTBEAT_EXPIRED", "b", 2),
+            of_timeline(8900, "DROPPED_NOT_REJOINED", None, 2, members=["c", "d"]),
+        ],
+    }
+
+    rows = ask(tables, "SELECT members_dropped, did_not_rejoin FROM q08_slow_members")
+
+    assert rows == [(3, ["b", "c", "d"])]
+
+
+def test_by_logs_alone_a_coordinator_moves_before_the_first_generation(ask):
+    home = {"topic_partition": "__consumer_offsets-7", "evidence": "log"}
+    tables = history(generation(5102, 10_000, 12_000, cause="HEARTBEAT_EXPIRY", **home)) | {
+        "broker_log_events": [
+            line(700, "PARTITION_UNLOAD", 3),
+            line(711, "PARTITION_UNLOAD", 3),
+            line(900, "PARTITION_LOAD", 2),
+            line(1060, "PARTITION_LOAD", 2, duration_ms=160),
+        ]
+    }
+
+    rows = ask(
+        tables,
+        "SELECT change, epoch_ms(change_time), broker_id, previous_broker_id, load_ms, "
+        "rebalances_within_5_min, next_cause FROM q09_coordinator_changes ORDER BY 2",
+    )
+
+    assert rows == [
+        ("unloaded", 700, 3, None, None, 1, "HEARTBEAT_EXPIRY"),
+        ("loaded", 1060, 2, 3, 160, 1, "HEARTBEAT_EXPIRY"),
+    ]
+
+
+def test_static_members_of_logs_alone(ask):
+    """Also of a line that names no group."""
+    fenced = {"event": "STATIC_FENCED", "instance_id": "1", "member_id": "1-335"}
+    place = {"broker_id": 1, "file_id": "f", "position": 9, "event_time": 9}
+    of_group = {"group_id": "g", "source": "broker_log", "instance_id": "i", "event_time": 1}
+    tables = {
+        "group_events": [
+            of_group | {"event_seq": 1, "event": "STATIC_NEW", "member_id": "i-1", "file_id": "f",
+                        "broker_id": 1, "position": 1},
+            of_group | {"event_seq": 2, "event": "STATIC_REPLACED", "old_member_id": "i-1",
+                        "member_id": "i-2", "file_id": "f", "broker_id": 1, "position": 2},
+        ],
+        "broker_log_events": [
+            fenced | place | {"old_member_id": "1-144", "line": "", "file": "server.log"}
+        ],
+    }  # fmt: skip
+
+    rows = ask(
+        tables,
+        "SELECT group_id, instance_id, member_ids, hosts, session_timeout_ms, fenced "
+        "FROM q11_static_members ORDER BY 2",
+    )
+
+    assert rows == [(None, "1", 1, None, None, 1), ("g", "i", 2, None, None, 0)]
+
+
+def test_without_records_nothing_is_known_of_tombstones(ask):
+    tables = history(generation(1, 0, 100, outcome="empty", evidence="log")) | {
+        "timeline": [of_timeline(500, "ADMIN_DELETE", incarnation=1)]
+    }
+
+    rows = ask(
+        tables,
+        "SELECT state, epoch_ms(deleted_time), group_tombstones, offset_tombstones "
+        "FROM q15_lifecycle",
+    )
+
+    assert rows == [("dead", 500, None, None)]
+
+
 def cause(number, at, cause_class, story, client_id, role="trigger", seq=1):
     return {
         "group_id": "g",
