@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from coordinator_core.log_lines.version_ranges import ranges_of, words_of
-from schemas.known_problems import KINDS, KnownProblem, problems
+from schemas.known_problems import KINDS, KnownProblem, not_searched, problems
 
 INTRODUCTION = """\
 # Known problems
@@ -22,6 +22,11 @@ others, a problem is reported only if nothing else has its symptom: with a lower
 `version_seen` false, and the reason in the summary. A new problem
 is one file and one test: [extending.md](extending.md#a-known-problem).
 """
+
+NOT_SEARCHED = """\
+## Not searched
+
+Known defects whose symptom no evidence shows, or that need no action."""
 
 HEADINGS = {
     "broker_bug": "Defects of brokers",
@@ -40,6 +45,7 @@ def page() -> str:
     for kind, of_kind in by_kind.items():
         if of_kind:
             parts += [f"## {HEADINGS[kind]}", *map(_section, of_kind)]
+    parts += [NOT_SEARCHED, "\n".join(f"| {row} |" for row in _not_searched())]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
@@ -67,6 +73,13 @@ def _needs(problem: KnownProblem) -> str:
         else f"`{need.table}.{need.column}` {' or '.join(sorted(need.values))}"
         for need in problem.needs
     )
+
+
+def _not_searched() -> Iterable[str]:
+    yield "defect | component | symptom | why it is not searched"
+    yield "---|---|---|---"
+    for id, defect in not_searched().items():
+        yield f"[{id}]({defect.reference}) | {defect.component} | {defect.title} | {defect.why}"
 
 
 def _listed(texts: Iterable[str]) -> str:

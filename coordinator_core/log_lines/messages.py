@@ -20,6 +20,9 @@ PREFIX = re.compile(
     r"|\[group-coordinator-event-processor-\d+\]: "
     # Of this logger, only the line about a group is read.
     rf"|\[DynamicConfigPublisher broker id=(-?{DIGITS})\] (?=Updating group )"
+    # Of this logger, only exceptions of groups' requests are read.
+    rf"|\[KafkaApi-(-?{DIGITS})\] (?=(?:Error when|Unexpected error) handling request\b.*?"
+    r"\bapi(?:Key)?=(?:JOIN_GROUP|SYNC_GROUP|HEARTBEAT|LEAVE_GROUP|OFFSET_COMMIT)\b)"
 )
 
 
@@ -40,7 +43,7 @@ class ParsedEvent(NamedTuple):
     STORE_FAILED too_large, unexpected, append, empty, static; PARTITION_LOAD scheduled, started,
     finished, skipped, failed, elected, resigned; PARTITION_UNLOAD scheduled, started, finished,
     skipped, failed; OTHER starting_up, startup_complete, shutting_down, shutdown_complete,
-    sync_expired_state, sync_expired_generation, subscription_unreadable.
+    sync_expired_state, sync_expired_generation, subscription_unreadable, request_failed.
     """
 
     event: str
@@ -130,7 +133,7 @@ def prefix_of(match: re.Match[str] | None) -> Prefix | None:
     """A match of PREFIX as a Prefix."""
     if match is None:
         return None
-    broker_id = next((int(digits) for digits in match.group(1, 2, 5, 6, 7) if digits), None)
+    broker_id = next((int(digits) for digits in match.group(1, 2, 5, 6, 7, 8) if digits), None)
     return Prefix(broker_id, f"{match[3]}-{match[4]}" if match[3] else None, match.end())
 
 

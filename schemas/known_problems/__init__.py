@@ -17,17 +17,20 @@ a ticket of another project is ``librdkafka-4783``.  Keys of a file (``*``: opti
   symptom has priority.
 - ``needs``: evidence without which the symptom is not searched: ``client_events`` (the table has
   rows) or ``group_events.event=LOADED|UNLOADED`` (a row has one of the values).
-- ``symptom``: SELECT over tables and views; one row per finding, with columns of FINDING_COLUMNS
-  and any others that the summary names.
+- ``symptom``: SELECT over tables, views and `shared_selects`; one row per finding, with columns of
+  FINDING_COLUMNS and any others that the summary names.
 - ``contradicted_by`` *: SELECT of rows against it: a row of the symptom is dropped if a row here
   equals it in the columns that both have (of from_time and to_time: if the times overlap).
 - ``summary``: one sentence with ``{columns}`` of the symptom.
 - ``remedy``: what to do; with ``{columns}``, too.
 - ``references``: addresses of ticket, pull request or KIP.
+
+``not_searched.json`` has the known defects that are not searched, with the reason of each.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -129,6 +132,21 @@ def problem(id: str) -> KnownProblem:
     return {each.id: each for each in problems()}[id]
 
 
+class NotSearched(NamedTuple):
+    """A known defect that is not searched; ``why``: the reason, a sentence."""
+
+    title: str
+    component: str
+    why: str
+    reference: str
+
+
+def not_searched() -> dict[str, NotSearched]:
+    """The content of not_searched.json, by id."""
+    text = (files(__name__) / "not_searched.json").read_text(encoding="utf-8")
+    return {name: NotSearched(**entry) for name, entry in json.loads(text).items()}
+
+
 def read_problem(id: str, text: str) -> KnownProblem:
     """The problem in a file's text; raises BadProblem."""
     try:
@@ -208,8 +226,19 @@ def _require_template(key: str, text: str) -> None:
     _require(not wrong, f"{key}: {{{''.join(wrong)}}} is not a column")
 
 
+@cache
+def shared_selects() -> dict[str, str]:
+    """SELECTs that several symptoms read like a view, by name: the files NAME.sql here."""
+    folder = files(__name__)
+    return {
+        file.name.removesuffix(".sql"): file.read_text(encoding="utf-8")
+        for file in folder.iterdir()
+        if file.name.endswith(".sql")
+    }
+
+
 def problem_sql(select: str, source: Callable[[str], str] = str) -> str:
-    """The SELECT of a symptom, with its views in place of their names.
+    """The SELECT of a symptom, with its views and shared SELECTs in place of their names.
 
     ``source``: what the SELECT has after FROM or JOIN for a table; default: the table's name.
     """
@@ -218,9 +247,8 @@ def problem_sql(select: str, source: Callable[[str], str] = str) -> str:
         keyword, space, name = match.groups()
         if name in table_names():
             return f"{keyword}{space}{source(name)}"
-        if name in view_names():
-            return f"{keyword}{space}({problem_sql(view_sql(name), source)})"
-        return match[0]
+        select = view_sql(name) if name in view_names() else shared_selects().get(name)
+        return match[0] if select is None else f"{keyword}{space}({problem_sql(select, source)})"
 
     return _SOURCE.sub(replaced, select)
 

@@ -14,10 +14,10 @@ from coordinator_core.log_lines.lines import is_coordinator_logger
 from coordinator_core.log_lines.literals import any_of
 from jobs.sources.logs.layouts import PLAIN_HEAD, may_have_date
 
-# Another logger's line about a group's configuration.
-_GROUP_CONFIG = b"] Updating group "
+# Other loggers' lines about a group's configuration, and about requests that failed.
+_OF_OTHER_LOGGERS = (b"] Updating group ", b" handling request")
 # Every line that is read has one of these words in its prefix, logger or message.
-_WORDS = (b"oordinator", b"Metadata", _GROUP_CONFIG)
+_WORDS = (b"oordinator", b"Metadata", *_OF_OTHER_LOGGERS)
 _BEFORE_OTHER_HEAD = re.compile(rb"\n(?!\[\d{4}-)")
 _DEFAULT_LAYOUT = re.compile(
     rb"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) "
@@ -123,7 +123,8 @@ def is_of_other_logger(raw: bytes) -> bool:
     if opening < 0 or not line.endswith(b")") or not _is_other_class(line[opening + 2 : -1]):
         return False
     head = _DEFAULT_LAYOUT.match(line)
-    return head is not None and head.end() <= opening and _GROUP_CONFIG not in line
+    is_plain = head is not None and head.end() <= opening
+    return is_plain and not any(words in line for words in _OF_OTHER_LOGGERS)
 
 
 @lru_cache(maxsize=1024)

@@ -210,6 +210,7 @@ OTHERS = [
     "[2024-01-02 03:04:05,678] INFO [Partition __consumer_offsets-28 broker=0] Log loaded (kafka.cluster.Partition)",
     "[2024-01-02 03:04:05,678] INFO [DynamicConfigPublisher broker id=1] Updating topic Metadata with new configuration : retention.ms -> 9 (kafka.server.metadata.DynamicConfigPublisher)",
     "[2024-01-02 03:04:05,678] INFO [DynamicConfigPublisher controller id=1] Updating cluster configuration : min.insync.replicas -> 1 (kafka.server.metadata.DynamicConfigPublisher)",
+    "[2026-11-27 03:34:16,090] ERROR [KafkaApi-0] Error when handling request: clientId=c, correlationId=4, api=FETCH, body={replica_id=-1} (kafka.server.KafkaApis)",
     "\tat kafka.coordinator.group.GroupCoordinator.doJoin(GroupCoordinator.scala:66)",
     "",
 ]  # fmt: skip
@@ -231,6 +232,25 @@ def test_a_changed_group_configuration_is_read():
     assert (line.broker_id, line.event.event, line.event.group_id, line.event.reason) == (
         1, "GROUP_CONFIG", "billing", "consumer.session.timeout.ms -> 12000",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        # As Kafka 2.3.0 logs it.
+        "Error when handling request: clientId=c, correlationId=4, api=JOIN_GROUP,"
+        " body={group_id=billing,member_id=,group_instance_id=b,protocol_type=consumer}",
+        "Unexpected error handling request RequestHeader(apiKey=JOIN_GROUP, apiVersion=2,"
+        " clientId=c, correlationId=4) -- JoinGroupRequestData(groupId='billing') with context x",
+    ],
+)
+def test_an_exception_of_a_groups_request_is_read(message):
+    line = parse_line(
+        f"[2026-11-27 03:34:16,090] ERROR [KafkaApi-3] {message} (kafka.server.KafkaApis)"
+    )
+
+    assert (line.broker_id, line.event.event, line.event.step) == (3, "OTHER", "request_failed")
+    assert line.message == message
 
 
 def test_a_coordinators_line_without_a_wording_keeps_its_other_parts():

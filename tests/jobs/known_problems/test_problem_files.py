@@ -80,6 +80,11 @@ def test_a_views_select_takes_the_place_of_its_name():
     assert "FROM (SELECT" in problem_sql(select)
 
 
+def test_a_shared_select_takes_the_place_of_its_name():
+    assert tables_of("SELECT l.line FROM failed_loads l") == {"broker_log_events"}
+    assert tables_of("SELECT group_id FROM connect_generations") == {"group_metadata"}
+
+
 @pytest.fixture(scope="module")
 def evidence(frame):
     return EngineEvidence(lambda table: frame(table, []), lambda table: True)
