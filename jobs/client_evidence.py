@@ -13,7 +13,7 @@ its scope, and writes the dates whose rows differ.  The rules are in
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import PurePath
 from typing import Any
@@ -38,6 +38,7 @@ from coordinator_core.client_history import (
     memberships_of_clients,
 )
 from coordinator_core.episodes import Cause
+from jobs.causes.clients import WITHOUT_PARTITIONS
 from jobs.engine.keeping import computed
 from jobs.engine.union import union_of
 from jobs.episodes import episode_row
@@ -55,12 +56,15 @@ AFTER = ("assign_partitions",)
 
 EVIDENCE = "clients"
 DERIVED = ("generations", "generation_members", "assignments", "rebalance_causes", "episodes")
-TRIGGER = "trigger"
+# Rows of rebalance_causes about generations that have broker evidence.
+BESIDE = "beside"
+TRIGGER, ABSORBED = "trigger", "absorbed"
 # Lines about a failure: clients of one process that log them at once did not run.
 FAILURES = (
     *("COMMIT_FAILED", "COORDINATOR_LOST", "FENCED", "HEARTBEAT_FAILED", "MEMBER_RESET"),
     *("PARTITIONS_LOST", "POLL_TIMEOUT", "SESSION_EXPIRED"),
 )
+ASSIGNED = ("ASSIGNED", "JOINED", "SYNCED")
 # Events of which the line says more than the columns.
 WITH_LINE = ("LEADER_ASSIGNED", "POLL_TIMEOUT")
 # A row has the columns of the table that ``table`` names, in the struct of this name.
@@ -186,11 +190,11 @@ def _rows(evidence: Iterable[Row]) -> Iterator[Row]:
     history = history_of_clients(lines_of_rows(lines), broker)
     generations = generations_of(history)
     of_broker = set(history.broker)
-    causes = [
-        each
-        for each in causes_of_clients(history)
-        if (each.incarnation, each.generation) not in of_broker
-    ]
+    causes: list[Cause] = []
+    beside: list[Cause] = []
+    for each in causes_of_clients(history):
+        is_of_broker = (each.incarnation, each.generation) in of_broker
+        (beside if is_of_broker else causes).append(each)
     triggers = {
         (each.incarnation, each.generation): each for each in causes if each.role == TRIGGER
     }
@@ -201,7 +205,13 @@ def _rows(evidence: Iterable[Row]) -> Iterator[Row]:
                 if table == "generations":
                     row |= _of_trigger(trigger)
                 yield {"table": table, table: _key(generation) | row}
-    yield from _cause_rows(causes)
+    dates = {
+        (key["incarnation"], key["generation"]): key["event_date"] for key in map(_key, generations)
+    }
+    for row in _cause_rows(causes, dates):
+        yield {"table": "rebalance_causes", "rebalance_causes": row}
+    for row in (*_cause_rows(beside, {}), *_idle_rows(lines)):
+        yield {"table": BESIDE, "rebalance_causes": row}
     for episode in episodes_of_clients(generations, causes):
         row = episode_row(episode, None) | {
             "activity_last_generation": episode.generation_span[1],
@@ -297,17 +307,19 @@ def _of_trigger(trigger: Cause | None) -> Row:
     }
 
 
-def _cause_rows(causes: Iterable[Cause]) -> Iterator[Row]:
+def _cause_rows(causes: Iterable[Cause], dates: Mapping[tuple[int, int], date]) -> Iterator[Row]:
+    """``dates``: of generations."""
     numbers = Counter[tuple[int, int]]()
     for each in causes:
         assert each.at_ms is not None
         key = each.incarnation, each.generation
         numbers[key] += 1
-        row = {
+        own_date = date_of(each.at_ms)
+        yield {
             "incarnation": each.incarnation,
             "generation": each.generation,
             "cause_seq": numbers[key],
-            "event_date": date_of(each.at_ms),
+            "event_date": own_date if each.role == ABSORBED else dates.get(key, own_date),
             "event_time": time_of(each.at_ms),
             "role": each.role,
             "cause": each.cause,
@@ -320,7 +332,17 @@ def _cause_rows(causes: Iterable[Cause]) -> Iterator[Row]:
             "client_reason": each.client_reason,
             "evidence": EVIDENCE,
         }
-        yield {"table": "rebalance_causes", "rebalance_causes": row}
+
+
+def _idle_rows(lines: Iterable[Row]) -> Iterator[Row]:
+    """Members whose last assignment in their clients' logs has no partitions."""
+    assigned = {
+        row["member_id"]: row["partitions"]
+        for row in sorted(lines, key=lambda row: row["time_ms"])
+        if row["event"] in ASSIGNED and row["member_id"] and row["partitions"] is not None
+    }
+    for member_id in sorted(member_id for member_id, own in assigned.items() if not own):
+        yield {"member_id": member_id, "cause": WITHOUT_PARTITIONS}
 
 
 def _member_rows(generation: ClientGeneration) -> Iterator[Row]:
@@ -385,6 +407,21 @@ def run(scope: RunScope) -> None:
     tables["rebalance_latency"] = rebalance_latency(tables["generations"], lake.frame("churn", []))
     for name, new in tables.items():
         _replace(lake, name, conform(new, name), groups)
+
+
+def beside_brokers(scope: RunScope, generations: DataFrame) -> DataFrame | None:
+    """Rows of rebalance_causes that clients logged of these generations with broker evidence; None
+    without clients' logs.
+    """
+    lake = scope.lake
+    if not may_exist(lake):
+        return None
+    groups = generations.select(*GROUP_KEY).distinct()
+    events = lake.read(CLIENT_EVENTS).where("group_id IS NOT NULL")
+    own = events.join(groups, on=GROUP_KEY, how="left_semi")
+    rows = client_evidence(with_together(own, lake.read(CLIENT_EVENTS)), generations)
+    beside = rows.where(F.col("table") == BESIDE).select(*GROUP_KEY, "rebalance_causes.*")
+    return computed(beside)
 
 
 def _groups(scope: RunScope) -> DataFrame:

@@ -2,6 +2,7 @@
 
 reads   timeline, generations, generation_members, assignments, committed_offsets, churn
         group_epochs, member_epochs   of consumer, share and streams groups
+        client_events                 what clients logged of their departures and returns
 writes  rebalance_causes   one row per cause
 
 `jobs.causes` has the kinds of evidence, and how they show what a process did.
@@ -14,6 +15,7 @@ from pyspark.sql import functions as F
 
 from jobs.causes.administrators import configurations, deletions
 from jobs.causes.arrivals import arrivals
+from jobs.causes.clients import with_clients
 from jobs.causes.departures import departures
 from jobs.causes.modern_groups import epoch_causes, in_generations, refused_joins, static_leaves
 from jobs.causes.processes import (
@@ -28,6 +30,7 @@ from jobs.causes.rows import MEMBER_AND_TIME
 from jobs.causes.slow_polls import with_slow
 from jobs.causes.stories import with_story
 from jobs.causes.triggers import other_triggers
+from jobs.client_evidence import beside_brokers
 from jobs.engine.keeping import computed
 from jobs.lake.group_types import COUNTS_AS_CLASSIC
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
@@ -47,8 +50,10 @@ def rebalance_causes(
     group_epochs: DataFrame | None = None,
     member_epochs: DataFrame | None = None,
     gone_processes: DataFrame | None = None,
+    of_clients: DataFrame | None = None,
 ) -> DataFrame:
-    """``gone_processes``: processes that left not long before these tables begin; ``group_epochs``
+    """``gone_processes``: processes that left not long before these tables begin; ``of_clients``:
+    what clients logged of these generations, see `jobs.causes.clients`; ``group_epochs``
     and ``member_epochs``: None without modern groups; ``committed_offsets``: None if no
     cause has a time, so that no commit is before it.
     """
@@ -64,7 +69,10 @@ def rebalance_causes(
         .join(fenced_after_replacement(timeline), on=[*INCARNATION_KEY, "replaces"], how="left")
         .join(beside_previous(compared, generation_members), on=MEMBER_AND_TIME, how="left")
     )
-    return _numbered(with_role(with_story(examined, churn, generations), generations))
+    with_roles = with_role(with_story(examined, churn, generations), generations)
+    return _numbered(
+        with_roles if of_clients is None else with_clients(with_roles, of_clients, generations)
+    )
 
 
 def _causes(
@@ -132,7 +140,11 @@ def run(scope: RunScope) -> None:
     # Without log lines, only group epochs give causes a time.
     if has_epochs or scope.has_rows("group_events"):
         tables["committed_offsets"] = scope.read_recent("committed_offsets")
-    causes = rebalance_causes(**tables, gone_processes=scope.carried("gone_processes"))
+    causes = rebalance_causes(
+        **tables,
+        gone_processes=scope.carried("gone_processes"),
+        of_clients=beside_brokers(scope, tables["generations"]),
+    )
     scope.replace("rebalance_causes", causes)
 
 

@@ -17,7 +17,7 @@ to one clock if theirs differ by more than SKEW_MS.
 """
 
 from coordinator_core.client_history.causes import causes_of_clients
-from coordinator_core.client_history.clocks import clocks_ahead_ms
+from coordinator_core.client_history.clocks import clocks_ahead_ms, zone_ms
 from coordinator_core.client_history.episodes import episodes_of_clients
 from coordinator_core.client_history.generations import (
     BrokerGeneration,
@@ -50,4 +50,5 @@ __all__ = [
     "history_of_clients",
     "leader_assignment",
     "memberships_of_clients",
+    "zone_ms",
 ]

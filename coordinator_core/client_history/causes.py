@@ -14,6 +14,7 @@ from coordinator_core.client_history.departures import ClientDeparture, Departur
 from coordinator_core.client_history.generations import (
     GroupHistory,
     Key,
+    instance_of,
     name_of,
     place_of,
 )
@@ -112,7 +113,7 @@ class _Causes:
                     cause=cause,
                     story=story,
                     member_id=each.member_id,
-                    instance_id=each.instance_id,
+                    instance_id=each.instance_id or instance_of(each.member_id, each.client_id),
                     client_id=each.client_id,
                     process=self._names[each.client],
                     client_reason=_reason(each),
@@ -206,7 +207,7 @@ class _Causes:
             cause=cause,
             story=story,
             member_id=each.member_id,
-            instance_id=each.instance_id,
+            instance_id=each.instance_id or instance_of(each.member_id, each.client_id),
             client_id=each.client_id,
             process=self._names[client],
             client_reason=reason,

@@ -9,6 +9,9 @@ from statistics import median_low
 from coordinator_core.client_history.memberships import ClientMembership
 
 SKEW_MS = 100  # less is the way of an answer, not a clock
+# Logs of hosts in different time zones, without a zone in their dates.
+HALF_HOUR_MS = 1_800_000
+ZONE_SLACK_MS = 5_000
 BROKER = ("",)
 
 Client = tuple[str, ...]
@@ -34,6 +37,12 @@ def clocks_ahead_ms(
     return {
         client: ms if abs(ms) >= SKEW_MS else 0 for client, ms in ahead.items() if client != BROKER
     }
+
+
+def zone_ms(ahead_ms: int) -> int | None:
+    """The whole half hours that a clock is ahead; None if another time is, or none."""
+    whole = round(ahead_ms / HALF_HOUR_MS) * HALF_HOUR_MS
+    return whole if whole and abs(ahead_ms - whole) <= ZONE_SLACK_MS else None
 
 
 def _spread(reference: Client, times: Mapping[Client, Times], ahead: dict[Client, int]) -> None:

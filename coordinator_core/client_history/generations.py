@@ -369,6 +369,14 @@ def name_of(own: Sequence[ClientMembership | ClientDeparture]) -> str | None:
     return instance_id or client_id or (_prefix(member_id) if member_id else None)
 
 
+def instance_of(member_id: str | None, client_id: str | None) -> str | None:
+    """The group.instance.id of a client that does not log it: the member id begins with it, and
+    that of a dynamic member with the client id.
+    """
+    prefix = _prefix(member_id) if member_id else None
+    return prefix if client_id and prefix != client_id else None
+
+
 def _name(member_id: str, each: ClientMembership | None) -> str | None:
     return name_of([] if each is None else [each]) or _prefix(member_id)
 

@@ -29,7 +29,7 @@ def is_after_load(at_ms: int, loads: Sequence[int]) -> bool:
 
 def failed_over(scene: Scene) -> Iterator[EpisodeDraft]:
     """Members that the new coordinator does not know, or that did not find it within a session, and
-    are back.
+    are back; static members that it fences, as it loaded an older id.
     """
     loads = scene.activity.loads
     unheard = [
@@ -37,9 +37,16 @@ def failed_over(scene: Scene) -> Iterator[EpisodeDraft]:
         for each in scene.of(What.EXPIRED)
         if each.departure and each.arrival and is_unheard_since_load(each.departure, loads)
     ]
+    fenced = [
+        each
+        for each in scene.of(What.TAKEOVER)
+        if each.departure and is_after_load(at(each.departure), loads)
+    ]
     forgotten = [each for each in scene.of(What.STARTED) if _is_forgotten(each, scene)]
     for series in in_series(unheard, AT_ONCE_MS):
         yield EpisodeDraft(EpisodeKind.COORDINATOR_FAILOVER, series, 0.6)
+    for series in in_series(fenced, AT_ONCE_MS):
+        yield EpisodeDraft(EpisodeKind.COORDINATOR_FAILOVER, series, 0.9)
     for series in in_series(forgotten, AT_ONCE_MS):
         if len(series) > 1:
             yield EpisodeDraft(EpisodeKind.COORDINATOR_FAILOVER, series, 0.8)

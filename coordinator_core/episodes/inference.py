@@ -124,7 +124,8 @@ class Episode:
     def evidence(self) -> str:
         """What shows the causes; without causes, what shows the rebalances."""
         recorded = any(each.is_recorded for each in self.rebalances)
-        shown = {each.evidence for each in self.causes} or {"records" if recorded else "log"}
+        words = {word for each in self.causes for word in each.evidence.split("+")}
+        shown = words or {"records" if recorded else "log"}
         return "+".join(sorted(shown))
 
     @property

@@ -116,7 +116,9 @@ def _departed_together(changes: Iterable[ProcessChange], empty: Rebalance) -> li
 
 def _is_gone_after(change: ProcessChange, empty: Rebalance) -> bool:
     departure, arrival = change.departure, change.arrival
-    if departure is None or (departure.incarnation, departure.generation) > empty.id:
+    if departure is None or change.what is What.TAKEOVER:
+        return False
+    if (departure.incarnation, departure.generation) > empty.id:
         return False
     if at(departure) > empty.to_ms + AT_ONCE_MS:
         return False

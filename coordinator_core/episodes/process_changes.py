@@ -162,6 +162,7 @@ class _Matching:
     def changes(self) -> list[ProcessChange]:
         """A leave that a coordinator did not store before it failed is repeated as an expiry."""
         changes = self._matched()
+        changes = _with_fenced(changes)
         changes += self._conflicts(changes)
         changes += [self._change(What.REFUSED, None, each, 1.0) for each in self._without_place]
         for cause in self._repeated:
@@ -287,6 +288,29 @@ def _may_follow(arrival: Cause, departure: Cause) -> bool:
         return True
     is_own = departure.cause == STATIC_LEAVE or departure.story == SLOW_POLL
     return at(arrival) > at(departure) or (is_own and at(arrival) == at(departure))
+
+
+def _with_fenced(changes: list[ProcessChange]) -> list[ProcessChange]:
+    """A coordinator that knows a static member by an older id fences the process, and then waits
+    for the session of that id, which no process has.
+    """
+    fenced = [each for each in changes if each.departure and each.departure.story == TAKEOVER]
+    rest = []
+    for each in changes:
+        own = next((other for other in fenced if _is_older_id(each, other)), None)
+        if own is None:
+            rest.append(each)
+        else:
+            own.causes += each.causes
+    return rest
+
+
+def _is_older_id(change: ProcessChange, fenced: ProcessChange) -> bool:
+    expiry, departure = change.departure, fenced.departure
+    if expiry is None or departure is None or not expiry.is_expiry:
+        return False
+    since_ms = at(expiry) - at(departure)
+    return change.process == fenced.process and abs(since_ms) <= LONGEST_SESSION_MS
 
 
 def _is_killed(change: ProcessChange, refused: Cause) -> bool:

@@ -129,7 +129,7 @@ def _lost(episode: Episode) -> str:
         what = "session" if len({each.process for each in expired}) == 1 else "sessions"
         parts.append(
             f"{what} of {_processes(expired)} expired{_after_load(expired, episode)}"
-            f"{_back(expired, episode)}"
+            f"{_back(expired, episode)}{_details(episode)}"
         )
     return ", ".join(parts)
 
@@ -179,6 +179,9 @@ def _frozen_for(episode: Episode) -> str:
     # A client logs that its session is over when it runs again.
     if all(each.evidence == CLIENTS for each in departures):
         return _details(episode)
+    if not any(each.session_timeout_ms for each in departures):
+        away_ms = episode.to_ms - min(map(at, departures))
+        return f", in the group again {seconds(away_ms)} later{_details(episode)}"
     longest_ms = max(each.to_ms - each.departed_ms for each in episode.changes)
     return f", back {seconds(longest_ms)} after its last heartbeat{_details(episode)}"
 
@@ -225,7 +228,9 @@ def _assignment_failed(episode: Episode) -> str:
 
 
 def _failover(episode: Episode) -> str:
-    names = f", {_processes(episode.changes)} joined again" if episode.processes else ""
+    is_fenced = all(each.what is What.TAKEOVER for each in episode.changes)
+    verb = "fenced" if is_fenced else "joined again"
+    names = f", {_processes(episode.changes)} {verb}" if episode.processes else ""
     return f"coordinator failover{names}"
 
 

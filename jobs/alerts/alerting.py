@@ -52,9 +52,16 @@ SPANS = """
     WHERE r.{dates} AND COALESCE(r.preparing_time, r.end_time) <= k.now"""
 PHASES = """
     CREATE TEMP VIEW phases AS
-    SELECT *, LEAD(COALESCE(preparing_time, joined_time, stable_time)) OVER (
-        PARTITION BY cluster_id, group_id ORDER BY incarnation, generation) AS next_time
-    FROM generations WHERE {dates}"""
+    SELECT g.*, LEAD(COALESCE(preparing_time, joined_time, stable_time)) OVER (
+        PARTITION BY g.cluster_id, g.group_id ORDER BY g.incarnation, g.generation) AS next_time,
+        CASE WHEN g.evidence = 'clients' THEN c.seen_until END AS seen_until
+    FROM generations g
+    LEFT JOIN (
+        SELECT cluster_id, group_id, incarnation, generation, MAX(event_time) AS seen_until
+        FROM rebalance_causes WHERE {dates} GROUP BY ALL
+    ) c ON c.cluster_id = g.cluster_id AND c.group_id = g.group_id
+        AND c.incarnation = g.incarnation AND c.generation = g.generation
+    WHERE g.{dates}"""
 # A finding about a broker has no group; its limits have an empty id.
 GROUPS = """
     SELECT group_id FROM phases

@@ -85,7 +85,8 @@ def _phase(number: int, stable: str) -> str:
 
 # A phase ends with the next phase, with the next rebalance, or with the group's deletion.  The
 # phase lasts if none of these events is in the lake before now.  A share group is Stable in both.
-# Clients of a consumer group do not log when all members had reached the target.
+# Clients of a consumer group do not log when all members had reached the target.  A client that
+# leaves, or whose log ends, during a rebalance does not know how long the rebalance goes on.
 STUCK = f"""
     SELECT cluster_id, group_id, NULL AS process, since AS first_time, until AS last_time,
         CAST(FLOOR(EPOCH(until - since)) AS BIGINT) AS value, stuck_s AS threshold, phase AS detail
@@ -95,7 +96,7 @@ STUCK = f"""
         FROM (
             SELECT *, {_phase(0, "Stable without a target assignment")} AS phase,
                 preparing_time AS since,
-                COALESCE(joined_time, stable_time, ended_time, next_time) AS over
+                COALESCE(joined_time, stable_time, ended_time, next_time, seen_until) AS over
             FROM phases WHERE preparing_time IS NOT NULL
             UNION ALL
             SELECT *, {_phase(1, "Stable with members behind the target")}, joined_time,

@@ -21,4 +21,5 @@ did:
     slow_polls      members that were slow to poll: they committed nothing for too long
     stories         what each process did, by all of this evidence
     roles           which of a rebalance's causes is its trigger
+    clients         what the logs of clients add to all of this
 """

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from coordinator_core.client_history import zone_ms
 from jobs.console.printing import printable
 from jobs.lake.client_rows import CLIENT_EVENTS, OF_CLIENTS, may_exist
 from jobs.lake.keys import GROUP_KEY
@@ -26,7 +27,7 @@ def lines(lake: Lake, first: date | None, last: date | None) -> list[str]:
         generations, events = (
             rows.where(F.col("event_date").between(first, last)) for rows in (generations, events)
         )
-    return [*_groups(generations), *_clocks(events, generations)]
+    return [*_groups(generations), *_without_group(events), *_clocks(events, generations)]
 
 
 def _groups(generations: DataFrame) -> list[str]:
@@ -76,7 +77,7 @@ def _clocks(events: DataFrame, generations: DataFrame) -> list[str]:
     if not clocks:
         return []
     named = [_clock(row.client_id or f"log {row.file_id}", row.ahead_ms) for row in clocks]
-    return [f"clocks that differ from the others (view client_clocks): {_named(named)}"]
+    return [f"clocks that differ from the others (view client_clocks), corrected: {_named(named)}"]
 
 
 def _may_replace() -> Column:
@@ -91,7 +92,48 @@ def _may_replace() -> Column:
 
 def _clock(client: str, ahead_ms: int) -> str:
     word = "ahead" if ahead_ms > 0 else "behind"
+    zone = zone_ms(ahead_ms)
+    if zone is not None:
+        return f"{printable(client)} {abs(zone) / 3_600_000:g} h {word} (a time zone)"
     return f"{printable(client)} {abs(ahead_ms) / 1000:,.1f} s {word}"
+
+
+def _without_group(events: DataFrame) -> list[str]:
+    """Lines of libraries that name no group, such as librdkafka's by default."""
+    counts = (
+        events.where(F.col("group_id").isNull() & F.col("event").isin(*_SHOWN))
+        .groupBy("event")
+        .agg(
+            F.count("*").alias("lines"),
+            F.min("event_time").alias("first"),
+            F.max("event_time").alias("last"),
+            F.sort_array(F.collect_set("client_id")).alias("clients"),
+        )
+        .collect()
+    )
+    texts = [
+        f"{_SHOWN[row.event]}: {row.lines:,} of {_clients(row.clients)},"
+        f" {_span(row.first, row.last)}"
+        for row in sorted(counts, key=lambda row: list(_SHOWN).index(row.event))
+    ]
+    return [f"clients whose lines name no group: {'; '.join(texts)}"] if texts else []
+
+
+_SHOWN = {
+    "POLL_TIMEOUT": "poll timeouts",
+    "SESSION_EXPIRED": "expired sessions",
+    "FENCED": "fenced members",
+    "PARTITIONS_LOST": "lost partitions",
+}
+
+
+def _clients(client_ids: list[str]) -> str:
+    return _named([printable(each) for each in client_ids]) if client_ids else "unnamed clients"
+
+
+def _span(first: datetime, last: datetime) -> str:
+    times = [f"{each:%Y-%m-%dT%H:%M:%S}" for each in (first, last)]
+    return times[0] if first == last else f"{times[0]} to {times[1]}"
 
 
 def _named(names: list[str]) -> str:

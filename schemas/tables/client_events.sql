@@ -22,7 +22,7 @@ partitions      ARRAY<STRING>          COMMENT 'partitions assigned, added, revo
 topics          ARRAY<STRING>          COMMENT 'topics of the subscription (SUBSCRIBED)',
 count           BIGINT                 COMMENT 'number of partitions or topics, if the line has the number only',
 reason          STRING                 COMMENT 'reason or error in the client''s words; Connect and Streams: their tasks',
-duration_ms     BIGINT                 COMMENT 'POLL_TIMEOUT, POLL_RESUMED: time beyond max.poll.interval.ms; SESSION_EXPIRED, COORDINATOR_LOST: time without an answer of the coordinator; JOINED of kafkajs: duration of the join',
+duration_ms     BIGINT                 COMMENT 'POLL_TIMEOUT, POLL_RESUMED: time beyond max.poll.interval.ms; SESSION_EXPIRED, COORDINATOR_LOST: time without an answer of the coordinator; JOINED of kafkajs: duration of the join; HEARTBEAT_FAILED, COMMIT_FAILED, FENCED, MEMBER_RESET, SYNC_FAILED: longest time without any line of the log within the minute before it, if the lines are otherwise close together',
 source          STRING                 COMMENT 'pod, host or stream that the line''s wrapper names',
 level           STRING                 COMMENT 'INFO, WARN, ...',
 logger          STRING                 COMMENT 'class or facility that logged the line, if the line names it',

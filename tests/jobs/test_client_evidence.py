@@ -135,8 +135,9 @@ def test_beside_a_broker_only_what_it_did_not_log_is_of_clients(tmp_path, run):
     of_broker = {
         table: [row for row in each if "clients" not in row]
         for table, each in contents(beside).items()
+        if table not in ("rebalance_causes", "episodes")  # clients say more of these
     }
-    assert of_broker == contents(alone)
+    assert of_broker == {table: contents(alone)[table] for table in of_broker}
     assert len(of_broker["generations"]) == 4  # generation 4 began to be prepared
     of_clients = [row for row in OF_CLIENTS if row[0] >= 5]
     assert rows(beside, f"{GENERATIONS} WHERE evidence = 'clients'") == of_clients

@@ -51,6 +51,7 @@ from jobs.sources.logs.layouts import (
     unwrapped,
     with_head,
 )
+from jobs.sources.logs.pauses import pause_before
 from jobs.sources.logs.search import MarkedLines, find
 from jobs.sources.rows import (
     LEAST_STEP_MS,
@@ -74,6 +75,8 @@ _NAMES = (
     *(b"librdkafka", b"kafka.coordinator", b"kafka.consumer"),
 )
 _PARTS = (b" stdout P ", b" stderr P ")
+# What a member logs that was removed: the log before it shows whether its process ran.
+_FAILURES = ("COMMIT_FAILED", "FENCED", "HEARTBEAT_FAILED", "MEMBER_RESET", "SYNC_FAILED")
 _IDENTIFYING_BYTES = 1 << 20  # in which the first line of a consumer is looked for
 _MOST_SOURCES = 1000
 
@@ -280,6 +283,8 @@ class _ClientLog:
             row = self._row(position + start, raw)
             self._line_before = raw
             if row is not None:
+                if row.get("event") in _FAILURES and row["duration_ms"] is None:
+                    row["duration_ms"] = pause_before(chunk, start, raw, row["source"])
                 yield row
 
     def _continuation(self, raw: bytes, chunk: bytes, at: int) -> bytes | None:

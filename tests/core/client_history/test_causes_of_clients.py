@@ -233,3 +233,13 @@ def test_clients_with_one_client_id_are_named_by_their_logs():
             "consumer poll timeout has expired",
         )
     ]
+
+
+def test_the_instance_id_of_a_member_id_that_does_not_begin_with_the_client_id():
+    (own,) = causes_of_clients(
+        history_of_clients(
+            lines("rdkafka", *joined(10, 5, M), (50, "FENCED", {"reason": "fenced by other"}))
+        )
+    )
+
+    assert (own.client_id, own.instance_id) == ("rdkafka", "a")

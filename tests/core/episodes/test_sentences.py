@@ -311,3 +311,44 @@ def test_a_new_member_is_not_one_of_several_that_expired_at_once():
             ("process_lost", ["a", "b", "c"]),
             ("scale_out", ["d"]),
         ]
+
+
+def by_client(each, reason, **more):
+    return each._replace(evidence="clients+log", client_reason=reason, process="a", **more)
+
+
+@pytest.mark.parametrize(
+    ("departure", "expected"),
+    [
+        (
+            by_client(expires(2, 100, "a"), "unknown member; no line for 41.0 s", story="frozen"),
+            "a frozen or cut off, session expired, in the group again 1.0 s later, no line for"
+            " 41.0 s",
+        ),
+        (
+            by_client(leaves(2, 100, "a", "slow_poll"), "poll timeout; polled again 180.0 s later"),
+            "a exceeded max.poll.interval.ms, polled again 180.0 s later",
+        ),
+        (
+            by_client(leaves(2, 100, "a", "takeover"), "fenced"),
+            "second process with the instance id of a",
+        ),
+    ],
+)
+def test_what_clients_log_beside_a_broker(departure, expected):
+    rebalances = [rebalance(1, 0), rebalance(2, 100, until=101)]
+    departure = departure._replace(session_timeout_ms=0)
+
+    last = infer_episodes(rebalances, [departure])[-1]
+
+    assert summary(last, None).startswith(f"{expected}: ")
+
+
+def test_a_coordinator_that_loaded_an_older_id_fences_a_static_member():
+    fenced = by_client(leaves(2, 125, "a", "takeover"), "fenced", instance_id="a")
+    fenced = fenced._replace(cause="STATIC_FENCED", role="contributing", member_id="a-2")
+    older = expires(2, 160, "a")._replace(instance_id="a", member_id="a-1", process="a")
+
+    (last,) = infer_episodes([rebalance(2, 160)], [fenced, older], [ms(100)])
+
+    assert summary(last, None).startswith("coordinator failover, a fenced: ")

@@ -1,0 +1,124 @@
+"""What clients logged of generations that also have broker evidence.
+
+The coordinator logs that a session expired; the client's log shows what its process did: it polled
+too slowly, or was frozen.  Causes of which only a client's log has a line, such as the return of a
+removed member before Kafka 3.x logs it, are added.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jobs.lake.keys import GENERATION_KEY, GROUP_KEY
+
+# Cause of a row about a member that had no partitions: no cause of a rebalance.
+WITHOUT_PARTITIONS = "WITHOUT_PARTITIONS"
+EXPIRIES = ("HEARTBEAT_EXPIRY", "SESSION_EXPIRY")
+_NO_PARTITIONS = "no line about the end of its session; had no partitions"
+_UUID = "-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
+_ADDED = [
+    *("event_time", "cause", "story", "instance_id", "client_id", "process"),
+    *("rebalance_timeout_ms", "client_reason"),
+]
+
+
+def with_clients(causes: DataFrame, of_clients: DataFrame, generations: DataFrame) -> DataFrame:
+    """``causes`` with roles and stories, refined and completed by ``of_clients``: rows of
+    rebalance_causes about the same generations, and of WITHOUT_PARTITIONS.
+    """
+    dates = generations.select(*GENERATION_KEY, "event_date")
+    logged = (
+        of_clients.where(F.col("cause") != WITHOUT_PARTITIONS)
+        .drop("event_date")
+        .join(dates, on=GENERATION_KEY, how="inner")
+    )
+    return _refined(_with_idle(causes, of_clients), logged).unionByName(
+        _only_of_clients(causes, logged), allowMissingColumns=True
+    )
+
+
+def _with_idle(causes: DataFrame, of_clients: DataFrame) -> DataFrame:
+    """Expired members that had no partitions, by their client's log."""
+    idle = (
+        of_clients.where(F.col("cause") == WITHOUT_PARTITIONS)
+        .select(*GROUP_KEY, "member_id", F.lit(True).alias("is_idle"))
+        .distinct()
+    )
+    is_idle = F.coalesce("is_idle", F.lit(False)) & F.col("cause").isin(*EXPIRIES)
+    reason = F.when(is_idle, F.coalesce("client_reason", F.lit(_NO_PARTITIONS)))
+    return (
+        causes.join(idle, on=[*GROUP_KEY, "member_id"], how="left")
+        .withColumns(
+            {
+                "client_reason": F.coalesce(reason, "client_reason"),
+                "evidence": F.when(is_idle, _with_word()).otherwise(F.col("evidence")),
+            }
+        )
+        .drop("is_idle")
+    )
+
+
+def _refined(causes: DataFrame, logged: DataFrame) -> DataFrame:
+    """A member's departure, by the broker and by its client."""
+    own = logged.where("member_id IS NOT NULL AND client_reason IS NOT NULL").select(
+        *GENERATION_KEY,
+        "member_id",
+        *(F.col(name).alias(f"c_{name}") for name in _ADDED if name != "event_time"),
+    )
+    is_refined = F.col("c_cause").isNotNull()
+    is_slow = F.col("c_story") == "slow_poll"
+    is_frozen = (F.col("c_story") == "frozen") & F.col("cause").isin(*EXPIRIES)
+    joined = causes.join(
+        own.dropDuplicates([*GENERATION_KEY, "member_id"]),
+        on=[*GENERATION_KEY, "member_id"],
+        how="left",
+    )
+    values = {
+        "cause": F.when(is_slow & (F.col("cause") == "LEAVE"), F.col("c_cause")).otherwise(
+            F.col("cause")
+        ),
+        "story": F.when(is_slow | is_frozen, F.col("c_story")).otherwise(F.col("story")),
+        "client_reason": F.coalesce("c_client_reason", "client_reason"),
+        "evidence": F.when(is_refined, _with_word()).otherwise(F.col("evidence")),
+        **{
+            name: F.coalesce(name, f"c_{name}")
+            for name in ("instance_id", "client_id", "process", "rebalance_timeout_ms")
+        },
+    }
+    return joined.withColumns(values).drop(*(name for name in joined.columns if name[:2] == "c_"))
+
+
+def _only_of_clients(causes: DataFrame, logged: DataFrame) -> DataFrame:
+    """Causes of members that the broker's evidence does not have in this generation."""
+    named = causes.select(*GENERATION_KEY, "member_id").where("member_id IS NOT NULL").distinct()
+    arrived = (
+        causes.where("cause = 'MEMBER_NEW'")
+        .select(*GENERATION_KEY, F.regexp_replace("member_id", _UUID, "").alias("client_id"))
+        .distinct()
+    )
+    has_trigger = causes.where("role = 'trigger'").select(*GENERATION_KEY).distinct()
+    with_id = logged.where("member_id IS NOT NULL").join(
+        named, on=[*GENERATION_KEY, "member_id"], how="left_anti"
+    )
+    without_id = logged.where("member_id IS NULL").join(
+        arrived, on=[*GENERATION_KEY, "client_id"], how="left_anti"
+    )
+    role = F.when(F.col("has_trigger") & (F.col("role") == "trigger"), "contributing")
+    return (
+        with_id.unionByName(without_id)
+        .join(has_trigger.withColumn("has_trigger", F.lit(True)), on=GENERATION_KEY, how="left")
+        .withColumns(
+            {
+                "role": F.coalesce(role, "role"),
+                "kind": F.lit("other"),
+                "evidence": F.lit("clients+log"),
+            }
+        )
+        .select(*GENERATION_KEY, "event_date", "member_id", "role", "kind", "evidence", *_ADDED)
+    )
+
+
+def _with_word() -> Column:
+    """Words of several kinds of evidence are in the order of the alphabet."""
+    return F.concat(F.lit("clients+"), F.col("evidence"))
