@@ -171,7 +171,9 @@ def _said(figure: int | None, say: Callable[[int], str]) -> str | None:
 def _advice(row: Row) -> Item:
     details = [f"risk: {row['risk']}"] if row["risk"] else []
     blocks = [text for text in (row["client_properties"], row["broker_properties"]) if text]
-    return Item(f"{row['group_id']}: {row['sentence']}", tuple(details), tuple(blocks))
+    group_id, sentence = row["group_id"], row["sentence"]
+    text = sentence if group_id in sentence else f"{group_id}: {sentence}"  # a reason names it
+    return Item(text, tuple(details), tuple(blocks))
 
 
 def _files(rows: list[Row]) -> list[Item]:
