@@ -198,8 +198,11 @@ def _handovers(
     return {"columns": list(_HANDOVER), "rows": moved}
 
 
-def _steps(rows: GroupRows, base_ms: int) -> list[list[int]]:
-    """[from, number of unowned partitions] each, without times before the timeline."""
+def _steps(rows: GroupRows, base_ms: int) -> list[list[int]] | None:
+    """[from, number of unowned partitions] each, without times before the timeline; None if no
+    generation's partition downtime is known."""
+    if not rows.unavailable and all(each["unavailable_ms"] is None for each in rows.generations):
+        return None
     steps = [[at_ms - base_ms, count] for at_ms, count in rows.unavailable]
     before = [count for at, count in steps if at < 0]
     later = [step for step in steps if step[0] >= 0]

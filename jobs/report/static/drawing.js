@@ -372,7 +372,8 @@ function arrow(pen, x, y, toX, toY) {
 function drawUnavailable(pen) {
   const { scale, width, height } = layout;
   const top = height - CHART;
-  const steps = state.timeline.unavailable;
+  const isKnown = state.timeline.unavailable !== null;
+  const steps = state.timeline.unavailable || [];
   const most = mostAtOnce(steps); // of the times in view
   pen.fillStyle = color("panel");
   pen.fillRect(0, top, width, CHART);
@@ -380,7 +381,7 @@ function drawUnavailable(pen) {
   pen.fillRect(0, top, width, 1);
   const foot = height - 6;
   const room = CHART - 24;
-  drawCounts(pen, most, foot, room);
+  if (isKnown) drawCounts(pen, most, foot, room);
   pen.fillStyle = color("unavailable");
   let [first] = seen(steps, (s) => s[0], (s) => s[0]);
   for (first = Math.max(first - 1, 0); first < steps.length && steps[first][0] <= state.to; first += 1) {
@@ -393,9 +394,10 @@ function drawUnavailable(pen) {
     if (right >= left) pen.fillRect(Math.floor(left), foot - high, Math.max(right - left, 1), high);
   }
   pen.fillStyle = color("muted");
-  if (!layout.gutter) return pen.fillText(`unowned partitions, at most ${counted(most)} at once`, 8, top + 11);
+  const size = isKnown ? `at most ${counted(most)} at once` : "not known without records";
+  if (!layout.gutter) return pen.fillText(`unowned partitions, ${size}`, 8, top + 11);
   pen.fillText("unowned partitions", 8, top + 11);
-  pen.fillText(`at most ${counted(most)} at once`, 8, top + 29);
+  pen.fillText(size, 8, top + 29);
 }
 
 /** The scale of the number of unowned partitions: round counts with lines. */

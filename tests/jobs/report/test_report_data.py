@@ -108,6 +108,15 @@ def test_downtime_is_that_of_ownership_gaps(eager):
     assert group["unavailable_ms"] == page["totals"]["unavailable_ms"] == 4 * 5600 + 1000
 
 
+def test_downtime_is_not_known_from_a_log_alone(plant, tmp_path):
+    times = {"preparing_time": 900, "joined_time": 1000, "stable_time": 1100}
+    generation = {"generation": 1, "evidence": "log"}
+    tables = {"generations": [generation | times], "rebalance_latency": [generation]}
+    lake = plant(tmp_path, tables)
+
+    assert timeline_of(lake)["unavailable"] is None
+
+
 def test_the_time_with_members_is_without_the_time_in_empty(two_rounds):
     (group,) = objects(page_of(two_rounds)["groups"])
 
