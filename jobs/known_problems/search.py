@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Protocol
 
 from pyspark.sql import DataFrame
@@ -12,6 +14,8 @@ from schemas.known_problems import KnownProblem, Need, problem_sql, tables_of
 
 Row = dict[str, Any]
 _TIMES = ("from_time", "to_time")
+# Planning a query takes longer than running it, and keeps one thread busy.
+AT_ONCE = 4
 
 
 class Evidence(Protocol):
@@ -57,14 +61,22 @@ def rows_of_symptoms(
 
     ``failed``: called with the error of a query; the other problems are searched nevertheless.
     """
-    for problem in _possible(list(problems), evidence):
-        try:
-            rows = _uncontradicted(problem, evidence)
-        except Exception as error:
-            failed(problem, error)
-            continue
-        if rows:
-            yield problem, rows
+    possible = list(_possible(list(problems), evidence))
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for problem, rows in zip(
+            possible, pool.map(partial(_searched, evidence), possible), strict=True
+        ):
+            if isinstance(rows, Exception):
+                failed(problem, rows)
+            elif rows:
+                yield problem, rows
+
+
+def _searched(evidence: Evidence, problem: KnownProblem) -> list[Row] | Exception:
+    try:
+        return _uncontradicted(problem, evidence)
+    except Exception as error:
+        return error
 
 
 def _uncontradicted(problem: KnownProblem, evidence: Evidence) -> list[Row]:
@@ -128,7 +140,5 @@ def ms_of(time: datetime | int | None) -> int | None:
     """A time of a symptom, which may be in ms already."""
     if not isinstance(time, datetime):
         return time
-    from datetime import UTC
-
     aware = time if time.tzinfo else time.replace(tzinfo=UTC)
     return round(aware.timestamp() * 1000)
