@@ -175,7 +175,7 @@ def _order_of(stamps: list[Stamp]) -> str | None:
     is_same = all(stamp.parts[0] == stamp.parts[1] for stamp in stamps)
     if is_decided or is_same or stamps[0].shape[-1] in "-.":
         return ranked[0]
-    return ranked[0] if orders is _WITH_SHORT_YEAR else None
+    return ranked[0] if ranked[0] == _WITH_SHORT_YEAR[0] else None
 
 
 def _misfit(stamps: list[Stamp], order: str) -> tuple[int, int, int]:

@@ -24,10 +24,13 @@ _KAFKAS = ("kafka.coordinator.", "org.apache.kafka.")
 _NEVER_WITHIN = re.compile(
     r"\t|<br\b|\\[nt](?![\w\\])|[│┃║]|\|\s*$|\s\(x\d{1,9}\)\s*$"
     r"|\s\|\s+[\w$]{1,80}(?:\.[\w$]{1,80}){1,20}(?:\s\([\w.]+:\d+\))?\s*$"
+    r"| {3,}(?=\S)|\s\[(?:aiokafka|kafka|org\.apache\.kafka)\.[\w.$]+\]|\]\]>"
 )
-_BEGIN_NEVER_WITHIN = ("|", "\t", "\\", "<br", "(x")  # or are not ASCII
+_BEGIN_NEVER_WITHIN = (  # or are not ASCII
+    *("|", "\t", "\\", "<br", "(x", "   ", "[aiokafka.", "[kafka.", "[org.apache.", "]]>"),
+)
 _MAY_FOLLOW = re.compile(
-    r"""["'`;>]|,(?=\s?["\d{]|$)|\s\|\s|\s[\w.@-]+=|\s\{|\s?\(x\d+\)|\s\[|\s(?:--|//|<-|<=|\#)|\s{3,}"""
+    r"""["'`;>]|,(?=\s?["\d{]|$)|\s\|\s|\s[\w.@-]+=|\s\{|\s?\(x\d+\)|\s\[|\s(?:--|//|<-|<=|\#)|\]\]\s*$"""
 )
 _MOST_PLACES = 24
 

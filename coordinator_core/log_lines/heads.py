@@ -42,8 +42,8 @@ _LOGGER_KEY = re.compile(
 class Head(NamedTuple):
     """What stands around a message.
 
-    ``stamp``: the line's own date or time.  ``outer``: if ``stamp`` is not complete, another date
-    before it, e.g. a container's.
+    ``stamp``: the line's own date or time.  ``outer``: if ``stamp`` is not complete, another date,
+    e.g. a container's.
     """
 
     stamp: Stamp | None = None
@@ -58,6 +58,9 @@ def read_head(before: str, behind: str = "") -> Head:
     far = behind[:_BEHIND]
     stamps = stamps_in(near)
     stamp, outer = _own(stamps or stamps_in(far))
+    if stamp is not None and stamp.lacks == "order" and outer is None:
+        # Loggers of JavaScript print the date again, in the pairs behind the message.
+        outer = next((each for each in stamps_in(far) if each.local_ms is not None), None)
     # Without their dates, many lines have the same text, so the cache of `_words_in` serves them.
     words = near[: stamps[-1].start] + near[stamps[-1].end :] if stamps else near
     level, logger = _words_in(words)

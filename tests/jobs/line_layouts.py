@@ -130,6 +130,9 @@ LAYOUTS = {
     "zerolog": lambda m: json.dumps(
         {"level": m.level.lower(), "logger": m.logger, "message": m.text, "time": m.epoch_ms}
     ),
+    "zerolog with a short name": lambda m: json.dumps(
+        {"level": m.level.lower(), "logger": "app", "message": m.text, "time": m.epoch_ms}
+    ),
     "bunyan": lambda m: json.dumps(
         {
             "name": "app",
@@ -167,6 +170,26 @@ LAYOUTS = {
     ),
     "seconds since 1970": lambda m: f"{m.epoch_ms / 1000:.3f} {m.level} {m.logger} {m.text}",
     "date last": lambda m: f"{m.level} {m.text} ({m.logger}) [{m.local(KAFKA)}.{m.ms:03}]",
+    "level with spaces": lambda m: f"{m.utc(ISO)}.{m.ms:03}Z {m.level:<5} {m.logger}: {m.text}",
+    "structlog": lambda m: (
+        f"{m.utc(ISO)}.{m.ms:03}417Z [{m.level.lower():<9}] {m.text:<30} [kafka.app] pid=7"
+    ),
+    "log4j's XML": lambda m: (
+        f'<log4j:event logger="{m.logger}" timestamp="{m.epoch_ms}" level="{m.level}" thread="main">'
+        f"<log4j:message><![CDATA[{m.text}]]></log4j:message></log4j:event>"
+    ),
+    "date again in pairs": lambda m: (
+        f"[Nest] 1  - {m.local('%m/%d/%Y, %I:%M:%S %p')}     LOG [Kafka] {m.text} "
+        + json.dumps({"timestamp": f"{m.utc(ISO)}.{m.ms:03}Z", "logger": "kafka"})
+    ),
+    "Serilog's JSON": lambda m: json.dumps(
+        {
+            "@t": f"{m.utc(ISO)}.{m.ms:03}0000Z",
+            "@m": m.text,
+            "@l": {"INFO": "Information", "WARN": "Warning"}[m.level],
+            "SourceContext": m.logger,
+        }
+    ),
     "Python without seconds": lambda m: f"{m.local('%Y-%m-%d %H:%M')} {m.level:<8} {m.text}",
     "CloudWatch's CSV": lambda m: f"{m.utc(KAFKA)}.{m.ms:03},{quoted(own(m))}",
     "Kibana's CSV": lambda m: (

@@ -48,7 +48,7 @@ def rows_of(batches):
 
 SECONDS = {
     "java.util.logging", "Spark", "slashes, year first", "logrus", "env_logger",
-    "date with slashes and month", "Serilog", "syslog of RFC 3164", "syslog",
+    "date with slashes and month", "date again in pairs", "Serilog", "syslog of RFC 3164", "syslog",
 }  # fmt: skip
 
 MINUTES = {"Python without seconds", "month and day without seconds"}
@@ -179,6 +179,37 @@ def test_lines_within_a_row_of_insights(tmp_path):
     assert (f"{event['event_time']:%H:%M:%S.%f}", event["generation"]) == ("20:00:00.500000", 1)
     assert event["continuation"] == 'java.io.IOException: "full", no space\n\tat a.B.c(B.java:1)'
     assert reasons == []
+
+
+@pytest.mark.parametrize(
+    ("date", "expected"),
+    [("5/11/26 10:00:00:123", None), ("26/05/11 10:00:00,123", 11), ("13/5/26 10:00:00.123", 13)],
+)
+def test_years_of_two_digits(tmp_path, date, expected):
+    """Only the year first is usual (Spark); other orders must be the only one possible."""
+    path = tmp_path / "app.log"
+    path.write_text(f"[{date}] INFO {MESSAGES['client'][0].text}\n")
+
+    events, reasons = read(str(path), "client")
+
+    assert [row["event_time"].day for row in events] == ([] if expected is None else [expected])
+    assert len(reasons) == (expected is None)
+
+
+def test_a_head_on_the_line_before(tmp_path):
+    """Payara opens two brackets after the head."""
+    path = tmp_path / "server.log"
+    path.write_text(
+        "".join(
+            f"[{m.utc('%Y-%m-%dT%H:%M:%S')}.{m.ms:03}+0000] [Payara 6] [{m.level}] []"
+            f" [{m.logger}] [tid: 98] [timeMillis: {m.epoch_ms}] [[\n  {m.text}]]\n\n"
+            for m in MESSAGES["client"]
+        )
+    )
+
+    events, reasons = read(str(path), "client")
+
+    check_all_dated("", MESSAGES["client"], events, reasons)
 
 
 def test_days_that_may_be_months_are_quarantined(tmp_path):

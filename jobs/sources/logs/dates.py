@@ -41,6 +41,7 @@ _HOURS = re.compile(
 # Threads overlap, and at the end of summer time an hour is repeated.
 _OVERLAP_MS = 61 * 60_000
 _FARTHEST_OUTER_MS = 15 * 60_000
+_FARTHEST_ZONE_MS = 15 * 3600_000  # between two clocks of one moment
 
 
 @dataclass(slots=True)
@@ -206,6 +207,8 @@ class LineDates:
         if stamp.zone is not None and not self._clock.is_named(stamp.zone, stamp.local_ms):
             return LocalTime(reason=f"time zone {stamp.zone} is not that of the logs")
         local_ms, reason = self._complete(stamp)
+        if local_ms is None and stamp.lacks == "order" and outer is not None:
+            return self._in_order_of(stamp, outer)
         if stamp.lacks == "date":
             if outer is not None and (of_outer := self.of(outer, None)).local_ms is not None:
                 return self._beside(stamp, of_outer)
@@ -239,6 +242,15 @@ class LineDates:
         if local_ms is not None:
             return local_ms, None
         return None, _ambiguous(stamp)
+
+    def _in_order_of(self, stamp: Stamp, outer: Stamp) -> LocalTime:
+        """A date in the order in which it is near another date of the line."""
+        other = self.of(outer, None)
+        if other.local_ms is None:
+            return other
+        readings = filter(None, map(stamp.read_as, stamp.orders))
+        near = [ms for ms in readings if abs(ms - other.local_ms) <= _FARTHEST_ZONE_MS]
+        return LocalTime(near[0], stamp.utc_offset_minutes) if len(near) == 1 else other
 
     def _in_a_year(self, stamp: Stamp) -> tuple[int | None, str | None]:
         if self._last_ms is None:

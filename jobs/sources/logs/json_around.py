@@ -35,14 +35,15 @@ _LABELS = ("stream", "labels", "resource")  # of Loki, logcli, Google Cloud
 _MESSAGES = (
     *("message", "log", "line", "msg", "MESSAGE", "_raw", "@message", "textPayload"),
     *("short_message", "event.original", "event", "body"),
+    *("RenderedMessage", "@m", "Message"),  # Serilog
 )
-_LEVELS = ("level", "severity", "log.level", "levelname", "status")
+_LEVELS = ("level", "severity", "log.level", "levelname", "status", "@l")
 _LOGGERS = (
     *("logger", "loggerName", "logger_name", "log.logger", "_logger", "class", "category"),
-    "logger.name",
+    *("logger.name", "SourceContext"),
 )
 _DATES = (
-    *("timestamp", "@timestamp", "time", "ts", "date", "timeMillis", "instant", "_time"),
+    *("timestamp", "@timestamp", "time", "ts", "date", "timeMillis", "instant", "_time", "@t"),
     *("_SOURCE_REALTIME_TIMESTAMP", "__REALTIME_TIMESTAMP"),
 )
 _TRACES = (

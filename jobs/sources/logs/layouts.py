@@ -31,11 +31,12 @@ _TIME_FIRST = re.compile(
     rb"|\d{10}(?:\d{3})?[. |]"
     rb"|(?:time|ts|timestamp|level|lvl)="
 )
-# java.util.logging and .NET print date, level and logger on a line of their own.
+# java.util.logging, .NET and Payara print date, level and logger on a line of their own.
 _HEAD_ALONE = re.compile(
     rb"[A-Z][a-z]{2} \d\d?, \d{4} \d\d?:\d\d:\d\d(?: |\xe2\x80\xaf)?[AP]M [\w.$]+(?: [\w$<>]+)?\r?$"
     rb"|(?:[^a-z\n]{0,40}\d\d:\d\d:\d\d[^a-z\n]{0,20})?(?:trce|dbug|info|warn|fail|crit): "
     rb"[\w.`+]+\[\d+\]\s*$"
+    rb"|\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[^\n]*\[\[\s*$"
 )
 _COORDINATORS = (b"[GroupCoordinator ", b"[GroupMetadataManager ", b"[Group Metadata Manager ")
 _LEVEL = re.compile(r"\[?(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b")
@@ -86,7 +87,12 @@ _PREFIXES = tuple(
         # CloudWatch's export, docker logs -t, kubectl --timestamps
         (_DIGITS, _ISO + rb" " + _LINE_NEXT),
         # aws logs tail
-        (_DIGITS, _ISO + rb" (?P<source>[\w./:\[\]$-]+) " + _LINE_NEXT),
+        (
+            _DIGITS,
+            _ISO
+            + rb" (?!(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b)(?P<source>\w[\w./:\[\]$-]*) "
+            + _LINE_NEXT,
+        ),
         (_NAMES, rb"[a-z0-9-]+/(?P<source>[a-z0-9.-]+)\[[\w.-]+\]: "),  # kail
         (  # stern
             _NAMES,
@@ -261,7 +267,8 @@ def _composed(record: FlatRecord, line: str, date: str | None) -> str:
         if not _LEVEL.match(line):
             line = f"{record.level or 'INFO'} {line}"
         line = f"[{date}] {line}" if date else line
-        return f"{line} ({record.logger})" if record.logger else line
+        # A name without a package would be taken for a part of the message.
+        return f"{line} ({record.logger})" if record.logger and "." in record.logger else line
     if date and not _DATE.search(_encoded(line), 0, _FARTHEST_HEAD):
         return f"[{date}] {line}"
     return line
