@@ -157,6 +157,50 @@ def test_utf_16_with_and_without_mark(encoding, mark):
     assert counts.lines == 4
 
 
+def test_utf_16_with_the_newest_line_first():
+    lines = [stabilized(n, f"2024-01-02 03:04:{n:02},000") for n in (9, 8, 7, 6)]
+
+    entries, _, counts = read("\n".join(lines).encode("utf-16"))
+
+    assert generations(entries) == [6, 7, 8, 9]
+    assert counts.lines == 4
+
+
+def test_utf_16_with_times_without_a_date():
+    lines = [stabilized(7), stabilized(8, "03:05:00,250")]
+
+    entries, _, _ = read("\n".join(lines).encode("utf-16"))
+
+    assert [e.time_ms for e in entries] == [1_704_164_645_678, 1_704_164_700_250]
+
+
+def test_a_json_document_in_utf_16():
+    document = json.dumps([{"message": stabilized(7)}, {"message": stabilized(8)}])
+
+    entries, _, _ = read(document.encode("utf-16"))
+
+    assert generations(entries) == [7, 8]
+
+
+def test_lines_that_end_in_a_carriage_return_alone():
+    entries, _, counts = read(PLAIN.replace("\n", "\r").encode())
+
+    assert [(e.position, e.line_number) for e in entries] == [(FIRST, 2), (SECOND, 4)]
+    assert [e.text for e in entries] == [stabilized(7), stabilized(8)]
+    assert counts.lines == 4
+
+
+def test_a_container_date_that_is_beyond_year_9999_in_the_zone_of_the_logs():
+    date = "9999-12-31 23:59:59,999+00:00"
+    line = f"{date} kafka-0 kafka[812]: [10:00:00] INFO {stabilized(7).partition('INFO ')[2]}"
+
+    entries, unreadable, counts = read(f"{line}\n{stabilized(8)}\n".encode(), "Europe/Berlin")
+
+    assert generations(entries)[-1] == 8
+    assert "internal error" not in "".join(each.reason for each in unreadable)
+    assert counts.lines == 2
+
+
 def test_utf_8_with_mark_and_crlf():
     entries, _, _ = read(b"\xef\xbb\xbf" + (stabilized(7) + "\r\n" + stabilized(8)).encode())
 

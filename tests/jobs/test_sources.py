@@ -96,6 +96,16 @@ def test_a_log_is_identified_by_its_first_line_also_when_compressed():
     assert first_line_hash(io.BytesIO(text.replace(b"first", b"fist"))) != plain
 
 
+@pytest.mark.parametrize("size", [100, 70_000, 2 << 20])
+def test_a_log_with_zeros_before_its_first_line_is_the_same_log_when_compressed(size):
+    """logrotate's copytruncate leaves zeros where the truncated part was."""
+    text = bytes(size) + b"first line\nsecond\n"
+
+    hashes = {first_line_hash(io.BytesIO(each)) for each in (text, gzip.compress(text))}
+
+    assert len(hashes) == 1
+
+
 def test_hashing_rewinds_the_stream():
     stream = io.BytesIO(b"first\nsecond\n")
 

@@ -34,8 +34,8 @@ from jobs.sources.logs.entries import LogCounts, LogEntry, Unreadable
 from jobs.sources.logs.file_bytes import (
     RANGE_BYTES,
     WHOLE_FILE,
+    Blocks,
     ByteRange,
-    beginning_of,
     byte_ranges,
     is_compressed,
 )
@@ -203,12 +203,22 @@ def log_rows(
 def first_line_hash(stream: BinaryIO) -> str:
     """Sixteen hex digits that identify the log; rewinds the stream."""
     is_packed = is_compressed(stream.read(4))
-    beginning = beginning_of(stream, _FIRST_LINE_LIMIT) if is_packed else b""
+    beginning = _after_padding(stream) if is_packed else b""
     if not beginning:  # not compressed, or damaged from its first byte on
         stream.seek(_padding(stream))
         beginning = stream.read(_FIRST_LINE_LIMIT)
     stream.seek(0)
     return hashlib.sha256(_first_line(beginning).rstrip(b"\r\n")).hexdigest()[:16]
+
+
+def _after_padding(stream: BinaryIO) -> bytes:
+    """The beginning of a compressed file without the zeros that `_padding` skips."""
+    text, blocks = bytearray(), Blocks(stream)
+    for block in blocks:
+        text += block if text else block.lstrip(b"\0")
+        if len(text) >= _FIRST_LINE_LIMIT or blocks.position > _MOST_PADDING:
+            break
+    return bytes(text[:_FIRST_LINE_LIMIT])
 
 
 def _first_line(beginning: bytes) -> bytes:

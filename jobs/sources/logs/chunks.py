@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from jobs.sources.logs.file_bytes import WHOLE_FILE, Blocks, ByteRange, Chunk, chunks_of_lines
+from jobs.sources.logs.file_bytes import (
+    WHOLE_FILE,
+    Blocks,
+    ByteRange,
+    Chunk,
+    chunks_of_lines,
+    in_utf8,
+)
 from jobs.sources.logs.json_around import DOCUMENT_BYTES, document_lines, is_document
 from jobs.sources.logs.order import ORDERED_BYTES, documents_in_order, lines_in_order, sample_of
 
@@ -35,11 +42,11 @@ def chunks_in_order(
 
 
 def _at_most(blocks: Blocks, most: int, what: str) -> bytes:
-    """All bytes; none, and the reason as damage, if they are too many."""
+    """All bytes in UTF-8; none, and the reason as damage, if they are too many."""
     text = bytearray()
     for block in blocks:
         text += block
         if len(text) > most:
             blocks.damage = what
             return b""
-    return bytes(text)
+    return in_utf8(bytes(text))

@@ -13,6 +13,7 @@ from coordinator_core.log_lines.calendar import DAY_MS, printed
 
 _STEP_BACK_MS = 30 * 60 * 1000
 # Local times that are a time of years 1970 to 9999 in any zone.
+# Beyond them, the clock has the offset of the nearest of these times.
 _FIRST_LOCAL_MS, _LAST_LOCAL_MS = 86_400_000, 253_402_300_800_000 - 86_400_000
 _DATES = "1970-01-02 and 9999-12-30"
 
@@ -40,12 +41,15 @@ class WallClock:
 
     def local_ms(self, utc_ms: int) -> int:
         """The local time of the clock at a time in UTC."""
-        offset = datetime.fromtimestamp(utc_ms // 1000, self._zone).utcoffset()
+        within = min(max(utc_ms, _FIRST_LOCAL_MS), _LAST_LOCAL_MS)
+        offset = datetime.fromtimestamp(within // 1000, self._zone).utcoffset()
         assert offset is not None  # every ZoneInfo has one
         return utc_ms + int(offset.total_seconds() * 1000)
 
     def is_named(self, zone: str, local_ms: int | None) -> bool:
         """Whether the clock's zone has this abbreviation, at a local time if that is given."""
+        if local_ms is not None and beyond_dates(local_ms) is not None:
+            return False
         hours = (local_ms,) if local_ms is not None else (15 * DAY_MS, 196 * DAY_MS)
         moments = (
             datetime(1970, 1, 1, tzinfo=self._zone) + timedelta(milliseconds=ms) for ms in hours
@@ -63,9 +67,8 @@ class WallClock:
         return self._offsets[quarter, fold]
 
     def _look_up(self, local_ms: int, fold: int) -> int:
-        local = datetime(1970, 1, 1, tzinfo=self._zone, fold=fold) + timedelta(
-            milliseconds=local_ms
-        )
+        within = min(max(local_ms, _FIRST_LOCAL_MS), _LAST_LOCAL_MS)
+        local = datetime(1970, 1, 1, tzinfo=self._zone, fold=fold) + timedelta(milliseconds=within)
         offset = local.replace(fold=fold).utcoffset()
         assert offset is not None  # every ZoneInfo has one
         return int(offset.total_seconds() * 1000)

@@ -65,13 +65,15 @@ Chunk = bytes | LongLine
 def byte_ranges(stream: BinaryIO, range_bytes: int = RANGE_BYTES) -> list[ByteRange]:
     """Ranges of a file for tasks of their own.
 
-    Compressed files, UTF-16, JSON documents, lines that name their source, and lines in another
-    order than that of time can be read from the start only.
+    Compressed files, UTF-16, lines that end in a carriage return alone, JSON documents, lines that
+    name their source, and lines in another order than that of time can be read from the start only.
     """
     size = stream.seek(0, 2)
     stream.seek(0)
     sample = stream.read(_BLOCK_BYTES)
     if size <= range_bytes or is_compressed(sample) or _encoding(sample)[0] != "utf-8":
+        return [WHOLE_FILE]
+    if _ends_lines_in_cr(sample):
         return [WHOLE_FILE]
     if is_document(sample) or sample_of(sample).is_read_as_a_whole or needs_context(sample):
         return [WHOLE_FILE]
@@ -109,7 +111,12 @@ class Blocks:
     def __iter__(self) -> Iterator[bytes]:
         self._stream.seek(self.position)
         first = self._stream.read(_BLOCK_BYTES)
+        ends_in_cr: bool | None = None  # as old terminals and some captures of them do
         for block in self._uncompressed(first) if self.position == 0 else self._following(first):
+            if ends_in_cr is None:
+                ends_in_cr = _ends_lines_in_cr(block)
+            if ends_in_cr:
+                block = block.replace(b"\r", b"\n")
             self.position += len(block)
             self.ends_in_newline = block[-2:].rstrip(b"\0").endswith(b"\n")
             yield block
@@ -122,8 +129,8 @@ class Blocks:
         return self._following(first)
 
     def beginning(self) -> bytes:
-        """The first block, which the iteration yields again."""
-        return next(iter(Blocks(self._stream, self.position)), b"")
+        """The first block in UTF-8; the iteration yields the block again, as it is."""
+        return in_utf8(next(iter(Blocks(self._stream, self.position)), b""))
 
     def _following(self, block: bytes) -> Iterator[bytes]:
         while block:
@@ -300,6 +307,19 @@ def _after_first_newline(
         position += len(block)
         if end is not None and position >= end:
             return
+
+
+def _ends_lines_in_cr(beginning: bytes) -> bool:
+    """Whether each line of a text ends in a carriage return alone."""
+    return b"\r" in beginning and b"\n" not in beginning
+
+
+def in_utf8(text: bytes) -> bytes:
+    """A text that is not a part of a longer text, without its byte order mark if it is UTF-16."""
+    encoding, skip = _encoding(text)
+    if encoding == "utf-8":
+        return text
+    return text[skip:].decode(encoding, "replace").encode("utf-8", "replace")
 
 
 def _encoding(first: bytes) -> tuple[str, int]:
