@@ -4,6 +4,7 @@ import pytest
 
 from jobs.checks.check import broken_laws
 from tests.end_to_end.incident_lake import IncidentLake
+from tools.fuzz import reading, rotations
 from tools.fuzz.campaign import campaign
 from tools.fuzz.large import long_list, nested_json
 
@@ -17,6 +18,21 @@ def test_mutated_inputs_fail_no_run(tmp_path):
     assert result.faults == [], f"seed {SEED}"
     assert counts["inputs"] == counts["kept"] + counts["quarantined"] + counts["skipped"]
     assert min(counts.values()) > 0
+
+
+def test_mutated_logs_lose_no_line(tmp_path):
+    (*_, result) = reading.campaign(tmp_path, count=40, seed=SEED)
+
+    assert result.faults == [], f"seed {SEED}"
+    assert result.counts["files"] == 40
+    assert min(result.counts.values()) > 0
+
+
+def test_copies_of_mutated_logs_count_once(tmp_path):
+    logs = rotations.write_logs(tmp_path, 0, 12, SEED)
+
+    assert len(logs) > 6
+    assert list(rotations.faults_of(tmp_path, logs)) == [], f"seed {SEED}"
 
 
 @pytest.mark.parametrize("write", [long_list, nested_json])

@@ -1,6 +1,7 @@
-"""Runs mutated inputs through whole runs, or a run per large input.
+"""Runs mutated inputs through whole runs or through readers, or a run per large input.
 
     python -m tools.fuzz mutate [--count N] [--seed S] [--engine E] [--only-ingest]
+    python -m tools.fuzz read|rotate [--count N] [--seed S]
     python -m tools.fuzz large [INPUT...] [--engine E]
 
 Exit 1 if a run failed or counts do not add up.
@@ -15,16 +16,18 @@ from typing import Annotated
 import typer
 
 from tools.engines import Engines
-from tools.fuzz import bounded, campaign
+from tools.fuzz import bounded, campaign, reading, rotations
 
 app = typer.Typer(help=__doc__, pretty_exceptions_enable=False)
+CountOption = Annotated[int, typer.Option(help="Number of inputs.")]
+SeedOption = Annotated[int, typer.Option(help="Seed of the inputs.")]
 EngineOption = Annotated[Engines, typer.Option(help="The engine of the runs.")]
 
 
 @app.command()
 def mutate(
-    count: Annotated[int, typer.Option(help="Number of inputs.")] = 10_000,
-    seed: Annotated[int, typer.Option(help="Seed of the inputs.")] = 1,
+    count: CountOption = 10_000,
+    seed: SeedOption = 1,
     engine: EngineOption = Engines.EMBEDDED,
     only_ingest: Annotated[
         bool, typer.Option("--only-ingest", help="Read the inputs, but compute no other tables.")
@@ -39,6 +42,18 @@ def mutate(
         share = count // 10 if is_slow else count
         code |= campaign.main(folder, share, seed, name, only_ingest=only_ingest)
     raise typer.Exit(code)
+
+
+@app.command()
+def read(count: CountOption = 10_000, seed: SeedOption = 1) -> None:
+    """Mutated logs through the readers of brokers' and of clients' logs."""
+    raise typer.Exit(reading.main(count, seed))
+
+
+@app.command()
+def rotate(count: CountOption = 1_000, seed: SeedOption = 1) -> None:
+    """Mutated logs with their copies and beginnings, through `ingest`."""
+    raise typer.Exit(rotations.main(count, seed))
 
 
 @app.command()

@@ -14,8 +14,7 @@ import crc32c
 
 from jobs.segments.frames import Frame, frames
 from jobs.segments.record_batch import CRC_POSITION, CRC_START, HEADER_SIZE
-
-Mutation = Callable[[bytes, random.Random], bytes]
+from tools.fuzz.log_mutations import LOG_MUTATIONS, Mutation
 
 _NUMBER = re.compile(rb"\d+")
 _DATE = re.compile(rb"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
@@ -211,10 +210,11 @@ _OF_TEXT: list[Mutation] = [
     flipped, cut, repeated, spliced, encoded, with_names,
     _replaced(_NUMBER, NUMBERS), _replaced(_DATE, DATES),
 ]  # fmt: skip
+_OF_LOGS = [*_OF_TEXT, in_other_layouts, *LOG_MUTATIONS]
 MUTATIONS: dict[str, list[Mutation]] = {
-    "log": [*_OF_TEXT, in_other_layouts],
-    "client": [*_OF_TEXT, in_other_layouts, in_documents],
-    "export": [*_OF_TEXT, in_other_layouts, in_documents, in_documents],
+    "log": _OF_LOGS,
+    "client": [*_OF_LOGS, in_documents],
+    "export": [*_OF_LOGS, in_documents, in_documents],
     "trace": [flipped, cut, spliced, with_json_values, with_json_values, with_names],
     "dump": [flipped, cut, spliced, with_json_values, with_json_values],
     "segment": [flipped, cut, repeated, with_valid_checksums, with_valid_checksums],
