@@ -75,8 +75,9 @@ def _per_group(lines: DataFrame) -> DataFrame:
 def _about_static_members(lines: DataFrame) -> DataFrame:
     """The lines about static members that name no group, with the group they are about.
 
-    STATIC_FENCED names the instance: its group is that of the last line with this instance, on the
-    same date or the previous date.  STATIC_NO_REBALANCE follows the line of the join it is about.
+    STATIC_FENCED, and STATIC_REPLACED of Kafka 2.3 and 2.4, name the instance: their group is that
+    of the last line with this instance, on the same date or the previous date.
+    STATIC_NO_REBALANCE follows the line of the join that it is about.
     """
     static = lines.where("event LIKE 'STATIC_%' OR instance_id IS NOT NULL")
     order = ["event_date", "event_time", "file_id", "position"]
@@ -85,14 +86,16 @@ def _about_static_members(lines: DataFrame) -> DataFrame:
         "event_date", "position"
     )
     named = F.when(F.col("group_id").isNotNull(), F.struct("group_id", "event_date"))
-    last_named = F.last(named, ignorenulls=True)
-    by_instance = F.when(F.col("event") == "STATIC_FENCED", last_named.over(of_instance))
-    by_neighbor = F.when(F.col("event") == "STATIC_NO_REBALANCE", last_named.over(in_file))
-    traced = static.withColumn("origin", F.coalesce(by_instance, by_neighbor))
+    names_instance = F.col("event").isin("STATIC_FENCED", "STATIC_REPLACED")
+    of_last_line = F.last(named, ignorenulls=True).over(of_instance)
+    by_itself = static.withColumn("own", F.coalesce(named, F.when(names_instance, of_last_line)))
+    of_neighbor = F.last("own", ignorenulls=True).over(in_file)
+    by_neighbor = F.when(F.col("event") == "STATIC_NO_REBALANCE", of_neighbor)
+    traced = by_itself.withColumn("origin", F.coalesce("own", by_neighbor))
     # The embedded engine reads fields of a null struct that `when` made, so check it for null.
     recent = "origin IS NOT NULL AND datediff(event_date, origin.event_date) <= 1"
     unnamed = traced.where(f"group_id IS NULL AND {recent}")
-    return unnamed.withColumn("group_id", F.col("origin.group_id")).drop("origin")
+    return unnamed.withColumn("group_id", F.col("origin.group_id")).drop("own", "origin")
 
 
 def _once(lines: DataFrame) -> DataFrame:

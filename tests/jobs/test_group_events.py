@@ -104,6 +104,10 @@ STATIC_LINES = [
     static(150, 30, "STATIC_NO_REBALANCE"),
     static(200, 40, "STATIC_FENCED", instance_id="i-2", member_id="old"),
     static(250, 50, "STATIC_FENCED", instance_id="unknown"),
+    static(300, 60, "STATIC_NEW", group_id="billing", instance_id="i-1"),
+    # As Kafka 2.3 and 2.4 log it.
+    static(350, 70, "STATIC_REPLACED", instance_id="i-2", member_id="new"),
+    static(400, 70, "STATIC_NO_REBALANCE"),
 ]
 
 
@@ -163,8 +167,13 @@ def test_a_line_without_a_group_is_no_event(by_rule):
     assert set(by_rule) == {*CASES, *others}
 
 
-def test_a_fenced_request_belongs_to_the_group_of_its_instance(by_rule):
-    expected = [(20, "STATIC_NEW", None, None, None), (40, "STATIC_FENCED", None, None, "old")]
+def test_a_line_about_an_instance_belongs_to_the_group_of_its_instance(by_rule):
+    expected = [
+        (20, "STATIC_NEW", None, None, None),
+        (40, "STATIC_FENCED", None, None, "old"),
+        (70, "STATIC_REPLACED", None, None, "new"),
+        (70, "STATIC_NO_REBALANCE", None, None, None),
+    ]
     assert_rows(by_rule["orders"], expected)
 
 
@@ -173,6 +182,7 @@ def test_a_static_join_without_a_rebalance_belongs_to_the_group_of_the_previous_
         "STATIC_NEW",
         "STATIC_REPLACED",
         "STATIC_NO_REBALANCE",
+        "STATIC_NEW",
     ]
 
 

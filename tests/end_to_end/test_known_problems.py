@@ -1,0 +1,43 @@
+"""Defects of brokers, provoked with real brokers of old versions, are found by their names."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.incident_lake import IncidentLake
+
+pytestmark = pytest.mark.slow
+CAPTURES = Path(__file__).parents[1] / "data" / "known_problems"
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    """A cluster per broker."""
+    lake = IncidentLake(str(tmp_path_factory.mktemp("known-problems")), "embedded")
+    for capture in sorted(each for each in CAPTURES.iterdir() if each.is_dir()):
+        lake.run(capture.name, str(capture / "__consumer_offsets-0"), capture / "server.log")
+    return lake
+
+
+@pytest.mark.parametrize(
+    ("broker", "expected"),
+    [
+        ("2.0.0", [("KAFKA-7196", "billing", "0.11-2.0", False)]),
+        (
+            "2.3.0",
+            [
+                ("KAFKA-10284", "payments", "2.3-2.4", True),
+                ("KAFKA-8653", "reports", "2.3-2.4", False),
+                ("KAFKA-8715", "payments", "2.3-2.4", False),
+                ("KAFKA-9801", "billing", "2.3-2.4", True),
+            ],
+        ),
+    ],
+)
+def test_defects_of_a_broker_are_found(lake, broker, expected):
+    rows = lake.rows(
+        "SELECT finding, group_id, version, version_seen FROM findings"
+        f" WHERE cluster_id = '{broker}' AND kind = 'broker_bug' ORDER BY finding"
+    )
+
+    assert rows == expected
