@@ -8,7 +8,6 @@ import pytest
 
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.coordinator.written_lines import line_of
-from coordinator_core.protocol.messages import Event
 from coordinator_core.scenarios.group_types import AllTypesPlayer
 from coordinator_core.scenarios.scenario import given_ids
 
@@ -37,15 +36,12 @@ def rows(name):
 
 
 def events_of(scenario, member_ids, era):
-    player = AllTypesPlayer(scenario, ERAS[era], given_ids(member_ids))
-    perform, events = player._perform, []
+    events = []
 
-    def keeping(effects, at_ms):
-        events.extend(effect for effect in effects if type(effect) is Event)
-        perform(effects, at_ms)
+    def keep(at_ms, event):
+        events.append(event)
 
-    player._perform = keeping
-    player.play("")
+    AllTypesPlayer(scenario, ERAS[era], given_ids(member_ids), keep).play("")
     return events
 
 
