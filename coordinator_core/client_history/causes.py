@@ -24,6 +24,7 @@ from coordinator_core.episodes.evidence import (
     ASSIGNMENT_FAILED,
     CLIENTS,
     CRASH_RESTART,
+    FENCED,
     FOLLOW_UP,
     FROZEN,
     FULL,
@@ -33,7 +34,6 @@ from coordinator_core.episodes.evidence import (
     SLOW_REVOKE,
     START,
     STOP,
-    TAKEOVER,
     TRIGGER,
     Cause,
 )
@@ -72,6 +72,10 @@ class _Causes:
         self._departed: defaultdict[Client, list[ClientDeparture]] = defaultdict(list)
         for _, _, departure in history.departed:
             self._departed[departure.client].append(departure)
+        # Not all libraries log that they leave, and Kafka Streams does not leave when it is closed.
+        self._logs_leaves = any(
+            each.departure.kind is DepartureKind.LEFT for each in history.departed
+        )
         self._names = _names([*self._of_client, *self._departed], self._of_client, self._departed)
 
     def all(self) -> Iterator[Cause]:
@@ -167,7 +171,9 @@ class _Causes:
         story = _arrival_story(each, previous[1] if previous else None, departed)
         if story is None:
             return None if each.rejoin_reason is None else self._rejoin(client, key, each)
-        is_static = story == RESTART
+        if story == CRASH_RESTART and not self._logs_leaves:
+            story = RESTART
+        is_static = story == RESTART and each.instance_id is not None
         is_same = previous is not None and previous[0] == key
         return self._cause_of(
             client,
@@ -217,7 +223,7 @@ class _Causes:
 
 _CLASSES = {
     DepartureKind.SLOW_POLL: ("LEAVE_POLL_TIMEOUT", SLOW_POLL),
-    DepartureKind.FENCED: ("STATIC_FENCED", TAKEOVER),
+    DepartureKind.FENCED: ("STATIC_FENCED", FENCED),
     DepartureKind.FULL: ("GROUP_FULL", FULL),
 }
 _FOLLOW_UP = "revoke partitions"

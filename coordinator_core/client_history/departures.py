@@ -21,6 +21,8 @@ from coordinator_core.coordinator.group_types import GROUP_TYPES
 # A member that knew of a rebalance for less than this before it was removed did not run out of time
 # to rejoin: nobody sets a shorter max.poll.interval.ms.
 _REJOIN_MS = 5_000
+# A client that leaves gives up its partitions at once, without its application.
+_LEAVING_MS = 100
 
 _REMOVED = re.compile(
     rf"{UNKNOWN_MEMBER.pattern}|not aware of this member|not known in the current generation"
@@ -31,13 +33,15 @@ _FENCED = re.compile(
     r"FENCED_INSTANCE_ID|UNRELEASED_INSTANCE_ID|(?i:fenced ?instance ?id)"
     r"|fenced by (?:an)?other|instance ?id .*(?:fenced|still used)|gets fenced"
 )
-_FULL = re.compile(r"MAX_SIZE_REACHED|MaxSizeReached|max(?:imum)? (?:size|number of members)")
+_FULL = re.compile(
+    r"MAX_SIZE_REACHED|MaxSizeReached|reached (?:its )?max|configured maximum number of members"
+)
 _POLL_TIMEOUT = re.compile(r"poll timeout|max\.poll\.interval")
 _SESSION_TIMEOUT = re.compile(r"session timed out|session expired|session timeout")
 _REJOINING = re.compile(r"rejoining group")
 _POLL_INTERVAL = re.compile(r"interval \((\d{1,10})ms\)")
 # Lines that only an application's thread logs: it polls, commits or rejoins.
-_OF_APPLICATION = frozenset({"COMMIT_FAILED", "JOINING", "JOINED", "PARTITIONS_LOST"})
+_OF_APPLICATION = frozenset({"COMMIT_FAILED", "JOINING", "JOINED"})
 # With assign() a consumer only commits under the name of the group.
 _WITH_MEMBERSHIP = frozenset({"SELF_ASSIGNED", "SUBSCRIBED", "JOINING", "JOINED"})
 _MEMBER_AGAIN = frozenset({"JOINED", "SYNCED", "SUBSCRIBED", "STARTED"})
@@ -170,7 +174,8 @@ class _Client:
     def _resumed(self, departed: ClientDeparture, line: ClientRow) -> None:
         if line.event == "POLL_RESUMED" and line.duration_ms is not None:
             departed.exceeded_ms = line.duration_ms
-        if departed.back_ms is None and line.event in _OF_APPLICATION:
+        is_later = line.time_ms - departed.at_ms >= _LEAVING_MS
+        if departed.back_ms is None and line.event in _OF_APPLICATION and is_later:
             departed.back_ms = line.time_ms
 
     def _rejoined(self, line: ClientRow) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from coordinator_core.client_history.generations import ClientGeneration
+from coordinator_core.coordinator.group_types import GROUP_TYPES
 from coordinator_core.episodes import Cause, Episode, Rebalance, infer_episodes
 
 
@@ -22,7 +23,8 @@ def episodes_of_clients(
 
 
 def _is_lone(cause: Cause) -> bool:
-    return cause.generation == 0
+    """Whether the log names no generation; returns are then unknown, so a leave says nothing."""
+    return cause.generation == 0 and cause.cause != "LEAVE"
 
 
 def _rebalances(
@@ -38,6 +40,9 @@ def _rebalances(
         from_ms = min((ms for ms in begun if ms is not None), default=0)
         ended = [ms for ms in (each.joined_ms, each.stable_ms) if ms is not None]
         both = each.preparing_ms, each.stable_ms
+        # Modern groups begin with an epoch of 1 to 3.
+        has_epochs = GROUP_TYPES[each.group_type].has_epochs
+        is_first = each.generation <= (3 if has_epochs and previous is None else 1)
         yield Rebalance(
             incarnation=each.incarnation,
             generation=each.generation,
@@ -48,7 +53,7 @@ def _rebalances(
             member_count=each.member_count or len(each.members),
             continues=previous is not None and previous.outcome == "superseded",
             group_type=each.group_type,
-            was_empty=each.generation == 1,
-            is_first_seen=previous is None and each.generation > 1,
+            was_empty=is_first,
+            is_first_seen=previous is None and not is_first,
         )
         previous = each

@@ -20,8 +20,8 @@ START, RETURN, TAKEOVER = "start", "return", "takeover"
 # Modern groups: its session expired, and it was back under its member id; it joined
 # while its previous member was in the group; a second process with its instance id was refused.
 FROZEN, CRASH_RESTART, REFUSED = "frozen", "crash_restart", "refused"
-# A client's log: the group had its maximum size.
-FULL = "group_full"
+# Clients' logs: the member's instance id was fenced, the group had its maximum size.
+FENCED, FULL = "fenced", "group_full"
 # Evidence of causes that clients logged; beside a broker's evidence, the two words are joined.
 CLIENTS = "clients"
 # Cause of a rebalance whose leader could not assign the previous generation.

@@ -8,6 +8,7 @@ from enum import Enum
 
 from coordinator_core.episodes.evidence import (
     CRASH_RESTART,
+    FENCED,
     FROZEN,
     FULL,
     NOT_REJOINED,
@@ -283,7 +284,8 @@ def _may_follow(arrival: Cause, departure: Cause) -> bool:
     its previous member does so before that one's session expires.
     """
     if arrival.story == CRASH_RESTART:
-        return departure.is_expiry and at(arrival) < at(departure)
+        longest_ms = max(departure.session_timeout_ms, LONGEST_SESSION_MS) + _SLACK_MS
+        return departure.is_expiry and 0 < at(departure) - at(arrival) <= longest_ms
     if arrival.member_id != departure.member_id:
         return True
     is_own = departure.cause == STATIC_LEAVE or departure.story == SLOW_POLL
@@ -294,7 +296,7 @@ def _with_fenced(changes: list[ProcessChange]) -> list[ProcessChange]:
     """A coordinator that knows a static member by an older id fences the process, and then waits
     for the session of that id, which no process has.
     """
-    fenced = [each for each in changes if each.departure and each.departure.story == TAKEOVER]
+    fenced = [each for each in changes if each.departure and each.departure.story == FENCED]
     rest = []
     for each in changes:
         own = next((other for other in fenced if _is_older_id(each, other)), None)
@@ -338,7 +340,7 @@ def _what(departure: Cause, arrival: Cause | None, loads: Sequence[int]) -> tupl
         return What.SLOW_POLL, _slow_poll_confidence(departure, arrival)
     if departure.story == SLOW_REVOKE:
         return What.SLOW_POLL, 0.95
-    if departure.story == TAKEOVER:
+    if departure.story == FENCED:
         return What.TAKEOVER, 0.9
     if departure.is_expiry:
         return _expired(departure, arrival, loads)

@@ -100,7 +100,11 @@ def _restart(episode: Episode) -> str:
     by = next((each.by for each in episode.changes if each.by), None)
     if by and len(episode.processes) == 1:
         what += f" as {by}"
-    is_logged = any(each.departure is not None for each in episode.changes)
+    is_logged = any(
+        each.departure is not None or c.evidence == CLIENTS
+        for each in episode.changes
+        for c in each.causes
+    )
     noun = "static member" if len(episode.processes) == 1 else "static members"
     return what if is_logged else f"{what} ({noun})"
 
@@ -124,7 +128,9 @@ def _lost(episode: Episode) -> str:
     expired = [each for each in episode.changes if each.process not in names]
     parts = []
     if killed:
-        parts.append(f"{_processes(killed)} killed")
+        is_of_client = all(c.evidence == CLIENTS for each in killed for c in each.causes)
+        end = "ended without leaving" if is_of_client else "killed"
+        parts.append(f"{_processes(killed)} {end}")
     if expired:
         what = "session" if len({each.process for each in expired}) == 1 else "sessions"
         parts.append(
@@ -219,10 +225,17 @@ def _configuration(episode: Episode) -> str:
     return f"configuration change{names} ({settings})"
 
 
+# Reasons of Kafka Connect that say little.
+_WHY = {
+    "do not have latest config": "it does not have the latest config that other members know:"
+    " another config topic, or two Connect clusters with one group.id"
+}
+
+
 def _assignment_failed(episode: Episode) -> str:
     causes = [each for each in episode.causes if each.cause == ASSIGNMENT_FAILED]
     leaders = sorted({each.client for each in causes})
-    reasons = sorted({each.client_reason for each in causes if each.client_reason})
+    reasons = sorted({_WHY.get(r, r) for each in causes if (r := each.client_reason)})
     why = f" ({'; '.join(reasons)})" if reasons else ""
     return f"leader {', '.join(leaders)} could not assign{why}"
 

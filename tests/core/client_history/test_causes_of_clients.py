@@ -157,7 +157,7 @@ def test_a_session_that_the_broker_did_not_end_is_no_departure():
         (
             "FENCED",
             {"reason": "fenced by other consumer with same group.instance.id"},
-            (2, "trigger", "STATIC_FENCED", "takeover", "a", "group.instance.id fenced"),
+            (2, "trigger", "STATIC_FENCED", "fenced", "a", "group.instance.id fenced"),
             ("instance_id_conflict", 0.9, [2]),
         ),
         (
@@ -220,7 +220,25 @@ def test_a_process_that_starts_again_without_having_left():
         *joined(60, 7, NEXT),
     )
 
-    assert causes(own)[-1] == (7, "trigger", "MEMBER_NEW", "crash_restart", "a", None)
+    other = lines("b", *joined(10, 5, NEXT), (55, "LEAVING", {}))
+
+    assert causes(own)[-1] == (7, "trigger", "MEMBER_NEW", "restart", "a", None)
+    # Where clients log that they leave, this one did not.
+    assert (7, "contributing", "MEMBER_NEW", "crash_restart", "a", None) in causes([*own, *other])
+
+
+def test_advice_in_a_line_about_a_poll_timeout_is_no_full_group():
+    reason = "You can reduce the maximum size of batches; UNKNOWN_MEMBER_ID"
+    own = lines("a", *joined(10, 5), (60, "COMMIT_FAILED", {"reason": reason}))
+
+    assert causes(own)[-1][2] == "HEARTBEAT_EXPIRY"
+
+
+def test_leaves_in_logs_without_generations_are_no_scale_in():
+    own = lines("a", (10, "JOINED", {"member_id": M}), (60, "LEAVING", {}))
+
+    assert [each[2] for each in causes(own)] == ["LEAVE"]
+    assert episodes(own) == []
 
 
 def test_clients_with_one_client_id_are_named_by_their_logs():

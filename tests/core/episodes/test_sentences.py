@@ -330,7 +330,7 @@ def by_client(each, reason, **more):
             "a exceeded max.poll.interval.ms, polled again 180.0 s later",
         ),
         (
-            by_client(leaves(2, 100, "a", "takeover"), "fenced"),
+            by_client(leaves(2, 100, "a", "fenced"), "fenced"),
             "second process with the instance id of a",
         ),
     ],
@@ -345,7 +345,7 @@ def test_what_clients_log_beside_a_broker(departure, expected):
 
 
 def test_a_coordinator_that_loaded_an_older_id_fences_a_static_member():
-    fenced = by_client(leaves(2, 125, "a", "takeover"), "fenced", instance_id="a")
+    fenced = by_client(leaves(2, 125, "a", "fenced"), "fenced", instance_id="a")
     fenced = fenced._replace(cause="STATIC_FENCED", role="contributing", member_id="a-2")
     older = expires(2, 160, "a")._replace(instance_id="a", member_id="a-1", process="a")
 
