@@ -45,6 +45,12 @@ _OTHERS = (
 )
 
 
+# Names of an action that concerns every process of the group.
+EVERY = frozenset({"*"})
+# A handler that takes longer per record exceeds the poll interval.
+_SLOW_RECORD_MS = 100
+
+
 @dataclass(frozen=True)
 class Action:
     """``names``: those by which evidence may know the process; empty without one.
@@ -56,10 +62,19 @@ class Action:
     group: str | None
     lasts_ms: int = 0
 
+    def is_of(self, process: str) -> bool:
+        """Whether the evidence's name is the process: it may have the member id's random part, or a
+        prefix of the container."""
+        return self.names == EVERY or any(
+            process == name or process.startswith(f"{name}-") or process.endswith(f"-{name}")
+            for name in self.names
+        )
+
 
 def actions_of(lines: Iterable[str]) -> Iterator[Action]:
-    """Actions in order of time; later ones of a process have the names of its start."""
+    """The actions; later ones of a process have the names of its start."""
     names: dict[tuple[str, str], frozenset[str]] = {}
+    slow_since: dict[str, int] = {}
     for line in lines:
         entry = json.loads(line)
         text = entry.get("action") or entry.get("what")
@@ -77,6 +92,14 @@ def actions_of(lines: Iterable[str]) -> Iterator[Action]:
             yield Action(entry["wall_ms"], done, frozenset(), entry.get("group"))
         elif text.startswith("slow consumers: "):
             yield from _slow_consumers(entry["wall_ms"], text)
+        elif entry.get("what") == "slow handler":
+            group, record_ms = entry["args"]
+            since_ms = slow_since.pop(group, None)
+            if since_ms is not None:
+                lasts_ms = entry["wall_ms"] - since_ms
+                yield Action(since_ms, Done.SLOW, EVERY, group, lasts_ms)
+            if record_ms >= _SLOW_RECORD_MS:
+                slow_since[group] = entry["wall_ms"]
 
 
 def _slow_consumers(at_ms: int, text: str) -> Iterator[Action]:

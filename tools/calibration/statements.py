@@ -51,8 +51,7 @@ def _each_had(*done: Done, times: int = 1) -> _Rule:
     def rule(statement: Statement, actions: list[Action]) -> bool:
         within = _within(statement, actions, *done)
         return all(
-            sum(process in each.names for each in within) >= times
-            for process in statement.processes
+            sum(each.is_of(process) for each in within) >= times for process in statement.processes
         )
 
     return rule
@@ -80,7 +79,7 @@ def _restarted(statement: Statement, actions: list[Action]) -> bool:
         if each.done is Done.START and statement.from_ms - _BEFORE_MS <= each.at_ms <= until
     ]
     stopped, started = (
-        {process for process in statement.processes if any(process in e.names for e in actions)}
+        {process for process in statement.processes if any(e.is_of(process) for e in actions)}
         for actions in (ended, starts)
     )
     return stopped | started == set(statement.processes) and bool(stopped) and bool(started)
@@ -97,7 +96,7 @@ def _was_just_ended(process: str, statement: Statement, actions: list[Action]) -
     before = [
         each
         for each in actions
-        if process in each.names
+        if each.is_of(process)
         and each.done in (Done.STOP, Done.KILL)
         and statement.from_ms - _RESTART_MS <= each.at_ms < statement.from_ms
     ]
@@ -109,7 +108,7 @@ def _scaled_in(statement: Statement, actions: list[Action]) -> bool:
     last = statement.to_ms + _RESTART_MS
     starts = [e for e in actions if e.done is Done.START and statement.from_ms <= e.at_ms <= last]
     return _each_had(Done.STOP)(statement, actions) and not any(
-        process in each.names for process in statement.processes for each in starts
+        each.is_of(process) for process in statement.processes for each in starts
     )
 
 
