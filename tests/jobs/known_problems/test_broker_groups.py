@@ -298,19 +298,54 @@ class TestKafka20291:
 
 class TestKafka21581:
     MEMBER = record(5, "ConsumerGroupCurrentMemberAssignment", member_id="m", epoch=0)
+    REACHED = MEMBER | {"log_offset": 6, "epoch": 1}
 
     @pytest.mark.parametrize(
-        ("group_epoch", "member_epoch", "count"),
+        ("group_epoch", "members", "count"),
         [
-            pytest.param(0, 0, 1, id="converted before a generation"),
-            pytest.param(1, 0, 0, id="a member of a new group"),
-            pytest.param(0, 1, 0, id="a member with an epoch"),
+            pytest.param(0, [MEMBER], 1, id="converted before a generation"),
+            pytest.param(1, [MEMBER], 0, id="a member of another group"),
+            pytest.param(0, [REACHED], 0, id="a member with an epoch"),
+            pytest.param(0, [MEMBER, REACHED], 0, id="the copy of a replaced static member"),
         ],
     )
-    def test_a_member_has_the_epoch_0(self, findings, group_epoch, member_epoch, count):
+    def test_a_member_has_the_epoch_0(self, findings, group_epoch, members, count):
         group = record(4, "ConsumerGroupMetadata", epoch=group_epoch)
-        tables = {"group_records": [group, self.MEMBER | {"epoch": member_epoch}]}
+        tables = {"group_records": [group, *members]}
 
         rows = findings("KAFKA-21581", tables, "member_id", versions={"broker": "4.1"})
 
         assert rows == [("m",)] * count
+
+
+class TestKafka20431:
+    @staticmethod
+    def step(at_ms, state):
+        row = {"group_id": "g", "incarnation": 1, "member_id": "m", "process": "m", "epoch": 5}
+        row |= {"topic_partition": "__consumer_offsets-7", "log_offset": at_ms, "time": at_ms}
+        return row | {"state": state}
+
+    @pytest.mark.parametrize(
+        ("revoked_ms", "version", "count"),
+        [
+            pytest.param(9000, "4.1", 1, id="in a revocation"),
+            pytest.param(1500, "4.1", 0, id="after the revocation"),
+            pytest.param(2050, "4.1", 0, id="while the answer came"),
+            pytest.param(9000, "4.1-4.4", 0, id="an unknown version"),
+        ],
+    )
+    def test_partitions_are_not_described(self, findings, revoked_ms, version, count):
+        fields = schema_of("group_snapshots")["members"].dataType.elementType.names
+        snapshot = {"group_id": "g", "group_type": "consumer", "snapshot_time": 2000}
+        snapshot |= {"requested_time": 2000, "described_time": 2100}
+        tables = {
+            "group_snapshots": [
+                snapshot | {"members": [dict.fromkeys(fields) | {"member_id": "m"}]}
+            ],
+            "member_epochs": [self.step(1000, "UNREVOKED"), self.step(revoked_ms, "STABLE")],
+        }
+        columns = "group_id", "from_time", "to_time"
+
+        rows = findings("KAFKA-20431", tables, *columns, versions={"broker": version})
+
+        assert rows == [("g", 2000, 2100)] * count
