@@ -20,7 +20,7 @@ from coordinator_core.log_lines.templates import KINDS, PLAIN
 
 _PAIR = re.compile(r'(?<![\w@.-])([\w@.-]+)=("(?:[^"\\]|\\.)*"|[^\s"]*)')
 _PAIRS_BEGIN = re.compile(r"; (?=\w+: )")
-_LISTED = re.compile(r"(?:^|, )(\w+): ")
+_LISTED = re.compile(r"(?:^|, )(\w+):(?: |$)")
 _FIELD = re.compile(r"\{(\w+)\}")
 _REASON = "{reason}"
 _BEFORE = re.compile(r'(?:^|[\]\s":=>|-])$')
