@@ -70,6 +70,7 @@ def _generations(timeline: DataFrame) -> DataFrame:
     without a record) and ``previous``, the last recorded generation before it, else the last one
     logged.  None of groups that had a target assignment: each run reads their whole history.
     """
+    by_lines = timeline.where("epoch IS NOT NULL").select(*GROUP_KEY).distinct()
     is_record = F.col("event").isin(*RECORDS)
     generations = (
         timeline.where("event_generation > 0 AND event <> 'REBALANCE_START'")
@@ -82,6 +83,7 @@ def _generations(timeline: DataFrame) -> DataFrame:
         .withColumn("has_target", F.max("is_target").over(Window.partitionBy(*GROUP_KEY)))
         .where("NOT has_target")
         .drop("is_target", "has_target")
+        .join(by_lines, on=GROUP_KEY, how="left_anti")
     )
     history = Window.partitionBy(*GROUP_KEY).orderBy("seq")
     earlier = history.rowsBetween(Window.unboundedPreceding, -1)

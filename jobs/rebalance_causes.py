@@ -17,7 +17,13 @@ from jobs.causes.administrators import configurations, deletions
 from jobs.causes.arrivals import arrivals
 from jobs.causes.clients import with_clients
 from jobs.causes.departures import departures
-from jobs.causes.modern_groups import epoch_causes, in_generations, refused_joins, static_leaves
+from jobs.causes.modern_groups import (
+    epoch_causes,
+    in_generations,
+    logged_members,
+    refused_joins,
+    static_leaves,
+)
 from jobs.causes.processes import (
     beside_previous,
     fenced_after_replacement,
@@ -96,6 +102,7 @@ def _causes(
         causes.unionByName(epoch_causes(group_epochs, generations))
         .unionByName(static_leaves(member_epochs, timeline))
         .unionByName(refused_joins(timeline, generations))
+        .unionByName(logged_members(group_epochs, timeline, generations))
     )
 
 

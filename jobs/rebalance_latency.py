@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.lake.group_types import COUNTS_AS_CLASSIC
+from jobs.lake.group_types import COUNTS_AS_CLASSIC, HAS_EPOCHS
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
 from jobs.lake.scope import RunScope
 
@@ -32,7 +32,8 @@ def rebalance_latency(
     end = (
         F.when(F.col("outcome") == "empty", F.col("joined_time"))
         .when(F.col("outcome") == "stable", F.col("stable_time"))
-        .otherwise(F.col("ended_time"))
+        # Lines do not show when the members of a modern group reach the target.
+        .when(~F.expr(f"COALESCE({HAS_EPOCHS}, false) AND evidence = 'log'"), F.col("ended_time"))
     )
     # One clock gives the times of the log line and of the record, but at different moments.
     elapsed_ms = _ms_between("joined_time", "end_time")

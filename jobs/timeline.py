@@ -225,7 +225,11 @@ def _with_incarnation(events: DataFrame) -> DataFrame:
     """
     history = Window.partitionBy(*GROUP_KEY).orderBy("seq")
     before = history.rowsBetween(Window.unboundedPreceding, -1)
-    deletes = F.col("event").isin(*DELETIONS)
+    # Of a group without records, only a line shows that an empty group became one of another type.
+    group = Window.partitionBy(*GROUP_KEY)
+    events = events.withColumn("any_offset", F.max("log_offset").over(group))
+    is_new_type = F.expr("event = 'CONVERT' AND step LIKE 'empty%' AND any_offset IS NULL")
+    deletes = F.col("event").isin(*DELETIONS) | F.coalesce(is_new_type, F.lit(False))
     exists = F.col("event").isin(*FIRST_JOINS, *GENERATION_LINES, *RECORDS, *NEW_RECORDS)
     was_deleted = F.last(F.when(deletes, True).when(exists, False), ignorenulls=True).over(before)
     recreated = exists & F.coalesce(was_deleted, F.lit(False))
@@ -253,7 +257,7 @@ def _with_incarnation(events: DataFrame) -> DataFrame:
     )
     incarnation = (_count("opens", history) + F.col("first_incarnation")).cast("int")
     return opened.withColumn("incarnation", incarnation).drop(
-        "recreated", "recreations", "previous", "opens", "first_incarnation"
+        "any_offset", "recreated", "recreations", "previous", "opens", "first_incarnation"
     )
 
 

@@ -11,6 +11,7 @@ from coordinator_core.incident.members import client_of
 # Outcomes of rebalances of which the coordinator writes a record; after EMPTY the group has no
 # members.
 STABLE, EMPTY = _RECORDED = "stable", "empty"
+UNKNOWN_OUTCOME = "unknown"
 # Cause of a rebalance after a change to another group protocol.
 CONVERT = "CONVERT"
 TRIGGER, ABSORBED = "trigger", "absorbed"

@@ -16,6 +16,7 @@ from coordinator_core.episodes.evidence import (
     STABLE,
     SUBSCRIPTION_CHANGE,
     TRIGGER,
+    UNKNOWN_OUTCOME,
     WITHOUT_REBALANCE,
     Activity,
     Cause,
@@ -105,6 +106,14 @@ class Episode:
     @property
     def stable_rebalances(self) -> int:
         return sum(each.outcome == STABLE for each in self.rebalances)
+
+    @property
+    def unsettled_targets(self) -> int:
+        """Targets of which no evidence shows whether all members reached them."""
+        return sum(
+            each.outcome == UNKNOWN_OUTCOME and GROUP_TYPES[each.group_type].has_epochs
+            for each in self.rebalances
+        )
 
     @property
     def not_stable_ms(self) -> int | None:

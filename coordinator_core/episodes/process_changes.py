@@ -217,7 +217,7 @@ class _Matching:
         if arrival.cause in ("STATIC_REPLACED", "STATIC_RETURN") or arrival.story == RESTART:
             # A static member does not leave: only its return is logged.
             return self._change(What.RESTARTED, None, arrival, 0.7)
-        return self._change(What.STARTED, None, arrival, 0.9)
+        return self._change(What.STARTED, None, arrival, 0.9 if arrival.is_identified else 0.7)
 
     def _change(
         self, what: What, departure: Cause | None, arrival: Cause | None, confidence: float
@@ -347,7 +347,7 @@ def _what(departure: Cause, arrival: Cause | None, loads: Sequence[int]) -> tupl
     if departure.story in NOT_REJOINED:
         return What.SLOW_POLL, 0.9 if departure.is_logged_by_client else 0.5
     if arrival is None:
-        return What.STOPPED, 0.9
+        return What.STOPPED, 0.9 if departure.is_identified else 0.7
     if arrival.kept_state and departure.client_reason is None:
         return What.SLOW_POLL, 0.9
     return What.RESTARTED, 0.9 if _is_same_process(departure, arrival) else 0.7
@@ -375,7 +375,8 @@ def _expired(expiry: Cause, arrival: Cause | None, loads: Sequence[int]) -> tupl
     if arrival is None:
         return What.EXPIRED, 0.7
     if expiry.story == FROZEN or arrival.member_id == expiry.member_id:
-        return What.FROZEN, 0.9
+        # Commits show whether a member was slow to poll; lines alone do not.
+        return What.FROZEN, 0.9 if expiry.is_identified else 0.5
     if not _is_same_process(expiry, arrival):
         return What.EXPIRED, 0.7
     if at(arrival) < at(expiry):

@@ -34,6 +34,8 @@ def _cost(episode: Episode, unowned_ms: int | None) -> str:
     parts = []
     if episode.stable_rebalances:
         parts.append(counted(episode.stable_rebalances, "rebalance"))
+    elif unknown := episode.unsettled_targets:
+        parts.append(counted(unknown, "target assignment"))
     elif not episode.generations:
         is_part = any(each.role != ABSORBED for each in episode.causes)
         parts.append("no rebalance of its own" if is_part else "no rebalance")
@@ -61,8 +63,14 @@ def _happened(episode: Episode) -> str:
     return f"{happened} during a coordinator failover" if is_part else happened
 
 
-def _of_processes(text: str) -> Callable[[Episode], str]:
-    return lambda episode: text.format(_processes(episode.changes))
+def _of_processes(text: str, of_lines: str | None = None) -> Callable[[Episode], str]:
+    """``of_lines``: what lines alone show, from which processes are not known."""
+
+    def sentence(episode: Episode) -> str:
+        is_known = of_lines is None or all(each.is_identified for each in episode.changes)
+        return (text if is_known else of_lines or text).format(_processes(episode.changes))
+
+    return sentence
 
 
 def _processes(changes: Sequence[ProcessChange]) -> str:
@@ -92,7 +100,7 @@ def _rolling_deployment(episode: Episode) -> str:
 
 def _restart(episode: Episode) -> str:
     first = episode.changes[0]
-    if len(episode.changes) == 1 and not first.is_named and first.arrival is not None:
+    if len(episode.changes) == 1 and first.arrival is not None and _is_unproven(first):
         return f"{first.process} left{_joined(first)}"
     what = f"{_processes(episode.changes)} {_restarted(episode.changes)}"
     if len(episode.processes) == 1 and len(episode.changes) > 1:
@@ -107,6 +115,12 @@ def _restart(episode: Episode) -> str:
     )
     noun = "static member" if len(episode.processes) == 1 else "static members"
     return what if is_logged else f"{what} ({noun})"
+
+
+def _is_unproven(change: ProcessChange) -> bool:
+    """Whether nothing but the time, or a client id of several members, relates the new member."""
+    is_replaced = change.what is What.REPLACED and not change.is_identified
+    return change.departure is not None and (is_replaced or not change.is_named)
 
 
 def _restarted(changes: Iterable[ProcessChange]) -> str:
@@ -169,7 +183,9 @@ def _joined(change: ProcessChange) -> str:
     assert change.arrival is not None
     since_ms = at(change.arrival) - at(change.departure)
     when = f"{seconds(abs(since_ms))} {'later' if since_ms > 0 else 'before'}"
-    return f", {change.arrival.member_id} with its client id joined {when}"
+    is_same = change.arrival.client == change.departure.client
+    whose = " with its client id" if is_same else ""
+    return f", {change.arrival.member_id}{whose} joined {when}"
 
 
 def _host_lost(episode: Episode) -> str:
@@ -177,6 +193,9 @@ def _host_lost(episode: Episode) -> str:
 
 
 def _frozen(episode: Episode) -> str:
+    if not all(each.is_identified for each in episode.changes):
+        names = _processes(episode.changes)
+        return f"{names} frozen, cut off or slow to poll, session expired{_frozen_for(episode)}"
     return f"{_processes(episode.changes)} frozen or cut off, session expired{_frozen_for(episode)}"
 
 
@@ -189,6 +208,8 @@ def _frozen_for(episode: Episode) -> str:
         away_ms = episode.to_ms - min(map(at, departures))
         return f", in the group again {seconds(away_ms)} later{_details(episode)}"
     longest_ms = max(each.to_ms - each.departed_ms for each in episode.changes)
+    if not any(each.session_timeout_ms for each in departures):
+        return f", back {seconds(longest_ms)} later{_details(episode)}"
     return f", back {seconds(longest_ms)} after its last heartbeat{_details(episode)}"
 
 
@@ -263,8 +284,8 @@ _SENTENCES: Mapping[EpisodeKind, Callable[[Episode], str]] = {
     EpisodeKind.RESTART: _restart,
     EpisodeKind.WHOLE_GROUP_RESTART: _of_processes("whole group restarted ({})"),
     EpisodeKind.SHUTDOWN: _of_processes("group shut down ({})"),
-    EpisodeKind.SCALE_OUT: _of_processes("scale out by {}"),
-    EpisodeKind.SCALE_IN: _of_processes("scale in by {}"),
+    EpisodeKind.SCALE_OUT: _of_processes("scale out by {}", "{} joined"),
+    EpisodeKind.SCALE_IN: _of_processes("scale in by {}", "{} left"),
     EpisodeKind.PROCESS_LOST: _lost,
     EpisodeKind.HOST_LOST: _host_lost,
     EpisodeKind.PROCESS_FROZEN: _frozen,

@@ -21,6 +21,7 @@ while a member has not reached the target, else Stable (`ConsumerGroup.maybeUpda
 - topic_names: names of topic ids, by subscriptions
 - causes:     why the group epoch was counted up
 - replay:     plays an incarnation's evidence; returns its history
+- lines:      plays the lines about an incarnation without records
 """
 
 from coordinator_core.modern_history.evidence import (
@@ -36,6 +37,7 @@ from coordinator_core.modern_history.history import (
     History,
     Owned,
 )
+from coordinator_core.modern_history.lines import GroupLine, replay_lines
 from coordinator_core.modern_history.memberships import MemberStep
 from coordinator_core.modern_history.replay import replay
 from coordinator_core.modern_history.targets import ListsByTopic, Subscriber, TargetInput
@@ -44,6 +46,7 @@ __all__ = [
     "EpochBump",
     "Generation",
     "GenerationMember",
+    "GroupLine",
     "GroupRecord",
     "History",
     "ListsByTopic",
@@ -55,4 +58,5 @@ __all__ = [
     "TargetInput",
     "TargetLine",
     "replay",
+    "replay_lines",
 ]

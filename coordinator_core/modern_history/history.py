@@ -43,6 +43,7 @@ class Owned:
 @dataclass(slots=True, kw_only=True)
 class Generation:
     """One target assignment.  ``reconciling_ms``: time in Reconciling until the next epoch;
+    ``member_count``: None if lines alone do not show it;
     ``assignor``: None for a group without members; ``is_assumed``: no evidence names it.
     ``input``: what the assignor read (consumer groups).
     """
@@ -55,7 +56,7 @@ class Generation:
     assignor: str | None
     cause: str | None
     culprit: str | None
-    member_count: int
+    member_count: int | None
     stable_ms: int | None = None
     ended_ms: int | None = None
     outcome: str = "unknown"

@@ -73,6 +73,30 @@ def static_leaves(member_epochs: DataFrame, timeline: DataFrame) -> DataFrame:
     return _rows(timed, F.lit("departure"), F.lit(None), F.col("evidence"))
 
 
+def logged_members(
+    group_epochs: DataFrame, timeline: DataFrame, generations: DataFrame
+) -> DataFrame:
+    """New members, and static members that left for a while or are back, by lines alone."""
+    logged = group_epochs.where("evidence = 'log'")
+    joined = logged.where(F.col("cause") == causes.MEMBER_NEW).where("generation IS NOT NULL")
+    arrivals = joined.select(
+        *GENERATION_KEY, "member_id", "time", "cause", F.lit(False).alias("absorbed")
+    )
+    static = (
+        timeline.join(
+            logged.select(*INCARNATION_KEY).distinct(), on=INCARNATION_KEY, how="left_semi"
+        )
+        .where("event = 'STATIC_REPLACED' OR (event = 'LEFT' AND step = 'temporarily')")
+        .withColumn(
+            "cause", F.when(F.col("event") == "LEFT", STATIC_LEAVE).otherwise("STATIC_REPLACED")
+        )
+        .select(*INCARNATION_KEY, "member_id", F.col("event_time").alias("time"), "cause")
+    )
+    rows = arrivals.unionByName(_in_current(static, generations).select(*arrivals.columns))
+    kind = F.when(F.col("cause") == STATIC_LEAVE, "departure").otherwise("arrival")
+    return _rows(rows, kind, F.lit(None), F.lit("log"))
+
+
 def refused_joins(timeline: DataFrame, generations: DataFrame) -> DataFrame:
     """Processes that could not join because a member has their instance id: causes of this member,
     as the refused process never is one.

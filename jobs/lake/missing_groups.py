@@ -14,7 +14,18 @@ GROUPS = f"""
     ORDER BY cluster_id, reason, group_id"""
 # The reasons of the view: of modern groups, of classic ones, and of unknown type.
 NO_TARGET = "no target assignment in the records"
-NO_REBALANCE = "created or deleted without a rebalance in records or log"
+# By the events of a group in the timeline; of several the first, by its number.
+EVENT_REASON = """CASE
+            WHEN epoch IS NOT NULL OR group_type IN ('consumer', 'share', 'streams')
+                THEN '1 no target assignment in the lines'
+            WHEN event IN ('ADMIN_DELETE', 'GROUP_DEAD', 'TOMBSTONE')
+                THEN '2 deleted, no rebalance in records or log'
+            WHEN event = 'SIMPLE_GROUP' THEN '3 created by a commit, without members'
+            WHEN event NOT IN ('LOADED', 'UNLOADED') THEN '4 no rebalance in records or log'
+            ELSE '5 loaded or unloaded by a broker, no rebalance in records or log'
+        END"""
+# Events that do not say of which type a group is.
+OF_ANY_TYPE = ("LOADED", "UNLOADED", "ADMIN_DELETE", "GROUP_CONFIG")
 COMMITS_ONLY = "commits without members"
 CLIENTS_ONLY = "clients' lines without a generation"
 SELF_ASSIGNED = "assign(): its consumers are not members, so it has no rebalances"

@@ -9,18 +9,22 @@ from typing import Any
 
 from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.modern_history import (
+    GroupLine,
     GroupRecord,
     History,
     LoggedDeparture,
     RecordKind,
     TargetLine,
     replay,
+    replay_lines,
 )
 from coordinator_core.modern_history.evidence import Partition
 from jobs.timeline import CONVERSION_RECORD
 
 # Kinds of evidence; the column ``record`` or ``event`` has the kind of a row's record or line.
 RECORDS, LINES = "modern_records", "modern_lines"
+# Of incarnations without records.
+LOGGED = "logged_lines"
 DEPARTURES = ["LEFT", "FENCED", "HEARTBEAT_EXPIRED"]
 # A static member that closes leaves for a while, and stays in the group.
 TEMPORARILY = "temporarily"
@@ -43,6 +47,26 @@ def played_rows(rows: Iterable[dict[str, Any]]) -> History:
         else:
             records.append(_classic(row))
     return replay(records, departures, line_times_ms, targets)
+
+
+def played_lines(rows: Iterable[dict[str, Any]]) -> History:
+    """The history of an incarnation of which only lines are known; rows of the kind LOGGED."""
+    return replay_lines([_logged(row) for row in sorted(rows, key=lambda each: each["seq"])])
+
+
+def _logged(row: dict[str, Any]) -> GroupLine:
+    is_departure = row["event"] in DEPARTURES and row["step"] not in (TEMPORARILY, "pending")
+    is_request = row["event"] == "MEMBER_JOIN" and row["step"] == "id_required"
+    return GroupLine(
+        time_ms=row["time_ms"],
+        event="OTHER" if is_request else row["event"],
+        group_type=row["group_type"],
+        epoch=row["epoch"],
+        member_id=row["member_id"],
+        old_member_id=row["old_member_id"],
+        assignor=row["protocol"],
+        departure=_departure(row) if is_departure else None,
+    )
 
 
 def unordered_records(rows: Iterable[dict[str, Any]]) -> list[GroupRecord]:

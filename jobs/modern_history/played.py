@@ -25,8 +25,8 @@ from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
 from jobs.lake.scope import RunScope
 from jobs.lake.tables import schema_of
 from jobs.modern_history import tenures
-from jobs.modern_history.evidence import LINES, RECORDS, played_rows
-from jobs.modern_history.rows import ROWS, Names, Row
+from jobs.modern_history.evidence import LINES, LOGGED, RECORDS, played_lines, played_rows
+from jobs.modern_history.rows import ROWS, Names, Row, logged_rows
 
 # What a job that needs these rows reads, beyond the tables of its own.
 READS = ("timeline", "group_records", "committed_offsets", "topic_ids")
@@ -61,15 +61,28 @@ PLAYED = StructType(
 def played(scope: RunScope, table: str) -> DataFrame | None:
     """The table's rows of modern groups, by the rules of `coordinator_core.modern_history`.
 
-    None if the scope has no modern groups; the engine then runs no job.
+    None if the scope has no modern groups; without lines of brokers the engine then runs no job.
     ``table``: one of `jobs.modern_history.rows.ROWS`, or TENURES.
     """
     records = new_records(scope)
-    if records is None:
+    if records is None and not _has_lines(scope):
         return None
     rows = scope.shared("played", lambda: _play(scope, records))
     own = rows.where(F.col("table") == table)
     return own.select(*INCARNATION_KEY, f"{table}.*").select(*_SCHEMAS[table].names)
+
+
+def _has_lines(scope: RunScope) -> bool:
+    """Whether a line names a group epoch."""
+    if not scope.has_rows("group_events"):
+        return False
+    lines = scope.shared(
+        "epoch_lines",
+        lambda: computed(
+            scope.read("timeline").where("epoch IS NOT NULL").select("epoch").limit(1)
+        ),
+    )
+    return bool(lines.take(1))
 
 
 def with_played(scope: RunScope, classic: DataFrame, table: str) -> DataFrame:
@@ -87,7 +100,7 @@ def with_played(scope: RunScope, classic: DataFrame, table: str) -> DataFrame:
 
 def replace_by_played(scope: RunScope, table: str) -> None:
     """Compute a table that has only rows of modern groups."""
-    if not (scope.has_rows("group_records") or scope.has_rows(table)):
+    if not any(map(scope.has_rows, ("group_records", "group_events", table))):
         scope.lake.create(table)
         return
     new = played(scope, table)
@@ -112,14 +125,15 @@ def of_histories(
     return _by_incarnation(rows, tables_of, schema)
 
 
-def _play(scope: RunScope, group_records: DataFrame) -> DataFrame:
+def _play(scope: RunScope, group_records: DataFrame | None) -> DataFrame:
+    no_records = scope.lake.frame("group_records", [])
     tables = {
         "timeline": scope.read("timeline"),
-        "group_records": group_records,
+        "group_records": no_records if group_records is None else group_records,
         "committed_offsets": scope.read_recent("committed_offsets"),
         "topic_ids": scope.read("topic_ids"),
     }
-    kinds = (RECORDS, LINES, tenures.REFUSALS, tenures.COMMITS)
+    kinds = (RECORDS, LINES, LOGGED, tenures.REFUSALS, tenures.COMMITS)
     rows = union_of(*(evidence(kind, tables) for kind in kinds))
     names, schema = topic_names(scope), to_arrow_schema(PLAYED, timezone="UTC")
 
@@ -161,6 +175,9 @@ def _tables(evidence: list[Row], names: Names) -> Iterator[tuple[str, list[Row]]
     for row in evidence:
         is_other = row["refused_id"] is not None or row["committer_id"] is not None
         (others if is_other else own).append(row)
+    if any(row["is_logged"] for row in own):
+        yield from logged_rows(played_lines(row for row in own if row["is_logged"]))
+        return
     partitions = (row["topic_partition"] for row in own if row["topic_partition"] is not None)
     if (topic_partition := next(partitions, None)) is None:
         return

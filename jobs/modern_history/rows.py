@@ -196,6 +196,14 @@ def topics_of(
     return history.topology.get(subtopology or "") or [subtopology or ""]
 
 
+def logged_rows(history: History) -> Iterator[tuple[str, list[Row]]]:
+    """The rows of each table that lines alone show."""
+    log: Row = {"evidence": "log"}
+    no_offsets = {"first_offset": None, "last_offset": None, "reconciling_ms": None}
+    yield "generations", [row | no_offsets | log for row in generation_rows(history, {})]
+    yield "group_epochs", [row | {"log_offset": None} | log for row in epoch_rows(history, {})]
+
+
 # By table.
 ROWS: dict[str, Callable[[History, Names], Iterator[Row]]] = {
     "assignments": assignment_rows,

@@ -33,8 +33,9 @@ from jobs.lake.coverage import BRONZE
 from jobs.lake.missing_groups import (
     CLIENTS_ONLY,
     COMMITS_ONLY,
-    NO_REBALANCE,
+    EVENT_REASON,
     NO_TARGET,
+    OF_ANY_TYPE,
     SELF_ASSIGNED,
     MissingGroup,
     by_reason,
@@ -187,34 +188,32 @@ def _without_target(run: Run) -> list[MissingGroup]:
     seen = _of_dates(run, "group_records").select(*key).distinct()
     return [
         MissingGroup(run.lake.cluster_id, row.group_id, row.group_type, NO_TARGET)
-        for row in _without_generation(run, seen).orderBy(*reversed(key)).collect()
+        for row in _without_generation(run, seen, key).orderBy(*reversed(key)).collect()
     ]
 
 
 def _without_rebalance(run: Run) -> list[MissingGroup]:
     """Groups in the log, in classic records, with commits alone, or in clients' logs alone."""
-    reasons = {"timeline": NO_REBALANCE, "committed_offsets": COMMITS_ONLY}
-    named = [
-        _of_dates(run, table)
-        .select("group_id", F.lit(reason).alias("reason"))
-        .where("group_id IS NOT NULL")
-        .distinct()
-        for table, reason in reasons.items()
-    ]
+    events = _of_dates(run, "timeline")
+    of_type = F.when(~F.col("event").isin(*OF_ANY_TYPE), CLASSIC.name)
+    group_type = F.coalesce(F.max("group_type"), F.max(of_type)).alias("group_type")
+    logged = events.groupBy("group_id").agg(F.min(F.expr(EVENT_REASON)).alias("reason"), group_type)
+    commits = _of_dates(run, "committed_offsets").where("group_id IS NOT NULL").select(
+        "group_id", F.lit(f"6 {COMMITS_ONLY}").alias("reason"),
+        F.lit(CLASSIC.name).alias("group_type"),
+    )  # fmt: skip
+    named = [logged, commits.distinct()]
     if client_rows.may_exist(run.lake):
         named.append(_of_clients(_of_dates(run, client_rows.CLIENT_EVENTS)))
-    # The greatest of the reasons is that of the timeline, the least that of clients.
-    seen = union_of(*named).groupBy("group_id").agg(F.max("reason").alias("reason"))
+    first = F.min(F.struct("reason", "group_type")).alias("first")
+    seen = union_of(*named).groupBy("group_id").agg(first).select("group_id", "first.*")
     others = run.lake.read("group_records").select("group_id").distinct()
-    without = _without_generation(run, seen).join(others, on="group_id", how="left_anti")
+    without = _without_generation(run, seen, ["group_id"]).join(
+        others, on="group_id", how="left_anti"
+    )
     return [
-        MissingGroup(
-            run.lake.cluster_id,
-            row.group_id,
-            None if row.reason in (CLIENTS_ONLY, SELF_ASSIGNED) else CLASSIC.name,
-            row.reason,
-        )
-        for row in without.orderBy(F.desc("reason"), "group_id").collect()
+        MissingGroup(run.lake.cluster_id, row.group_id, row.group_type, row.reason[2:])
+        for row in without.orderBy("reason", "group_id").collect()
     ]
 
 
@@ -225,13 +224,14 @@ def _of_clients(events: DataFrame) -> DataFrame:
     groups = events.where("group_id IS NOT NULL").groupBy("group_id")
     is_assigned = (F.col("joins") == 0) & (F.col("assigns") > 0)
     return groups.agg(joins.alias("joins"), assigns.alias("assigns")).select(
-        "group_id", F.when(is_assigned, SELF_ASSIGNED).otherwise(CLIENTS_ONLY).alias("reason")
+        "group_id",
+        F.when(is_assigned, f"7 {SELF_ASSIGNED}").otherwise(f"8 {CLIENTS_ONLY}").alias("reason"),
+        F.lit(None).cast("string").alias("group_type"),
     )
 
 
-def _without_generation(run: Run, seen: DataFrame) -> DataFrame:
+def _without_generation(run: Run, seen: DataFrame, on: list[str]) -> DataFrame:
     """Of these groups, those that have none on any date."""
-    on: list[str] = [each for each in ("group_id", "group_type") if each in seen.columns]
     generations = run.lake.read("generations").select(*on).distinct()
     return seen.join(generations, on=on, how="left_anti")
 

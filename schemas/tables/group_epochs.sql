@@ -1,5 +1,5 @@
 -- group_epochs: one row per group epoch of a consumer, share or streams group, and per conversion.
--- Key: (cluster_id, topic_partition, log_offset)
+-- Key: (cluster_id, group_id, incarnation, epoch, time, cause)
 -- Partitioned by: (cluster_id, event_date)
 -- Written by: jobs.group_epochs
 cluster_id      STRING    NOT NULL COMMENT 'cluster',
@@ -7,12 +7,12 @@ group_id        STRING    NOT NULL COMMENT 'group',
 incarnation     INT       NOT NULL COMMENT 'incarnation of the group',
 epoch           INT       NOT NULL COMMENT 'group epoch; in a conversion to a classic group its generation',
 event_date      DATE      NOT NULL COMMENT 'UTC date of the record',
-time            TIMESTAMP NOT NULL COMMENT 'time of the record',
+time            TIMESTAMP NOT NULL COMMENT 'time of the record, else of the line',
 generation      INT                COMMENT 'assignment epoch of the target that took the epoch up, several epochs if they came fast; null before it or without one',
 cause           STRING    NOT NULL COMMENT 'MEMBER_NEW, LEAVE, SESSION_EXPIRY, REBALANCE_TIMEOUT, MEMBER_GONE (no line says how it left), SUBSCRIPTION_CHANGE, ASSIGNOR_CHANGE, REGEX, TOPIC_CHANGE, STATIC_LEAVE, CONVERSION, UNKNOWN',
 reason          STRING             COMMENT 'what happened, of causes with several: regular expression of the member resolved; share state initialized; internal topics created, topology validated; null for others',
 member_id       STRING             COMMENT 'member that caused it; null for topics and conversions',
 process         STRING             COMMENT 'process of that member, as in generation_members',
-topic_partition STRING    NOT NULL COMMENT 'partition of __consumer_offsets with the record',
-log_offset      BIGINT    NOT NULL COMMENT 'offset of the record',
-evidence        STRING    NOT NULL COMMENT 'records, or both if a log line says how the member left'
+topic_partition STRING             COMMENT 'partition of __consumer_offsets with the record; null without a record',
+log_offset      BIGINT             COMMENT 'offset of the record; null without a record',
+evidence        STRING    NOT NULL COMMENT 'records, or both if a log line says how the member left; log without records: a departure from a share or streams group has no line of its own epoch'

@@ -7,7 +7,21 @@ WITH recorded AS (
     GROUP BY cluster_id, group_id, group_type
 ),
 logged AS (
-    SELECT cluster_id, group_id, MIN(event_time) AS first_time, MAX(event_time) AS last_time
+    SELECT
+        cluster_id, group_id, MIN(event_time) AS first_time, MAX(event_time) AS last_time,
+        -- The text after the number.
+        SUBSTR(MIN(CASE
+            WHEN epoch IS NOT NULL OR group_type IN ('consumer', 'share', 'streams')
+                THEN '1 no target assignment in the lines'
+            WHEN event IN ('ADMIN_DELETE', 'GROUP_DEAD', 'TOMBSTONE')
+                THEN '2 deleted, no rebalance in records or log'
+            WHEN event = 'SIMPLE_GROUP' THEN '3 created by a commit, without members'
+            WHEN event NOT IN ('LOADED', 'UNLOADED') THEN '4 no rebalance in records or log'
+            ELSE '5 loaded or unloaded by a broker, no rebalance in records or log'
+        END), 3) AS reason,
+        COALESCE(MAX(group_type), MAX(CASE
+            WHEN event NOT IN ('LOADED', 'UNLOADED', 'ADMIN_DELETE', 'GROUP_CONFIG') THEN 'classic'
+        END)) AS group_type
     FROM timeline
     GROUP BY cluster_id, group_id
 ),
@@ -32,7 +46,7 @@ worked_out AS (
 SELECT
     cluster_id,  -- cluster
     group_id,    -- group
-    group_type,  -- consumer, share, streams, or classic; null if only consumers' lines name the group
+    group_type,  -- consumer, share, streams, or classic; null if the lines about the group do not say it
     reason,      -- why no generation was computed
     first_time,  -- first record, line or commit
     last_time    -- last record, line or commit
@@ -47,9 +61,7 @@ FROM (
     WHERE w.group_id IS NULL
     UNION ALL
     SELECT
-        l.cluster_id, l.group_id, 'classic' AS group_type,
-        'created or deleted without a rebalance in records or log' AS reason,
-        l.first_time, l.last_time
+        l.cluster_id, l.group_id, l.group_type, l.reason, l.first_time, l.last_time
     FROM logged l
     LEFT JOIN worked_out w ON w.cluster_id = l.cluster_id AND w.group_id = l.group_id
     LEFT JOIN recorded r ON r.cluster_id = l.cluster_id AND r.group_id = l.group_id

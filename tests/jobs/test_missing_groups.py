@@ -2,6 +2,8 @@
 
 from jobs.checks.check import notes
 from jobs.doctor.lakes import check_lake
+from jobs.lake.missing_groups import EVENT_REASON, VIEW
+from schemas import view_sql
 
 REASON = "no target assignment in the records"
 
@@ -31,3 +33,8 @@ def test_doctor_warns_of_them(lake, frame):
     assert result.remedy == (
         f'see them: `regroup sql --lake {root} "SELECT * FROM groups_without_generations"`'
     )
+
+
+def test_the_summary_and_the_view_have_the_same_reasons():
+    """A run has the reasons of its dates, the view those of all dates."""
+    assert " ".join(EVENT_REASON.split()) in " ".join(view_sql(VIEW).split())

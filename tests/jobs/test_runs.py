@@ -178,8 +178,7 @@ def test_the_summary_has_new_input_rebalances_and_their_duration(run, frame):
         "g\\x1b[2J: a restarted",
         "1 groups, 1 rebalances, 1 aborted; 5.2 s not stable, longest 4.0 s (g\\x1b[2J)",
         "1 group without generations (no target assignment in the records): new",
-        "1 group without generations (created or deleted without a rebalance in records or log):"
-        " warmup",
+        "1 group without generations (deleted, no rebalance in records or log): warmup",
         "1 group without generations (commits without members): tool",
         "most rebalances: g\\x1b[2J 1",
         f"run {run.run_id} (details in table runs)",

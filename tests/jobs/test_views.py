@@ -659,7 +659,20 @@ def test_states_of_groups(ask):
 def test_groups_without_generations_have_a_reason(ask):
     tables = history(generation(1, 0, 1000, group="classic")) | {
         "group_records": [{"group_id": "new", "log_offset": 1, "epoch": 2}],
-        "timeline": [{"group_id": "made", "seq": 1, "event": "SIMPLE_GROUP", "event_time": 5000}],
+        "timeline": [
+            {"group_id": "made", "seq": 1, "event": "SIMPLE_GROUP", "event_time": 5000},
+            {"group_id": "gone", "seq": 1, "event": "LOADED", "event_time": 5000},
+            {"group_id": "gone", "seq": 2, "event": "ADMIN_DELETE", "event_time": 5000},
+            {"group_id": "moved", "seq": 1, "event": "LOADED", "event_time": 5000},
+            {"group_id": "named", "seq": 1, "event": "MEMBER_JOIN", "event_time": 5000},
+            {
+                "group_id": "shared",
+                "seq": 1,
+                "event": "LEFT",
+                "event_time": 5000,
+                "group_type": "share",
+            },
+        ],
         "committed_offsets": [commit(3000, 1, group="tool"), commit(3000, 2, group="classic")],
         "client_events": [
             *(client_line(group) for group in ("classic", "polls", "made", "tool", None)),
@@ -673,9 +686,13 @@ def test_groups_without_generations_have_a_reason(ask):
 
     assert rows == [
         ("flink", None, "assign(): its consumers are not members, so it has no rebalances"),
-        ("made", "classic", "created or deleted without a rebalance in records or log"),
+        ("gone", None, "deleted, no rebalance in records or log"),
+        ("made", "classic", "created by a commit, without members"),
+        ("moved", None, "loaded or unloaded by a broker, no rebalance in records or log"),
+        ("named", "classic", "no rebalance in records or log"),
         ("new", "consumer", "no target assignment in the records"),
         ("polls", None, "clients' lines without a generation"),
+        ("shared", "share", "no target assignment in the lines"),
         ("tool", "classic", "commits without members"),
     ]
 
