@@ -255,7 +255,6 @@ CHECKS = (
             + (", replacing a live member with the same instance id" if story == "takeover" else "")
         ),
         unit="rejoins",
-        needs_brokers=True,
     ),
     Check(
         name="moved_nothing",

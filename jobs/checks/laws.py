@@ -204,7 +204,7 @@ LAWS = [
             AND g.group_id = t.group_id AND g.incarnation = t.incarnation
             AND g.generation = t.event_generation
         WHERE t.event = 'TARGET_RECORD' AND t.event_generation IS NOT NULL
-            AND ({IS_CLASSIC}) IS NOT TRUE
+            AND (g.{IS_CLASSIC}) IS NOT TRUE
             AND g.joined_time IS DISTINCT FROM t.event_time
             AND t.event_generation > (
                 SELECT MIN(f.generation) FROM generations f WHERE f.cluster_id = t.cluster_id
