@@ -11,12 +11,13 @@ side.
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.known_problems.rows import GroupDays, findings_of
-from jobs.known_problems.search import EngineEvidence
+from jobs.known_problems.search import EngineEvidence, may_have_rows
 from jobs.lake.scope import RunScope
 from jobs.lake.tables import schema_of
 from schemas import table_partitioning
@@ -47,16 +48,13 @@ def run(scope: RunScope) -> None:
             return scope.lake.read(table)
         return scope.read_days(table, before=2 * AROUND, after=2 * AROUND)
 
-    def has(table: str) -> bool:
-        return scope.lake.rows_on_dates(table, None) != 0
-
     def groups() -> GroupDays:
         rows = scope.lake.read("timeline").groupBy("group_id")
         return rows.agg(
             F.max("topic_partition").alias("topic_partition"), F.min("event_date").alias("since")
         ).collect()
 
-    evidence = EngineEvidence(frame, has)
+    evidence = EngineEvidence(frame, partial(may_have_rows, scope.lake))
     findings = findings_of(problems(), evidence, groups, failed=_not_searched)
     cluster = {"cluster_id": scope.lake.cluster_id}
     names = schema_of("findings").names

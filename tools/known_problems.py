@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 
 from jobs.configuration.config import Engine, load_config
 from jobs.known_problems.rows import findings_of
-from jobs.known_problems.search import EngineEvidence
+from jobs.known_problems.search import EngineEvidence, may_have_rows
 from jobs.lake.existing import open_existing_lake
 from schemas.known_problems import problem, problems
 
 
 def main(root: str, cluster_id: str, *ids: str) -> None:
     lake = open_existing_lake(root, cluster_id, load_config(None, Engine.EMBEDDED))
-    evidence = EngineEvidence(lake.read, lambda table: lake.rows_on_dates(table, None) != 0)
+    evidence = EngineEvidence(lake.read, partial(may_have_rows, lake))
     for each in map(problem, ids) if ids else problems():
         began = time.monotonic()
         rows = evidence.rows(each.symptom)

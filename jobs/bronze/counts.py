@@ -19,7 +19,7 @@ _SUMMED_OF_LOGS = (
     *("bytes", "inputs", "quarantined", "skipped"),
     *("not_understood", "undated", "steps_back"),
 )
-_OF_LOGS = ("not_understood", "undated", "steps_back", "examples")
+_OF_LOGS = ("not_understood", "undated", "steps_back", "examples", "software")
 _ADDED = (*_SUMMED, "kept_by_date", "first_offset", "last_offset")
 
 
@@ -50,6 +50,10 @@ def log_files(rows: DataFrame, cluster_id: str, source: str = BROKER_LOG) -> Dat
     sums = ranges.groupBy(*key).agg(
         *(F.sum(name).alias(name) for name in _SUMMED_OF_LOGS),
         F.min("examples").alias("examples"),
+        F.when(
+            F.max("software").isNotNull(),
+            F.array_join(F.sort_array(F.collect_set("software")), "\n"),
+        ).alias("software"),
     )
     return _files(
         sums.join(_days_summed(ranges, key), on=key, how="left"),

@@ -10,6 +10,8 @@ from typing import Any, Protocol
 
 from pyspark.sql import DataFrame
 
+from jobs.lake.tables import Lake
+from schemas import table_partitioning
 from schemas.known_problems import KnownProblem, Need, problem_sql, tables_of
 
 Row = dict[str, Any]
@@ -26,6 +28,12 @@ class Evidence(Protocol):
 
     def rows(self, select: str) -> list[Row]:
         """The rows of a SELECT in the SQL of schemas/known_problems, times in UTC."""
+
+
+def may_have_rows(lake: Lake, table: str) -> bool:
+    """Whether the cluster may have rows in the table; False, which is certain, costs no query."""
+    is_of_one_cluster = "cluster_id" in table_partitioning(table)
+    return not is_of_one_cluster or lake.rows_on_dates(table, None) != 0
 
 
 class EngineEvidence:

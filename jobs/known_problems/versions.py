@@ -1,8 +1,9 @@
 """The versions of brokers and client libraries that the evidence shows.
 
-Brokers: by the wordings of their log lines, and by what only some versions write into records.
-Client libraries: by the wordings of the clients' own lines, by default client ids that name
-library and version, and by the version of the subscriptions of Java clients.
+Brokers: by the version that they log when they start, by the wordings of their log lines, and by
+what only some versions write into records.
+Client libraries: by the version and the wordings in the clients' own logs, by default client ids
+that name library and version, and by the version of the subscriptions of Java clients.
 """
 
 from __future__ import annotations
@@ -30,6 +31,11 @@ OF_JAVA = ("streams", "connect")
 _BROKER_LINES = """
     SELECT broker_id, event, step, logger, cause, MIN(line) AS line, MIN(reason) AS reason
     FROM broker_log_events GROUP BY broker_id, event, step, logger, cause"""
+_SOFTWARE = "SELECT file, software FROM ingested_files WHERE software IS NOT NULL"
+_BROKER_FILES = "SELECT broker_id, file_id FROM broker_log_events GROUP BY broker_id, file_id"
+_CLIENT_FILES = """
+    SELECT group_id, client_id, library, file_id
+    FROM client_events GROUP BY group_id, client_id, library, file_id"""
 _GROUP_VERSIONS = "SELECT MAX(value_version) AS newest FROM group_metadata"
 _OFFSET_VERSIONS = "SELECT MAX(value_version) AS newest FROM committed_offsets"
 _TARGETS = """
@@ -96,9 +102,22 @@ class VersionEvidence:
         lines: dict[int | None, set[Ranges]] = defaultdict(set)
         for row in self._rows("broker_log_events", _BROKER_LINES):
             lines[row["broker_id"]].update(broker_versions(row["line"], row["reason"]))
+        for row in self._rows("broker_log_events", _BROKER_FILES):
+            # A broker logs the version of Kafka's classes.
+            lines[row["broker_id"]].update(self._named(row["file_id"], JAVA))
         of_records = self._of_records or ALL_VERSIONS
         allowed = {id: common_to_all([*each, of_records]) for id, each in lines.items() if each}
         return {id: ranges for id, ranges in allowed.items() if ranges}
+
+    def _named(self, file_id: str, library: str) -> list[Ranges]:
+        """The versions that the log names: of its start, and of starts after an upgrade."""
+        names = [each.split(" ") for each in self._software_of_files.get(file_id, "").splitlines()]
+        versions = [ranges_of(version) for name, version in names if name == library]
+        return [united(versions)] if versions else []
+
+    @cached_property
+    def _software_of_files(self) -> dict[str, str]:
+        return {row["file"]: row["software"] for row in self._rows("ingested_files", _SOFTWARE)}
 
     @cached_property
     def _of_records(self) -> Ranges | None:
@@ -170,6 +189,9 @@ class VersionEvidence:
             client = client_of_line(row["line"])
             if client is not None and client.versions is not None:
                 limits.append(client.versions)
+        for row in self._rows("client_events", _CLIENT_FILES):
+            key = row["group_id"], row["client_id"] or ""
+            lines[key][row["library"]] += self._named(row["file_id"], row["library"])
         return {
             key: {library: _limits(ranges) for library, ranges in each.items()}
             for key, each in lines.items()

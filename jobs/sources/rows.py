@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -68,8 +69,24 @@ UNDERSTANDING = [
     ("undated", pa.int64()),
     ("steps_back", pa.int64()),
     ("examples", pa.string()),
+    ("software", pa.string()),
 ]
+# What Kafka's classes and librdkafka log of their version when they start.
+_SOFTWARE = {
+    "java": (b"Kafka version", re.compile(rb"Kafka version ?: ?(\d{1,3}(?:\.\d{1,3}){1,3})")),
+    "librdkafka": (b"librdkafka v", re.compile(rb"librdkafka v(\d{1,3}(?:\.\d{1,3}){2})")),
+}
 LEAST_STEP_MS = 5_000  # threads and agents write times out of order within this
+
+
+def software_in(chunk: bytes) -> set[str]:
+    """Names and versions of software that lines name: ``java 3.9.1``, ``librdkafka 2.3.0``."""
+    return {
+        f"{name} {version.decode()}"
+        for name, (words, pattern) in _SOFTWARE.items()
+        if words in chunk
+        for version in pattern.findall(chunk)
+    }
 
 
 def day_of(time_ms: int) -> int:

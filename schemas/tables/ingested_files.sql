@@ -19,4 +19,5 @@ copies           ARRAY<STRING>      COMMENT 'length and digest of each copy of t
 not_understood   BIGINT             COMMENT 'number of lines that name a coordinator or a consumer but are not understood: skipped or in quarantine (broker_log, client_log)',
 undated          BIGINT             COMMENT 'number of lines without a complete date: in quarantine (broker_log, client_log)',
 steps_back       BIGINT             COMMENT 'number of lines whose time is more than 5 s before the previous line of the same source (broker_log, client_log)',
-examples         STRING             COMMENT 'up to three lines that are not understood, separated by line breaks (broker_log, client_log)'
+examples         STRING             COMMENT 'up to three lines that are not understood, separated by line breaks (broker_log, client_log)',
+software         STRING             COMMENT 'versions of software that lines name when it starts, as java 3.9.1 or librdkafka 2.3.0, separated by line breaks (broker_log, client_log)'

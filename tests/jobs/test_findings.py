@@ -8,6 +8,7 @@ from jobs import findings
 from jobs.lake.opening import open_lake
 from jobs.lake.scope import scope_of
 from schemas import table_names
+from schemas.known_problems import problem
 
 DAY_MS = 86_400_000
 # 2026-11-21T00:00Z
@@ -65,6 +66,35 @@ def test_dates_one_by_one_in_any_order(lake):
     assert stored(lake) == EXPECTED
 
 
+def static_events():
+    events = [("STATIC_REPLACED", 1000), ("LOADED", 5000), ("STATIC_FENCED", 7000)]
+    ids = {"instance_id": "i", "member_id": "i-2", "old_member_id": "i-1"}
+    return [
+        {"group_id": "g", "event": name, "event_seq": at, "event_time": START + at} | ids
+        for name, at in events
+    ]
+
+
+@pytest.mark.parametrize(("version", "findings_of_log"), [("2.5.1", 1), ("2.6.1", 0)])
+def test_the_version_that_the_brokers_log_names_decides(
+    spark, write_lake, tmp_path, version, findings_of_log
+):
+    log = {"source": "broker_log", "file": "f", "path": "server.log", "inputs": 9}
+    tables = {table: [] for table in table_names() if table != "findings"} | {
+        "group_events": static_events(),
+        "broker_log_events": [{"event": "LOADED", "event_time": START + 5000, "position": 1}],
+        "ingested_files": [log | {"kept_by_date": {}, "software": f"java {version}"}],
+    }
+    lake = open_lake(spark, write_lake(tmp_path / "lake", tables), "c")
+
+    findings.run(scope_of(lake, None, None))
+
+    rows = lake.read("findings").collect()
+    assert [(row.finding, row.version, row.version_seen) for row in rows] == [
+        ("KAFKA-10284", version, True)
+    ] * findings_of_log
+
+
 def test_a_run_for_a_date_leaves_the_others_alone(lake):
     findings.run(scope_of(lake, None, None))
     lake.replace("broker_log_events", lake.read("broker_log_events").where("false"))
@@ -79,7 +109,7 @@ def test_a_symptom_that_fails_is_named_and_the_others_are_searched(lake, monkeyp
     rows = findings.EngineEvidence.rows
 
     def of_engine(self, select):
-        if "REGEXP_EXTRACT" in select:
+        if select == problem("coordinator_load_failed").symptom:
             raise ValueError("no such function\nstack trace")
         return rows(self, select)
 

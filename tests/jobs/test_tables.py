@@ -45,7 +45,8 @@ def test_conform_orders_and_casts_columns(spark):
         " 'p' AS path, 1 AS bytes, 2 AS inputs, map(date'2026-11-21', 1) AS kept_by_date,"
         " 0 AS quarantined, 0 AS skipped, 0 AS unreadable_bytes, 't' AS topic_partition,"
         " null AS last_offset, null AS next_offset, null AS copies, null AS not_understood,"
-        " null AS undated, null AS steps_back, null AS examples, 'more' AS extra"
+        " null AS undated, null AS steps_back, null AS examples, null AS software,"
+        " 'more' AS extra"
     )
 
     conformed = conform(df, "ingested_files")

@@ -427,6 +427,7 @@ class _Log:
             undated=self._undated,
             steps_back=self._steps_back,
             examples="\n".join(counts.examples) or None,
+            software="\n".join(sorted(counts.software)) or None,
         )
 
     def _add(self, **fields: Any) -> None:

@@ -61,6 +61,7 @@ from jobs.sources.rows import (
     counts_of_files,
     day_of,
     rows_of_files,
+    software_in,
 )
 from schemas.log_lines import client_libraries, client_library
 
@@ -241,6 +242,7 @@ class _ClientLog:
         self._line_before = b""
         self._not_understood = self._undated = self._steps_back = 0
         self._examples: list[str] = []
+        self._software: set[str] = set()
         self._times: dict[str | None, int] = {}  # time of each source's last event
 
     def rows(self, blocks: Blocks) -> Iterator[dict[str, Any]]:
@@ -265,6 +267,7 @@ class _ClientLog:
 
     def _of_chunk(self, position: int, chunk: bytes) -> Iterator[dict[str, Any]]:
         self._lines += chunk.count(b"\n") + (not chunk.endswith(b"\n"))
+        self._software |= software_in(chunk)
         starts, at = iter(_marked_lines().starts(chunk)), 0
         marked = next(starts, len(chunk))
         while at < len(chunk):
@@ -329,6 +332,7 @@ class _ClientLog:
             "undated": self._undated,
             "steps_back": self._steps_back,
             "examples": "\n".join(self._examples) or None,
+            "software": "\n".join(sorted(self._software)) or None,
         }
 
     def _row(self, position: int, raw: bytes) -> dict[str, Any] | None:

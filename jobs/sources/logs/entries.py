@@ -70,6 +70,7 @@ class LogCounts:
     # Lines that name a coordinator, but are not understood: unreadable or skipped.
     not_understood: int = field(default=0, compare=False)
     examples: list[str] = field(default_factory=list, compare=False)
+    software: set[str] = field(default_factory=set, compare=False)
 
     def is_not_understood(self, text: str) -> None:
         """Count a line."""

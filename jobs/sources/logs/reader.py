@@ -27,6 +27,7 @@ from jobs.sources.logs.layouts import (
     with_head,
 )
 from jobs.sources.logs.search import Search, find, has_word, indented_lines, is_of_other_logger
+from jobs.sources.rows import software_in
 
 _MOST_SOURCES = 1000  # whose lines are kept apart; all others are read as one
 
@@ -86,6 +87,7 @@ class Reader:
 
     def take(self, position: int, chunk: bytes) -> Iterator[LogEntry | Unreadable]:
         """Items that are complete with the lines of a chunk; ``position``: of its first byte."""
+        self.counts.software |= software_in(chunk)
         search, size, at = Search(chunk), len(chunk), 0
         while at < size:
             start = search.next_line(at)

@@ -38,6 +38,28 @@ def test_a_brokers_lines_narrow_its_versions(evidence_of):
     assert versions_of(evidence_of, newer, "broker") == "2.3-2.7"
 
 
+def test_a_log_names_the_version_at_its_start(evidence_of):
+    tables = {
+        "broker_log_events": [line(STABILIZED), line(LATER, broker_id=2, file_id="f-2")],
+        "ingested_files": [{"file": "f", "software": "java 2.6.0", **READ}],
+    }
+
+    assert versions_of(evidence_of, tables, "broker", broker_id=1) == "2.6.0"
+    assert versions_of(evidence_of, tables, "broker", broker_id=2) == "2.8-4.0"
+    joined = client_line("billing-7", "librdkafka", "f-3")
+    named = [{"file": "f-3", "software": "java 3.9.1\nlibrdkafka 2.3.0", **READ}]
+    tables = {"client_events": [joined], "ingested_files": named}
+    assert versions_of(evidence_of, tables, "librdkafka", group_id="g") == "2.3.0"
+
+
+READ = {"path": "server.log", "inputs": 9, "kept_by_date": {}}
+
+
+def client_line(client, library, file):
+    row = {"group_id": "g", "client_id": client, "library": library, "event": "JOINED"}
+    return row | {"file_id": file, "position": 0, "file": "a.log", "event_time": 0, "line": ""}
+
+
 def test_each_broker_has_its_own_version_and_a_group_all_of_them(evidence_of):
     tables = {"broker_log_events": [line(STABILIZED), line(LATER, broker_id=2)]}
 

@@ -1,0 +1,28 @@
+"""Versions of software that lines of a log name."""
+
+import pytest
+
+from jobs.sources.rows import software_in
+
+START = "INFO Kafka version: {} (org.apache.kafka.common.utils.AppInfoParser)"
+
+
+@pytest.mark.parametrize(
+    ("text", "software"),
+    [
+        (START.format("3.9.1"), {"java 3.9.1"}),
+        (
+            "INFO Kafka version : 0.11.0.1 (AppInfoParser)",
+            {"java 0.11.0.1"},
+        ),
+        (START.format("7.3.3-ccs"), {"java 7.3.3"}),
+        (
+            "%7|1700000000.000|INIT|rdkafka#consumer-1| [thrd:app]: librdkafka v2.3.0 (0x20300ff)"
+            " rdkafka#consumer-1 initialized",
+            {"librdkafka 2.3.0"},
+        ),
+        ("Kafka commitId: 60e845626d8a465a", set()),
+    ],
+)
+def test_lines_that_name_a_version(text, software):
+    assert software_in(text.encode()) == software
