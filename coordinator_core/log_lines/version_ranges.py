@@ -64,6 +64,23 @@ def common_to_all(of: Iterable[Ranges]) -> Ranges:
     return result
 
 
+def consistent(of: Iterable[Ranges]) -> Ranges:
+    """The versions in all of them.  Without such a version, as after an upgrade: the versions in as
+    many of them as possible.
+    """
+    limits = list(dict.fromkeys(of))
+    if common_versions := common_to_all(limits):
+        return common_versions
+    # Such versions begin where one of the ranges begins.
+    beginnings = {span.low for ranges in limits for span in ranges}
+    allowing = {
+        frozenset(each for each in limits if common(each, (VersionRange(low, (*low, inf)),)))
+        for low in beginnings
+    }
+    largest = [each for each in allowing if not any(each < other for other in allowing)]
+    return united(map(common_to_all, largest))
+
+
 def united(of: Iterable[Ranges]) -> Ranges:
     """The versions in any of them."""
     return _merged(span for ranges in of for span in ranges)

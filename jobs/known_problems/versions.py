@@ -17,6 +17,7 @@ from coordinator_core.log_lines.version_ranges import (
     ALL_VERSIONS,
     Ranges,
     common_to_all,
+    consistent,
     ranges_of,
     united,
 )
@@ -98,7 +99,7 @@ class VersionEvidence:
 
     @cached_property
     def _brokers(self) -> dict[int | None, Ranges]:
-        """By broker id; without brokers whose lines no single version logs, as in an upgrade."""
+        """By broker id."""
         lines: dict[int | None, set[Ranges]] = defaultdict(set)
         for row in self._rows("broker_log_events", _BROKER_LINES):
             lines[row["broker_id"]].update(broker_versions(row["line"], row["reason"]))
@@ -106,8 +107,7 @@ class VersionEvidence:
             # A broker logs the version of Kafka's classes.
             lines[row["broker_id"]].update(self._named(row["file_id"], JAVA))
         of_records = self._of_records or ALL_VERSIONS
-        allowed = {id: common_to_all([*each, of_records]) for id, each in lines.items() if each}
-        return {id: ranges for id, ranges in allowed.items() if ranges}
+        return {id: consistent([*each, of_records]) for id, each in lines.items() if each}
 
     def _named(self, file_id: str, library: str) -> list[Ranges]:
         """The versions that the log names: of its start, and of starts after an upgrade."""
@@ -208,5 +208,5 @@ class VersionEvidence:
 
 
 def _limits(of: list[Ranges]) -> Ranges | None:
-    """None if they do not limit the versions, or contradict each other, as after an upgrade."""
-    return (common_to_all(of) or None) if of else None
+    """None if they do not limit the versions."""
+    return consistent(of) if of else None

@@ -13,6 +13,7 @@ from coordinator_core.log_lines.version_ranges import (
     are_within,
     common,
     common_to_all,
+    consistent,
     ranges_of,
     text_of,
     united,
@@ -58,6 +59,20 @@ def test_overlapping_ranges_are_one():
         == "2.1-2.3, 4.0"
     )
     assert common_to_all([]) == ALL_VERSIONS
+
+
+@pytest.mark.parametrize(
+    ("limits", "versions"),
+    [
+        (["2.1-4.0", "2.3-2.4"], "2.3-2.4"),
+        # an upgrade: lines of both versions, and of one
+        (["2.1-4.0", "2.3-2.4", "3.6-"], "2.3-2.4, 3.6-4.0"),
+        (["2.5-2.6.0", "2.3-2.4", "2.1-4.0", "0.9-2.7"], "2.3-2.4, 2.5-2.6.0"),
+        ([], ""),
+    ],
+)
+def test_versions_that_contradict_each_other_are_several(limits, versions):
+    assert text_of(consistent(map(ranges_of, limits))) == versions
 
 
 @pytest.mark.parametrize("text", ["", "-", "before 2.0", "2.x"])

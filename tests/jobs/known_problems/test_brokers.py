@@ -43,6 +43,18 @@ class TestKafka10284:
 
         assert findings("KAFKA-10284", tables, "finding", versions={"broker": "2.5.1"}) == []
 
+    def test_it_is_not_two_processes_with_one_instance_id(self, findings):
+        """The client logs that it was fenced, and a takeover is inferred from its line."""
+        takeover = {"group_id": "g", "generation": 3, "cause_seq": 1, "event_time": 7008}
+        takeover |= {"cause": "STATIC_FENCED", "story": "takeover", "instance_id": "i"}
+        events = {"group_events": [RESTARTED, LOADED, FENCED]}
+
+        assert findings("static_id_used_twice", {"rebalance_causes": [takeover]}, "finding") == [
+            ("static_id_used_twice",)
+        ]
+        tables = events | {"rebalance_causes": [takeover]}
+        assert findings("static_id_used_twice", tables, "finding") == []
+
     def test_a_broker_with_the_fix_does_not_have_it(self, findings):
         tables = {"group_events": [RESTARTED, LOADED, FENCED]}
 
