@@ -74,7 +74,7 @@ def consistent(of: Iterable[Ranges]) -> Ranges:
     # Such versions begin where one of the ranges begins.
     beginnings = {span.low for ranges in limits for span in ranges}
     allowing = {
-        frozenset(each for each in limits if common(each, (VersionRange(low, (*low, inf)),)))
+        frozenset(each for each in limits if common(each, (VersionRange(low, low),)))
         for low in beginnings
     }
     largest = [each for each in allowing if not any(each < other for other in allowing)]
