@@ -17,7 +17,7 @@ from jobs.console.spinner import spinner
 from jobs.investigate.answer import Asked, answer_of
 from jobs.investigate.documents import as_json, as_markdown, as_text
 from jobs.lake.sql import query
-from jobs.nightly import NightlyOptions, inputs_of, open_lake_of, run_jobs
+from jobs.nightly import GIVE_A_SOURCE, NightlyOptions, inputs_of, open_lake_of, run_jobs
 from jobs.nightly_run.pipeline import Progress
 
 TEMPORARY = "investigated"  # the cluster id in a temporary lake
@@ -61,6 +61,8 @@ def _asked(options: InvestigateOptions, config: Config) -> Iterator[Asked]:
         cluster_id = options.cluster_id or _only_cluster(options.lake)
         yield Asked(options.lake, cluster_id, options.group_id)
         return
+    if not options_set:
+        raise UsageError(f"{GIVE_A_SOURCE}, or --lake DIR --cluster-id ID")
     with tempfile.TemporaryDirectory(prefix="regroup-") as folder:
         fill(folder, options.inputs, config)
         yield Asked(folder, TEMPORARY, options.group_id)
@@ -70,7 +72,6 @@ def fill(lake: str, inputs: dict[str, Any], config: Config) -> None:
     """Run nightly's jobs on the inputs, without a word but errors."""
     options = NightlyOptions(lake=lake, cluster_id=TEMPORARY, advice=True, **inputs)
     files = inputs_of(options, config)
-    options.require_source()
     run_jobs(open_lake_of(options, files, config), options, files, Progress(io.StringIO()))
 
 

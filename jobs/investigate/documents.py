@@ -43,8 +43,12 @@ class Section(NamedTuple):
 def as_json(answer: Answer) -> str:
     values = asdict(answer)
     values["missing_evidence"] = [each._asdict() for each in answer.missing_evidence]
-    values["headline"] = headlines(answer.groups, answer.episodes, answer.findings)
+    values["headline"] = _headlines(answer)
     return json_text(jsonable(values)) + "\n"
+
+
+def _headlines(answer: Answer) -> list[str]:
+    return headlines(answer.groups, answer.episodes, answer.findings, answer.files)
 
 
 def as_text(answer: Answer) -> str:
@@ -52,7 +56,7 @@ def as_text(answer: Answer) -> str:
 
 
 def _text_lines(answer: Answer) -> Iterator[str]:
-    yield from map(printable, headlines(answer.groups, answer.episodes, answer.findings))
+    yield from map(printable, _headlines(answer))
     for section in sections(answer):
         yield ""
         yield section.title
@@ -68,7 +72,7 @@ def as_markdown(answer: Answer) -> str:
 
 
 def _markdown_lines(answer: Answer) -> Iterator[str]:
-    for line in headlines(answer.groups, answer.episodes, answer.findings):
+    for line in _headlines(answer):
         yield f"**{_escaped(line)}**"
         yield ""
     for section in sections(answer):

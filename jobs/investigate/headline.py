@@ -14,10 +14,16 @@ _SURE = 0.7  # confidence from which on a finding is part of the answer
 Row = dict[str, Any]
 
 
-def headlines(groups: list[Row], episodes: list[Row], findings: list[Row]) -> list[str]:
-    """The surest findings, then the first groups; a last line counts the other groups."""
+def headlines(
+    groups: list[Row], episodes: list[Row], findings: list[Row], files: list[Row]
+) -> list[str]:
+    """The surest findings, then the first groups; a last line counts the other groups.
+
+    Without a group: what the files are of which nothing is understood.
+    """
     if not groups:
-        return ["The evidence names no group."]
+        others = [f"{each['file']}: {each['kind']}." for each in files if not each["understood"]]
+        return ["The evidence names no group.", *others[:_MOST]]
     sure = [each for each in findings if each["confidence"] >= _SURE]
     lines = [f"{each['finding']}: {each['summary']}." for each in sure[:_MOST]]
     lines += [_headline(group, episodes) for group in groups[:_MOST]]

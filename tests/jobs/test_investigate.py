@@ -85,14 +85,17 @@ def test_a_file_without_an_understood_line_is_named_and_ends_with_1(tmp_path, ca
     code, out, err = run(capsys, "--client-log", str(tmp_path / "notes.txt"))
 
     assert code == 1
-    assert "notes.txt (it seems to be the log of an application without consumers" in out
+    lines = out.splitlines()
+    assert lines[0] == "The evidence names no group."
+    assert "notes.txt: it seems to be the log of an application without consumers" in lines[1]
     assert err == "regroup: no line or record is understood in the given files\n"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "no source: give --segments"),
+        ([], "give --segments, --kafka, --dump, --broker-log, --client-log or --trace, or --lake"),
+        (["--cluster-id", "c"], "or --lake DIR --cluster-id ID"),
         (["--lake", "x", "--broker-log", "y"], "--lake and --broker-log: give inputs or a lake"),
         (["--lake", "no-lake"], "--lake no-lake: no such folder"),
     ],
@@ -169,7 +172,7 @@ def test_the_headline_has_the_kind_with_most_rebalances_and_its_costliest_episod
         episode(kind="scale_out", rebalances=2, unowned_partition_ms=9),
     ]
 
-    assert headlines([group()], episodes, []) == [
+    assert headlines([group()], episodes, [], []) == [
         "orders: 3 rebalances from 2024-05-01 10:00:00 to 11:00:00 UTC, 3 of them in episodes of"
         " kind slow_poll. The costliest: c-2 did not poll."
     ]
@@ -178,7 +181,7 @@ def test_the_headline_has_the_kind_with_most_rebalances_and_its_costliest_episod
 def test_a_headline_says_why_a_group_has_no_rebalance():
     groups = [{"group_id": "g", "reason": "commits without members"}]
 
-    assert headlines(groups, [], []) == [
+    assert headlines(groups, [], [], []) == [
         "g: no rebalance in the evidence (commits without members)."
     ]
 
