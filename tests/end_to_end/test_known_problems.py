@@ -32,6 +32,13 @@ def lake(tmp_path_factory):
                 ("KAFKA-9801", "billing", "2.3-2.4", True),
             ],
         ),
+        (
+            "2.8.0",
+            [
+                ("KAFKA-13636", "ads", "2.8-2.8.0", True),
+                ("KAFKA-14422", "shop", "2.8-2.8.0", True),
+            ],
+        ),
     ],
 )
 def test_defects_of_a_broker_are_found(lake, broker, expected):
