@@ -3,7 +3,7 @@
 Brokers: by the version that they log when they start, by the wordings of their log lines, and by
 what only some versions write into records.
 Client libraries: by the version and the wordings in the clients' own logs, by default client ids
-that name library and version, and by the version of the subscriptions of Java clients.
+that name library and version, and by the version of subscriptions.
 """
 
 from __future__ import annotations
@@ -57,8 +57,12 @@ _SUBSCRIPTIONS = """
 # An older inter-broker protocol makes a broker write older versions.
 _SINCE_GROUP_VERSION = {0: "0.9-", 1: "0.10.1-", 2: "2.1-", 3: "2.3-", 4: "2.3-"}
 _SINCE_OFFSET_VERSION = {2: "2.1-", 3: "2.1-", 4: "4.0-"}
-# KIP-429, KIP-792, KIP-881: a Java client sends the newest version that it knows.
-_JAVA_OF_SUBSCRIPTION = {"0000": "-2.3", "0001": "2.4-3.3", "0003": "3.4-"}
+# KIP-429, KIP-792, KIP-881: these clients send the newest version that they know.
+_OF_SUBSCRIPTION = {
+    JAVA: {"0000": "-2.3", "0001": "2.4-3.3", "0003": "3.4-"},
+    "librdkafka": {"0000": "-1.5", "0001": "1.6-2.1", "0003": "2.2-"},
+    "franz-go": {"0000": "-1.14.0", "0001": "-1.14.0", "0003": "1.14.1-"},
+}
 
 # Versions by the name of a library or framework; None: not limited.
 Software = dict[str, Ranges | None]
@@ -139,14 +143,17 @@ class VersionEvidence:
     def _of_clients(self, library: str, row: Row) -> SeenVersions:
         """Of the row's member, else of all members of its group."""
         clients = self._clients_of(row)
-        own = [each[library] for each in clients if library in each]
-        limited = [ranges for ranges in own if ranges is not None]
+        own = {id: each[library] for id, each in clients.items() if library in each}
+        if len(own) > 1:  # lines without a client id are those of the others
+            own.pop("", None)
+        limited = [ranges for ranges in own.values() if ranges is not None]
         if own and len(limited) == len(own):
             return SeenVersions(united(limited))
-        return SeenVersions(None, is_absent=bool(clients) and not own and all(clients))
+        is_absent = bool(clients) and not own and all(clients.values())
+        return SeenVersions(None, is_absent=is_absent)
 
-    def _clients_of(self, row: Row) -> list[Software]:
-        """Empty software: an unknown library."""
+    def _clients_of(self, row: Row) -> dict[str, Software]:
+        """By client id; empty software: an unknown library."""
         group_id = row.get("group_id")
         group = self._clients.get(group_id, {})
         own = [
@@ -154,7 +161,7 @@ class VersionEvidence:
             for client_id, member_ids in group.items()
             if row.get("member_id") in member_ids or row.get("client_id") == client_id
         ]
-        return [self._software(group_id, client_id) for client_id in own or group]
+        return {client_id: self._software(group_id, client_id) for client_id in own or group}
 
     @cached_property
     def _clients(self) -> dict[str | None, dict[str, set[str]]]:
@@ -173,10 +180,12 @@ class VersionEvidence:
         of_id = client_of_id(client_id)
         if of_id is not None and software.get(of_id.library) is None:
             software = software | {of_id.library: of_id.versions}
-        if JAVA in software:
-            sent = self._subscriptions.get((group_id, client_id), ALL_VERSIONS)
-            limits = common_to_all([software[JAVA] or ALL_VERSIONS, sent])
-            software = software | {JAVA: None if limits == ALL_VERSIONS else limits}
+        subscription = self._subscriptions.get((group_id, client_id), "")
+        for library in software.keys() & _OF_SUBSCRIPTION.keys():
+            if sent := _OF_SUBSCRIPTION[library].get(subscription):
+                own = software[library]
+                limits = [ranges_of(sent), *([own] if own else [])]
+                software = software | {library: _limits(limits)}
         return software
 
     @cached_property
@@ -198,12 +207,11 @@ class VersionEvidence:
         }
 
     @cached_property
-    def _subscriptions(self) -> dict[tuple[str | None, str], Ranges]:
-        """By group and client id: the versions of Java clients that send its subscriptions."""
+    def _subscriptions(self) -> dict[tuple[str | None, str], str]:
+        """By group and client id: the newest version of its subscriptions, in hexadecimal."""
         return {
-            (row["group_id"], row["client_id"] or ""): ranges_of(text)
+            (row["group_id"], row["client_id"] or ""): row["version"] or ""
             for row in self._rows("group_metadata", _SUBSCRIPTIONS)
-            if (text := _JAVA_OF_SUBSCRIPTION.get(row["version"]))
         }
 
 

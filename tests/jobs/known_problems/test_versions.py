@@ -134,3 +134,24 @@ def test_a_clients_own_lines_show_library_and_version(evidence_of):
     assert (
         versions_of(evidence_of, tables, "java", member_id="billing-7-m", group_id="g") == "1.0-2.5"
     )
+
+
+def test_subscriptions_show_the_version_of_other_libraries(evidence_of):
+    for client, library, version, expected in (
+        ("rdkafka", "librdkafka", 1, "1.6-2.1"),
+        ("kgo", "franz-go", 3, "1.14.1-"),
+        ("sarama", "sarama", 0, None),
+    ):
+        tables = {
+            "generation_members": [member(client)],
+            "group_metadata": [record(subscription(client, version))],
+        }
+        assert versions_of(evidence_of, tables, library, group_id="g") == expected
+
+
+def test_lines_without_a_client_id_are_those_of_the_groups_members(evidence_of):
+    row = {"group_id": "g", "library": "kafka-python", "event": "JOINING", "line": "(Re-)joining"}
+    row |= {"file_id": "f", "position": 0, "file": "app.log", "event_time": 0}
+    tables = {"client_events": [row], "generation_members": [member("kafka-python-3.0.8")]}
+
+    assert versions_of(evidence_of, tables, "kafka-python", group_id="g") == "3.0.8"
