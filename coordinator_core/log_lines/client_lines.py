@@ -69,13 +69,14 @@ class ClientEvent(NamedTuple):
 
     ``event``: SUBSCRIBED, COORDINATOR_FOUND, COORDINATOR_LOST, REJOIN_REQUESTED, JOINING, JOINED,
     LEADER_ASSIGNED, LEADER_LIST (of one member; each partition follows), LEADER_PARTITION,
-    SYNCED, JOIN_FAILED, SYNC_FAILED, HEARTBEAT_FAILED, ASSIGNED (all partitions), ASSIGNMENT_LIST
-    (their number; each follows), ASSIGNED_PARTITION, PARTITIONS_ADDED, PARTITIONS_ASSIGNED,
-    PARTITIONS_REVOKING, PARTITIONS_REVOKED, PARTITIONS_LOST, MEMBER_ID, MEMBER_RESET, LEAVING,
-    POLL_TIMEOUT, POLL_RESUMED, SESSION_EXPIRED, RECONCILING, STATE, FENCED, STARTED,
-    COMMIT_FAILED, HEARTBEAT (member epoch and partitions of a request), SESSION_ENDED (of a
-    generation), SELF_ASSIGNED (by assign(): no membership), TASKS_ASSIGNED (of Connect),
-    REBALANCE_SCHEDULED and RESTORED (of Streams), OTHER (a known message about anything else).
+    ASSIGNMENT_FAILED (of the leader), SYNCED, JOIN_FAILED, SYNC_FAILED, HEARTBEAT_FAILED, ASSIGNED
+    (all partitions), ASSIGNMENT_LIST (their number; each follows), ASSIGNED_PARTITION,
+    PARTITIONS_ADDED, PARTITIONS_ASSIGNED, PARTITIONS_REVOKING, PARTITIONS_REVOKED, PARTITIONS_LOST,
+    MEMBER_ID, MEMBER_RESET, LEAVING, POLL_TIMEOUT, POLL_RESUMED, SESSION_EXPIRED, RECONCILING,
+    STATE, FENCED, STARTED, COMMIT_FAILED, HEARTBEAT (member epoch and partitions of a request),
+    SESSION_ENDED (of a generation), SELF_ASSIGNED (by assign(): no membership), TASKS_ASSIGNED (of
+    Connect), REBALANCE_SCHEDULED and RESTORED (of Streams), OTHER (a known message about anything
+    else).
     ``generation``: of classic groups; ``epoch``: of a member of a modern group.
     """
 
