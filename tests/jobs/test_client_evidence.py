@@ -107,7 +107,11 @@ def test_clients_alone(tmp_path, run):
     ) == [
         (1, "trigger", "MEMBER_NEW", "start", "reports-1"),
         (2, "trigger", "MEMBER_NEW", "start", "reports-2"),
-        (3, "trigger", "LEAVE", "stop", "reports-1"),
+        (4, "trigger", "MEMBER_NEW", "crash_restart", "reports-1"),
+        (5, "trigger", "MEMBER_NEW", "start", "reports-3"),
+        (6, "trigger", "LEAVE", "stop", "reports-1"),
+        (6, "contributing", "LEAVE", "stop", "reports-2"),
+        (6, "contributing", "LEAVE", "stop", "reports-3"),
     ]
     violated = {law for law, *_ in broken_laws(str(tmp_path))[1]}
     assert violated == {"a run writes every table"}  # not all jobs were run
