@@ -48,7 +48,7 @@ class TestUnownedPartition:
 
 def bump(offset, epoch, cause="MEMBER_NEW", **more):
     row = {"group_id": "g", "log_offset": offset, "epoch": epoch, "cause": cause}
-    return row | {"time": 1000 * offset, "member_id": "m"} | more
+    return row | {"time": 1000 * (offset or 0), "member_id": "m"} | more
 
 
 @pytest.mark.parametrize(
@@ -58,6 +58,9 @@ def bump(offset, epoch, cause="MEMBER_NEW", **more):
         pytest.param([bump(1, 1), bump(2, 2), bump(3, 1, incarnation=2)], [], id="deleted, new"),
         pytest.param([bump(1, 7, "CONVERSION"), bump(2, 2)], [], id="a classic group's generation"),
         pytest.param([bump(1, 1), bump(2, 2), bump(3, 3)], [], id="upward"),
+        pytest.param(
+            [bump(2, 2), bump(None, 1, time=3000)], [], id="of lines: their order is not certain"
+        ),
     ],
 )
 def test_epochs_go_back_without_a_new_incarnation(findings, epochs, expected):
