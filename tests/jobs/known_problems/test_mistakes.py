@@ -253,6 +253,8 @@ def test_assign_in_a_group_with_members(findings):
         )
     ]
     assert findings("assign_in_group_with_members", alone, "finding") == []
+    of_connect = tables | {"generations": [generation(1, 0, protocol_type="connect")]}
+    assert findings("assign_in_group_with_members", of_connect, "finding") == []
 
 
 def lost(at_ms, group, file):
