@@ -39,6 +39,14 @@ def lake(tmp_path_factory):
                 ("KAFKA-14422", "shop", "2.8-2.8.0", True),
             ],
         ),
+        ("2.8.0-sync", [("KAFKA-12890", "fraud", "2.8.0", True)]),
+        (
+            "4.1.1",
+            [
+                ("KAFKA-19720", "billing", "4.1.1", True),
+                ("KAFKA-20291", "jobs", "4.1.1", True),
+            ],
+        ),
     ],
 )
 def test_defects_of_a_broker_are_found(lake, broker, expected):
