@@ -69,7 +69,7 @@ class TestKafka10284:
 
         assert (confidence, version_seen) == (0.45, False)
         assert summary.endswith(
-            "the member id of its restart was not stored"
+            "the member id of its last restart was not stored"
             " (the version of broker is not in the evidence; affected: 2.3 to 2.6.0)"
         )
 
@@ -94,7 +94,7 @@ class TestKafka12890:
                 1000 + 15 * MINUTE,
                 True,
                 "g stayed in CompletingRebalance for 900 s after all 3 members of generation 7 had"
-                " joined: no SyncGroup of the leader, and the coordinator removed nobody",
+                " joined: the leader sent no SyncGroup, and the coordinator removed no member",
             )
         ]
 

@@ -177,7 +177,7 @@ JAVA = [
         "3.2.0",
         WAITING | {"committed_offsets": COMMITS},
         (10_000, "member a of g committed 3 times while its group was waiting for it to join, and"
-                 " was dropped"),
+                 " was removed"),
         WAITING | {"committed_offsets": COMMITS[:1]},
     ),
     Case(
@@ -239,8 +239,8 @@ JAVA = [
         "KAFKA-13214",
         "2.6.0",
         {"client_events": DISCONNECTED},
-        (9000, "consumer a of g joined as new member m-2 after a disconnect, and left m-1 behind"
-               " until its session expired"),
+        (9000, "consumer a of g joined as new member m-2 after a disconnect; its old member id m-1"
+               " stayed until its session expired"),
         {"client_events": [*DISCONNECTED[:4], logged(9000, "JOINED", member_id="m-1")]},
     ),
     Case(
@@ -628,7 +628,8 @@ OTHERS = [
         "sarama-2717",
         "1.26-1.41",
         {"client_events": [ENDED], "rebalance_causes": [EXPIRY]},
-        (5000, "member sarama-1 of g had ended its session, did not leave, and expired"),
+        (5000, "member sarama-1 of g logged the end of its session and did not leave; the"
+               " coordinator removed it when its session expired"),
         {"client_events": [ENDED | {"member_id": "sarama-2"}], "rebalance_causes": [EXPIRY]},
     ),
     Case(
@@ -659,8 +660,8 @@ OTHERS = [
         "3.0.8",
         BLOCKED | {"committed_offsets": [commit(50_000, 0, 5), commit(7 * MINUTE, 0, 9), *OF_OTHER,
                                          commit(5 * MINUTE, 0, 8)]},
-        (2 * MINUTE, "member a of g did not consume t-0, which it had kept over a rebalance, until"
-                     " the next one"),
+        (2 * MINUTE, "member a of g did not consume t-0 until the next rebalance, although it had"
+                     " kept these partitions"),
         BLOCKED | {"committed_offsets": [commit(50_000, 0, 5), *OF_OTHER]},
     ),
     Case(

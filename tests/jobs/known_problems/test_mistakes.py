@@ -230,7 +230,7 @@ def test_waves_of_a_deployment_overlap(findings):
     assert findings("deployment_waves_overlap", tables, "from_time", "summary") == [
         (
             0,
-            "a deployment of g overtook 2 of its own rebalances: processes were restarted before"
+            "a deployment of g superseded 2 of its own rebalances: processes were restarted before"
             " the group had its assignment",
         )
     ]
