@@ -4,7 +4,7 @@ reads   the tables that the symptoms in schemas/known_problems name
 writes  findings   one row per finding
 
 A finding belongs to the date of its first event, and depends on rows of this date, the previous and
-the next one.  So a run for some dates writes these and their neighbors; it reads one more on each
+the next one.  A run writes its dates and the dates next to them, and reads one date more on each
 side.
 """
 
@@ -35,7 +35,7 @@ READS = tuple(
         )
     )
 )
-# client_evidence adds rows to tables of other jobs; a symptom may read any of the others' tables.
+# client_evidence adds rows to tables of other jobs, and a symptom may read any table.
 AFTER = ("client_evidence", "episodes")
 
 # Days around a run's dates whose findings depend on them.

@@ -16,11 +16,11 @@ INTRODUCTION = """\
 # Known problems
 
 Generated from `schemas/known_problems/` by `tools/known_problems_page.py`. Each problem that a run
-finds is a row of table `findings` (view `q16_findings`). A problem of a version is reported if the
-evidence shows an affected version. If the evidence shows no version, or affected versions and
-others, a problem is reported only if nothing else has its symptom: with a lower confidence,
-`version_seen` false, and the reason in the summary. A new problem
-is one file and one test: [extending.md](extending.md#a-known-problem).
+finds is a row of table `findings` (view `q16_findings`). A defect of certain versions is
+reported if the evidence shows an affected version. If the evidence shows no version, or affected
+versions and others, a defect is reported only if nothing else has its symptom: with a lower
+confidence, `version_seen` false, and the reason in the summary. A new problem is one file and one
+test: [extending.md](extending.md#a-known-problem).
 """
 
 NOT_SEARCHED = """\

@@ -155,7 +155,7 @@ class _Client:
             self._known_ms = None
 
     def end(self) -> None:
-        """A log that ends after its client lost its session does not say what came of it."""
+        """At the end of the log: a lost session that the client did not regain has expired."""
         if self._lost is not None:
             self._depart(DepartureKind.EXPIRED, self._lost)
 

@@ -85,8 +85,7 @@ class ClientGeneration:
 
 
 class Departed(NamedTuple):
-    """A departure with the generation that the client left, and the next one: that it is a cause
-    of.
+    """A departure, the generation that the client left, and the generation that it caused.
 
     ``left``: generation 0 if no log names it.  ``made``: equal to ``left`` if no generation is
     known to have been made without the member.
@@ -134,7 +133,7 @@ def generations_of(history: GroupHistory) -> list[ClientGeneration]:
 
 
 def _of_departures(key: Key, departed: Sequence[ClientDeparture]) -> ClientGeneration:
-    """A generation of which the clients log only why they are not in it."""
+    """A generation that clients did not join: their logs show only why."""
     noticed_ms = [each.at_ms if each.known_ms is None else each.known_ms for each in departed]
     return ClientGeneration(
         incarnation=key[0],
@@ -178,10 +177,10 @@ def _departed(
     placed: Mapping[Key, Sequence[ClientMembership]],
     broker: Sequence[BrokerGeneration],
 ) -> Iterator[Departed]:
-    """A log without generations is beside others': the group's current generation is the client's.
+    """A client whose log names no generation left the group's current generation.
 
-    A classic group forms the next generation without the member, also if no log has that one.  A
-    group of another type may not.
+    A classic group forms the next generation without the member, even if no log has the next
+    generation.  A group of another type may not form one.
     """
     of_client: defaultdict[tuple[str, ...], list[tuple[int, Key]]] = defaultdict(list)
     times = {(each.incarnation, each.generation): each.time_ms for each in broker}
@@ -370,8 +369,9 @@ def name_of(own: Sequence[ClientMembership | ClientDeparture]) -> str | None:
 
 
 def instance_of(member_id: str | None, client_id: str | None) -> str | None:
-    """The group.instance.id of a client that does not log it: the member id begins with it, and
-    that of a dynamic member with the client id.
+    """The group.instance.id of a client that does not log it: the beginning of the member id.
+
+    The member id of a dynamic member begins with the client id.
     """
     prefix = _prefix(member_id) if member_id else None
     return prefix if client_id and prefix != client_id else None

@@ -35,7 +35,7 @@ class ClientRow(NamedTuple):
     """A row of client_events; ``client`` is the log and the client's name in it.
 
     ``together``: clients of this process that logged a failure within the same second.  ``text``:
-    the line, of some events.
+    the line, for some events only.
     """
 
     client: tuple[str, ...]
@@ -150,7 +150,7 @@ class _Client:
 
     ``first_of_stay``: index of the first membership with the current member id.  ``consuming``:
     partitions that the client began to consume in a session; it logs their generation at the end.
-    ``failed_reason``: why the client, as the leader, could not assign the generation it is joining.
+    ``failed_reason``: why the client, as leader, could not assign in the generation that it joins.
     """
 
     memberships: list[ClientMembership] = field(default_factory=list)
@@ -241,7 +241,7 @@ def _rejoin_requested(client: _Client, line: ClientRow) -> None:
 def _assignment_failed(client: _Client, line: ClientRow) -> None:
     """A leader that cannot assign makes all members rejoin, into the next generation.
 
-    A client that logs its join only after SyncGroup has not logged that of this generation yet.
+    A client that logs its join only after SyncGroup has not yet logged its join of this generation.
     """
     if client.joining_ms is None:
         client.rejoin_reason, client.could_not_assign = line.reason, True

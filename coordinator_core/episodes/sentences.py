@@ -30,7 +30,7 @@ def summary(episode: Episode, unowned_ms: int | None) -> str:
 
 
 def _cost(episode: Episode, unowned_ms: int | None) -> str:
-    """Figures of 0 are words or left out: a rebalance that emptied the group did not end stable."""
+    """Figures of 0 are words or left out.  A rebalance that emptied the group is not counted."""
     parts = []
     if episode.stable_rebalances:
         parts.append(counted(episode.stable_rebalances, "rebalance"))
@@ -64,7 +64,7 @@ def _happened(episode: Episode) -> str:
 
 
 def _of_processes(text: str, of_lines: str | None = None) -> Callable[[Episode], str]:
-    """``of_lines``: what lines alone show, from which processes are not known."""
+    """``of_lines``: the sentence if lines alone are known, which do not name processes."""
 
     def sentence(episode: Episode) -> str:
         is_known = of_lines is None or all(each.is_identified for each in episode.changes)
@@ -74,7 +74,7 @@ def _of_processes(text: str, of_lines: str | None = None) -> Callable[[Episode],
 
 
 def _processes(changes: Sequence[ProcessChange]) -> str:
-    """Names one process, counts several: members, if only lines are known of one of them."""
+    """The name of one process, or the number of several; members if only lines name one of them."""
     names = {each.process for each in changes}
     return min(names) if len(names) == 1 else counted(len(names), _noun(changes))
 
@@ -84,7 +84,7 @@ def _noun(changes: Sequence[ProcessChange]) -> str:
 
 
 def _group_start(episode: Episode) -> str:
-    """Lines may name fewer members than they count, and old ones neither."""
+    """Lines may name fewer members than they count; lines of old versions do neither."""
     number, noun = len(episode.processes), _noun(episode.changes)
     if noun == "member" or not number:
         noun = "member"
@@ -155,7 +155,7 @@ def _lost(episode: Episode) -> str:
 
 
 def _after_load(expired: Sequence[ProcessChange], episode: Episode) -> str:
-    """Lines do not have the session timeout, and so not whether the session began with a load."""
+    """Lines have no session timeout, so they do not show whether the session began with a load."""
     first = expired[0].departure
     if first is None or first.session_timeout_ms:
         return ""
@@ -178,7 +178,7 @@ def _back(expired: Sequence[ProcessChange], episode: Episode) -> str:
 
 
 def _joined(change: ProcessChange) -> str:
-    """That a member with the client id of the one that departed joined, before or after."""
+    """Say when the new member joined, before or after the departure."""
     assert change.departure is not None
     assert change.arrival is not None
     since_ms = at(change.arrival) - at(change.departure)
@@ -208,8 +208,6 @@ def _frozen_for(episode: Episode) -> str:
         away_ms = episode.to_ms - min(map(at, departures))
         return f", in the group again {seconds(away_ms)} later{_details(episode)}"
     longest_ms = max(each.to_ms - each.departed_ms for each in episode.changes)
-    if not any(each.session_timeout_ms for each in departures):
-        return f", back {seconds(longest_ms)} later{_details(episode)}"
     return f", back {seconds(longest_ms)} after its last heartbeat{_details(episode)}"
 
 

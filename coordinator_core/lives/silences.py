@@ -1,4 +1,4 @@
-"""When a process ended, by the time since which its partitions had no owner.
+"""When a process ended: when its partitions lost their owner.
 
 The table ownership_gaps infers this time from heartbeats, joins and commits (jobs.ownership,
 coordinator_core.modern_history).  A process life takes it from there: a second inference from less
@@ -20,7 +20,7 @@ _SLACK_MS = 1000
 def with_silence(
     ended: TimeEstimate, gone_ms: int, silences: Silences, names: Iterable[str]
 ) -> TimeEstimate:
-    """``ended``, with the last begin of a silence within it as the most likely time.
+    """``ended``; its most likely time is the start of the last silence that starts within it.
 
     ``gone_ms``: when the member was removed or replaced: a silence lasts until then.  ``names`` of
     the process.

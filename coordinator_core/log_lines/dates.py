@@ -69,7 +69,7 @@ _STAMP = re.compile(
 _WITH_YEAR = ("dmy", "mdy")
 _WITH_SHORT_YEAR = ("ymd", "dmy", "mdy")
 _WITHOUT_YEAR, _WITHOUT_YEAR_POINT = ("md", "dm"), ("dm", "md")
-_LEAP_YEAR = 2024  # has each day of a date without a year
+_LEAP_YEAR = 2024  # has February 29, which a date without a year may be
 # Kafka 0.9, the first version with this coordinator, was released in 2015.
 _FIRST_YEAR, _LAST_YEAR = 2015, 2100
 _MOST_DIFFERENT = 10_000  # number of dates of one file that are counted

@@ -26,7 +26,7 @@ _NEVER_WITHIN = re.compile(
     r"|\s\|\s+[\w$]{1,80}(?:\.[\w$]{1,80}){1,20}(?:\s\([\w.]+:\d+\))?\s*$"
     r"| {3,}(?=\S)|\s\[(?:aiokafka|kafka|org\.apache\.kafka)\.[\w.$]+\]|\]\]>"
 )
-_BEGIN_NEVER_WITHIN = (  # or are not ASCII
+_BEGIN_NEVER_WITHIN = (  # beginnings of its matches that are ASCII
     *("|", "\t", "\\", "<br", "(x", "   ", "[aiokafka.", "[kafka.", "[org.apache.", "]]>"),
 )
 _MAY_FOLLOW = re.compile(

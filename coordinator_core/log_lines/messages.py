@@ -18,9 +18,9 @@ PREFIX = re.compile(
     rf"|\[GroupMetadataManager brokerId=(-?{DIGITS})\] "
     rf"|\[Group Metadata Manager on Broker (-?{DIGITS})\]: "
     r"|\[group-coordinator-event-processor-\d+\]: "
-    # Of this logger, only the line about a group is read.
+    # From this logger, only the line about a group is read.
     rf"|\[DynamicConfigPublisher broker id=(-?{DIGITS})\] (?=Updating group )"
-    # Of this logger, only exceptions of groups' requests are read.
+    # From this logger, only exceptions of requests of groups are read.
     rf"|\[KafkaApi-(-?{DIGITS})\] (?=(?:Error when|Unexpected error) handling request\b.*?"
     r"\bapi(?:Key)?=(?:JOIN_GROUP|SYNC_GROUP|HEARTBEAT|LEAVE_GROUP|OFFSET_COMMIT)\b)"
 )

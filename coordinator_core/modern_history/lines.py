@@ -18,7 +18,7 @@ from coordinator_core.modern_history.causes import EpochChange
 from coordinator_core.modern_history.evidence import SAME_REQUEST_MS, LoggedDeparture
 from coordinator_core.modern_history.history import EpochBump, Generation, History
 
-# A group whose epoch is at most this when the log begins was created then.
+# A group whose first logged epoch is at most this was created within the log.
 _FIRST_EPOCHS = 3
 
 

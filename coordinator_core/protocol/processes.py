@@ -1,4 +1,4 @@
-"""Consumer processes, of which a coordinator knows the members: their names, and when they ended.
+"""Consumer processes behind the members of a group: their names, and when they ended.
 
 Members are one process if they have the instance id in common, else the client id and the host.
 
@@ -60,8 +60,9 @@ def killed_between(
     """The earliest and the latest time of the end, in ms: numbers, or columns with ``by``.
 
     ``sent_ms``: last requests; ``due_ms``: the next ones; ``back_ms``: starts of the next life.
-    With ``by`` columns, two or more of the first two.  A start before the last request does not
-    count: the coordinator renews the sessions of waiting members at the end of a join.
+    Columns need two or more values of ``sent_ms`` and of ``due_ms``.  A start before the last
+    request does not count: the coordinator renews the sessions of waiting members at the end of a
+    join.
     """
     earliest_ms = by.greatest(*sent_ms)
     back = [by.when(each >= earliest_ms, each) for each in back_ms]

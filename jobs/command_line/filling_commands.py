@@ -181,15 +181,15 @@ def snapshot(
     describe: Annotated[
         str | None,
         typer.Option(
-            help="Instead of brokers: output of `kafka-consumer-groups --describe` with a line with"
-            " a date before each output; path, folder, glob or URI."
+            help="Output of `kafka-consumer-groups --describe` to read instead of asking brokers,"
+            " with a date in a line before each output; path, folder, glob or URI."
         ),
     ] = None,
     log_timezone: LogTimezoneOption = None,
     log_date: LogDateOption = None,
     conf: ConfOption = None,
 ) -> None:
-    """Store the state of all groups, asked for or printed."""
+    """Store the state of all groups, from brokers or from printed output."""
     from jobs.configuration.config import load_config, valid_timezone
     from jobs.console.errors import UsageError
     from jobs.snapshot import DescribeOptions, SnapshotOptions, snapshots_of_files

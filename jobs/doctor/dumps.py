@@ -27,9 +27,9 @@ def check_dump(pattern: str) -> Iterator[CheckResult]:
     except OSError as error:
         yield failure(CHECK, f"{pattern} cannot be read: {error}", "let this user read it")
         return
-    text = f"{pattern}: {records - len(unreadable):,} of {records:,} records can be read"
+    text = f"{pattern}: {records - len(unreadable):,} of {records:,} records are readable"
     if not unreadable:
         yield ok(CHECK, text)
         return
     remedy = "a run writes them to table quarantine and uses the other records"
-    yield warning(CHECK, f"{text}, the first of the others not: {unreadable[0]}", remedy)
+    yield warning(CHECK, f"{text}; first unreadable record: {unreadable[0]}", remedy)

@@ -14,7 +14,7 @@ from jobs.nightly_run.log_files import kind_of
 
 Row = dict[str, Any]
 
-# Cluster and group are compared outside of SQL: a name of a group may be that of a table.
+# Python compares cluster and group, not SQL: a group may have the name of a table.
 GROUPS = """
     SELECT q.cluster_id, q.group_id, t.group_type, q.generations, q.rebalances,
         q.aborted_rebalances, q.not_stable_ms, q.longest_ms, q.not_stable_percent,
@@ -104,7 +104,7 @@ def answer_of(asked: Asked) -> Answer:
 
 
 def _kind(file: Row) -> str:
-    """The source, or what the file seems to be if nothing of it is understood."""
+    """The source; for a file of which nothing is understood, what the file seems to be."""
     source: str = file["source"]
     if file["understood"] or source not in LOGS:
         return source.replace("_", " ")
@@ -123,5 +123,5 @@ def _require_group(group_id: str | None, groups: list[Row]) -> None:
 
 
 def _of_group(group_id: str | None, rows: list[Row]) -> list[Row]:
-    """The rows of the group, and those without a group: of a broker or of the evidence."""
+    """The rows of the group, and rows without a group: about a broker or the evidence."""
     return [row for row in rows if group_id is None or row["group_id"] in (group_id, None)]

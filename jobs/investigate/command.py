@@ -28,7 +28,7 @@ DOCUMENTS = {Document.TEXT: as_text, Document.JSON: as_json, Document.MARKDOWN: 
 
 @dataclass(frozen=True, kw_only=True)
 class InvestigateOptions:
-    """Either ``inputs`` or a lake, of which ``cluster_id`` may be left out if it has only one.
+    """Either ``inputs`` or ``lake``; ``cluster_id`` is optional if the lake has one cluster.
 
     ``inputs``: options of nightly by name, texts; those that are not given are None.
     """
@@ -45,7 +45,7 @@ def investigate(options: InvestigateOptions, config: Config, document: Document)
         answer = answer_of(asked)
     sys.stdout.write(DOCUMENTS[document](answer))
     if not any(file["understood"] for file in answer.files):
-        raise RunFailed("no line or record is understood in the given files")
+        raise RunFailed("no line or record in the given files is understood")
 
 
 @contextmanager
@@ -69,7 +69,7 @@ def _asked(options: InvestigateOptions, config: Config) -> Iterator[Asked]:
 
 
 def fill(lake: str, inputs: dict[str, Any], config: Config) -> None:
-    """Run nightly's jobs on the inputs, without a word but errors."""
+    """Run nightly's jobs on the inputs; print errors only."""
     options = NightlyOptions(lake=lake, cluster_id=TEMPORARY, advice=True, **inputs)
     files = inputs_of(options, config)
     run_jobs(open_lake_of(options, files, config), options, files, Progress(io.StringIO()))

@@ -93,7 +93,7 @@ def _escaped(text: str) -> str:
 
 
 def sections(answer: Answer) -> list[Section]:
-    """Those that have something to say."""
+    """The sections that have items."""
     made = [
         Section("Known problems", [_finding(row) for row in answer.findings]),
         Section("What happened", _episodes(answer.episodes)),
@@ -102,7 +102,7 @@ def sections(answer: Answer) -> list[Section]:
         Section(
             "What the evidence cannot show",
             [
-                Item(f"{each.evidence}: without it unknown: {each.unknown}", (each.how,))
+                Item(f"{each.evidence} missing; unknown: {each.unknown}", (each.how,))
                 for each in answer.missing_evidence
             ],
         ),
@@ -128,12 +128,12 @@ def _episodes(rows: list[Row]) -> list[Item]:
     costliest = sorted(incidents, key=_episode_cost, reverse=True)[:_EPISODES_SHOWN]
     items = [_episode(row) for row in sorted(costliest, key=lambda row: row["from_time"])]
     left_out = {
-        "cheaper episode": len(incidents) - len(costliest),
-        "start or end of a group": len(rows) - len(incidents),
+        "cheaper episodes": len(incidents) - len(costliest),
+        "starts and ends of groups": len(rows) - len(incidents),
     }
-    counts = [f"{number:,} x {what}" for what, number in left_out.items() if number]
+    counts = [f"{what} {number:,}" for what, number in left_out.items() if number]
     if counts:
-        items.append(Item(f"not listed: {', '.join(counts)}; --format json has all"))
+        items.append(Item(f"not listed here, but by --format json: {', '.join(counts)}"))
     return items
 
 

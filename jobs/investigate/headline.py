@@ -9,7 +9,7 @@ from coordinator_core.episodes.drafts import NOT_INCIDENTS
 from coordinator_core.episodes.sentences import counted
 
 _MOST = 3
-_SURE = 0.7  # confidence from which on a finding is part of the answer
+_SURE = 0.7  # least confidence of a finding in the headline
 
 Row = dict[str, Any]
 
@@ -19,7 +19,7 @@ def headlines(
 ) -> list[str]:
     """The surest findings, then the first groups; a last line counts the other groups.
 
-    Without a group: what the files are of which nothing is understood.
+    Without a group: the kinds of the files of which nothing is understood.
     """
     if not groups:
         others = [f"{each['file']}: {each['kind']}." for each in files if not each["understood"]]
@@ -53,7 +53,7 @@ def _why(episodes: list[Row]) -> str:
     kind, rebalances = by_kind.most_common(1)[0]
     worst = max((each for each in incidents if each["kind"] == kind), key=_cost)
     share = f", {rebalances:,} of them in episodes of kind {kind}" if rebalances else ""
-    return f"{share}. The costliest: {worst['summary']}."
+    return f"{share}. Costliest episode: {worst['summary']}."
 
 
 def _cost(episode: Row) -> tuple[int, int]:

@@ -18,8 +18,8 @@ _NAMED = 5
 
 
 class Missing(NamedTuple):
-    """``unknown``: what cannot be said without the evidence.  ``how``: where to get it, and the
-    option that reads it."""
+    """``unknown``: what nothing shows without the evidence.  ``how``: where to get the evidence,
+    and the option that reads it."""
 
     evidence: str
     unknown: str
@@ -48,7 +48,7 @@ def _records(seen: Seen) -> Iterator[Missing]:
             "records of __consumer_offsets",
             "assignments of all members, moved partitions, partition downtime, commits",
             f"copy the .log files of {where} from a broker's log.dirs and add --segments FOLDER, or"
-            " add --dump FILE with what kafka-dump-log or kcat prints of them",
+            " add --dump FILE with the output of kafka-dump-log or kcat",
         )
 
 
@@ -67,7 +67,7 @@ def _client_logs(seen: Seen) -> Iterator[Missing]:
     if CLIENT_LOG not in seen.sources:
         yield Missing(
             "the consumers' logs",
-            "what a consumer did before it left or expired: its poll interval, its errors",
+            "what a consumer did before it left or its session expired: slow polls, errors",
             f"log the Kafka client library at INFO, copy the applications' logs{_span(seen)}, and"
             " add --client-log FILE",
         )
@@ -77,8 +77,8 @@ def _dates(seen: Seen) -> Iterator[Missing]:
     if seen.undated_files:
         yield Missing(
             "dates of log lines",
-            f"lines without a complete date in {_some(seen.undated_files)}",
-            "add --log-date DATE: a date that no line precedes",
+            f"times of lines without a complete date in {_some(seen.undated_files)}",
+            "add --log-date DATE, a date not after the first line",
         )
 
 
@@ -91,7 +91,7 @@ def _partitions(group_ids: tuple[str, ...]) -> str:
         return "the partitions of __consumer_offsets"
     numbers = sorted({partition_for(group_id) for group_id in group_ids})
     names = _some(tuple(f"__consumer_offsets-{number}" for number in numbers))
-    return f"{names} (of 50 partitions)"
+    return f"{names} (if the topic has 50 partitions)"
 
 
 def _some(names: tuple[str, ...]) -> str:

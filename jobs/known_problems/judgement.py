@@ -14,8 +14,8 @@ from coordinator_core.log_lines.version_ranges import (
 from jobs.known_problems.versions import SeenVersions
 from schemas.known_problems import KnownProblem
 
-# The share of the confidence that a finding has left if no version is known, or if the evidence
-# allows affected versions and others.
+# Factors of a finding's confidence: no version is known; the evidence allows affected versions and
+# others.
 UNKNOWN_VERSION = 0.5
 AMBIGUOUS_VERSION = 0.7
 

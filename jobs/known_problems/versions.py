@@ -85,7 +85,7 @@ class VersionEvidence:
         self._evidence = evidence
 
     def of(self, component: str, row: Row) -> SeenVersions:
-        """Of the broker or the clients that a symptom's row is about."""
+        """The versions of the broker or the clients that a symptom's row is about."""
         if component == BROKER:
             return SeenVersions(self._of_broker(row.get("broker_id")))
         return self._of_clients(JAVA if component in OF_JAVA else component, row)
@@ -114,7 +114,7 @@ class VersionEvidence:
         return {id: consistent([*each, of_records]) for id, each in lines.items() if each}
 
     def _named(self, file_id: str, library: str) -> list[Ranges]:
-        """The versions that the log names: of its start, and of starts after an upgrade."""
+        """The versions that start-up lines of the log name; several after an upgrade."""
         names = [each.split(" ") for each in self._software_of_files.get(file_id, "").splitlines()]
         versions = [ranges_of(version) for name, version in names if name == library]
         return [united(versions)] if versions else []
@@ -141,10 +141,10 @@ class VersionEvidence:
     # -- clients -----------------------------------------------------------------------------------
 
     def _of_clients(self, library: str, row: Row) -> SeenVersions:
-        """Of the row's member, else of all members of its group."""
+        """The versions of the row's member, else of all members of its group."""
         clients = self._clients_of(row)
         own = {id: each[library] for id, each in clients.items() if library in each}
-        if len(own) > 1:  # lines without a client id are those of the others
+        if len(own) > 1:  # lines without a client id are about the other clients
             own.pop("", None)
         limited = [ranges for ranges in own.values() if ranges is not None]
         if own and len(limited) == len(own):
@@ -175,7 +175,7 @@ class VersionEvidence:
         return clients
 
     def _software(self, group_id: str | None, client_id: str) -> Software:
-        """Of a client: by its own lines, else by its client id."""
+        """The software of a client: by its own lines, else by its client id."""
         software = self._logged.get((group_id, client_id), {})
         of_id = client_of_id(client_id)
         if of_id is not None and software.get(of_id.library) is None:

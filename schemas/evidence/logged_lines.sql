@@ -1,4 +1,4 @@
--- logged_lines: of consumer, share and streams groups without records, one row per line about a member, a group epoch, a target or a conversion.
+-- logged_lines: one row per line about a member, a group epoch, a target or a conversion, for consumer, share and streams groups without records.
 SELECT
     t.cluster_id, t.group_id, t.incarnation, t.seq, UNIX_MILLIS(t.event_time) AS time_ms,
     t.event, t.epoch, t.group_type, t.member_id, t.old_member_id, t.instance_id, t.step, t.reason,

@@ -2,7 +2,7 @@
 -- A client asks to join before the coordinator completes the join, and is told after it: two bounds.
 -- A consumer group that has clients of the classic protocol answers each of them on its own, and one
 -- of them may join a generation repeatedly.
--- A static member that replaces itself joins the generation that the group already has, so the first
+-- A restarted static member joins the generation that the group already has, so the first
 -- generation of a member id that does not begin with the client id does not count.
 WITH told AS (
     SELECT

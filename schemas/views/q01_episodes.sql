@@ -7,7 +7,7 @@ SELECT
     SUM(SIZE(processes)) AS processes, -- processes started, stopped, restarted or removed, summed over the episodes
     SUM(rebalances) AS rebalances,  -- rebalances that became Stable
     SUM(not_stable_ms) AS not_stable_ms, -- ms in rebalances; null without a log
-    SUM(unowned_partition_ms) AS unowned_partition_ms, -- partition downtime in ms, summed over partitions and the episodes of which it is known; null if it is known of none
+    SUM(unowned_partition_ms) AS unowned_partition_ms, -- partition downtime in ms, summed over partitions and over episodes with known downtime; null without such an episode
     SUM(partitions_moved) AS partitions_moved, -- partitions whose owner changed to another process; null without records
     MIN(from_time) AS first_time,   -- start of the first episode
     MAX(to_time) AS last_time,      -- end of the last episode

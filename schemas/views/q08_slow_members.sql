@@ -118,7 +118,7 @@ SELECT
     p.generation,                   -- generation that the rebalance made
     p.preparing_time,               -- start of the rebalance
     p.join_ms,                      -- ms waiting for all members to join; other group types: ms until the target was computed
-    j.process AS last_to_join,      -- process that joined last, by log and commits; null if unknown, as the log has the joins of new members only, and in other groups than classic ones, where nobody waits for joins
+    j.process AS last_to_join,      -- process that joined last, by log and commits; null if unknown (a log has joins of new members only), and for groups that are not classic, in which no member waits for joins
     UNIX_MILLIS(j.arrival_time) - UNIX_MILLIS(p.preparing_time) AS last_join_after_ms, -- ms from the start of the rebalance to this join
     UNIX_MILLIS(p.joined_time) - UNIX_MILLIS(j.arrival_time) AS waited_on_ms, -- ms waited after this join: for the initial delay, or for a member that did not rejoin
     j.evidence,                     -- log (a line has its join) or commits (the process committed, as eager members do right before they rejoin)

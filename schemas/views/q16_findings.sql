@@ -9,8 +9,8 @@ SELECT
     f.broker_id,                            -- broker concerned
     f.topic_partition,                      -- partition concerned
     f.from_time,                            -- first event that shows the problem
-    f.to_time,                              -- last event that shows it
-    f.rebalances,                           -- rebalances that it caused
+    f.to_time,                              -- last event that shows the problem
+    f.rebalances,                           -- rebalances that the problem caused
     f.confidence,                           -- 0 to 1: confidence that the problem is this one
     f.version_seen,                         -- the evidence shows a version that has the defect
     f.version,                              -- versions that the evidence allows

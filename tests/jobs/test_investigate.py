@@ -88,7 +88,7 @@ def test_a_file_without_an_understood_line_is_named_and_ends_with_1(tmp_path, ca
     lines = out.splitlines()
     assert lines[0] == "The evidence names no group."
     assert "notes.txt: it seems to be the log of an application without consumers" in lines[1]
-    assert err == "regroup: no line or record is understood in the given files\n"
+    assert err == "regroup: no line or record in the given files is understood\n"
 
 
 @pytest.mark.parametrize(
@@ -129,11 +129,11 @@ def test_missing_evidence_names_partition_and_span():
     seen = Seen(frozenset({"client_log"}), ("orders",), (), *SPAN)
 
     assert [each.how for each in missing_evidence(seen)] == [
-        "copy the .log files of __consumer_offsets-31 (of 50 partitions) from a broker's log.dirs"
-        " and add --segments FOLDER, or add --dump FILE with what kafka-dump-log or kcat prints of"
-        " them",
-        "copy server.log of the brokers that lead __consumer_offsets-31 (of 50 partitions) from"
-        " 2024-05-01 09:50 to 2024-05-01 11:10 UTC, and add --broker-log FILE",
+        "copy the .log files of __consumer_offsets-31 (if the topic has 50 partitions) from a"
+        " broker's log.dirs and add --segments FOLDER, or add --dump FILE with the output of"
+        " kafka-dump-log or kcat",
+        "copy server.log of the brokers that lead __consumer_offsets-31 (if the topic has 50"
+        " partitions) from 2024-05-01 09:50 to 2024-05-01 11:10 UTC, and add --broker-log FILE",
     ]
 
 
@@ -174,7 +174,7 @@ def test_the_headline_has_the_kind_with_most_rebalances_and_its_costliest_episod
 
     assert headlines([group()], episodes, [], []) == [
         "orders: 3 rebalances from 2024-05-01 10:00:00 to 11:00:00 UTC, 3 of them in episodes of"
-        " kind slow_poll. The costliest: c-2 did not poll."
+        " kind slow_poll. Costliest episode: c-2 did not poll."
     ]
 
 

@@ -76,7 +76,7 @@ _NAMES = (
     *(b"librdkafka", b"kafka.coordinator", b"kafka.consumer"),
 )
 _PARTS = (b" stdout P ", b" stderr P ")
-# What a member logs that was removed: the log before it shows whether its process ran.
+# Events that a removed member logs; the log before them shows whether its process ran.
 _FAILURES = ("COMMIT_FAILED", "FENCED", "HEARTBEAT_FAILED", "MEMBER_RESET", "SYNC_FAILED")
 _IDENTIFYING_BYTES = 1 << 20  # in which the first line of a consumer is looked for
 _MOST_SOURCES = 1000

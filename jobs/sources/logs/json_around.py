@@ -72,7 +72,7 @@ _LOG4J_LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
 _BUNYAN_LEVELS = dict(zip(range(10, 70, 10), _LOG4J_LEVELS, strict=True))  # and of pino
 
 _DEEPEST = 4  # docker's object around a JSON line is 2
-_MOST_KEYS = 100  # of a record whose keys are remembered
+_MOST_KEYS = 100  # keys of a record up to which they are cached
 _DEEPEST_RECORD = 16  # levels of a document; Loki's API has 7
 
 # Numbers of this size and above are ns, us, ms since the epoch; below, seconds.
