@@ -4,7 +4,7 @@ Six processes of billing-eager restarted one after the other: twelve joins and l
 in one rebalance.  These processes rejoined more than once: billing-3 and inventory-pod-2 (both
 restarted and killed), inventory-pod-1 (restarted; then a second process used its instance id).  The
 first rebalance of each group waits for more members, 6 s at most; reports-java's second process
-joined after the first 3 s.
+joined after the first 3 s.  The second process with an instance id is a finding, too.
 """
 
 import re
@@ -27,6 +27,7 @@ flapping     billing-eager          billing-3@127.0.0.1   00:47:15  00:48:52   2
 over_budget  billing-eager          None                  00:46:23  00:49:49  15
 storm        billing-eager          None                  00:47:02  00:47:33  11
 stuck        billing-eager          None                  00:46:23  00:46:29   6
+finding      inventory-static       inventory-pod-1       00:49:37  00:49:37  70
 stuck        inventory-static       None                  00:46:24  00:46:30   6
 """
 ON_4_1 = """
@@ -36,6 +37,7 @@ flapping     billing-eager          billing-3@127.0.0.1   00:47:15  00:48:52   2
 over_budget  billing-eager          None                  00:46:23  00:50:12  16
 storm        billing-eager          None                  00:47:02  00:47:33  11
 stuck        billing-eager          None                  00:46:23  00:46:29   6
+finding      inventory-static       inventory-pod-1       00:49:37  00:49:37  70
 stuck        inventory-static       None                  00:46:24  00:46:30   6
 """
 
@@ -113,8 +115,9 @@ def test_the_output_in_the_documentation(demo):
     alerts, windows = find_alerts(AlertsOptions(demo.root, "kafka-3.9"), AlertSettings())
 
     assert prometheus.text(prometheus.alert_families(alerts, windows)) == textfile
-    [row] = table.splitlines()[2:]
-    [alert] = alerts
-    first_cells = [alert.alert, "kafka-3.9", alert.group_id, f"{alert.first_time:%F}"]
-    assert row.split()[:4] == first_cells
-    assert row.endswith(alert.message)
+    rows = table.splitlines()[2:]
+    assert len(rows) == len(alerts)
+    for row, alert in zip(rows, alerts, strict=True):
+        cells = [alert.alert, "kafka-3.9", alert.group_id, *filter(None, [alert.process])]
+        assert row.split()[: len(cells)] == cells
+        assert row.endswith(alert.message)
