@@ -65,7 +65,7 @@ FAILURES = (
     *("PARTITIONS_LOST", "POLL_TIMEOUT", "SESSION_EXPIRED"),
 )
 ASSIGNED = ("ASSIGNED", "JOINED", "SYNCED")
-# Events of which the line says more than the columns.
+# Events whose line says more than the columns.
 WITH_LINE = ("LEADER_ASSIGNED", "POLL_TIMEOUT")
 # A row has the columns of the table that ``table`` names, in the struct of this name.
 ROWS = StructType(
@@ -156,7 +156,7 @@ def with_together(events: DataFrame, of_process: DataFrame) -> DataFrame:
     client = F.struct("client_id", "group_id")
     time_ms = F.unix_millis("event_time")
     failures = of_process.where(F.col("event").isin(*FAILURES)).withColumn("client", client)
-    # Two grids of seconds: what happens within half a second is in one second of one of them.
+    # Two grids of seconds: events within half a second are in one second of one of the grids.
     for name, by_ms in (("whole", 0), ("half", 500)):
         second = F.floor((time_ms + by_ms) / 1000)
         counts = failures.groupBy(*process, second.alias(name)).agg(
@@ -221,7 +221,7 @@ def _rows(evidence: Iterable[Row]) -> Iterator[Row]:
 
 
 def lines_of_rows(rows: Sequence[Row]) -> Iterator[ClientRow]:
-    """Of rows of one group.  A log has the name of its file, unless another log has the name."""
+    """The lines of one group.  The name of a log is that of its file, if only one log has it."""
     names = {row["file_id"]: PurePath(row["file"] or "").name for row in rows}
     counts = Counter(names.values())
     logs = {
@@ -296,7 +296,7 @@ def _generation_rows(generation: ClientGeneration) -> Iterator[Row]:
 
 
 def _of_trigger(trigger: Cause | None) -> Row:
-    """What a generation says of its trigger."""
+    """The columns of a generation about its trigger."""
     if trigger is None:
         return {}
     return {

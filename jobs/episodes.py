@@ -106,7 +106,7 @@ def _rebalances(
     # Modern groups begin with an epoch of 1 to 3.
     first = F.when(F.expr(IS_CLASSIC), 1).otherwise(3)
     is_first = F.col("gap_before").isNull() & (F.col("generation") > first)
-    # Of a rebalance whose start is logged, the evidence shows as much as of any other.
+    # If the start of a rebalance is logged, the evidence shows its causes as for later rebalances.
     is_logged = F.expr(IS_CLASSIC) & F.col("preparing_time").isNotNull()
     first_seen = is_first & ~F.coalesce(is_logged, F.lit(False))
     joined = generations.join(counts, on=GENERATION_KEY, how="left").join(

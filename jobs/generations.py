@@ -315,7 +315,7 @@ def _clients(group_metadata: DataFrame, timeline: DataFrame) -> DataFrame:
 
 
 def client_of(member_id: str) -> Column:
-    """The client.id that a member id begins with; of a static member the instance id."""
+    """The client.id that a member id begins with; for a static member the instance id."""
     client = F.regexp_extract(member_id, _CLIENT_OF_MEMBER, 1)
     return F.when(client != "", client)
 

@@ -144,8 +144,9 @@ def _epoch() -> Column:
 
 
 def _group_type() -> Column:
-    """By the words of a line about a modern group; of a target by its assignor, as share groups
-    have another one, and lines of streams groups name a member.
+    """The group type by the words of a line about a modern group; for a target by its assignor.
+
+    Share groups have an assignor of their own, and lines of streams groups name a member.
     """
     named = F.regexp_extract("line", r"\b(?:the|Bumped|to a) (consumer|share|streams) group\b", 1)
     to_classic = F.col("line").rlike(r"\bto a classic group\b")

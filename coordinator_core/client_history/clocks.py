@@ -40,7 +40,7 @@ def clocks_ahead_ms(
 
 
 def zone_ms(ahead_ms: int) -> int | None:
-    """The whole half hours that a clock is ahead; None if another time is, or none."""
+    """``ahead_ms`` as whole half hours, in ms; None if it is 0 or another time."""
     whole = round(ahead_ms / HALF_HOUR_MS) * HALF_HOUR_MS
     return whole if whole and abs(ahead_ms - whole) <= ZONE_SLACK_MS else None
 

@@ -188,7 +188,7 @@ def find_client_message(line: str, fields: Mapping[str, Any] = _NO_FIELDS) -> Cl
 
 
 def _libraries_of(line: str, fields: Mapping[str, Any]) -> Iterator[str]:
-    """Libraries, but Java and librdkafka, that have a mark in the line or in the record."""
+    """Libraries except Java and librdkafka that have a mark in the line or in the record."""
     for library, marks, keys in _marks():
         for mark in marks:
             if mark in line:
@@ -362,7 +362,7 @@ def _read(library: str, rest: str, *, is_quoted: bool) -> tuple[Ending, ClientEv
 
 
 def _is_other(library: str, message: str) -> bool:
-    """Whether a message is a known one about anything else than membership."""
+    """Whether a message is known and is not about membership."""
     return not message or _other_index(library).find(message) is not None
 
 

@@ -52,7 +52,7 @@ def _numbers(version: str) -> tuple[float, ...]:
 
 
 def common(one: Ranges, other: Ranges) -> Ranges:
-    """The versions in both."""
+    """The versions in both sets."""
     both = (VersionRange(max(a.low, b.low), min(a.high, b.high)) for a in one for b in other)
     return _merged(span for span in both if span.low <= span.high)
 
@@ -82,7 +82,7 @@ def consistent(of: Iterable[Ranges]) -> Ranges:
 
 
 def united(of: Iterable[Ranges]) -> Ranges:
-    """The versions in any of them."""
+    """The versions in any of the sets."""
     return _merged(span for ranges in of for span in ranges)
 
 

@@ -93,7 +93,7 @@ class _Player:
             self._changes.append(_change(causes.MEMBER_NEW, line))
 
     def convert(self, line: GroupLine) -> None:
-        """The group is classic now: its members and epochs are those of its records."""
+        """The group is classic now: its records have its members and epochs."""
         self._end(line.time_ms)
         self._reset()
 
@@ -109,7 +109,7 @@ class _Player:
         if epoch <= self._epoch:
             return
         if not self._epoch:
-            # Members of the classic group that it was are not named again.
+            # No line names the members of the previous classic group again.
             is_first = epoch <= _FIRST_EPOCHS and not self._was_converted
             self._is_complete = is_first and change.cause == causes.MEMBER_NEW
         self._epoch, self._changes = epoch, []

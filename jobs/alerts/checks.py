@@ -183,7 +183,7 @@ OVER_BUDGET = """
     HAVING COUNT(*) > l.rebalances_per_day"""
 
 
-# The surest finding of a group and process, or of a broker; the others are counted.
+# The surest finding of a group and process, or of a broker; its text counts the others.
 FINDING = """
     SELECT cluster_id, group_id, process, from_time AS first_time, until AS last_time,
         CAST(ROUND(100 * confidence) AS BIGINT) AS value, finding_percent AS threshold,

@@ -120,5 +120,5 @@ def _only_of_clients(causes: DataFrame, logged: DataFrame) -> DataFrame:
 
 
 def _with_word() -> Column:
-    """Words of several kinds of evidence are in the order of the alphabet."""
+    """Words of several kinds of evidence are in alphabetical order."""
     return F.concat(F.lit("clients+"), F.col("evidence"))

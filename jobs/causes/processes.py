@@ -56,10 +56,11 @@ def with_process(
 
 
 def _with_logged_clients(causes: DataFrame, timeline: DataFrame) -> DataFrame:
-    """Of members without a record, what lines have of the client: instance id, client id, host."""
+    """The clients of members without a record, by lines: instance id, client id, host."""
     names = ("instance_id", "client_id", "client_host")
     named = timeline.where("instance_id IS NOT NULL OR client_id IS NOT NULL")
-    # The line about a replaced static member names the old member id, in some versions only this.
+    # The line about a replaced static member names the old member id; in some versions it does not
+    # name the new member id.
     ids = F.array_compact(F.array("member_id", "old_member_id"))
     logged = (
         named.withColumn("logged_id", F.explode(ids))

@@ -10,6 +10,6 @@ from coordinator_core.coordinator.classic.group_type import CLASSIC
 # Null without a group type.
 IS_CLASSIC = f"group_type = '{CLASSIC.name}'"
 HAS_EPOCHS = f"group_type <> '{CLASSIC.name}'"
-# Classic without a group type.
+# A group without a group type counts as classic.
 TYPE_OR_CLASSIC = f"COALESCE(group_type, '{CLASSIC.name}')"
 COUNTS_AS_CLASSIC = f"{TYPE_OR_CLASSIC} = '{CLASSIC.name}'"

@@ -14,7 +14,7 @@ GROUPS = f"""
     ORDER BY cluster_id, reason, group_id"""
 # The reasons of the view: of modern groups, of classic ones, and of unknown type.
 NO_TARGET = "no target assignment in the records"
-# By the events of a group in the timeline; of several the first, by its number.
+# The reason by a group's events in the timeline; of several reasons the least number applies.
 EVENT_REASON = """CASE
             WHEN epoch IS NOT NULL OR group_type IN ('consumer', 'share', 'streams')
                 THEN '1 no target assignment in the lines'

@@ -23,7 +23,7 @@ from jobs.timeline import CONVERSION_RECORD
 
 # Kinds of evidence; the column ``record`` or ``event`` has the kind of a row's record or line.
 RECORDS, LINES = "modern_records", "modern_lines"
-# Of incarnations without records.
+# Lines about incarnations without records.
 LOGGED = "logged_lines"
 DEPARTURES = ["LEFT", "FENCED", "HEARTBEAT_EXPIRED"]
 # A static member that closes leaves for a while, and stays in the group.

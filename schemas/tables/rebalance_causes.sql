@@ -21,5 +21,5 @@ session_timeout_ms   INT         COMMENT 'session.timeout.ms of that member, if 
 rebalance_timeout_ms INT         COMMENT 'max.poll.interval.ms of that member; -1 if not sent',
 reason        STRING             COMMENT 'reason in the broker''s words',
 client_reason STRING             COMMENT 'reason that the client sent (KIP-800); in clients'' logs: what the client logged, then the times that its lines show, separated by ;',
-evidence      STRING    NOT NULL COMMENT 'log (a line names the cause), records (membership changed), commits (inferred from commit gaps), clients (a client''s log) or clients+log',
+evidence      STRING    NOT NULL COMMENT 'log (a line names the cause), records (membership changed), commits (inferred from commit gaps), clients (a client''s log), or clients and another kind, as clients+log',
 settings      ARRAY<STRING>      COMMENT 'of a static member that took the place of its previous process: settings that changed, as session.timeout.ms 10000 -> 45000; of GROUP_CONFIG: settings that differ from the previous configuration; null if none'

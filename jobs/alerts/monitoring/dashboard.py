@@ -14,12 +14,12 @@ from jobs.configuration.alert_settings import Thresholds
 
 _SCHEMA_VERSION = 41
 _SOURCE = {"type": "prometheus", "uid": "${datasource}"}
-# Columns of a table that say nothing of an alert.
+# Columns of a table that say nothing about an alert.
 _HIDDEN = ("Time", "__name__", "instance", "job")
 
 
 def dashboard(thresholds: Thresholds, late_s: int) -> dict[str, Any]:
-    """``late_s``: age of the lake's last time from which on it is late."""
+    """``late_s``: age of the lake's last time from which on the lake is late."""
     return {
         "uid": "regroup",
         "title": "Regroup: rebalances of consumer groups",

@@ -37,7 +37,7 @@ class Panel(NamedTuple):
 
 
 def panels(thresholds: Thresholds, late_s: int) -> Iterator[Panel]:
-    """Row by row.  ``late_s``: age of the lake's last time from which on it is late."""
+    """Row by row.  ``late_s``: age of the lake's last time from which on the lake is late."""
     yield Panel(
         title="Raised alerts per check",
         about=metrics.ALERTS.about,

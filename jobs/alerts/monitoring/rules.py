@@ -23,7 +23,7 @@ class Rule(NamedTuple):
 
 
 def rules(late_s: int) -> Iterator[Rule]:
-    """``late_s``: age of the lake's last time from which on it is late."""
+    """``late_s``: age of the lake's last time from which on the lake is late."""
     yield from map(_rule_of, CHECKS)
     lake_time = metrics.LAKE_TIME.name
     yield Rule(
@@ -79,6 +79,6 @@ def _lines(rule: Rule) -> Iterator[str]:
 
 
 def _yaml_scalar(text: str) -> str:
-    """In single quotes, without escapes but a doubled quote."""
+    """The text in single quotes; a quote in the text is doubled, and nothing is escaped."""
     doubled = text.replace("'", "''")
     return f"'{doubled}'"
