@@ -71,7 +71,7 @@ UNDERSTANDING = [
     ("examples", pa.string()),
     ("software", pa.string()),
 ]
-# What Kafka's classes and librdkafka log of their version when they start.
+# Start-up lines in which Kafka's classes and librdkafka log their version.
 _SOFTWARE = {
     "java": (b"Kafka version", re.compile(rb"Kafka version ?: ?(\d{1,3}(?:\.\d{1,3}){1,3})")),
     "librdkafka": (b"librdkafka v", re.compile(rb"librdkafka v(\d{1,3}(?:\.\d{1,3}){2})")),

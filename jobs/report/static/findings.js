@@ -14,7 +14,7 @@ function drawFindings() {
   const rows = page.findings ? objects(page.findings.listed) : [];
   const items = rows.map(findingItem);
   const left = page.findings ? page.findings.count - rows.length : 0;
-  if (left) items.push(element("li", { class: "muted" }, `${many(left, "more finding")}: regroup sql q16_findings`));
+  if (left) items.push(element("li", { class: "muted" }, `${many(left, "more finding")} (view q16_findings)`));
   byId("findings").replaceChildren(...items);
   byId("findings-part").hidden = !rows.length;
 }

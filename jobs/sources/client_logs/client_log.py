@@ -487,7 +487,7 @@ def _goes_on(line: bytes) -> bool:
 
 
 class _Headlines(NamedTuple):
-    """``marks``: of the libraries that have such lines, with the end of the lines."""
+    """``marks``: marks of the libraries that log such lines, each with the end of the lines."""
 
     ends: tuple[bytes, ...]
     marks: tuple[tuple[bytes, bytes], ...]

@@ -42,7 +42,7 @@ def chunks_in_order(
 
 
 def _at_most(blocks: Blocks, most: int, what: str) -> bytes:
-    """All bytes in UTF-8; none, and the reason as damage, if they are too many."""
+    """All bytes in UTF-8; too many bytes are damage, with the reason, and none are returned."""
     text = bytearray()
     for block in blocks:
         text += block

@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 from coordinator_core.log_lines.calendar import DAY_MS, printed
 
 _STEP_BACK_MS = 30 * 60 * 1000
-# Local times that are a time of years 1970 to 9999 in any zone.
-# Beyond them, the clock has the offset of the nearest of these times.
+# Local times that are in the years 1970 to 9999 in any zone.
+# For other local times the clock uses the offset of the nearest of these times.
 _FIRST_LOCAL_MS, _LAST_LOCAL_MS = 86_400_000, 253_402_300_800_000 - 86_400_000
 _DATES = "1970-01-02 and 9999-12-30"
 

@@ -23,7 +23,7 @@ def is_insights(beginning: bytes) -> bool:
 
 
 def insights_lines(text: bytes) -> Iterator[tuple[int, bytes]]:
-    """Position and a line of JSON of each row; other rows and the header as they are."""
+    """Position and JSON line of each row; other rows and the header are unchanged."""
     lines = text.splitlines(keepends=True)
     read: list[bytes] = []
 
@@ -48,7 +48,7 @@ def insights_lines(text: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def with_zone(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Insights prints times in UTC without a zone."""
+    """The record with UTC as zone of its time: Insights prints UTC without a zone."""
     time = record.get(TIME)
     is_bare = isinstance(time, str) and _WITHOUT_ZONE.fullmatch(time) is not None
     return {**record, TIME: f"{time}Z"} if is_bare else dict(record)

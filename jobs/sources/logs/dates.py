@@ -41,7 +41,7 @@ _HOURS = re.compile(
 # Threads overlap, and at the end of summer time an hour is repeated.
 _OVERLAP_MS = 61 * 60_000
 _FARTHEST_OUTER_MS = 15 * 60_000
-_FARTHEST_ZONE_MS = 15 * 3600_000  # between two clocks of one moment
+_FARTHEST_ZONE_MS = 15 * 3600_000  # between the local times of two clocks at one moment
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class FileDates:
     is_late: bool = False
 
     def require_context(self) -> None:
-        """Before the file is read again because of a late line."""
+        """Prepare to read the file again because of a late line."""
         self.needs_context, self.is_late = True, False
 
 

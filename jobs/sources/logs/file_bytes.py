@@ -111,7 +111,7 @@ class Blocks:
     def __iter__(self) -> Iterator[bytes]:
         self._stream.seek(self.position)
         first = self._stream.read(_BLOCK_BYTES)
-        ends_in_cr: bool | None = None  # as old terminals and some captures of them do
+        ends_in_cr: bool | None = None  # in some captures of terminals
         for block in self._uncompressed(first) if self.position == 0 else self._following(first):
             if ends_in_cr is None:
                 ends_in_cr = _ends_lines_in_cr(block)

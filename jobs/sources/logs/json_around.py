@@ -212,7 +212,7 @@ def _is_row_of_fields(value: Any) -> bool:
 
 
 def _of_row(row: list[Any]) -> dict[str, Any]:
-    """As a record."""
+    """The row as a record."""
     pairs = [each for each in row if isinstance(each, dict) and isinstance(each.get("field"), str)]
     return with_zone({each["field"]: each.get("value") for each in pairs})
 
@@ -370,13 +370,13 @@ def _first(places: list[dict[str, Any]], names: tuple[str, ...]) -> Any:
 
 
 def _names_of(record: dict[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names that a record may have a value for."""
+    """The names for which a record may have a value."""
     return _in_keys(names, tuple(record)) if len(record) <= _MOST_KEYS else names
 
 
 @lru_cache(maxsize=4096)
 def _in_keys(names: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Cached, as most records of a logger have the same keys."""
+    """See `_names_of`; cached, because most records of a logger have the same keys."""
     return tuple(name for name in names if name in keys or name.partition(".")[0] in keys)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from jobs.sources.logs.dates import head_stamp
 from jobs.sources.logs.layouts import line_of, unwrapped
 
-# The text before a line in which a pause is looked for.
+# Size of the text before a line in which a pause is searched.
 _BYTES = 64 * 1024
 # A process that runs again logs a failure within this time.
 _SOON_MS = 60_000
@@ -77,7 +77,7 @@ class _Times:
         return next((place for place in places if self[place] is not None), None)
 
     def has(self, count: int) -> bool:
-        """Whether so many lines have a time."""
+        """Whether at least ``count`` lines have a time."""
         dated = (place for place in range(len(self._texts)) if self[place] is not None)
         return len(list(islice(dated, count))) == count
 

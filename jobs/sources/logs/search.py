@@ -68,7 +68,7 @@ class MarkedLines:
         self._last = each[0]
 
     def starts(self, chunk: bytes) -> list[int]:
-        """Where these lines begin.
+        """The positions at which these lines begin.
 
         All lines of a chunk are found before one is read, so that neither evicts the other from
         the processor's caches.

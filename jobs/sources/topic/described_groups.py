@@ -173,7 +173,7 @@ class _Group:
         )
 
     def _state(self) -> str | None:
-        """That of --state or of the sentence; the tool prints a sentence unless it is Stable."""
+        """The state by --state, else by a sentence; the tool prints none for a Stable group."""
         if (
             self.state is None
             and self.state_of_sentence == "PreparingRebalance"
@@ -256,13 +256,13 @@ class _Reader:
         self._header_line = 0
         self._groups: dict[int, dict[str, _Group]] = {}
         self._problems: list[str] = []
-        self._blocked: set[str] = set()  # groups that this table has a second time
+        self._blocked: set[str] = set()  # groups that this table describes again
 
     def begin_at(self, at_ms: int) -> None:
         self._at_ms, self._table = at_ms, None
 
     def begin(self, number: int, table: _Table, at_ms: int | None) -> None:
-        """A table begins; ``at_ms``: of a time at the beginning of its line."""
+        """A table begins; ``at_ms``: the time at the beginning of its header line, if any."""
         self._at_ms = self._at_ms if at_ms is None else at_ms
         self._table, self._header_line, self._blocked = None, number, set()
         if _GROUP not in table.columns:
