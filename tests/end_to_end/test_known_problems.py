@@ -15,7 +15,11 @@ def lake(tmp_path_factory):
     """A cluster per broker."""
     lake = IncidentLake(str(tmp_path_factory.mktemp("known-problems")), "embedded")
     for capture in sorted(each for each in CAPTURES.iterdir() if each.is_dir()):
-        lake.run(capture.name, str(capture / "__consumer_offsets-0"), capture / "server.log")
+        segments, broker_log, client_log = (
+            capture / name for name in ("__consumer_offsets-0", "server.log", "client.log")
+        )
+        clients = {"client_log": str(client_log)} if client_log.exists() else {}
+        lake.run(capture.name, str(segments), broker_log, **clients)
     return lake
 
 
@@ -45,6 +49,16 @@ def lake(tmp_path_factory):
             [
                 ("KAFKA-19720", "billing", "4.1.1", True),
                 ("KAFKA-20291", "jobs", "4.1.1", True),
+            ],
+        ),
+        ("4.1.1-fenced", [("kafka-21305", "fraud", "4.1.1", True)]),
+        (
+            "4.4.0",
+            [
+                ("consumer-group-dropped", "shop", "4.4.0", True),
+                ("consumer-rewritten-record", "jobs", "4.4.0", True),
+                ("consumer-unowned-partition", "ads", "4.4.0", True),
+                ("tied-assignor-vote", "billing", "4.4.0", True),
             ],
         ),
     ],

@@ -156,6 +156,17 @@ class TestKafka21305:
             )
         ]
 
+    def test_it_was_stable_before_and_is_after_its_session_expired(self, findings):
+        before, after = (
+            refused(at_ms, epoch) | {"event": "STATE", "state": "STABLE", "line": "STABLE"}
+            for at_ms, epoch in ((0, 4), (9000, 7))
+        )
+        tables = {"client_events": [before, refused(1000, 4), refused(1100, 0), after]}
+
+        rows = findings("kafka-21305", tables, "from_time", "to_time", versions={"broker": "4.1.2"})
+
+        assert rows == [(1000, 1100)]
+
     def test_members_that_are_fenced_once_are_not_the_defect(self, findings):
         tables = {"client_events": [refused(1000, 4), refused(1100, 4, member="m-2")]}
 

@@ -70,7 +70,10 @@ def test_epochs_go_back_without_a_new_incarnation(findings, epochs, expected):
     assert findings("consumer-group-dropped", tables, *columns, versions=BROKER) == expected
 
 
-VOTES = [bump(5 * n, n, "ASSIGNOR_CHANGE") for n in range(1, 7)]
+VOTES = [
+    bump(5, 1, "ASSIGNOR_CHANGE"),
+    *[bump(5 * n, n, "UNKNOWN", member_id=None) for n in range(2, 7)],
+]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +81,13 @@ VOTES = [bump(5 * n, n, "ASSIGNOR_CHANGE") for n in range(1, 7)]
     [
         pytest.param(VOTES, "4.4.0", [("m",)], id="with each heartbeat"),
         pytest.param(VOTES, "4.2", [], id="before 4.4"),
-        pytest.param(VOTES[:3], "4.4.0", [], id="a deployment of three members"),
+        pytest.param(
+            [bump(5 * n, n, "ASSIGNOR_CHANGE") for n in range(1, 7)],
+            "4.4.0",
+            [],
+            id="a deployment of six members",
+        ),
+        pytest.param(VOTES[1:], "4.4.0", [], id="no member changed its assignor"),
         pytest.param(
             [each | {"time": each["time"] * 60} for each in VOTES], "4.4.0", [], id="now and then"
         ),
