@@ -112,7 +112,7 @@ def sections(answer: Answer) -> list[Section]:
 
 
 def _finding(row: Row) -> Item:
-    """The first line of the remedy is a sentence, further lines are settings to paste."""
+    """The first line of the remedy has sentences, further lines are settings or SQL to paste."""
     about = f"{row['finding']} ({row['kind']}, confidence {row['confidence']:.2g})"
     where = f"{row['group_id']}: " if row["group_id"] else ""
     to_do, _, settings = row["remedy"].partition("\n")

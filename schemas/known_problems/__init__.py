@@ -20,9 +20,10 @@ a ticket of another project is ``librdkafka-4783``.  Keys of a file (``*``: opti
 - ``symptom``: SELECT over tables, views and `shared_selects`; one row per finding, with columns of
   FINDING_COLUMNS and any others that the summary names.
 - ``contradicted_by`` *: SELECT of rows against it: a row of the symptom is dropped if a row here
-  equals it in the columns that both have (of from_time and to_time: if the times overlap).
+  equals it in the columns that both have (for from_time and to_time: if the times overlap).
 - ``summary``: one sentence with ``{columns}`` of the symptom.
-- ``remedy``: what to do; with ``{columns}``, too.
+- ``remedy``: what to do, with ``{columns}``, too: sentences on the first line; further lines are
+  settings or SQL to paste.
 - ``references``: addresses of ticket, pull request or KIP.
 
 ``not_searched.json`` has the known defects that are not searched, with the reason of each.

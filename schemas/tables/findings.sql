@@ -19,6 +19,6 @@ confidence      DOUBLE    NOT NULL COMMENT '0 to 1: confidence that the problem 
 version_seen    BOOLEAN            COMMENT 'the evidence shows a version that has the defect; false: the version is unknown, or the evidence also allows versions without the defect; null for a problem that does not depend on a version',
 version         STRING             COMMENT 'versions that the evidence allows, as 2.4-2.5; null if the evidence shows none',
 summary         STRING    NOT NULL COMMENT 'the finding in one sentence',
-remedy          STRING    NOT NULL COMMENT 'what to do: the version that has the fix, or settings to paste',
+remedy          STRING    NOT NULL COMMENT 'what to do, in sentences; further lines are settings or SQL to paste',
 evidence        STRING             COMMENT 'log lines, or a description of the rows, that show the finding; one per line',
 reference       STRING    NOT NULL COMMENT 'addresses of ticket, pull request or KIP; one per line'
