@@ -126,3 +126,16 @@ def test_a_groups_event_that_kafka_logs_as_an_error_is_none(findings):
     tables = {"broker_log_events": [line | {"event": "NOBODY_REJOINED"}, FAILED]}
 
     assert findings("coordinator_error", tables, "finding") == []
+
+
+def test_a_request_that_another_finding_explains_is_none(findings):
+    failed = {"event": "OTHER", "step": "request_failed", "level": "ERROR", "event_time": 4000}
+    failed |= {"position": 0, "line": "Error when handling request: clientId=c, group_id=g"}
+    frame = "at kafka.coordinator.group.GroupMetadata.generateMemberId(GroupMetadata.scala)"
+    explained = failed | {"continuation": f"java.util.NoSuchElementException: None.get\n{frame}"}
+    other = failed | {"continuation": "java.lang.NullPointerException", "line": "another"}
+    tables = {"broker_log_events": [explained, other | {"position": 9, "event_time": 7000}]}
+
+    rows = findings("coordinator_error", tables, "from_time", "to_time", "evidence")
+
+    assert rows == [(7000, 7000, "another")]
