@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from coordinator_core.episodes.drafts import NOT_INCIDENTS
+from coordinator_core.episodes.drafts import NOT_INCIDENTS, EpisodeKind
 from coordinator_core.episodes.sentences import counted
 
 _MOST = 3
+_UNKNOWN = EpisodeKind.UNKNOWN.value
 _SURE = 0.7  # least confidence of a finding in the headline
 
 Row = dict[str, Any]
@@ -45,6 +46,7 @@ def _headline(group: Row, episodes: list[Row]) -> str:
 def _why(episodes: list[Row]) -> str:
     """The kind of episode with most rebalances, and the costliest episode of this kind."""
     incidents = [each for each in episodes if each["kind"] not in NOT_INCIDENTS]
+    incidents = [each for each in incidents if each["kind"] != _UNKNOWN] or incidents
     if not incidents:
         return "; the group starts or ends" if episodes else ""
     by_kind: Counter[str] = Counter()

@@ -18,6 +18,13 @@ from schemas.known_problems import KnownProblem
 # others.
 UNKNOWN_VERSION = 0.5
 AMBIGUOUS_VERSION = 0.7
+# Components whose name in sentences differs.
+_NAMES = {
+    "broker": "the broker",
+    "java": "Kafka's Java client",
+    "streams": "Kafka Streams",
+    "connect": "Kafka Connect",
+}
 
 
 class Judgement(NamedTuple):
@@ -41,15 +48,16 @@ def judged(problem: KnownProblem, confidence: float, seen: SeenVersions | None) 
     if seen.is_absent:
         return None
     affected = ranges_of(problem.affected)
+    name = _NAMES.get(str(problem.component), problem.component)
     if seen.versions is None:
-        caveat = f"the version of {problem.component} is not in the evidence"
+        caveat = f"the version of {name} is not in the evidence"
         return _uncertain(problem, confidence * UNKNOWN_VERSION, caveat, None)
     if not common(affected, seen.versions):
         return None
     version = text_of(seen.versions)
     if are_within(seen.versions, affected):
         return Judgement(confidence, True, version)
-    caveat = f"the evidence allows {problem.component} {words_of(seen.versions)}"
+    caveat = f"the evidence allows {name} {words_of(seen.versions)}"
     return _uncertain(problem, confidence * AMBIGUOUS_VERSION, caveat, version)
 
 

@@ -4,6 +4,7 @@ Commands with output below them are compared in test_questions.py; `make demo` a
 what the build server runs, and the wheel's commands are run by `tools/try_wheel.sh`.
 """
 
+import gzip
 import os
 import re
 import subprocess
@@ -44,6 +45,8 @@ def reader(demo, tmp_path):
     partition = "__consumer_offsets-2"
     (tmp_path / "kafka" / "data" / partition).symlink_to(incident / "segments" / partition)
     (tmp_path / "kafka" / "logs" / "server.log").symlink_to(incident / "server.log")
+    client_log = ROOT / "tests" / "data" / "client_logs" / "reports-1.log.gz"
+    (tmp_path / "app.log").write_bytes(gzip.decompress(client_log.read_bytes()))
     return tmp_path
 
 

@@ -178,6 +178,15 @@ def test_the_headline_has_the_kind_with_most_rebalances_and_its_costliest_episod
     ]
 
 
+def test_a_cause_that_is_known_leads_whatever_the_unknown_ones_cost():
+    unknown = episode(kind="unknown", rebalances=9, summary="evidence begins with generation 4")
+
+    [line] = headlines([group()], [unknown, episode(rebalances=0)], [], [])
+    assert line.endswith("UTC. Costliest episode: c-1 did not poll.")
+    [line] = headlines([group()], [unknown], [], [])
+    assert line.endswith("Costliest episode: evidence begins with generation 4.")
+
+
 def test_a_headline_says_why_a_group_has_no_rebalance():
     groups = [{"group_id": "g", "reason": "commits without members"}]
 

@@ -70,7 +70,7 @@ class TestKafka10284:
         assert (confidence, version_seen) == (0.45, False)
         assert summary.endswith(
             "the member id of its last restart was not stored"
-            " (the version of broker is not in the evidence; affected: 2.3 to 2.6.0)"
+            " (the version of the broker is not in the evidence; affected: 2.3 to 2.6.0)"
         )
 
 
@@ -197,7 +197,7 @@ AFFECTED = problem("KAFKA-12890")  # 2.6.1-2.6, 2.7, 2.8.0; specific
                 0.56,
                 False,
                 "2.6-2.7",
-                "the evidence allows broker 2.6 to 2.7;"
+                "the evidence allows the broker 2.6 to 2.7;"
                 " affected: 2.6 from 2.6.1 on or 2.7 or 2.8.0",
             ),
         ),
@@ -207,7 +207,7 @@ AFFECTED = problem("KAFKA-12890")  # 2.6.1-2.6, 2.7, 2.8.0; specific
                 0.4,
                 False,
                 None,
-                "the version of broker is not in the evidence;"
+                "the version of the broker is not in the evidence;"
                 " affected: 2.6 from 2.6.1 on or 2.7 or 2.8.0",
             ),
         ),
