@@ -27,6 +27,7 @@ def lake(tmp_path_factory):
     ("broker", "expected"),
     [
         ("2.0.0", [("KAFKA-7196", "billing", "0.11-2.0", False)]),
+        ("2.1.0", [("KAFKA-8069", "ads", "2.1.0", True)]),
         (
             "2.3.0",
             [
