@@ -525,27 +525,18 @@ EXPIRY |= {"cause": "HEARTBEAT_EXPIRY", "member_id": "sarama-1"}
 
 
 def switched(protocol):
-    """The assignor of generation 1 was ``protocol``; a stops in generation 2."""
+    """The assignor of generation 1 was ``protocol``; in generation 2 a member of franz-go commits
+    only the partition that it got."""
     return {
         "generations": [generation(1, 0, protocol=protocol), generation(2, 20_000)],
         "churn": [changed(1), changed(2)],
         "assignments": [
-            *assigned("a", 1, 0), *assigned("b", 1, 1), *assigned("a", 2, 0), *assigned("b", 2, 1),
+            *assigned("kgo-a", 1, 0), *assigned("b", 1, 1), *assigned("kgo-a", 2, 0, 1),
         ],
         "committed_offsets": [
             commit(15_000, 0, 5), *(commit(n, 1, n) for n in (15_500, 40_000, 80_000)),
         ],
     }  # fmt: skip
-
-
-def claiming(partitions):
-    """Members of franz-go in four generations; ``partitions``: what they claim."""
-    return {
-        "generations": [generation(n, 1000 * n) for n in (1, 2, 3, 4)],
-        "generation_members": [member("kgo-1", n) for n in (1, 2, 3, 4)],
-        "assignments": [each for n in (1, 2, 3, 4) for each in assigned("kgo-1", n, 0)],
-        "group_metadata": [record(n, 1000 * n, {"kgo-1": partitions}) for n in (1, 2, 3, 4)],
-    }
 
 
 NOT_RECOGNIZED = "Heartbeat: local member_id was not recognized; this consumer needs to re-join"
@@ -582,6 +573,18 @@ def sticky(user_data):
     row |= {"subscription": subscription(user_data)}
     records = [record(n, 1000 * n, {}, protocol="sticky") for n in (1, 2, 3)]
     return {"group_metadata": [each | {"members": [row]} for each in records]}
+
+
+def eager(user_data):
+    """A member of franz-go in four generations."""
+    row = {"member_id": "kgo-1", "client_id": "kgo", "subscribed_topics": ["orders"]}
+    row |= {"subscription": subscription(user_data)}
+    records = [record(n, 1000 * n, {}, protocol="sticky") for n in (1, 2, 3, 4)]
+    return {
+        "generations": [generation(n, 1000 * n) for n in (1, 2, 3, 4)],
+        "assignments": [each for n in (1, 2, 3, 4) for each in assigned("kgo-1", n, 0)],
+        "group_metadata": [each | {"members": [row]} for each in records],
+    }
 
 
 def looping(processes):
@@ -643,17 +646,17 @@ OTHERS = [
         "franz-go-686",
         "-1.14",
         switched("range"),
-        (20_000, "a of g did not commit its 1 partitions for 60 s after the group had changed to"
-                 " cooperative-sticky"),
+        (20_000, "kgo-a of g did not commit 1 partitions, which it had kept, for 60 s after the"
+                 " group had changed to cooperative-sticky"),
         switched("cooperative-sticky"),
     ),
     Case(
         "franz-go-1.10.0-sticky",
         "1.9",
-        claiming([]),
-        (2000, "1 members of g claimed none of their partitions in 3 rebalances, so that"
-               " cooperative-sticky could not keep them"),
-        claiming([0]),
+        eager(bytes.fromhex("00000008 00000000 00000003")),
+        (2000, "1 members of g sent none of their previous partitions in 3 rebalances, so that"
+               " the assignor sticky could not keep them"),
+        eager(PREVIOUS),
     ),
     Case(
         "kafka-python-3131",
