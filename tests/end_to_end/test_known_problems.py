@@ -1,4 +1,4 @@
-"""Defects of brokers, provoked with real brokers of old versions, are found by their names."""
+"""Defects of brokers and clients, provoked with real old versions, are found by their names."""
 
 from pathlib import Path
 
@@ -12,14 +12,13 @@ CAPTURES = Path(__file__).parents[1] / "data" / "known_problems"
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    """A cluster per broker."""
+    """A cluster per capture."""
     lake = IncidentLake(str(tmp_path_factory.mktemp("known-problems")), "embedded")
     for capture in sorted(each for each in CAPTURES.iterdir() if each.is_dir()):
-        segments, broker_log, client_log = (
-            capture / name for name in ("__consumer_offsets-0", "server.log", "client.log")
-        )
-        clients = {"client_log": str(client_log)} if client_log.exists() else {}
-        lake.run(capture.name, str(segments), broker_log, **clients)
+        clients = capture / "clients"
+        logs = {"client_log": str(clients / "*.log")} if clients.is_dir() else {}
+        records = str(capture / "__consumer_offsets-0")
+        lake.run(capture.name, records, capture / "server.log", **logs)
     return lake
 
 
@@ -71,3 +70,27 @@ def test_defects_of_a_broker_are_found(lake, broker, expected):
     )
 
     assert rows == expected
+
+
+def test_defects_of_clients_are_found(lake):
+    rows = lake.rows(
+        "SELECT finding, group_id, version, version_seen FROM findings"
+        " WHERE cluster_id = '4.1.2-clients' AND kind LIKE '%bug' ORDER BY finding"
+    )
+
+    assert rows == [
+        ("KAFKA-14024", "prices-sync", "3.2.0", True),
+        ("KAFKA-16639", "refunds-daily", "3.7.0", True),
+        ("aiokafka-1176", "returns-sync", "0.10.0", True),
+        ("franz-go-1.10.0-sticky", "invoices-view", "-1.14.0", False),
+        ("franz-go-686", "shipments-sync", "1.14.1-", False),
+        ("kafka-python-3082", "orders-billing", "3.0.0", True),
+        ("kafkajs-1361", "clicks-view", None, False),
+        ("sarama-2292", "audit-sync", None, False),
+    ]
+
+
+def test_brokers_of_captures_have_no_client_bugs(lake):
+    rows = lake.rows("SELECT DISTINCT cluster_id FROM findings WHERE kind = 'client_bug'")
+
+    assert rows == [("4.1.2-clients",)]
