@@ -90,6 +90,7 @@ def evidence(frame):
     return EngineEvidence(lambda table: frame(table, []), lambda table: True)
 
 
+@pytest.mark.embedded_suffices
 @pytest.mark.parametrize("problem", problems(), ids=lambda each: each.id)
 def test_each_engine_runs_the_symptom(evidence, problem):
     """On empty tables: what the SQL is depends on the engine, what it finds does not."""
