@@ -47,12 +47,17 @@ class EngineEvidence:
         self._frames: dict[str, DataFrame] = {}
 
     def rows(self, select: str) -> list[Row]:
+        return [row.asDict(recursive=True) for row in self.result(select).collect()]
+
+    def result(self, select: str) -> DataFrame:
+        """The frame of the SELECT, which the engine has analysed and not yet run."""
         tables = sorted(tables_of(select))
         frames: Mapping[str, Any] = {name: self._table(name) for name in tables}
         # Braces stand for frames: a pattern such as \d{3} needs two of each.
         text = problem_sql(select.replace("{", "{{").replace("}", "}}"), "{{{}}}".format)
         session = next(iter(frames.values())).sparkSession
-        return [row.asDict(recursive=True) for row in session.sql(text, **frames).collect()]
+        result: DataFrame = session.sql(text, **frames)
+        return result
 
     def _table(self, name: str) -> DataFrame:
         if name not in self._frames:

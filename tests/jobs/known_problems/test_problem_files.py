@@ -92,11 +92,11 @@ def evidence(frame):
 
 @pytest.mark.embedded_suffices
 @pytest.mark.parametrize("problem", problems(), ids=lambda each: each.id)
-def test_each_engine_runs_the_symptom(evidence, problem):
-    """On empty tables: what the SQL is depends on the engine, what it finds does not."""
-    assert evidence.rows(problem.symptom) == []
-    if problem.contradicted_by is not None:
-        assert evidence.rows(problem.contradicted_by) == []
+def test_each_engine_understands_the_symptom(evidence, problem):
+    """What the SQL is depends on the engine, what it finds does not."""
+    selects = filter(None, [problem.symptom, problem.contradicted_by])
+
+    assert all(evidence.result(select).columns for select in selects)
 
 
 @pytest.mark.parametrize("problem", problems(), ids=lambda each: each.id)
