@@ -37,7 +37,7 @@ from coordinator_core.modern_history.history import (
     History,
     Owned,
 )
-from coordinator_core.modern_history.lines import GroupLine, replay_lines
+from coordinator_core.modern_history.lines import LoggedGroupLine, replay_lines
 from coordinator_core.modern_history.memberships import MemberStep
 from coordinator_core.modern_history.replay import replay
 from coordinator_core.modern_history.targets import ListsByTopic, Subscriber, TargetInput
@@ -46,7 +46,7 @@ __all__ = [
     "EpochBump",
     "Generation",
     "GenerationMember",
-    "GroupLine",
+    "LoggedGroupLine",
     "GroupRecord",
     "History",
     "ListsByTopic",

@@ -23,7 +23,7 @@ _FIRST_EPOCHS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupLine:
+class LoggedGroupLine:
     """``event``: as in group_events; ``group_type``: that the line names; ``departure``: of a line
     about a member that left or was removed for good.
     """
@@ -38,7 +38,7 @@ class GroupLine:
     departure: LoggedDeparture | None = None
 
 
-def replay_lines(lines: Sequence[GroupLine]) -> History:
+def replay_lines(lines: Sequence[LoggedGroupLine]) -> History:
     """The generations and epochs of one incarnation; ``lines`` in their order."""
     player = _Player()
     for line, group_type in zip(lines, _types(lines), strict=True):
@@ -49,7 +49,7 @@ def replay_lines(lines: Sequence[GroupLine]) -> History:
     return player.history
 
 
-def _types(lines: Sequence[GroupLine]) -> list[str | None]:
+def _types(lines: Sequence[LoggedGroupLine]) -> list[str | None]:
     """The type of the group at each line: the last one named, else the first one; None before a
     conversion, or if no line names one.
     """
@@ -75,7 +75,7 @@ class _Player:
         self._members = set[str]()
         self._is_complete = self._was_converted = False
 
-    def play(self, line: GroupLine, group_type: str) -> None:
+    def play(self, line: LoggedGroupLine, group_type: str) -> None:
         self._position += 1
         if line.event == "CONVERT":
             self._was_converted = True
@@ -92,12 +92,12 @@ class _Player:
             self._members.add(line.member_id)
             self._changes.append(_change(causes.MEMBER_NEW, line))
 
-    def convert(self, line: GroupLine) -> None:
+    def convert(self, line: LoggedGroupLine) -> None:
         """The group is classic now: its records have its members and epochs."""
         self._end(line.time_ms)
         self._reset()
 
-    def _depart(self, line: GroupLine, departure: LoggedDeparture, group_type: str) -> None:
+    def _depart(self, line: LoggedGroupLine, departure: LoggedDeparture, group_type: str) -> None:
         self._members.discard(departure.member_id)
         change = _change(causes.of_departure(departure), line)
         if group_type == CONSUMER.name:
@@ -105,7 +105,7 @@ class _Player:
         elif self._epoch:
             self._bump(line, self._epoch + 1, change)
 
-    def _bump(self, line: GroupLine, epoch: int, change: EpochChange) -> None:
+    def _bump(self, line: LoggedGroupLine, epoch: int, change: EpochChange) -> None:
         if epoch <= self._epoch:
             return
         if not self._epoch:
@@ -131,12 +131,12 @@ class _Player:
                 each.has_target = False
             self._bumps = []
 
-    def _cause(self, line: GroupLine) -> EpochChange:
+    def _cause(self, line: LoggedGroupLine) -> EpochChange:
         """The first change that was logged with the epoch, by the same request."""
         near = (c for c in self._changes if line.time_ms - c.time_ms <= SAME_REQUEST_MS)
         return next(near, _change(causes.UNKNOWN, line))
 
-    def _target(self, line: GroupLine, epoch: int, group_type: str) -> None:
+    def _target(self, line: LoggedGroupLine, epoch: int, group_type: str) -> None:
         generations = self.history.generations
         if generations and epoch <= generations[-1].number:
             return
@@ -165,6 +165,6 @@ class _Player:
             generations[-1].ended_ms = time_ms
 
 
-def _change(cause: str, line: GroupLine) -> EpochChange:
+def _change(cause: str, line: LoggedGroupLine) -> EpochChange:
     member_id = None if cause == causes.UNKNOWN else line.member_id
     return EpochChange(cause, member_id, None, line.time_ms, has_log=True)

@@ -189,7 +189,7 @@ def snapshot(
     log_date: LogDateOption = None,
     conf: ConfOption = None,
 ) -> None:
-    """Store the state of all groups, from brokers or from printed output."""
+    """Store the state of all groups, of brokers or printed."""
     from jobs.configuration.config import load_config, valid_timezone
     from jobs.console.errors import UsageError
     from jobs.snapshot import DescribeOptions, SnapshotOptions, snapshots_of_files

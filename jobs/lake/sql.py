@@ -75,8 +75,9 @@ WRITERS = {
     "trace_events": "nightly --trace GLOB",
     "what_if": "what-if-sweep",
 }
-# Few lakes have clients' logs: views that read them beside other evidence need no notice.
-WITHOUT_NOTICE = ("client_events",)
+# Few lakes have clients' logs, and those of earlier versions no findings: what reads them beside
+# other evidence needs no notice.
+WITHOUT_NOTICE = ("client_events", "findings")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.modern_history import (
-    GroupLine,
+    LoggedGroupLine,
     GroupRecord,
     History,
     LoggedDeparture,
@@ -54,10 +54,10 @@ def played_lines(rows: Iterable[dict[str, Any]]) -> History:
     return replay_lines([_logged(row) for row in sorted(rows, key=lambda each: each["seq"])])
 
 
-def _logged(row: dict[str, Any]) -> GroupLine:
+def _logged(row: dict[str, Any]) -> LoggedGroupLine:
     is_departure = row["event"] in DEPARTURES and row["step"] not in (TEMPORARILY, "pending")
     is_request = row["event"] == "MEMBER_JOIN" and row["step"] == "id_required"
-    return GroupLine(
+    return LoggedGroupLine(
         time_ms=row["time_ms"],
         event="OTHER" if is_request else row["event"],
         group_type=row["group_type"],

@@ -175,7 +175,7 @@ def test_a_replay_of_all_groups_needs_broker_evidence(alone, tmp_path, capsys):
 
 
 # Groups by name; clients of consumer groups log neither outcomes nor durations, and no client logs
-# causes, restarts and downtime.
+# downtime.
 VIEWS = [
     (
         "generations, rebalances, aborted_rebalances, longest_ms, rebalances_last_day",
@@ -190,7 +190,7 @@ VIEWS = [
     (
         "generations, rebalances, dominant_cause, dominant_percent, culprits",
         "q07_storms",
-        [(8, None, None, None, None), (9, 5, None, None, None)],
+        [(8, None, "MEMBER_NEW", 25.0, 3), (9, 5, "MEMBER_NEW", 66.7, 3)],
     ),
     (
         "period, group_type, rebalances, unavailable_partition_ms, restarts",
@@ -200,7 +200,7 @@ VIEWS = [
             (1, "consumer", None, None, None),
             (1, "classic", 3, None, None),
             (2, "consumer", None, None, None),
-            (3, "classic", 4, None, None),
+            (3, "classic", 4, None, 3),
         ],
     ),
     (

@@ -2,36 +2,36 @@
 
 import pytest
 
-from coordinator_core.modern_history import GroupLine, LoggedDeparture, replay_lines
+from coordinator_core.modern_history import LoggedGroupLine, LoggedDeparture, replay_lines
 
 
 def joins(ms, member, group_type="consumer"):
-    return GroupLine(time_ms=ms, event="MEMBER_JOIN", member_id=member, group_type=group_type)
+    return LoggedGroupLine(time_ms=ms, event="MEMBER_JOIN", member_id=member, group_type=group_type)
 
 
 def leaves(ms, member, how="left", group_type=None):
     departure = LoggedDeparture(ms, member, how)
-    return GroupLine(
+    return LoggedGroupLine(
         time_ms=ms, event="LEFT", member_id=member, departure=departure, group_type=group_type
     )
 
 
 def bump(ms, epoch):
-    return GroupLine(time_ms=ms, event="EPOCH_BUMP", epoch=epoch)
+    return LoggedGroupLine(time_ms=ms, event="EPOCH_BUMP", epoch=epoch)
 
 
 def target(ms, epoch, group_type=None):
-    return GroupLine(
+    return LoggedGroupLine(
         time_ms=ms, event="TARGET", epoch=epoch, assignor="uniform", group_type=group_type
     )
 
 
 def convert(ms, group_type):
-    return GroupLine(time_ms=ms, event="CONVERT", group_type=group_type)
+    return LoggedGroupLine(time_ms=ms, event="CONVERT", group_type=group_type)
 
 
 def static_return(ms, old, new):
-    return GroupLine(time_ms=ms, event="STATIC_REPLACED", member_id=new, old_member_id=old)
+    return LoggedGroupLine(time_ms=ms, event="STATIC_REPLACED", member_id=new, old_member_id=old)
 
 
 # rule -> lines, then (number, prepared, computed, ended, cause, culprit, members) per generation
