@@ -9,10 +9,10 @@ from typing import Any
 
 from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.modern_history import (
-    LoggedGroupLine,
     GroupRecord,
     History,
     LoggedDeparture,
+    LoggedGroupLine,
     RecordKind,
     TargetLine,
     replay,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordinator_core.modern_history import LoggedGroupLine, LoggedDeparture, replay_lines
+from coordinator_core.modern_history import LoggedDeparture, LoggedGroupLine, replay_lines
 
 
 def joins(ms, member, group_type="consumer"):
