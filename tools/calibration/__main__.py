@@ -12,7 +12,7 @@ from pathlib import Path
 from jobs.console.printing import print_rows
 from jobs.lake.sql import query
 from tools.calibration.script import actions_of
-from tools.calibration.statements import NO_STATEMENT, Statement, is_true
+from tools.calibration.statements import NO_STATEMENT, Statement, can_be_judged, is_true
 
 STATEMENTS = """
     SELECT cluster_id, group_id, kind, EPOCH_MS(from_time), EPOCH_MS(to_time), processes,
@@ -34,7 +34,9 @@ def main() -> None:
     judged = [
         (statement, is_true(statement, scripts[cluster]))
         for cluster, *values in query(options.lake, STATEMENTS)[1]
-        if cluster in scripts and (statement := Statement(*values)).kind != NO_STATEMENT
+        if cluster in scripts
+        and (statement := Statement(*values)).kind != NO_STATEMENT
+        and can_be_judged(statement, scripts[cluster])
     ]
     _print_shares(judged, by_kind=options.by_kind)
     if options.false:
