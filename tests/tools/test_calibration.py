@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tools.calibration.script import actions_of
-from tools.calibration.statements import Statement, is_true
+from tools.calibration.statements import Statement, can_be_judged, is_true
 
 T = 1_795_219_200_000
 # seconds, action, process, further fields
@@ -71,3 +71,19 @@ def test_a_killed_process_was_not_stopped(script):
 
 def test_a_script_says_nothing_about_other_groups(script):
     assert not is_true(Statement("other", "group_start", T, T, ["a"], 0.9, "summary"), script)
+
+
+@pytest.mark.parametrize(
+    ("process", "expected"),
+    [
+        ("a", True),
+        ("a-0f6f9c3e", True),
+        ("pod-b", True),
+        ("app-c", True),
+        ("DZkfCKjISHCGSP91", False),
+    ],
+)
+def test_a_member_that_the_script_does_not_know_is_not_judged(script, process, expected):
+    statement = Statement("g", "scale_in", T, T, [process], 0.9, "summary")
+
+    assert can_be_judged(statement, script) is expected
