@@ -13,7 +13,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from coordinator_core.client_history.memberships import UNKNOWN_MEMBER, ClientRow, by_client
+from coordinator_core.client_history.memberships import (
+    UNKNOWN_MEMBER,
+    ClientRow,
+    by_client,
+    later_by,
+)
 from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.coordinator.consumer.group_type import CONSUMER
 from coordinator_core.coordinator.group_types import GROUP_TYPES
@@ -106,15 +111,11 @@ def departures(lines: Iterable[ClientRow]) -> list[ClientDeparture]:
 
 def departure_moved_by(departure: ClientDeparture, ms: int) -> ClientDeparture:
     """The departure with all times later by ``ms``."""
-
-    def moved(at_ms: int | None) -> int | None:
-        return None if at_ms is None else at_ms + ms
-
     return replace(
         departure,
         at_ms=departure.at_ms + ms,
-        known_ms=moved(departure.known_ms),
-        back_ms=moved(departure.back_ms),
+        known_ms=later_by(ms, departure.known_ms),
+        back_ms=later_by(ms, departure.back_ms),
     )
 
 

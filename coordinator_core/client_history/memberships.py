@@ -532,17 +532,18 @@ _REACTIONS = {
 }
 
 
+def later_by(ms: int, at_ms: int | None) -> int | None:
+    """A time of a client, moved; None stays None."""
+    return None if at_ms is None else at_ms + ms
+
+
 def moved_by(membership: ClientMembership, ms: int) -> ClientMembership:
     """The membership with all times later by ``ms``."""
-
-    def moved(at_ms: int | None) -> int | None:
-        return None if at_ms is None else at_ms + ms
-
     return replace(
         membership,
         joined_ms=membership.joined_ms + ms,
-        joining_ms=moved(membership.joining_ms),
-        synced_ms=moved(membership.synced_ms),
-        left_ms=moved(membership.left_ms),
-        known_ms=moved(membership.known_ms),
+        joining_ms=later_by(ms, membership.joining_ms),
+        synced_ms=later_by(ms, membership.synced_ms),
+        left_ms=later_by(ms, membership.left_ms),
+        known_ms=later_by(ms, membership.known_ms),
     )

@@ -21,8 +21,6 @@ from jobs.nightly import GIVE_A_SOURCE, NightlyOptions, inputs_of, open_lake_of,
 from jobs.nightly_run.pipeline import Progress
 
 TEMPORARY = "investigated"  # the cluster id in a temporary lake
-
-
 DOCUMENTS = {Document.TEXT: as_text, Document.JSON: as_json, Document.MARKDOWN: as_markdown}
 
 
@@ -64,11 +62,11 @@ def _asked(options: InvestigateOptions, config: Config) -> Iterator[Asked]:
     if not options_set:
         raise UsageError(f"{GIVE_A_SOURCE}, or --lake DIR --cluster-id ID")
     with tempfile.TemporaryDirectory(prefix="regroup-") as folder:
-        fill(folder, options.inputs, config)
+        _fill(folder, options.inputs, config)
         yield Asked(folder, TEMPORARY, options.group_id)
 
 
-def fill(lake: str, inputs: dict[str, Any], config: Config) -> None:
+def _fill(lake: str, inputs: dict[str, Any], config: Config) -> None:
     """Run nightly's jobs on the inputs; print errors only."""
     options = NightlyOptions(lake=lake, cluster_id=TEMPORARY, advice=True, **inputs)
     files = inputs_of(options, config)

@@ -9,16 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from coordinator_core.episodes.drafts import NOT_INCIDENTS
 from coordinator_core.episodes.sentences import counted, seconds, whole_seconds
 from jobs.bronze.table_rows import LOGS
 from jobs.console.printing import json_text, jsonable, printable
-from jobs.investigate.answer import Answer
+from jobs.investigate.answer import Answer, Row
 from jobs.investigate.headline import headlines
-
-Row = dict[str, Any]
 
 _EPISODES_SHOWN = 10
 _GROUPS_SHOWN = 10

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from coordinator_core.episodes.drafts import NOT_INCIDENTS, EpisodeKind
 from coordinator_core.episodes.sentences import counted
+from jobs.investigate.answer import Row
 
 _MOST = 3
 _UNKNOWN = EpisodeKind.UNKNOWN.value
 _SURE = 0.7  # least confidence of a finding in the headline
-
-Row = dict[str, Any]
 
 
 def headlines(
