@@ -8,8 +8,9 @@ its cause.  The column ``evidence`` says which of the two a row is derived from.
 
 The tables of a lake come in three layers; `schemas/tables` defines them, one file per table.
 
-- Bronze: the input with its positions.  offsets_records, broker_log_events, trace_events;
-  unreadable input goes to quarantine.  Every input record is in exactly one of them.
+- Bronze: the input with its positions.  offsets_records, broker_log_events, client_events,
+  end_offsets, trace_events; unreadable input goes to quarantine.  Every input record is in exactly
+  one of them.
 - Silver: decoded, ordered input.  group_metadata, group_records, committed_offsets and group_events
   interpret the bronze rows one by one; timeline puts all events of a group in one order;
   generations, generation_members and assignments have one row per generation, per member of a

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import date
 from typing import NamedTuple
 
-BRONZE = ("offsets_records", "broker_log_events", "client_events")
+BRONZE = ("offsets_records", "broker_log_events", "client_events", "end_offsets")
 
 
 class Coverage(NamedTuple):

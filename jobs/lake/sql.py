@@ -66,6 +66,7 @@ WRITERS = {
     "advice": "what-if-sweep",
     "broker_log_events": "nightly --broker-log GLOB",
     "client_events": "nightly --client-log GLOB",
+    "end_offsets": "nightly --end-offsets GLOB",
     "group_snapshots": "snapshot",
     "incident_replay": "replay",
     "migration_advice": "what-if-sweep",
@@ -75,9 +76,9 @@ WRITERS = {
     "trace_events": "nightly --trace GLOB",
     "what_if": "what-if-sweep",
 }
-# Few lakes have clients' logs, and those of earlier versions no findings: what reads them beside
-# other evidence needs no notice.
-WITHOUT_NOTICE = ("client_events", "findings")
+# Few lakes have clients' logs or end offsets, and those of earlier versions no findings: what reads
+# them beside other evidence needs no notice.
+WITHOUT_NOTICE = ("client_events", "end_offsets", "findings")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 

@@ -43,7 +43,10 @@ from jobs.watch.read_files import FileState, ReadFiles
 # The longest wait after failed passes, unless --every is longer.
 LONGEST_WAIT_S = 900
 # Each pass adds small files to these tables; they are combined after so many passes with news.
-APPENDED = ("runs", "offsets_records", "broker_log_events", "client_events", "trace_events")
+APPENDED = (
+    *("runs", "offsets_records", "broker_log_events", "client_events", "end_offsets"),
+    "trace_events",
+)
 PASSES_PER_COMPACTION = 50
 
 

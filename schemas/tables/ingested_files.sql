@@ -2,14 +2,14 @@
 -- Key: (cluster_id, source, file)
 -- Written by: jobs.ingest
 cluster_id       STRING    NOT NULL COMMENT 'cluster the file belongs to',
-source           STRING    NOT NULL COMMENT 'segments, broker_log, client_log, kafka, dump or trace',
-file             STRING    NOT NULL COMMENT 'path; file_id (broker log); path#log (dump); log (kafka)',
+source           STRING    NOT NULL COMMENT 'segments, broker_log, client_log, kafka, dump, trace or end_offsets',
+file             STRING    NOT NULL COMMENT 'path; file_id (broker_log, client_log, end_offsets); path#log (dump); log (kafka)',
 path             STRING    NOT NULL COMMENT 'path that the file was last read from',
 bytes            BIGINT    NOT NULL COMMENT 'size on disk when the file was last read',
 inputs           BIGINT    NOT NULL COMMENT 'number of records or lines in the file',
 kept_by_date     MAP<DATE, BIGINT> NOT NULL COMMENT 'readable inputs by UTC date; a bronze table has them for every date that was ingested',
 quarantined      BIGINT    NOT NULL COMMENT 'unreadable inputs, in quarantine',
-skipped          BIGINT    NOT NULL COMMENT 'skipped inputs: lines that are not a coordinator logger''s, and continuation lines; in a dump records of other topics; in a dump or segment repeated records',
+skipped          BIGINT    NOT NULL COMMENT 'skipped inputs: lines that are not a coordinator logger''s, and continuation lines; in a dump records of other topics; in a dump or segment repeated records; in a file of end_offsets lines about something else, and sightings of an offset between the first and the last one of a date',
 unreadable_bytes BIGINT    NOT NULL COMMENT 'bytes that are not part of a record batch (in quarantine, not among the inputs)',
 topic_partition  STRING             COMMENT 'log that the records belong to',
 first_offset     BIGINT             COMMENT 'first record offset in the file',

@@ -3,8 +3,8 @@
 -- Partitioned by: (cluster_id)
 -- Written by: jobs.ingest
 cluster_id       STRING  NOT NULL COMMENT 'cluster of the input',
-source           STRING  NOT NULL COMMENT 'segments, broker_log, client_log, kafka, dump or trace',
-file             STRING  NOT NULL COMMENT 'file or topic that the input was read from; file_id (broker log)',
+source           STRING  NOT NULL COMMENT 'segments, broker_log, client_log, kafka, dump, trace or end_offsets',
+file             STRING  NOT NULL COMMENT 'file or topic that the input was read from; file_id (broker_log, client_log, end_offsets)',
 position         BIGINT  NOT NULL COMMENT 'byte position in the file (for a record that of its batch); row number (Parquet or Avro dump); hash of a row without offset (Delta dump); else -1',
 log_offset       BIGINT  NOT NULL COMMENT 'offset of the record in its log; -1 if the offset is unreadable',
 topic_partition  STRING           COMMENT 'log of the record, if known',

@@ -18,11 +18,13 @@ pytestmark = pytest.mark.slow
 EVE, DAY, NEXT, NO_TIME = (
     date(2026, 11, 20), date(2026, 11, 21), date(2026, 11, 22), date(1970, 1, 1)
 )  # fmt: skip
-VERSIONS = [("offsets_records", 0), ("broker_log_events", 0), ("client_events", 0)]
+VERSIONS = [("offsets_records", 0), ("broker_log_events", 0), ("client_events", 0),
+            ("end_offsets", 0)]  # fmt: skip
 LOG = {"source": "broker_log", "file": "f", "topic_partition": None}
 DUMP = {"source": "dump", "path": "d"}
 TRACE = {"source": "trace", "topic_partition": None}
 CLIENT_LOG = {"source": "client_log", "file": "k", "topic_partition": None}
+ENDS = {"source": "end_offsets", "file": "e", "topic_partition": None}
 DUMP_ROW = {"source": "dump", "file": "d", "reason": "bad"}
 KAFKA = {"source": "kafka", "file": "__consumer_offsets-0"}
 T = 1_795_219_200_000  # 2026-11-21T00:00Z
@@ -72,6 +74,14 @@ SOUND = {
                  "quarantined": 1, "first_offset": 0, "last_offset": 2},
         TRACE | {"file": "t", "path": "t.jsonl", "inputs": 1, "kept_by_date": {NO_TIME: 1}},
         CLIENT_LOG | {"path": "app.log", "inputs": 2, "kept_by_date": {DAY: 1}, "skipped": 1},
+        ENDS | {"path": "ends.jsonl", "inputs": 3, "kept_by_date": {DAY: 2}, "skipped": 1},
+    ],
+    # The second row was the last sighting before the file grew.
+    "end_offsets": [
+        {"topic": "t", "partition": 0, "seen_time": T + seconds * 1000, "log_end_offset": 5,
+         "source": "end_offsets", "format": "json", "file_id": "e", "position": seconds,
+         "file": "ends.jsonl"}
+        for seconds in (1, 2, 3)
     ],
     "client_events": [{"file_id": "k", "position": 0, "event_time": T, "event": "JOINING",
                        "library": "java", "client_id": "a", "line": "l", "file": "app.log"}],
@@ -213,6 +223,7 @@ KEPT = "each input of a file is kept, quarantined or skipped"
 ALL_LINES = "every readable line of an ingested date is in broker_log_events"
 RECORDS = "every readable record of an ingested date is in offsets_records"
 CLIENT_LINES = "every readable line of an ingested date is in client_events"
+SIGHTINGS = "every readable line of an ingested date is in end_offsets"
 CLIENT_JOINS = "every generation that a client joined is in generations"
 TRACES = "every readable line of a trace is in trace_events"
 QUARANTINED = "every input counted as quarantined is in quarantine"
@@ -280,6 +291,10 @@ BROKEN = {
     "a line of a client lost": (
         changed("ingested_files", 6, inputs=3, kept_by_date={DAY: 2}),
         [(CLIENT_LINES, "c", "k 2026-11-21", 2, 1)],
+    ),
+    "a sighting of an end offset lost": (
+        changed("ingested_files", 7, inputs=5, kept_by_date={DAY: 4}),
+        [(SIGHTINGS, "c", "e 2026-11-21", 4, 3)],
     ),
     "a generation of a client lost": (
         changed("client_events", 0, event="JOINED", group_id="g", generation=9),
@@ -540,7 +555,9 @@ def test_a_date_that_a_run_covered_as_its_own_is_not_pending(violations):
 
 
 def test_bronze_tables_alone_violate_no_law(write_lake, tmp_path):
-    bronze = ["offsets_records", "broker_log_events", "client_events", "trace_events"]
+    bronze = [
+        "offsets_records", "broker_log_events", "client_events", "end_offsets", "trace_events",
+    ]  # fmt: skip
     others = ["ingested_files", "quarantine"]
     root = write_lake(tmp_path, {table: SOUND[table] for table in [*bronze, *others]})
 

@@ -40,7 +40,8 @@ _OPTIONS = {
     "dump": "dump",
 }  # fmt: skip
 _INPUT_TABLES = {
-    "ingested_files", "offsets_records", "broker_log_events", "client_events", "trace_events",
+    "ingested_files", "offsets_records", "broker_log_events", "client_events", "end_offsets",
+    "trace_events",
     "quarantine", "runs", "group_metadata", "group_records", "committed_offsets",
 }  # fmt: skip
 # Laws of generations and what follows: inputs that contradict one another may break them.
