@@ -1,10 +1,12 @@
 """Bronze tables: every input unchanged and exactly once.
 
-reads   segment files, the topic of a running cluster, dumps, logs of brokers and clients, traces
+reads   segment files, the topic of a running cluster, dumps, logs of brokers and clients, traces,
+        log end offsets
 writes  offsets_records     one row per record of `__consumer_offsets`
         broker_log_events   one row per line of a coordinator's logger
         client_events       one row per line in which a consumer says something of its membership
         trace_events        one row per line of a trace
+        end_offsets         one row per change of a partition's log end offset
         quarantine          one row per unreadable input
         ingested_files      one row per file, or per topic partition of a dump or cluster, with
                             counts that add up
@@ -31,9 +33,11 @@ from jobs.bronze.table_rows import (
     DUMP,
     LOG_EVENTS,
     SEGMENTS,
+    SIGHTINGS,
     TRACE_EVENTS,
     UNREADABLE_CLIENT_LINES,
     UNREADABLE_LOG_LINES,
+    UNREADABLE_SIGHTINGS,
     UNREADABLE_TRACE_LINES,
     TableRows,
 )
@@ -44,6 +48,7 @@ from jobs.sources import trace
 from jobs.sources.broker_logs import broker_log
 from jobs.sources.client_logs import client_log
 from jobs.sources.dumps.dump import Dump
+from jobs.sources.end_offsets.source import end_offsets_source
 from jobs.sources.rows import SourceRows, counts_of_files
 from jobs.sources.topic import raw_records, segments
 from jobs.sources.topic.kafka import Kafka
@@ -64,10 +69,11 @@ class Inputs:
     kafka: Kafka | None = None
     traces: list[str] = field(default_factory=list)
     client_logs: list[str] = field(default_factory=list)
+    end_offsets: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         files = self.segments or self.broker_logs or self.traces or self.client_logs
-        return bool(files or self.dump or self.kafka)
+        return bool(files or self.dump or self.kafka or self.end_offsets)
 
 
 def run(lake: Lake, inputs: Inputs) -> int:
@@ -105,6 +111,10 @@ def _store(lake: Lake, inputs: Inputs) -> None:
         source = trace.traces_source(inputs.traces)
         with stored(lake, source, [TRACE_EVENTS, UNREADABLE_TRACE_LINES]) as rows:
             _store_counts(lake, counts.trace_files(rows, lake.cluster_id))
+    if inputs.end_offsets:
+        source = end_offsets_source(inputs.end_offsets, inputs.log_timezone, inputs.dates)
+        with stored(lake, source, [SIGHTINGS, UNREADABLE_SIGHTINGS]) as rows:
+            _store_counts(lake, counts.end_offset_files(rows, lake.cluster_id))
     if inputs.client_logs:
         _store_logs(lake, _client_logs(inputs), inputs.client_logs)
     if inputs.broker_logs:

@@ -20,7 +20,7 @@ from jobs.lake.files import list_files
 from jobs.lake.opening import open_lake
 from jobs.lake.scope import scope_of
 from jobs.lake.tables import Lake
-from jobs.nightly_run.log_files import log_lines, read_logs, silent_logs
+from jobs.nightly_run.log_files import end_offset_lines, log_lines, read_logs, silent_logs
 from jobs.nightly_run.pending_dates import pending
 from jobs.nightly_run.pipeline import Progress, run_all
 from jobs.nightly_run.runs import Run, summary
@@ -28,6 +28,7 @@ from jobs.sources import trace
 from jobs.sources.broker_logs import broker_log
 from jobs.sources.client_logs import client_log
 from jobs.sources.dumps.dump import Dump
+from jobs.sources.end_offsets.source import FILES_LIKE, require_end_offsets
 from jobs.sources.logs.dates import since_ms_of_option
 from jobs.sources.topic import segments
 from jobs.sources.topic.kafka import Kafka
@@ -56,6 +57,7 @@ class NightlyOptions:
     kafka: str | None = None
     trace: str | None = None
     client_log: str | None = None
+    end_offsets: str | None = None
     recompute_all: bool = False
     advice: bool = False
     log_date: str | None = None
@@ -67,10 +69,8 @@ class NightlyOptions:
     def require_source(self) -> None:
         """UsageError without a source; --recompute-all computes from the bronze tables."""
         topic = (self.segments, self.kafka, self.dump)
-        if (
-            not any((*topic, self.broker_log, self.client_log, self.trace))
-            and not self.recompute_all
-        ):
+        files = (self.broker_log, self.client_log, self.trace, self.end_offsets)
+        if not any((*topic, *files)) and not self.recompute_all:
             rows_of_lake = "for rows that the lake has already, --recompute-all"
             raise UsageError(f"no source: {GIVE_A_SOURCE}; {rows_of_lake}")
 
@@ -79,16 +79,20 @@ def inputs_of(options: NightlyOptions, config: Config) -> ingest.Inputs:
     """Check the options before an engine starts; UsageError names the first that is wrong."""
     if not options.cluster_id:
         raise UsageError("--cluster-id must not be empty")
+    timezone = valid_timezone(options.log_timezone or config.log_timezone)
+    end_offsets = _files(options.end_offsets, "--end-offsets", FILES_LIKE)
+    require_end_offsets(end_offsets, timezone)
     return ingest.Inputs(
         segments=segments.segment_files(options.segments) if options.segments else [],
         broker_logs=_files(options.broker_log, "--broker-log", broker_log.FILES_LIKE),
-        log_timezone=valid_timezone(options.log_timezone or config.log_timezone),
+        log_timezone=timezone,
         log_since_ms=since_ms_of_option(options.log_date),
         dates=date_range(options.date, options.first, options.last),
         dump=None if options.dump is None else Dump(options.dump),
         traces=_files(options.trace, "--trace", trace.FILES_LIKE),
         client_logs=_files(options.client_log, "--client-log", client_log.FILES_LIKE),
         kafka=None if options.kafka is None else Kafka(options.kafka, config.kafka),
+        end_offsets=end_offsets,
     )
 
 
@@ -107,8 +111,8 @@ def workload(options: NightlyOptions, inputs: ingest.Inputs) -> Workload:
 
 def input_files(inputs: ingest.Inputs) -> list[str]:
     """All files of a run, and the folder of a dump that is a Delta table."""
-    files = [*inputs.segments, *inputs.broker_logs, *inputs.client_logs, *inputs.traces]
-    return [*files, *dump_files(inputs.dump)]
+    logs = [*inputs.broker_logs, *inputs.client_logs, *inputs.traces]
+    return [*inputs.segments, *logs, *inputs.end_offsets, *dump_files(inputs.dump)]
 
 
 def dump_files(dump: Dump | None) -> list[str]:
@@ -151,6 +155,8 @@ def account_for(
     has_logs = inputs.broker_logs or inputs.client_logs
     logs = read_logs(lake, inputs.broker_logs, inputs.client_logs) if has_logs else []
     for line in log_lines(logs):
+        progress.say(line)
+    for line in end_offset_lines(lake, inputs.end_offsets) if inputs.end_offsets else []:
         progress.say(line)
     if internal_errors:
         raise RunFailed(ingest.failed_by(internal_errors))

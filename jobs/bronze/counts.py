@@ -8,7 +8,15 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.bronze.table_rows import BROKER_LOG, DUMP, KAFKA, NO_DATE, SEGMENTS, TRACE
+from jobs.bronze.table_rows import (
+    BROKER_LOG,
+    DUMP,
+    END_OFFSETS,
+    KAFKA,
+    NO_DATE,
+    SEGMENTS,
+    TRACE,
+)
 from jobs.lake.tables import schema_of
 from jobs.sources.topic import raw_records
 from schemas import table_key
@@ -74,6 +82,17 @@ def trace_files(rows: DataFrame, cluster_id: str) -> DataFrame:
         TRACE,
         file=F.col("trace_id"),
         kept_by_date=F.create_map(F.lit(NO_DATE), "kept"),
+        unreadable_bytes=F.lit(0),
+        **_no_records(),
+    )
+
+
+def end_offset_files(rows: DataFrame, cluster_id: str) -> DataFrame:
+    return _files(
+        rows.where("kind = 'file'"),
+        cluster_id,
+        END_OFFSETS,
+        file=F.col("file_id"),
         unreadable_bytes=F.lit(0),
         **_no_records(),
     )

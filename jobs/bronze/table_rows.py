@@ -20,7 +20,7 @@ from jobs.lake.tables import schema_of
 from schemas import table_key
 
 SEGMENTS, KAFKA, DUMP, BROKER_LOG, TRACE = "segments", "kafka", "dump", "broker_log", "trace"
-CLIENT_LOG = "client_log"
+CLIENT_LOG, END_OFFSETS = "client_log", "end_offsets"
 LOGS = (BROKER_LOG, CLIENT_LOG)
 NO_DATE = date(1970, 1, 1)
 
@@ -147,6 +147,15 @@ CLIENT_EVENTS = TableRows(
     {"event_date": DateOf("event_time"), "file": RowField("path")},
     replaces="event_time",
 )
+SIGHTINGS = TableRows(
+    "end_offsets",
+    "event",
+    {
+        "source": Constant(END_OFFSETS),
+        "event_date": DateOf("seen_time"),
+        "file": RowField("path"),
+    },
+)
 TRACE_EVENTS = TableRows("trace_events", "event", {"file": RowField("path")})
 
 
@@ -168,3 +177,4 @@ def _unreadable_lines(source: str, file: str, reason: str) -> TableRows:
 UNREADABLE_LOG_LINES = _unreadable_lines(BROKER_LOG, "file_id", "reason_unreadable")
 UNREADABLE_CLIENT_LINES = _unreadable_lines(CLIENT_LOG, "file_id", "reason_unreadable")
 UNREADABLE_TRACE_LINES = _unreadable_lines(TRACE, "trace_id", "reason")
+UNREADABLE_SIGHTINGS = _unreadable_lines(END_OFFSETS, "file_id", "reason")

@@ -57,6 +57,13 @@ DumpOption = Annotated[
 TraceOption = Annotated[
     str | None, typer.Option(help="Traces of the coordinator model: path, folder, glob or URI.")
 ]
+EndOffsetsOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Log end offsets of topics, for the lag: JSON Lines, or output of Burrow, Prometheus,"
+        " kafka-get-offsets or kafka-consumer-groups; path, folder, glob or URI."
+    ),
+]
 KafkaOption = Annotated[
     str | None,
     typer.Option(help="Brokers to read __consumer_offsets from: HOST:PORT[,HOST:PORT...]."),
@@ -102,6 +109,7 @@ class InputOptions:
     broker_log: BrokerLogOption = None
     trace: TraceOption = None
     client_log: ClientLogOption = None
+    end_offsets: EndOffsetsOption = None
     log_timezone: LogTimezoneOption = None
     log_date: LogDateOption = None
 

@@ -12,6 +12,7 @@ from jobs.command_line.options import (
     ClientLogOption,
     ConfOption,
     DumpOption,
+    EndOffsetsOption,
     FormatOption,
     KafkaOption,
     LogDateOption,
@@ -70,6 +71,7 @@ def doctor(
     log_timezone: LogTimezoneOption = None,
     log_date: LogDateOption = None,
     dump: DumpOption = None,
+    end_offsets: EndOffsetsOption = None,
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
@@ -85,6 +87,7 @@ def doctor(
         client_log=client_log,
         log_date=log_date,
         dump=dump,
+        end_offsets=end_offsets,
     )
     results = run_checks(options)
     raise typer.Exit(print_results(results, format))

@@ -24,6 +24,7 @@ log_samples   samples of the newest files of an option, for both kinds of logs
 broker_logs   log files: readable, coordinator lines, time zone
 client_logs   consumers' logs: readable, lines of membership, clocks
 dumps         exports of `__consumer_offsets`: readable
+end_offsets   log end offsets: readable, partitions and times
 environments  managed services and operators, by the names of their brokers
 brokers       brokers: reachable, TLS and SASL, `__consumer_offsets`, advertised addresses
 """

@@ -12,6 +12,7 @@ from jobs.doctor.broker_logs import check_broker_logs
 from jobs.doctor.brokers import check_brokers
 from jobs.doctor.client_logs import check_client_logs
 from jobs.doctor.dumps import check_dump
+from jobs.doctor.end_offsets import check_end_offsets
 from jobs.doctor.environments import check_environment
 from jobs.doctor.lakes import check_lake
 from jobs.doctor.results import CheckResult, Severity, failure, ok
@@ -35,6 +36,7 @@ class DoctorOptions:
     client_log: str | None = None
     log_date: str | None = None
     dump: str | None = None
+    end_offsets: str | None = None
 
 
 def run_checks(options: DoctorOptions) -> Iterator[CheckResult]:
@@ -65,6 +67,9 @@ def run_checks(options: DoctorOptions) -> Iterator[CheckResult]:
         yield from check_client_logs(options.client_log, timezone, since_ms)
     if options.dump is not None:
         yield from check_dump(options.dump)
+    if options.end_offsets is not None:
+        timezone = options.log_timezone or config.log_timezone
+        yield from check_end_offsets(options.end_offsets, timezone)
     if options.kafka is not None:
         yield from check_environment(options.kafka)
         yield from check_brokers(options.kafka, config)

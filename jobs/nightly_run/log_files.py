@@ -1,4 +1,5 @@
-"""What a run understood of each log that it was given: lines for its summary."""
+"""What a run understood of each log and file of end offsets that it was given: lines for its
+summary."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from typing import NamedTuple
 
 from pyspark.sql import functions as F
 
-from jobs.bronze.table_rows import BROKER_LOG, CLIENT_LOG
+from jobs.bronze.table_rows import BROKER_LOG, CLIENT_LOG, END_OFFSETS
 from jobs.console.printing import printable
 from jobs.lake.files import open_file
 from jobs.lake.tables import Lake
@@ -112,3 +113,18 @@ def _line(log: ReadLog) -> str:
         text += f"; {log.kind.sentence}"
     examples = [example[:_LONGEST_EXAMPLE] for example in log.examples]
     return "\n  ".join(map(printable, [text, *examples]))
+
+
+def end_offset_lines(lake: Lake, files: list[str]) -> list[str]:
+    """One line per file of end offsets that has unreadable values, or no log end offset."""
+    rows = lake.read("ingested_files").where(F.col("source") == END_OFFSETS).collect()
+    lines = []
+    for row in rows:
+        if row.path not in files:
+            continue
+        if not dict(row.kept_by_date):
+            lines.append(f"{row.path}: no log end offset")
+        elif row.quarantined:
+            counts = f"{row.quarantined:,} of {row.inputs:,} lines and values"
+            lines.append(f"{row.path}: {counts} are unreadable (table quarantine)")
+    return sorted(map(printable, lines))

@@ -44,9 +44,10 @@ class LongLine(NamedTuple):
     beginning: bytes
 
 
-def too_long(size: int) -> str:
-    """The reason of a line that is not read."""
-    return f"a line of {size} bytes, more than {LINE_BYTES >> 20} MiB"
+def too_long(size: int, longest: int | None = None) -> str:
+    """The reason of a line that is not read; ``longest``: see `chunks_of_lines`."""
+    longest = LINE_BYTES if longest is None else longest
+    return f"a line of {size} bytes, more than {longest >> 20} MiB"
 
 
 def to_line_end(lines: Any, line: bytes) -> int:
@@ -220,23 +221,27 @@ def _up_to_damage(gzip: Any, packed: bytes) -> bytes:
     return b"".join(out)
 
 
-def chunks_of_lines(blocks: Blocks, within: ByteRange = WHOLE_FILE) -> Iterator[tuple[int, Chunk]]:
+def chunks_of_lines(
+    blocks: Blocks, within: ByteRange = WHOLE_FILE, longest: int | None = None
+) -> Iterator[tuple[int, Chunk]]:
     """Position of a line's first byte in the stream, and whole lines from there on in UTF-8.
 
-    A line that ``within`` begins in the middle of is left out.  Of UTF-16, each line is a chunk.
+    ``longest``: size of the longest line that is read; None: LINE_BYTES.  A line that ``within``
+    begins in the middle of is left out.  Of UTF-16, each line is a chunk.
     A line that begins with much zero padding (a sparse file) is a chunk without the padding.
     """
     position, source = blocks.position, iter(blocks)
+    longest = LINE_BYTES if longest is None else longest
     if within.start > 0:
-        yield from _after_first_newline(source, position, within.end)
+        yield from _after_first_newline(source, position, within.end, longest)
         return
     first = next(source, b"")
     encoding, skip = _encoding(first)
     following = _chain(first[skip:], source)
     if encoding == "utf-8":
-        yield from _whole_lines(following, skip)
+        yield from _whole_lines(following, skip, longest)
     else:
-        yield from _utf16_lines(following, skip, encoding)
+        yield from _utf16_lines(following, skip, encoding, longest)
 
 
 def lines_before(chunk: bytes, size: int) -> int:
@@ -246,15 +251,17 @@ def lines_before(chunk: bytes, size: int) -> int:
     return chunk.find(b"\n", size - 1) + 1 or len(chunk)
 
 
-def _whole_lines(blocks: Iterable[bytes], position: int) -> Iterator[tuple[int, Chunk]]:
-    line = _Line()
+def _whole_lines(
+    blocks: Iterable[bytes], position: int, longest: int
+) -> Iterator[tuple[int, Chunk]]:
+    line = _Line(longest)
     for block in blocks:
         end = block.rfind(b"\n") + 1
         if end == 0:
             line.add(block)
             continue
         first = block.find(b"\n") + 1
-        if line.is_unusual or line.size + first > LINE_BYTES:
+        if line.is_unusual or line.size + first > longest:
             line.add(block[:first])
             yield position, line.take()
             position += line.size
@@ -264,7 +271,7 @@ def _whole_lines(blocks: Iterable[bytes], position: int) -> Iterator[tuple[int, 
         if chunk:
             yield position, chunk
         position += len(chunk)
-        line = _Line(block[end:])
+        line = _Line(longest, block[end:])
     if line.size:
         yield position, line.take()
 
@@ -272,7 +279,8 @@ def _whole_lines(blocks: Iterable[bytes], position: int) -> Iterator[tuple[int, 
 class _Line:
     """A line that began in an earlier block: the bytes that are kept of it, and its size."""
 
-    def __init__(self, beginning: bytes = b"") -> None:
+    def __init__(self, longest: int, beginning: bytes = b"") -> None:
+        self._longest = longest
         self.parts: list[bytes] = [beginning] if beginning else []
         self.size = len(beginning)
         self._kept = len(beginning)
@@ -286,23 +294,23 @@ class _Line:
         self.size += len(block)
         if not self._kept:
             block = block.lstrip(b"\0") if block.startswith(bytes(1024)) else block
-        part = block[: max(0, LINE_BYTES + 1 - self._kept)]
+        part = block[: max(0, self._longest + 1 - self._kept)]
         self.parts.append(part)
         self._kept += len(part)
 
     def take(self) -> Chunk:
         kept = b"".join(self.parts)
-        return kept if len(kept) <= LINE_BYTES else LongLine(self.size, kept[:KEPT_OF_LINE])
+        return kept if len(kept) <= self._longest else LongLine(self.size, kept[:KEPT_OF_LINE])
 
 
 def _after_first_newline(
-    blocks: Iterator[bytes], position: int, end: int | None
+    blocks: Iterator[bytes], position: int, end: int | None, longest: int
 ) -> Iterator[tuple[int, Chunk]]:
     """Nothing if no line begins before ``end``: the blocks after it are not read."""
     for block in blocks:
         first = block.find(b"\n") + 1
         if first:
-            yield from _whole_lines(_chain(block[first:], blocks), position + first)
+            yield from _whole_lines(_chain(block[first:], blocks), position + first, longest)
             return
         position += len(block)
         if end is not None and position >= end:
@@ -346,10 +354,10 @@ def _chain(first: bytes, source: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _utf16_lines(
-    blocks: Iterable[bytes], position: int, encoding: str
+    blocks: Iterable[bytes], position: int, encoding: str, longest: int
 ) -> Iterator[tuple[int, Chunk]]:
     decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
-    rest = _Line()
+    rest = _Line(longest)
     rest_bytes = 0  # in the stream
     for block in _chain_end(blocks):
         text = decoder.decode(block, final=not block)
@@ -358,7 +366,7 @@ def _utf16_lines(
             rest.add(line.encode("utf-8", "replace") + b"\n")
             yield position, rest.take()
             position += rest_bytes + len(line.encode(encoding, "replace")) + 2
-            rest, rest_bytes = _Line(), 0
+            rest, rest_bytes = _Line(longest), 0
         rest.add(last.encode("utf-8", "replace"))
         rest_bytes += len(last.encode(encoding, "replace"))
     if rest.size:

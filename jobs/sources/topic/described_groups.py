@@ -28,7 +28,7 @@ NO_MEMBERS = "the output has neither members nor offsets of this group: add --me
 _GROUP, _MEMBER, _TOPIC, _STATE = "GROUP", "CONSUMER-ID", "TOPIC", "STATE"
 _ASSIGNED, _TARGET = ("CURRENT-ASSIGNMENT", "ASSIGNMENT"), "TARGET-ASSIGNMENT"
 _EPOCHS = ("CURRENT-EPOCH", "TARGET-EPOCH", "GROUP-EPOCH")
-_HEADER = re.compile(
+HEADER = re.compile(
     r"(?:(?<=\s)|^)(?:GROUP +(?:TOPIC|CONSUMER-ID|COORDINATOR \(ID\))|TOPIC +PARTITION) "
 )
 _COLUMN = re.compile(r"COORDINATOR \(ID\)|\S+")
@@ -37,7 +37,7 @@ _NUMBERS = ("PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG", "#PARTITIONS
 _COORDINATOR = re.compile(r"(\S+:-?\d+) +(\(-?\d+\))")
 _COORDINATOR_ID = re.compile(r"\((-?\d+)\)")
 _TOPIC_PARTITIONS = re.compile(r"([\w.-]+)[(:]([\d,]+)\)?")
-_SENTENCE = re.compile(
+SENTENCE = re.compile(
     r"[Cc]onsumer group '(.+)' (has no active members|is rebalancing|does not exist|is dead)"
 )
 _STATES = {
@@ -63,7 +63,7 @@ class Description:
     problems: list[str] = field(default_factory=list)
 
 
-class _Table:
+class DescribedTable:
     """The columns of a header, and where they begin."""
 
     def __init__(self, header: str, start: int) -> None:
@@ -221,10 +221,10 @@ def described_groups(content: bytes, timezone: str, since_ms: int | None) -> Des
     dates = LineDates(dates_of(content, lambda: [content], since_ms), clock)
     reader = _Reader(None if since_ms is None else clock.utc_ms(since_ms))
     for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
-        header = _HEADER.search(f"{line} ")
+        header = HEADER.search(f"{line} ")
         if header is not None:
             start = header.start()
-            reader.begin(number, _Table(line, start), _time_of(line[:start], dates, clock))
+            reader.begin(number, DescribedTable(line, start), _time_of(line[:start], dates, clock))
         elif not reader.read(number, line):
             at_ms = _time_of(line, dates, clock)
             if at_ms is not None:
@@ -252,7 +252,7 @@ class _Reader:
 
     def __init__(self, at_ms: int | None) -> None:
         self._at_ms = at_ms
-        self._table: _Table | None = None
+        self._table: DescribedTable | None = None
         self._header_line = 0
         self._groups: dict[int, dict[str, _Group]] = {}
         self._problems: list[str] = []
@@ -261,7 +261,7 @@ class _Reader:
     def begin_at(self, at_ms: int) -> None:
         self._at_ms, self._table = at_ms, None
 
-    def begin(self, number: int, table: _Table, at_ms: int | None) -> None:
+    def begin(self, number: int, table: DescribedTable, at_ms: int | None) -> None:
         """A table begins; ``at_ms``: the time at the beginning of its header line, if any."""
         self._at_ms = self._at_ms if at_ms is None else at_ms
         self._table, self._header_line, self._blocked = None, number, set()
@@ -279,7 +279,7 @@ class _Reader:
 
     def read(self, number: int, line: str) -> bool:
         """Whether the line is a row or a sentence about a group."""
-        sentence = _SENTENCE.search(line)
+        sentence = SENTENCE.search(line)
         if sentence is not None:
             if self._at_ms is not None:
                 self._group(sentence[1]).state_of_sentence = _STATES[sentence[2]]
