@@ -34,6 +34,9 @@ SETTINGS = {"spark.sql.session.timeZone": "UTC", **WITHOUT_CALL_SITES}
 # Results are not compressed on the loopback interface: gzip takes more time than all the rest of a
 # transfer.  Bit 0 is the algorithm "identity".
 CHANNEL_OPTIONS = {"grpc.compression_enabled_algorithms_bitset": 1}
+# Beside an open channel, gRPC's handlers of forks end one in twelve children before they start
+# their program, so also a JVM that PySpark starts.  Children of this process call no gRPC.
+FORK_SUPPORT = "GRPC_ENABLE_FORK_SUPPORT"
 # Settings of Sail; environment variables of these names have priority.
 SAIL = {
     # The only Parquet files that Sail writes are temporary (`jobs.engine.keeping`).
@@ -52,6 +55,7 @@ POOL_SHARE = 0.5
 def embedded_session() -> SparkSession:
     """A session of this process's embedded engine, which is started on the first call."""
     os.environ[SPARK_CONNECT_MODE] = "1"
+    os.environ.setdefault(FORK_SUPPORT, "0")
     from pyspark.sql.connect.client import DefaultChannelBuilder
     from pyspark.sql.connect.session import SparkSession as ConnectSession
 
