@@ -1,12 +1,17 @@
-"""The engine of a test, and marks: `make test-fast` leaves out what starts Spark or a broker."""
+"""The engine of a test, and marks: `make test-fast` leaves out what starts Spark or a broker.
+
+`make test` leaves out the campaign, which `make -C tools test-spark` runs: end-to-end tests on
+Spark, and captures of a script of which there is one of a later broker."""
 
 import pytest
 from hypothesis import settings
 
 from jobs.configuration.config import Engine, load_config
-from tests.engines import ENGINES, restored_mode, using
+from tests.engines import ENGINES, OTHER, restored_mode, using
 
 LONG = ("slow", "broker")
+# Versions of brokers on which the same scripts were captured.
+CAPTURED = {"3.9.1", "4.1.2", "4.4.0"}
 
 # The same examples in each run; `make -C tools laws` tries others.
 settings.register_profile("same", derandomize=True)
@@ -34,6 +39,7 @@ def _same_engine_after_the_test():
 
 
 def pytest_collection_modifyitems(items):
+    latest = _latest_captures(items)
     for item in items:
         on_spark, end_to_end = _has(item, "spark"), "end_to_end" in item.path.parts
         if "started_broker" in item.fixturenames:
@@ -41,13 +47,36 @@ def pytest_collection_modifyitems(items):
         if end_to_end and "engine" in item.fixturenames:
             item.add_marker(pytest.mark.slow)
         sometimes = end_to_end or _has(item, "embedded_suffices")
-        if on_spark and sometimes and not _has(item, "every_time"):
+        is_older = _version(item) < latest.get(_but_for_version(item), "")
+        if (is_older or (on_spark and sometimes)) and not _has(item, "every_time"):
             item.add_marker(pytest.mark.campaign)
         if on_spark or _has(item, "broker"):
             item.add_marker(pytest.mark.xdist_group("spark" if on_spark else "broker"))
     # The group and the files that take longest first, so that no process has one left at the end.
     long = {item.path for item in items if any(_has(item, each) for each in LONG)}
     items.sort(key=lambda item: (not _has(item, "spark"), item.path not in long))
+
+
+def _latest_captures(items):
+    """Per file and other parameters, the latest version of a captured broker."""
+    of_captures = (item for item in items if "end_to_end" in item.path.parts)
+    by_version = sorted(of_captures, key=_version)
+    return {_but_for_version(item): _version(item) for item in by_version}
+
+
+def _version(item):
+    return max(_names(item) & CAPTURED, default="")
+
+
+def _but_for_version(item):
+    return item.path, frozenset(_names(item) - CAPTURED - set(OTHER))
+
+
+def _names(item):
+    """The texts of the test's parameters."""
+    values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    parts = (each if isinstance(each, tuple) else (each,) for each in values)
+    return {part for each in parts for part in each if isinstance(part, str)}
 
 
 def _has(item, marker):

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from jobs import ingest
-from jobs.engine.session import build_session
+from jobs.engine.choice import Workload
+from jobs.engine.session import open_session
 from jobs.lake.opening import open_lake
 from jobs.lake.scope import scope_of
 from jobs.lake.sql import query
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.embedded_suffices
 def lake(config, tmp_path_factory):
     root = str(tmp_path_factory.mktemp("lake"))
     for timezone, cases in LOGS.items():
-        opened = open_lake(build_session(config), root, timezone)  # brokers of another cluster
+        opened = open_lake(open_session(config, Workload(0)), root, timezone)  # brokers of another cluster
         files = [str(each) for case in cases for each in sorted((INPUTS / case).glob("*.log"))]
         logs = [each for each in files if not each.endswith("client.log")]
         ingest.run(opened, ingest.Inputs(broker_logs=logs, log_timezone=timezone))

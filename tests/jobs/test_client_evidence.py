@@ -7,7 +7,8 @@ import pytest
 
 from jobs import ingest
 from jobs.checks.check import broken_laws
-from jobs.engine.session import build_session
+from jobs.engine.choice import Workload
+from jobs.engine.session import open_session
 from jobs.lake.client_rows import TABLES
 from jobs.lake.dates import date_range
 from jobs.lake.opening import open_lake
@@ -42,7 +43,7 @@ def run(config):
     """``run(root, day, client_logs=..., broker_logs=...)``: ingest and derive one date, or all."""
 
     def run(root, day=None, **logs):
-        lake = open_lake(build_session(config), str(root), "c")
+        lake = open_lake(open_session(config, Workload(0)), str(root), "c")
         dates = date_range(day, None, None)
         ingest.run(lake, ingest.Inputs(dates=dates, **logs))
         run_all(scope_of(lake, dates.first, dates.last), Progress(), JOBS)

@@ -51,7 +51,11 @@ def conf(tmp_path, monkeypatch):
         monkeypatch.setenv(name, value)
     file = tmp_path / "regroup.toml"
     values = {
-        "kafka": {"sasl.jaas.config": LOGIN, "ssl.key.password": KAFKA_SECRETS[1]},
+        "kafka": {
+            "sasl.jaas.config": LOGIN,
+            "ssl.key.password": KAFKA_SECRETS[1],
+            "default.api.timeout.ms": "3000",  # no broker answers
+        },
         "spark": {
             "spark.hadoop.fs.s3a.secret.key": STORE_SECRETS[0],
             "spark.hadoop.fs.azure.account.key.a": STORE_SECRETS[1],
