@@ -33,7 +33,8 @@ pytestmark = pytest.mark.embedded_suffices
 def lake(config, tmp_path_factory):
     root = str(tmp_path_factory.mktemp("lake"))
     for timezone, cases in LOGS.items():
-        opened = open_lake(open_session(config, Workload(0)), root, timezone)  # brokers of another cluster
+        session = open_session(config, Workload(0))
+        opened = open_lake(session, root, timezone)  # brokers of another cluster
         files = [str(each) for case in cases for each in sorted((INPUTS / case).glob("*.log"))]
         logs = [each for each in files if not each.endswith("client.log")]
         ingest.run(opened, ingest.Inputs(broker_logs=logs, log_timezone=timezone))
