@@ -18,6 +18,7 @@ TRIGGER, ABSORBED = "trigger", "absorbed"
 # Actions of processes (`story` of a cause).
 RESTART, STOP, SLOW_POLL = "restart", "stop", "slow_poll"
 START, RETURN, TAKEOVER = "start", "return", "takeover"
+CRASH = "crash"
 # Modern groups: its session expired, and it was back under its member id; it joined
 # while its previous member was in the group; a second process with its instance id was refused.
 FROZEN, CRASH_RESTART, REFUSED = "frozen", "crash_restart", "refused"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from coordinator_core.episodes.evidence import (
+    CRASH,
     CRASH_RESTART,
     FENCED,
     FROZEN,
@@ -286,10 +287,24 @@ def _may_follow(arrival: Cause, departure: Cause) -> bool:
     if arrival.story == CRASH_RESTART:
         longest_ms = max(departure.session_timeout_ms, LONGEST_SESSION_MS) + _SLACK_MS
         return departure.is_expiry and 0 < at(departure) - at(arrival) <= longest_ms
+    if _was_beside(departure, arrival):
+        return False
     if arrival.member_id != departure.member_id:
         return True
     is_own = departure.cause == STATIC_LEAVE or departure.story == SLOW_POLL
     return at(arrival) > at(departure) or (is_own and at(arrival) == at(departure))
+
+
+def _was_beside(expiry: Cause, arrival: Cause) -> bool:
+    """Whether the expired member was another process, which still ran when this one joined.
+
+    A rebalance of a classic group does not complete before all members rejoined or were removed.
+    """
+    if not expiry.is_expiry or at(arrival) >= at(expiry):
+        return False
+    if expiry.cause == "HEARTBEAT_EXPIRY":
+        return arrival.generation < expiry.generation
+    return None not in (expiry.process, arrival.process) and expiry.process != arrival.process
 
 
 def _with_fenced(changes: list[ProcessChange]) -> list[ProcessChange]:
@@ -402,15 +417,18 @@ Key = tuple[str, ...]
 
 def _keys(causes: Sequence[Cause]) -> Callable[[Cause], Key]:
     """The instance id, else client id and host.  A member without a record has only its id, which
-    begins with one of them: it is on the first host of this client.
+    begins with one of them: it is on the first host of this client.  A member that is back under
+    its id is one process, even if another client sent requests with this id.
     """
     hosts = _hosts(causes)
     instances = {each.instance_id for each in causes}
+    of_member: dict[str, Key] = {}
 
     def key(cause: Cause) -> Key:
         instance_id = cause.instance_id or (cause.client if cause.client in instances else None)
         host = cause.client_host or min(hosts.get(cause.client, {""}))
-        return process_key(instance_id, cause.client, host)
+        own = process_key(instance_id, cause.client, host)
+        return of_member.setdefault(cause.member_id, own) if cause.member_id else own
 
     return key
 
@@ -540,6 +558,11 @@ def _started_ms(change: ProcessChange) -> int:
 def _replaces(new: ProcessChange, old: ProcessChange, others: Iterable[ProcessChange]) -> bool:
     """``new`` began after ``old``, and outlives it."""
     if new.what is not What.STARTED:
+        return False
+    # A process whose members leave when it is closed did not end before the new one began.
+    departure = old.departure
+    leaves = departure is not None and departure.story == CRASH and departure.instance_id is None
+    if leaves and _was_beside(_cause_of(old), _cause_of(new)):
         return False
     began_ms = max(_starts_of(old, others), default=None)
     ended_ms = min(_ends_of(new, others), default=None)

@@ -43,32 +43,42 @@ class ModernMember:
 class Processes:
     """Names the processes: by instance id, else by client id and host.
 
-    A client id and host are one process until two of its members write at the same time: then each
-    of its members is a process.  A killed member stays in the group until its session expires, but
-    writes nothing, so its next life under the same client id is the same process.  The threads of a
-    streams process have its client id and a suffix.
+    A client id and host are one process until a member joins beside another one that still sends
+    heartbeats: from then on each of its members is a process.  A killed member stays in the group
+    until its session expires, but writes nothing, so its next life under the same client id is the
+    same process.  The threads of a streams process have its client id and a suffix.
+
+    ``shared_since``: position of this join by client; later records show that it was beside another
+    member, so that the records are played a second time.
     """
 
-    _newest: dict[str, str] = field(default_factory=dict)
+    shared_since: dict[str, int] = field(default_factory=dict)
+    _joined: dict[str, dict[str, int]] = field(default_factory=dict)
     _shared: set[str] = field(default_factory=set)
 
-    def name(self, record: GroupRecord, member_id: str) -> str:
+    def join(self, record: GroupRecord, member_id: str, members: dict[str, ModernMember]) -> str:
+        """The name of a new member's process; it may rename those of ``members``."""
+        if (client := _client(record)) is not None:
+            self._joined.setdefault(client, {})[member_id] = record.position
+            if self.shared_since.get(client) == record.position:
+                self._shared.add(client)
+                for each in members.values():
+                    each.process = self._name(each.metadata, each.member_id)
+        return self._name(record, member_id)
+
+    def _name(self, record: GroupRecord, member_id: str) -> str:
         client = _client(record)
         return member_id if client is None or client in self._shared else client
 
-    def joined(self, record: GroupRecord, member_id: str) -> None:
-        if (client := _client(record)) is not None:
-            self._newest[client] = member_id
-
-    def writes(self, member: ModernMember, members: dict[str, ModernMember]) -> None:
-        """The member heartbeats: if a newer member of its client is there, too, they are two."""
+    def writes(self, member: ModernMember) -> None:
+        """The member sends a heartbeat: members of its client that joined later are others."""
         client = _client(member.metadata)
-        newest = members.get(self._newest.get(client or "", ""))
-        if newest is None or newest is member or not _is_dynamic(member.metadata):
+        if client is None or not _is_dynamic(member.metadata):
             return
-        self._shared.add(client or "")
-        for each in members.values():
-            each.process = self.name(each.metadata, each.member_id)
+        joined = self._joined.get(client, {})
+        own = joined.get(member.member_id)
+        if own is not None and (later := [each for each in joined.values() if each > own]):
+            self.shared_since[client] = min(self.shared_since.get(client, later[0]), *later)
 
 
 def _is_dynamic(record: GroupRecord) -> bool:

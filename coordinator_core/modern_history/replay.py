@@ -36,19 +36,26 @@ Line = TypeVar("Line", LoggedDeparture, TargetLine)
 
 
 def replay(
-    records: Iterable[GroupRecord],
-    departures: Iterable[LoggedDeparture] = (),
-    line_times_ms: Iterable[int] = (),
-    target_lines: Iterable[TargetLine] = (),
+    records: Sequence[GroupRecord],
+    departures: Sequence[LoggedDeparture] = (),
+    line_times_ms: Sequence[int] = (),
+    target_lines: Sequence[TargetLine] = (),
 ) -> History:
     """The history of one incarnation; ``records`` in the order of the log.
 
     ``line_times_ms``: times of lines about epochs, targets and members.
     """
-    player = _Player(departures, line_times_ms, target_lines)
-    for record in records:
-        player.play(record)
-    return player.finish()
+
+    def played(processes: Processes) -> History:
+        player = _Player(departures, line_times_ms, target_lines, processes)
+        for record in records:
+            player.play(record)
+        return player.finish()
+
+    processes = Processes()
+    history = played(processes)
+    shared_since = processes.shared_since
+    return played(Processes(shared_since)) if shared_since else history
 
 
 class _Player:
@@ -57,6 +64,7 @@ class _Player:
         departures: Iterable[LoggedDeparture],
         line_times_ms: Iterable[int],
         target_lines: Iterable[TargetLine],
+        processes: Processes,
     ) -> None:
         self.history = History()
         self._target_lines = sorted(target_lines, key=lambda each: each.time_ms)
@@ -66,7 +74,7 @@ class _Player:
             self._lines.setdefault(departure.member_id, []).append(departure)
         self._members: dict[str, ModernMember] = {}
         self._targets: dict[str, frozenset[Partition]] = {}
-        self._processes = Processes()
+        self._processes = processes
         self._handovers = Handovers()
         self._memberships = Memberships()
         self._group_epoch = self._target_epoch = 0
@@ -175,15 +183,13 @@ class _Player:
             member.metadata = record
 
     def _join(self, member_id: str, record: GroupRecord) -> None:
-        process = self._processes.name(record, member_id)
         member = ModernMember(
             member_id=member_id,
             metadata=record,
-            process=process,
+            process=self._processes.join(record, member_id, self._members),
             joined_ms=record.time_ms,
             change="joined",
         )
-        self._processes.joined(record, member_id)
         self._members[member_id] = member
         self._memberships.join(member)
         self._unreached.add(member_id)
@@ -252,7 +258,7 @@ class _Player:
         if member is None or record.is_tombstone:
             return
         if self._converted_ms != record.time_ms:
-            self._processes.writes(member, self._members)
+            self._processes.writes(member)
         is_leaving = record.epoch == AWAY and member.epoch != AWAY
         member.epoch, member.state = record.epoch, state_name(record.state, record.type)
         member.assigned = record.assigned

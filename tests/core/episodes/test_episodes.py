@@ -190,6 +190,30 @@ CASES = {
         [(rebalance(2, 5, until=12), joins(2, 5, "a2", "return"), also(expires(2, 12, "a1")))],
         ["process_lost a [2]"],
     ),
+    "a member that joined another rebalance than the one which waits for the session is another": (
+        [
+            (rebalance(2, 1), joins(2, 1, "a2")),
+            (rebalance(3, 8), expires(3, 8, "a1")),
+        ],
+        ["scale_out a [2]", "process_lost a [3]"],
+    ),
+    "a member of a consumer group that joined beside another process is not its next life": (
+        [
+            (rebalance(2, 1), joins(2, 1, "a2")._replace(process="a2")),
+            (
+                rebalance(3, 8),
+                expires(3, 8, "a1")._replace(cause="SESSION_EXPIRY", process="a1"),
+            ),
+        ],
+        ["scale_out a2 [2]", "process_lost a1 [3]"],
+    ),
+    "a member that is back under its id is one process, whichever client sent its requests": (
+        [
+            (rebalance(3, 8), cause("SESSION_EXPIRY", "crash", 3, 8, "a1", client_id="b")),
+            (rebalance(4, 9), joins(4, 9, "a1", "return")),
+        ],
+        ["process_frozen b [3, 4]"],
+    ),
     "processes that expire at once are lost together": (
         [(rebalance(2, 0), expires(2, 0, "a1"), also(expires(2, 2, "b1")))],
         ["process_lost a,b [2]"],

@@ -212,7 +212,22 @@ def test_two_members_that_heartbeat_at_the_same_time_are_two_processes():
     history = replay([*FIRST, *records])
 
     assert [step.process for step in history.steps] == ["a@h", A, B]
-    assert [m.process for m in history.generations[-1].members.values()] == [A, B, "c@h"]
+    names = [[m.process for m in each.members.values()] for each in history.generations]
+    assert names == [["a@h"], [A, B], [A, B, "c@h"]]
+    assert [each.process for each in history.bumps] == ["a@h", B, "c@h"]
+
+
+def test_a_member_that_heartbeats_after_two_others_joined_is_beside_both():
+    records = [
+        joins(50, B, client=A), bump(50, 3), *target(60, 3, a="0", b="1"),
+        joins(70, C, client=A), bump(70, 4), *target(75, 4, a="0", b="1"),
+        current(80, A, 4, STABLE, "0"),
+    ]  # fmt: skip
+
+    history = replay([*FIRST, *records])
+
+    names = [[m.process for m in each.members.values()] for each in history.generations]
+    assert names == [["a@h"], [A, B], [A, B, C]]
 
 
 def test_an_upgrade_continues_the_generations_of_the_classic_group():
