@@ -478,6 +478,13 @@ def of_log4j2(place):
     return {"instant": instant, "level": "INFO", "loggerName": LOGGER, "message": message}
 
 
+def of_google_cloud(place, nested):
+    second, nano = 1_704_164_645 + place, 678_000_000
+    of_names = {"timestampSeconds": second, "timestampNanos": nano}
+    date = {"timestamp": {"seconds": second, "nanos": nano}} if nested else of_names
+    return date | {"severity": "INFO", "logger": LOGGER, "message": BARE.format(7 + place)}
+
+
 def loki_response():
     line = f"INFO {BARE} ({LOGGER})"
     values = [[f"{ms}000000", line.format(7 + n)] for n, ms in enumerate((FIRST_MS, SECOND_MS))]
@@ -501,6 +508,8 @@ def as_response(record, indent=None):
 JSON_FILES = {
     "docker json-file around a JSON layout": as_lines(of_docker),
     "log4j 2 with an instant": as_lines(of_log4j2),
+    "Google Cloud's seconds and nanos": as_lines(lambda n: of_google_cloud(n, nested=False)),
+    "Google Cloud's timestamp": as_lines(lambda n: of_google_cloud(n, nested=True)),
     "an array in one line": as_array(),
     "an array over several lines": as_array(indent=2),
     "an array with an element per line": as_array().replace("}, {", "},\n{"),

@@ -46,6 +46,8 @@ _DATES = (
     *("timestamp", "@timestamp", "time", "ts", "date", "timeMillis", "instant", "_time", "@t"),
     *("_SOURCE_REALTIME_TIMESTAMP", "__REALTIME_TIMESTAMP"),
 )
+# Parts of a date that is an object: log4j 2's instant, Google Cloud's timestamp.
+_SECOND_PARTS, _NANO_PARTS = ("epochSecond", "seconds"), ("nanoOfSecond", "nanos")
 _TRACES = (
     *("stack_trace", "stackTrace", "error.stack_trace", "exception.stacktrace"),
     *("exception.stackTrace", "_exception.stackTrace", "thrown.extendedStackTrace", "full_message"),
@@ -273,7 +275,7 @@ def flat_record(value: Any, deepest: int = _DEEPEST) -> FlatRecord | None:
     places.reverse()
     flat = FlatRecord(
         message=message,
-        date=_date(_first(places, _DATES)),
+        date=_date_in(places),
         level=_level(_first(places, _LEVELS)),
         logger=_text(_first(places, _LOGGERS)),
         source=source,
@@ -404,13 +406,24 @@ def _level(value: Any) -> str | None:
     return name if name in _LOG4J_LEVELS else None
 
 
+def _date_in(places: list[dict[str, Any]]) -> str | None:
+    """The date of one name, or of the two names that Google Cloud defines."""
+    date = _date(_first(places, _DATES))
+    if date is not None:
+        return date
+    names = {"seconds": ("timestampSeconds",), "nanos": ("timestampNanos",)}
+    return _date({part: _first(places, name) for part, name in names.items()})
+
+
 def _date(value: Any) -> str | None:
     """As in a log line; numbers are seconds, ms, us or ns since the epoch."""
-    if isinstance(value, dict):  # log4j 2: instant
-        second, nano = value.get("epochSecond"), value.get("nanoOfSecond", 0)
-        if not isinstance(second, int) or not isinstance(nano, int):
+    if isinstance(value, dict):
+        parts = (_first([value], names) for names in (_SECOND_PARTS, _NANO_PARTS))
+        try:
+            second, nano = (int(part or 0) for part in parts)
+        except (TypeError, ValueError, OverflowError):
             return None
-        return _date(second * 1_000_000_000 + nano)
+        return _date(second * 1_000_000_000 + nano) if second else None
     if isinstance(value, str):
         if not _NUMBER.fullmatch(value):
             return value
