@@ -22,6 +22,7 @@ MOST_NAMES = 5
 OFFSETS = "__consumer_offsets-"
 DEFAULT_PARTITIONS = 50
 MOST_PARTITIONS = 1000
+UNKNOWN_BROKER = -1  # of lines of a log that names no broker
 
 GroupDays = Iterable[tuple[str, str | None, date]]
 """Groups, their partitions of `__consumer_offsets` if known, and the first date of each."""
@@ -102,6 +103,7 @@ class _Texts(dict[str, str]):
     """The columns of a symptom's row as texts for a sentence.
 
     ``groups``: if the symptom does not have this column, the groups of ``topic_partition``.
+    ``broker``: see `schemas.known_problems`.
     """
 
     def __init__(self, row: Row, groups: _GroupsOfPartition, day: date) -> None:
@@ -109,6 +111,9 @@ class _Texts(dict[str, str]):
         self._row, self._groups, self._day = row, groups, day
 
     def __missing__(self, name: str) -> str:
+        if name == "broker":
+            broker_id = self._row["broker_id"]
+            return "the broker" if broker_id in (None, UNKNOWN_BROKER) else f"broker {broker_id}"
         if name != "groups":
             raise KeyError(name)
         return _text(self._groups.of(self._row["topic_partition"], self._day)) or "none known"

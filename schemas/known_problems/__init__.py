@@ -21,7 +21,8 @@ a ticket of another project is ``librdkafka-4783``.  Keys of a file (``*``: opti
   FINDING_COLUMNS and any others that the summary names.
 - ``contradicted_by`` *: SELECT of rows against it: a row of the symptom is dropped if a row here
   equals it in the columns that both have (for from_time and to_time: if the times overlap).
-- ``summary``: one sentence with ``{columns}`` of the symptom.
+- ``summary``: one sentence with ``{columns}`` of the symptom; ``{broker}`` is ``broker 1``, or
+  ``the broker`` if its id is unknown.
 - ``remedy``: what to do, with ``{columns}``, too: sentences on the first line; further lines are
   settings or SQL to paste.
 - ``references``: addresses of ticket, pull request or KIP.
@@ -114,7 +115,8 @@ class KnownProblem:
     def named_columns(self) -> set[str]:
         """The columns of the symptom that summary and remedy name."""
         texts = (self.summary, self.remedy)
-        return {name for text in texts for _, name, _, _ in Formatter().parse(text) if name}
+        names = {name for text in texts for _, name, _, _ in Formatter().parse(text) if name}
+        return {"broker_id" if name == "broker" else name for name in names}
 
 
 @cache

@@ -115,7 +115,22 @@ def test_a_finding_per_logger_has_its_errors(findings):
             4000,
             7000,
             "Execution of X failed due to Y.",
-            "broker 1 logged 2 errors as coordinator (logger o.a.k.CoordinatorRuntime)",
+            "broker 1 logged errors as coordinator (2 at ERROR, logger o.a.k.CoordinatorRuntime)",
+        )
+    ]
+
+
+def test_a_broker_without_an_id_is_the_broker(findings):
+    error = {"event": "OTHER", "level": "ERROR", "event_time": 4000, "position": 0}
+    error |= {"logger": "o.a.k.CoordinatorRuntime", "line": "failed", "broker_id": -1}
+
+    rows = findings("coordinator_error", {"broker_log_events": [error]}, "summary", "remedy")
+
+    assert rows == [
+        (
+            "the broker logged errors as coordinator (1 at ERROR, logger o.a.k.CoordinatorRuntime)",
+            "Read the lines and their stack traces:\nSELECT event_time, line, continuation FROM"
+            " broker_log_events WHERE level = 'ERROR' AND broker_id = -1",
         )
     ]
 

@@ -79,7 +79,18 @@ VOTES = [
 @pytest.mark.parametrize(
     ("epochs", "broker", "expected"),
     [
-        pytest.param(VOTES, "4.4.0", [("m",)], id="with each heartbeat"),
+        pytest.param(
+            VOTES,
+            "4.4.0",
+            [
+                (
+                    None,
+                    "heartbeats of members of g bumped the group epoch 6 times: two server-side"
+                    " assignors have equal votes",
+                )
+            ],
+            id="with each heartbeat",
+        ),
         pytest.param(VOTES, "4.2", [], id="before 4.4"),
         pytest.param(
             [bump(5 * n, n, "ASSIGNOR_CHANGE") for n in range(1, 7)],
@@ -96,7 +107,8 @@ VOTES = [
 def test_the_epoch_rises_with_each_heartbeat(findings, epochs, broker, expected):
     tables = {"group_epochs": epochs}
 
-    rows = findings("tied-assignor-vote", tables, "member_id", versions={"broker": broker})
+    columns = "member_id", "summary"
+    rows = findings("tied-assignor-vote", tables, *columns, versions={"broker": broker})
 
     assert rows == expected
 
