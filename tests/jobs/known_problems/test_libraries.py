@@ -342,6 +342,11 @@ COMMIT_BLOCKS = [
 ]
 
 
+def lost(why):
+    reason = f"{why}: revoking incremental assignment and rejoining"
+    return rdkafka(1100, "PARTITIONS_LOST", reason=reason, count=4)
+
+
 def of_host(at_ms, host):
     row = {"group_id": "g", "member_id": "m-1", "record": "ConsumerGroupMemberMetadata"}
     return row | {"log_offset": at_ms, "append_time": at_ms, "client_host": host}
@@ -362,21 +367,10 @@ LIBRDKAFKA = [
     Case(
         "librdkafka-4059",
         "1.6-2.1",
-        {
-            "client_events": [
-                rdkafka(1000, "COMMIT_FAILED", GENERATION),
-                rdkafka(1100, "PARTITIONS_LOST", count=4),
-            ]
-        },
+        {"client_events": [lost("OffsetCommit error: Illegal generation")]},
         (1100, "consumer a of g lost 4 partitions in a rebalance because a commit failed with"
                " ILLEGAL_GENERATION"),
-        {
-            "client_events": [
-                rdkafka(1000, "COMMIT_FAILED", GENERATION),
-                rdkafka(1050, "HEARTBEAT_FAILED"),
-                rdkafka(1100, "PARTITIONS_LOST", count=4),
-            ]
-        },
+        {"client_events": [rdkafka(1000, "COMMIT_FAILED", GENERATION), lost("SyncGroup error")]},
     ),
     Case(
         "librdkafka-4527",
