@@ -57,7 +57,8 @@ BUCKETS = 64
 Row = dict[str, Any]
 _group = itemgetter(*GROUP_KEY)
 _COLUMNS = {
-    "rebalance": Rebalance._fields,
+    # Only of clients' logs is it known for how long a rebalance had lasted when they ended.
+    "rebalance": tuple(name for name in Rebalance._fields if name != "open_ms"),
     "cause": ("cause_seq", "member_settings", *(f for f in Cause._fields if f != "settings")),
     "load": ("at_ms",),
     "gap": Gap._fields,
@@ -106,6 +107,13 @@ def _rebalances(
     # Modern groups begin with an epoch of 1 to 3.
     first = F.when(F.expr(IS_CLASSIC), 1).otherwise(3)
     is_first = F.col("gap_before").isNull() & (F.col("generation") > first)
+    # Lines count the members of another type only if they show its first epoch.
+    is_logged_start = (
+        ~F.expr(IS_CLASSIC)
+        & (F.col("evidence") == "log")
+        & F.col("member_count").isNotNull()
+        & F.lag("generation").over(incarnation).isNull()
+    )
     # If the start of a rebalance is logged, the evidence shows its causes as for later rebalances.
     is_logged = F.expr(IS_CLASSIC) & F.col("preparing_time").isNotNull()
     first_seen = is_first & ~F.coalesce(is_logged, F.lit(False))
@@ -144,6 +152,7 @@ def _rebalances(
         (
             (F.col("generation") == 1)
             | F.coalesce(was_emptied, F.lit(False))
+            | is_logged_start
             | (had_nobody & ~is_first)
         ).alias("was_empty"),
         first_seen.alias("is_first_seen"),

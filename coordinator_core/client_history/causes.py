@@ -2,13 +2,15 @@
 
 A client knows why it left, joined or asked for a rebalance itself, and that the coordinator no
 longer knows it.  It does not know what other members did: a rebalance of which no client logged a
-cause before another client learned of it has no trigger here.
+cause before another client learned of it has no trigger here.  Of members without a log, a leader's
+assignments show only that they joined or departed.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from coordinator_core.client_history.departures import ClientDeparture, DepartureKind
 from coordinator_core.client_history.generations import (
@@ -17,6 +19,7 @@ from coordinator_core.client_history.generations import (
     instance_of,
     name_of,
     place_of,
+    unlogged_members,
 )
 from coordinator_core.client_history.memberships import ClientMembership
 from coordinator_core.episodes.evidence import (
@@ -44,6 +47,7 @@ CONTRIBUTING = "contributing"
 # Clocks are compared with this tolerance: a cause this much later than the first client that knew
 # of the rebalance may have begun it.
 _SLACK_MS = 1_000
+_OF_PLAN = "known from the leader's assignment only"
 # Consumers of one process that fail at once: the process or its host did not run.
 _MANY = 3
 
@@ -63,6 +67,7 @@ class _Causes:
     def __init__(self, history: GroupHistory) -> None:
         self._placed = history.placed
         self._departures = history.departed
+        self._broker = set(history.broker)
         self._of_client: defaultdict[Client, list[tuple[Key, ClientMembership]]] = defaultdict(list)
         for key in sorted(history.placed):
             for each in history.placed[key]:
@@ -80,11 +85,16 @@ class _Causes:
 
     def all(self) -> Iterator[Cause]:
         causes: defaultdict[Key, list[Cause]] = defaultdict(list)
-        for key, cause in [*self._of_departures(), *self._of_memberships()]:
+        for key, cause in self._of_all():
             causes[key].append(cause)
         noticed_ms = self._noticed_ms()
         for key in sorted(causes):
             yield from _with_roles(causes[key], noticed_ms.get(key))
+
+    def _of_all(self) -> Iterator[tuple[Key, Cause]]:
+        yield from self._of_departures()
+        yield from self._of_memberships()
+        yield from self._of_plans()
 
     def _noticed_ms(self) -> dict[Key, int]:
         """When the first client learned that the rebalance had begun, per generation."""
@@ -125,6 +135,32 @@ class _Causes:
                     rebalance_timeout_ms=each.poll_interval_ms or 0,
                 ),
             )
+
+    def _of_plans(self) -> Iterator[tuple[Key, Cause]]:
+        """Members without a log that joined or departed between two assignments of leaders."""
+        known = ((key, unlogged_members(self._placed[key])) for key in sorted(self._placed))
+        planned = [(key, *of_key) for key, of_key in known if of_key is not None]
+        for (before, old_plan, old), (key, plan, new) in pairwise(planned):
+            if key[0] != before[0] or key in self._broker:
+                continue
+            at_ms = min(each.joining_ms or each.joined_ms for each in self._placed[key])
+            gone = ((member_id, "MEMBER_GONE") for member_id in old - plan.keys())
+            joined = ((member_id, "MEMBER_NEW") for member_id in new - old_plan.keys())
+            for member_id, cause in sorted((*gone, *joined)):
+                yield (
+                    key,
+                    Cause(
+                        incarnation=key[0],
+                        generation=key[1],
+                        at_ms=at_ms,
+                        role=CONTRIBUTING,
+                        cause=cause,
+                        story=None,
+                        member_id=member_id,
+                        client_reason=_OF_PLAN,
+                        evidence=CLIENTS,
+                    ),
+                )
 
     def _departure_classes(self, each: ClientDeparture) -> tuple[str, str]:
         """The cause class and the action of the process."""
@@ -290,7 +326,8 @@ def _details(departure: ClientDeparture) -> Iterator[str]:
 
 
 def _with_roles(causes: Sequence[Cause], known_ms: int | None) -> Iterator[Cause]:
-    """The trigger first: the earliest cause, unless a client knew of that rebalance earlier.
+    """The trigger first: the earliest cause, unless a client knew of that rebalance earlier.  Of
+    members without a log nobody knows when they joined or departed.
 
     A removal is as early as the rebalance that its member learned of late.
     """
@@ -299,7 +336,7 @@ def _with_roles(causes: Sequence[Cause], known_ms: int | None) -> Iterator[Cause
         at_ms = cause.at_ms or 0
         return min(at_ms, known_ms) if cause.is_expiry and known_ms is not None else at_ms
 
-    started = [each for each in causes if each.role != ABSORBED]
+    started = [each for each in causes if each.role != ABSORBED and not each.is_of_plan]
     first = min(started, key=began_ms, default=None)
     if first is not None and known_ms is not None and began_ms(first) > known_ms + _SLACK_MS:
         first = None
@@ -320,7 +357,7 @@ def _names(
         own: list[ClientMembership | ClientDeparture] = [*departures.get(client, ())]
         own += [each for _, each in memberships.get(client, ())]
         named[client] = name_of(own)
-        places[client] = place_of(client, own[0].instance_id or own[0].client_id) if own else ""
+        places[client] = place_of(client, named[client])
     counts = Counter(named.values())
     return {
         client: name if name and counts[name] == 1 else places[client]

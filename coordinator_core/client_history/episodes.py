@@ -13,7 +13,7 @@ def episodes_of_clients(
     generations: Sequence[ClientGeneration], causes: Iterable[Cause]
 ) -> list[Episode]:
     """The episodes of these generations and of causes without a generation."""
-    made = {(each.incarnation, each.generation) for each in generations}
+    made = {(each.incarnation, each.generation) for each in generations if each.generation}
     own = [each for each in causes if (each.incarnation, each.generation) in made or _is_lone(each)]
     # No client knows another one's host: the process name, which is unique, identifies it.
     return infer_episodes(
@@ -42,18 +42,19 @@ def _rebalances(
         both = each.preparing_ms, each.stable_ms
         # Modern groups begin with an epoch of 1 to 3.
         has_epochs = GROUP_TYPES[each.group_type].has_epochs
-        is_first = each.generation <= (3 if has_epochs and previous is None else 1)
+        is_first = 0 < each.generation <= (3 if has_epochs and previous is None else 1)
         yield Rebalance(
             incarnation=each.incarnation,
             generation=each.generation,
             from_ms=from_ms,
-            to_ms=max([from_ms, *ended]),
+            to_ms=max([from_ms + (each.open_ms or 0), *ended]),
             outcome=each.outcome,
             not_stable_ms=None if both[0] is None or both[1] is None else both[1] - both[0],
             member_count=each.member_count or len(each.members),
             continues=previous is not None and previous.outcome == "superseded",
             group_type=each.group_type,
             was_empty=is_first,
-            is_first_seen=previous is None and not is_first,
+            is_first_seen=previous is None and each.generation > 1 and not is_first,
+            open_ms=each.open_ms,
         )
         previous = each

@@ -24,6 +24,7 @@ from coordinator_core.client_history.memberships import (
     Plan,
     memberships_of_clients,
     moved_by,
+    open_joins,
 )
 from coordinator_core.coordinator.classic.group_type import CLASSIC
 
@@ -66,7 +67,8 @@ class ClientMember:
 class ClientGeneration:
     """``member_count``: None unless the leader's log has the assignment of all members.
     ``joined_ms``: None for a generation that no client with a log joined.  ``gap_before``: numbers
-    of a classic group that no log has right before this one.
+    of a classic group that no log has right before this one.  ``open_ms``: for how long clients had
+    tried to join when their logs ended; None if they joined.
     """
 
     incarnation: int
@@ -82,6 +84,7 @@ class ClientGeneration:
     member_count: int | None
     members: list[ClientMember]
     gap_before: int | None = None
+    open_ms: int | None = None
 
 
 class Departed(NamedTuple):
@@ -163,6 +166,8 @@ def history_of_clients(
     moved = [moved_by(each, -ahead[client]) for client, own in clients.items() for each in own]
     in_time = sorted(moved, key=lambda each: (each.joined_ms, each.client, each.generation))
     placed = _placed(in_time, by_time)
+    if not by_time:
+        _place_open(placed, [moved_by(o, -ahead.get(o.client, 0)) for o in open_joins(lines)])
     departures = [
         departure_moved_by(each, -ahead.get(client, 0))
         for client, own in departures_of_clients(lines).items()
@@ -238,6 +243,17 @@ def _placed(
     return placed
 
 
+def _place_open(
+    placed: dict[Key, list[ClientMembership]], joins: Iterable[ClientMembership]
+) -> None:
+    """Joins that have not ended are of the generation after the last one; 0 if none is known."""
+    incarnation, number = max(placed, default=(1, -1))
+    joined_ms = max((each.joined_ms for own in placed.values() for each in own), default=0)
+    own = [each for each in joins if each.joining_ms is not None and each.joining_ms >= joined_ms]
+    if own:
+        placed[incarnation, number + 1] = own
+
+
 def _incarnation_beside(each: ClientMembership, broker: Sequence[BrokerGeneration]) -> int:
     """The incarnation of the broker's generation that this one is, or is next to."""
     same = [b for b in broker if b.generation == each.generation]
@@ -256,6 +272,8 @@ def _incarnation_beside(each: ClientMembership, broker: Sequence[BrokerGeneratio
 
 def _generation(key: Key, own: Sequence[ClientMembership]) -> ClientGeneration:
     """Durations are those of one client each, as the clients' clocks may differ."""
+    if own[0].is_open:
+        return _open_generation(key, own)
     logged = [each for each in own if each.is_join_logged]
     joined_ms = _joined_ms(logged, own)
     # Members of both protocols may be in a group that is being converted.
@@ -283,6 +301,26 @@ def _generation(key: Key, own: Sequence[ClientMembership]) -> ClientGeneration:
         leader=leader_id,
         member_count=len(plan) if leader else None,
         members=list(_members(by_id, plan, leader_id)),
+    )
+
+
+def _open_generation(key: Key, own: Sequence[ClientMembership]) -> ClientGeneration:
+    """A generation that clients had not joined when their logs ended."""
+    preparing_ms = min(each.joining_ms or each.joined_ms for each in own)
+    return ClientGeneration(
+        incarnation=key[0],
+        generation=key[1],
+        group_type=CLASSIC.name,
+        preparing_ms=preparing_ms,
+        joined_ms=None,
+        stable_ms=None,
+        ended_ms=None,
+        outcome="unknown",
+        assignor=None,
+        leader=None,
+        member_count=None,
+        members=[],
+        open_ms=max(each.joined_ms for each in own) - preparing_ms,
     )
 
 
@@ -342,6 +380,16 @@ def _by_id(own: Sequence[ClientMembership], plan: Plan) -> dict[str, ClientMembe
     return by_id
 
 
+def unlogged_members(own: Sequence[ClientMembership]) -> tuple[Plan, frozenset[str]] | None:
+    """A generation's plan, and its members that have no log; None if this is not certain."""
+    plan = next((each.plan for each in own if each.plan), None)
+    if plan is None:
+        return None
+    by_id = _by_id(own, plan)
+    is_certain = {each.client for each in by_id.values()} == {each.client for each in own}
+    return (plan, frozenset(plan.keys() - by_id.keys())) if is_certain else None
+
+
 def place_of(client: tuple[str, ...], name: str | None) -> str:
     """Name a process whose client id is not unique: the id, and the pod or the log."""
     log, source, *_ = *client, ""
@@ -349,7 +397,7 @@ def place_of(client: tuple[str, ...], name: str | None) -> str:
 
 
 def _place(each: ClientMembership) -> str:
-    return place_of(each.client, each.instance_id or each.client_id)
+    return place_of(each.client, name_of([each]))
 
 
 def _process(

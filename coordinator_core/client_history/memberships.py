@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -26,9 +26,21 @@ UNKNOWN_MEMBER = re.compile(
     r"member id (\S*) ?is not valid|member_id was not recognized"
     r"|UNKNOWN_MEMBER_ID|Unknown ?[mM]ember"
 )
-_REBALANCING = re.compile(r"(?i)rebalanc")
+_COORDINATOR = re.compile(r"not the correct coordinator|NOT_COORDINATOR")
+_FAILED = "rebalance failed due to"  # the client's own attempt to join
+_REBALANCING = re.compile(r"(?i)rebalanc(?!e failed due to)")
 # States in which a member of the consumer protocol is a member.
 _MEMBER_STATES = ("RECONCILING", "ACKNOWLEDGING", "STABLE")
+# What a client logs while it tries to join.
+_WHILE_JOINING = frozenset(
+    {
+        *("COMMIT_FAILED", "COORDINATOR_FOUND", "COORDINATOR_LOST", "HEARTBEAT_FAILED"),
+        *("JOINING", "JOIN_FAILED", "MEMBER_RESET", "PARTITIONS_LOST", "PARTITIONS_REVOKED"),
+        *("PARTITIONS_REVOKING", "REJOIN_REQUESTED", "SYNC_FAILED"),
+    }
+)
+# Of loggers of Java's client, which logs each join.
+_JAVA_COORDINATOR = re.compile(r"(?:Abstract|Consumer|Worker)Coordinator\b")
 
 
 class ClientRow(NamedTuple):
@@ -76,7 +88,8 @@ class ClientMembership:
     ``known_ms``: since when the client knew of the rebalance that made the generation;
     ``rejoin_reason``: why it asked for this rebalance itself; ``could_not_assign``: because it was
     the leader of the previous generation and could not assign.  ``is_started``: the log has the
-    start of the process before this membership.
+    start of the process before this membership.  ``is_open``: the log ends at ``joined_ms``, before
+    the client joined; the generation is the previous one.
     """
 
     client: tuple[str, ...]
@@ -103,6 +116,7 @@ class ClientMembership:
     rejoin_reason: str | None = None
     could_not_assign: bool = False
     is_started: bool = False
+    is_open: bool = False
 
     @property
     def is_static(self) -> bool:
@@ -189,6 +203,10 @@ class _Client:
 
 def memberships(lines: Iterable[ClientRow]) -> list[ClientMembership]:
     """The generations of one client, from its lines in their order."""
+    return _read(lines).memberships
+
+
+def _read(lines: Iterable[ClientRow]) -> _Client:
     client = _Client()
     for line in lines:
         if line.event not in ("LEADER_ASSIGNED", "LEADER_LIST"):  # They may name another member.
@@ -196,7 +214,49 @@ def memberships(lines: Iterable[ClientRow]) -> list[ClientMembership]:
         if line.tells_of_rebalance and client.known_ms is None:
             client.known_ms = line.time_ms
         _REACTIONS.get(line.event, _nothing)(client, line)
-    return client.memberships
+    return client
+
+
+def open_joins(lines: Sequence[ClientRow]) -> Iterator[ClientMembership]:
+    """The joins that have not ended when the logs end."""
+    ends_ms: dict[tuple[str, ...], int] = {}
+    for line in lines:
+        log = line.client[:2]
+        ends_ms[log] = max(line.time_ms, ends_ms.get(log, line.time_ms))
+    for key, own in by_client(lines).items():
+        since = _open_since(own)
+        client = _read(own) if since is not None else _Client()
+        if since is None or not (client.memberships or _is_of_java(since)):
+            continue
+        last = client.memberships[-1] if client.memberships else None
+        yield ClientMembership(
+            client=key,
+            generation=last.generation if last is not None else 0,
+            group_type=CLASSIC.name,
+            joined_ms=ends_ms[key[:2]],
+            joining_ms=since.time_ms,
+            stay=client.stay,
+            client_id=since.client_id,
+            instance_id=since.instance_id,
+            member_id=client.member_id,
+            is_open=True,
+            **client.take_rebalance(),
+        )
+
+
+def _open_since(lines: Iterable[ClientRow]) -> ClientRow | None:
+    """The first line about a join that has not ended."""
+    since: ClientRow | None = None
+    for line in lines:
+        if line.event not in _WHILE_JOINING:
+            since = None
+        elif line.event == "JOINING" and since is None:
+            since = line
+    return since
+
+
+def _is_of_java(line: ClientRow) -> bool:
+    return _JAVA_COORDINATOR.search(line.logger or "") is not None
 
 
 def memberships_of_clients(
@@ -234,7 +294,9 @@ def _started(client: _Client, line: ClientRow) -> None:
 
 def _rejoin_requested(client: _Client, line: ClientRow) -> None:
     """The first reason is that of the rebalance; a failed attempt adds others."""
-    if not line.tells_of_rebalance and client.rejoin_reason is None:
+    reason = line.reason or ""
+    is_of_attempt = _FAILED in reason and _COORDINATOR.search(reason) is None
+    if not (line.tells_of_rebalance or is_of_attempt) and client.rejoin_reason is None:
         client.rejoin_reason = line.reason
 
 

@@ -106,6 +106,15 @@ class Cause(NamedTuple):
         return CLIENTS in self.evidence
 
     @property
+    def is_of_plan(self) -> bool:
+        """Whether only a leader's assignments show that the member joined or departed."""
+        return (
+            self.evidence == CLIENTS
+            and self.cause in ("MEMBER_GONE", "MEMBER_NEW")
+            and (self.story is None)
+        )
+
+    @property
     def client_details(self) -> list[str]:
         """What the client's log shows beside the reason, such as for how long it was slow."""
         return (self.client_reason or "").split("; ")[1:] if self.is_logged_by_client else []
@@ -142,7 +151,8 @@ class Rebalance(NamedTuple):
     processes that were in the group at the end of it.
     ``was_empty``: the group had no members before it.  ``is_first_seen``: the evidence begins with
     it, although it is not the first generation.  ``hosts``: number of members by host.
-    ``settings``: settings that changed since the generation that is named first.
+    ``settings``: settings that changed since the generation that is named first.  ``open_ms``: of
+    clients' logs that end before the rebalance does: for how long it had lasted.
     """
 
     incarnation: int
@@ -159,6 +169,7 @@ class Rebalance(NamedTuple):
     is_first_seen: bool = False
     hosts: Sequence[tuple[str, int]] = ()
     settings: Sequence[tuple[int, str]] = ()
+    open_ms: int | None = None
 
     @property
     def id(self) -> tuple[int, int]:

@@ -166,6 +166,13 @@ def _group_start(scene: Scene) -> Iterator[EpisodeDraft]:
             rest = [each for each in rest if each not in started]
 
 
+def _planned(scene: Scene) -> Iterator[EpisodeDraft]:
+    """Members that only a leader's assignments show: nothing shows how they joined or departed."""
+    own = [each for each in scene.changes if all(cause.is_of_plan for cause in each.causes)]
+    for series in in_series(own, AT_ONCE_MS):
+        yield EpisodeDraft(EpisodeKind.UNKNOWN, series, 0.3)
+
+
 def _all_at_once(scene: Scene) -> Iterator[EpisodeDraft]:
     """Static members do not leave: a restart of the whole group shows by their returns alone.
 
@@ -324,6 +331,7 @@ RULES: Sequence[Rule] = (
     _emptied,
     failed_over,
     _group_start,
+    _planned,
     converted,
     _all_at_once,
     _frozen,

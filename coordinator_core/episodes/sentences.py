@@ -41,6 +41,12 @@ def _cost(episode: Episode, unowned_ms: int | None) -> str:
         parts.append("no rebalance of its own" if is_part else "no rebalance")
     if episode.not_stable_ms:
         parts.append(f"{seconds(episode.not_stable_ms)} not stable")
+    open_ms = max(
+        (each.open_ms for each in episode.rebalances if each.open_ms is not None), default=None
+    )
+    if open_ms is not None:
+        after = f" still not finished after {seconds(open_ms)}" if open_ms else " not finished"
+        parts.append(f"a rebalance{after} when the log ends")
     parts.append(_downtime(unowned_ms))
     if unowned_ms is None and episode.leaves_empty and episode.kind is not EpisodeKind.SHUTDOWN:
         parts.append("group left empty")
@@ -90,6 +96,12 @@ def _group_start(episode: Episode) -> str:
         noun = "member"
         number = max([number, *(each.member_count for each in episode.rebalances)])
     return f"group starts with {counted(number, noun)}" if number else "group starts"
+
+
+def _scale_out(episode: Episode) -> str:
+    if episode.rebalances and all(each.open_ms is not None for each in episode.rebalances):
+        return f"{_processes(episode.changes)} asked to join the group"
+    return _of_processes("scale out by {}", "{} joined")(episode)
 
 
 def _rolling_deployment(episode: Episode) -> str:
@@ -266,7 +278,19 @@ def _failover(episode: Episode) -> str:
     return f"coordinator failover{names}"
 
 
+def _planned(changes: Sequence[ProcessChange]) -> str:
+    """Say what a leader's assignments show of members without a log."""
+    gone = [each for each in changes if each.departure is not None]
+    joined = [each for each in changes if each.arrival is not None]
+    texts = [f"{_processes(gone)} left or was removed"] if len(gone) == 1 else []
+    texts += [f"{_processes(gone)} left or were removed"] if len(gone) > 1 else []
+    texts += [f"{_processes(joined)} joined"] if joined else []
+    return f"{', '.join(texts)} (known from the leader's assignments only)"
+
+
 def _unknown(episode: Episode) -> str:
+    if episode.changes:
+        return _planned(episode.changes)
     if any(each.is_first_seen for each in episode.rebalances):
         return f"evidence begins with generation {episode.generation_span[0]}"
     if any(each.cause in SCHEDULED_CAUSES for each in episode.causes):
@@ -282,7 +306,7 @@ _SENTENCES: Mapping[EpisodeKind, Callable[[Episode], str]] = {
     EpisodeKind.RESTART: _restart,
     EpisodeKind.WHOLE_GROUP_RESTART: _of_processes("whole group restarted ({})"),
     EpisodeKind.SHUTDOWN: _of_processes("group shut down ({})"),
-    EpisodeKind.SCALE_OUT: _of_processes("scale out by {}", "{} joined"),
+    EpisodeKind.SCALE_OUT: _scale_out,
     EpisodeKind.SCALE_IN: _of_processes("scale in by {}", "{} left"),
     EpisodeKind.PROCESS_LOST: _lost,
     EpisodeKind.HOST_LOST: _host_lost,

@@ -80,6 +80,12 @@ CASES = [
         "consumer-trigger-bbt-19 exceeded max.poll.interval.ms, the rebalance waited for it for 300.4 s",
     ),
     (
+        *("client-15/app.log", "UTC", None),
+        "1 2(0)",
+        "2 trigger COORDINATOR_MOVED - consumer-ord-1-~00f1 rebalance failed due to 'This is not the correct coordinator.' (NotCoordinatorException)",
+        "coordinator failover: a rebalance not finished when the log ends",
+    ),
+    (
         *(
             "client-21/consumer-a.log client-21/consumer-b.log client-21/consumer-c.log",
             "UTC",
@@ -107,7 +113,7 @@ def test_clients_alone(files, zone, log_date, numbers, cause, episode):
         for each in causes
     ]
     sentences = [summary(each, None) for each in episodes_of_clients(generations, causes)]
-    assert [text for text in sentences if text.startswith(f"{episode}: ")]
+    assert [text for text in sentences if text.startswith((f"{episode}: ", f"{episode}, "))]
     assert all(UNKNOWN_DOWNTIME in text for text in sentences)
 
 

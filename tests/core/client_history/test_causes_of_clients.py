@@ -9,6 +9,7 @@ from coordinator_core.client_history import (
     generations_of,
     history_of_clients,
 )
+from coordinator_core.episodes import summary
 
 UNKNOWN = "Attempt to heartbeat failed: UNKNOWN_MEMBER_ID"
 M = "a-00000001-1111-4222-8333-000000000001"
@@ -211,6 +212,122 @@ def test_a_rebalance_that_a_client_without_a_log_began_has_no_trigger():
     assert episodes(own) == [("unknown", 0.3, [5]), ("unknown", 0.3, [6])]
 
 
+MOVED = {"reason": "rebalance failed due to 'This is not the correct coordinator.'"}
+
+
+def sentences(rows):
+    history = history_of_clients(rows)
+    inferred = episodes_of_clients(generations_of(history), causes_of_clients(history))
+    return [summary(each, None).split(", partition downtime")[0] for each in inferred]
+
+
+def test_a_join_that_has_not_ended_when_the_log_ends_is_an_open_rebalance():
+    own = lines(
+        "a",
+        *joined(10, 5),
+        (20, "REJOIN_REQUESTED", MOVED),
+        (20, "JOINING", {}),
+        (50, "JOIN_FAILED", {}),
+        (51, "JOINING", {}),
+        (81, "COORDINATOR_LOST", {}),
+    )
+
+    [_, generation] = generations_of(history_of_clients(own))
+    assert (generation.generation, generation.preparing_ms, generation.joined_ms) == (
+        6,
+        20000,
+        None,
+    )
+    assert (generation.outcome, generation.open_ms, generation.members) == ("unknown", 61000, [])
+    assert causes(own) == [(6, "trigger", "COORDINATOR_MOVED", None, "a", MOVED["reason"])]
+    assert sentences(own)[1] == (
+        "coordinator failover: a rebalance still not finished after 61.0 s when the log ends"
+    )
+
+
+def test_a_first_join_that_has_not_ended_has_no_generation_number():
+    logger = "org.apache.kafka.clients.consumer.internals.AbstractCoordinator"
+    own = lines("a", (10, "JOINING", {"logger": logger}), (281, "COORDINATOR_FOUND", {}))
+
+    assert [each.generation for each in generations_of(history_of_clients(own))] == [0]
+    assert sentences(lines("a", (9, "SUBSCRIBED", {})) + own)[0].startswith("a asked to join the")
+    assert sentences(own) == [
+        "root cause not in the evidence: a rebalance still not finished after 271.0 s when the log"
+        " ends"
+    ]
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        pytest.param([(30, "LEAVING", {})], id="the client leaves"),
+        pytest.param([(30, "PARTITIONS_ADDED", {})], id="it has partitions"),
+    ],
+)
+def test_a_join_that_the_client_ended_or_gave_up_is_not_open(later):
+    own = lines("a", *joined(10, 5), (20, "JOINING", {}), *later)
+
+    assert {each.open_ms for each in generations_of(history_of_clients(own))} == {None}
+
+
+def test_a_join_is_not_open_if_another_client_joined_later():
+    own = lines("a", *joined(10, 5), (20, "JOINING", {}))
+    other = lines("b", *joined(10, 5, NEXT), *joined(30, 6, NEXT))
+
+    both = generations_of(history_of_clients([*own, *other]))
+    assert [(each.generation, each.open_ms) for each in both] == [(5, None), (6, None)]
+
+
+def test_a_library_that_logs_no_join_has_no_open_ones():
+    assert generations_of(history_of_clients(lines("a", (10, "JOINING", {})))) == []
+
+
+def leads(second, generation, *members):
+    plan = {each: frozenset({f"t-{n}"}) for n, each in enumerate([M, *members])}
+    of_generation = {"generation": generation, "member_id": M}
+    return (
+        (second - 1, "JOINING", {}),
+        (second, "JOINED", of_generation),
+        (second, "LEADER_ASSIGNED", {"generation": generation, "plan": plan}),
+        (second, "SYNCED", of_generation),
+    )
+
+
+B, B2, C = (
+    f"{name}-1111-4222-8333-000000000001" for name in ("b-0000000b", "b-0000000d", "c-0000000c")
+)
+OF_PLAN = "known from the leader's assignment only"
+
+
+def test_members_without_a_log_join_and_depart_by_the_leaders_assignments():
+    own = lines("a", *leads(10, 5, B), *leads(100, 6, B, C), *leads(300, 7, C))
+
+    assert causes(own) == [
+        (6, "contributing", "MEMBER_NEW", None, None, OF_PLAN),
+        (7, "contributing", "MEMBER_GONE", None, None, OF_PLAN),
+    ]
+    assert episodes(own) == [("unknown", 0.3, [n]) for n in (5, 6, 7)]
+    assert [text.split(":")[0] for text in sentences(own)[1:]] == [
+        "c joined (known from the leader's assignments only)",
+        "b left or was removed (known from the leader's assignments only)",
+    ]
+
+
+def test_a_member_without_a_log_that_has_another_id_joined_again():
+    own = lines("a", *leads(10, 5, B), *leads(100, 6, B2))
+
+    assert sentences(own)[1].split(":")[0] == (
+        "b left or was removed, b joined (known from the leader's assignments only)"
+    )
+
+
+def test_a_member_with_a_log_is_not_told_by_the_leaders_assignments():
+    own = lines("a", *leads(10, 5, B), *leads(100, 6))
+    other = lines("b", *joined(10, 5, B), (90, "LEAVING", {}))
+
+    assert [(each[2], each[4]) for each in causes([*own, *other])] == [("LEAVE", "b")]
+
+
 def test_a_process_that_starts_again_without_having_left():
     own = lines(
         "a",
@@ -251,6 +368,17 @@ def test_clients_with_one_client_id_are_named_by_their_logs():
             "consumer poll timeout has expired",
         )
     ]
+
+
+def test_a_client_that_logs_only_its_member_id_is_named_by_it():
+    own = [
+        each._replace(client=(log, "", ""), client_id=None)
+        for log, member_id in (("1.log", M), ("2.log", NEXT))
+        for each in lines("a", (10, "JOINED", {"member_id": member_id}), (60, "POLL_TIMEOUT", {}))
+    ]
+
+    assert [each[4] for each in causes(own)] == ["a@1.log", "a@2.log"]
+    assert [each[4] for each in causes(own[:2])] == ["a"]
 
 
 def test_the_instance_id_of_a_member_id_that_does_not_begin_with_the_client_id():
