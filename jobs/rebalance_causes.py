@@ -95,7 +95,8 @@ def _causes(
     arrived = arrivals(timeline, generations, generation_members, group_epochs)
     members = departed.unionByName(arrived)
     causes = members.unionByName(other_triggers(generations.where(COUNTS_AS_CLASSIC), members))
-    causes = causes.unionByName(deletions(timeline)).unionByName(configurations(timeline))
+    causes = causes.unionByName(deletions(timeline, generations))
+    causes = causes.unionByName(configurations(timeline))
     if group_epochs is None or member_epochs is None:
         return causes
     return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.causes.modern_groups import in_current
 from jobs.causes.rows import cause_rows
 from jobs.lake.keys import GROUP_KEY
 
@@ -14,10 +15,14 @@ GROUP_DELETED = "GROUP_DELETED"
 GROUP_CONFIG = "GROUP_CONFIG"
 
 
-def deletions(timeline: DataFrame) -> DataFrame:
+def deletions(timeline: DataFrame, generations: DataFrame) -> DataFrame:
     """Groups that an administrator deleted: causes of the last generation."""
     deleted = timeline.where("event = 'ADMIN_DELETE'")
-    return _of_current(deleted, GROUP_DELETED, F.lit(None).cast("array<string>"))
+    # No line names a generation of a consumer, share or streams group.
+    unnamed = deleted.where("current_generation IS NULL").withColumn("time", F.col("event_time"))
+    placed = in_current(unnamed, generations).withColumn("current_generation", F.col("generation"))
+    rows = deleted.unionByName(placed.select(*deleted.columns))
+    return _of_current(rows, GROUP_DELETED, F.lit(None).cast("array<string>"))
 
 
 def configurations(timeline: DataFrame) -> DataFrame:

@@ -38,7 +38,7 @@ def epoch_causes(group_epochs: DataFrame, generations: DataFrame) -> DataFrame:
     caused = group_epochs.where(F.col("cause").isin(*EPOCH_CAUSES))
     is_departure = F.col("cause") == causes.MEMBER_GONE
     taken_up = caused.where("generation IS NOT NULL").withColumn("absorbed", F.lit(False))
-    dropped = _in_current(caused.where((F.col("generation").isNull()) & is_departure), generations)
+    dropped = in_current(caused.where((F.col("generation").isNull()) & is_departure), generations)
     kind = F.when(is_departure, "departure").otherwise("other")
     return _rows(taken_up.unionByName(dropped), kind, F.col("reason"), F.col("evidence"))
 
@@ -92,7 +92,7 @@ def logged_members(
         )
         .select(*INCARNATION_KEY, "member_id", F.col("event_time").alias("time"), "cause")
     )
-    rows = arrivals.unionByName(_in_current(static, generations).select(*arrivals.columns))
+    rows = arrivals.unionByName(in_current(static, generations).select(*arrivals.columns))
     kind = F.when(F.col("cause") == STATIC_LEAVE, "departure").otherwise("arrival")
     return _rows(rows, kind, F.lit(None), F.lit("log"))
 
@@ -113,7 +113,7 @@ def refused_joins(timeline: DataFrame, generations: DataFrame) -> DataFrame:
             F.lit(" by member "), owner,
         ).alias("reason"),
     )  # fmt: skip
-    return _rows(_in_current(refused, generations), F.lit("other"), F.col("reason"), F.lit("log"))
+    return _rows(in_current(refused, generations), F.lit("other"), F.col("reason"), F.lit("log"))
 
 
 def in_generations(
@@ -145,7 +145,7 @@ def in_generations(
     placed = placed.withColumn("generation", generation).drop("is_made", "begin", "following")
     taken_up = placed.where("generation IS NOT NULL").withColumn("absorbed", F.lit(False))
     dropped = placed.where("generation IS NULL").withColumnRenamed("event_time", "time")
-    absorbed = _in_current(dropped, generations)
+    absorbed = in_current(dropped, generations)
     others = departures.join(incarnations, on=INCARNATION_KEY, how="left_anti")
     return (
         others.unionByName(taken_up.select(*others.columns))
@@ -153,7 +153,7 @@ def in_generations(
     )  # fmt: skip
 
 
-def _in_current(rows: DataFrame, generations: DataFrame) -> DataFrame:
+def in_current(rows: DataFrame, generations: DataFrame) -> DataFrame:
     """Rows in the generation that the group has at their ``time``, or in its first one."""
     spans = _spans(generations)
     is_current = F.coalesce(F.col("s.since") <= F.col("r.time"), F.lit(True)) & F.coalesce(

@@ -30,6 +30,20 @@ heartbeat expiration) (kafka.coordinator.group.GroupCoordinator)
 """
 
 
+OF_GROUP = "[GroupCoordinator id=1 topic=__consumer_offsets partition=0] [GroupId ads]"
+DELETED = f"""\
+[2026-11-27 04:26:36,708] INFO {OF_GROUP} Member ads-m1 joins the consumer group using the \
+consumer protocol. (org.apache.kafka.coordinator.group.GroupMetadataManager)
+[2026-11-27 04:26:36,709] INFO {OF_GROUP} Bumped group epoch to 2 with metadata hash 80. \
+(org.apache.kafka.coordinator.group.GroupMetadataManager)
+[2026-11-27 04:26:36,710] INFO {OF_GROUP} Computed a new target assignment for epoch 2 with \
+'uniform' assignor in 0ms. (org.apache.kafka.coordinator.group.GroupMetadataManager)
+[2026-11-27 04:29:36,708] INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=0] The \
+following groups were deleted: ads. A total of 0 offsets were removed. \
+(org.apache.kafka.coordinator.group.GroupCoordinatorShard)
+"""
+
+
 def run(capsys, *arguments):
     """(exit code, stdout, stderr)"""
     from jobs.command_line import cli
@@ -70,6 +84,19 @@ def test_a_brokers_log_answers_without_a_lake(answer, capsys):
         (row["lines"], row["understood"], row["not_understood"], row["kind"])
         for row in document["files"]
     ] == [(6, 6, 0, "broker log")]
+
+
+def test_a_deleted_group_of_the_consumer_protocol_is_an_episode(tmp_path, capsys):
+    (tmp_path / "server.log").write_text(DELETED)
+    arguments = ["--broker-log", str(tmp_path / "server.log"), "--format", "json"]
+
+    _, out, _ = run(capsys, *arguments)
+
+    episodes = json.loads(out)["episodes"]
+    assert [(row["kind"], row["first_generation"], row["confidence"]) for row in episodes] == [
+        ("group_start", 2, 0.9),
+        ("group_deleted", 2, 1.0),
+    ]
 
 
 def test_another_group_is_refused_with_the_names_of_those_there_are(answer, capsys):
