@@ -14,7 +14,8 @@ from jobs.nightly_run.log_files import kind_of
 
 Row = dict[str, Any]
 
-# Python compares cluster and group, not SQL: a group may have the name of a table.
+# Statements of one cluster.  Its id is a parameter: the text of a statement says which tables are
+# read, and a cluster may have the name of a table.
 GROUPS = """
     SELECT q.cluster_id, q.group_id, t.group_type, q.generations, q.rebalances,
         q.aborted_rebalances, q.not_stable_ms, q.longest_ms, q.not_stable_percent,
@@ -29,30 +30,39 @@ GROUPS = """
             SUM(partitions_moved) AS partitions_moved
         FROM episodes GROUP BY cluster_id, group_id
     ) AS e ON e.cluster_id = q.cluster_id AND e.group_id = q.group_id
+    WHERE q.cluster_id = $cluster_id
     ORDER BY e.unowned_partition_ms DESC NULLS LAST, q.rebalances DESC NULLS LAST, q.group_id"""
 OTHER_GROUPS = """
     SELECT cluster_id, group_id, group_type, reason, first_time, last_time
-    FROM groups_without_generations ORDER BY group_id"""
+    FROM groups_without_generations
+    WHERE cluster_id = $cluster_id
+    ORDER BY group_id"""
 FINDINGS = """
     SELECT cluster_id, finding, kind, group_id, incarnation, member_id, process, broker_id,
         topic_partition, from_time, to_time, rebalances, confidence, version_seen, version, summary,
         remedy, evidence, reference
-    FROM findings ORDER BY confidence DESC, from_time, finding, group_id"""
+    FROM findings
+    WHERE cluster_id = $cluster_id
+    ORDER BY confidence DESC, from_time, finding, group_id"""
 EPISODES = """
     SELECT cluster_id, group_id, incarnation, kind, from_time, to_time, processes, hosts,
         first_generation, last_generation, rebalances, not_stable_ms, unowned_partition_ms,
         partitions_moved, summary, evidence, confidence
-    FROM episodes ORDER BY from_time, group_id, episode"""
+    FROM episodes
+    WHERE cluster_id = $cluster_id
+    ORDER BY from_time, group_id, episode"""
 ADVICE = """
     SELECT cluster_id, group_id, setting, sentence, client_properties, broker_properties, risk,
         rejected, saved_unavailable_partition_ms, saved_rebalances, confidence
     FROM advice
+    WHERE cluster_id = $cluster_id
     ORDER BY setting IS NULL, saved_unavailable_partition_ms DESC, group_id"""
 FILES = """
     SELECT cluster_id, path AS file, source, inputs AS lines,
         inputs - quarantined - skipped AS understood,
         quarantined, COALESCE(not_understood, 0) AS not_understood, COALESCE(undated, 0) AS undated
     FROM ingested_files
+    WHERE cluster_id = $cluster_id
     ORDER BY inputs > quarantined + skipped, not_understood DESC NULLS LAST, source, path"""
 # Tables that a lake without the input, or of an older version, lacks.
 OPTIONAL = (
@@ -83,9 +93,12 @@ class Asked(NamedTuple):
 def answer_of(asked: Asked) -> Answer:
     """UsageError for a lake, a cluster or a group that is not there."""
     statements = [GROUPS, OTHER_GROUPS, FINDINGS, EPISODES, ADVICE, FILES]
-    groups, others, findings, episodes, advice, files = (
-        [row for row in rows if row["cluster_id"] == asked.cluster_id]
-        for rows in query_all(asked.lake, statements, optional=OPTIONAL, notices=False)
+    groups, others, findings, episodes, advice, files = query_all(
+        asked.lake,
+        statements,
+        parameters={"cluster_id": asked.cluster_id},
+        optional=OPTIONAL,
+        notices=False,
     )
     if not files:
         raise UsageError(f"--lake {asked.lake}: it has no input of cluster {asked.cluster_id}")
@@ -101,6 +114,13 @@ def answer_of(asked: Asked) -> Answer:
         missing_evidence=missing_evidence(seen_in(groups, files)),
         files=[file | {"kind": _kind(file)} for file in files],
     )
+
+
+def cost_of(episode: Row) -> tuple[int, int, int]:
+    """The key that orders episodes by what they cost."""
+    figures = "unowned_partition_ms", "rebalances", "not_stable_ms"
+    unowned_ms, rebalances, not_stable_ms = (episode[name] or 0 for name in figures)
+    return unowned_ms, rebalances, not_stable_ms
 
 
 def _kind(file: Row) -> str:

@@ -15,7 +15,7 @@ from coordinator_core.episodes.drafts import NOT_INCIDENTS
 from coordinator_core.episodes.sentences import counted, seconds, whole_seconds
 from jobs.bronze.table_rows import LOGS
 from jobs.console.printing import json_text, jsonable, printable
-from jobs.investigate.answer import Answer, Row
+from jobs.investigate.answer import Answer, Row, cost_of
 from jobs.investigate.headline import headlines
 
 _EPISODES_SHOWN = 10
@@ -123,7 +123,7 @@ def _finding(row: Row) -> Item:
 def _episodes(rows: list[Row]) -> list[Item]:
     """The costliest incidents in order of time; the others are counted."""
     incidents = [row for row in rows if row["kind"] not in NOT_INCIDENTS]
-    costliest = sorted(incidents, key=_episode_cost, reverse=True)[:_EPISODES_SHOWN]
+    costliest = sorted(incidents, key=cost_of, reverse=True)[:_EPISODES_SHOWN]
     items = [_episode(row) for row in sorted(costliest, key=lambda row: row["from_time"])]
     left_out = {
         "cheaper episodes": len(incidents) - len(costliest),
@@ -133,10 +133,6 @@ def _episodes(rows: list[Row]) -> list[Item]:
     if counts:
         items.append(Item(f"not listed here, but by --format json: {', '.join(counts)}"))
     return items
-
-
-def _episode_cost(row: Row) -> tuple[int, int, int]:
-    return row["unowned_partition_ms"] or 0, row["rebalances"], row["not_stable_ms"] or 0
 
 
 def _episode(row: Row) -> Item:

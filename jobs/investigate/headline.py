@@ -6,7 +6,7 @@ from collections import Counter
 
 from coordinator_core.episodes.drafts import NOT_INCIDENTS, EpisodeKind
 from coordinator_core.episodes.sentences import counted
-from jobs.investigate.answer import Row
+from jobs.investigate.answer import Row, cost_of
 
 _MOST = 3
 _UNKNOWN = EpisodeKind.UNKNOWN.value
@@ -51,10 +51,6 @@ def _why(episodes: list[Row]) -> str:
     for each in incidents:
         by_kind[each["kind"]] += each["rebalances"]
     kind, rebalances = by_kind.most_common(1)[0]
-    worst = max((each for each in incidents if each["kind"] == kind), key=_cost)
+    worst = max((each for each in incidents if each["kind"] == kind), key=cost_of)
     share = f", {rebalances:,} of them in episodes of kind {kind}" if rebalances else ""
     return f"{share}. Costliest episode: {worst['summary']}."
-
-
-def _cost(episode: Row) -> tuple[int, int]:
-    return episode["unowned_partition_ms"] or 0, episode["rebalances"]

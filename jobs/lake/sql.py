@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,20 +96,28 @@ def query(
 
 
 def query_all(
-    root: str, statements: Iterable[str], *, optional: Collection[str] = (), notices: bool = True
+    root: str,
+    statements: Iterable[str],
+    *,
+    parameters: Mapping[str, str] | None = None,
+    optional: Collection[str] = (),
+    notices: bool = True,
 ) -> list[list[dict[str, Any]]]:
     """The rows of each SELECT by column name, over one connection; raises as `query` does.
 
-    ``notices``: print which tables are missing.
+    ``parameters``: values of ``$name``, which each SELECT has; ``notices``: print which tables are
+    missing.
     """
     selects = list(statements)
     connection = open_lake(root, "\n".join(selects), optional=optional, notices=notices)
-    return [_rows(connection, select) for select in selects]
+    return [_rows(connection, select, parameters or {}) for select in selects]
 
 
-def _rows(connection: duckdb.DuckDBPyConnection, select: str) -> list[dict[str, Any]]:
+def _rows(
+    connection: duckdb.DuckDBPyConnection, select: str, parameters: Mapping[str, str]
+) -> list[dict[str, Any]]:
     with _sql_errors():
-        result = connection.execute(select)
+        result = connection.execute(select, dict(parameters))
         columns = [column[0] for column in result.description or []]
         return [dict(zip(columns, row, strict=True)) for row in result.fetchall()]
 

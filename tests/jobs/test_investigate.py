@@ -106,6 +106,24 @@ def test_another_group_is_refused_with_the_names_of_those_there_are(answer, caps
     assert err == "regroup: --group order: not in the evidence; the groups in it: orders\n"
 
 
+def test_a_lake_answers_for_one_cluster_whatever_its_name_is(answer, tmp_path, capsys):
+    log = answer.read_text()
+    (tmp_path / "other.log").write_text(log.replace("orders", "billing"))
+    lake = str(tmp_path / "lake")
+    for cluster, path in (("what_if", answer), ("east", tmp_path / "other.log")):
+        options = ["--lake", lake, "--cluster-id", cluster, "--broker-log", str(path)]
+        app(["nightly", *options, "--no-advice", "--engine", "embedded"], standalone_mode=False)
+    capsys.readouterr()
+
+    arguments = ["--lake", lake, "--cluster-id", "what_if", "--format", "json"]
+    code, out, _ = run(capsys, *arguments)
+
+    document = json.loads(out)
+    assert code == 0
+    assert [row["group_id"] for row in document["groups"]] == ["orders"]
+    assert {row["cluster_id"] for row in document["episodes"] + document["files"]} == {"what_if"}
+
+
 def test_a_file_without_an_understood_line_is_named_and_ends_with_1(tmp_path, capsys):
     (tmp_path / "notes.txt").write_text("buy milk\n")
 
@@ -203,6 +221,18 @@ def test_the_headline_has_the_kind_with_most_rebalances_and_its_costliest_episod
         "orders: 3 rebalances from 2024-05-01 10:00:00 to 11:00:00 UTC, 3 of them in episodes of"
         " kind slow_poll. Costliest episode: c-2 did not poll."
     ]
+
+
+def test_of_equal_episodes_the_one_that_was_longer_not_stable_is_costliest():
+    episodes = [
+        episode(not_stable_ms=40),
+        episode(not_stable_ms=900, summary="c-2 did not poll"),
+        episode(),
+    ]
+
+    [line] = headlines([group()], episodes, [], [])
+
+    assert line.endswith("Costliest episode: c-2 did not poll.")
 
 
 def test_a_cause_that_is_known_leads_whatever_the_unknown_ones_cost():
