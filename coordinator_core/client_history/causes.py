@@ -138,8 +138,8 @@ class _Causes:
 
     def _of_plans(self) -> Iterator[tuple[Key, Cause]]:
         """Members without a log that joined or departed between two assignments of leaders."""
-        known = ((key, unlogged_members(self._placed[key])) for key in sorted(self._placed))
-        planned = [(key, *of_key) for key, of_key in known if of_key is not None]
+        of_keys = ((key, unlogged_members(self._placed[key])) for key in sorted(self._placed))
+        planned = [(key, *of_key) for key, of_key in of_keys if of_key is not None]
         for (before, old_plan, old), (key, plan, new) in pairwise(planned):
             if key[0] != before[0] or key in self._broker:
                 continue
