@@ -24,6 +24,7 @@ from pyspark.sql import functions as F
 
 from jobs.bronze import counts
 from jobs.bronze.kafka_topic import store_topic
+from jobs.bronze.live_end_offsets import store_end_offsets
 from jobs.bronze.log_ids import LogSource, log_ids
 from jobs.bronze.storing import record_tables, stored
 from jobs.bronze.table_rows import (
@@ -100,6 +101,7 @@ def _store(lake: Lake, inputs: Inputs) -> None:
     """Counts are written last: a file is in ingested_files only once its rows are stored."""
     if inputs.kafka:
         store_topic(lake, inputs.kafka)
+        store_end_offsets(lake, inputs.kafka)
     if inputs.dump:
         with stored(lake, _dump(inputs.dump, inputs.dates), record_tables(lake, DUMP)) as rows:
             lake.upsert(counts.TABLE, counts.dump_files(rows, lake.cluster_id))

@@ -3,6 +3,8 @@
 reads   the groups of a running cluster, through the Admin API (jobs.sources.topic.live_groups),
         or files with output of `kafka-consumer-groups --describe` (described_groups)
 writes  group_snapshots   one row per group and snapshot
+        end_offsets       log end offsets of the topics that members of the groups are assigned, and
+                          that the groups of the lake commit into
 
 It needs no access to `__consumer_offsets` or logs.  The views snapshot_* derive generations and
 members from consecutive snapshots.  Rows are written by delta-rs, without an engine.
@@ -16,9 +18,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
 import pyarrow as pa
 
+from jobs.bronze.live_end_offsets import TABLE as END_OFFSETS
+from jobs.bronze.live_end_offsets import store_end_offsets
 from jobs.bronze.table_rows import arrow_schema
 from jobs.configuration.alert_settings import span_s
 from jobs.configuration.config import Config
@@ -28,6 +33,7 @@ from jobs.lake.arrow_tables import ArrowLake
 from jobs.lake.files import list_files, open_file
 from jobs.lake.opening import open_without_engine
 from jobs.sources.topic.described_groups import described_groups
+from jobs.sources.topic.kafka import Kafka
 from jobs.sources.topic.live_groups import GroupRow, LiveGroups
 
 TABLE = "group_snapshots"
@@ -69,11 +75,13 @@ class SnapshotOptions:
 
 @dataclass(kw_only=True)
 class Snapshots:
-    """The state of the loop.  ``say`` prints a line; ``wait`` sleeps for so many seconds."""
+    """The state of the loop.  ``store_ends`` stores the log end offsets of topics; ``say`` prints a
+    line; ``wait`` sleeps for so many seconds."""
 
     options: SnapshotOptions
     lake: ArrowLake
     groups: LiveGroups
+    store_ends: Callable[[set[str]], None] = lambda _: None
     say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
     wait: Callable[[float], None] = time.sleep
     _taken: int = 0
@@ -109,10 +117,12 @@ class Snapshots:
         rows = list(self.groups.rows(self._previous))
         if rows:
             self.lake.append_rows(TABLE, table_of(rows, self.lake.cluster_id, snapshot_time))
+        self.store_ends(_topics_of(rows))
         self._previous = {row.group_id for row in rows if row.state != "Dead"}
         self._taken += 1
         if self._taken % SNAPSHOTS_PER_COMPACTION == 0:
-            self.lake.compact(TABLE)
+            for table in filter(self.lake.has, (TABLE, END_OFFSETS)):
+                self.lake.compact(table)
         for problem in [*self.groups.problems, *_not_described(rows)]:
             self.say(f"regroup: {problem}")
         return f"{_counts(rows)}, {time.monotonic() - began:.2f} s"
@@ -123,8 +133,12 @@ def snapshot(options: SnapshotOptions, config: Config) -> None:
     options.check()
     options.is_last(1, options.every_s)  # UsageError for durations before anything is asked
     lake = open_without_engine(options.lake, options.cluster_id)
+    kafka = Kafka(options.bootstrap, config.kafka, option="--bootstrap")
     snapshots = Snapshots(
-        options=options, lake=lake, groups=LiveGroups(options.bootstrap, config.kafka)
+        options=options,
+        lake=lake,
+        groups=LiveGroups(options.bootstrap, config.kafka),
+        store_ends=partial(store_end_offsets, lake, kafka),
     )
     handle_sigterm()
     try:
@@ -183,6 +197,12 @@ def table_of(rows: list[GroupRow], cluster_id: str, snapshot_time: datetime) -> 
     }
     values = [common | row.columns() for row in rows]
     return pa.Table.from_pylist(values, arrow_schema(TABLE))
+
+
+def _topics_of(rows: list[GroupRow]) -> set[str]:
+    """The topics of which a member has a partition."""
+    members = [member for row in rows for member in row.members or ()]
+    return {each["topic"] for member in members for each in member["assigned"] or ()}
 
 
 def _counts(rows: list[GroupRow]) -> str:

@@ -40,6 +40,10 @@ class EmbeddedLake(ArrowLake):
     def parallelism(self) -> int:
         return os.cpu_count() or 1
 
+    @property
+    def writes_arrow(self) -> bool:
+        return True
+
     def cancel_jobs(self) -> None:
         self.spark.interruptAll()
 

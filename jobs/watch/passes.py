@@ -24,6 +24,7 @@ from jobs.alerts.alerting import AlertsOptions, AlertWindow, find_alerts
 from jobs.alerts.checks import Alert
 from jobs.alerts.notify import notify, require_webhooks
 from jobs.bronze.kafka_topic import has_new_offsets
+from jobs.bronze.live_end_offsets import store_end_offsets
 from jobs.configuration.alert_settings import span_s
 from jobs.configuration.config import Config
 from jobs.console.errors import UsageError, failure_line
@@ -159,6 +160,8 @@ class Watch:
         lake = self._opened_lake(inputs)
         new = _changed_inputs(inputs, changed)
         if new.kafka and not has_new_offsets(lake, new.kafka):
+            store_end_offsets(lake, new.kafka)  # lag grows without commits, too
+            self._compact(lake)
             new = replace(new, kafka=None)
         if not new and self.counts.succeeded_at is not None:
             return "nothing new"
@@ -182,10 +185,7 @@ class Watch:
                 print(_alert_line(alert), flush=True)
         if self.options.out and self._windows:
             write_page_of(lake.root, lake.cluster_id, self.options.out)
-        self._passes_with_news += 1
-        if self._passes_with_news % PASSES_PER_COMPACTION == 0:
-            for table in filter(lake.has, APPENDED):
-                lake.compact(table)
+        self._compact(lake)
         records, lines = (
             run.written.get(table, 0) for table in ("offsets_records", "broker_log_events")
         )
@@ -194,6 +194,13 @@ class Watch:
         if run.internal_errors:
             news += f", {_count(run.internal_errors, 'internal error')} in quarantine"
         return f"{news}, {alerts}{self._newest_text()}"
+
+    def _compact(self, lake: Lake) -> None:
+        """After each pass that added files."""
+        self._passes_with_news += 1
+        if self._passes_with_news % PASSES_PER_COMPACTION == 0:
+            for table in filter(lake.has, APPENDED):
+                lake.compact(table)
 
     def _check_alerts(self, lake: Lake) -> None:
         """Of this cluster; the window is empty as long as there is no event."""

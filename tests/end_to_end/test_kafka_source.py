@@ -30,6 +30,7 @@ from tools.kafka_broker import LOGIN
 LOG = "__consumer_offsets-0"  # the only partition
 TABLES = ("offsets_records", "quarantine", "ingested_files")
 RECORD = "topic_partition, log_offset, event_date, append_time, key, value, key_type"
+LOG_ENDS = "SELECT DISTINCT topic, partition, log_end_offset, source FROM end_offsets ORDER BY ALL"
 
 
 @pytest.fixture(scope="module")
@@ -212,6 +213,7 @@ def test_every_record_is_read_once(broker, clients, kept_lake, tmp_path):
 
     assert first == written(broker)
     assert commits(lake) == before, "a run with nothing new changes nothing"
+    assert rows(lake, LOG_ENDS) == [("orders", number, 0, "kafka") for number in range(6)]
 
     clients.join("c")
     clients.leave("a")
@@ -479,6 +481,7 @@ def test_snapshots_over_tls_show_what_a_join_changed(live_groups, snapshot, tmp_
         ("live-consumer", "consumer", "consumer", "Stable", "uniform", 1, None),
         ("live-consumer", "consumer", "consumer", "Stable", "uniform", 2, None),
     ]
+    assert query(lake, LOG_ENDS)[1] == [("orders", number, 0, "kafka") for number in range(6)]
     columns = "group_id, generation, outcome, members_joined, members_gone, members_retained"
     columns += ", partitions_moved, total_ms_max > 0"
     assert query(lake, f"SELECT {columns} FROM snapshot_rebalances {own}")[1] == [

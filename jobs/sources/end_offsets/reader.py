@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from jobs.console.errors import internal_error
 from jobs.sources.end_offsets.documents import Context, sightings_in
@@ -145,9 +145,9 @@ class _Reader:
             unit.reasons.append("no log end offset in this JSON")
         return None
 
-    def _add(self, unit: Unit, reading: Any) -> None:
+    def _add(self, unit: Unit, readings: Iterable[tuple[str, Reading]]) -> None:
         try:
-            for format_, each in reading:
+            for format_, each in readings:
                 self._add_one(unit, format_, each)
         except RecursionError:
             unit.reasons.append("too many levels of JSON")
