@@ -22,7 +22,7 @@ from jobs.segments import Batch, read_segment
 
 PREDICTED_FROM = re.compile(r"-(base|consumer)$")
 _GROUP_OF_LINE = re.compile(r"\b([a-z]+-[a-z-]+[a-z])\b")
-_COORDINATOR = ".coordinator."
+COORDINATOR = ".coordinator."
 
 
 def main(
@@ -33,13 +33,13 @@ def main(
         for segment in sorted(play.glob("segments/*/*.log")):
             data = b"".join(_batches(segment))
             if data:
-                _add(packed, str(segment.relative_to(play)), data)
-        _add(packed, "server.log", "".join(_lines(play / "server.log")).encode())
-        _add(packed, "truth.json", (play / "truth.json").read_bytes())
+                add(packed, str(segment.relative_to(play)), data)
+        add(packed, "server.log", "".join(_lines(play / "server.log")).encode())
+        add(packed, "truth.json", (play / "truth.json").read_bytes())
     print(archive, archive.stat().st_size, "bytes")
 
 
-def _add(packed: tarfile.TarFile, name: str, data: bytes) -> None:
+def add(packed: tarfile.TarFile, name: str, data: bytes) -> None:
     entry = tarfile.TarInfo(name)
     entry.size = len(data)
     packed.addfile(entry, BytesIO(data))
@@ -63,7 +63,7 @@ def _lines(log: Path) -> Iterator[str]:
     """Lines of the coordinator that name one of these groups."""
     for line in log.read_text(encoding="utf-8").splitlines(keepends=True):
         names = _GROUP_OF_LINE.findall(line)
-        if _COORDINATOR in line and any(map(PREDICTED_FROM.search, names)):
+        if COORDINATOR in line and any(map(PREDICTED_FROM.search, names)):
             yield line
 
 
