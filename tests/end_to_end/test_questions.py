@@ -71,6 +71,7 @@ def lake(demo, tmp_path_factory):
     saved |= {"saved_rebalances": 16, "share_saved": 0.56}
     _write(lake.root, "advice", [PLANTED | SPAN | advice | saved])
     _write(lake.root, "group_snapshots", [])  # tests/jobs/test_snapshot.py has rows
+    _write(lake.root, "end_offsets", [])  # tests/jobs/test_views.py has rows
     return lake
 
 

@@ -724,3 +724,54 @@ def test_bytes_per_group_and_partition(ask):
         ("g", 2, 1, 1, 1, 13, 56.5, 1, "g"),
         (None, 1, 0, 0, 0, 10, 43.5, 0, None),
     ]
+
+
+def sighting(at, end, partition=0, number=None):
+    return {
+        "file_id": "f", "position": at if number is None else number, "topic": "t",
+        "partition": partition, "log_end_offset": end, "seen_time": at, "source": "end_offsets",
+        "format": "json", "file": "f",
+    }  # fmt: skip
+
+
+def test_lag_is_interpolated_between_sightings_and_bounded_by_them(ask):
+    tables = {
+        "end_offsets": [
+            sighting(1000, 10), sighting(5000, 50), sighting(9000, 50), sighting(9000, 49, number=1)
+        ],
+        "committed_offsets": [
+            commit(500, 5), commit(2000, 18), commit(4000, 45), commit(9000, 48), commit(9500, 49),
+            commit(4500, None, tombstone=True), commit(3000, 1, outcome="aborted"),
+            commit(4000, 45, topic="other"),
+        ],
+    }  # fmt: skip
+    columns = "UNIX_MILLIS(at_time), is_commit, committed_offset, log_end_offset, lag, lag_low"
+
+    rows = ask(tables, f"SELECT {columns}, lag_high FROM partition_lag WHERE topic = 't'")
+
+    assert rows == [
+        (500, True, 5, None, None, None, 5),
+        (1000, False, 5, 10, 5, 5, 5),
+        (2000, True, 18, 20, 2, 0, 32),
+        (4000, True, 45, 45, 0, 0, 5),  # 40 by the sightings, but a group commits what there was
+        (9000, True, 48, 50, 2, 2, 2),
+        (9500, True, 49, None, None, 1, None),
+    ]
+
+
+def test_lag_of_a_group_is_of_its_newest_commits_and_sightings(ask):
+    tables = {
+        "end_offsets": [sighting(1000, 10), sighting(5000, 50), sighting(6000, 7, 1, number=1)],
+        "committed_offsets": [
+            commit(500, 5), commit(4000, 45), commit(4001, 9, partition=1),
+            commit(4002, 3, partition=2), commit(4003, None, partition=3, tombstone=True),
+            commit(100, 1, group="unknown", topic="u"),
+        ],
+    }  # fmt: skip
+    columns = "group_id, lag, max_lag, max_lag_partition, partitions, lagging_partitions"
+    columns += ", unknown_partitions, UNIX_MILLIS(seen_time), UNIX_MILLIS(last_commit_time)"
+
+    assert ask(tables, f"SELECT {columns} FROM group_lag") == [
+        ("g", 5, 5, "t-0", 3, 1, 1, 5000, 4002),
+        ("unknown", None, None, None, 1, 0, 1, None, 100),
+    ]
