@@ -16,7 +16,8 @@ the same whether it is simulated alone, among thousands, or with idle time skipp
 
 Faults.  To processes: stop, kill, freeze (garbage collection), slow poll, network cut, a second
 process with the same group.instance.id.  To messages: delay, loss, duplication, reordering.  To
-brokers: leadership moves, broker stops, failed appends.
+brokers: leadership moves, broker stops, failed appends.  To partitions of a group: a pause, a
+record that ends each process that handles it.
 
 Idle time.  A stable group without messages in flight can only change at times that are known in
 advance (a planned action, a fault, a consumer's own timer).  Heartbeats until shortly before the
@@ -32,7 +33,8 @@ Modules, in the order in which they build on each other:
 - ``channels``, ``message_delivery``: connections, delays, loss; requests and responses in transit.
 - ``offsets_partition``, ``broker``: a partition of `__consumer_offsets`; a broker with its
   coordinator.
-- ``process``: a process with its consumer.
+- ``consumption``: the records that an application handles; obstacles.
+- ``process``: a process with its consumer and its application.
 - ``ground_truth``, ``ownership_times``, ``tracing``: the ground truth and the trace.
 - ``simulated_group``, ``cluster_view``: a group's state, and the cluster as its parts see it.
 - ``faults``, ``idle_time``, ``cluster``: broker faults, skipping, and the whole cluster.

@@ -22,8 +22,9 @@ from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.coordinator.metadata_image import TopicImage
 from coordinator_core.jvm.hash_codes import partition_for
 from coordinator_core.protocol.errors import Errors
-from coordinator_core.protocol.messages import Append, Event, Response
+from coordinator_core.protocol.messages import Append, Event, Response, TopicPartition
 from coordinator_core.simulation.broker import SimulatedBroker
+from coordinator_core.simulation.consumption import Handled
 from coordinator_core.simulation.event_queue import Callback, EventQueue, Phase
 from coordinator_core.simulation.faults import Faults
 from coordinator_core.simulation.ground_truth import GroupTruth
@@ -32,7 +33,7 @@ from coordinator_core.simulation.message_delivery import MessageDelivery
 from coordinator_core.simulation.modern_truth import ModernTruth
 from coordinator_core.simulation.offsets_partition import OffsetsPartition
 from coordinator_core.simulation.outputs import BrokerLogLine, Output, TruthLine
-from coordinator_core.simulation.plans import Action, planned_actions
+from coordinator_core.simulation.plans import Action, Obstacle, planned_actions
 from coordinator_core.simulation.process import SimulatedProcess
 from coordinator_core.simulation.random_draws import key_of
 from coordinator_core.simulation.simulated_group import SimulatedGroup
@@ -185,6 +186,18 @@ class SimulatedCluster:
                 partial(self._act, group, process, action),
             )
 
+        for at_ms in sorted({at_ms for each in spec.obstacles for at_ms in self._turns_ms(each)}):
+            for process in group.processes:
+                self.later(process, self.start_ms + at_ms, process.work)
+
+    def _turns_ms(self, obstacle: Obstacle) -> Iterator[int]:
+        """When applications must look at the partition: before a pause, when a pill is there."""
+        yield obstacle.at_ms - 1
+        if obstacle.kind == "pill":
+            yield obstacle.at_ms + 1000 // max(self.topics[obstacle.partition[0]].rate, 1) + 1
+        if obstacle.until_ms is not None:
+            yield obstacle.until_ms
+
     def _script(self, spec: GroupSpec) -> Script:
         processes, actions = planned_actions(
             spec.name, spec.processes, spec.plans, self._seed, self.fleet.length_ms
@@ -214,6 +227,8 @@ class SimulatedCluster:
 
     def _close(self) -> None:
         for name, group in self.groups.items():
+            for process in group.processes:
+                process.close(self.end_ms)
             group.owned.close(self.end_ms)
             group.truth.close()
             modern = group.modern_truth
@@ -286,8 +301,37 @@ class SimulatedCluster:
 
         self.event_queue.schedule(at_ms, Phase.CLIENT, process.number, due)
 
-    def rate_of(self, topic: str) -> int:
-        return self.topics[topic].rate
+    def produced(self, partition: TopicPartition, now_ms: int) -> int:
+        return self.topics[partition[0]].produced(now_ms - self.start_ms)
+
+    def limit(
+        self, group_id: str, partition: TopicPartition, position: int, now_ms: int
+    ) -> tuple[int, bool] | None:
+        """Where the first obstacle of the partition stops its application."""
+        since_ms = now_ms - self.start_ms
+        limits = [
+            (position, False)
+            if each.kind == "pause"
+            else (self.topics[partition[0]].produced(each.at_ms), True)
+            for each in self.groups[group_id].spec.obstacles
+            if each.partition == partition and each.is_there(since_ms)
+        ]
+        return min((limit for limit in limits if limit[0] >= position), default=None)
+
+    def consumed(self, process: SimulatedProcess, handled: Handled) -> None:
+        topic, number = handled.partition
+        self._write_truth(
+            truth="handled",
+            at_ms=handled.to_ms,
+            group=process.group.name,
+            process=process.name,
+            life=process.life,
+            topic=topic,
+            partition=number,
+            from_ms=handled.from_ms,
+            from_offset=handled.from_offset,
+            to_offset=handled.to_offset,
+        )
 
     def called(self, process: SimulatedProcess, call: ListenerCall, now_ms: int) -> None:
         owned = self.groups[process.group.name].owned

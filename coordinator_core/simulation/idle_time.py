@@ -74,7 +74,7 @@ class IdleSkipper:
             consumer = process.consumer
             assert consumer is not None
             away = now_ms < max(process.frozen_until_ms, process.cut_until_ms)
-            if away or not consumer.is_idle:
+            if away or process.is_behind or not consumer.is_idle:
                 return None
             other_ms = consumer.next_other_deadline_ms(skips_commits=self._skips_commits)
             if other_ms is not None:

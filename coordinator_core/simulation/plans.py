@@ -13,6 +13,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from coordinator_core.coordinator.group_types import CONVERTING
+from coordinator_core.protocol.messages import TopicPartition
 from coordinator_core.simulation.random_draws import between, fraction, key_of, mixed
 from coordinator_core.simulation.spec_values import SpecTable
 
@@ -34,6 +35,27 @@ class Action(NamedTuple):
     process: str
     length_ms: int = 0
     protocol: str = ""
+
+
+OBSTACLES = ("pause", "pill")
+
+
+class Obstacle(NamedTuple):
+    """What stops one partition of a group; ``until_ms`` None: to the end.
+
+    ``pause``: no process handles its records.  ``pill``: the record that is produced at ``at_ms``
+    ends each process that begins to handle it.
+    """
+
+    kind: str
+    partition: TopicPartition
+    at_ms: int
+    until_ms: int | None
+
+    def is_there(self, since_start_ms: int) -> bool:
+        return self.at_ms <= since_start_ms and (
+            self.until_ms is None or since_start_ms < self.until_ms
+        )
 
 
 class ProcessSpec(NamedTuple):

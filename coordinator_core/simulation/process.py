@@ -27,6 +27,7 @@ from coordinator_core.coordinator.group_types import GROUP_TYPES
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import Subtopology, TopicPartition, Topology
 from coordinator_core.simulation.channels import Channel, NetworkPath
+from coordinator_core.simulation.consumption import Application, Handled
 from coordinator_core.simulation.plans import Action, ActionKind, ProcessSpec
 from coordinator_core.simulation.random_draws import fraction, key_of, mixed
 from coordinator_core.simulation.spec import GroupSpec, Network
@@ -41,9 +42,9 @@ class ProcessEnvironment(Protocol):
     """The cluster as a process uses it: its services, and receivers of notifications.
 
     ``has_records``: whether anything is produced to the topics; else all positions stay 0.
+    ``produced``, ``limit``: see `Application`.
     """
 
-    start_ms: int
     has_records: bool
 
     def later(self, process: SimulatedProcess, at_ms: int, callback: Callback) -> None: ...
@@ -54,7 +55,11 @@ class ProcessEnvironment(Protocol):
     def called(self, process: SimulatedProcess, call: ListenerCall, now_ms: int) -> None: ...
     def ended(self, process: SimulatedProcess, how: str, now_ms: int) -> None: ...
     def measured(self, process: SimulatedProcess, measured: Measured) -> None: ...
-    def rate_of(self, topic: str) -> int: ...
+    def produced(self, partition: TopicPartition, now_ms: int) -> int: ...
+    def limit(
+        self, group_id: str, partition: TopicPartition, position: int, now_ms: int
+    ) -> tuple[int, bool] | None: ...
+    def consumed(self, process: SimulatedProcess, handled: Handled) -> None: ...
 
 
 class SimulatedProcess:
@@ -83,6 +88,7 @@ class SimulatedProcess:
         self.host = host or "/10.{}.{}.{}".format(*(mixed(self.key, n) % 250 for n in range(3)))
         self.network_path = NetworkPath(network, self.key)
         self.consumer: Consumer | None = None
+        self.application: Application | None = None
         self.life = 0
         self.channels: dict[tuple[int, bool], Channel] = {}
         self.wake_ms: int | None = None
@@ -135,9 +141,21 @@ class SimulatedProcess:
         self.is_away = False
         self.frozen_until_ms = 0
         self.consumer = Consumer(config, LIBRARIES[group.client], self._jitter)
+        if commits and self._environment.has_records:
+            self.application = self._application(now_ms)
         self._perform(self.consumer.subscribe(group.topics, now_ms), now_ms)
         if self.consumer is not None:
             self._perform(self.consumer.poll(now_ms), now_ms)
+
+    def _application(self, now_ms: int) -> Application:
+        environment, group_id = self._environment, self.group.name
+        return Application(
+            handle_ms=self.group.handle_ms,
+            produced=environment.produced,
+            limit=lambda *where: environment.limit(group_id, *where),
+            ended=lambda handled: environment.consumed(self, handled),
+            now_ms=now_ms,
+        )
 
     def _member_id(self) -> str:
         """The id that a client of a modern group makes for this life."""
@@ -158,16 +176,20 @@ class SimulatedProcess:
         return b"".join(mixed(key, n).to_bytes(8, "big") for n in range(2))
 
     def stop(self, now_ms: int, _: int) -> None:
-        if self.consumer is not None and not self._is_frozen(now_ms, self.stop):
-            self._consume(now_ms)
-            self._perform(self.consumer.close(now_ms), now_ms)
+        if self.consumer is None or self._is_frozen(now_ms, self.stop):
+            return
+        if consumer := self._consumer_after_work(now_ms):
+            self._perform(consumer.close(now_ms), now_ms)
 
     def kill(self, now_ms: int, _: int) -> None:
+        self._consumer_after_work(now_ms)
         self._end("killed", now_ms)
 
     def freeze(self, now_ms: int, until_ms: int) -> None:
         if until_ms <= self.frozen_until_ms:
             return
+        self._consumer_after_work(now_ms)
+        self._rest(now_ms)
         self.frozen_until_ms = until_ms
         life = self.life
         self._schedule(until_ms, lambda at_ms: self._thaw(at_ms) if life == self.life else None)
@@ -177,7 +199,10 @@ class SimulatedProcess:
         consumer = self.consumer
         if consumer is None or self.is_away or self._is_frozen(now_ms, self.stop_polling):
             return
+        if self._consumer_after_work(now_ms) is None:
+            return
         self.is_away = True
+        self._rest(now_ms)
         self._perform(consumer.process(now_ms), now_ms)
         self._later(until_ms, self._poll_again)
 
@@ -186,18 +211,21 @@ class SimulatedProcess:
 
     def _poll_again(self, now_ms: int) -> None:
         self.is_away = False
+        if self.application is not None:
+            self.application.go_on(now_ms)
         if self.consumer is not None and not self.consumer.is_closed:
             self._perform(self.consumer.poll(now_ms), now_ms)
 
     def _thaw(self, now_ms: int) -> None:
         if now_ms < self.frozen_until_ms:
             return  # frozen again for longer
+        if self.application is not None and not self.is_away:
+            self.application.go_on(now_ms)
         inbox, self._inbox = self._inbox, []
         for deliver in inbox:
             deliver(now_ms)
-        if self.consumer is not None:
-            self._consume(now_ms)
-            self._perform(self.consumer.thawed(now_ms), now_ms)
+        if consumer := self._consumer_after_work(now_ms):
+            self._perform(consumer.thawed(now_ms), now_ms)
         self.advance(now_ms)
 
     def _is_frozen(self, now_ms: int, action: Callable[[int, int], None]) -> bool:
@@ -223,14 +251,25 @@ class SimulatedProcess:
     ) -> None:
         if now_ms < self.frozen_until_ms:
             self._inbox.append(lambda at_ms: self._deliver(at_ms, call))
-        elif self.consumer is not None:
-            self._consume(now_ms)
-            self._perform(call(self.consumer, now_ms), now_ms)
+        elif consumer := self._consumer_after_work(now_ms):
+            self._perform(call(consumer, now_ms), now_ms)
 
     def advance(self, now_ms: int) -> None:
-        if self.consumer is not None and now_ms >= self.frozen_until_ms:
-            self._consume(now_ms)
-            self._perform(self.consumer.advance(now_ms), now_ms)
+        if now_ms < self.frozen_until_ms:
+            return
+        if consumer := self._consumer_after_work(now_ms):
+            self._perform(consumer.advance(now_ms), now_ms)
+
+    def work(self, now_ms: int) -> None:
+        """The application handles what is there, at a time at which its consumer does nothing."""
+        if now_ms >= self.frozen_until_ms:
+            self._consumer_after_work(now_ms)
+            self.set_wake()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the application has not handled all that is there."""
+        return self.application is not None and self.application.is_behind
 
     def set_wake(self) -> None:
         """Schedule the consumer's next timer."""
@@ -257,6 +296,8 @@ class SimulatedProcess:
                 self._fail(effect, now_ms)
             elif type(effect) is Closed:
                 self._end(self._failure or "closed", now_ms)
+        if self.consumer is not None and self.application is not None:
+            self.application.have(self.consumer.positions, now_ms)
         self.set_wake()
 
     def _listen(self, call: ListenerCall, now_ms: int) -> None:
@@ -288,11 +329,20 @@ class SimulatedProcess:
         if self.consumer is None:
             return
         self.consumer = None
+        if self.application is not None:
+            self.application.end(now_ms)
+            self.application = None
         self.wake_ms = None
         self._inbox.clear()
         for node in {broker_id for broker_id, _ in self.channels}:
             self.close_channels(node)
         self._environment.ended(self, how, now_ms)
+
+    def close(self, now_ms: int) -> None:
+        """The simulation ends."""
+        self.work(now_ms)
+        if self.application is not None:
+            self.application.end(now_ms)
 
     def close_channels(self, node: int) -> None:
         for is_group in (False, True):
@@ -321,19 +371,22 @@ class SimulatedProcess:
         self._jitters += 1
         return 2 * fraction(self.key, _JITTER, self._jitters) - 1
 
-    def _consume(self, now_ms: int) -> None:
-        """Set the positions to those of a consumer without lag; the next commit has them."""
-        if not self._environment.has_records:
-            return
-        consumer = self.consumer
-        if consumer is None or self.is_away or self.group.commit_interval_ms is None:
-            return
-        since_ms = now_ms - self._environment.start_ms
-        positions: dict[TopicPartition, int] = {
-            (topic, partition): since_ms * self._environment.rate_of(topic) // 1000
-            for topic, partition in consumer.owned
-        }
-        consumer.consumed(positions)
+    def _rest(self, now_ms: int) -> None:
+        if self.application is not None:
+            self.application.rest(now_ms)
+
+    def _consumer_after_work(self, now_ms: int) -> Consumer | None:
+        """The consumer, which has the positions of the application; the next commit has them.  None
+        if the process has ended, maybe by what it handled.
+        """
+        consumer, application = self.consumer, self.application
+        if consumer is not None and application is not None:
+            consumer.consumed(application.handle(now_ms))
+            if application.has_crashed:
+                self._end("crashed", now_ms)
+                if self.group.restart_ms is not None:
+                    self._schedule(now_ms + self.group.restart_ms, self.start)
+        return self.consumer
 
 
 def topology_of(group: GroupSpec) -> Topology:

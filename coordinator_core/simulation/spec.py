@@ -17,7 +17,14 @@ from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.coordinator.group_type import GroupType
 from coordinator_core.coordinator.group_types import GROUP_TYPES
 from coordinator_core.protocol.errors import Errors
-from coordinator_core.simulation.plans import Action, Plan, ProcessSpec, plan_of
+from coordinator_core.simulation.plans import (
+    OBSTACLES,
+    Action,
+    Obstacle,
+    Plan,
+    ProcessSpec,
+    plan_of,
+)
 from coordinator_core.simulation.spec_values import SpecError, SpecTable
 
 ALL = "all"
@@ -46,7 +53,8 @@ class Network:
 class ClusterSpec:
     """``append_ms``: shortest and longest time until an append is acknowledged.  ``load_ms``: time
     to load a partition.  ``failover_ms``: time until the partitions of a stopped broker have a new
-    leader.
+    leader.  ``end_offsets_ms``: how often the log end offsets of all topics are asked for; None:
+    never.
     """
 
     era: str
@@ -56,6 +64,7 @@ class ClusterSpec:
     load_ms: int
     failover_ms: int
     segment_bytes: int
+    end_offsets_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +79,10 @@ class Topic:
     grows: tuple[tuple[int, int], ...] = ()
     rate: int = 10
     topic_id: str = ""
+
+    def produced(self, since_start_ms: int) -> int:
+        """The log end offset of each partition."""
+        return since_start_ms * self.rate // 1000
 
     def partitions_at(self, since_start_ms: int) -> int:
         """The partition count at this time."""
@@ -114,6 +127,7 @@ class GroupSpec:
     ``client``: a name of LIBRARIES.  ``static``: each process has a group.instance.id, its name.
     ``commit_interval_ms`` None: no commits.  ``listener_ms``: duration of a listener call.
     ``restart_ms``: time from a failure of the process to its restart; None: no restart.
+    ``handle_ms``: per record, 0: at once.  ``obstacles``: of its partitions.
     ``script``: replaces ``processes`` and ``plans``.  ``timer_delay_us``: see ConsumerConfig.
 
     ``protocol``: classic, consumer, share or streams.  Of the last three: ``remote_assignor``, and
@@ -141,6 +155,8 @@ class GroupSpec:
     remote_assignor: str | None = None
     regex: str | None = None
     configs: tuple[tuple[str, str], ...] = ()
+    handle_ms: int = 0
+    obstacles: tuple[Obstacle, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,6 +236,7 @@ def _cluster(table: SpecTable) -> ClusterSpec:
         load_ms=table.time_ms("load", "20ms"),
         failover_ms=table.time_ms("failover", "500ms"),
         segment_bytes=table.count("segment_bytes", 100 << 20, minimum=1),
+        end_offsets_ms=table.time_or_none_ms("end_offsets"),
     )
     table.close()
     return cluster
@@ -261,6 +278,8 @@ def _groups(table: SpecTable, topics: tuple[Topic, ...], era: str) -> list[Group
         listener_ms=table.time_ms("listener", "0ms"),
         restart_ms=table.time_or_none_ms("restart"),
         plans=tuple(plan_of(each) for each in table.tables("plans")),
+        handle_ms=table.time_ms("handle", "0ms"),
+        obstacles=tuple(_obstacle(each, topics) for each in table.tables("obstacles")),
         protocol=table.one_of("protocol", PROTOCOLS, "classic"),
         remote_assignor=table.text("remote_assignor") if "remote_assignor" in table else None,
         regex=table.text("regex") if "regex" in table else None,
@@ -270,6 +289,16 @@ def _groups(table: SpecTable, topics: tuple[Topic, ...], era: str) -> list[Group
     table.close()
     names = [f"{name}-{n}" for n in range(1, count + 1)] if count else [name]
     return [replace(shared, name=each) for each in names]
+
+
+def _obstacle(table: SpecTable, topics: tuple[Topic, ...]) -> Obstacle:
+    kind, at_ms = table.one_of("kind", OBSTACLES), table.time_ms("at")
+    length_ms = table.time_or_none_ms("length")
+    topic = table.one_of("topic", [each.name for each in topics])
+    partition = table.count("partition")
+    table.close()
+    until_ms = None if length_ms is None else at_ms + length_ms
+    return Obstacle(kind, (topic, partition), at_ms, until_ms)
 
 
 # The broker's setting of the group, by key of the spec.

@@ -1,7 +1,7 @@
 """Runs a simulation and writes its output to a folder.
 
 writes  OUT/segments/__consumer_offsets-N/*.log, OUT/server.log (OUT/server-B.log for several
-        brokers), OUT/trace.jsonl, OUT/truth.jsonl
+        brokers), OUT/trace.jsonl, OUT/truth.jsonl; OUT/end_offsets.jsonl if the spec asks for it
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -67,6 +68,8 @@ def write(
         for output in cluster.run():
             writer.write(output)
     _finish_trace(folder, cluster)
+    if spec.fleet.cluster.end_offsets_ms and 0 in cluster.selected:  # once per cluster
+        _write_end_offsets(folder / "end_offsets.jsonl", spec)
     processes = {name: len(group.processes) for name, group in cluster.groups.items()}
     return [
         [
@@ -76,6 +79,22 @@ def write(
         ]
         for group in writer.groups
     ]
+
+
+def _write_end_offsets(file: Path, spec: SimulationSpec) -> None:
+    fleet, start = spec.fleet, datetime.fromtimestamp(spec.start_ms / 1000, UTC)
+    with file.open("w", encoding="utf-8") as out:
+        for since_ms in range(0, fleet.length_ms, fleet.cluster.end_offsets_ms or 1):
+            time = (start + timedelta(milliseconds=since_ms)).isoformat(timespec="milliseconds")
+            for topic in fleet.topics:
+                for partition in range(topic.partitions_at(since_ms)):
+                    line = {
+                        "time": time,
+                        "topic": topic.name,
+                        "partition": partition,
+                        "log_end_offset": topic.produced(since_ms),
+                    }
+                    out.write(_compact(line) + "\n")
 
 
 class _OutputFiles:
