@@ -21,7 +21,7 @@ from jobs.doctor.results import CheckResult, ok, warning
 from jobs.sources.broker_logs.broker_log import FILES_LIKE
 from jobs.sources.logs.entries import LogCounts, LogEntry, Unreadable
 from jobs.sources.logs.files import read_log
-from jobs.sources.logs.kinds import UNDATED, kind_of_broker_log
+from jobs.sources.logs.kinds import kind_of_broker_log, kind_of_undated_log
 from jobs.sources.logs.order import ORDERED_BYTES, sample_of
 
 CHECK = "broker log"
@@ -106,7 +106,8 @@ def _coordinator_lines(sample: LogSample, lines: CoordinatorLines) -> CheckResul
     text = f"{sample.name}: {counts.events:,} of {counts.lines:,} lines are the coordinator's"
     if lines.times:
         return ok(CHECK, text)
-    return SilentLog(text, UNDATED if counts.events else kind_of_broker_log(sample.text))
+    kind = kind_of_undated_log if counts.events else kind_of_broker_log
+    return SilentLog(text, kind(sample.text))
 
 
 def _sources(file: str, lines: CoordinatorLines) -> CheckResult:

@@ -21,7 +21,7 @@ from jobs.doctor.results import CheckResult, ok, warning
 from jobs.lake.dates import DateRange
 from jobs.sources.client_logs.client_log import FILES_LIKE, rows_of_stream
 from jobs.sources.logs.entries import Unreadable
-from jobs.sources.logs.kinds import UNDATED, kind_of_client_log
+from jobs.sources.logs.kinds import kind_of_client_log, kind_of_undated_log
 
 Row = dict[str, Any]
 CHECK = "client log"
@@ -70,7 +70,8 @@ def _unreadable(sample: LogSample, row: Row) -> Unreadable:
 def _lines(sample: LogSample, events: list[Row], counts: Row) -> CheckResult | SilentLog:
     text = f"{sample.name}: {len(events):,} of {counts['inputs']:,} lines are about membership"
     if not events:
-        return SilentLog(text, UNDATED if counts["undated"] else kind_of_client_log(sample.text))
+        kind = kind_of_undated_log if counts["undated"] else kind_of_client_log
+        return SilentLog(text, kind(sample.text))
     groups = sorted({row["group_id"] for row in events if row["group_id"] is not None})
     joins = sum(row["event"] == "JOINED" for row in events)
     libraries = ", ".join(sorted({row["library"] for row in events}))

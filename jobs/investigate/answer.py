@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -111,7 +112,7 @@ def answer_of(asked: Asked) -> Answer:
         findings=of_group(findings),
         episodes=of_group(episodes),
         advice=of_group(advice),
-        missing_evidence=missing_evidence(seen_in(groups, files)),
+        missing_evidence=missing_evidence(seen_in(groups, files, _undated_files(files))),
         files=[file | {"kind": _kind(file)} for file in files],
     )
 
@@ -123,13 +124,25 @@ def cost_of(episode: Row) -> tuple[int, int, int]:
     return unowned_ms, rebalances, not_stable_ms
 
 
+def _undated_files(files: list[Row]) -> dict[str, list[str]]:
+    """The files with undated lines, by how to give their dates; without those gone by now."""
+    of_remedy: dict[str, list[str]] = {}
+    for file in files:
+        if file["undated"]:
+            with suppress(OSError):
+                kind = kind_of(file["source"], file["file"], file["undated"])
+                of_remedy.setdefault(kind.remedy, []).append(file["file"])
+    return of_remedy
+
+
 def _kind(file: Row) -> str:
     """The source; for a file of which nothing is understood, what the file seems to be."""
     source: str = file["source"]
     if file["understood"] or source not in LOGS:
         return source.replace("_", " ")
     try:
-        return kind_of(source, file["file"], file["undated"]).sentence
+        kind = kind_of(source, file["file"], file["undated"])
+        return kind.what if file["undated"] else kind.sentence  # the missing evidence says how
     except OSError:  # ingested earlier, and gone by now
         return f"{source.replace('_', ' ')} of which nothing is understood"
 

@@ -5,7 +5,7 @@ A rule looks at the sources that were read and returns what is missing for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -27,12 +27,14 @@ class Missing(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """``sources``: those of which an input was understood.  ``first``, ``last``: None if no group
-    has a time."""
+    """``sources``: those with an input that was understood, or only lacks dates.
+    ``undated_files``: by how to give their dates.  ``first``, ``last``: None if no group has a
+    time.
+    """
 
     sources: frozenset[str]
     group_ids: tuple[str, ...]
-    undated_files: tuple[str, ...]
+    undated_files: Mapping[str, Sequence[str]]
     first: datetime | None
     last: datetime | None
 
@@ -74,11 +76,11 @@ def _client_logs(seen: Seen) -> Iterator[Missing]:
 
 
 def _dates(seen: Seen) -> Iterator[Missing]:
-    if seen.undated_files:
+    for how, names in seen.undated_files.items():
         yield Missing(
             "dates of log lines",
-            f"times of lines without a complete date in {_some(seen.undated_files)}",
-            "add --log-date DATE, a date not after the first line",
+            f"times of lines without a complete date in {_some(names)}",
+            how,
         )
 
 
@@ -94,7 +96,7 @@ def _partitions(group_ids: tuple[str, ...]) -> str:
     return f"{names} (if the topic has 50 partitions)"
 
 
-def _some(names: tuple[str, ...]) -> str:
+def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 
@@ -106,7 +108,11 @@ def _span(seen: Seen) -> str:
     return f" from {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC"
 
 
-def seen_in(groups: list[dict[str, Any]], files: list[dict[str, Any]]) -> Seen:
+def seen_in(
+    groups: list[dict[str, Any]],
+    files: list[dict[str, Any]],
+    undated_files: Mapping[str, Sequence[str]],
+) -> Seen:
     """What the rows of `jobs.investigate.answer` show of sources, groups and times."""
     times = [
         time
@@ -115,9 +121,11 @@ def seen_in(groups: list[dict[str, Any]], files: list[dict[str, Any]]) -> Seen:
         if (time := row.get(name)) is not None
     ]
     return Seen(
-        sources=frozenset(file["source"] for file in files if file["understood"]),
+        sources=frozenset(
+            file["source"] for file in files if file["understood"] or file["undated"]
+        ),
         group_ids=tuple(row["group_id"] for row in groups),
-        undated_files=tuple(file["file"] for file in files if file["undated"]),
+        undated_files=undated_files,
         first=min(times, default=None),
         last=max(times, default=None),
     )

@@ -13,11 +13,11 @@ from jobs.lake.files import open_file
 from jobs.lake.tables import Lake
 from jobs.sources.logs.file_bytes import beginning_of
 from jobs.sources.logs.kinds import (
-    UNDATED,
     Kind,
     is_error,
     kind_of_broker_log,
     kind_of_client_log,
+    kind_of_undated_log,
 )
 
 _SNIFFED_BYTES = 1 << 20
@@ -70,10 +70,10 @@ def _read_log(row: object) -> ReadLog:
 
 def kind_of(source: str, path: str, undated: int) -> Kind:
     """What the log seems to be, of which no line is understood; OSError if it is gone."""
-    if undated:
-        return UNDATED
     with open_file(path) as stream:
         beginning = beginning_of(stream, _SNIFFED_BYTES)
+    if undated:
+        return kind_of_undated_log(beginning)
     return (kind_of_broker_log if source == BROKER_LOG else kind_of_client_log)(beginning)
 
 

@@ -93,7 +93,10 @@ def test_a_wrong_option(name, zone, text, remedy):
     assert results == [failure("client log", text, remedy)]
 
 
-UNDATED_REMEDY = "print dates in the log's layout, or give --log-date"
+UNDATED_REMEDY = (
+    "begin the pattern of the log4j or logback layout with %d{ISO8601}, or take the log with its"
+    " container's times (kubectl logs --timestamps)"
+)
 UNDATED = "INFO [Consumer clientId=c, groupId=g] (Re-)joining group (a.B)\n"
 
 

@@ -165,13 +165,31 @@ SPAN = (datetime(2024, 5, 1, 10), datetime(2024, 5, 1, 11))
     ],
 )
 def test_missing_evidence_depends_on_the_sources(sources, missing):
-    seen = Seen(frozenset(sources), ("orders",), (), *SPAN)
+    seen = Seen(frozenset(sources), ("orders",), {}, *SPAN)
 
     assert [each.evidence for each in missing_evidence(seen)] == missing
 
 
+def test_a_log_without_dates_is_given_and_lacks_only_its_dates(tmp_path, capsys):
+    log = tmp_path / "app.log"
+    log.write_text("INFO:aiokafka.consumer.group_coordinator:(Re-)joining group orders\n")
+
+    code, out, _ = run(capsys, "--client-log", str(log), "--format", "json")
+
+    document = json.loads(out)
+    assert (code, document["files"][0]["kind"]) == (1, "no line has a complete date")
+    *_, missing = document["missing_evidence"]
+    assert [each["evidence"] for each in document["missing_evidence"]] == [
+        "records of __consumer_offsets",
+        "the coordinator's log",
+        "dates of log lines",
+    ]
+    assert missing["unknown"] == f"times of lines without a complete date in {log}"
+    assert missing["how"].startswith('configure logging with format="%(asctime)s ')
+
+
 def test_missing_evidence_names_partition_and_span():
-    seen = Seen(frozenset({"client_log"}), ("orders",), (), *SPAN)
+    seen = Seen(frozenset({"client_log"}), ("orders",), {}, *SPAN)
 
     assert [each.how for each in missing_evidence(seen)] == [
         "copy the .log files of __consumer_offsets-31 (if the topic has 50 partitions) from a"

@@ -13,7 +13,11 @@ from jobs.doctor.client_logs import check_client_logs
 from jobs.lake.dates import DateRange
 from jobs.sources.broker_logs.broker_log import log_rows
 from jobs.sources.client_logs.client_log import client_rows
-from jobs.sources.logs.kinds import kind_of_broker_log, kind_of_client_log
+from jobs.sources.logs.kinds import (
+    kind_of_broker_log,
+    kind_of_client_log,
+    kind_of_undated_log,
+)
 from tests.end_to_end.incident_lake import IncidentLake
 
 ROOT = Path(__file__).parents[2]
@@ -58,6 +62,25 @@ def test_a_clients_log_is_accounted_for(tmp_path):
 
     assert numbers(counts) == [8, 4, 1, 1]
     assert counts["examples"] == "\n".join([SUNG.strip()] * 3)
+
+
+@pytest.mark.parametrize(
+    ("line", "remedy"),
+    [
+        ("INFO:aiokafka.consumer.group_coordinator:(Re-)joining group g", 'configure logging with format="%(asctime)s '),
+        ("INFO:kafka.coordinator:(Re-)joining group g", 'configure logging with format="%(asctime)s '),
+        ("[INFO] joining group; group: g", "give kgo.BasicLogger a prefix function "),
+        ("[sarama] consumergroup/session/a-1/1 released", "create sarama.Logger with log.LstdFlags, "),
+        ("INFO [Consumer clientId=c, groupId=g] (Re-)joining group", "begin the pattern of the log4j "),
+        ("10:00:01.123 [main] INFO  [Consumer clientId=c, groupId=g] (Re-)joining group", "print dates in the log's layout, or give --log-date"),
+        ("Group g: joining", "print date and time in the layout of the log, or take the log with its container's times (kubectl logs --timestamps)"),
+    ],
+)  # fmt: skip
+def test_a_log_without_dates_says_how_its_library_prints_them(line, remedy):
+    kind = kind_of_undated_log(f"{line}\n".encode())
+
+    assert kind.what == "no line has a complete date"
+    assert kind.remedy.startswith(remedy)
 
 
 def test_the_head_of_a_line_is_no_line_of_its_own(tmp_path):

@@ -96,7 +96,38 @@ class Kind(NamedTuple):
 
 
 EMPTY = Kind("it is empty", "give a log with lines")
-UNDATED = Kind("no line has a complete date", "print dates in the log's layout, or give --log-date")
+# Beginnings of lines without date and time, by the library, and how to print both.
+_UNDATED = (
+    (
+        re.compile(rb"^\w+:(?:aiokafka|kafka)\.", re.MULTILINE),
+        'configure logging with format="%(asctime)s %(levelname)s %(name)s %(message)s"',
+    ),
+    (
+        re.compile(rb"^\[(?:DEBUG|INFO|WARN|ERROR)\] [^\n]*; group: ", re.MULTILINE),
+        "give kgo.BasicLogger a prefix function that returns"
+        ' time.Now().Format(time.RFC3339Nano) + " "',
+    ),
+    (
+        re.compile(rb"^(?:\[sarama\] ?)?(?:consumergroup/|client/coordinator)", re.MULTILINE),
+        "create sarama.Logger with log.LstdFlags",
+    ),
+    (
+        re.compile(rb"^[\[<(]?(?:DEBUG|INFO|WARN|ERROR)[^\n:]*\[\w+ clientId=", re.MULTILINE),
+        "begin the pattern of the log4j or logback layout with %d{ISO8601}",
+    ),
+)
+_TIME_OF_DAY = re.compile(rb"\b\d{1,2}:\d\d:\d\d\b")
+_CONTAINERS_TIMES = "or take the log with its container's times (kubectl logs --timestamps)"
+
+
+def kind_of_undated_log(beginning: bytes) -> Kind:
+    """The kind of a log of which no line has a complete date: how to give dates."""
+    own = next((remedy for mark, remedy in _UNDATED if mark.search(beginning)), None)
+    if own is None and _TIME_OF_DAY.search(beginning):
+        remedy = "print dates in the log's layout, or give --log-date"
+    else:
+        remedy = f"{own or 'print date and time in the layout of the log'}, {_CONTAINERS_TIMES}"
+    return Kind("no line has a complete date", remedy)
 
 
 def is_error(kind: Kind, *, is_alone: bool) -> bool:
