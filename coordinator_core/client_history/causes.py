@@ -186,7 +186,27 @@ class _Causes:
                 cause = self._of_membership(client, key, each, previous)
                 if cause is not None:
                     yield key, cause
+                if previous is not None and not each.could_not_assign:
+                    yield from self._of_failure(client, *previous)
                 previous = key, each
+            if previous is not None:
+                yield from self._of_failure(client, *previous)
+
+    def _of_failure(
+        self, client: Client, key: Key, each: ClientMembership
+    ) -> Iterator[tuple[Key, Cause]]:
+        """A leader that could not assign, and did not begin another rebalance because of that."""
+        if each.failed_ms is not None:
+            cause = self._cause_of(
+                client,
+                key,
+                each,
+                cause=ASSIGNMENT_FAILED,
+                story=None,
+                role=ABSORBED,
+                reason=each.failed_reason,
+            )
+            yield key, cause._replace(at_ms=each.failed_ms)
 
     def _of_membership(
         self,

@@ -89,7 +89,8 @@ class ClientMembership:
     ``rejoin_reason``: why it asked for this rebalance itself; ``could_not_assign``: because it was
     the leader of the previous generation and could not assign.  ``is_started``: the log has the
     start of the process before this membership.  ``is_open``: the log ends at ``joined_ms``, before
-    the client joined; the generation is the previous one.
+    the client joined; the generation is the previous one.  ``failed_ms``, ``failed_reason``: as the
+    leader of this generation it could not assign.
     """
 
     client: tuple[str, ...]
@@ -117,6 +118,8 @@ class ClientMembership:
     could_not_assign: bool = False
     is_started: bool = False
     is_open: bool = False
+    failed_ms: int | None = None
+    failed_reason: str | None = None
 
     @property
     def is_static(self) -> bool:
@@ -304,11 +307,15 @@ def _assignment_failed(client: _Client, line: ClientRow) -> None:
     """A leader that cannot assign makes all members rejoin, into the next generation.
 
     A client that logs its join only after SyncGroup has not yet logged its join of this generation.
+    The members of Kafka Streams do not rejoin: they stop.  The first line has the reason.
     """
-    if client.joining_ms is None:
+    if client.joining_ms is not None:
+        client.failed_reason = client.failed_reason or line.reason
+        return
+    if not client.could_not_assign:
         client.rejoin_reason, client.could_not_assign = line.reason, True
-    else:
-        client.failed_reason = line.reason
+    if client.current is not None and client.current.failed_ms is None:
+        client.current.failed_ms, client.current.failed_reason = line.time_ms, line.reason
 
 
 def _coordinator_found(client: _Client, line: ClientRow) -> None:
@@ -608,4 +615,5 @@ def moved_by(membership: ClientMembership, ms: int) -> ClientMembership:
         synced_ms=later_by(ms, membership.synced_ms),
         left_ms=later_by(ms, membership.left_ms),
         known_ms=later_by(ms, membership.known_ms),
+        failed_ms=later_by(ms, membership.failed_ms),
     )

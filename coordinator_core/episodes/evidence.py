@@ -30,8 +30,6 @@ CLIENTS = "clients"
 ASSIGNMENT_FAILED = "ASSIGNMENT_FAILED"
 # The group was deleted, or its configuration changed.
 DELETED, GROUP_CONFIG = "deleted", "group_config"
-# What an administrator does to a group, without a rebalance.
-WITHOUT_REBALANCE = (DELETED, GROUP_CONFIG)
 FOLLOW_UP, TOPIC_CHANGE = "follow_up", "topic_change"
 SLOW_REVOKE = "slow_revoke"
 NOT_REJOINED = ("slow_rejoin", "no_sync")
@@ -71,6 +69,12 @@ class Cause(NamedTuple):
     rebalance_timeout_ms: int = 0
     kept_state: bool | None = None
     settings: Sequence[str] = ()
+
+    @property
+    def needs_no_rebalance(self) -> bool:
+        """Whether an episode may have no rebalance but this cause."""
+        is_failure = self.cause == ASSIGNMENT_FAILED and self.role == ABSORBED
+        return is_failure or self.story in (DELETED, GROUP_CONFIG)
 
     @property
     def is_departure(self) -> bool:

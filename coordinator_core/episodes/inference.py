@@ -17,7 +17,6 @@ from coordinator_core.episodes.evidence import (
     SUBSCRIPTION_CHANGE,
     TRIGGER,
     UNKNOWN_OUTCOME,
-    WITHOUT_REBALANCE,
     Activity,
     Cause,
     Rebalance,
@@ -190,7 +189,7 @@ def _episodes_of(activity: Activity, history: Mapping[tuple[int, int], Rebalance
             leaves_empty=bool(of) and of[-1] is last and last.outcome == EMPTY,
         )
         for each, of in of_rebalances
-        if of or each.changes or any(c.story in WITHOUT_REBALANCE for c in each.causes)
+        if of or each.changes or any(c.needs_no_rebalance for c in each.causes)
     ]
     for episode in inferred:
         # Rebalances of a restart show with which settings the processes came back.

@@ -319,12 +319,15 @@ def _restarts(scene: Scene) -> Iterator[EpisodeDraft]:
         yield EpisodeDraft(EpisodeKind.RESTART, series, min(each.confidence for each in series))
 
 
-def _by_administrators(scene: Scene) -> Iterator[EpisodeDraft]:
+def _without_rebalance(scene: Scene) -> Iterator[EpisodeDraft]:
+    """What administrators did to a group, and leaders that could not assign."""
     for cause in scene.activity.causes:
         if cause.story == DELETED:
             yield EpisodeDraft(EpisodeKind.GROUP_DELETED, [], 1.0, [cause])
         elif cause.story == GROUP_CONFIG:
             yield EpisodeDraft(EpisodeKind.CONFIGURATION_CHANGE, [], 1.0, [cause])
+        elif cause.needs_no_rebalance:
+            yield EpisodeDraft(EpisodeKind.ASSIGNMENT_FAILED, [], 0.95, [cause])
 
 
 RULES: Sequence[Rule] = (
@@ -345,7 +348,7 @@ RULES: Sequence[Rule] = (
     _each(What.REFUSED, EpisodeKind.GROUP_FULL, SCALING_GAP_MS),
     _each(What.STARTED, EpisodeKind.SCALE_OUT, SCALING_GAP_MS),
     _each(What.STOPPED, EpisodeKind.SCALE_IN, SCALING_GAP_MS),
-    _by_administrators,
+    _without_rebalance,
 )
 
 

@@ -263,10 +263,15 @@ _WHY = {
 }
 
 
+# What Kafka Streams logs without its first word.
+_MISSING = "source topics. [", "missing source topics ["
+
+
 def _assignment_failed(episode: Episode) -> str:
     causes = [each for each in episode.causes if each.cause == ASSIGNMENT_FAILED]
     leaders = sorted({each.client for each in causes})
-    reasons = sorted({_WHY.get(r, r) for each in causes if (r := each.client_reason)})
+    texts = (each.client_reason for each in causes if each.client_reason)
+    reasons = sorted({_WHY.get(text, text).replace(*_MISSING) for text in texts})
     why = f" ({'; '.join(reasons)})" if reasons else ""
     return f"leader {', '.join(leaders)} could not assign{why}"
 

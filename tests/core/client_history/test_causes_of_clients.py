@@ -195,6 +195,25 @@ def test_a_leader_that_cannot_assign_makes_the_next_generation():
     assert episodes(own) == [("unknown", 0.3, [7]), ("assignment_failed", 0.95, [8])]
 
 
+def test_a_leader_of_streams_that_cannot_assign_makes_no_generation():
+    """All members stop, as the assignment has only an error."""
+    own = lines(
+        "a",
+        (1, "JOINING", {}),
+        (2, "JOINED", {"generation": 4, "member_id": M}),
+        (3, "ASSIGNMENT_FAILED", {"reason": "source topics. [orders]"}),
+        (3, "ASSIGNMENT_FAILED", {"reason": "Caught an error in the task assignment"}),
+        (4, "SYNCED", {"generation": 4, "member_id": M}),
+    )
+
+    reason = "source topics. [orders]"
+    assert causes(own) == [(4, "absorbed", "ASSIGNMENT_FAILED", None, "a", reason)]
+    assert episodes(own)[1] == ("assignment_failed", 0.95, [])
+    assert sentences(own)[1] == (
+        "leader a could not assign (missing source topics [orders]): no rebalance"
+    )
+
+
 def test_a_consumer_with_assign_is_no_member():
     own = lines(
         "a",
