@@ -15,6 +15,7 @@ from jobs.nightly_run.log_files import kind_of
 
 Row = dict[str, Any]
 
+# A sum of 0 beside episodes whose figure is unknown is not known to be 0.
 # Statements of one cluster.  Its id is a parameter: the text of a statement says which tables are
 # read, and a cluster may have the name of a table.
 GROUPS = """
@@ -27,8 +28,11 @@ GROUPS = """
         FROM generations GROUP BY cluster_id, group_id
     ) AS t ON t.cluster_id = q.cluster_id AND t.group_id = q.group_id
     LEFT JOIN (
-        SELECT cluster_id, group_id, SUM(unowned_partition_ms) AS unowned_partition_ms,
-            SUM(partitions_moved) AS partitions_moved
+        SELECT cluster_id, group_id,
+            CASE WHEN SUM(unowned_partition_ms) > 0 OR COUNT(unowned_partition_ms) = COUNT(*)
+                THEN SUM(unowned_partition_ms) END AS unowned_partition_ms,
+            CASE WHEN SUM(partitions_moved) > 0 OR COUNT(partitions_moved) = COUNT(*)
+                THEN SUM(partitions_moved) END AS partitions_moved
         FROM episodes GROUP BY cluster_id, group_id
     ) AS e ON e.cluster_id = q.cluster_id AND e.group_id = q.group_id
     WHERE q.cluster_id = $cluster_id

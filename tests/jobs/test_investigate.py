@@ -92,7 +92,10 @@ def test_a_deleted_group_of_the_consumer_protocol_is_an_episode(tmp_path, capsys
 
     _, out, _ = run(capsys, *arguments)
 
-    episodes = json.loads(out)["episodes"]
+    document = json.loads(out)
+    episodes = document["episodes"]
+    assert [row["partitions_moved"] for row in episodes] == [None, 0]
+    assert [row["partitions_moved"] for row in document["groups"]] == [None]
     assert [(row["kind"], row["first_generation"], row["confidence"]) for row in episodes] == [
         ("group_start", 2, 0.9),
         ("group_deleted", 2, 1.0),
