@@ -41,6 +41,8 @@ def script():
         ("restart", 60, ["pod-b"], False),  # it did not come back
         ("process_lost", 60, ["pod-b"], True),
         ("process_lost", 60, ["a"], False),
+        ("shutdown", 323, ["c"], True),  # its session of 20 s, without a shift by the session
+        ("shutdown", 325, ["c"], False),
         ("slow_poll", 160, ["a"], True),  # evidence comes when the handler is done
         ("slow_poll", 240, ["a"], False),
         ("scale_out", 240, ["c"], True),
