@@ -16,6 +16,7 @@ from tools.data_costs_play.plays import PLAYS
 from tools.data_costs_play.tables import tables
 from tools.data_costs_play.truth import write
 from tools.kafka_broker import JARS, Broker
+from tools.twins.__main__ import copy_log
 
 OFFSETS_PARTITIONS = 5
 JAVA = (
@@ -37,7 +38,7 @@ def main(
     script = PLAYS[play]
     out.mkdir(parents=True)
     built = ROOT / "build" / f"broker-{script.kafka}" / "lib"
-    jars = built if built.exists() else JARS
+    jars = JARS if script.kafka == "4.1.2" and not built.exists() else built
     with tempfile.TemporaryDirectory(prefix="regroup-data-costs-") as folder:
         with Broker(Path(folder), OFFSETS_PARTITIONS, jars, script.broker) as broker:
             Play(play, script, commands(python), out).run(broker.bootstrap, script.kafka)
@@ -46,10 +47,7 @@ def main(
         for name in ("server.properties", "log4j2.properties"):
             shutil.copy(Path(folder) / name, out / "config")
         for number in range(OFFSETS_PARTITIONS):
-            log = broker.data / f"__consumer_offsets-{number}"
-            (out / "segments" / log.name).mkdir(parents=True)
-            for file in sorted(log.glob("*.log")):
-                shutil.copy(file, out / "segments" / log.name)
+            copy_log(broker.data / f"__consumer_offsets-{number}", out / "segments")
     shutil.rmtree(out / "control")
     for file in sorted((out / "clients").glob("*.handled")):
         with gzip.open(f"{file}.gz", "wb") as packed:

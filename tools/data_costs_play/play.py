@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from tools.data_costs_play.plays import Script, Step
 from tools.data_costs_play.producer import create_topics, list_end_offsets, note_load, produce
-from tools.twins.play import fork
+from tools.twins.play import SIGNALS, fork
 
 ROOT = Path(__file__).resolve().parents[2]
 # From the exit of a process that the script did not end to its next start.
@@ -23,12 +23,6 @@ RESTART_S = 3
 # The processes of a step do not act at the same moment: one group after the other.
 APART_S = 0.08
 PRODUCER_LEAD_S = 2
-SIGNALS = {
-    "stop": signal.SIGTERM,
-    "kill": signal.SIGKILL,
-    "freeze": signal.SIGSTOP,
-    "thaw": signal.SIGCONT,
-}
 _TICK_S = 0.01
 _SHUTDOWN_S = 30
 

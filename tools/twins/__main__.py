@@ -34,14 +34,14 @@ def main(
             Play(broker.bootstrap, out, SCRIPTS[script]).run()
         shutil.copy(broker.log, out / "server.log")
         for number in range(OFFSETS_PARTITIONS):
-            _copy_log(broker.data / f"__consumer_offsets-{number}", out / "segments")
+            copy_log(broker.data / f"__consumer_offsets-{number}", out / "segments")
     truth = truth_of(out)
     (out / "truth.json").write_text(json.dumps(truth, indent=1))
     for group, figures in truth["groups"].items():
         print(group, figures["window"])
 
 
-def _copy_log(log: Path, segments: Path) -> None:
+def copy_log(log: Path, segments: Path) -> None:
     (segments / log.name).mkdir(parents=True)
     for file in sorted(log.glob("*.log")):
         shutil.copy(file, segments / log.name)

@@ -18,7 +18,7 @@ from tools.twins.scripts import TOPICS, VARIANTS, Script, Variant
 FAMILY = "orders"
 # From the exit of a process whose client failed to its next start.
 RESTART_S = 3
-_SIGNALS = {
+SIGNALS = {
     "stop": signal.SIGTERM,
     "kill": signal.SIGKILL,
     "freeze": signal.SIGSTOP,
@@ -63,7 +63,7 @@ class Play:
             return
         pid = self._processes.get((variant, process))
         if pid is not None:
-            os.kill(pid, _SIGNALS[action])
+            os.kill(pid, SIGNALS[action])
             self._note_action(action, variant, process, pid)
         if action == "stop" or pid is None:
             kept = [each for each in self._restarts if each[1:] != (variant, process)]
