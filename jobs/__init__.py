@@ -63,8 +63,8 @@ rooms below it.  tests/test_layers.py checks this order.
                    the same checks for Grafana and Prometheus
     spans          `regroup spans`: rebalances as OpenTelemetry spans
     report         `regroup report`: the HTML page
-    simulate       `regroup simulate`: the simulated cluster
-    scenario       `regroup scenario`: scenarios played on the coordinator model
+    simulate       `regroup simulate`: the simulated cluster; `regroup scenario`: scenarios played
+                   on the coordinator model
     decode         `regroup decode`: segment files to JSON Lines
     checks         `regroup check`: the laws that hold for every lake
     nightly_run    the steps of a run, their order, the dates to recompute, the table runs

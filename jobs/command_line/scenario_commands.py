@@ -35,7 +35,7 @@ def scenario_run(
     ] = None,
 ) -> None:
     """Run scenarios in the coordinator model; print or write their traces."""
-    from jobs.scenario.command import run
+    from jobs.simulate.scenario import run
 
     raise typer.Exit(run(era, ids_from, out, paths))
 
@@ -50,6 +50,6 @@ def scenario_diagram(
     ] = None,
 ) -> None:
     """Draw requests, responses and delayed operations of a scenario."""
-    from jobs.scenario.command import diagram
+    from jobs.simulate.scenario import diagram
 
     sys.stdout.write(diagram(file, era, trace, kind))

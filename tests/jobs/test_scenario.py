@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jobs.console.errors import UsageError
-from jobs.scenario.command import run
+from jobs.simulate.scenario import run
 
 DATA = Path(__file__).parents[1] / "data" / "coordinator"
 

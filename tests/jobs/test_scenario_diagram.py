@@ -7,7 +7,7 @@ import pytest
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.scenarios.scenario import derived_ids, play
 from jobs.console.errors import UsageError
-from jobs.scenario.command import diagram
+from jobs.simulate.scenario import diagram
 from tools.situations import SITUATIONS
 
 FILE = SITUATIONS / "01-first-member.json"

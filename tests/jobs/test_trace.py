@@ -10,7 +10,7 @@ import pytest
 from coordinator_core.records import encode_key
 from jobs.checks.check import broken_laws
 from jobs.ingest import Inputs, run
-from jobs.scenario.command import run as play
+from jobs.simulate.scenario import run as play
 from jobs.sources.trace import line_row, trace_rows
 
 KEY_OF_GROUP = encode_key(2, {"group": "g"})
