@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from operator import itemgetter
 
@@ -40,10 +40,21 @@ of each partition it had."""
 
 
 @dataclass(frozen=True, slots=True)
+class MembershipEnd:
+    """When a membership ended; ``heard_ms``, ``due_ms``: of a session that expired, the last
+    heartbeat before that, and when the next one was due."""
+
+    at_ms: int
+    heard_ms: int | None = None
+    due_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class End:
     """When a process stopped to own what it had; ``at_ms`` None: it still does.
 
     ``polled_ms``: when a slow application last polled; it took no partition after that.
+    ``departure``: None while the process is a member, and if another member took its place.
     """
 
     at_ms: int | None
@@ -51,6 +62,7 @@ class End:
     by: str = RECORDS
     is_estimated: bool = False
     polled_ms: int | None = None
+    departure: MembershipEnd | None = None
 
 
 class Ends:
@@ -71,6 +83,13 @@ class Ends:
         self.timing: Timing = timing_of(self._interval_ms, map(self._expiry, expired))
 
     def of(self, membership: ModernMembership) -> End:
+        end, how = self._of(membership), self._hows[membership]
+        if membership.ended_ms is None or how in (CONVERTED, REPLACED):
+            return end
+        heartbeats = self._heartbeats(membership) if how == EXPIRED else ()
+        return replace(end, departure=MembershipEnd(membership.ended_ms, *heartbeats))
+
+    def _of(self, membership: ModernMembership) -> End:
         ended_ms, how = membership.ended_ms, self._hows[membership]
         if ended_ms is None:
             return self._of_open(membership)
@@ -165,10 +184,14 @@ class Ends:
         return None
 
     def _killed_ms(self, membership: ModernMembership) -> int:
+        return self._middle_ms(membership, *self._heartbeats(membership))
+
+    def _heartbeats(self, membership: ModernMembership) -> tuple[int, int]:
+        """The last heartbeat before the session expired, and when the next one was due."""
         expiry = self._expiry(membership)
         last_ms = self._last_heartbeat_ms(membership)
         next_ms = min(last_ms + self._interval_ms, expiry.at_ms)
-        return self._middle_ms(membership, max(last_ms, expiry.heard_ms), next_ms)
+        return max(last_ms, expiry.heard_ms), next_ms
 
     def _last_heartbeat_ms(self, membership: ModernMembership) -> int:
         session_ms = membership.session_timeout_ms or self.timing.session_ms

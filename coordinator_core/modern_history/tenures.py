@@ -26,6 +26,7 @@ from coordinator_core.modern_history.process_ends import (
     Commits,
     End,
     Ends,
+    MembershipEnd,
 )
 
 NOT_ASSIGNED = "not_assigned"
@@ -38,7 +39,7 @@ class Tenure:
     """A process owned a partition; ``until_ms`` None: it still does.
 
     ``how`` it ended, ``by`` what evidence, and whether that time ``is_estimated``.  ``generation``:
-    of its begin.  ``polled_ms``: see `End`.
+    of its begin.  ``polled_ms``, ``departure``: see `End`.
     """
 
     partition: Partition
@@ -51,6 +52,7 @@ class Tenure:
     by: str = RECORDS
     is_estimated: bool = False
     polled_ms: int | None = None
+    departure: MembershipEnd | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,7 @@ def _ended(tenure: Tenure, end: End, target: set[Partition]) -> Tenure:
         by=end.by,
         is_estimated=end.is_estimated,
         polled_ms=end.polled_ms,
+        departure=end.departure,
     )
 
 

@@ -23,13 +23,12 @@ from coordinator_core.modern_history.handovers import ACTIVE
 from coordinator_core.modern_history.history import History
 from coordinator_core.modern_history.process_ends import Commits
 from coordinator_core.modern_history.tenures import Ownership, Shutdown, Tenure, ownership
+from jobs.lake.dates import NEVER_MS
 from jobs.lake.keys import GROUP_KEY
 from jobs.modern_history.rows import Names, Row, topics_of
 
 # Kinds of evidence beyond records and departures.
 REFUSALS, COMMITS = "refusals", "member_commits"
-# ``until_ms`` of a tenure that lasts.
-NEVER_MS = 1 << 62
 _EPOCH = date(1970, 1, 1)
 
 TENURES = StructType(
@@ -42,10 +41,14 @@ TENURES = StructType(
             "topic": StringType(),
             "partition": IntegerType(),
             "process": StringType(),
+            "member_id": StringType(),
             "event_date": DateType(),
             "from_ms": LongType(),
             "until_ms": LongType(),
             "polled_ms": LongType(),
+            "departed_ms": LongType(),
+            "heard_ms": LongType(),
+            "due_ms": LongType(),
             "how": StringType(),
             "evidence": StringType(),
             "is_estimated": BooleanType(),
@@ -86,17 +89,21 @@ def tenure_rows(history: History, rows: Iterable[Row], names: Names) -> Iterator
 
 def _tenure_rows(tenure: Tenure, owned: Ownership, history: History, names: Names) -> Iterator[Row]:
     _, subtopology, topic_id, partition = tenure.partition
-    shutdown = _shutdown_after(tenure, owned)
+    shutdown, departure = _shutdown_after(tenure, owned), tenure.departure
     for topic in topics_of(subtopology, topic_id, history, names):
         yield {
             "generation": tenure.generation,
             "topic": topic,
             "partition": partition,
             "process": tenure.process,
+            "member_id": tenure.member_id,
             "event_date": _date(tenure.from_ms),
             "from_ms": tenure.from_ms,
             "until_ms": NEVER_MS if tenure.until_ms is None else tenure.until_ms,
             "polled_ms": tenure.polled_ms,
+            "departed_ms": departure and departure.at_ms,
+            "heard_ms": departure and departure.heard_ms,
+            "due_ms": departure and departure.due_ms,
             "how": tenure.how,
             "evidence": tenure.by,
             "is_estimated": tenure.is_estimated,

@@ -6,31 +6,35 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from jobs.engine.union import union_of
+from jobs.lake.dates import NEVER_MS
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, PARTITION_KEY
-from jobs.modern_history.tenures import NEVER_MS
 
 _SHUTDOWN = ("shutdown_ms", "shutdown_generation", "shutdown_date", "stopped_ms")
 
 
-def gaps(
-    owners: DataFrame,
-    tenures: DataFrame,
-    earlier: DataFrame | None,
-    modern_groups: DataFrame | None = None,
+def of_partitions(
+    owners: DataFrame, classic_tenures: DataFrame, modern_tenures: DataFrame | None
 ) -> DataFrame:
+    """The tenures of all partitions; ``owners``: see `jobs.ownership.of_run`."""
+    owned = owners.join(classic_tenures, on=[*GENERATION_KEY, "member_id"], how="inner")
+    return owned if modern_tenures is None else union_of(owned, modern_tenures)
+
+
+def in_succession(owned: DataFrame) -> DataFrame:
+    """The tenures of living members with ``is_continued`` (the process owned the partition until it
+    was assigned again) and ``owner_...``: the begin of the partition's next tenure."""
+    return _outlasting(_living(owned)).withColumns(_next_owner())
+
+
+def gaps(owned: DataFrame) -> DataFrame:
     """From a partition's first owner on; if the group was shut down, until its last process
     stopped.  ``ended_...``: the end of the gap, and its next owner; null while it is open.
-    ``modern_groups``: tenures of partitions of modern groups.
     """
-    owned = owners.join(tenures, on=[*GENERATION_KEY, "member_id"], how="inner")
-    if earlier is not None:
-        owned = union_of(owned, _continued(earlier, tenures))
-    if modern_groups is not None:
-        owned = union_of(owned, modern_groups)
-    followed = _outlasting(_living(owned)).withColumns(_next_owner())
     until_ms = F.coalesce("owner_ms", F.lit(NEVER_MS))
     is_shut_down = F.coalesce(F.col("shutdown_ms") < until_ms, F.lit(False))
-    unowned = followed.where(F.col("until_ms") < until_ms).withColumns(_ended(is_shut_down))
+    unowned = (
+        in_succession(owned).where(F.col("until_ms") < until_ms).withColumns(_ended(is_shut_down))
+    )
     return unowned.where(F.col("until_ms") < F.coalesce("ended_ms", F.lit(NEVER_MS)))
 
 
@@ -38,7 +42,7 @@ def _of_partition() -> WindowSpec:
     return Window.partitionBy(*INCARNATION_KEY, *PARTITION_KEY).orderBy("generation", "from_ms")
 
 
-def _continued(earlier: DataFrame, tenures: DataFrame) -> DataFrame:
+def continued(earlier: DataFrame, tenures: DataFrame) -> DataFrame:
     """Earlier gaps as tenures that ended."""
     shutdown = tenures.where("shutdown_ms IS NOT NULL")
     first = shutdown.groupBy(*INCARNATION_KEY).agg(*(F.min(name).alias(name) for name in _SHUTDOWN))

@@ -7,8 +7,8 @@ from pyspark.sql import functions as F
 
 from coordinator_core.modern_history.process_ends import CONVERTED, REVOKED
 from coordinator_core.protocol.client_times import HEARTBEAT_MS
+from jobs.lake.dates import NEVER_MS
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
-from jobs.modern_history.tenures import NEVER_MS
 
 
 def until_revoked(tenures: DataFrame, rebalances: DataFrame) -> DataFrame:

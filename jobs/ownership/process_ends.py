@@ -23,7 +23,8 @@ COLUMNS = Arithmetic(F.greatest, F.least, F.when)
 def process_ends(departed: DataFrame) -> DataFrame:
     """MEMBER_KEY, ``end_ms``: when the departed member stopped to own partitions (null if nothing
     shows it), ``end_how`` it departed, ``end_by`` (as ``evidence`` of the table) and
-    ``end_estimated``; ``polled_ms``: of a slow application, when it last polled before it departed.
+    ``end_estimated``; ``polled_ms``: of a slow application, when it last polled before it departed;
+    ``heard_ms``: the last contact before its session expired.
     """
     timed = departed.withColumns(
         {"contact_ms": F.col("left_ms") - F.col("session_timeout_ms"), "is_closing": _is_closing()}
@@ -36,6 +37,7 @@ def process_ends(departed: DataFrame) -> DataFrame:
         F.col("end.by").alias("end_by"),
         F.col("end.is_estimated").alias("end_estimated"),
         "polled_ms",
+        F.when(F.col("left_how") == "expired", F.col("contact_ms")).alias("heard_ms"),
     )
 
 

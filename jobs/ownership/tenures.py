@@ -6,8 +6,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from coordinator_core.protocol.client_times import HEARTBEAT_MS
+from jobs.lake.dates import NEVER_MS
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
-from jobs.modern_history.tenures import NEVER_MS
 from jobs.ownership.rebalances import stays_cooperative
 
 # Members that were assigned at the same time send heartbeats at the same times for this long.
@@ -22,7 +22,9 @@ def tenures(members: DataFrame) -> DataFrame:
     ``how`` the tenure ended, ``evidence`` and ``is_estimated`` of its end, ``next_generation`` (the
     one for which an eager member revoked), ``polled_ms`` of a slow application, the group's next
     shutdown, and ``stopped_ms``: when its last process stopped before that.  A dead member owns
-    partitions for no time.
+    partitions for no time.  ``revoking_ms``: begin of the rebalance that ended the generation.  Of
+    a member that departed after this generation: ``departed_ms``, ``heard_ms`` (see
+    `process_ends`) and ``back_ms``.
     """
     timed = (
         members.where("is_assigned")
@@ -37,6 +39,16 @@ def tenures(members: DataFrame) -> DataFrame:
         "from_ms",
         "until_ms",
         "polled_ms",
+        F.col("revoking_began_ms").alias("revoking_ms"),
+        *(
+            F.when(F.col("left_how").isNotNull(), F.col(name)).alias(alias)
+            for name, alias in (
+                ("left_ms", "departed_ms"),
+                ("heard_ms", "heard_ms"),
+                ("back_ms", "back_ms"),
+                ("rebalance_timeout_ms", "poll_ms"),
+            )
+        ),
         _how().alias("how"),
         F.when(F.col("by_end"), F.col("end_by")).otherwise(_shown_by()).alias("evidence"),
         _is_estimated().alias("is_estimated"),

@@ -6,61 +6,31 @@ import pytest
 
 from jobs.lake.tables import conform
 from jobs.modern_history.tenures import TENURES
+from jobs.ownership.modern_groups import until_revoked
 from jobs.ownership_gaps import ownership_gaps
 from tests.jobs.comparison import assert_rows
+from tests.jobs.group_histories import (
+    S,
+    commits,
+    coop,
+    empty,
+    event,
+    gen,
+    member,
+    static,
+    tenures_of,
+)
 
-S = 1000
 DAY = date(2026, 11, 21)
 LAST_S = 1000  # the cluster's last event
 
 
-def gen(number, preparing, joined, assigned, protocol="range", **more):
-    """Times in seconds."""
-    return {
-        "generation": number,
-        "preparing_time": preparing if preparing is None else int(preparing * S),
-        "joined_time": int(joined * S),
-        "stable_time": assigned if assigned is None else int(assigned * S),
-        "protocol": protocol,
-        **more,
-    }
-
-
-def empty(number, preparing, at, cause="LEAVE"):
-    return gen(number, preparing, at, None, None, outcome="empty", cause=cause)
-
-
-def coop(number, preparing, joined, assigned):
-    return gen(number, preparing, joined, assigned, "cooperative-sticky")
-
-
-def member(generation, member_id, change="retained", how=None, at=None, **more):
-    return {
-        "generation": generation,
-        "member_id": member_id,
-        "process": more.get("instance_id", member_id[0]),
-        "client_id": member_id[0],
-        "client_host": "/h",
-        "session_timeout_ms": 10 * S,
-        "rebalance_timeout_ms": 30 * S,
-        "change": change,
-        "left_how": how,
-        "left_time": at if at is None else int(at * S),
-        "gone": how is not None,
-        **more,
-    }
-
-
-def static(generation, member_id, change="retained", how=None, at=None):
-    return member(generation, member_id, change, how, at, instance_id=member_id[0])
-
-
-def event(name, at, forming, **more):
-    return {"event": name, "event_time": int(at * S), "forming_generation": forming, **more}
-
-
-def commits(*times, partition=0):
-    return [{"partition": partition, "append_time": int(at * S)} for at in times]
+def gaps_of(frames, *, modern_groups=None, **more):
+    """Rows of ownership_gaps, of tables by name."""
+    of_run, tenures = tenures_of(frames)
+    modern = None if modern_groups is None else until_revoked(modern_groups, of_run)
+    rows = ownership_gaps(frames["assignments"], tenures, modern_tenures=modern, **more)
+    return conform(rows, "ownership_gaps")
 
 
 BOTH = [member(1, "a1", "joined"), member(1, "b1", "joined")]
@@ -319,7 +289,7 @@ def gaps(frame, by_group):
     )
     columns = ["partition", "from_time", "to_time", "unowned_ms", "from_process", "to_process",
                "generation", "why", "estimated"]  # fmt: skip
-    rows = conform(ownership_gaps(**frames, last_events=last_events), "ownership_gaps")
+    rows = gaps_of(frames, last_events=last_events)
     return by_group(rows, ["partition", "from_time"], columns)
 
 
@@ -349,7 +319,7 @@ def test_a_replacement_is_dated_by_its_own_time(frame, by_group):
         "cluster_id STRING, group_id STRING, last_date DATE, last_ms BIGINT",
     )
 
-    gaps = conform(ownership_gaps(**frames, last_events=last_events), "ownership_gaps")
+    gaps = gaps_of(frames, last_events=last_events)
 
     columns = ["event_date", "from_time", "to_time", "generation", "why"]
     assert_rows(
@@ -385,13 +355,11 @@ def test_earlier_gaps_continue(frame, by_group):
         "cluster_id STRING, group_id STRING, last_date DATE, last_ms BIGINT",
     )
 
-    gaps = ownership_gaps(
-        **frames, last_events=last_events, earlier=frame("ownership_gaps", [earlier])
-    )
+    gaps = gaps_of(frames, last_events=last_events, earlier=frame("ownership_gaps", [earlier]))
 
     columns = ["partition", "from_time", "to_time", "unowned_ms", "from_process", "to_process",
                "generation", "why", "from_generation"]  # fmt: skip
-    rows = by_group(conform(gaps, "ownership_gaps"), ["partition"], columns)["g"]
+    rows = by_group(gaps, ["partition"], columns)["g"]
     assert_rows(
         rows,
         [
@@ -442,8 +410,8 @@ def downgraded(frame, by_group):
         "cluster_id STRING, group_id STRING, last_date DATE, last_ms BIGINT",
     )
     modern_groups = spark.createDataFrame(tenures, TENURES)
-    rows = ownership_gaps(**frames, last_events=last_events, modern_groups=modern_groups)
-    return by_group(conform(rows, "ownership_gaps"), ["from_time"], ["from_time", "to_time"])
+    rows = gaps_of(frames, last_events=last_events, modern_groups=modern_groups)
+    return by_group(rows, ["from_time"], ["from_time", "to_time"])
 
 
 @pytest.mark.parametrize("rule", DOWNGRADES)
