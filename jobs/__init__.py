@@ -15,7 +15,8 @@ The tables of a lake come in three layers; `schemas/tables` defines them, one fi
   interpret the bronze rows one by one; timeline puts all events of a group in one order;
   generations, generation_members and assignments have one row per generation, per member of a
   generation and per assigned partition.
-- Gold: results.  churn, rebalance_latency, rebalance_causes, ownership_gaps, handovers, episodes,
+- Gold: results.  churn, rebalance_latency, rebalance_causes, ownership_gaps, handovers,
+  handover_costs, episodes,
   findings, assignor_quality, incident_replay, process_lives, what_if, advice, migration_advice, and
   the SQL views in `schemas/views`.
 
@@ -40,6 +41,7 @@ order:
     churn, rebalance_latency, rebalance_causes            what changed, how long it took, why
     ownership_gaps      times in which a partition had no owner
     handovers           partitions that changed their process, and what they waited for
+    handover_costs      records handled again, pauses and lag after each tenure
     episodes            rebalances by root cause
     client_evidence     generations, causes and episodes that only clients' logs show
     group_days          facts about this date that a run for a later date needs
@@ -77,6 +79,8 @@ rooms below it.  tests/test_layers.py checks this order.
                    jobs: findings
     causes         why groups rebalanced, and what the processes did
                    jobs: rebalance_causes, episodes, client_evidence
+    costs          what the end of a tenure cost the data
+                   jobs: handover_costs
     ownership      when members owned partitions
                    jobs: ownership_gaps, handovers
     assignors      assignors on Spark: runs again, forced moves

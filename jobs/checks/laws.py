@@ -270,6 +270,23 @@ LAWS = [
             OR unowned_ms <> DATE_DIFF('millisecond', from_time, to_time)""",
     ),
     Law(
+        "the costs of a handover lie within their bounds",
+        ("handover_costs",),
+        f"""
+        SELECT cluster_id, {_GAP}, low || ' to ' || high, value
+        FROM (
+            SELECT *, UNNEST([
+                {{'value': records_reprocessed, 'low': records_reprocessed_low,
+                  'high': records_reprocessed_high}},
+                {{'value': consumption_pause_ms, 'low': consumption_pause_ms_low,
+                  'high': consumption_pause_ms_high}},
+                {{'value': EPOCH_MS(to_time), 'low': EPOCH_MS(to_time_low),
+                  'high': EPOCH_MS(to_time_high)}}
+            ], recursive := true)
+            FROM handover_costs)
+        WHERE value NOT BETWEEN low AND high""",
+    ),
+    Law(
         "gaps of ownership of a partition follow one another",
         ("ownership_gaps",),
         f"""

@@ -19,9 +19,9 @@ def in_pieces(
     """The rows that ``derived`` makes of the tables, computed with some ``at_once`` rows of the
     ``largest`` at a time.
 
-    ``derived`` gets the tables by their names, with the rows of some groups: a row that it makes
-    depends on rows of the same group only.  Spark computes all groups in one plan, as its tasks
-    spill to disk.
+    ``derived`` gets the tables by their names, with the rows of some groups, and all rows of a
+    table without groups: a row that it makes depends on rows of the same group only.  Spark
+    computes all groups in one plan, as its tasks spill to disk.
     """
     rows = tables[largest]
     pieces = -(-rows.count() // at_once) if is_embedded(rows.sparkSession) else 1
@@ -32,4 +32,7 @@ def in_pieces(
 
 def _piece(tables: Tables, piece: int, pieces: int) -> Tables:
     in_piece = F.pmod(F.xxhash64("group_id"), F.lit(pieces)) == piece
-    return {name: rows.where(in_piece) for name, rows in tables.items()}
+    return {
+        name: rows.where(in_piece) if "group_id" in rows.columns else rows
+        for name, rows in tables.items()
+    }

@@ -138,6 +138,8 @@ class DatedScope:
         touched = self.touched
         dates = touched.dates | {day - _DAY for day in touched.dates if day > TIMELESS}
         rows = self._stored(table).where(f"event_date IN {dates_in(dates)}")
+        if "group_id" not in rows.columns:
+            return rows
         return self._joined(rows, touched.groups.select(*GROUP_KEY), how="left_semi")
 
     def context_positions(self) -> DataFrame:

@@ -47,8 +47,8 @@ class RunScope(Protocol):
         """All rows of the run's dates, and of this many days before and after them."""
 
     def read_recent(self, table: str) -> DataFrame:
-        """All rows of the groups in scope, on the dates that `read` covers and on the previous day
-        of each."""
+        """All rows of the groups in scope, and of tables without groups, on the dates that `read`
+        covers and on the previous day of each."""
 
     def context_positions(self) -> DataFrame | None:
         """Where each group's history begins for this run: cluster_id, group_id,

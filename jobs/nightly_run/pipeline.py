@@ -41,6 +41,7 @@ JOBS = [
     "rebalance_causes",
     "ownership_gaps",
     "handovers",
+    "handover_costs",
     "episodes",
     "group_days",
     "assign_partitions",

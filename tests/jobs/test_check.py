@@ -183,6 +183,14 @@ SOUND = {
                "generation": 1},
         GAP | {"from_time": T + 9333, "unowned_ms": 167},
     ],
+    "handover_costs": [
+        {"group_id": "g", "topic": "t", "partition": 0, "process": "m", "member_id": "m",
+         "from_time": T + 3000, "to_time": T + 9333, "to_time_low": T + 9333,
+         "to_time_high": T + 9333, "how_ended": "revoked", "last_commit_offset": 10,
+         "last_commit_time": T + 9000, "records_reprocessed": 2.0, "records_reprocessed_low": 0.0,
+         "records_reprocessed_high": 3.0, "bounded": True, "commit_interval_ms": 5000,
+         "from_generation": 1, "evidence": "log", "estimated": True},
+    ],
     "findings": [
         {"finding": "rejoin_loop", "group_id": "g", "from_time": T + 1000},
     ],
@@ -469,6 +477,11 @@ BROKEN = {
         changed("ownership_gaps", 0, to_process="p"),
         [("a gap of ownership ends with an assignment to the next owner", "c",
           "g t 0 2026-11-21 00:00:03", "assigned in generation 1", "p")],
+    ),
+    "more records handled again than at most": (
+        changed("handover_costs", 0, records_reprocessed=3.5),
+        [("the costs of a handover lie within their bounds", "c", "g t 0 2026-11-21 00:00:03",
+          "0.0 to 3.0", 3.5)],
     ),
     "a row of group_days lost": (
         without("group_days"),

@@ -1,0 +1,33 @@
+"""What the end of a tenure costs the data: records handled again, the pause, and lag.
+
+A tenure is the uninterrupted ownership of a partition by one process.  When it ends, the next owner
+begins at the committed offset, some time later:
+
+    owner      ... handles records ...  commits .......... stops
+    position   ------------------------ C --------------- P
+    next owner                                                 assigned, fetches, begins at C
+
+The records from C to P are handled again.  From the stop to the next owner's first record nobody
+handles any: the pause.  Meanwhile the lag grows, and then shrinks until the partition has caught
+up.  `ownership_gaps` says how long nobody owned the partition; here also counts how long an owner
+did not consume (a slow poll), and what was lost of its progress.
+
+Evidence has no position but commits, and no member in a commit.  So a commit belongs to the tenure
+of its partition at that time, P comes from the rate of the partition's commits, and the time of the
+stop from what happened to the owner.  Each figure has bounds.  What one process handles again
+itself, because a commit failed, is outside of the evidence.
+
+Rows of dates that are settled must not depend on later dates (`jobs.lake`).  So commits are looked
+for up to a day before the end of a tenure, and lag is followed up to five minutes after the next
+assignment.
+
+All rules take arrays with an element per tenure: a date has millions of commits.
+
+    evidence   assignments, commits and log ends of all groups as one frame
+    rows       the evidence of some groups -> rows of the table
+    series     values of partitions in the order of time
+    tenures    assignments -> tenures, and their next owners
+    rules      records handled again
+    pauses     from the stop to the next owner's first record
+    lag        peak lag, catch-up and record-seconds, with log end offsets
+"""

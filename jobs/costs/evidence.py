@@ -1,0 +1,168 @@
+"""What the costs of handovers are computed from, as one frame: assignments, commits, log ends.
+
+Each row has one of them: ``owned``, a list with one assignment of a partition; or ``offset``, a
+commit; or ``log_end``, with the time ``at_ms``.  Partitions are hashes, so that the many commits
+have few and narrow columns.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DateType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from jobs.engine.union import union_of
+from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, PARTITION_KEY
+from jobs.ownership.rebalances import COOPERATIVE
+
+# Groups are computed in this many calls, see `jobs.modern_history.played`.
+BUCKETS = 64
+# Of an assignment; times in ms.  See `jobs.ownership.tenures`.
+_OWNED = {
+    **{name: StringType() for name in GROUP_KEY},
+    "incarnation": IntegerType(),
+    "generation": IntegerType(),
+    "topic": StringType(),
+    "partition": IntegerType(),
+    "event_date": DateType(),
+    "process": StringType(),
+    "member_id": StringType(),
+    "from_ms": LongType(),
+    "until_ms": LongType(),
+    "how": StringType(),
+    "evidence": StringType(),
+    "is_estimated": BooleanType(),
+    "revoking_ms": LongType(),
+    "departed_ms": LongType(),
+    "heard_ms": LongType(),
+    "due_ms": LongType(),
+    "back_ms": LongType(),
+    "polled_ms": LongType(),
+    "poll_ms": LongType(),
+    "shutdown_ms": LongType(),
+    "shutdown_generation": IntegerType(),
+    "shutdown_date": DateType(),
+}
+# Of a tenure that an earlier run computed, which reads its commits no more.
+STORED = {
+    "stored_low_ms": LongType(),
+    "stored_high_ms": LongType(),
+    "stored_last_ms": LongType(),
+    "stored_offset": LongType(),
+    "stored_records": DoubleType(),
+    "stored_low": DoubleType(),
+    "stored_high": DoubleType(),
+    "stored_bounded": BooleanType(),
+    "stored_rate": DoubleType(),
+    "stored_interval_ms": LongType(),
+}
+OWNED = StructType([StructField(*each) for each in (_OWNED | STORED).items()])
+SHUTDOWN = ("shutdown_ms", "shutdown_generation", "shutdown_date")
+
+
+def rows_of_evidence(
+    owned: DataFrame, committed_offsets: DataFrame, end_offsets: DataFrame | None
+) -> DataFrame:
+    """``bucket``, the hashes ``group`` and ``part``, and one of the three kinds."""
+    types = {field.name: field.dataType for field in OWNED}
+    present = set(owned.columns)
+    fields = [
+        (F.col(name) if name in present else F.lit(None)).cast(type_).alias(name)
+        for name, type_ in types.items()
+    ]
+    frames = [
+        owned.select(*_keys(), F.array(F.struct(*fields)).cast(ArrayType(OWNED)).alias("owned")),
+        committed_offsets.where(
+            "NOT tombstone AND append_time IS NOT NULL AND outcome IN ('plain', 'committed')"
+        ).select(
+            *_keys(),
+            F.unix_millis("append_time").alias("at_ms"),
+            F.col("committed_offset").alias("offset"),
+            F.lit(None).cast("long").alias("log_end"),
+        ),
+    ]
+    if end_offsets is not None:
+        frames.append(_log_ends(owned, end_offsets))
+    return union_of(*frames)
+
+
+def _keys() -> list[Column]:
+    return [
+        F.pmod(F.xxhash64(*GROUP_KEY), F.lit(BUCKETS)).alias("bucket"),
+        F.xxhash64(*GROUP_KEY).alias("group"),
+        F.xxhash64(*GROUP_KEY, *PARTITION_KEY).alias("part"),
+    ]
+
+
+def _log_ends(owned: DataFrame, end_offsets: DataFrame) -> DataFrame:
+    """Per group that consumes the partition."""
+    consumed = owned.select(*GROUP_KEY, *PARTITION_KEY).distinct()
+    return end_offsets.join(consumed, on=["cluster_id", *PARTITION_KEY], how="inner").select(
+        *_keys(),
+        F.unix_millis("seen_time").alias("at_ms"),
+        F.col("log_end_offset").alias("log_end"),
+    )
+
+
+def continued(earlier: DataFrame, tenures: DataFrame) -> DataFrame:
+    """Stored rows of tenures whose partition had no next owner yet, as assignments."""
+    shutdown = tenures.where("shutdown_ms IS NOT NULL")
+    first = shutdown.groupBy(*INCARNATION_KEY).agg(*(F.min(name).alias(name) for name in SHUTDOWN))
+    columns = {
+        "generation": F.col("from_generation"),
+        "from_ms": F.unix_millis("from_time"),
+        "until_ms": F.unix_millis("to_time"),
+        "how": F.col("how_ended"),
+        "is_estimated": F.col("estimated"),
+        "stored_low_ms": F.unix_millis("to_time_low"),
+        "stored_high_ms": F.unix_millis("to_time_high"),
+        "stored_last_ms": F.unix_millis("last_commit_time"),
+        "stored_offset": F.col("last_commit_offset"),
+        "stored_records": F.col("records_reprocessed"),
+        "stored_low": F.col("records_reprocessed_low"),
+        "stored_high": F.col("records_reprocessed_high"),
+        "stored_bounded": F.col("bounded"),
+        "stored_rate": F.col("records_per_second") / 1000,
+        "stored_interval_ms": F.col("commit_interval_ms"),
+    }
+    return earlier.join(first, on=INCARNATION_KEY, how="left").select(
+        *INCARNATION_KEY,
+        *PARTITION_KEY,
+        "process",
+        "member_id",
+        "evidence",
+        *(column.alias(name) for name, column in columns.items()),
+        *SHUTDOWN,
+    )
+
+
+def before_context(owners: DataFrame, generations: DataFrame, contexts: DataFrame) -> DataFrame:
+    """The assignments of cooperative generations before the context generation: members kept
+    partitions since then.  ``contexts``: INCARNATION_KEY and ``context_generation``.
+    """
+    is_assigned = (F.col("outcome") == "stable") & (F.col("evidence") != "log")
+    in_order = Window.partitionBy(*INCARNATION_KEY).orderBy("generation")
+    assigned = (
+        generations.where(is_assigned & F.col("protocol").isin(*COOPERATIVE))
+        .select(*GENERATION_KEY, "event_date", F.unix_millis("stable_time").alias("from_ms"))
+        .withColumn("until_ms", F.lead("from_ms").over(in_order))
+    )
+    earlier = assigned.join(F.broadcast(contexts), on=INCARNATION_KEY, how="inner").where(
+        "generation < context_generation AND until_ms IS NOT NULL"
+    )
+    return owners.join(earlier.drop("context_generation"), on=GENERATION_KEY, how="inner").select(
+        "*",
+        F.lit("revoked").alias("how"),
+        F.lit("records").alias("evidence"),
+        F.lit(False).alias("is_estimated"),
+    )

@@ -1,0 +1,215 @@
+"""The rows of handover_costs of some groups, from their evidence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from jobs.costs.lag import FETCH_MS, FOLLOWED_MS, Lag, LogEnds, lag_of
+from jobs.costs.pauses import pauses
+from jobs.costs.rules import CommitProgress, Reprocessed, progress_of, reprocessed
+from jobs.costs.series import NONE, Floats, Ints, Series
+from jobs.costs.tenures import Tenures, dense, ints_of, tenures_of
+from jobs.lake.dates import NEVER_MS
+
+__all__ = ["FETCH_MS", "costs_of"]
+
+HOW = {"expired": "session_expired"}
+SLOW = "poll_timeout"
+
+
+def costs_of(evidence: pa.Table, schema: pa.Schema) -> pa.Table:
+    """``evidence``: of whole groups, see `jobs.costs.evidence`."""
+    lists = evidence["owned"].combine_chunks()
+    has_owned = lists.is_valid()
+    owned = pc.list_flatten(lists)
+    if not len(owned):
+        return schema.empty_table()
+    part = _column(evidence, "part")
+    number = np.unique(part, return_inverse=True)[1]
+    group = dense(_column(evidence, "group"))
+    is_owned = np.asarray(has_owned.to_numpy(zero_copy_only=False), dtype=bool)
+    group_of_part = np.zeros(int(number.max()) + 1, np.int64)
+    group_of_part[number] = group
+    t = tenures_of(owned, group[is_owned], number[is_owned])
+    if not len(t.row):
+        return schema.empty_table()
+    commits = _series(evidence, number, "offset")
+    ends = LogEnds(_series(evidence, number, "log_end"))
+    p = progress_of(t, commits, group_of_part)
+    stored = _Stored(owned, t)
+    p = stored.progress(p)
+    r = stored.reprocessed(reprocessed(t, p))
+    r = _within_log(t, p, r, ends)
+    return _table(owned, t, p, r, lag_of(t, p, r, commits, ends), commits, schema)
+
+
+def _column(table: pa.Table, name: str) -> Ints:
+    return ints_of(table[name].combine_chunks())
+
+
+def _series(evidence: pa.Table, number: Ints, name: str) -> Series:
+    is_valid = evidence[name].combine_chunks().is_valid()
+    chosen = np.asarray(is_valid.to_numpy(zero_copy_only=False), dtype=bool)
+    return Series(
+        number[chosen], _column(evidence, "at_ms")[chosen], _column(evidence, name)[chosen]
+    )
+
+
+class _Stored:
+    """What an earlier run knew of tenures that began before the commits that this run reads."""
+
+    def __init__(self, owned: pa.StructArray, t: Tenures) -> None:
+        self._owned, self._row = owned, pa.array(t.row)
+        self._is_stored = self._ints("stored_low_ms") != NONE
+
+    def _ints(self, name: str) -> Ints:
+        return ints_of(self._owned.field("stored_" + name.removeprefix("stored_")).take(self._row))
+
+    def _floats(self, name: str) -> Floats:
+        taken = self._owned.field("stored_" + name).take(self._row)
+        return np.asarray(pc.fill_null(taken, np.nan).to_numpy(zero_copy_only=False))
+
+    def _or(self, stored: Any, computed: Any) -> Any:
+        return np.where(self._is_stored, stored, computed)
+
+    def progress(self, p: CommitProgress) -> CommitProgress:
+        if not self._is_stored.any():
+            return p
+        last_ms = self._ints("last_ms")
+        last = np.where(last_ms == NONE, NONE, 0)
+        return replace(
+            p,
+            last=self._or(last, p.last),
+            last_ms=self._or(last_ms, p.last_ms),
+            last_offset=self._or(self._ints("offset"), p.last_offset),
+            rate=self._or(self._floats("rate"), p.rate),
+            interval_ms=self._or(self._ints("interval_ms"), p.interval_ms),
+        )
+
+    def reprocessed(self, r: Reprocessed) -> Reprocessed:
+        if not self._is_stored.any():
+            return r
+        bounded = pc.fill_null(self._owned.field("stored_bounded").take(self._row), True)
+        is_bounded = np.asarray(bounded.to_numpy(zero_copy_only=False), dtype=bool)
+        until_ms = ints_of(self._owned.field("until_ms").take(self._row))
+        return replace(
+            r,
+            stop_ms=self._or(until_ms, r.stop_ms),
+            stop_low_ms=self._or(self._ints("low_ms"), r.stop_low_ms),
+            stop_high_ms=self._or(self._ints("high_ms"), r.stop_high_ms),
+            records=self._or(self._floats("records"), r.records),
+            low=self._or(self._floats("low"), r.low),
+            high=self._or(self._floats("high"), r.high),
+            is_bounded=self._or(is_bounded, r.is_bounded).astype(bool),
+            is_slow=self._or(False, r.is_slow).astype(bool),
+        )
+
+
+def _within_log(t: Tenures, p: CommitProgress, r: Reprocessed, ends: LogEnds) -> Reprocessed:
+    """Nobody handles records that the log did not have: one more, as log ends are interpolated."""
+    most = np.maximum(ends.offsets(t.part, r.stop_ms) - p.last_offset, 0) + 1
+    latest = np.maximum(ends.offsets(t.part, r.stop_high_ms) - p.last_offset, 0) + 1
+    records = np.fmin(r.records, most)
+    high = np.where(r.high > 0, np.fmax(np.fmin(r.high, latest), records), r.high)
+    return replace(
+        r,
+        records=np.where(np.isnan(r.records), np.nan, records),
+        high=np.where(np.isnan(r.high), np.nan, high),
+        low=np.where(np.isnan(r.low), np.nan, np.fmin(r.low, records)),
+    )
+
+
+def _table(
+    owned: pa.StructArray,
+    t: Tenures,
+    p: CommitProgress,
+    r: Reprocessed,
+    lag: Lag,
+    commits: Series,
+    schema: pa.Schema,
+) -> pa.Table:
+    row = pa.array(t.row)
+    next_row = pa.array(t.next_row, mask=t.next_row == NONE)
+    shutdown_ms = ints_of(owned.field("shutdown_ms").take(row))
+    is_shut_down = (shutdown_ms != NONE) & (shutdown_ms < t.next_ms)
+    has_next = (t.next_row != NONE) & ~is_shut_down
+    next_ms = np.where(has_next, t.next_ms, NONE)
+    first = commits.first(t.part, np.where(has_next, t.next_ms, NEVER_MS))
+    is_soon = has_next & (commits.times(first) <= next_ms + FOLLOWED_MS)
+    first_ms = np.where(is_soon, commits.times(first), NONE)
+    pause, pause_low, pause_high = pauses(t, p, r, next_ms, first_ms)
+    has_commit = p.last != NONE
+    shut_down = pa.array(is_shut_down)
+
+    def next_or_shutdown(of_next: str, of_shutdown: str) -> pa.Array:
+        from_next = pc.if_else(pa.array(has_next), owned.field(of_next).take(next_row), None)
+        return pc.if_else(shut_down, owned.field(of_shutdown).take(row), from_next)
+
+    how = owned.field("how").take(row)
+    for name, written in HOW.items():
+        how = pc.if_else(pc.equal(how, name), written, how)
+    inferred = pc.or_(
+        owned.field("is_estimated").take(row), pa.array((np.nan_to_num(r.high) > 0) | r.is_slow)
+    )
+    columns = {
+        **{
+            name: owned.field(name).take(row)
+            for name in (
+                "cluster_id", "group_id", "incarnation", "topic", "partition", "process",
+                "member_id", "evidence",
+            )
+        },
+        "ended_date": next_or_shutdown("event_date", "shutdown_date"),
+        "from_time": _times(t.from_ms),
+        "to_time": _times(r.stop_ms),
+        "to_time_low": _times(r.stop_low_ms),
+        "to_time_high": _times(r.stop_high_ms),
+        "how_ended": pc.if_else(pa.array(r.is_slow), SLOW, how),
+        "last_commit_offset": _numbers(p.last_offset, has_commit),
+        "last_commit_time": _times(p.last_ms),
+        "next_process": pc.if_else(
+            pa.array(has_next), owned.field("process").take(next_row), None
+        ),
+        "next_time": _times(next_ms),
+        "next_commit_time": _times(first_ms),
+        "records_reprocessed": _rounded(r.records, 1),
+        "records_reprocessed_low": _rounded(r.low, 1),
+        "records_reprocessed_high": _rounded(r.high, 1),
+        "bounded": pa.array(r.is_bounded),
+        "consumption_pause_ms": _numbers(pause, has_commit & has_next),
+        "consumption_pause_ms_low": _numbers(pause_low, has_commit & has_next),
+        "consumption_pause_ms_high": _numbers(pause_high, has_commit & has_next),
+        "peak_lag": _integers(lag.peak),
+        "catch_up_ms": _integers(lag.catch_up_ms),
+        "record_seconds": _rounded(lag.record_seconds, 1),
+        "records_per_second": _rounded(p.rate * 1000, 3),
+        "commit_interval_ms": pa.array(p.interval_ms.astype(np.int64)),
+        "from_generation": owned.field("generation").take(row),
+        "generation": next_or_shutdown("generation", "shutdown_generation"),
+        "estimated": inferred,
+    }  # fmt: skip
+    arrays = [columns[field.name].cast(field.type) for field in schema]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _times(at_ms: Ints) -> pa.Array:
+    return pa.array(at_ms, mask=at_ms == NONE).cast(pa.timestamp("ms", tz="UTC"))
+
+
+def _numbers(values: Ints, is_known: Any) -> pa.Array:
+    return pa.array(values, mask=~is_known)
+
+
+def _integers(values: Floats) -> pa.Array:
+    is_null = np.isnan(values)
+    return pa.array(np.rint(np.where(is_null, 0, values)).astype(np.int64), mask=is_null)
+
+
+def _rounded(values: Floats, digits: int) -> pa.Array:
+    # 0.0 and -0.0 are different values for a hash.
+    return pa.array(np.round(values, digits) + 0.0, mask=np.isnan(values))

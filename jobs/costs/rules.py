@@ -1,0 +1,312 @@
+"""How many records the next owner of a partition handles again: rules for one tenure.
+
+A consumer's position is known when it commits.  After its last commit it goes on at the partition's
+rate until it stops; the next owner begins at the committed offset, so it handles again what was
+handled in between.  What happened to the owner decides when it stopped:
+
+revoked, left   A client commits when it gives a partition up, from 1.5 s before the rebalance
+                begins until the next assignment: 0.  If none of the members that had new records
+                committed in the rebalance, these clients do not: from the last commit to the end.
+expired         It stopped between its last heartbeat and the next one, which was due; and before
+                its next commit, if it commits at an interval.
+slow            A client leaves max.poll.interval.ms after its application last polled; it was busy
+                with one batch since then.  If it left without the commit that others of its group
+                made, it left for this reason, too.
+quiet           Alive for more than 1.5 commit intervals without a commit: nothing new, so 0; at
+                most one interval's worth.
+crashed         It began with a backlog, and its session expired without a heartbeat: it handled any
+                part of the backlog.  In a crash loop, one partition has a record that kills each
+                owner: the one with the oldest commit.  Clients take records partition by partition,
+                so the partitions before it were handled, those behind it were not.
+zombie          The process was back after its session had expired: if it had been frozen, it may
+                have handled records while others owned the partition.  The evidence cannot tell
+                this from a restart, so the upper bound is not certain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from coordinator_core.protocol.client_times import COMMIT_INTERVAL_MS, HEARTBEAT_MS, SAME_COMMIT_MS
+from jobs.costs.series import NONE, Flags, Floats, Ints, Series
+from jobs.costs.tenures import Tenures, dense
+from jobs.lake.dates import NEVER_MS
+
+DAY_MS = 86_400_000
+# A commit so long before a rebalance counts as its revocation.
+REVOCATION_MS = 1500
+# No commit for this many intervals: no new records.
+QUIET_INTERVALS = 1.5
+# Rates: of the records committed in this time before the last commit, and until this long after
+# the next assignment, if it came soon.
+RATE_MS, LONGEST_RATE_MS = 40_000, 600_000
+CAUGHT_UP_MS, SOON_MS = 20_000, 300_000
+# The tolerance of times inferred from heartbeats.
+TOLERANCE_MS = 500
+# Longer pauses between two commits of a partition are no intervals.
+LONGEST_INTERVAL_MS = 600_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommitProgress:
+    """What the commits show of each tenure; NONE or NaN for null.
+
+    ``last``: position of the last commit.  ``rate``: records per ms.  ``interval_ms`` between
+    commits and ``batch``, the most records between two commits of a partition: of the group on the
+    date of the tenure's end.
+    """
+
+    last: Ints
+    last_ms: Ints
+    last_offset: Ints
+    previous_ms: Ints
+    rate: Floats
+    interval_ms: Floats
+    batch: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reprocessed:
+    """``stop_ms``: when the owner stopped, with the earliest and the latest time; records that the
+    next owner handles again, with bounds, and whether the upper one is certain; ``is_slow``: its
+    application did not poll."""
+
+    stop_ms: Ints
+    stop_low_ms: Ints
+    stop_high_ms: Ints
+    records: Floats
+    low: Floats
+    high: Floats
+    is_bounded: Flags
+    is_slow: Flags
+
+
+def progress_of(t: Tenures, commits: Series, group_of_part: Ints) -> CommitProgress:
+    end_ms = np.maximum(t.until_ms, np.minimum(t.departed_ms, t.next_ms))
+    # Not up to the next assignment: that may come on a later date.
+    last = commits.last(t.part, np.minimum(t.next_ms, end_ms + REVOCATION_MS))
+    last = np.where(commits.times(last) < end_ms - DAY_MS, NONE, last)
+    last_ms = commits.times(last)
+    before = commits.last(t.part, _revoking(t) - REVOCATION_MS - 1)
+    interval_ms, batch = _habits(t, commits, group_of_part)
+    return CommitProgress(
+        last=last,
+        last_ms=last_ms,
+        last_offset=commits.values(last),
+        previous_ms=commits.times(before),
+        rate=_rate(t, commits, last),
+        interval_ms=interval_ms,
+        batch=batch,
+    )
+
+
+def _revoking(t: Tenures) -> Ints:
+    """When the rebalance that ended the tenure began, at the latest when the tenure ended."""
+    return np.where(t.revoking_ms == NONE, t.until_ms, np.minimum(t.revoking_ms, t.until_ms))
+
+
+def _rate(t: Tenures, commits: Series, last: Ints) -> Floats:
+    """Before the last commit, or until the next owner has caught up, whichever is slower: a
+    backlog that is handled in between counts for the first rate, and downtime for the second."""
+    last_ms = commits.times(last)
+    earliest_ms = last_ms - LONGEST_RATE_MS
+    begin = commits.last(t.part, last_ms - RATE_MS)
+    begin = np.where(commits.times(begin) < earliest_ms, NONE, begin)
+    begin = np.where(begin == NONE, commits.first(t.part, np.maximum(earliest_ms, 0)), begin)
+    is_soon = t.next_ms - t.until_ms <= SOON_MS
+    after_ms = np.where(is_soon, np.minimum(t.next_ms, NEVER_MS >> 20) + CAUGHT_UP_MS, 0)
+    after = commits.first(t.part, after_ms)
+    is_near = is_soon & (commits.times(after) <= after_ms + 2 * RATE_MS)
+    until = np.where(is_near, after, commits.last(t.part, after_ms))
+    rates = np.fmin(_slope(commits, begin, last), _slope(commits, begin, until))
+    rates = np.where(np.isnan(rates), _slope(commits, _previous(commits, last), last), rates)
+    return np.where(last == NONE, np.nan, np.maximum(np.nan_to_num(rates), 0))
+
+
+def _previous(commits: Series, last: Ints) -> Ints:
+    """The commit of the partition before this one, at most a day earlier."""
+    before = np.maximum(last - 1, 0)
+    if not len(commits.part):
+        return np.full(len(last), NONE)
+    is_same = (last > 0) & (commits.part[before] == commits.part[np.maximum(last, 0)])
+    is_near = commits.times(before) >= commits.times(last) - DAY_MS
+    return np.where(is_same & is_near, before, NONE)
+
+
+def _slope(commits: Series, begin: Ints, end: Ints) -> Floats:
+    took_ms = commits.times(end) - commits.times(begin)
+    is_known = (begin != NONE) & (end != NONE) & (took_ms > 1000)
+    records = commits.values(end) - commits.values(begin)
+    return np.where(is_known, records / np.maximum(took_ms, 1), np.nan)
+
+
+def _habits(t: Tenures, commits: Series, group_of_part: Ints) -> tuple[Floats, Floats]:
+    """The interval between two commits of a partition in which most of the time passes, and the
+    most records between two."""
+    if len(commits.part) < 2:
+        return np.full(len(t.part), float(COMMIT_INTERVAL_MS)), np.zeros(len(t.part))
+    took_ms, records = np.diff(commits.at_ms), np.diff(commits.value)
+    is_interval = (commits.part[1:] == commits.part[:-1]) & (took_ms > SAME_COMMIT_MS)
+    is_interval &= took_ms <= LONGEST_INTERVAL_MS
+    took_ms, records = took_ms[is_interval], records[is_interval]
+    key = _by_date(group_of_part[commits.part[1:][is_interval]], commits.at_ms[1:][is_interval])
+    order = np.lexsort((took_ms, key))
+    keys, begins = np.unique(key[order], return_index=True)
+    wanted = _by_date(t.group, t.until_ms)
+    at = np.searchsorted(keys, wanted)
+    is_known = (at < len(keys)) & (keys[np.minimum(at, len(keys) - 1)] == wanted)
+    if not len(keys):
+        return np.full(len(t.part), float(COMMIT_INTERVAL_MS)), np.zeros(len(t.part))
+    passed_ms = np.cumsum(took_ms[order])
+    before_ms = np.append(0, passed_ms)[begins]
+    total_ms = np.append(before_ms[1:], passed_ms[-1]) - before_ms
+    half = np.searchsorted(passed_ms, before_ms + total_ms / 2)
+    median_ms = took_ms[order][np.minimum(half, len(order) - 1)]
+    most = np.maximum.reduceat(records[order], begins)
+    at = np.minimum(at, len(keys) - 1)
+    return (
+        np.where(is_known, median_ms[at], COMMIT_INTERVAL_MS).astype(float),
+        np.where(is_known, most[at], 0).astype(float),
+    )
+
+
+def _by_date(group: Ints, at_ms: Ints) -> Ints:
+    return group * (1 << 20) + at_ms // DAY_MS
+
+
+def reprocessed(t: Tenures, p: CommitProgress) -> Reprocessed:
+    """See the rules above."""
+    begin_ms = np.maximum(p.last_ms, t.from_ms)
+    is_expired = t.heard_ms != NONE
+    has_closed = (p.last_ms >= t.from_ms) & (p.last_ms >= _revoking(t) - REVOCATION_MS)
+    commits_at_end = _commits_at_end(t, p, has_closed & ~is_expired)
+    polled_ms = _polled_ms(t, p, ~is_expired & ~has_closed & commits_at_end)
+    is_slow = polled_ms != NONE
+    is_expired &= ~is_slow
+    stop_ms, low_ms, high_ms = _stops(t, p, polled_ms)
+    begin_low, begin_high = (np.maximum(each - begin_ms, 0) for each in (low_ms, high_ms))
+    records = p.rate * np.maximum(stop_ms - begin_ms, 0)
+    low, high = p.rate * begin_low - 1, p.rate * begin_high + 1
+    is_alive = ~is_expired & ~is_slow
+    is_clean = is_alive & (has_closed | commits_at_end)
+    low = np.where(is_alive, 0, low)
+    is_quiet = begin_low > QUIET_INTERVALS * p.interval_ms
+    records = np.where(is_clean | is_quiet, 0, records)
+    low = np.where(is_clean | is_quiet, 0, low)
+    high = np.where(is_quiet, np.minimum(high, p.rate * p.interval_ms + 1), high)
+    high = np.where(is_clean, 0, high)
+    records, low, high = _crashed(t, p, (records, low, high), high_ms)
+    records, high = _in_hand(t, p, is_slow, records, high)
+    records, low, high = (np.where(p.last == NONE, np.nan, each) for each in (records, low, high))
+    is_zombie = is_expired & (np.maximum(t.back_ms, t.until_ms) > t.departed_ms)
+    return Reprocessed(
+        stop_ms=stop_ms,
+        stop_low_ms=low_ms,
+        stop_high_ms=high_ms,
+        records=records,
+        low=np.maximum(np.minimum(low, records), 0),
+        high=np.maximum(high, records),
+        is_bounded=~is_zombie,
+        is_slow=is_slow,
+    )
+
+
+def _commits_at_end(t: Tenures, p: CommitProgress, has_closed: Flags) -> Flags:
+    """Whether clients of the group commit when they give partitions up: of the living members with
+    new records in the same rebalance, most did.  Without such members they do."""
+    is_alive = (t.heard_ms == NONE) & (t.departed_ms == NONE)
+    expected = p.rate * (t.until_ms - np.maximum(p.previous_ms, t.from_ms)) >= 2
+    is_sample = is_alive & expected & (p.last_ms >= t.from_ms)
+    rebalance = dense(t.group, t.generation)
+    size = int(rebalance.max(initial=-1)) + 1
+    closed = np.bincount(rebalance, is_sample & has_closed, size)
+    samples = np.bincount(rebalance, is_sample, size)
+    return np.asarray((closed * 2 >= samples)[rebalance])
+
+
+def _polled_ms(t: Tenures, p: CommitProgress, is_unexplained: Flags) -> Ints:
+    """When a slow application last polled; NONE for others."""
+    is_of_tenure = (t.polled_ms >= t.from_ms - TOLERANCE_MS) & (
+        t.polled_ms <= np.maximum(t.until_ms, t.departed_ms)
+    )
+    left_ms = t.departed_ms - t.poll_ms
+    has_left = is_unexplained & (t.departed_ms != NONE) & (t.poll_ms > 0)
+    is_back = np.maximum(t.back_ms, t.until_ms) > t.departed_ms
+    was_due = p.rate * (t.departed_ms - np.maximum(p.last_ms, t.from_ms)) >= 2
+    has_left &= is_back & was_due & (left_ms >= t.from_ms - TOLERANCE_MS)
+    known_ms = np.where(is_of_tenure, t.polled_ms, NONE)
+    return np.where(known_ms != NONE, known_ms, np.where(has_left, left_ms, NONE))
+
+
+def _stops(t: Tenures, p: CommitProgress, polled_ms: Ints) -> tuple[Ints, Ints, Ints]:
+    """When the owner stopped; the earliest and the latest time."""
+    is_slow = polled_ms != NONE
+    is_expired = (t.heard_ms != NONE) & ~is_slow
+    size = int(t.member.max(initial=-1)) + 1
+    committed_ms = np.full(size, NONE)
+    np.maximum.at(committed_ms, t.member, np.where(p.last_ms >= t.from_ms, p.last_ms, NONE))
+    member_rate = np.bincount(t.member, np.nan_to_num(p.rate), size)[t.member]
+    member_ms = committed_ms[t.member]
+    low_ms = np.maximum(t.heard_ms, member_ms)
+    due_ms = np.where(t.due_ms == NONE, t.heard_ms + HEARTBEAT_MS, t.due_ms + 2 * TOLERANCE_MS)
+    due_ms = np.maximum(due_ms, low_ms)
+    next_ms = member_ms + p.interval_ms.astype(np.int64) + TOLERANCE_MS
+    is_regular = (member_ms != NONE) & (member_rate * p.interval_ms >= 2)
+    is_regular &= next_ms >= t.heard_ms
+    high_ms = np.where(is_regular, np.maximum(np.minimum(due_ms, next_ms), low_ms), due_ms)
+    is_crash = (t.heard_ms <= t.from_ms + TOLERANCE_MS) & (member_ms == NONE)
+    crash_ms = np.minimum(t.from_ms + TOLERANCE_MS, high_ms)
+    middle_ms = np.where(is_crash, crash_ms, (low_ms + high_ms) // 2)
+    # A member of the new protocol leaves at its next heartbeat.
+    late_ms = np.where(is_slow & (t.poll_ms == NONE) & (t.heard_ms == NONE), HEARTBEAT_MS, 0)
+    until_ms = np.where(t.departed_ms > 0, np.minimum(t.until_ms, t.departed_ms), t.until_ms)
+    return (
+        np.where(is_expired, middle_ms, np.where(is_slow, polled_ms - late_ms // 2, until_ms)),
+        np.where(
+            is_expired, low_ms, np.where(is_slow, polled_ms - late_ms - TOLERANCE_MS, until_ms)
+        ),
+        np.where(is_expired, high_ms, np.where(is_slow, polled_ms + TOLERANCE_MS, until_ms)),
+    )
+
+
+def _crashed(
+    t: Tenures, p: CommitProgress, estimate: tuple[Floats, Floats, Floats], high_ms: Ints
+) -> tuple[Floats, Floats, Floats]:
+    """Sessions that expired without a heartbeat or commit after the assignment."""
+    is_crash = (t.heard_ms != NONE) & (t.heard_ms <= t.from_ms + TOLERANCE_MS)
+    is_crash &= (p.last_ms < t.from_ms) & (p.last_ms != NONE)
+    size = int(t.member.max(initial=-1)) + 1
+    oldest, newest = np.full(size, NEVER_MS), np.full(size, NONE)
+    np.minimum.at(oldest, t.member, np.where(is_crash, p.last_ms, NEVER_MS))
+    np.maximum.at(newest, t.member, np.where(is_crash, p.last_ms, NONE))
+    oldest_ms, newest_ms = oldest[t.member], newest[t.member]
+    is_loop = is_crash & (newest_ms - oldest_ms > p.interval_ms)
+    is_stuck = is_loop & (p.last_ms == oldest_ms)
+    killer = np.full(size, NEVER_MS)
+    np.minimum.at(killer, t.member, np.where(is_stuck, t.partition, NEVER_MS))
+    backlog = p.rate * (t.from_ms + TOLERANCE_MS - p.last_ms)
+    handled = np.where(t.partition < killer[t.member], backlog, 0)
+    handled = np.where(is_stuck, p.rate * p.interval_ms / 2, np.where(is_loop, handled, backlog))
+    records, low, high = estimate
+    most = p.rate * (high_ms - p.last_ms) + 1
+    return (
+        np.where(is_crash, np.minimum(handled, most), records),
+        np.where(is_crash, 0, low),
+        np.where(is_crash, most, high),
+    )
+
+
+def _in_hand(
+    t: Tenures, p: CommitProgress, is_slow: Flags, records: Floats, high: Floats
+) -> tuple[Floats, Floats]:
+    """A slow application that never committed was busy with its first batch, of one partition."""
+    is_first = is_slow & (p.last_ms < t.from_ms) & (p.last_ms != NONE)
+    size = int(t.member.max(initial=-1)) + 1
+    partitions = np.bincount(t.member, is_first, size)[t.member]
+    batch = np.minimum(p.rate * np.maximum(t.from_ms - p.last_ms, 0), p.batch)
+    return (
+        np.where(is_first, np.maximum(records, batch / np.maximum(partitions, 1)), records),
+        np.where(is_first, np.maximum(high, batch + 1), high),
+    )

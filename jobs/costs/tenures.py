@@ -1,0 +1,114 @@
+"""The tenures of partitions as arrays: uninterrupted ownership by one process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from jobs.costs.series import NONE, Flags, Ints
+from jobs.lake.dates import NEVER_MS
+
+# A cooperative member keeps partitions through rebalances: its tenure begins with an assignment at
+# most this long before the last one, as a run for some dates reads no older assignments.
+LONGEST_CHAIN_MS = 86_400_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tenures:
+    """One element per tenure that ended; times in ms, NONE for null.
+
+    ``row``: of its last assignment in the input.  ``group``, ``part``, ``member`` (one assignment
+    of a member): numbers from 0.  ``next_row``, ``next_ms``: first assignment of the partition's
+    next owner; NONE and NEVER_MS without one.  The others: see `jobs.ownership.tenures`.
+    """
+
+    row: Ints
+    group: Ints
+    part: Ints
+    member: Ints
+    partition: Ints
+    generation: Ints
+    from_ms: Ints
+    until_ms: Ints
+    next_row: Ints
+    next_ms: Ints
+    revoking_ms: Ints
+    departed_ms: Ints
+    heard_ms: Ints
+    due_ms: Ints
+    back_ms: Ints
+    polled_ms: Ints
+    poll_ms: Ints
+
+
+_TAKEN = (
+    "revoking_ms", "departed_ms", "heard_ms", "due_ms", "back_ms", "polled_ms", "poll_ms",
+    "partition", "generation", "from_ms", "until_ms",
+)  # fmt: skip
+
+
+def tenures_of(owned: pa.StructArray, group: Ints, part: Ints) -> Tenures:
+    """``owned``: assignments of partitions, see `jobs.costs.evidence`, with the ``group`` and the
+    ``part`` of each."""
+    process = codes_of(owned.field("process"))
+    columns = {name: ints_of(owned.field(name)) for name in _TAKEN}
+    order = np.lexsort((columns["from_ms"], columns["generation"], part))
+    columns = {name: values[order] for name, values in columns.items()}
+    group, part, process = group[order], part[order], process[order]
+    member = codes_of(owned.field("member_id"))[order]
+    is_same = np.zeros(len(order), bool)
+    is_same[1:] = (part[1:] == part[:-1]) & (process[1:] == process[:-1])
+    is_continued = is_same
+    is_continued[1:] &= columns["until_ms"][:-1] >= columns["from_ms"][1:]
+    last = np.append(np.flatnonzero(is_continued[1:] == 0), len(order) - 1)[: len(order)]
+    first = _first_of_chains(is_continued, last, columns["from_ms"])
+    next_row, next_ms = np.full(len(last), NONE), np.full(len(last), NEVER_MS)
+    has_next = part[last[:-1]] == part[last[1:]]
+    next_row[:-1][has_next] = order[first[1:]][has_next]
+    next_ms[:-1][has_next] = columns["from_ms"][first[1:]][has_next]
+    ended = columns["until_ms"][last] < NEVER_MS
+    of_last = {name: values[last] for name, values in columns.items()}
+    of_last["from_ms"] = columns["from_ms"][first]
+    arrays = of_last | {
+        "row": order[last],
+        "group": group[last],
+        "part": part[last],
+        "member": dense(group[last], columns["generation"][last], member[last]),
+        "next_row": next_row,
+        "next_ms": next_ms,
+    }
+    return Tenures(**{name: values[ended] for name, values in arrays.items()})
+
+
+def _first_of_chains(is_continued: Flags, last: Ints, from_ms: Ints) -> Ints:
+    """The first assignment of each chain, at most LONGEST_CHAIN_MS before its last one."""
+    chain = np.cumsum(~is_continued) - 1
+    of_last = from_ms[last][chain] if len(last) else from_ms
+    is_near = from_ms >= of_last - LONGEST_CHAIN_MS
+    first = np.full(len(last), len(is_continued))
+    at = np.flatnonzero(is_near)
+    np.minimum.at(first, chain[at], at)
+    return first
+
+
+def dense(*keys: Ints) -> Ints:
+    """Numbers from 0 for the different combinations of keys."""
+    codes = np.zeros(len(keys[0]), np.int64)
+    for key in keys:
+        _, inverse = np.unique(key, return_inverse=True)
+        codes = codes * (int(inverse.max(initial=0)) + 1) + inverse
+        _, codes = np.unique(codes, return_inverse=True)
+    return codes
+
+
+def codes_of(strings: pa.Array) -> Ints:
+    """A number per different string; NONE for null."""
+    return ints_of(pc.dictionary_encode(strings).indices)
+
+
+def ints_of(values: pa.Array) -> Ints:
+    filled = pc.fill_null(values.cast(pa.int64()), NONE)
+    return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.int64)

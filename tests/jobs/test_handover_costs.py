@@ -1,0 +1,303 @@
+"""handover_costs: what the end of a tenure cost, by the rules of jobs.costs."""
+
+from datetime import date
+
+import pytest
+
+from jobs.costs.evidence import before_context
+from jobs.handover_costs import handover_costs
+from jobs.lake.tables import conform
+from jobs.ownership.of_run import owners_of
+from tests.jobs.comparison import assert_rows
+from tests.jobs.group_histories import S, coop, empty, event, gen, member, tenures_of
+
+DAY = date(2026, 11, 21)
+LAST_S = 1000
+TABLES = ("timeline", "group_metadata", "generations", "generation_members", "assignments",
+          "committed_offsets")  # fmt: skip
+
+BOTH = [member(1, "a1", "joined"), member(1, "b1", "joined")]
+STAY = [member(2, "a1"), member(2, "b1")]
+TWO = {"a1": [0], "b1": [1]}
+A_DEPARTS = {1: {"a1": [0], "b1": [1]}, 2: {"b1": [0, 1]}}
+KILLED = [member(1, "a1", "joined", "expired", 60), member(1, "b1", "joined"), member(2, "b1")]
+EXPIRED = [event("HEARTBEAT_EXPIRED", 60, 2, member_id="a1")]
+ENDED_IN_60 = [gen(1, 0, 3, 3), gen(2, 60, 61, 61)]
+
+
+def every(seconds, first, last, *more, partition=0, rate=10):
+    """Commits at an interval, of ``rate`` records per second."""
+    times = [first + seconds * n for n in range(int((last - first) / seconds) + 1)]
+    return [
+        {"partition": partition, "append_time": int(at * S), "committed_offset": int(at * rate)}
+        for at in (*times, *more)
+    ]
+
+
+# rule -> generations; members; partitions by generation and member; events; commits; then of the
+#         first tenure of partition 0: how it ended, when in seconds, with the earliest and the
+#         latest time; records handled again, at least, at most; bounded; pause in ms
+CASES = {
+    "revoked: a commit before the assignment, nothing is handled again": (
+        [gen(1, 0, 3, 3), gen(2, 58, 61, 62)], BOTH + STAY, {1: TWO, 2: TWO}, [],
+        every(5, 8, 58, 60),
+        ("revoked", 60, 60, 60, 0, 0, 0, True, 2350),
+    ),
+    "revoked: a commit up to 1.5 s before the rebalance counts": (
+        [gen(1, 0, 3, 3), gen(2, 60, 61, 62)], BOTH + STAY, {1: TWO, 2: TWO}, [],
+        every(5, 8, 58, 58.6),
+        ("revoked", 60.666, 60.666, 60.666, 0, 0, 0, True, 1684),
+    ),
+    "left: a client that closes commits": (
+        ENDED_IN_60,
+        [member(1, "a1", "joined", "left", 60), member(1, "b1", "joined"), member(2, "b1")],
+        A_DEPARTS, [event("LEFT", 60, 2, member_id="a1")],
+        every(5, 8, 58, 59.9),
+        ("left", 60, 60, 60, 0, 0, 0, True, 1350),
+    ),
+    "revoked: no member commits when it revokes: all since the last commit": (
+        [gen(1, 0, 3, 3), gen(2, 60, 61, 62)], BOTH + STAY, {1: TWO, 2: TWO}, [],
+        [*every(20, 3, 43), *every(20, 3, 43, partition=1)],
+        ("revoked", 60.666, 60.666, 60.666, 176.7, 0, 177.7, True, 1684),
+    ),
+    "expired: between its last commit and its next heartbeat": (
+        ENDED_IN_60, KILLED, A_DEPARTS, EXPIRED, every(5, 6, 51),
+        ("session_expired", 52, 51, 53, 10, 0, 21, True, 9350),
+    ),
+    "expired: before its next commit": (
+        ENDED_IN_60, KILLED, A_DEPARTS, EXPIRED, every(1, 6, 51),
+        ("session_expired", 51.75, 51, 52.5, 7.5, 0, 16, True, 9600),
+    ),
+    "expired and back later: it may have handled more": (
+        [*ENDED_IN_60, gen(3, 70, 73, 73)],
+        [*KILLED, member(3, "a2", "joined"), member(3, "b1")], A_DEPARTS,
+        [*EXPIRED, event("MEMBER_JOIN", 70, 3, member_id="a2")], every(5, 6, 51),
+        ("session_expired", 52, 51, 53, 10, 0, 21, False, 9350),
+    ),
+    "expired, and long without a commit: no new records, at most an interval's": (
+        ENDED_IN_60, KILLED, A_DEPARTS, EXPIRED, every(5, 6, 36),
+        ("session_expired", 51.5, 50, 53, 0, 0, 51, True, 9850),
+    ),
+    "slow: until the last poll, max.poll.interval.ms before it left": (
+        ENDED_IN_60,
+        [member(1, "a1", "joined", "left", 60), member(1, "b1", "joined"), member(2, "b1")],
+        A_DEPARTS,
+        [event("LEFT", 60, 2, member_id="a1", client_cause="POLL_TIMEOUT")],
+        every(5, 4, 29),
+        ("poll_timeout", 30, 29.5, 30.5, 10, 4, 16, True, 31350),
+    ),
+    "without commits, nothing is known": (
+        ENDED_IN_60, KILLED, A_DEPARTS, EXPIRED, [],
+        ("session_expired", 51.5, 50, 53, None, None, None, True, None),
+    ),
+    "crashed right after the assignment: any part of the backlog": (
+        [gen(1, 0, 3, 3), gen(2, 13, 14, 14)],
+        [member(1, "a1", "joined", "expired", 13), member(1, "b1", "joined"), member(2, "b1")],
+        A_DEPARTS, [event("HEARTBEAT_EXPIRED", 13, 2, member_id="a1")],
+        [*every(0.5, 0, 1), *every(5, 15, 60)],
+        ("session_expired", 3.5, 3, 6, 25, 0, 51, True, 10850),
+    ),
+}  # fmt: skip
+
+
+def tables_of(rule, case):
+    generations, members, owned, events, committed, _ = case
+    process_of = {row["member_id"]: row["process"] for row in members}
+    rows = {
+        "generations": generations,
+        "generation_members": members,
+        "assignments": [
+            {"generation": generation, "member_id": member_id, "partition": partition,
+             "process": process_of[member_id]}
+            for generation, by_member in owned.items()
+            for member_id, partitions in by_member.items()
+            for partition in partitions
+        ],
+        "timeline": [{"seq": seq} | row for seq, row in enumerate(events)],
+        "committed_offsets": [
+            {"log_offset": offset, "outcome": "plain"} | row for offset, row in enumerate(committed)
+        ],
+    }  # fmt: skip
+    return {
+        name: [{"group_id": rule, "event_date": DAY} | row for row in of_table]
+        for name, of_table in rows.items()
+    }
+
+
+def costs_of(frames, groups, **more):
+    """Rows of handover_costs, of tables by name."""
+    _, tenures = tenures_of(frames)
+    last_events = frames["generations"].sparkSession.createDataFrame(
+        [("c", group, DAY, LAST_S * S) for group in groups],
+        "cluster_id STRING, group_id STRING, last_date DATE, last_ms BIGINT",
+    )
+    rows = handover_costs(
+        frames["assignments"], tenures, frames["committed_offsets"], last_events, **more
+    )
+    return conform(rows, "handover_costs")
+
+
+@pytest.fixture(scope="module")
+def costs(frame, by_group):
+    tables = {name: [] for name in TABLES}
+    for rule, case in CASES.items():
+        for name, rows in tables_of(rule, case).items():
+            tables[name] += rows
+    frames = {name: frame(name, rows) for name, rows in tables.items()}
+    columns = ["how_ended", "to_time", "to_time_low", "to_time_high", "records_reprocessed",
+               "records_reprocessed_low", "records_reprocessed_high", "bounded",
+               "consumption_pause_ms"]  # fmt: skip
+    return by_group(costs_of(frames, CASES), ["partition", "from_time"], columns)
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_handover_costs(costs, rule):
+    how, *times, records, low, high, bounded, pause_ms = CASES[rule][-1]
+    records = [None if each is None else float(each) for each in (records, low, high)]
+
+    assert_rows(
+        costs[rule][:1], [(how, *(int(each * S) for each in times), *records, bounded, pause_ms)]
+    )
+
+
+def one_group(frame, case):
+    tables = {name: [] for name in TABLES} | tables_of("g", case)
+    return {name: frame(name, rows) for name, rows in tables.items()}
+
+
+def test_a_crash_loop(frame, by_group):
+    """The partition with the oldest commit has the record that kills each owner: partitions before
+    it were handled up to their end, those behind it were not."""
+    case = (
+        [gen(1, 200, 203, 203), gen(2, 213, 214, 214)],
+        [member(1, "a1", "joined", "expired", 213), member(1, "b1", "joined"), member(2, "b1")],
+        {1: {"a1": [0, 1, 2]}, 2: {"b1": [0, 1, 2]}},
+        [event("HEARTBEAT_EXPIRED", 213, 2, member_id="a1")],
+        [*every(1, 142, 202), *every(1, 100, 140, partition=1), *every(1, 142, 202, partition=2)],
+        None,
+    )  # fmt: skip
+    frames = one_group(frame, case)
+
+    rows = by_group(
+        costs_of(frames, ["g"]).where("from_generation = 1"),
+        ["partition"],
+        ["partition", "records_reprocessed", "records_reprocessed_low"],
+    )
+
+    assert_rows(rows["g"], [(0, 15.0, 0.0), (1, 5.0, 0.0), (2, 0.0, 0.0)])
+
+
+def test_the_tenure_of_a_cooperative_member_lasts_through_rebalances(frame, by_group):
+    case = (
+        [coop(1, 0, 3, 3), coop(2, 20, 21, 21), coop(3, 60, 61, 61)],
+        [member(1, "a1", "joined"), member(2, "a1"), member(2, "b1", "joined"), member(3, "b1"),
+         member(3, "a1")],
+        {1: {"a1": [0]}, 2: {"a1": [0]}, 3: {"b1": [0]}}, [], every(5, 4, 59), None,
+    )  # fmt: skip
+
+    rows = costs_of(one_group(frame, case), ["g"])
+
+    columns = ["from_time", "to_time", "from_generation", "generation", "next_process"]
+    assert_rows(by_group(rows, ["from_time"], columns)["g"], [(3 * S, 61 * S, 2, 3, "b")])
+
+
+def test_a_run_that_reads_less_finds_the_begin_of_a_tenure(frame, by_group):
+    """A run reads from generation 2 on; generation 1 assigned the partition to the same member."""
+    assignments = [
+        {"generation": n, "member_id": each, "process": each[0], "partition": 0, "group_id": "g"}
+        for n, each in ((1, "a1"), (2, "a1"), (3, "b1"))
+    ]
+    generations = [
+        {"group_id": "g"} | each
+        for each in (coop(1, 0, 3, 3), coop(2, 20, 21, 21), coop(3, 60, 61, 61))
+    ]
+    case = (
+        [],
+        [member(2, "a1"), member(2, "b1", "joined"), member(3, "b1"), member(3, "a1")],
+        {2: {"a1": [0]}, 3: {"b1": [0]}}, [], every(5, 4, 59), None,
+    )  # fmt: skip
+    frames = one_group(frame, case) | {"generations": frame("generations", generations[1:])}
+    contexts = frames["generations"].sparkSession.createDataFrame(
+        [("c", "g", 1, 2)],
+        "cluster_id STRING, group_id STRING, incarnation INT, context_generation INT",
+    )
+    kept = before_context(
+        owners_of(frame("assignments", assignments)), frame("generations", generations), contexts
+    )
+
+    rows = costs_of(frames, ["g"], kept_before=kept)
+
+    ended = by_group(rows, ["from_time"], ["from_time", "to_time", "from_generation"])
+    assert_rows(ended["g"], [(3 * S, 61 * S, 2)])
+
+
+def test_a_stored_tenure_gets_its_next_owner(frame, by_group):
+    """A run reads from generation 2 on: partition 0 has been without an owner since generation 1,
+    and what an earlier run computed of its end stays."""
+    case = (
+        [gen(2, 11, 12, 13), gen(3, 22, 22, 22)], [member(2, "a1"), member(3, "a1")],
+        {2: {"a1": [1]}, 3: {"a1": [0]}}, [], every(1, 23, 40), None,
+    )  # fmt: skip
+    stored = {
+        "group_id": "g", "topic": "t", "partition": 0, "process": "b", "member_id": "b1",
+        "from_time": 3 * S,
+        "to_time": 12 * S, "to_time_low": 11 * S, "to_time_high": 13 * S,
+        "how_ended": "session_expired", "last_commit_offset": 100, "last_commit_time": 10 * S,
+        "records_reprocessed": 20.0, "records_reprocessed_low": 9.0,
+        "records_reprocessed_high": 31.0, "bounded": True, "records_per_second": 10.0,
+        "commit_interval_ms": 5000, "from_generation": 1, "evidence": "log", "estimated": True,
+    }  # fmt: skip
+
+    rows = costs_of(one_group(frame, case), ["g"], earlier=frame("handover_costs", [stored])).where(
+        "partition = 0"
+    )
+
+    columns = ["how_ended", "from_time", "to_time", "last_commit_offset", "records_reprocessed",
+               "records_reprocessed_high", "next_process", "next_time", "generation",
+               "consumption_pause_ms", "consumption_pause_ms_low"]  # fmt: skip
+    assert_rows(
+        by_group(rows, ["from_time"], columns)["g"],
+        [("session_expired", 3000, 12_000, 100, 20.0, 31.0, "a", 22_000, 3, 10_350, 9000)],
+    )
+
+
+def test_a_group_that_was_shut_down_has_no_next_owner(frame, by_group):
+    case = (
+        [gen(1, 0, 3, 3), empty(2, 60, 60), gen(3, 900, 903, 903)],
+        [member(1, "a1", "joined", "left", 60), member(3, "a2", "joined")],
+        {1: {"a1": [0]}, 3: {"a2": [0]}},
+        [event("LEFT", 60, 2, member_id="a1")], every(5, 4, 59), None,
+    )  # fmt: skip
+
+    rows = by_group(
+        costs_of(one_group(frame, case), ["g"]),
+        ["from_time"],
+        ["next_process", "generation", "records_reprocessed", "consumption_pause_ms"],
+    )
+
+    assert_rows(rows["g"], [(None, 2, 0.0, None)])
+
+
+def log_ends(partition, *sightings):
+    return [
+        {"file_id": "f", "position": n, "topic": "t", "partition": partition,
+         "log_end_offset": offset, "seen_time": int(at * S), "source": "end_offsets",
+         "format": "json", "file": "f"}
+        for n, (at, offset) in enumerate(sightings)
+    ]  # fmt: skip
+
+
+def test_the_lag_that_a_handover_leaves(frame, by_group):
+    """The owner stops at 52 s, 10 records behind its last commit; the next one begins at 61.35 s
+    with a lag of 93 records, and has none at its first commit."""
+    case = (
+        ENDED_IN_60, KILLED, A_DEPARTS, EXPIRED,
+        every(5, 6, 51, 65, 70, 75), None,
+    )  # fmt: skip
+    ends = frame("end_offsets", log_ends(0, (0, 0), (100, 1000)))
+
+    rows = costs_of(one_group(frame, case), ["g"], end_offsets=ends)
+
+    columns = ["peak_lag", "catch_up_ms", "record_seconds", "records_reprocessed"]
+    ended = by_group(rows.where("partition = 0 AND from_generation = 1"), ["from_time"], columns)
+    assert_rows(ended["g"], [(94, 9350, 437.1, 10.0)])
