@@ -113,8 +113,8 @@ def test_sessions_below_three_heartbeats(findings):
     assert rows == [
         (
             20_000,
-            "2 sessions of g expired at 6000 ms although their clients were running: too short"
-            " for three heartbeats",
+            "2 sessions of g expired after 6000 ms, and their clients joined again within seconds:"
+            " too short for three heartbeats",
         )
     ]
 
