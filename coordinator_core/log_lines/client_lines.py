@@ -27,7 +27,7 @@ from coordinator_core.log_lines.pairs import (
     shown,
     with_nested,
 )
-from coordinator_core.log_lines.partition_lists import partitions_in, topics_in
+from coordinator_core.log_lines.partition_lists import partitions_in, positions_in, topics_in
 from coordinator_core.log_lines.templates import Template
 from coordinator_core.log_lines.wordings import Wording, WordingIndex
 
@@ -77,7 +77,8 @@ class ClientEvent(NamedTuple):
     SESSION_ENDED (of a generation), SELF_ASSIGNED (by assign(): no membership), TASKS_ASSIGNED (of
     Connect), REBALANCE_SCHEDULED and RESTORED (of Streams), OTHER (a known message about anything
     else).
-    ``generation``: of classic groups; ``epoch``: of a member of a modern group.
+    ``generation``: of classic groups; ``epoch``: of a member of a modern group.  ``offsets``: of a
+    failed commit, one for each of ``partitions``: the client's positions.
     """
 
     event: str
@@ -95,6 +96,7 @@ class ClientEvent(NamedTuple):
     count: int | None = None  # type: ignore[assignment]  # hides tuple.count: of partitions or topics
     instance_id: str | None = None
     client_id: str | None = None
+    offsets: tuple[int, ...] | None = None
 
 
 class ClientLine(NamedTuple):
@@ -377,15 +379,20 @@ def _event(library: str, message: str) -> ClientEvent | None:
 
 
 def _with_fields(event: str, values: Mapping[str, Any]) -> ClientEvent:
-    return ClientEvent(
-        event=event,
-        **{_FIELDS.get(name, name): _value(name, value) for name, value in values.items()},
-    )
+    fields = {_FIELDS.get(name, name): _value(name, value) for name, value in values.items()}
+    positions = fields.pop("positions", None)
+    if positions:
+        fields |= {"partitions": tuple(positions), "offsets": tuple(positions.values())}
+    if "offset" in fields:
+        fields["offsets"] = (fields.pop("offset"),)
+    return ClientEvent(event=event, **fields)
 
 
 def _value(name: str, value: Any) -> Any:
     if name == "partitions":
         return partitions_in(value)
+    if name == "positions":
+        return positions_in(value)
     if name == "topics":
         return topics_in(value)
     if name == "stream_thread":  # whose consumer has this name

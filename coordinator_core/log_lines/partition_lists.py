@@ -1,4 +1,4 @@
-"""Lists of partitions and topics, as each client library prints them."""
+"""Lists of partitions, topics and positions, as each client library prints them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 _TOPIC = r"[\w.-]+"
 _PYTHON = re.compile(r"TopicPartition\(topic='([^']*)', partition=(\d+)\)")
+_POSITION = re.compile(r"(?:^\{|, )([\w.-]+-\d+)=OffsetAndMetadata\{offset=(\d+)[,}]")
 _PYTHON_TOPIC = re.compile(r"'([^']*)'")
 
 _ERLANG = r"partition=\d+ begin_offset=[^ ]+(?: metadata='[^']*')?"
@@ -70,6 +71,11 @@ def partitions_in(text: str) -> tuple[str, ...]:
         if beginning.match(text):
             return tuple(f"{topic}-{number}" for topic, number in partitions(text))
     return () if text in ("set()", "frozenset()") else _of_java(text)
+
+
+def positions_in(text: str) -> dict[str, int]:
+    """Offset by topic-partition in a map of OffsetAndMetadata, as Java prints it."""
+    return {partition: int(offset) for partition, offset in _POSITION.findall(text)}
 
 
 def topics_in(text: str) -> tuple[str, ...]:

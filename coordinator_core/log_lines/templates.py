@@ -155,6 +155,8 @@ KINDS: Mapping[str, PlaceholderKind] = {
     "protocols": PlaceholderKind(_BRACKETED, _read_bracketed, _joined),
     "groups": PlaceholderKind(".*", _read_list, _joined),
     "partitions": _text(partition_lists.LIST),
+    "positions": _REST,
+    "offset": _number(),
     "topic_partition": PlaceholderKind(r"\S+?-\d+", _read_topic_partition, _show_plain),
     "topic_and_partition": PlaceholderKind(
         r"\[\S+?,\d+\]",

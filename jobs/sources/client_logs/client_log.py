@@ -93,6 +93,7 @@ EVENT_FIELDS = {
     "reason": pa.string(),
     "duration_ms": pa.int64(),
     "partitions": pa.list_(pa.string()),
+    "offsets": pa.list_(pa.int64()),
     "topics": pa.list_(pa.string()),
     "count": pa.int64(),
 }
@@ -469,6 +470,7 @@ def _fits(event: ClientEvent) -> bool:
             (event.epoch, 1 << 31),
             (event.duration_ms, 1 << 63),
             (event.count, 1 << 63),
+            *((offset, 1 << 63) for offset in event.offsets or ()),
         )
         if number is not None
     )
