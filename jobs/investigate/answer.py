@@ -11,6 +11,7 @@ from jobs.bronze.table_rows import LOGS
 from jobs.console.errors import UsageError
 from jobs.investigate.missing_evidence import Missing, missing_evidence, seen_in
 from jobs.lake.sql import query_all
+from jobs.nightly_run.client_summary import SKEW_MS, clock_text
 from jobs.nightly_run.log_files import kind_of
 
 Row = dict[str, Any]
@@ -69,6 +70,18 @@ FILES = """
     FROM ingested_files
     WHERE cluster_id = $cluster_id
     ORDER BY inputs > quarantined + skipped, not_understood DESC NULLS LAST, source, path"""
+WITHOUT_GROUP = """
+    SELECT event, client_id, COUNT(*) AS lines, MIN(event_time) AS first
+    FROM client_events
+    WHERE cluster_id = $cluster_id AND group_id IS NULL
+        AND event IN ('POLL_TIMEOUT', 'SESSION_EXPIRED', 'FENCED', 'PARTITIONS_LOST')
+    GROUP BY event, client_id
+    ORDER BY first, event, client_id"""
+CLOCKS = f"""
+    SELECT COALESCE(client_id, file_id) AS client, ahead_ms
+    FROM client_clocks
+    WHERE cluster_id = $cluster_id AND ABS(ahead_ms) > {SKEW_MS}
+    ORDER BY ABS(ahead_ms) DESC, client"""
 # Tables that a lake without the input, or of an older version, lacks.
 OPTIONAL = (
     "advice", "client_events", "committed_offsets", "findings", "group_records", "timeline",
@@ -97,8 +110,11 @@ class Asked(NamedTuple):
 
 def answer_of(asked: Asked) -> Answer:
     """UsageError for a lake, a cluster or a group that is not there."""
-    statements = [GROUPS, OTHER_GROUPS, FINDINGS, EPISODES, ADVICE, FILES]
-    groups, others, findings, episodes, advice, files = query_all(
+    statements = [
+        *(GROUPS, OTHER_GROUPS, FINDINGS, EPISODES, ADVICE, FILES),
+        *(WITHOUT_GROUP, CLOCKS),
+    ]
+    groups, others, findings, episodes, advice, files, without_group, clocks = query_all(
         asked.lake,
         statements,
         parameters={"cluster_id": asked.cluster_id},
@@ -111,12 +127,19 @@ def answer_of(asked: Asked) -> Answer:
     _require_group(asked.group_id, groups)
     of_group = partial(_of_group, asked.group_id)
     groups = of_group(groups)
+    seen = seen_in(
+        groups,
+        files,
+        undated_files=_undated_files(files),
+        without_group=without_group,
+        clocks=[clock_text(row["client"], row["ahead_ms"]) for row in clocks],
+    )
     return Answer(
         groups=groups,
         findings=of_group(findings),
         episodes=of_group(episodes),
         advice=of_group(advice),
-        missing_evidence=missing_evidence(seen_in(groups, files, _undated_files(files))),
+        missing_evidence=missing_evidence(seen),
         files=[file | {"kind": _kind(file)} for file in files],
     )
 

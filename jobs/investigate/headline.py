@@ -46,7 +46,7 @@ def _why(episodes: list[Row]) -> str:
     incidents = [each for each in episodes if each["kind"] not in NOT_INCIDENTS]
     incidents = [each for each in incidents if each["kind"] != _UNKNOWN] or incidents
     if not incidents:
-        return "; the group starts or ends" if episodes else ""
+        return "; the group starts or ends." if episodes else "."
     by_kind: Counter[str] = Counter()
     for each in incidents:
         by_kind[each["kind"]] += each["rebalances"]

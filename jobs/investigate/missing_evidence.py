@@ -9,12 +9,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from coordinator_core.episodes.sentences import counted
 from coordinator_core.jvm.hash_codes import partition_for
 from jobs.bronze.table_rows import BROKER_LOG, CLIENT_LOG
 
 _RECORDS = frozenset({"segments", "dump", "kafka"})
 _MARGIN = timedelta(minutes=10)  # before and after the evidence
 _NAMED = 5
+# Of client_events that say something also without their group.
+_EVENTS = {
+    "POLL_TIMEOUT": "poll timeout",
+    "SESSION_EXPIRED": "expired session",
+    "FENCED": "fenced member",
+    "PARTITIONS_LOST": "lost assignment",
+}
 
 
 class Missing(NamedTuple):
@@ -28,13 +36,16 @@ class Missing(NamedTuple):
 
 class Seen(NamedTuple):
     """``sources``: those with an input that was understood, or only lacks dates.
-    ``undated_files``: by how to give their dates.  ``first``, ``last``: None if no group has a
+    ``undated_files``: by how to give their dates.  ``without_group``: what clients logged without
+    naming their group.  ``first``, ``last``: None if no group has a
     time.
     """
 
     sources: frozenset[str]
     group_ids: tuple[str, ...]
     undated_files: Mapping[str, Sequence[str]]
+    without_group: Sequence[str]
+    clocks: Sequence[str]
     first: datetime | None
     last: datetime | None
 
@@ -84,7 +95,29 @@ def _dates(seen: Seen) -> Iterator[Missing]:
         )
 
 
-_RULES: list[Callable[[Seen], Iterator[Missing]]] = [_records, _broker_log, _client_logs, _dates]
+def _groups(seen: Seen) -> Iterator[Missing]:
+    if seen.without_group:
+        yield Missing(
+            "the groups of clients",
+            f"the group of {_some(seen.without_group)}",
+            "log more of the client library, with librdkafka debug=cgrp,consumer, so that its lines"
+            " name the group",
+        )
+
+
+def _zones(seen: Seen) -> Iterator[Missing]:
+    if seen.clocks:
+        yield Missing(
+            "the zones of dates",
+            f"whether these clocks or the zones of their dates differ: {_some(seen.clocks)}; the"
+            " answer has corrected times",
+            "print the zone in each date, or add --log-timezone ZONE",
+        )
+
+
+_RULES: list[Callable[[Seen], Iterator[Missing]]] = [
+    *(_records, _broker_log, _client_logs, _dates, _groups, _zones),
+]
 
 
 def _partitions(group_ids: tuple[str, ...]) -> str:
@@ -111,7 +144,10 @@ def _span(seen: Seen) -> str:
 def seen_in(
     groups: list[dict[str, Any]],
     files: list[dict[str, Any]],
+    *,
     undated_files: Mapping[str, Sequence[str]],
+    without_group: list[dict[str, Any]],
+    clocks: Sequence[str],
 ) -> Seen:
     """What the rows of `jobs.investigate.answer` show of sources, groups and times."""
     times = [
@@ -126,6 +162,14 @@ def seen_in(
         ),
         group_ids=tuple(row["group_id"] for row in groups),
         undated_files=undated_files,
+        without_group=[_logged(row) for row in without_group],
+        clocks=clocks,
         first=min(times, default=None),
         last=max(times, default=None),
     )
+
+
+def _logged(row: dict[str, Any]) -> str:
+    what = counted(row["lines"], _EVENTS[row["event"]])
+    client = f" of {row['client_id']}" if row["client_id"] else ""
+    return f"{what}{client} ({row['first']:%Y-%m-%d %H:%M:%S})"

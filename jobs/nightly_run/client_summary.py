@@ -76,7 +76,7 @@ def _clocks(events: DataFrame, generations: DataFrame) -> list[str]:
     )
     if not clocks:
         return []
-    named = [_clock(row.client_id or f"log {row.file_id}", row.ahead_ms) for row in clocks]
+    named = [clock_text(row.client_id or f"log {row.file_id}", row.ahead_ms) for row in clocks]
     return [f"clocks that differ from the others (view client_clocks), corrected: {_named(named)}"]
 
 
@@ -90,7 +90,8 @@ def _may_replace() -> Column:
     return F.coalesce(is_static & is_first, F.lit(False))
 
 
-def _clock(client: str, ahead_ms: int) -> str:
+def clock_text(client: str, ahead_ms: int) -> str:
+    """How far the client's clock is ahead or behind; a whole number of quarters is a zone."""
     word = "ahead" if ahead_ms > 0 else "behind"
     zone = zone_ms(ahead_ms)
     if zone is not None:

@@ -168,7 +168,7 @@ SPAN = (datetime(2024, 5, 1, 10), datetime(2024, 5, 1, 11))
     ],
 )
 def test_missing_evidence_depends_on_the_sources(sources, missing):
-    seen = Seen(frozenset(sources), ("orders",), {}, *SPAN)
+    seen = Seen(frozenset(sources), ("orders",), {}, (), (), *SPAN)
 
     assert [each.evidence for each in missing_evidence(seen)] == missing
 
@@ -191,8 +191,50 @@ def test_a_log_without_dates_is_given_and_lacks_only_its_dates(tmp_path, capsys)
     assert missing["how"].startswith('configure logging with format="%(asctime)s ')
 
 
+def test_what_clients_logged_without_their_group_is_named(tmp_path, capsys):
+    log = tmp_path / "app.log"
+    log.write_text(
+        "%4|1700000000.123|MAXPOLL|rdkafka#consumer-1| [thrd:main]: Application maximum poll"
+        " interval (300000ms) exceeded by 53ms (adjust max.poll.interval.ms for long-running"
+        " message processing): leaving group\n"
+    )
+
+    _, out, _ = run(capsys, "--client-log", str(log), "--format", "json")
+
+    *_, missing = json.loads(out)["missing_evidence"]
+    assert (missing["evidence"], missing["unknown"]) == (
+        "the groups of clients",
+        "the group of 1 poll timeout of rdkafka (2023-11-14 22:13:20)",
+    )
+
+
+def joined(name, time, generation):
+    member_id = f"{name}-11111111-1111-4222-8333-000000000001"
+    of = f"Generation{{generationId={generation}, memberId='{member_id}', protocol='range'}} (a.B)"
+    steps = (
+        ("0,000", "(Re-)joining group (a.B)"),
+        ("3,000", f"Successfully joined group with generation {of}"),
+        ("3,010", f"Successfully synced group in generation {of}"),
+    )
+    return "".join(
+        f"2024-05-01 {time}{second} INFO [Consumer clientId={name}, groupId=g] {message}\n"
+        for second, message in steps
+    )
+
+
+def test_clocks_that_differ_are_named(tmp_path, capsys):
+    (tmp_path / "a.log").write_text(joined("a", "12:00:0", 7) + joined("a", "12:05:0", 8))
+    (tmp_path / "b.log").write_text(joined("b", "15:30:0", 7))
+
+    _, out, _ = run(capsys, "--client-log", str(tmp_path / "*.log"), "--format", "json")
+
+    *_, missing = json.loads(out)["missing_evidence"]
+    assert missing["evidence"] == "the zones of dates"
+    assert "differ: b 3.5 h ahead (a time zone); the" in missing["unknown"]
+
+
 def test_missing_evidence_names_partition_and_span():
-    seen = Seen(frozenset({"client_log"}), ("orders",), {}, *SPAN)
+    seen = Seen(frozenset({"client_log"}), ("orders",), {}, (), (), *SPAN)
 
     assert [each.how for each in missing_evidence(seen)] == [
         "copy the .log files of __consumer_offsets-31 (if the topic has 50 partitions) from a"
@@ -312,7 +354,7 @@ def test_a_finding_has_its_remedy_and_the_settings_to_paste():
     lines = as_text(answered).splitlines()
     assert lines[:2] == [
         "session_too_short: one lost heartbeat ends a session.",
-        "orders: 3 rebalances from 2024-05-01 10:00:00 to 11:00:00 UTC",
+        "orders: 3 rebalances from 2024-05-01 10:00:00 to 11:00:00 UTC.",
     ]
     assert lines[3:8] == [
         "Known problems",
