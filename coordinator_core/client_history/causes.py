@@ -81,6 +81,9 @@ class _Causes:
         self._logs_leaves = any(
             each.departure.kind is DepartureKind.LEFT for each in history.departed
         )
+        placed = (each.member_id for own in self._of_client.values() for _, each in own)
+        departed = (each.departure.member_id for each in history.departed)
+        self._logged_ids = {*placed, *departed}
         self._names = _names([*self._of_client, *self._departed], self._of_client, self._departed)
 
     def all(self) -> Iterator[Cause]:
@@ -144,9 +147,11 @@ class _Causes:
             if key[0] != before[0] or key in self._broker:
                 continue
             at_ms = min(each.joining_ms or each.joined_ms for each in self._placed[key])
-            gone = ((member_id, "MEMBER_GONE") for member_id in old - plan.keys())
-            joined = ((member_id, "MEMBER_NEW") for member_id in new - old_plan.keys())
-            for member_id, cause in sorted((*gone, *joined)):
+            gone = dict.fromkeys(old - plan.keys(), "MEMBER_GONE")
+            joined = dict.fromkeys(new - old_plan.keys(), "MEMBER_NEW")
+            for member_id, cause in sorted((gone | joined).items()):
+                if member_id in self._logged_ids:  # it was frozen when it would have logged this
+                    continue
                 yield (
                     key,
                     Cause(

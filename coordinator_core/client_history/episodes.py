@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from coordinator_core.client_history.generations import ClientGeneration
 from coordinator_core.coordinator.group_types import GROUP_TYPES
 from coordinator_core.episodes import Cause, Episode, Rebalance, infer_episodes
+from coordinator_core.episodes.evidence import EMPTY
 
 
 def episodes_of_clients(
@@ -53,7 +54,7 @@ def _rebalances(
             member_count=each.member_count or len(each.members),
             continues=previous is not None and previous.outcome == "superseded",
             group_type=each.group_type,
-            was_empty=is_first,
+            was_empty=is_first or (previous is not None and previous.outcome == EMPTY),
             is_first_seen=previous is None and each.generation > 1 and not is_first,
             open_ms=each.open_ms,
         )

@@ -27,6 +27,7 @@ from coordinator_core.client_history.memberships import (
     open_joins,
 )
 from coordinator_core.coordinator.classic.group_type import CLASSIC
+from coordinator_core.episodes.evidence import EMPTY, UNKNOWN_OUTCOME
 
 REORDERED_MS = 1000  # a lower number within this time is out of order, not a new incarnation
 SAME_MS = 300_000  # a broker's generation of this number is that of the client within this time
@@ -125,7 +126,11 @@ def generations_of(history: GroupHistory) -> list[ClientGeneration]:
     for each in history.departed:
         if each.made != each.left and each.made not in made:
             departed[each.made].append(each.departure)
-    made |= {key: _of_departures(key, own) for key, own in departed.items()}
+    for key, own in departed.items():
+        left = made.get((key[0], key[1] - 1))
+        made[key] = _of_departures(
+            key, own, outcome=EMPTY if _have_all_left(left) else UNKNOWN_OUTCOME
+        )
     for previous, key in pairwise(sorted({*made, *history.broker})):
         if key in made and key[0] == previous[0] and made[key].group_type == CLASSIC.name:
             made[key].gap_before = key[1] - previous[1] - 1
@@ -135,7 +140,14 @@ def generations_of(history: GroupHistory) -> list[ClientGeneration]:
     return generations
 
 
-def _of_departures(key: Key, departed: Sequence[ClientDeparture]) -> ClientGeneration:
+def _have_all_left(generation: ClientGeneration | None) -> bool:
+    """Whether the leader's assignment has all members, and each of them logged that it left."""
+    if generation is None or generation.member_count is None:
+        return False
+    return all(each.left_ms is not None for each in generation.members)
+
+
+def _of_departures(key: Key, departed: Sequence[ClientDeparture], outcome: str) -> ClientGeneration:
     """A generation that clients did not join: their logs show only why."""
     noticed_ms = [each.at_ms if each.known_ms is None else each.known_ms for each in departed]
     return ClientGeneration(
@@ -146,7 +158,7 @@ def _of_departures(key: Key, departed: Sequence[ClientDeparture]) -> ClientGener
         joined_ms=None,
         stable_ms=None,
         ended_ms=None,
-        outcome="unknown",
+        outcome=outcome,
         assignor=None,
         leader=None,
         member_count=None,
@@ -315,7 +327,7 @@ def _open_generation(key: Key, own: Sequence[ClientMembership]) -> ClientGenerat
         joined_ms=None,
         stable_ms=None,
         ended_ms=None,
-        outcome="unknown",
+        outcome=UNKNOWN_OUTCOME,
         assignor=None,
         leader=None,
         member_count=None,

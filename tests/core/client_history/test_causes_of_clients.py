@@ -340,6 +340,23 @@ def test_a_member_without_a_log_that_has_another_id_joined_again():
     )
 
 
+def test_a_member_with_a_log_that_was_frozen_is_not_told_by_the_leaders_assignments():
+    own = lines("a", *leads(10, 4, B), *leads(50, 5, B), *leads(100, 6))
+    other = lines("b", *joined(10, 4, B))
+
+    assert [each[2] for each in causes([*own, *other])] == []
+
+
+def test_a_group_whose_members_all_left_was_shut_down():
+    own = lines("a", *leads(10, 5, B), (90, "LEAVING", {}))
+    other = lines("b", *joined(10, 5, B), (91, "LEAVING", {}))
+
+    history = history_of_clients([*own, *other])
+    assert [each.outcome for each in generations_of(history)] == ["stable", "empty"]
+    assert episodes([*own, *other])[1] == ("shutdown", 0.9, [6])
+    assert episodes(own)[1][0] == "scale_in"
+
+
 def test_a_member_with_a_log_is_not_told_by_the_leaders_assignments():
     own = lines("a", *leads(10, 5, B), *leads(100, 6))
     other = lines("b", *joined(10, 5, B), (90, "LEAVING", {}))
