@@ -114,8 +114,10 @@ def baseline_of(
         if record.members
     ]
     protocol_types = {record.protocol_type for record in records}
+    if not protocol_types:
+        raise NotAConsumerGroup(f"{explained.group_id}: no record has its members")
     if protocol_types != {CONSUMER}:
-        listed = ", ".join(sorted(protocol_types)) or "no members in any record"
+        listed = ", ".join(sorted(protocol_types))
         raise NotAConsumerGroup(f"{explained.group_id}: not a group of consumers ({listed})")
     if any(record.protocol == streams_metadata.ASSIGNOR for record in records):
         raise NotAConsumerGroup(
