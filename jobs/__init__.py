@@ -16,7 +16,7 @@ The tables of a lake come in three layers; `schemas/tables` defines them, one fi
   generations, generation_members and assignments have one row per generation, per member of a
   generation and per assigned partition.
 - Gold: results.  churn, rebalance_latency, rebalance_causes, ownership_gaps, handovers,
-  handover_costs, episodes,
+  handover_costs, unserved_times, episodes,
   findings, assignor_quality, incident_replay, process_lives, what_if, advice, migration_advice, and
   the SQL views in `schemas/views`.
 
@@ -42,6 +42,7 @@ order:
     ownership_gaps      times in which a partition had no owner
     handovers           partitions that changed their process, and what they waited for
     handover_costs      records handled again, pauses and lag after each tenure
+    unserved_times      times in which owned partitions had records that nobody handled
     episodes            rebalances by root cause
     client_evidence     generations, causes and episodes that only clients' logs show
     group_days          facts about this date that a run for a later date needs
@@ -79,8 +80,8 @@ rooms below it.  tests/test_layers.py checks this order.
                    jobs: findings
     causes         why groups rebalanced, and what the processes did
                    jobs: rebalance_causes, episodes, client_evidence
-    costs          what the end of a tenure cost the data
-                   jobs: handover_costs
+    costs          what the end of a tenure cost the data, and owners that stopped
+                   jobs: handover_costs, unserved_times
     ownership      when members owned partitions
                    jobs: ownership_gaps, handovers
     assignors      assignors on Spark: runs again, forced moves

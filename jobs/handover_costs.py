@@ -16,27 +16,19 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import DateType, StructField, StructType
 
-from jobs.costs.evidence import before_context, continued, rows_of_evidence
+from jobs.costs.evidence import continued, rows_of_evidence
+from jobs.costs.inputs import COMMITS_AT_ONCE, READS, owned_of, tables_of
 from jobs.costs.rows import costs_of
 from jobs.engine.pieces import in_pieces
 from jobs.engine.union import union_of
-from jobs.lake.keys import GROUP_KEY, INCARNATION_KEY
+from jobs.lake.keys import GROUP_KEY
 from jobs.lake.scope import RunScope
 from jobs.lake.tables import schema_of
-from jobs.ownership.gaps import of_partitions
-from jobs.ownership.of_run import READS as OWNERSHIP
-from jobs.ownership.of_run import (
-    classic_tenures,
-    earlier_rows,
-    last_events,
-    modern_tenures,
-    owners_of,
-)
+from jobs.ownership.of_run import earlier_rows
+
+__all__ = ["READS"]
 
 TABLE = "handover_costs"
-READS = (*OWNERSHIP, "end_offsets")
-# Rows of committed_offsets in memory at once, on the embedded engine.
-COMMITS_AT_ONCE = 5_000_000
 
 
 def handover_costs(
@@ -51,12 +43,9 @@ def handover_costs(
 ) -> DataFrame:
     """Rows of handover_costs.
 
-    ``classic_tenures``, ``modern_tenures``, ``last_events``: see `jobs.ownership.of_run`.
-    ``earlier``: see `earlier_rows`.  ``kept_before``: see `before_context`.
+    ``earlier``: see `earlier_rows`.  The other tables: see `jobs.costs.inputs`.
     """
-    owned = of_partitions(owners_of(assignments), classic_tenures, modern_tenures)
-    if kept_before is not None:
-        owned = union_of(owned, kept_before)
+    owned = owned_of(assignments, classic_tenures, modern_tenures, kept_before)
     if earlier is not None:
         owned = union_of(owned, continued(earlier, classic_tenures))
     evidence = rows_of_evidence(owned, committed_offsets, end_offsets)
@@ -84,29 +73,11 @@ def _computed() -> StructType:
     return StructType(fields)
 
 
-def _kept_before(scope: RunScope) -> DataFrame | None:
-    contexts = scope.context_rows("generations")
-    if contexts is None:
-        return None
-    positions = contexts.select(*INCARNATION_KEY, F.col("generation").alias("context_generation"))
-    owners = owners_of(scope.read_recent("assignments"))
-    return before_context(owners, scope.read_recent("generations"), positions)
-
-
 def run(scope: RunScope) -> None:
-    tables = {
-        "assignments": scope.read("assignments"),
-        "classic_tenures": classic_tenures(scope),
-        "committed_offsets": scope.read_recent("committed_offsets"),
-        "last_events": last_events(scope),
-    }
-    optional = {
-        "end_offsets": scope.read_recent("end_offsets") if scope.has_rows("end_offsets") else None,
-        "modern_tenures": modern_tenures(scope),
-        "earlier": earlier_rows(scope, TABLE),
-        "kept_before": _kept_before(scope),
-    }
-    tables |= {name: rows for name, rows in optional.items() if rows is not None}
+    tables = tables_of(scope)
+    earlier = earlier_rows(scope, TABLE)
+    if earlier is not None:
+        tables["earlier"] = earlier
     rows = in_pieces(handover_costs, tables, largest="committed_offsets", at_once=COMMITS_AT_ONCE)
     scope.replace(TABLE, rows)
 

@@ -287,6 +287,29 @@ LAWS = [
         WHERE value NOT BETWEEN low AND high""",
     ),
     Law(
+        "unserved times of a partition follow one another, between its gaps of ownership",
+        ("unserved_times", "ownership_gaps"),
+        f"""
+        SELECT cluster_id, {_GAP}, 'after ' || earlier, CAST(from_time AS VARCHAR)
+        FROM (
+            SELECT *, MAX(COALESCE(to_time, from_time)) OVER (
+                PARTITION BY cluster_id, group_id, incarnation, topic, partition
+                ORDER BY from_time, to_time ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ) AS earlier
+            FROM (
+                SELECT cluster_id, group_id, incarnation, topic, partition, from_time, to_time
+                FROM unserved_times
+                UNION ALL
+                SELECT cluster_id, group_id, incarnation, topic, partition, from_time, to_time
+                FROM ownership_gaps))
+        WHERE from_time < earlier
+        UNION ALL
+        SELECT cluster_id, {_GAP}, 'until ' || to_time, CAST(unserved_ms AS VARCHAR)
+        FROM unserved_times
+        WHERE unserved_ms <= 0
+            OR unserved_ms <> DATE_DIFF('millisecond', from_time, to_time)""",
+    ),
+    Law(
         "gaps of ownership of a partition follow one another",
         ("ownership_gaps",),
         f"""

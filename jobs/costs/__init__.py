@@ -23,11 +23,15 @@ assignment.
 
 All rules take arrays with an element per tenure: a date has millions of commits.
 
+    inputs     the tables that all of them are computed from
     evidence   assignments, commits and log ends of all groups as one frame
+    arrays     the evidence of some groups as arrays
     rows       the evidence of some groups -> rows of the table
     series     values of partitions in the order of time
     tenures    assignments -> tenures, and their next owners
     rules      records handled again
     pauses     from the stop to the next owner's first record
     lag        peak lag, catch-up and record-seconds, with log end offsets
+    unserved   owned partitions that had records, but whose position stood still
+    unserved_rows  the evidence of some groups -> rows of unserved_times
 """

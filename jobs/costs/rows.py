@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from jobs.costs.arrays import arrays_of, integers, numbers, rounded, times
 from jobs.costs.lag import FETCH_MS, FOLLOWED_MS, Lag, LogEnds, lag_of
 from jobs.costs.pauses import pauses
 from jobs.costs.rules import CommitProgress, Reprocessed, progress_of, reprocessed
 from jobs.costs.series import NONE, Floats, Ints, Series
-from jobs.costs.tenures import Tenures, dense, ints_of, tenures_of
+from jobs.costs.tenures import Tenures, ints_of, tenures_of
 from jobs.lake.dates import NEVER_MS
 
 __all__ = ["FETCH_MS", "costs_of"]
@@ -24,40 +25,18 @@ SLOW = "poll_timeout"
 
 def costs_of(evidence: pa.Table, schema: pa.Schema) -> pa.Table:
     """``evidence``: of whole groups, see `jobs.costs.evidence`."""
-    lists = evidence["owned"].combine_chunks()
-    has_owned = lists.is_valid()
-    owned = pc.list_flatten(lists)
-    if not len(owned):
-        return schema.empty_table()
-    part = _column(evidence, "part")
-    number = np.unique(part, return_inverse=True)[1]
-    group = dense(_column(evidence, "group"))
-    is_owned = np.asarray(has_owned.to_numpy(zero_copy_only=False), dtype=bool)
-    group_of_part = np.zeros(int(number.max()) + 1, np.int64)
-    group_of_part[number] = group
-    t = tenures_of(owned, group[is_owned], number[is_owned])
+    arrays = arrays_of(evidence)
+    t = tenures_of(arrays.owned, arrays.group, arrays.part)
     if not len(t.row):
         return schema.empty_table()
-    commits = _series(evidence, number, "offset")
-    ends = LogEnds(_series(evidence, number, "log_end"))
-    p = progress_of(t, commits, group_of_part)
-    stored = _Stored(owned, t)
+    ends = LogEnds(arrays.log_ends)
+    p = progress_of(t, arrays.commits, arrays.group_of_part)
+    stored = _Stored(arrays.owned, t)
     p = stored.progress(p)
     r = stored.reprocessed(reprocessed(t, p))
     r = _within_log(t, p, r, ends)
-    return _table(owned, t, p, r, lag_of(t, p, r, commits, ends), commits, schema)
-
-
-def _column(table: pa.Table, name: str) -> Ints:
-    return ints_of(table[name].combine_chunks())
-
-
-def _series(evidence: pa.Table, number: Ints, name: str) -> Series:
-    is_valid = evidence[name].combine_chunks().is_valid()
-    chosen = np.asarray(is_valid.to_numpy(zero_copy_only=False), dtype=bool)
-    return Series(
-        number[chosen], _column(evidence, "at_ms")[chosen], _column(evidence, name)[chosen]
-    )
+    lag = lag_of(t, p, r, arrays.commits, ends)
+    return _table(arrays.owned, t, p, r, lag, arrays.commits, schema)
 
 
 class _Stored:
@@ -165,29 +144,29 @@ def _table(
             )
         },
         "ended_date": next_or_shutdown("event_date", "shutdown_date"),
-        "from_time": _times(t.from_ms),
-        "to_time": _times(r.stop_ms),
-        "to_time_low": _times(r.stop_low_ms),
-        "to_time_high": _times(r.stop_high_ms),
+        "from_time": times(t.from_ms),
+        "to_time": times(r.stop_ms),
+        "to_time_low": times(r.stop_low_ms),
+        "to_time_high": times(r.stop_high_ms),
         "how_ended": pc.if_else(pa.array(r.is_slow), SLOW, how),
-        "last_commit_offset": _numbers(p.last_offset, has_commit),
-        "last_commit_time": _times(p.last_ms),
+        "last_commit_offset": numbers(p.last_offset, has_commit),
+        "last_commit_time": times(p.last_ms),
         "next_process": pc.if_else(
             pa.array(has_next), owned.field("process").take(next_row), None
         ),
-        "next_time": _times(next_ms),
-        "next_commit_time": _times(first_ms),
-        "records_reprocessed": _rounded(r.records, 1),
-        "records_reprocessed_low": _rounded(r.low, 1),
-        "records_reprocessed_high": _rounded(r.high, 1),
+        "next_time": times(next_ms),
+        "next_commit_time": times(first_ms),
+        "records_reprocessed": rounded(r.records, 1),
+        "records_reprocessed_low": rounded(r.low, 1),
+        "records_reprocessed_high": rounded(r.high, 1),
         "bounded": pa.array(r.is_bounded),
-        "consumption_pause_ms": _numbers(pause, has_commit & has_next),
-        "consumption_pause_ms_low": _numbers(pause_low, has_commit & has_next),
-        "consumption_pause_ms_high": _numbers(pause_high, has_commit & has_next),
-        "peak_lag": _integers(lag.peak),
-        "catch_up_ms": _integers(lag.catch_up_ms),
-        "record_seconds": _rounded(lag.record_seconds, 1),
-        "records_per_second": _rounded(p.rate * 1000, 3),
+        "consumption_pause_ms": numbers(pause, has_commit & has_next),
+        "consumption_pause_ms_low": numbers(pause_low, has_commit & has_next),
+        "consumption_pause_ms_high": numbers(pause_high, has_commit & has_next),
+        "peak_lag": integers(lag.peak),
+        "catch_up_ms": integers(lag.catch_up_ms),
+        "record_seconds": rounded(lag.record_seconds, 1),
+        "records_per_second": rounded(p.rate * 1000, 3),
         "commit_interval_ms": pa.array(p.interval_ms.astype(np.int64)),
         "from_generation": owned.field("generation").take(row),
         "generation": next_or_shutdown("generation", "shutdown_generation"),
@@ -195,21 +174,3 @@ def _table(
     }  # fmt: skip
     arrays = [columns[field.name].cast(field.type) for field in schema]
     return pa.Table.from_arrays(arrays, schema=schema)
-
-
-def _times(at_ms: Ints) -> pa.Array:
-    return pa.array(at_ms, mask=at_ms == NONE).cast(pa.timestamp("ms", tz="UTC"))
-
-
-def _numbers(values: Ints, is_known: Any) -> pa.Array:
-    return pa.array(values, mask=~is_known)
-
-
-def _integers(values: Floats) -> pa.Array:
-    is_null = np.isnan(values)
-    return pa.array(np.rint(np.where(is_null, 0, values)).astype(np.int64), mask=is_null)
-
-
-def _rounded(values: Floats, digits: int) -> pa.Array:
-    # 0.0 and -0.0 are different values for a hash.
-    return pa.array(np.round(values, digits) + 0.0, mask=np.isnan(values))

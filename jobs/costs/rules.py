@@ -90,7 +90,7 @@ def progress_of(t: Tenures, commits: Series, group_of_part: Ints) -> CommitProgr
     last = np.where(commits.times(last) < end_ms - DAY_MS, NONE, last)
     last_ms = commits.times(last)
     before = commits.last(t.part, _revoking(t) - REVOCATION_MS - 1)
-    interval_ms, batch = _habits(t, commits, group_of_part)
+    interval_ms, batch = habits(t.group, t.until_ms, commits, group_of_part)
     return CommitProgress(
         last=last,
         last_ms=last_ms,
@@ -142,23 +142,24 @@ def _slope(commits: Series, begin: Ints, end: Ints) -> Floats:
     return np.where(is_known, records / np.maximum(took_ms, 1), np.nan)
 
 
-def _habits(t: Tenures, commits: Series, group_of_part: Ints) -> tuple[Floats, Floats]:
-    """The interval between two commits of a partition in which most of the time passes, and the
-    most records between two."""
+def habits(group: Ints, at_ms: Ints, commits: Series, group_of_part: Ints) -> tuple[Floats, Floats]:
+    """Of each group, on the date of the time: the interval between two commits of a partition in
+    which most of the time passes, and the most records between two."""
+    unknown = np.full(len(group), float(COMMIT_INTERVAL_MS)), np.zeros(len(group))
     if len(commits.part) < 2:
-        return np.full(len(t.part), float(COMMIT_INTERVAL_MS)), np.zeros(len(t.part))
+        return unknown
     took_ms, records = np.diff(commits.at_ms), np.diff(commits.value)
     is_interval = (commits.part[1:] == commits.part[:-1]) & (took_ms > SAME_COMMIT_MS)
     is_interval &= took_ms <= LONGEST_INTERVAL_MS
     took_ms, records = took_ms[is_interval], records[is_interval]
-    key = _by_date(group_of_part[commits.part[1:][is_interval]], commits.at_ms[1:][is_interval])
+    key = by_date(group_of_part[commits.part[1:][is_interval]], commits.at_ms[1:][is_interval])
     order = np.lexsort((took_ms, key))
     keys, begins = np.unique(key[order], return_index=True)
-    wanted = _by_date(t.group, t.until_ms)
+    wanted = by_date(group, at_ms)
     at = np.searchsorted(keys, wanted)
     is_known = (at < len(keys)) & (keys[np.minimum(at, len(keys) - 1)] == wanted)
     if not len(keys):
-        return np.full(len(t.part), float(COMMIT_INTERVAL_MS)), np.zeros(len(t.part))
+        return unknown
     passed_ms = np.cumsum(took_ms[order])
     before_ms = np.append(0, passed_ms)[begins]
     total_ms = np.append(before_ms[1:], passed_ms[-1]) - before_ms
@@ -172,8 +173,9 @@ def _habits(t: Tenures, commits: Series, group_of_part: Ints) -> tuple[Floats, F
     )
 
 
-def _by_date(group: Ints, at_ms: Ints) -> Ints:
-    return group * (1 << 20) + at_ms // DAY_MS
+def by_date(group: Ints, at_ms: Ints) -> Ints:
+    """A number per group and date."""
+    return (group << 20) + at_ms // DAY_MS
 
 
 def reprocessed(t: Tenures, p: CommitProgress) -> Reprocessed:

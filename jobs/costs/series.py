@@ -15,7 +15,7 @@ Flags = npt.NDArray[np.bool_]
 NONE = -1
 # A time before this one is any time of a partition's values.
 _TIME_BITS = 42
-_LATEST_MS = (1 << _TIME_BITS) - 1
+LATEST_MS = (1 << _TIME_BITS) - 1
 
 
 class Series:
@@ -53,7 +53,7 @@ class Series:
 
 
 def _key(part: Ints, at_ms: Ints) -> Ints:
-    return (part << _TIME_BITS) | np.clip(at_ms, 0, _LATEST_MS)
+    return (part << _TIME_BITS) | np.clip(at_ms, 0, LATEST_MS)
 
 
 def _taken(values: Ints, positions: Ints) -> Ints:

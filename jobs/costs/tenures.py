@@ -63,6 +63,8 @@ def tenures_of(owned: pa.StructArray, group: Ints, part: Ints) -> Tenures:
     is_same[1:] = (part[1:] == part[:-1]) & (process[1:] == process[:-1])
     is_continued = is_same
     is_continued[1:] &= columns["until_ms"][:-1] >= columns["from_ms"][1:]
+    # A slow application that polls again joins as a new member.
+    is_continued[1:] &= columns["polled_ms"][:-1] == NONE
     last = np.append(np.flatnonzero(is_continued[1:] == 0), len(order) - 1)[: len(order)]
     first = _first_of_chains(is_continued, last, columns["from_ms"])
     next_row, next_ms = np.full(len(last), NONE), np.full(len(last), NEVER_MS)

@@ -8,7 +8,7 @@ soon as no job that writes one of them is waiting or running, at most two at a t
   group_events                        log lines as events of groups
   timeline                            all events of a group in one order
   generations, group_epochs, generation_members, topic_ids, assignments, member_epochs, churn,
-  rebalance_latency, rebalance_causes, ownership_gaps, handovers, handover_costs
+  rebalance_latency, rebalance_causes, ownership_gaps, handovers, handover_costs, unserved_times
   episodes                            the root causes of rebalances
   group_days                          facts about each group's past, for runs of later dates
   assign_partitions                   re-runs the assignors

@@ -42,6 +42,7 @@ JOBS = [
     "ownership_gaps",
     "handovers",
     "handover_costs",
+    "unserved_times",
     "episodes",
     "group_days",
     "assign_partitions",

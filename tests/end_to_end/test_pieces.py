@@ -2,7 +2,15 @@
 
 import pytest
 
-from jobs import churn, episodes, generation_members, group_days, handover_costs, ownership_gaps
+from jobs import (
+    churn,
+    episodes,
+    generation_members,
+    group_days,
+    handover_costs,
+    ownership_gaps,
+    unserved_times,
+)
 from jobs.ownership import of_run
 
 pytestmark = pytest.mark.slow
@@ -14,6 +22,7 @@ LIMITS = [
     (group_days, "PARTITIONS_AT_ONCE", "assignments"),
     (handover_costs, "COMMITS_AT_ONCE", "committed_offsets"),
     (of_run, "PARTITIONS_AT_ONCE", "assignments"),
+    (unserved_times, "COMMITS_AT_ONCE", "committed_offsets"),
     (ownership_gaps, "PARTITIONS_AT_ONCE", "assignments"),
 ]
 CLUSTER = "kafka-4.1"

@@ -191,6 +191,11 @@ SOUND = {
          "records_reprocessed_high": 3.0, "bounded": True, "commit_interval_ms": 5000,
          "from_generation": 1, "evidence": "log", "estimated": True},
     ],
+    "unserved_times": [
+        {"group_id": "g", "generation": 1, "topic": "t", "partition": 0, "process": "m",
+         "member_id": "m", "from_time": T + 9000, "to_time": T + 9333, "unserved_ms": 333,
+         "reason": "stuck", "evidence": "commits", "estimated": True},
+    ],
     "findings": [
         {"finding": "rejoin_loop", "group_id": "g", "from_time": T + 1000},
     ],
@@ -477,6 +482,12 @@ BROKEN = {
         changed("ownership_gaps", 0, to_process="p"),
         [("a gap of ownership ends with an assignment to the next owner", "c",
           "g t 0 2026-11-21 00:00:03", "assigned in generation 1", "p")],
+    ),
+    "unserved, although nobody owned the partition": (
+        changed("unserved_times", 0, to_time=T + 9334, unserved_ms=334),
+        [("unserved times of a partition follow one another, between its gaps of ownership", "c",
+          "g t 0 2026-11-21 00:00:09.333", "after 2026-11-21 00:00:09.334",
+          "2026-11-21 00:00:09.333")],
     ),
     "more records handled again than at most": (
         changed("handover_costs", 0, records_reprocessed=3.5),

@@ -1,0 +1,72 @@
+"""The evidence of some groups as arrays, and columns of rows from arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from jobs.costs.series import NONE, Floats, Ints, Series
+from jobs.costs.tenures import dense, ints_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvidenceArrays:
+    """``owned``: the assignments, with the ``group`` and the ``part`` of each.  Groups and
+    partitions are numbers from 0."""
+
+    owned: pa.StructArray
+    group: Ints
+    part: Ints
+    group_of_part: Ints
+    commits: Series
+    log_ends: Series
+
+
+def arrays_of(evidence: pa.Table) -> EvidenceArrays:
+    """``evidence``: of whole groups, see `jobs.costs.evidence`."""
+    lists = evidence["owned"].combine_chunks()
+    is_owned = np.asarray(lists.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+    part = dense(_column(evidence, "part"))
+    group = dense(_column(evidence, "group"))
+    group_of_part = np.zeros(int(part.max(initial=-1)) + 1, np.int64)
+    group_of_part[part] = group
+    return EvidenceArrays(
+        owned=pc.list_flatten(lists),
+        group=group[is_owned],
+        part=part[is_owned],
+        group_of_part=group_of_part,
+        commits=_series(evidence, part, "offset"),
+        log_ends=_series(evidence, part, "log_end"),
+    )
+
+
+def _column(table: pa.Table, name: str) -> Ints:
+    return ints_of(table[name].combine_chunks())
+
+
+def _series(evidence: pa.Table, part: Ints, name: str) -> Series:
+    is_valid = evidence[name].combine_chunks().is_valid()
+    chosen = np.asarray(is_valid.to_numpy(zero_copy_only=False), dtype=bool)
+    return Series(part[chosen], _column(evidence, "at_ms")[chosen], _column(evidence, name)[chosen])
+
+
+def times(at_ms: Ints) -> pa.Array:
+    return pa.array(at_ms, mask=at_ms == NONE).cast(pa.timestamp("ms", tz="UTC"))
+
+
+def numbers(values: Ints, is_known: Any) -> pa.Array:
+    return pa.array(values, mask=~is_known)
+
+
+def integers(values: Floats) -> pa.Array:
+    is_null = np.isnan(values)
+    return pa.array(np.rint(np.where(is_null, 0, values)).astype(np.int64), mask=is_null)
+
+
+def rounded(values: Floats, digits: int) -> pa.Array:
+    # 0.0 and -0.0 are different values for a hash.
+    return pa.array(np.round(values, digits) + 0.0, mask=np.isnan(values))
