@@ -63,9 +63,11 @@ ADVICE = """
     FROM advice
     WHERE cluster_id = $cluster_id
     ORDER BY setting IS NULL, saved_unavailable_partition_ms DESC, group_id"""
+# Of log end offsets, those between the first and the last sighting are skipped.
 FILES = """
     SELECT cluster_id, path AS file, source, inputs AS lines,
-        inputs - quarantined - skipped AS understood,
+        inputs - quarantined - CASE source WHEN 'end_offsets' THEN 0 ELSE skipped END
+            AS understood,
         quarantined, COALESCE(not_understood, 0) AS not_understood, COALESCE(undated, 0) AS undated
     FROM ingested_files
     WHERE cluster_id = $cluster_id

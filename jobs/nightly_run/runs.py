@@ -250,7 +250,9 @@ def _input_line(run: Run) -> str:
     )
     clients = run.written.get("client_events")
     of_clients = f", {clients:,} new lines of clients" if clients else ""
-    counts = f"{records:,} new records, {lines:,} new log lines{of_clients}"
+    ends = run.written.get("end_offsets")
+    of_ends = f", {ends:,} new log end offsets" if ends else ""
+    counts = f"{records:,} new records, {lines:,} new log lines{of_clients}{of_ends}"
     counts += f", {quarantined:,} quarantined"
     defects = f" ({run.internal_errors:,} by internal errors)" if run.internal_errors else ""
     return f"{printable(run.lake.cluster_id)}{dates}: {counts}{defects}"

@@ -26,6 +26,7 @@ Folders, by what is read
     topic        records of `__consumer_offsets`: segment files, or a running cluster
     dumps        exports of the topic: Parquet, Delta, JSON Lines or Avro
     broker_logs  server.log files -> events of group coordinators
+    end_offsets  files with log end offsets of topics, as monitors export them
     client_logs  consumers' logs -> what they say of their membership
     logs         what both kinds of logs share: lines, their times, what is around them
 

@@ -37,6 +37,19 @@ def test_folders_are_searched_for_the_files_of_each_source(captured):
     assert inputs.broker_logs == [f"{captured}/server.log", f"{captured}/server.log.1.gz"]
 
 
+def test_end_offsets_are_checked_before_a_run(captured):
+    ends = captured / "ends.txt"
+    ends.write_text("2026-11-21T10:00:00Z\norders:0:5\n")
+
+    inputs = inputs_of(options(end_offsets=str(ends)), Config())
+
+    assert inputs.end_offsets == [str(ends)]
+    assert inputs
+    ends.write_text("orders:0:5\n")
+    with pytest.raises(UsageError, match=r"--end-offsets .*/ends.txt: no time: give output with"):
+        inputs_of(options(end_offsets=str(ends)), Config())
+
+
 def test_only_consumer_offsets_of_a_brokers_data_folder_is_read(captured):
     other = captured / "orders-1" / "00000000000000000000.log"
     other.parent.mkdir()

@@ -136,15 +136,17 @@ def _is_plain(value: dict[str, Any]) -> bool:
 
 
 def _of_plain(value: dict[str, Any], context: Context) -> Iterator[Reading]:
-    yield reading_by(_plain, value, _inside(value, context))
+    yield reading_by(_plain, value, context)
 
 
 def _plain(value: dict[str, Any], context: Context) -> Sighting:
-    names = _names(tuple(value))
-    topic, partition, offset = (value[name] for name in names[1:] if name is not None)
-    time_ms = context.time_ms(value[names.time] if names.time else None)
+    names, cluster = _names(tuple(value)), value.get("cluster")
     return Sighting(
-        topic_of(topic), partition_of(partition), offset_of(offset), time_ms, context.cluster
+        topic_of(value[names.topic or ""]),
+        partition_of(value[names.partition or ""]),
+        offset_of(value[names.offset or ""]),
+        context.time_ms(value.get(names.time or "")),
+        cluster if isinstance(cluster, str) else context.cluster,
     )
 
 

@@ -21,6 +21,7 @@ _OPENING = re.compile(r"\s*(?:\{|\[\s*(?:[\[{\"]|$))")
 _CLOSING = ("}", "]")
 # What the first line of a document on several lines ends with.
 _GOES_ON = ("{", "[", ",")
+_JSON = json.JSONDecoder(parse_constant=str)  # NaN as a text
 # A list with an element per line.
 _PUNCTUATION = {"[", "]", ",", "],", "[]"}
 _TOO_LONG = f"a JSON document of more than {DOCUMENT_BYTES >> 20} MiB: export a shorter time"
@@ -134,7 +135,7 @@ class _Reader:
     def _read_document(self, unit: Unit, text: str) -> str | None:
         """Read the document; returns why its text is no JSON, of which the end may be missing."""
         try:
-            value = json.loads(text.strip().removesuffix(","), parse_constant=str)
+            value = _JSON.decode(text.strip().removesuffix(","))
         except json.JSONDecodeError as error:
             return str(error)
         except (ValueError, RecursionError) as error:  # a number of 5,000 digits, 10,000 levels
