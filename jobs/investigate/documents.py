@@ -156,6 +156,8 @@ def _cost(row: Row) -> Item:
         ),
     }
     texts = [text for text in figures.values() if text]
+    if not figures["rebalances"] and row["generations"]:
+        texts.insert(0, counted(row["generations"], "generation"))
     unknown = [name for name, text in figures.items() if not text]
     details = (f"not known: {', '.join(unknown)}",) if unknown else ()
     return Item(f"{row['group_id']}: {', '.join(texts) or 'nothing known'}", details)

@@ -11,7 +11,10 @@ SELECT
     g.outcome,                      -- stable, empty, superseded, failed or unknown
     g.cause,                        -- cause class
     g.protocol,                     -- assignor chosen by the members' votes; modern groups: server assignor
-    g.outcome <> 'unknown' OR COALESCE(g.evidence, '') <> 'clients' AS has_outcome, -- false: only clients' logs show the generation, and no outcome
+    g.outcome <> 'unknown' OR NOT (
+        COALESCE(g.evidence, '') = 'clients'
+        OR COALESCE(g.evidence, '') = 'log' AND COALESCE(g.group_type, 'classic') <> 'classic'
+    ) AS has_outcome, -- false: only logs show the generation, and no outcome
     g.evidence,                     -- records, log or both; clients: only clients' logs
     g.total_ms,                     -- ms not Stable; null without a log
     CASE
@@ -27,7 +30,7 @@ FROM (
     FROM (
         SELECT
             g.cluster_id, g.group_id, g.incarnation, g.generation, g.event_date, g.ended_time,
-            g.outcome, g.cause, g.protocol, g.evidence, l.total_ms,
+            g.outcome, g.cause, g.protocol, g.evidence, g.group_type, l.total_ms,
             COALESCE(g.preparing_time, g.joined_time, g.stable_time) AS start_time,
             COALESCE(l.end_time, g.stable_time, g.joined_time, g.preparing_time) AS running_time
         FROM generations g

@@ -4,7 +4,7 @@ SELECT
     group_id,                       -- consumer group
     event_date,                     -- UTC date
     COUNT(*) AS generations,        -- generations with evidence
-    SUM(CASE WHEN has_outcome THEN CASE WHEN outcome = 'stable' THEN 1 ELSE 0 END END) AS rebalances, -- rebalances that became Stable; null if only clients' logs show a consumer group
+    SUM(CASE WHEN has_outcome THEN CASE WHEN outcome = 'stable' THEN 1 ELSE 0 END END) AS rebalances, -- rebalances that became Stable; null if only logs show a group with epochs
     SUM(CASE WHEN has_outcome THEN CASE WHEN outcome IN ('superseded', 'failed') THEN 1 ELSE 0 END END) AS aborted_rebalances, -- rebalances that were superseded or failed; null as rebalances
     SUM(total_ms) AS not_stable_ms, -- ms in rebalances; null without a log
     MAX(total_ms) AS longest_ms     -- longest rebalance in ms

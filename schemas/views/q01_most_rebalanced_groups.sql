@@ -3,7 +3,7 @@ SELECT
     s.cluster_id,                   -- cluster
     s.group_id,                     -- consumer group
     COUNT(*) AS generations,        -- generations with evidence
-    SUM(CASE WHEN s.has_outcome THEN CASE WHEN s.outcome = 'stable' THEN 1 ELSE 0 END END) AS rebalances, -- rebalances that became Stable; null if only clients' logs show a consumer group
+    SUM(CASE WHEN s.has_outcome THEN CASE WHEN s.outcome = 'stable' THEN 1 ELSE 0 END END) AS rebalances, -- rebalances that became Stable; null if only logs show a group with epochs
     SUM(CASE WHEN s.has_outcome THEN CASE WHEN s.outcome IN ('superseded', 'failed') THEN 1 ELSE 0 END END) AS aborted_rebalances, -- rebalances that were superseded or failed; null as rebalances
     SUM(s.total_ms) AS not_stable_ms, -- ms in rebalances; null without a log
     MAX(s.total_ms) AS longest_ms,  -- longest rebalance in ms

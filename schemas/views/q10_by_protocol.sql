@@ -80,7 +80,7 @@ SELECT
     MIN(start_time) AS from_time,   -- start of the first rebalance
     MAX(until_time) AS until_time,  -- end of the last generation
     COUNT(*) AS generations,        -- generations with evidence
-    SUM(CASE WHEN has_outcome THEN CASE WHEN outcome = 'stable' THEN 1 ELSE 0 END END) AS rebalances, -- rebalances that became Stable; null if only clients' logs show a consumer group
+    SUM(CASE WHEN has_outcome THEN CASE WHEN outcome = 'stable' THEN 1 ELSE 0 END END) AS rebalances, -- rebalances that became Stable; null if only logs show a group with epochs
     SUM(CASE WHEN has_outcome THEN CASE WHEN outcome IN ('superseded', 'failed') THEN 1 ELSE 0 END END) AS aborted_rebalances, -- rebalances that were superseded or failed; null as rebalances
     SUM(total_ms) AS not_stable_ms, -- ms in rebalances; null without a log
     SUM(with_members_ms) AS with_members_ms, -- ms in which the group had members, or members were joining

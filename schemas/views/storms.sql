@@ -10,7 +10,7 @@ SELECT
     MIN_BY(r.generation, r.place) AS first_generation, -- first generation of the storm
     MAX_BY(r.generation, r.place) AS last_generation, -- last generation of the storm
     COUNT(*) AS generations,        -- rebalances, including superseded and empty ones
-    SUM(CASE WHEN r.has_outcome THEN CASE WHEN r.outcome = 'stable' THEN 1 ELSE 0 END END) AS rebalances, -- rebalances that became Stable; null if only clients' logs show a consumer group
+    SUM(CASE WHEN r.has_outcome THEN CASE WHEN r.outcome = 'stable' THEN 1 ELSE 0 END END) AS rebalances, -- rebalances that became Stable; null if only logs show a group with epochs
     MAX(CASE WHEN r.pause_ms < r.pause_below_ms THEN r.pause_ms END) AS longest_pause_ms, -- longest pause between two rebalances of the storm
     SUM(r.total_ms) AS not_stable_ms, -- ms in rebalances; null without a log
     MAX_BY(r.cause, r.weight) AS dominant_cause, -- most frequent cause class of the rebalances

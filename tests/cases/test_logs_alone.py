@@ -130,6 +130,13 @@ def test_a_consumer_group_has_its_epochs_and_causes(lake):
     ]
 
 
+def test_no_line_says_whether_a_target_was_reached(lake):
+    counts = "SELECT generations, rebalances, aborted_rebalances FROM q01_most_rebalanced_groups"
+
+    assert rows(lake, f"{counts} WHERE group_id = 'console-grp'") == [(1, None, None)]
+    assert rows(lake, f"{counts} WHERE group_id = 'MS-API'") == [(1, 1, 0)]
+
+
 def test_a_loaded_group_was_neither_created_nor_deleted(lake):
     assert rows(lake, "SELECT group_id, group_type, reason FROM groups_without_generations") == [
         ("0", None, "loaded or unloaded by a broker, no rebalance in records or log")

@@ -327,6 +327,15 @@ def test_unknown_figures_are_named_and_not_zero():
     ]
 
 
+def test_a_group_of_unknown_rebalances_has_its_generations():
+    groups = [group(rebalances=None)]
+    answered = Answer(
+        groups=groups, findings=[], episodes=[], advice=[], missing_evidence=[], files=[]
+    )
+
+    assert as_text(answered).splitlines()[2:4] == ["What it cost", "- orders: 3 generations"]
+
+
 def test_names_from_clients_cannot_format_markdown_or_move_the_cursor():
     name = "<b>*x*</b>\x1b[2J"
     answered = Answer(
