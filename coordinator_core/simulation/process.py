@@ -23,6 +23,7 @@ from coordinator_core.client import (
     Send,
 )
 from coordinator_core.client.modern.member_ids import member_id_of
+from coordinator_core.client.subscription import is_cooperative
 from coordinator_core.coordinator.group_types import GROUP_TYPES
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import Subtopology, TopicPartition, Topology
@@ -82,6 +83,7 @@ class SimulatedProcess:
         self.number = number
         self.instance_id = spec.instance_of if group.static else None
         self.protocol = group.protocol
+        self.assignors = group.assignors or LIBRARIES[group.client].assignors
         self._member_ids = member_ids
         self.refused = 0  # lives that ended because their group.instance.id was in use
         self.key = key_of(seed, group.name, spec.name)
@@ -251,13 +253,13 @@ class SimulatedProcess:
     ) -> None:
         if now_ms < self.frozen_until_ms:
             self._inbox.append(lambda at_ms: self._deliver(at_ms, call))
-        elif consumer := self._consumer_after_work(now_ms):
+        elif consumer := self._consumer_in_poll(now_ms):
             self._perform(call(consumer, now_ms), now_ms)
 
     def advance(self, now_ms: int) -> None:
         if now_ms < self.frozen_until_ms:
             return
-        if consumer := self._consumer_after_work(now_ms):
+        if consumer := self._consumer_in_poll(now_ms):
             self._perform(consumer.advance(now_ms), now_ms)
 
     def work(self, now_ms: int) -> None:
@@ -374,6 +376,13 @@ class SimulatedProcess:
     def _rest(self, now_ms: int) -> None:
         if self.application is not None:
             self.application.rest(now_ms)
+
+    def _consumer_in_poll(self, now_ms: int) -> Consumer | None:
+        """The consumer, after the records that poll returned.  An eager consumer returns none while
+        it commits, revokes and rejoins."""
+        if self.consumer is None or self.consumer.is_idle or is_cooperative(self.assignors):
+            return self._consumer_after_work(now_ms)
+        return self.consumer
 
     def _consumer_after_work(self, now_ms: int) -> Consumer | None:
         """The consumer, which has the positions of the application; the next commit has them.  None
