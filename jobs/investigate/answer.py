@@ -86,7 +86,8 @@ CLOCKS = f"""
     ORDER BY ABS(ahead_ms) DESC, client"""
 # Tables that a lake without the input, or of an older version, lacks.
 OPTIONAL = (
-    "advice", "client_events", "committed_offsets", "findings", "group_records", "timeline",
+    "advice", "client_events", "committed_offsets", "end_offsets", "findings", "group_records",
+    "timeline",
 )  # fmt: skip
 
 
