@@ -26,8 +26,8 @@ TOPIC = "__consumer_offsets"
 INCIDENT = INCIDENTS["kafka-4.1"]
 SEGMENT = INCIDENT / "segments" / f"{TOPIC}-2" / f"{0:020}.log"
 TABLES = [
-    *("broker_log_events", "client_events", "ingested_files", "offsets_records", "quarantine"),
-    "trace_events",
+    *("broker_log_events", "client_events", "end_offsets", "ingested_files", "offsets_records"),
+    *("quarantine", "trace_events"),
 ]
 CLIENT_LOGS = Path(__file__).parents[1] / "data" / "client_logs"
 SEED = 7
@@ -50,6 +50,9 @@ def folder(tmp_path_factory):
         {"event": "state", "at_ms": 5, "group": "g", "state": "Stable", "generation": 1},
         {"event": "state"},
     ]
+    times = [(minute, partition) for minute in range(9) for partition in (0, 1)]
+    ends = [f"2026-11-21T00:4{minute}:00Z orders:{n}:{minute // 4}" for minute, n in times]
+    (root / "ends.txt").write_text("\n".join([*ends, "orders:0", "{"]))
     (root / "trace.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
     return root
 
@@ -117,6 +120,7 @@ def inputs_of(folder, dumps=None):
         broker_logs=sorted(map(str, folder.glob("*.log"))),
         dump=Dump(str(dumps)) if dumps else None,
         traces=[str(folder / "trace.jsonl")],
+        end_offsets=[str(folder / "ends.txt")],
         client_logs=[str(path) for path in sorted(CLIENT_LOGS.iterdir()) if path.is_file()],
     )
 
