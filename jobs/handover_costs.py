@@ -75,7 +75,7 @@ def _computed() -> StructType:
 
 def run(scope: RunScope) -> None:
     tables = tables_of(scope)
-    earlier = earlier_rows(scope, TABLE)
+    earlier = earlier_rows(scope, TABLE, up_to_context=True)
     if earlier is not None:
         tables["earlier"] = earlier
     rows = in_pieces(handover_costs, tables, largest="committed_offsets", at_once=COMMITS_AT_ONCE)

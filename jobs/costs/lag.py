@@ -9,6 +9,7 @@ commits.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,8 +23,6 @@ FETCH_MS = 350
 # For so long after the next assignment the lag is followed: settled rows depend on no later date
 # (`jobs.group_days`).
 FOLLOWED_MS = 300_000
-# Clients that commit at least so often commit each batch that they have handled.
-BATCH_INTERVAL_MS = 2500
 # A partition that lags by no more than these records, and those of this time, has caught up.
 LEAST_LAG, LEAST_LAG_MS = 2.0, 1500
 # Two sightings of a log end offset this far apart say nothing of the time in between.
@@ -85,12 +84,13 @@ class LogEnds:
 def lag_of(t: Tenures, p: CommitProgress, r: Reprocessed, commits: Series, ends: LogEnds) -> Lag:
     """From the stop of each owner until the partition has caught up, or the next owner stops."""
     has_next = t.next_ms < NEVER_MS
-    end_ms = np.minimum(np.where(has_next, t.next_ms, 0) + FOLLOWED_MS, _next_stops(t, r))
+    next_stop_ms = _of_next(t, r.stop_ms, NEVER_MS)
+    end_ms = np.minimum(np.where(has_next, t.next_ms, 0) + FOLLOWED_MS, next_stop_ms)
     end_ms = np.minimum(end_ms, ends.until(t.part))
     resumed_ms = np.minimum(np.where(has_next, t.next_ms, 0) + FETCH_MS, end_ms)
     end_ms = np.maximum(end_ms, resumed_ms)
     stopped_ms = np.minimum(r.stop_ms, resumed_ms)
-    position = np.fmin(p.last_offset + r.records, ends.offsets(t.part, stopped_ms))
+    position = np.fmin(r.handled, ends.offsets(t.part, stopped_ms))
     waited = ends.area(t.part, stopped_ms, resumed_ms) - position * (resumed_ms - stopped_ms)
     resumed = ends.offsets(t.part, resumed_ms) - position
     behind = _behind(commits, ends)
@@ -102,6 +102,7 @@ def lag_of(t: Tenures, p: CommitProgress, r: Reprocessed, commits: Series, ends:
     # No commit was due: the next owner goes on as the last one, who did not lag.
     was_near = ends.offsets(t.part, stopped_ms) - position <= usual
     is_assumed = (first == NONE) & was_near & (end_ms - resumed_ms <= 1.5 * p.interval_ms)
+    is_assumed &= _of_next(t, r.position, np.inf) > p.last_offset
     last = np.where(caught != NONE, caught, commits.last(t.part, end_ms))
     last = np.where(first == NONE, NONE, last)
     # Until the first commit, from there to the last one, and until the end.
@@ -131,19 +132,17 @@ def lag_of(t: Tenures, p: CommitProgress, r: Reprocessed, commits: Series, ends:
     )
 
 
-def _next_stops(t: Tenures, r: Reprocessed) -> Ints:
-    """When each partition's next owner stopped; NEVER_MS if it has not."""
-    stops = np.full(len(t.part), NEVER_MS)
-    if len(stops) > 1:
-        is_next = (t.part[1:] == t.part[:-1]) & (t.next_ms[:-1] == t.from_ms[1:])
-        stops[:-1][is_next] = r.stop_ms[1:][is_next]
-    return stops
+def _of_next(t: Tenures, values: Any, otherwise: float) -> Any:
+    """The value of each partition's next tenure, if it has ended."""
+    following = np.full(len(values), otherwise, dtype=np.asarray(values).dtype)
+    is_next = (t.part[1:] == t.part[:-1]) & (t.next_ms[:-1] == t.from_ms[1:])
+    following[:-1][is_next] = values[1:][is_next]
+    return following
 
 
 def _usual(p: CommitProgress) -> Floats:
     """The lag of a partition that is consumed without delay."""
-    is_batch = p.interval_ms <= BATCH_INTERVAL_MS
-    usual = p.rate * np.where(is_batch, 1.5 * p.interval_ms, LEAST_LAG_MS)
+    usual = p.rate * np.where(p.is_batch, 1.5 * p.interval_ms, LEAST_LAG_MS)
     return np.maximum(np.nan_to_num(usual), LEAST_LAG)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jobs.costs.lag import BATCH_INTERVAL_MS, FETCH_MS
+from jobs.costs.lag import FETCH_MS
 from jobs.costs.rules import CommitProgress, Reprocessed
 from jobs.costs.series import NONE, Ints
 from jobs.costs.tenures import Tenures
@@ -24,7 +24,7 @@ def pauses(
     """
     resumed_ms = next_ms + FETCH_MS
     pause_ms = resumed_ms - r.stop_ms
-    is_batch = (p.interval_ms <= BATCH_INTERVAL_MS) & (p.last_ms >= t.from_ms) & (first_ms != NONE)
+    is_batch = p.is_batch & (p.last_ms >= t.from_ms) & (first_ms != NONE)
     between_ms = np.minimum(first_ms - p.last_ms, pause_ms + LATE_MS)
     low_ms = next_ms - r.stop_high_ms
     high_ms = resumed_ms + LATE_MS - np.where(is_batch, p.last_ms, r.stop_low_ms)

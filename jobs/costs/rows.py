@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from jobs.costs.arrays import arrays_of, integers, numbers, rounded, times
 from jobs.costs.lag import FETCH_MS, FOLLOWED_MS, Lag, LogEnds, lag_of
 from jobs.costs.pauses import pauses
-from jobs.costs.rules import CommitProgress, Reprocessed, progress_of, reprocessed
+from jobs.costs.rules import CommitProgress, Reprocessed, handled_again, progress_of, reprocessed
 from jobs.costs.series import NONE, Floats, Ints, Series
 from jobs.costs.tenures import Tenures, ints_of, tenures_of
 from jobs.lake.dates import NEVER_MS
@@ -33,8 +33,8 @@ def costs_of(evidence: pa.Table, schema: pa.Schema) -> pa.Table:
     p = progress_of(t, arrays.commits, arrays.group_of_part)
     stored = _Stored(arrays.owned, t)
     p = stored.progress(p)
-    r = stored.reprocessed(reprocessed(t, p))
-    r = _within_log(t, p, r, ends)
+    r = _within_log(t, p, stored.reprocessed(reprocessed(t, p)), ends)
+    r = handled_again(t, p, r)
     lag = lag_of(t, p, r, arrays.commits, ends)
     return _table(arrays.owned, t, p, r, lag, arrays.commits, schema)
 
@@ -84,6 +84,8 @@ class _Stored:
             records=self._or(self._floats("records"), r.records),
             low=self._or(self._floats("low"), r.low),
             high=self._or(self._floats("high"), r.high),
+            position=self._or(self._floats("handled"), r.position),
+            handled=self._or(self._floats("handled"), r.handled),
             is_bounded=self._or(is_bounded, r.is_bounded).astype(bool),
             is_slow=self._or(False, r.is_slow).astype(bool),
         )
@@ -98,6 +100,8 @@ def _within_log(t: Tenures, p: CommitProgress, r: Reprocessed, ends: LogEnds) ->
     return replace(
         r,
         records=np.where(np.isnan(r.records), np.nan, records),
+        position=np.fmin(r.position, p.last_offset + records),
+        handled=np.fmin(r.handled, p.last_offset + records),
         high=np.where(np.isnan(r.high), np.nan, high),
         low=np.where(np.isnan(r.low), np.nan, np.fmin(r.low, records)),
     )
@@ -151,6 +155,7 @@ def _table(
         "how_ended": pc.if_else(pa.array(r.is_slow), SLOW, how),
         "last_commit_offset": numbers(p.last_offset, has_commit),
         "last_commit_time": times(p.last_ms),
+        "handled_offset": integers(r.handled),
         "next_process": pc.if_else(
             pa.array(has_next), owned.field("process").take(next_row), None
         ),

@@ -2,22 +2,30 @@
 
 A consumer's position is known when it commits.  After its last commit it goes on at the partition's
 rate until it stops; the next owner begins at the committed offset, so it handles again what was
-handled in between.  What happened to the owner decides when it stopped:
+handled in between, as far as it gets itself: a next owner that stops at once leaves the rest to the
+owner after it.  What happened to the owner decides when it stopped:
 
-revoked, left   A client commits when it gives a partition up, from 1.5 s before the rebalance
-                begins until the next assignment: 0.  If none of the members that had new records
-                committed in the rebalance, these clients do not: from the last commit to the end.
-expired         It stopped between its last heartbeat and the next one, which was due; and before
-                its next commit, if it commits at an interval.
+revoked, left   A client commits when it gives a partition up: 0.  Eager members do so from 1.5 s
+                before the rebalance begins until the next assignment.  If most members that had
+                new records in the rebalance did not commit, these clients do not: from the last
+                commit to the end.  Java's cooperative members are of this kind: they commit when a
+                rebalance begins, and go on until the next assignment.
+expired         The owner stopped between its last heartbeat and the next one, which was due; and
+                before its next commit, if it commits at an interval.
+replaced        A static member stopped.  If its last commit was no automatic one, it closed then;
+                else it stopped before the next one.
+batches         A client that commits each batch that it has handled loses only the batch in its
+                hands: 0, at most what an automatic commit would lose.  Automatic commits follow a
+                timer, in halves of a second.
 slow            A client leaves max.poll.interval.ms after its application last polled; it was busy
                 with one batch since then.  If it left without the commit that others of its group
                 made, it left for this reason, too.
 quiet           Alive for more than 1.5 commit intervals without a commit: nothing new, so 0; at
                 most one interval's worth.
-crashed         It began with a backlog, and its session expired without a heartbeat: it handled any
-                part of the backlog.  In a crash loop, one partition has a record that kills each
-                owner: the one with the oldest commit.  Clients take records partition by partition,
-                so the partitions before it were handled, those behind it were not.
+crashed         It began with a backlog, and there was no heartbeat or commit after that: it handled
+                any part of the backlog.  In a crash loop, one partition has a record that kills
+                each owner: the one with the oldest commit.  Clients take records partition by
+                partition: the partitions before it were handled, one in three of those behind it.
 zombie          The process was back after its session had expired: if it had been frozen, it may
                 have handled records while others owned the partition.  The evidence cannot tell
                 this from a restart, so the upper bound is not certain.
@@ -25,7 +33,7 @@ zombie          The process was back after its session had expired: if it had be
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -47,31 +55,48 @@ CAUGHT_UP_MS, SOON_MS = 20_000, 300_000
 TOLERANCE_MS = 500
 # Longer pauses between two commits of a partition are no intervals.
 LONGEST_INTERVAL_MS = 600_000
+# Intervals of automatic commits are multiples of this, with the tolerance of timers.
+TIMER_STEP_MS, TIMER_TOLERANCE_MS = 500, 15
+# Clients that commit at longer intervals do not commit each batch.
+BATCH_INTERVAL_MS = 2500
+# The share of a crashed process' partitions that it handled although they are behind the one whose
+# record killed it.
+HANDLED_BEHIND = 1 / 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class CommitProgress:
     """What the commits show of each tenure; NONE or NaN for null.
 
-    ``last``: position of the last commit.  ``rate``: records per ms.  ``interval_ms`` between
-    commits and ``batch``, the most records between two commits of a partition: of the group on the
-    date of the tenure's end.
+    ``last``: position of the last commit; ``previous_ms``: time of the last one before the owner
+    gave the partition up; ``earlier_ms``: of the previous commit.  ``rate``: records per ms.
+    ``interval_ms`` between commits and ``batch``, the most records between two commits of a
+    partition: of the group on the date of the tenure's end.
     """
 
     last: Ints
     last_ms: Ints
     last_offset: Ints
     previous_ms: Ints
+    earlier_ms: Ints
     rate: Floats
     interval_ms: Floats
     batch: Floats
+
+    @property
+    def is_batch(self) -> Flags:
+        """Whether the clients commit each batch as soon as they have handled it."""
+        off_ms = np.mod(self.interval_ms + TIMER_TOLERANCE_MS, TIMER_STEP_MS)
+        is_timer = off_ms <= 2 * TIMER_TOLERANCE_MS
+        return (self.interval_ms <= BATCH_INTERVAL_MS) & ~is_timer
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reprocessed:
     """``stop_ms``: when the owner stopped, with the earliest and the latest time; records that the
-    next owner handles again, with bounds, and whether the upper one is certain; ``is_slow``: its
-    application did not poll."""
+    next owner handles again, with bounds, and whether the upper one is certain; ``position``: the
+    offset up to which this owner handled records; ``handled``: this owner or an earlier one;
+    ``is_slow``: the application did not poll."""
 
     stop_ms: Ints
     stop_low_ms: Ints
@@ -79,6 +104,8 @@ class Reprocessed:
     records: Floats
     low: Floats
     high: Floats
+    position: Floats
+    handled: Floats
     is_bounded: Flags
     is_slow: Flags
 
@@ -89,22 +116,25 @@ def progress_of(t: Tenures, commits: Series, group_of_part: Ints) -> CommitProgr
     last = commits.last(t.part, np.minimum(t.next_ms, end_ms + REVOCATION_MS))
     last = np.where(commits.times(last) < end_ms - DAY_MS, NONE, last)
     last_ms = commits.times(last)
-    before = commits.last(t.part, _revoking(t) - REVOCATION_MS - 1)
+    before = commits.last(t.part, _closing_from(t) - 1)
     interval_ms, batch = habits(t.group, t.until_ms, commits, group_of_part)
     return CommitProgress(
         last=last,
         last_ms=last_ms,
         last_offset=commits.values(last),
         previous_ms=commits.times(before),
+        earlier_ms=commits.times(_previous(commits, last)),
         rate=_rate(t, commits, last),
         interval_ms=interval_ms,
         batch=batch,
     )
 
 
-def _revoking(t: Tenures) -> Ints:
-    """When the rebalance that ended the tenure began, at the latest when the tenure ended."""
-    return np.where(t.revoking_ms == NONE, t.until_ms, np.minimum(t.revoking_ms, t.until_ms))
+def _closing_from(t: Tenures) -> Ints:
+    """From when on a commit counts as one of a client that gives the partition up."""
+    revoking_ms = np.where(t.revoking_ms == NONE, t.until_ms, t.revoking_ms)
+    closing_ms = np.where(t.is_kept, t.until_ms, np.minimum(revoking_ms, t.until_ms))
+    return closing_ms - REVOCATION_MS
 
 
 def _rate(t: Tenures, commits: Series, last: Ints) -> Floats:
@@ -179,24 +209,29 @@ def by_date(group: Ints, at_ms: Ints) -> Ints:
 
 
 def reprocessed(t: Tenures, p: CommitProgress) -> Reprocessed:
-    """See the rules above."""
+    """See the rules above; ``records`` and their bounds count up to where the owner stopped, see
+    `handled_again`."""
     begin_ms = np.maximum(p.last_ms, t.from_ms)
     is_expired = t.heard_ms != NONE
-    has_closed = (p.last_ms >= t.from_ms) & (p.last_ms >= _revoking(t) - REVOCATION_MS)
-    commits_at_end = _commits_at_end(t, p, has_closed & ~is_expired)
-    polled_ms = _polled_ms(t, p, ~is_expired & ~has_closed & commits_at_end)
+    has_closed = (p.last_ms >= t.from_ms) & (p.last_ms >= _closing_from(t))
+    is_stopped = is_expired | t.is_replaced
+    commits_at_end = _commits_at_end(t, p, has_closed & ~is_stopped)
+    polled_ms = _polled_ms(t, p, ~is_stopped & ~has_closed & commits_at_end)
     is_slow = polled_ms != NONE
     is_expired &= ~is_slow
+    is_stopped &= ~is_slow
     stop_ms, low_ms, high_ms = _stops(t, p, polled_ms)
     begin_low, begin_high = (np.maximum(each - begin_ms, 0) for each in (low_ms, high_ms))
     records = p.rate * np.maximum(stop_ms - begin_ms, 0)
-    low, high = p.rate * begin_low - 1, p.rate * begin_high + 1
-    is_alive = ~is_expired & ~is_slow
+    low, high = p.rate * begin_low - 1, p.rate * begin_high + (high_ms > begin_ms)
+    is_alive = ~is_stopped & ~is_slow
     is_clean = is_alive & (has_closed | commits_at_end)
-    low = np.where(is_alive, 0, low)
-    is_quiet = begin_low > QUIET_INTERVALS * p.interval_ms
-    records = np.where(is_clean | is_quiet, 0, records)
-    low = np.where(is_clean | is_quiet, 0, low)
+    # In a rebalance, Java's cooperative members commit nothing for some time.
+    is_in_join = is_alive & (t.revoking_ms != NONE) & (p.last_ms >= t.revoking_ms - REVOCATION_MS)
+    is_quiet = (begin_low > QUIET_INTERVALS * p.interval_ms) & ~is_in_join
+    is_nothing = is_clean | is_quiet | (is_stopped & p.is_batch)
+    records = np.where(is_nothing, 0, records)
+    low = np.where(is_nothing | is_alive, 0, low)
     high = np.where(is_quiet, np.minimum(high, p.rate * p.interval_ms + 1), high)
     high = np.where(is_clean, 0, high)
     records, low, high = _crashed(t, p, (records, low, high), high_ms)
@@ -210,8 +245,41 @@ def reprocessed(t: Tenures, p: CommitProgress) -> Reprocessed:
         records=records,
         low=np.maximum(np.minimum(low, records), 0),
         high=np.maximum(high, records),
+        position=p.last_offset + records,
+        handled=p.last_offset + records,
         is_bounded=~is_zombie,
         is_slow=is_slow,
+    )
+
+
+def handled_again(t: Tenures, p: CommitProgress, r: Reprocessed) -> Reprocessed:
+    """The records that the next owner itself handles again: it may stop before it gets to the
+    offset that was reached, and then leaves the others to the next one."""
+    is_next = (t.part[1:] == t.part[:-1]) & (t.next_ms[:-1] == t.from_ms[1:])
+    is_chained = is_next & (p.last_offset[1:] >= p.last_offset[:-1]) & (p.last_offset[:-1] != NONE)
+    chain = np.cumsum(np.append(0, ~is_chained))
+    base = np.maximum(p.last_offset, 0)[np.append(0, np.flatnonzero(~is_chained) + 1)][chain]
+    position = np.maximum(p.last_offset, 0) - base
+    already = np.nan_to_num(r.handled - base)
+
+    def again(own: Floats) -> tuple[Floats, Floats]:
+        # Chains are in order: raised one above the other, all have one running maximum.
+        lift = chain * (np.max(own, initial=0) + 1)
+        reached = np.maximum.accumulate(own + lift) - lift
+        following = np.full(len(own), np.inf)
+        following[:-1][is_next] = (own + base)[1:][is_next] - base[:-1][is_next]
+        return reached, np.maximum(np.minimum(reached, following) - position, 0)
+
+    reached, records = again(np.maximum(position + np.nan_to_num(r.records), already))
+    _, low = again(position + np.nan_to_num(r.low))
+    _, high = again(np.maximum(position + np.nan_to_num(r.high), already))
+    is_null = np.isnan(r.records)
+    return replace(
+        r,
+        records=np.where(is_null, np.nan, records),
+        low=np.where(is_null, np.nan, np.minimum(low, records)),
+        high=np.where(is_null, np.nan, np.maximum(high, records)),
+        handled=np.where(is_null, np.nan, reached + base),
     )
 
 
@@ -242,55 +310,101 @@ def _polled_ms(t: Tenures, p: CommitProgress, is_unexplained: Flags) -> Ints:
     return np.where(known_ms != NONE, known_ms, np.where(has_left, left_ms, NONE))
 
 
+def _most_of_member(t: Tenures, values: Ints) -> Ints:
+    """The highest value of each member's partitions."""
+    highest = np.full(int(t.member.max(initial=-1)) + 1, NONE)
+    np.maximum.at(highest, t.member, values)
+    return highest[t.member]
+
+
+def _own_commit_ms(t: Tenures, p: CommitProgress) -> Ints:
+    """The last commit of each member, of any partition; NONE without one since the assignment."""
+    return _most_of_member(t, np.where(p.last_ms >= t.from_ms, p.last_ms, NONE))
+
+
 def _stops(t: Tenures, p: CommitProgress, polled_ms: Ints) -> tuple[Ints, Ints, Ints]:
     """When the owner stopped; the earliest and the latest time."""
     is_slow = polled_ms != NONE
     is_expired = (t.heard_ms != NONE) & ~is_slow
-    size = int(t.member.max(initial=-1)) + 1
-    committed_ms = np.full(size, NONE)
-    np.maximum.at(committed_ms, t.member, np.where(p.last_ms >= t.from_ms, p.last_ms, NONE))
-    member_rate = np.bincount(t.member, np.nan_to_num(p.rate), size)[t.member]
-    member_ms = committed_ms[t.member]
-    low_ms = np.maximum(t.heard_ms, member_ms)
-    due_ms = np.where(t.due_ms == NONE, t.heard_ms + HEARTBEAT_MS, t.due_ms + 2 * TOLERANCE_MS)
-    due_ms = np.maximum(due_ms, low_ms)
-    next_ms = member_ms + p.interval_ms.astype(np.int64) + TOLERANCE_MS
-    is_regular = (member_ms != NONE) & (member_rate * p.interval_ms >= 2)
-    is_regular &= next_ms >= t.heard_ms
-    high_ms = np.where(is_regular, np.maximum(np.minimum(due_ms, next_ms), low_ms), due_ms)
-    is_crash = (t.heard_ms <= t.from_ms + TOLERANCE_MS) & (member_ms == NONE)
+    is_replaced = t.is_replaced & ~is_slow & ~is_expired
+    until_ms = np.where(t.departed_ms > 0, np.minimum(t.until_ms, t.departed_ms), t.until_ms)
+    low_ms, high_ms = (
+        np.where(is_expired, expired_ms, np.where(is_replaced, replaced_ms, until_ms))
+        for expired_ms, replaced_ms in zip(
+            _expired_between(t, p), _replaced_between(t, p, until_ms), strict=True
+        )
+    )
+    is_crash = _is_crash(t, p) & (_own_commit_ms(t, p) == NONE)
     crash_ms = np.minimum(t.from_ms + TOLERANCE_MS, high_ms)
     middle_ms = np.where(is_crash, crash_ms, (low_ms + high_ms) // 2)
     # A member of the new protocol leaves at its next heartbeat.
-    late_ms = np.where(is_slow & (t.poll_ms == NONE) & (t.heard_ms == NONE), HEARTBEAT_MS, 0)
-    until_ms = np.where(t.departed_ms > 0, np.minimum(t.until_ms, t.departed_ms), t.until_ms)
+    late_ms = np.where((t.poll_ms == NONE) & (t.heard_ms == NONE), HEARTBEAT_MS, 0)
     return (
-        np.where(is_expired, middle_ms, np.where(is_slow, polled_ms - late_ms // 2, until_ms)),
-        np.where(
-            is_expired, low_ms, np.where(is_slow, polled_ms - late_ms - TOLERANCE_MS, until_ms)
-        ),
-        np.where(is_expired, high_ms, np.where(is_slow, polled_ms + TOLERANCE_MS, until_ms)),
+        np.where(is_slow, polled_ms - late_ms // 2, middle_ms),
+        np.where(is_slow, polled_ms - late_ms - TOLERANCE_MS, low_ms),
+        np.where(is_slow, polled_ms + TOLERANCE_MS, high_ms),
     )
+
+
+def _expired_between(t: Tenures, p: CommitProgress) -> tuple[Ints, Ints]:
+    """Between its last heartbeat or commit, and the next one that was due."""
+    member_ms = _own_commit_ms(t, p)
+    earliest_ms = np.maximum(t.heard_ms, member_ms)
+    due_ms = np.where(t.due_ms == NONE, t.heard_ms + HEARTBEAT_MS, t.due_ms + 2 * TOLERANCE_MS)
+    next_ms = member_ms + p.interval_ms.astype(np.int64) + TOLERANCE_MS
+    rates = np.bincount(t.member, np.nan_to_num(p.rate), int(t.member.max(initial=-1)) + 1)
+    is_due = (member_ms != NONE) & (rates[t.member] * p.interval_ms >= 2)
+    is_due &= next_ms >= t.heard_ms
+    latest_ms = np.where(is_due, np.minimum(due_ms, next_ms), due_ms)
+    return earliest_ms, np.maximum(latest_ms, earliest_ms)
+
+
+def _replaced_between(t: Tenures, p: CommitProgress, until_ms: Ints) -> tuple[Ints, Ints]:
+    """At its last commit, if it closed then; else before the next one."""
+    member_ms = _own_commit_ms(t, p)
+    since_ms = p.last_ms - np.maximum(p.earlier_ms, t.from_ms)
+    interval_ms = np.maximum(p.interval_ms, 1)
+    off_ms = np.abs(np.mod(since_ms + interval_ms / 2, interval_ms) - interval_ms / 2)
+    is_automatic = (p.earlier_ms >= t.from_ms) & (since_ms >= interval_ms / 2)
+    is_automatic &= off_ms <= np.maximum(0.02 * interval_ms, 2 * TIMER_TOLERANCE_MS)
+    is_closing = (p.last_ms >= member_ms - TOLERANCE_MS) & ~is_automatic & (member_ms != NONE)
+    has_closed = _most_of_member(t, is_closing.astype(np.int64)) > 0
+    next_ms = member_ms + interval_ms.astype(np.int64) + TIMER_TOLERANCE_MS
+    latest_ms = np.where(has_closed, member_ms, next_ms)
+    latest_ms = np.where(member_ms == NONE, until_ms, latest_ms)
+    earliest_ms = np.where(member_ms == NONE, t.from_ms, member_ms)
+    return earliest_ms, np.maximum(np.minimum(latest_ms, t.next_ms), earliest_ms)
+
+
+def _is_crash(t: Tenures, p: CommitProgress) -> Flags:
+    """The process stopped without a heartbeat after the assignment; or with commits, but none of
+    this partition."""
+    has_stopped = (t.heard_ms != NONE) | t.is_replaced
+    is_early = (t.heard_ms == NONE) | (t.heard_ms <= t.from_ms + TOLERANCE_MS)
+    has_skipped = _own_commit_ms(t, p) != NONE
+    has_backlog = (p.last_ms < t.from_ms) & (p.last_ms != NONE)
+    return np.asarray(has_stopped & (is_early | has_skipped) & has_backlog)
 
 
 def _crashed(
     t: Tenures, p: CommitProgress, estimate: tuple[Floats, Floats, Floats], high_ms: Ints
 ) -> tuple[Floats, Floats, Floats]:
-    """Sessions that expired without a heartbeat or commit after the assignment."""
-    is_crash = (t.heard_ms != NONE) & (t.heard_ms <= t.from_ms + TOLERANCE_MS)
-    is_crash &= (p.last_ms < t.from_ms) & (p.last_ms != NONE)
+    is_crash = _is_crash(t, p)
     size = int(t.member.max(initial=-1)) + 1
-    oldest, newest = np.full(size, NEVER_MS), np.full(size, NONE)
+    oldest = np.full(size, NEVER_MS)
     np.minimum.at(oldest, t.member, np.where(is_crash, p.last_ms, NEVER_MS))
-    np.maximum.at(newest, t.member, np.where(is_crash, p.last_ms, NONE))
-    oldest_ms, newest_ms = oldest[t.member], newest[t.member]
-    is_loop = is_crash & (newest_ms - oldest_ms > p.interval_ms)
+    oldest_ms = oldest[t.member]
+    is_loop = is_crash & (_most_of_member(t, p.last_ms) - oldest_ms > p.interval_ms)
     is_stuck = is_loop & (p.last_ms == oldest_ms)
     killer = np.full(size, NEVER_MS)
     np.minimum.at(killer, t.member, np.where(is_stuck, t.partition, NEVER_MS))
+    # The partitions were committed at one time, and the previous owner crashed, too: any of them.
+    is_again = np.zeros(len(is_crash), bool)
+    is_again[1:] = (t.part[1:] == t.part[:-1]) & (p.last_ms[1:] == p.last_ms[:-1]) & is_crash[:-1]
     backlog = p.rate * (t.from_ms + TOLERANCE_MS - p.last_ms)
-    handled = np.where(t.partition < killer[t.member], backlog, 0)
-    handled = np.where(is_stuck, p.rate * p.interval_ms / 2, np.where(is_loop, handled, backlog))
+    is_before = (t.partition < killer[t.member]) & ~(is_again & ~is_loop)
+    handled = np.where(is_before | ~(is_loop | is_again), backlog, HANDLED_BEHIND * backlog)
+    handled = np.where(is_stuck, p.rate * p.interval_ms / 2, handled)
     records, low, high = estimate
     most = p.rate * (high_ms - p.last_ms) + 1
     return (

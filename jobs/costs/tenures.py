@@ -22,7 +22,10 @@ class Tenures:
 
     ``row``: of its last assignment in the input.  ``group``, ``part``, ``member`` (one assignment
     of a member): numbers from 0.  ``next_row``, ``next_ms``: first assignment of the partition's
-    next owner; NONE and NEVER_MS without one.  The others: see `jobs.ownership.tenures`.
+    next owner; NONE and NEVER_MS without one.  ``is_replaced``: a static member stopped, and the
+    next process with its instance id took over.  ``is_kept``: the owner kept the partition until a
+    response asked it to give the partition up, and did so then.  The others: see
+    `jobs.ownership.tenures`.
     """
 
     row: Ints
@@ -42,6 +45,8 @@ class Tenures:
     back_ms: Ints
     polled_ms: Ints
     poll_ms: Ints
+    is_replaced: Flags
+    is_kept: Flags
 
 
 _TAKEN = (
@@ -54,6 +59,8 @@ def tenures_of(owned: pa.StructArray, group: Ints, part: Ints) -> Tenures:
     """``owned``: assignments of partitions, see `jobs.costs.evidence`, with the ``group`` and the
     ``part`` of each."""
     process = codes_of(owned.field("process"))
+    how = owned.field("how")
+    is_kept = pc.and_(pc.equal(how, "revoked"), pc.invert(owned.field("is_estimated")))
     columns = {name: ints_of(owned.field(name)) for name in _TAKEN}
     order = np.lexsort((columns["from_ms"], columns["generation"], part))
     columns = {name: values[order] for name, values in columns.items()}
@@ -72,13 +79,17 @@ def tenures_of(owned: pa.StructArray, group: Ints, part: Ints) -> Tenures:
     next_row[:-1][has_next] = order[first[1:]][has_next]
     next_ms[:-1][has_next] = columns["from_ms"][first[1:]][has_next]
     ended = columns["until_ms"][last] < NEVER_MS
+    # A static member and the process that replaces it may have one member id.
+    of_member = (group, columns["generation"], member, columns["from_ms"])
     of_last = {name: values[last] for name, values in columns.items()}
     of_last["from_ms"] = columns["from_ms"][first]
     arrays = of_last | {
         "row": order[last],
         "group": group[last],
         "part": part[last],
-        "member": dense(group[last], columns["generation"][last], member[last]),
+        "member": dense(*(values[last] for values in of_member)),
+        "is_replaced": flags_of(pc.equal(how, "replaced"))[order][last],
+        "is_kept": flags_of(is_kept)[order][last],
         "next_row": next_row,
         "next_ms": next_ms,
     }
@@ -114,3 +125,7 @@ def codes_of(strings: pa.Array) -> Ints:
 def ints_of(values: pa.Array) -> Ints:
     filled = pc.fill_null(values.cast(pa.int64()), NONE)
     return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def flags_of(values: pa.Array) -> Flags:
+    return np.asarray(pc.fill_null(values, False).to_numpy(zero_copy_only=False), dtype=bool)

@@ -103,19 +103,20 @@ def _last_events(scope: RunScope) -> DataFrame:
     )
 
 
-def earlier_rows(scope: RunScope, table: str) -> DataFrame | None:
+def earlier_rows(scope: RunScope, table: str, *, up_to_context: bool = False) -> DataFrame | None:
     """The rows of tenures that began before the context generation, whose partition has no next
-    owner up to it; None if histories are read in full.
+    owner up to it, or only in it (``up_to_context``); None if histories are read in full.
     """
     contexts = scope.context_rows("generations")
     if contexts is None:
         return None
     generations = contexts.select(*INCARNATION_KEY, F.col("generation").alias("context_generation"))
+    is_after = ">=" if up_to_context else ">"
     return (
         scope.read(table)
         .join(F.broadcast(generations), on=INCARNATION_KEY, how="inner")
         .where("from_generation < context_generation")
-        .where("generation IS NULL OR generation > context_generation")
+        .where(f"generation IS NULL OR generation {is_after} context_generation")
         .drop("context_generation")
     )
 

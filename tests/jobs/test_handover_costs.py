@@ -9,7 +9,7 @@ from jobs.handover_costs import handover_costs
 from jobs.lake.tables import conform
 from jobs.ownership.of_run import owners_of
 from tests.jobs.comparison import assert_rows
-from tests.jobs.group_histories import S, coop, empty, event, gen, member, tenures_of
+from tests.jobs.group_histories import S, coop, empty, event, gen, member, static, tenures_of
 
 DAY = date(2026, 11, 21)
 LAST_S = 1000
@@ -22,6 +22,8 @@ TWO = {"a1": [0], "b1": [1]}
 A_DEPARTS = {1: {"a1": [0], "b1": [1]}, 2: {"b1": [0, 1]}}
 KILLED = [member(1, "a1", "joined", "expired", 60), member(1, "b1", "joined"), member(2, "b1")]
 EXPIRED = [event("HEARTBEAT_EXPIRED", 60, 2, member_id="a1")]
+REPLACED = [static(1, "a1", "joined", "replaced", 60), static(1, "a2", "replaced")]
+TAKEN_OVER = [event("RECORD", 3, 2, members=["a1"]), event("RECORD", 60, 2, members=["a2"])]
 ENDED_IN_60 = [gen(1, 0, 3, 3), gen(2, 60, 61, 61)]
 
 
@@ -71,7 +73,7 @@ CASES = {
     "expired and back later: it may have handled more": (
         [*ENDED_IN_60, gen(3, 70, 73, 73)],
         [*KILLED, member(3, "a2", "joined"), member(3, "b1")], A_DEPARTS,
-        [*EXPIRED, event("MEMBER_JOIN", 70, 3, member_id="a2")], every(5, 6, 51),
+        [*EXPIRED, event("MEMBER_JOIN", 70, 3, member_id="a2")], every(5, 6, 51, 65, 70),
         ("session_expired", 52, 51, 53, 10, 0, 21, False, 9350),
     ),
     "expired, and long without a commit: no new records, at most an interval's": (
@@ -85,6 +87,23 @@ CASES = {
         [event("LEFT", 60, 2, member_id="a1", client_cause="POLL_TIMEOUT")],
         every(5, 4, 29),
         ("poll_timeout", 30, 29.5, 30.5, 10, 4, 16, True, 31350),
+    ),
+    "revoked: Java's cooperative members commit when the rebalance begins, and go on": (
+        [coop(1, 0, 3, 3), coop(2, 60, 63, 63)], BOTH + STAY,
+        {1: {"a1": [0], "b1": [1]}, 2: {"b1": [0, 1]}}, [], every(2, 6, 58, 60.2),
+        ("revoked", 63, 63, 63, 28, 0, 29, True, 350),
+    ),
+    "replaced: before its next automatic commit": (
+        [gen(1, 0, 3, 3)], REPLACED, {1: {"a2": [0]}}, TAKEN_OVER, every(5, 6, 51),
+        ("replaced", 53.507, 51, 56.015, 25.1, 0, 51.2, True, 6843),
+    ),
+    "replaced: a commit that is not automatic is that of a client that closes": (
+        [gen(1, 0, 3, 3)], REPLACED, {1: {"a2": [0]}}, TAKEN_OVER, every(5, 6, 51, 53),
+        ("replaced", 53, 53, 53, 0, 0, 0, True, 7350),
+    ),
+    "batches: only what it has in its hands": (
+        ENDED_IN_60, KILLED, A_DEPARTS, EXPIRED, every(1.1, 7, 51),
+        ("session_expired", 51.8, 51, 52.6, 0, 0, 17, True, 9550),
     ),
     "without commits, nothing is known": (
         ENDED_IN_60, KILLED, A_DEPARTS, EXPIRED, [],
@@ -184,7 +203,23 @@ def test_a_crash_loop(frame, by_group):
         ["partition", "records_reprocessed", "records_reprocessed_low"],
     )
 
-    assert_rows(rows["g"], [(0, 15.0, 0.0), (1, 5.0, 0.0), (2, 0.0, 0.0)])
+    assert_rows(rows["g"], [(0, 15.0, 0.0), (1, 5.0, 0.0), (2, 5.0, 0.0)])
+
+
+def test_a_next_owner_that_stops_at_once_leaves_the_records_to_the_one_after_it(frame, by_group):
+    case = (
+        [*ENDED_IN_60, gen(3, 63, 64, 64)],
+        [*KILLED, member(3, "b1"), member(3, "c1", "joined")],
+        {1: {"a1": [0]}, 2: {"b1": [0]}, 3: {"c1": [0]}}, EXPIRED, every(5, 6, 51, 70), None,
+    )  # fmt: skip
+
+    rows = by_group(
+        costs_of(one_group(frame, case), ["g"]),
+        ["from_time"],
+        ["process", "records_reprocessed", "last_commit_offset", "handled_offset"],
+    )
+
+    assert_rows(rows["g"], [("a", 0.0, 510, 520), ("b", 10.0, 510, 520)])
 
 
 def test_the_tenure_of_a_cooperative_member_lasts_through_rebalances(frame, by_group):
