@@ -185,11 +185,11 @@ def habits(group: Ints, at_ms: Ints, commits: Series, group_of_part: Ints) -> tu
     key = by_date(group_of_part[commits.part[1:][is_interval]], commits.at_ms[1:][is_interval])
     order = np.lexsort((took_ms, key))
     keys, begins = np.unique(key[order], return_index=True)
+    if not len(keys):
+        return unknown
     wanted = by_date(group, at_ms)
     at = np.searchsorted(keys, wanted)
     is_known = (at < len(keys)) & (keys[np.minimum(at, len(keys) - 1)] == wanted)
-    if not len(keys):
-        return unknown
     passed_ms = np.cumsum(took_ms[order])
     before_ms = np.append(0, passed_ms)[begins]
     total_ms = np.append(before_ms[1:], passed_ms[-1]) - before_ms

@@ -2,9 +2,12 @@
 
 from datetime import date
 
+import numpy as np
 import pytest
 
 from jobs.costs.evidence import before_context
+from jobs.costs.rules import habits
+from jobs.costs.series import Series
 from jobs.handover_costs import handover_costs
 from jobs.lake.tables import conform
 from jobs.ownership.of_run import owners_of
@@ -336,3 +339,11 @@ def test_the_lag_that_a_handover_leaves(frame, by_group):
     columns = ["peak_lag", "catch_up_ms", "record_seconds", "records_reprocessed"]
     ended = by_group(rows.where("partition = 0 AND from_generation = 1"), ["from_time"], columns)
     assert_rows(ended["g"], [(94, 9350, 437.1, 10.0)])
+
+
+def test_partitions_with_one_commit_each_show_no_interval():
+    commits = Series(np.array([0, 1]), np.array([1000, 2000]), np.array([7, 8]))
+
+    interval_ms, most = habits(np.array([0]), np.array([9000]), commits, np.array([0, 0]))
+
+    assert (interval_ms.tolist(), most.tolist()) == ([5000.0], [0.0])
