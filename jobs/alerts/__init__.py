@@ -10,6 +10,7 @@ stuck          a group that stays in PreparingRebalance or CompletingRebalance
 flapping       a process that rejoins again and again
 moved_nothing  many rebalances that changed no partition's owner
 over_budget    more rebalances within 24 hours than the group's budget
+stuck_partition, poison_pill, finding   what the table findings has
 
 Each check is a SELECT over the lake's tables, run by DuckDB without a JVM.  Thresholds come from
 [alerts] of the configuration, with own values for groups by pattern.

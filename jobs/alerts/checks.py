@@ -206,10 +206,29 @@ FINDING = """
             JOIN limits l ON l.group_id = COALESCE(f.group_id, '')
             WHERE f.{dates} AND f.from_time <= k.now AND l.finding_percent > 0
                 AND ROUND(100 * f.confidence) >= l.finding_percent
+                AND f.finding NOT IN ('poison_pill', 'stuck_partition')
         )
         WHERE until > window_start
     )
     WHERE place = 1"""
+
+
+def _of_partitions(finding: str, value: str, threshold: str) -> str:
+    """SQL of the partitions that have this finding."""
+    return f"""
+    SELECT cluster_id, group_id, topic_partition AS process, from_time AS first_time,
+        until AS last_time, CAST({value} AS BIGINT) AS value, {threshold} AS threshold,
+        summary AS detail
+    FROM (
+        SELECT f.cluster_id, f.group_id, f.topic_partition, f.from_time, f.confidence, f.summary,
+            l.{threshold}, k.window_start,
+            CASE WHEN f.to_time <= k.now THEN f.to_time ELSE k.now END AS until
+        FROM findings f
+        JOIN clock k ON k.cluster_id = f.cluster_id
+        JOIN limits l ON l.group_id = f.group_id
+        WHERE f.{{dates}} AND f.finding = '{finding}' AND f.from_time <= k.now AND l.{threshold} > 0
+    )
+    WHERE until > window_start AND {value} >= {threshold}"""
 
 
 def _mostly(cause: str) -> str:
@@ -272,6 +291,28 @@ CHECKS = (
         message=lambda value, threshold, cause: (
             f"{value} rebalances in 24 hours, budget {threshold}{_mostly(cause)}"
         ),
+    ),
+    Check(
+        name="stuck_partition",
+        setting="stuck_partition_s",
+        about="a partition that makes no progress, although its owner consumes others",
+        sql=_of_partitions(
+            "stuck_partition", "FLOOR(EPOCH(until - from_time))", "stuck_partition_s"
+        ),
+        message=lambda value, _, text: f"{text}; since {value} s",
+        unit="seconds",
+        optional=("findings",),
+        is_root_cause=True,
+    ),
+    Check(
+        name="poison_pill",
+        setting="poison_pill_percent",
+        about="a record that kills each consumer that handles it",
+        sql=_of_partitions("poison_pill", "ROUND(100 * confidence)", "poison_pill_percent"),
+        message=lambda value, _, text: f"{text}; confidence {value} %",
+        unit="percent",
+        optional=("findings",),
+        is_root_cause=True,
     ),
     Check(
         name="finding",

@@ -24,7 +24,8 @@ _OF_ALERT = ("alert", "cluster_id", "group_id", "process")
 ALERT = Metric("regroup_alert", "1 for each alert that is raised.", _OF_ALERT)
 ALERT_VALUE = Metric(
     "regroup_alert_value",
-    "Value of an alert: a count; seconds for stuck and unowned, percent for finding.",
+    "Value of an alert: a count; seconds for stuck, unowned and stuck_partition,"
+    " percent for finding and poison_pill.",
     _OF_ALERT,
 )
 ALERTS = Metric(

@@ -48,6 +48,19 @@ class Thresholds:
         default=50,
         metadata={"meaning": "rebalances per group and 24 hours: an alert above this number"},
     )
+    stuck_partition_s: int = field(
+        default=60,
+        metadata={
+            "meaning": "seconds without progress of a partition, although its owner consumes others"
+        },
+    )
+    poison_pill_percent: int = field(
+        default=60,
+        metadata={
+            "meaning": "confidence in percent that a record kills each consumer: an alert from"
+            " this value on"
+        },
+    )
     finding_percent: int = field(
         default=60,
         metadata={"meaning": "confidence of a finding in percent: an alert from this value on"},

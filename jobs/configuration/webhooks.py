@@ -11,7 +11,17 @@ from urllib.parse import urlsplit
 
 from jobs.console.errors import UsageError
 
-ALERTS = ("storm", "stuck", "unowned", "flapping", "moved_nothing", "over_budget", "finding")
+ALERTS = (
+    "storm",
+    "stuck",
+    "unowned",
+    "flapping",
+    "moved_nothing",
+    "over_budget",
+    "stuck_partition",
+    "poison_pill",
+    "finding",
+)
 FORMATS = ("json", "slack", "teams", "pagerduty")
 PAGERDUTY = "https://events.pagerduty.com/v2/enqueue"
 

@@ -43,6 +43,7 @@ def unserved_of(evidence: pa.Table, schema: pa.Schema) -> pa.Table:
         "unserved_ms": pa.array(unserved.to_ms - unserved.from_ms),
         "reason": pa.array(REASONS).take(pa.array(unserved.reason)),
         "committed_offset": numbers(unserved.committed, has_commit),
+        "commit_interval_ms": pa.array(pieces.interval_ms[unserved.piece].astype(np.int64)),
         "behind": integers(np.where(has_commit, behind, np.nan)),
         "evidence": _evidence(unserved, np.isin(part, arrays.log_ends.part), arrays.owned, row),
         "estimated": pa.array(unserved.is_estimated),

@@ -224,7 +224,8 @@ def test_a_check_without_its_table_is_named_as_not_checked(plant):
 
     assert [window.unchecked for window in windows] == [("unowned",)]
     assert [labels["alert"] for labels, _ in samples["regroup_alerts"]] == [
-        "storm", "stuck", "flapping", "moved_nothing", "over_budget", "finding",
+        "storm", "stuck", "flapping", "moved_nothing", "over_budget", "stuck_partition",
+        "poison_pill", "finding",
     ]  # fmt: skip
 
 
@@ -510,6 +511,37 @@ def test_findings_are_alerts_from_a_confidence_on(plant, findings, expected):
     assert raised(plant(findings=findings), finding_percent=60) == expected
 
 
+def of_partition(name, first, last, **more):
+    return finding(first, last, finding=name, kind="data", topic_partition="t-1", **more)
+
+
+@pytest.mark.parametrize(
+    ("findings", "expected"),
+    [
+        (
+            [of_partition("stuck_partition", 10, 70)],
+            [("stuck_partition", "g", "t-1", 10, 70, 60)],
+        ),
+        ([of_partition("stuck_partition", 10, 69)], []),
+        (
+            [of_partition("stuck_partition", 10, 70), of_partition("poison_pill", 10, 40)],
+            [
+                ("poison_pill", "g", "t-1", 10, 40, 80),
+                ("stuck_partition", "g", "t-1", 10, 70, 60),
+            ],
+        ),
+        ([of_partition("poison_pill", 10, 40, confidence=0.59)], []),
+        # it ended when the last hour began
+        ([of_partition("poison_pill", -40, 0)], []),
+    ],
+)
+def test_partitions_without_progress_are_alerts(plant, findings, expected):
+    lake = plant(findings=findings)
+
+    assert raised(lake, stuck_partition_s=60, poison_pill_percent=60) == expected
+    assert raised(lake, finding_percent=1) == []
+
+
 def test_the_message_of_a_finding_has_its_name_and_how_many_there_are(plant):
     lake = plant(findings=[finding(10, 20), finding(30, 40, confidence=0.9, finding="KAFKA-1")])
 
@@ -701,8 +733,8 @@ def test_prometheus_file_in_full():
         "# HELP regroup_alert 1 for each alert that is raised.\n"
         "# TYPE regroup_alert gauge\n"
         'regroup_alert{alert="storm",cluster_id="prod",group_id="billing",process="app-1"} 1\n'
-        "# HELP regroup_alert_value Value of an alert: a count; seconds for stuck and unowned,"
-        " percent for finding.\n"
+        "# HELP regroup_alert_value Value of an alert: a count; seconds for stuck, unowned and"
+        " stuck_partition, percent for finding and poison_pill.\n"
         "# TYPE regroup_alert_value gauge\n"
         'regroup_alert_value{alert="storm",cluster_id="prod",group_id="billing",'
         'process="app-1"} 12\n'
@@ -714,6 +746,8 @@ def test_prometheus_file_in_full():
         'regroup_alerts{alert="flapping",cluster_id="prod"} 0\n'
         'regroup_alerts{alert="moved_nothing",cluster_id="prod"} 0\n'
         'regroup_alerts{alert="over_budget",cluster_id="prod"} 0\n'
+        'regroup_alerts{alert="stuck_partition",cluster_id="prod"} 0\n'
+        'regroup_alerts{alert="poison_pill",cluster_id="prod"} 0\n'
         'regroup_alerts{alert="finding",cluster_id="prod"} 0\n'
         "# HELP regroup_alerts_lake_time_seconds Time that counts as now: the last time in the "
         "lake, or --at.\n"

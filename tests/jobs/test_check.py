@@ -194,7 +194,7 @@ SOUND = {
     "unserved_times": [
         {"group_id": "g", "generation": 1, "topic": "t", "partition": 0, "process": "m",
          "member_id": "m", "from_time": T + 9000, "to_time": T + 9333, "unserved_ms": 333,
-         "reason": "stuck", "evidence": "commits", "estimated": True},
+         "reason": "stuck", "commit_interval_ms": 5000, "evidence": "commits", "estimated": True},
     ],
     "findings": [
         {"finding": "rejoin_loop", "group_id": "g", "from_time": T + 1000},

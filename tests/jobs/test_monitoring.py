@@ -110,6 +110,8 @@ def test_variables_take_the_values_of_labels():
         ("flapping (rejoins)", []),  # turned off
         ("moved_nothing (rebalances)", [5]),
         ("over_budget (rebalances)", [50]),
+        ("stuck_partition (seconds)", [60]),
+        ("poison_pill (percent)", [60]),
         ("Age of the lake", [3600]),
         ("Duration of a pass", []),
         ("From event to tables", [300]),
@@ -138,7 +140,7 @@ def test_panels_do_not_overlap_and_have_ids_of_their_own():
 
     assert len(cells) == len(set(cells))
     assert max(x for x, _ in cells) == 23
-    assert [panel["id"] for panel in every] == list(range(1, 18))
+    assert [panel["id"] for panel in every] == list(range(1, 20))
 
 
 def test_panels_have_the_fields_that_grafana_requires():
@@ -164,6 +166,8 @@ def test_each_check_has_a_rule():
         "ConsumerGroupFlapping",
         "ConsumerGroupMovedNothing",
         "ConsumerGroupOverBudget",
+        "ConsumerGroupStuckPartition",
+        "ConsumerGroupPoisonPill",
         "ConsumerGroupFinding",
         "RegroupIsLate",
         "RegroupMetricsMissing",

@@ -1,0 +1,21 @@
+-- crashed_tenures: one row per tenure of a partition whose owner crashed or was killed, with the number of these tenures at the same committed offset on the date.
+SELECT
+    t.*,
+    COUNT(*) OVER (
+        PARTITION BY group_id, incarnation, topic, partition, event_date, committed_offset
+    ) AS crashes,
+    SUM(CASE WHEN is_quiet THEN 1 ELSE 0 END) OVER (
+        PARTITION BY group_id, incarnation, topic, partition, event_date, committed_offset
+    ) AS quiet_crashes
+FROM (
+    SELECT
+        group_id, incarnation, topic, partition, event_date, process,
+        last_commit_offset AS committed_offset, UNIX_MILLIS(last_commit_time) AS committed_ms,
+        UNIX_MILLIS(from_time) AS from_ms, UNIX_MILLIS(to_time_high) AS crash_ms,
+        -- It ended without a commit of its own.
+        last_commit_time < from_time AS is_quiet
+    FROM handover_costs
+    WHERE last_commit_offset IS NOT NULL AND (
+        how_ended = 'session_expired' OR how_ended = 'replaced' AND last_commit_time < from_time
+    )
+) t
