@@ -2,8 +2,8 @@
 to migrate it to the consumer protocol.
 
 reads   timeline, group_events, group_metadata, committed_offsets, generations, generation_members,
-        assignments, ownership_gaps, group_records; of groups that were not always classic also
-        rebalance_causes, churn, rebalance_latency, topic_ids
+        assignments, ownership_gaps, handover_costs, group_records; of groups that were not always
+        classic also rebalance_causes, churn, rebalance_latency, topic_ids
 writes  process_lives      one row per start of a process
         what_if            one row per group and setting
         advice             one row per group
@@ -34,10 +34,10 @@ from jobs.replay.group_rows import FOREVER_MS
 from jobs.what_if.evidence import (
     CLASSIC_KINDS,
     CLUSTER_KINDS,
-    DOWNTIME,
     LAST_TIMES,
     MODERN_GROUPS,
     MODERN_KINDS,
+    PERIOD_KINDS,
     TARGET_TIMES,
     ClusterEvidence,
     PredictionEvidence,
@@ -50,7 +50,7 @@ from jobs.what_if.result_rows import rows_of_lives
 from jobs.what_if.sweep import EvaluatedPeriod, Sweep, times_of
 
 READS = tuple(
-    sorted(reads((*CLASSIC_KINDS, *MODERN_KINDS, *CLUSTER_KINDS, MODERN_GROUPS, DOWNTIME)))
+    sorted(reads((*CLASSIC_KINDS, *MODERN_KINDS, *CLUSTER_KINDS, *PERIOD_KINDS, MODERN_GROUPS)))
 )
 SEEDS = 3
 
@@ -99,7 +99,7 @@ def era_of_cluster(tables: Mapping[str, DataFrame]) -> EraEvidence:
 def _predicted(
     tables: dict[str, DataFrame], times: Mapping[str, str | int], sweep: Sweep
 ) -> DataFrame:
-    """``times``: parameters of the evidence DOWNTIME: the period of each group's downtime."""
+    """``times``: parameters of the evidence PERIOD_KINDS: the period of each group."""
     schema = StructType(
         [StructField(name, ArrayType(schema_of(name)), nullable=False) for name in WRITES]
     )
@@ -112,7 +112,7 @@ def evidence_by_group(
 ) -> GroupedData:
     """The rows of each group's `PredictionEvidence`, by group."""
     kinds = {kind: evidence(kind, tables) for kind in CLASSIC_KINDS}
-    of_all = packed(kinds | {DOWNTIME: evidence(DOWNTIME, tables, **times)})
+    of_all = packed(kinds | {kind: evidence(kind, tables, **times) for kind in PERIOD_KINDS})
     modern = evidence(MODERN_GROUPS, tables)
     if modern.isEmpty():
         return by_group(of_all)

@@ -44,6 +44,7 @@ def _shown(outcome: Figures, true: Figures) -> list[tuple[str, str]]:
     return [
         (f"{a / 1000:.1f}", f"{b / 1000:.1f}") if name.endswith("_ms") else (str(a), str(b))
         for name, a, b in zip(Figures._fields, outcome, true, strict=True)
+        if a is not None and b is not None
     ]
 
 

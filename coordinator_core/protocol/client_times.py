@@ -10,6 +10,8 @@ HEARTBEAT_MS = 3000
 COMMIT_INTERVAL_MS, COMMIT_JITTER_MS = 5000, 250
 # One commit request writes a record per partition; the records' times differ by at most this.
 SAME_COMMIT_MS = 20
+# From the record of an assignment until the client's first fetch has returned.
+FETCH_MS = 350
 # If an application stops polling, its client leaves max.poll.interval.ms after the last commit,
 # with a tolerance of one commit interval and the time of a check.
 COMMIT_SLACK_MS = 6000

@@ -6,8 +6,9 @@ else does: which departures lead to a rebalance, how long a join takes, what the
 long partitions have no owner.  So a prediction keeps the process lives, changes the settings, and
 simulates the rest with the models of clients and coordinator (coordinator_core.simulation).
 
-Three results are put side by side, each with the same four figures (`Figures`: rebalances, time not
-stable, moved partitions, unavailable partition time):
+Three results are put side by side, each with the same figures (`Figures`: rebalances, time not
+stable, moved partitions, unavailable partition time; with commits also records reprocessed and
+consumption pauses):
 
 - observed:  computed from the evidence alone.
 - model:     the simulation under unchanged settings.  Its distance from observed says how far the
@@ -43,7 +44,8 @@ assignor here assigns; others raise NotAConsumerGroup.
                  `instance_ids_of`, `other_instance_ids`: where static members' names come from
 - observed:      the figures from evidence alone
 - ownership:     time without an owner within a period
-- figures:       the four figures; `Prediction`, one result per seed
+- handovers:     records reprocessed and pauses where the tenures of a simulation end
+- figures:       the figures; `Prediction`, one result per seed
 - advice:        the cheapest change that saves most of the unavailable time, and what was rejected
 - reasons:       why a change helps, what it risks, what its prediction assumes
 - config_blocks: the lines to paste into configurations

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.broker_limits import LIMITS_COST, widened_limits
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
-from coordinator_core.whatif.figures import Figures, Prediction
+from coordinator_core.whatif.figures import Figures, Prediction, difference
 from coordinator_core.whatif.kafka_names import listed, seconds
 from coordinator_core.whatif.predict import instance_ids_of
 from coordinator_core.whatif.reasons import assumption_of, reasons_of, risks_of
@@ -60,8 +60,7 @@ class Advice:
     @property
     def saved(self) -> Figures:
         """The model under unchanged settings minus the prediction."""
-        pairs = zip(self.unchanged.median, self.predicted.median, strict=True)
-        return Figures(*(before - after for before, after in pairs))
+        return difference(self.unchanged.median, self.predicted.median)
 
 
 def advise(
@@ -140,11 +139,25 @@ def _sentence(baseline: Baseline, unchanged: Prediction, chosen: Prediction) -> 
     now = unchanged.median
     if chosen is not unchanged:
         figures = figures_text(now, chosen.median)
-        first = f"{chosen.change.in_kafka_names()}: {figures}"
+        worse = " and ".join(_worse(unchanged, chosen))
+        first = f"{chosen.change.in_kafka_names()}: {figures}" + (worse and f", but {worse}")
         return "; ".join([first, *reasons_of(baseline, chosen.change)])
     if now.unavailable_partition_ms == 0:
         return "nothing to gain: all partitions always had an owner"
     return "nothing to gain: no change surely saves 10% of the partition downtime and 5 s"
+
+
+def _worse(unchanged: Prediction, chosen: Prediction) -> Iterator[str]:
+    """The records reprocessed and the pauses, if all seeds have more than without the change."""
+    now, then = unchanged.median, chosen.median
+    most, least = unchanged.maximum, chosen.minimum
+    if (least.records_reprocessed or 0) > (most.records_reprocessed or 0):
+        yield f"{then.records_reprocessed} records reprocessed instead of {now.records_reprocessed}"
+    if (least.consumption_pause_ms or 0) > (most.consumption_pause_ms or 0):
+        yield (
+            f"consumption pauses of {seconds(then.consumption_pause_ms or 0)} instead of"
+            f" {seconds(now.consumption_pause_ms or 0)} (partition-seconds)"
+        )
 
 
 def _rejected(
@@ -154,8 +167,8 @@ def _rejected(
     changed: Sequence[Prediction],
 ) -> str | None:
     """The alternative that saves most rebalances or downtime, and why it is not advised."""
-    without_effect = (unchanged.outcomes, chosen.outcomes)
-    others = [each for each in changed if each.outcomes not in without_effect]
+    without_effect = (_rebalancing(unchanged), _rebalancing(chosen))
+    others = [each for each in changed if _rebalancing(each) not in without_effect]
     better = [each for each in others if _share(unchanged, each) > 0]
     fewest = min(others, key=_by_rebalances, default=None)
     if fewest is None:
@@ -165,6 +178,14 @@ def _rejected(
         return f"{fewest.change.in_kafka_names()}: {_against(baseline, unchanged, fewest, chosen)}"
     best = min(better, key=_by_downtime)
     return f"{best.change.in_kafka_names()}: {_against(baseline, unchanged, best, chosen)}"
+
+
+def _rebalancing(each: Prediction) -> list[Figures]:
+    """The outcomes without what depends on commits."""
+    return [
+        figures._replace(records_reprocessed=None, consumption_pause_ms=None)
+        for figures in each.outcomes
+    ]
 
 
 def _by_rebalances(each: Prediction) -> tuple[int, int]:

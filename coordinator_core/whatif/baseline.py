@@ -17,6 +17,7 @@ from coordinator_core.protocol.client_times import HEARTBEAT_MS
 from coordinator_core.records import BadRecord, decode_subscription, streams_metadata
 from coordinator_core.simulation.spec import Topic
 from coordinator_core.whatif.common_ends import with_common_ends
+from coordinator_core.whatif.handovers import Consumption
 from coordinator_core.whatif.kafka_names import kind_of
 
 CONSUMER = "consumer"
@@ -54,7 +55,7 @@ class Baseline:
     ``metadata_max_age_ms``: how often clients look for new partitions; ``topics`` grow at ms since
     the epoch.  ``consumer``: of a group of the consumer protocol; None: the group is classic.
     ``protocols``: of a group that was converted, by the first member id of a process life: its
-    protocol.
+    protocol.  ``consumption``: None without commits.
     """
 
     group_id: str
@@ -71,6 +72,7 @@ class Baseline:
     idle: tuple[tuple[int, int], ...]
     consumer: ConsumerSettings | None = None
     protocols: Mapping[str, str] = field(default_factory=dict)
+    consumption: Consumption | None = None
 
     @property
     def group_protocol(self) -> str:

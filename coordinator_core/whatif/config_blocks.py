@@ -11,6 +11,7 @@ from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.broker_limits import widened_limits
 from coordinator_core.whatif.client_libraries import kinds_under
 from coordinator_core.whatif.kafka_names import (
+    COMMIT_INTERVAL,
     CONSUMER_ASSIGNMENT,
     CONSUMER_HEARTBEAT,
     CONSUMER_SESSION,
@@ -153,6 +154,8 @@ def _timeouts(change: SettingsChange) -> Iterator[str]:
         yield f"{SESSION}={change.session_timeout_ms}"
     if change.rebalance_timeout_ms is not None:
         yield f"{POLL}={change.rebalance_timeout_ms}"
+    if change.commit_interval_ms is not None:
+        yield f"{COMMIT_INTERVAL}={change.commit_interval_ms}"
 
 
 def _strategy(baseline: Baseline, change: SettingsChange) -> Iterator[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from coordinator_core.whatif.settings import SettingsChange
 
@@ -14,7 +14,10 @@ class Figures(NamedTuple):
     or in Assigning and Reconciling; ``moved_partitions``: partitions assigned to another process
     than their previous owner; ``unavailable_partition_ms``: time without an owner, summed over
     partitions, from each partition's first owner on, except while it is shut down;
-    ``static_refused``: starts of static members that were refused, as another member had their id.
+    ``static_refused``: starts of static members that were refused, as another member had their id;
+    ``records_reprocessed``: records that the next owner of a partition handles again;
+    ``consumption_pause_ms``: from the stop of each owner to the next one's first records, summed
+    over partitions.  None: no commits show how much the group consumes.
     """
 
     rebalances: int
@@ -22,23 +25,32 @@ class Figures(NamedTuple):
     moved_partitions: int
     unavailable_partition_ms: int
     static_refused: int = 0
+    records_reprocessed: int | None = None
+    consumption_pause_ms: int | None = None
 
 
 def median_of(outcomes: Sequence[Figures]) -> Figures:
     """The median of each figure; ``minimum_of`` and ``maximum_of`` are also per figure."""
-    return Figures(*(sorted(figures)[len(figures) // 2] for figures in _by_figure(outcomes)))
+    return _of_each(outcomes, lambda values: sorted(values)[len(values) // 2])
 
 
 def minimum_of(outcomes: Sequence[Figures]) -> Figures:
-    return Figures(*map(min, _by_figure(outcomes)))
+    return _of_each(outcomes, min)
 
 
 def maximum_of(outcomes: Sequence[Figures]) -> Figures:
-    return Figures(*map(max, _by_figure(outcomes)))
+    return _of_each(outcomes, max)
 
 
-def _by_figure(outcomes: Sequence[Figures]) -> list[tuple[int, ...]]:
-    return list(zip(*outcomes, strict=True))
+def difference(before: Figures, after: Figures) -> Figures:
+    return _of_each([before, after], lambda pair: pair[0] - pair[1])
+
+
+def _of_each(outcomes: Sequence[Figures], chosen: Callable[[Sequence[int]], int]) -> Figures:
+    """``chosen`` of the values of each figure; None if it is unknown."""
+    by_figure = zip(*outcomes, strict=True)
+    values: list[Any] = [None if None in each else chosen(each) for each in by_figure]
+    return Figures(*values)
 
 
 class Outcomes(NamedTuple):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 SESSION = "session.timeout.ms"
 POLL = "max.poll.interval.ms"
+COMMIT_INTERVAL = "auto.commit.interval.ms"
 INITIAL_DELAY = "group.initial.rebalance.delay.ms"
 STRATEGY = "partition.assignment.strategy"
 INSTANCE_ID = "group.instance.id"
@@ -25,6 +26,7 @@ MIGRATION_PROCESSES = "migration.processes"
 SETTING_OF = {
     SESSION: "session_timeout_ms",
     POLL: "rebalance_timeout_ms",
+    COMMIT_INTERVAL: "commit_interval_ms",
     INITIAL_DELAY: "initial_rebalance_delay_ms",
     STRATEGY: "assignor",
     INSTANCE_ID: "membership",

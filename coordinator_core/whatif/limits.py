@@ -19,6 +19,7 @@ from coordinator_core.simulation.spec import MODERN_CLIENTS
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.client_libraries import library_under
 from coordinator_core.whatif.kafka_names import (
+    COMMIT_INTERVAL,
     GROUP_PROTOCOL,
     INSTANCE_ID,
     MIGRATION_BACK,
@@ -41,7 +42,7 @@ from coordinator_core.whatif.settings import (
 )
 
 _LIBRDKAFKA_MAX_SESSION_MS = 3_600_000
-_LIBRDKAFKA_MAX_POLL_MS = 86_400_000
+_LIBRDKAFKA_MAX_POLL_MS = _LIBRDKAFKA_MAX_COMMIT_MS = 86_400_000
 
 
 def check(baseline: Baseline, change: SettingsChange) -> None:
@@ -54,6 +55,8 @@ def refusals(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
     yield from _protocol_refusals(baseline, change)
     yield from _migration_refusals(baseline, change)
     yield from _session_refusals(baseline, change)
+    if change.commit_interval_ms is not None and baseline.consumption is None:
+        yield f"{COMMIT_INTERVAL}: no commits of the group show how many records it handles"
     if change.membership == "static" and not _era(baseline, change).has_static_members:
         yield f"{INSTANCE_ID}: brokers before Kafka 2.3 have no static members"
     for process in baseline.processes:
@@ -162,6 +165,9 @@ def _librdkafka_refusals(
     member: RecordedMember, session_ms: int, change: SettingsChange, changes_times: bool
 ) -> Iterator[str]:
     poll_ms = change.rebalance_timeout_ms or member.rebalance_timeout_ms
+    commit_ms = change.commit_interval_ms or 0
+    if commit_ms > _LIBRDKAFKA_MAX_COMMIT_MS:
+        yield f"{COMMIT_INTERVAL}={commit_ms}: librdkafka's maximum is {_LIBRDKAFKA_MAX_COMMIT_MS}"
     if session_ms > _LIBRDKAFKA_MAX_SESSION_MS:
         yield f"{SESSION}={session_ms}: librdkafka's maximum is {_LIBRDKAFKA_MAX_SESSION_MS}"
     if poll_ms > _LIBRDKAFKA_MAX_POLL_MS:

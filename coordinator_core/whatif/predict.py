@@ -29,12 +29,12 @@ from coordinator_core.simulation.spec import (
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.client_libraries import library_under
 from coordinator_core.whatif.figures import (
-    Converted,
     Figures,
     Outcomes,
     PredictedMigration,
     Prediction,
 )
+from coordinator_core.whatif.handovers import Consumption, HandoverCounter, PlayedHandovers
 from coordinator_core.whatif.limits import becomes_classic
 from coordinator_core.whatif.migration import (
     Migration,
@@ -84,7 +84,8 @@ def predict_each(
     earlier: Mapping[str, Outcomes] = _NO_OUTCOMES,
 ) -> list[Prediction]:
     """``predict`` each.  Changes with the same result are simulated once: those that result in the
-    same settings, and longer sessions than those of which none expired.
+    same settings, and longer sessions than those of which none expired.  The commit interval
+    changes the figures of a simulation, but not the simulation.
 
     ``earlier``: outcomes of earlier simulations, by ``Prediction.simulation``: not simulated again.
     """
@@ -93,41 +94,78 @@ def predict_each(
     outcomes: dict[_Settings, _Simulated] = {}
     for change, settings in sorted(tried, key=lambda each: each[1].sessions_ms):
         of_others = simulated.setdefault(settings.others, [])
-        same = next((each for each in of_others if each.covers(settings.sessions_ms)), None)
+        alike = [each for each in of_others if each.covers(settings.sessions_ms)]
+        same = next((each for each in alike if each.commit_ms == settings.commit_ms), None)
         if same is None:
-            same = _simulated(baseline, change, settings, seeds, earlier)
+            played = next((each for each in alike if each.spans), None)
+            if played is not None:
+                same = played.at(baseline, settings.commit_ms)
+            else:
+                same = _simulated(baseline, change, settings, seeds, earlier)
             of_others.append(same)
         outcomes[settings] = same
-    return [outcomes[settings].prediction(change) for change, settings in tried]
+    return [outcomes[settings].prediction(baseline, change) for change, settings in tried]
 
 
 class _Settings(NamedTuple):
-    """All that a simulation depends on.  ``sessions_ms``: session.timeout.ms by process."""
+    """All that a prediction depends on.  ``sessions_ms``: session.timeout.ms by process;
+    ``commit_ms``: the commit interval; None: unknown.
+    """
 
     sessions_ms: tuple[int, ...]
+    commit_ms: int | None
     others: tuple[object, ...]
 
 
+class _Played(NamedTuple):
+    """One simulation within a period; ``handovers`` None: without `Consumption`."""
+
+    group: PlayedGroup
+    handovers: PlayedHandovers | None
+
+    def figures(self, consumption: Consumption | None, commit_ms: int | None) -> Figures:
+        figures = Figures(*self.group.measures)
+        if self.handovers is None or consumption is None or commit_ms is None:
+            return figures
+        records = self.handovers.records_reprocessed(consumption.rates, commit_ms)
+        return figures._replace(
+            records_reprocessed=round(records), consumption_pause_ms=self.handovers.pause_ms
+        )
+
+
 class _Simulated(NamedTuple):
-    """``outcomes``: one per seed; ``depends``: whether longer sessions may change them."""
+    """``outcomes``: one per seed; ``depends``: whether longer sessions may change them.
+    ``spans``: per span, one simulation per seed; empty if the outcomes were known before.
+    """
 
     sessions_ms: tuple[int, ...]
+    commit_ms: int | None
     outcomes: list[Figures]
     depends: bool
-    migrations: list[PredictedMigration]
-    conversions: list[tuple[Converted, ...]]
-    key: str
+    hashed: str
+    migrations: Sequence[Migration] = ()
+    spans: Sequence[Sequence[_Played]] = ()
 
-    def prediction(self, change: SettingsChange) -> Prediction:
-        has_more = bool(self.migrations) or any(self.conversions)
+    def prediction(self, baseline: Baseline, change: SettingsChange) -> Prediction:
+        whole = self.spans[0] if self.spans else ()
+        conversions = [conversions_of(each.group) for each in whole] or [()] * len(self.outcomes)
+        has_more = bool(self.migrations) or any(conversions)
         return Prediction(
             change,
             self.outcomes,
-            self.migrations,
-            self.conversions,
-            None if has_more else self.key,
+            [
+                _predicted_migration(migration, played, baseline.consumption, self.commit_ms)
+                for migration, played in zip(self.migrations, self.spans[1:], strict=True)
+            ],
+            conversions,
+            None if has_more else _key(self.hashed, baseline.consumption, self.commit_ms),
             self.depends,
         )
+
+    def at(self, baseline: Baseline, commit_ms: int | None) -> _Simulated:
+        """The same simulations with another commit interval."""
+        outcomes = [each.figures(baseline.consumption, commit_ms) for each in self.spans[0]]
+        return self._replace(commit_ms=commit_ms, outcomes=outcomes)
 
     def covers(self, sessions_ms: tuple[int, ...]) -> bool:
         """Whether sessions of these lengths, with equal other settings, have the same outcomes."""
@@ -143,6 +181,7 @@ def _settings(baseline: Baseline, change: SettingsChange) -> _Settings:
     groups = _groups(baseline, change).values()
     return _Settings(
         tuple([group.session_timeout_ms or 0 for group in groups]),
+        _commit_ms(baseline, change),
         (
             era,
             config,
@@ -152,6 +191,11 @@ def _settings(baseline: Baseline, change: SettingsChange) -> _Settings:
             *((each.protocol, *each.turns.items()) for each in migrations_of(baseline, change)),
         ),
     )
+
+
+def _commit_ms(baseline: Baseline, change: SettingsChange) -> int | None:
+    own = baseline.consumption
+    return None if own is None else change.commit_interval_ms or own.commit_interval_ms
 
 
 def _without_session(group: GroupSpec, config: CoordinatorConfig) -> GroupSpec:
@@ -180,24 +224,43 @@ def _simulated(
     spans = [(from_ms, baseline.to_ms), *((m.from_ms, m.to_ms) for m in migrations)]
     start_ms = baseline.from_ms - _lead_ms(baseline)
     fleets = [fleet_of(baseline, change, start_ms, seed) for seed in range(1, seeds + 1)]
-    key = _hash_of(start_ms, fleets, spans, baseline.idle)
+    hashed = _hash_of(start_ms, fleets, spans, baseline.idle)
+    key = _key(hashed, baseline.consumption, settings.commit_ms)
     if key in earlier:
         before = earlier[key]
         return _Simulated(
-            settings.sessions_ms, [*before.figures], before.depends, [], [()] * seeds, key
+            sessions_ms=settings.sessions_ms,
+            commit_ms=settings.commit_ms,
+            outcomes=[*before.figures],
+            depends=before.depends,
+            hashed=hashed,
         )
     results, depends = [], False
     for seed, fleet in enumerate(fleets, start=1):
         cluster = SimulatedCluster(
             fleet, start_ms, seed, traces=False, log_lines=False, commits=False
         )
-        results.append(_played(baseline, cluster, spans))
+        results.append(_played(baseline, cluster, spans, seed))
         depends = depends or _depends_on_sessions(cluster)
-    whole, *of_migrations = zip(*results, strict=True)
-    predicted = map(_predicted_migration, migrations, of_migrations)
-    outcomes = [Figures(*each.measures) for each in whole]
-    conversions = [conversions_of(each) for each in whole]
-    return _Simulated(settings.sessions_ms, outcomes, depends, list(predicted), conversions, key)
+    of_spans = list(zip(*results, strict=True))
+    outcomes = [each.figures(baseline.consumption, settings.commit_ms) for each in of_spans[0]]
+    return _Simulated(
+        sessions_ms=settings.sessions_ms,
+        commit_ms=settings.commit_ms,
+        outcomes=outcomes,
+        depends=depends,
+        hashed=hashed,
+        migrations=migrations,
+        spans=of_spans,
+    )
+
+
+def _key(hashed: str, consumption: Consumption | None, commit_ms: int | None) -> str:
+    """``hashed``: of a simulation; equal keys have equal figures."""
+    if consumption is None:
+        return hashed
+    rates = sorted(consumption.rates.items())
+    return _hash_of(hashed, rates, commit_ms, consumption.commits_while_slow)
 
 
 def _hash_of(*parts: object) -> str:
@@ -206,28 +269,59 @@ def _hash_of(*parts: object) -> str:
 
 
 def _played(
-    baseline: Baseline, cluster: SimulatedCluster, spans: Iterable[tuple[int, int]]
-) -> list[PlayedGroup]:
+    baseline: Baseline, cluster: SimulatedCluster, spans: Sequence[tuple[int, int]], seed: int
+) -> list[_Played]:
     """Run the simulation; its measures within each span, in ms since the epoch."""
     counters = [
         MeasureCounter(from_ms, to_ms, owned_within(from_ms, to_ms, baseline.idle))
         for from_ms, to_ms in spans
     ]
+    own, handovers = baseline.consumption, list[HandoverCounter]()
+    if own is not None:
+        background = _in_background(cluster.fleet) if own.commits_while_slow else frozenset()
+        handovers = [
+            HandoverCounter(
+                *span,
+                seed=seed,
+                idle=baseline.idle,
+                partitions=own.rates,
+                in_background=background,
+            )
+            for span in spans
+        ]
     for output in cluster.run():
         if type(output) is TruthLine:
             for counter in counters:
                 counter.take(output.truth)
-    return [counter.result() for counter in counters]
+            for handover_counter in handovers:
+                handover_counter.take(output.truth)
+    results: list[PlayedHandovers | None] = [each.result() for each in handovers]
+    results = results or [None] * len(counters)
+    return [
+        _Played(counter.result(), result) for counter, result in zip(counters, results, strict=True)
+    ]
 
 
-def _predicted_migration(migration: Migration, played: Sequence[PlayedGroup]) -> PredictedMigration:
+def _in_background(fleet: Fleet) -> frozenset[str]:
+    """The processes whose clients commit while the application does not poll."""
+    (group,) = fleet.groups
+    own = {} if group.script is None else group.script.own
+    return frozenset(name for name, spec in own.items() if LIBRARIES[spec.client].is_librdkafka)
+
+
+def _predicted_migration(
+    migration: Migration,
+    played: Sequence[_Played],
+    consumption: Consumption | None,
+    commit_ms: int | None,
+) -> PredictedMigration:
     return PredictedMigration(
         migration.protocol,
         migration.from_ms,
         migration.to_ms,
-        [Figures(*each.measures) for each in played],
-        [conversions_of(each) for each in played],
-        [refusals_of(each) for each in played],
+        [each.figures(consumption, commit_ms) for each in played],
+        [conversions_of(each.group) for each in played],
+        [refusals_of(each.group) for each in played],
     )
 
 

@@ -48,6 +48,10 @@ def reasons_of(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
         yield "applications may take longer between polls before they leave the group"
     if change.initial_rebalance_delay_ms is not None:
         yield "the broker waits longer for members before the first generation"
+    if change.commit_interval_ms is not None:
+        yield "a process that does not commit at its end leaves up to" + (
+            f" {seconds(change.commit_interval_ms)} of records to handle again"
+        )
     is_longer = (change.consumer_session_timeout_ms or 0) > _present_session_ms(baseline)
     if (change.session_timeout_ms is not None or is_longer) and change.membership is None:
         yield "members may send no heartbeat for longer before their session expires"

@@ -57,6 +57,9 @@ class SettingsChange:
     the group's own configuration at the broker (``consumer_``...).  ``restart_ms``: from the end of
     a process whose client failed, or that a migration restarts, to its next start.
 
+    ``commit_interval_ms``: between two automatic commits of a partition, or two commits of the
+    application; only records_reprocessed depends on it.
+
     ``migration_start``: when a rolling migration to ``group_protocol`` begins, in UTC, else all
     processes always have this protocol; ``migration_interval_ms``: from one restart to the next;
     ``migration_processes``: those that restart, in order, separated by commas; None: all;
@@ -78,6 +81,7 @@ class SettingsChange:
     consumer_heartbeat_interval_ms: int | None = None
     consumer_assignment_interval_ms: int | None = None
     restart_ms: int | None = None
+    commit_interval_ms: int | None = None
     migration_start: str | None = None
     migration_interval_ms: int | None = None
     migration_processes: str | None = None
@@ -184,6 +188,7 @@ _COSTS = {
     "consumer_heartbeat_interval_ms": 1,
     "consumer_assignment_interval_ms": 1,
     "restart_ms": 1,
+    "commit_interval_ms": 1,
     "migration_start": 0,
     "migration_interval_ms": 0,
     "migration_processes": 0,
@@ -209,6 +214,7 @@ _COMMON_NAMES = (
     "remote_assignor",
     *_OF_CONSUMER_GROUPS,
     "restart_ms",
+    "commit_interval_ms",
     "migration_start",
     "migration_interval_ms",
     "migration_processes",

@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from coordinator_core.protocol.client_times import FETCH_MS
 from jobs.costs.rules import CommitProgress, Reprocessed
 from jobs.costs.series import NONE, Floats, Ints, Series
 from jobs.costs.tenures import Tenures
 from jobs.lake.dates import NEVER_MS
 
-# From the record of an assignment until the client's first fetch has returned.
-FETCH_MS = 350
 # For so long after the next assignment the lag is followed: settled rows depend on no later date
 # (`jobs.group_days`).
 FOLLOWED_MS = 300_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jobs.costs.lag import FETCH_MS
+from coordinator_core.protocol.client_times import FETCH_MS
 from jobs.costs.rules import CommitProgress, Reprocessed
 from jobs.costs.series import NONE, Ints
 from jobs.costs.tenures import Tenures

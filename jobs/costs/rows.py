@@ -10,14 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.costs.arrays import arrays_of, integers, numbers, rounded, times
-from jobs.costs.lag import FETCH_MS, FOLLOWED_MS, Lag, LogEnds, lag_of
+from jobs.costs.lag import FOLLOWED_MS, Lag, LogEnds, lag_of
 from jobs.costs.pauses import pauses
 from jobs.costs.rules import CommitProgress, Reprocessed, handled_again, progress_of, reprocessed
 from jobs.costs.series import NONE, Floats, Ints, Series
 from jobs.costs.tenures import Tenures, ints_of, tenures_of
 from jobs.lake.dates import NEVER_MS
-
-__all__ = ["FETCH_MS", "costs_of"]
 
 HOW = {"expired": "session_expired"}
 SLOW = "poll_timeout"

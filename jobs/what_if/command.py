@@ -47,10 +47,10 @@ from jobs.what_if.advice_columns import ADVICE_TEXTS
 from jobs.what_if.evidence import (
     CLASSIC_KINDS,
     CLUSTER_KINDS,
-    DOWNTIME,
     LAST_TIMES,
     MODERN_GROUPS,
     MODERN_KINDS,
+    PERIOD_KINDS,
     TARGET_TIMES,
     ClusterEvidence,
     PredictionEvidence,
@@ -59,7 +59,7 @@ from jobs.what_if.evidence import (
 )
 
 # Tables that a lake of an older version lacks.
-_OPTIONAL = ("group_records", "topic_ids")
+_OPTIONAL = ("group_records", "topic_ids", "handover_costs")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +150,7 @@ def prediction_evidence(options: WhatIfOptions, begin_ms: int, end_ms: int) -> P
     """Raises UsageError if the lake has no evidence of the group by records or brokers' logs."""
     lake, cluster_id, group_id = options.lake, options.cluster_id, options.group_id
     modern = rows_of_group(lake, cluster_id, group_id, [MODERN_GROUPS], optional=_OPTIONAL)
-    kinds = (*CLASSIC_KINDS, DOWNTIME, *(MODERN_KINDS if modern[MODERN_GROUPS] else ()))
+    kinds = (*CLASSIC_KINDS, *PERIOD_KINDS, *(MODERN_KINDS if modern[MODERN_GROUPS] else ()))
     rows = rows_of_group(
         lake, cluster_id, group_id, kinds, optional=_OPTIONAL, begin_ms=begin_ms, end_ms=end_ms
     )
@@ -255,15 +255,20 @@ def _migration(each: PredictedMigration) -> Row:
 
 
 def shown_figures(result: WhatIfResult, format: Format) -> list[str]:
-    """The columns of figures; a printed table leaves out static_refused if all are 0."""
+    """The columns of figures; a printed table leaves out static_refused if all are 0, and unknown
+    figures.
+    """
+    if format is not Format.TABLE:
+        return list(Figures._fields)
     figures = [result.observed, *(each.median for each in (result.model, *result.predicted))]
-    if format is Format.TABLE and not any(each.static_refused for each in figures):
-        return [name for name in Figures._fields if name != "static_refused"]
-    return list(Figures._fields)
+    hidden = {name for name in Figures._fields if all(getattr(f, name) is None for f in figures)}
+    if not any(each.static_refused for each in figures):
+        hidden.add("static_refused")
+    return [name for name in Figures._fields if name not in hidden]
 
 
 def _rows(result: WhatIfResult, shown: list[str]) -> list[list[Any]]:
-    def values(figures: Figures) -> list[int]:
+    def values(figures: Figures) -> list[int | None]:
         return [getattr(figures, name) for name in shown]
 
     rows: list[list[Any]] = [["observed", str(UNCHANGED), *values(result.observed), None]]
@@ -274,7 +279,9 @@ def _rows(result: WhatIfResult, shown: list[str]) -> list[list[Any]]:
     return rows
 
 
-def _migration_row(each: PredictedMigration, values: Callable[[Figures], list[int]]) -> list[Any]:
+def _migration_row(
+    each: PredictedMigration, values: Callable[[Figures], list[int | None]]
+) -> list[Any]:
     low, high = (
         limit(each.outcomes).unavailable_partition_ms for limit in (minimum_of, maximum_of)
     )

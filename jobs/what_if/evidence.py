@@ -27,6 +27,7 @@ from coordinator_core.whatif.consumer_baseline import (
     consumer_baseline_of,
 )
 from coordinator_core.whatif.figures import Converted
+from coordinator_core.whatif.handovers import Consumption
 from coordinator_core.whatif.readiness import (
     Blocker,
     blockers_of_clients,
@@ -50,7 +51,8 @@ MODERN_KINDS = (
     "partition_counts",
     "generation_figures",
 )
-DOWNTIME = "downtime"
+# Of a period, of all groups.
+PERIOD_KINDS = DOWNTIME, COSTS = ("downtime", "partition_costs")
 # One row per group of which the kinds of MODERN_KINDS are read.
 MODERN_GROUPS = "modern_groups"
 CLUSTER_KINDS = LAST_TIMES, TARGET_TIMES = ("last_times", "target_times")
@@ -84,7 +86,8 @@ def era_evidence(rows: Iterable[Any]) -> EraEvidence:
 class PredictionEvidence:
     """The evidence of one group.
 
-    ``rows``: the kinds CLASSIC_KINDS and DOWNTIME; for a group of MODERN_GROUPS also MODERN_KINDS.
+    ``rows``: the kinds CLASSIC_KINDS and PERIOD_KINDS; for a group of MODERN_GROUPS also
+    MODERN_KINDS.
     """
 
     def __init__(self, group_id: str, rows: Rows, cluster: ClusterEvidence) -> None:
@@ -125,6 +128,12 @@ class PredictionEvidence:
         self, *, era: str | None = None, from_ms: int | None = None, to_ms: int | None = None
     ) -> Baseline:
         """``era`` None: inferred.  Raises NotAConsumerGroup: the group cannot be simulated."""
+        baseline = self._simulated_baseline(era, from_ms, to_ms)
+        return replace(baseline, consumption=self._consumption)
+
+    def _simulated_baseline(
+        self, era: str | None, from_ms: int | None, to_ms: int | None
+    ) -> Baseline:
         if not self._is_modern(from_ms, to_ms):
             return self._classic_baseline(era, from_ms, to_ms)
         if not set(self.types) <= {CLASSIC_PROTOCOL, CONSUMER_PROTOCOL}:
@@ -135,7 +144,17 @@ class PredictionEvidence:
         return self._consumer_baseline(era, from_ms, to_ms)
 
     def observed(self, baseline: Baseline) -> Figures:
-        """The figures of the baseline's period, for which `downtime_ms` was read."""
+        """The figures of the baseline's period, for which PERIOD_KINDS were read."""
+        figures = self._observed(baseline)
+        costs = self._of(COSTS)
+        if not costs:
+            return figures
+        return figures._replace(
+            records_reprocessed=round(sum(row["records_reprocessed"] for row in costs)),
+            consumption_pause_ms=sum(row["consumption_pause_ms"] or 0 for row in costs),
+        )
+
+    def _observed(self, baseline: Baseline) -> Figures:
         if baseline.consumer is None:
             return observed(baseline, self.downtime_ms)
         generations = [
@@ -152,6 +171,21 @@ class PredictionEvidence:
             ),
             self.downtime_ms,
             sum(_is_within(baseline, row["at_ms"]) for row in refused),
+        )
+
+    @property
+    def _consumption(self) -> Consumption | None:
+        """None: the group has no tenure that ended in the period, or no commits."""
+        costs = self._of(COSTS)
+        if not costs:
+            return None
+        interval_ms = round(sum(row["commit_interval_ms"] for row in costs) / len(costs))
+        # Of slow applications whose commits are their own, as many records as of killed ones.
+        expected = sum(row["slow_rate"] for row in costs) * interval_ms / 2000
+        return Consumption(
+            rates={(row["topic"], row["partition"]): row["records_per_second"] for row in costs},
+            commit_interval_ms=interval_ms,
+            commits_while_slow=sum(row["slow_records"] for row in costs) <= expected / 2,
         )
 
     def conversions(self, baseline: Baseline) -> list[Converted]:

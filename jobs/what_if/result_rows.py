@@ -85,12 +85,13 @@ def _figures(basis: str, each: Prediction) -> Row:
     for end, figures in (("min", each.minimum), ("max", each.maximum)):
         row |= {f"{name}_{end}": value for name, value in figures._asdict().items()}
     if each.simulation is None:
-        return row | dict.fromkeys(("simulation", "sessions_matter", "outcomes"))
+        return row | dict.fromkeys(("simulation", "sessions_matter", "outcomes", "outcome_costs"))
     outcomes = [outcome._asdict() for outcome in each.outcomes]
     return row | {
         "simulation": each.simulation,
         "sessions_matter": each.depends,
         "outcomes": outcomes,
+        "outcome_costs": outcomes,
     }
 
 

@@ -6,6 +6,7 @@ A worker predicts one group from its evidence and from these values, which the d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import repeat
 from typing import NamedTuple
 
 from pyspark.sql import DataFrame
@@ -61,7 +62,7 @@ class Sweep(NamedTuple):
 
 
 def times_of(spans: Mapping[str, EvaluatedPeriod]) -> dict[str, str]:
-    """The parameters of evidence DOWNTIME, for these groups."""
+    """The parameters of the evidence of a period, for these groups."""
     return {
         "begin_ms": _by_group({name: span.from_ms or 0 for name, span in spans.items()}),
         "end_ms": _by_group({name: span.to_ms for name, span in spans.items()}),
@@ -77,8 +78,10 @@ def earlier_outcomes(rows: DataFrame) -> dict[str, dict[str, Outcomes]]:
     """The outcomes in rows of what_if, by group and simulation."""
     earlier: dict[str, dict[str, Outcomes]] = {}
     stored = rows.where("simulation IS NOT NULL")
-    columns = ("group_id", "simulation", "sessions_matter", "outcomes")
-    for group_id, simulation, depends, outcomes in stored.select(*columns).collect():
-        figures = [Figures(*each) for each in outcomes]
+    columns = ("group_id", "simulation", "sessions_matter", "outcomes", "outcome_costs")
+    for group_id, simulation, depends, outcomes, costs in stored.select(*columns).collect():
+        # Rows of earlier versions have no costs.
+        of_seeds = zip(outcomes, costs or repeat(()), strict=False)
+        figures = [Figures(*each, *cost) for each, cost in of_seeds]
         earlier.setdefault(group_id, {})[simulation] = Outcomes(figures, depends)
     return earlier

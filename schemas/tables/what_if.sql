@@ -32,4 +32,13 @@ outcomes                     ARRAY<STRUCT<
     not_stable_ms: BIGINT COMMENT 'likewise, ms',
     moved_partitions: INT COMMENT 'likewise',
     unavailable_partition_ms: BIGINT COMMENT 'likewise, ms',
-    static_refused: INT COMMENT 'likewise'>> COMMENT 'figures of each seed, in the order of the seeds; null where simulation is null'
+    static_refused: INT COMMENT 'likewise'>> COMMENT 'figures of each seed, in the order of the seeds; null where simulation is null',
+records_reprocessed          BIGINT             COMMENT 'records that the next owners of partitions handle again; observed: the sum of handover_costs; null without commits and in rows of earlier versions, as are the next columns',
+consumption_pause_ms         BIGINT             COMMENT 'ms from the stop of an owner until the next owner handled its first record, summed over partitions; observed: the sum of handover_costs',
+records_reprocessed_min      BIGINT             COMMENT 'minimum of the seeds',
+records_reprocessed_max      BIGINT             COMMENT 'maximum of the seeds',
+consumption_pause_ms_min     BIGINT             COMMENT 'minimum of the seeds',
+consumption_pause_ms_max     BIGINT             COMMENT 'maximum of the seeds',
+outcome_costs                ARRAY<STRUCT<
+    records_reprocessed: BIGINT COMMENT 'as the column of this name, in one simulation',
+    consumption_pause_ms: BIGINT COMMENT 'likewise, ms'>> COMMENT 'further figures of each seed, as outcomes; null where simulation is null and in rows of earlier versions'

@@ -17,6 +17,12 @@ SELECT
     p.unavailable_partition_ms AS unavailable_predicted_partition_ms, -- simulated with the changed settings
     p.unavailable_partition_ms_min AS unavailable_predicted_min_partition_ms, -- minimum of the seeds
     p.unavailable_partition_ms_max AS unavailable_predicted_max_partition_ms, -- maximum of the seeds
+    o.records_reprocessed AS reprocessed_observed, -- records handled again by the next owners, observed; null without commits, as in the columns below
+    m.records_reprocessed AS reprocessed_unchanged, -- simulated with the group's own settings
+    p.records_reprocessed AS reprocessed_predicted, -- simulated with the changed settings
+    o.consumption_pause_ms AS pause_observed_ms, -- ms from the stop of an owner to the next one's first record, summed over partitions, observed
+    m.consumption_pause_ms AS pause_unchanged_ms, -- simulated with the group's own settings
+    p.consumption_pause_ms AS pause_predicted_ms, -- simulated with the changed settings
     m.unavailable_partition_ms - p.unavailable_partition_ms AS saved_partition_ms, -- downtime saved, from one simulation to the other, so that the model's errors affect both sides
     ROUND(100 * (m.unavailable_partition_ms - p.unavailable_partition_ms) / NULLIF(m.unavailable_partition_ms, 0), 1) AS saved_percent, -- share of the downtime that is saved
     p.unavailable_partition_ms_min > m.unavailable_partition_ms_max AS longer_downtime, -- whether the change makes the partition downtime longer in every simulation

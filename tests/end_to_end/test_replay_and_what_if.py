@@ -97,10 +97,10 @@ _WHAT_IF = """
 
 def _set_outcomes(lake):
     rows = [row.asDict(recursive=True) for row in lake.read("what_if").collect()]
-    outcome = dict(zip(Figures._fields, (1, 2, 3, 4, 0), strict=True))
+    outcome = dict(zip(Figures._fields, (1, 2, 3, 4, 0, 5, 6), strict=True))
     for row in rows:
         if row["simulation"]:
-            row["outcomes"] = [outcome] * 3
+            row["outcomes"] = row["outcome_costs"] = [outcome] * 3
     lake.replace("what_if", lake.frame("what_if", [[*row.values()] for row in rows]))
 
 

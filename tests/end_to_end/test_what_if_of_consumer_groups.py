@@ -15,7 +15,7 @@ from jobs.console.errors import UsageError
 from jobs.what_if.command import WhatIfOptions, as_json, evaluate
 from tests.core.incident.incident_rows import NEXT, ROOT, truth_of_twins
 from tests.core.whatif import test_other_scripts as other_scripts
-from tests.core.whatif.test_across_protocols import SHORT, bound
+from tests.core.whatif.test_across_protocols import SHORT
 
 pytestmark = pytest.mark.slow
 
@@ -88,7 +88,7 @@ def test_predictions_are_near_the_truth(version, family, result_of):
             Figures(*figures()[each][f"{family}-{variant}"])._asdict()
             for each in (version, other_version)
         )
-        names = {n for n in true if abs(result[n] - true[n]) > bound(n, true[n], other[n])}
+        names = other_scripts.names_too_far(result, true, other)
         if names - TOO_FAR.get((version, family, variant), set()):
             too_far[variant] = names, result, true
 
@@ -134,7 +134,7 @@ def test_predictions_of_other_scripts_are_near_the_truth(script, run, expected, 
     for variant, prediction in zip(variants, predictions, strict=True):
         result = prediction.median._asdict()
         true, other = (other_scripts.truth(script, each, variant) for each in (run, other_run))
-        names = {n for n in true if abs(result[n] - true[n]) > bound(n, true[n], other[n])}
+        names = other_scripts.names_too_far(result, true, other)
         if names - expected.get(variant, set()):
             too_far[variant] = names, result, true
     assert too_far == {}

@@ -48,6 +48,21 @@ def lake(write_lake, tmp_path_factory):
          "estimated": True}
         for partition, begin, lasted in [(0, GAP_MS, 30_402), (1, GAP_MS, 100_000)]
     ]  # fmt: skip
+    rows["handover_costs"] = [
+        {"group_id": "billing-eager", "topic": topic, "partition": partition, "process": "p",
+         "member_id": "m", "from_time": GAP_MS - 60_000, "to_time": to_ms, "to_time_low": to_ms,
+         "to_time_high": to_ms, "how_ended": "revoked",
+         "bounded": True, "incarnation": 1, "from_generation": 1, "evidence": "log",
+         "estimated": True, "commit_interval_ms": 5000, "records_per_second": rate,
+         "records_reprocessed": records, "consumption_pause_ms": pause_ms}
+        for topic, partition, to_ms, rate, records, pause_ms in [
+            ("orders", 0, GAP_MS, 9.0, 20.5, 30_000),
+            ("orders", 0, GAP_MS + 200_000, 11.0, 0.0, None),
+            ("orders", 1, GAP_MS, 10.0, 4.0, 10_000),
+            ("orders", 2, GAP_MS, None, None, None),
+            *(("orders", n, GAP_MS, 10.0, 0.0, 0) for n in range(3, 12)),
+        ]
+    ]  # fmt: skip
     rows["committed_offsets"] += [
         {"group_id": "tool", "topic": "orders", "partition": 0, "commit_time": GAP_MS,
          "topic_partition": "__consumer_offsets-0", "log_offset": 3000, "outcome": "plain"}
@@ -269,3 +284,95 @@ def test_a_lake_of_a_version_without_gaps_of_ownership_must_be_recomputed(
         f"regroup: --lake {older}: no table ownership_gaps in it yet;"
         " run `regroup nightly --recompute-all`\n"
     )
+
+
+COSTS = ("records_reprocessed", "consumption_pause_ms")
+
+
+def costs_of(figures):
+    return [figures[name] for name in COSTS]
+
+
+def test_records_reprocessed_and_pauses(what_if):
+    setting = ["--set", "auto.commit.interval.ms=1000", "--seeds", "1"]
+    code, out, _ = what_if(*setting, "--format", "json")
+
+    output = json.loads(out)
+    assert code == 0
+    assert costs_of(output["observed"]) == [24, 40_000]  # 20.5 + 4.0
+    model, predicted = output["model"], output["predicted"]
+    assert [each["records_reprocessed"] for each in (model, predicted)] == [50, 10]
+    assert predicted | {"setting": "", "records_reprocessed": 0, "least": 0, "most": 0} == (
+        model | {"setting": "", "records_reprocessed": 0, "least": 0, "most": 0}
+    )
+    assert output["client_properties"].splitlines()[1:] == ["auto.commit.interval.ms=1000"]
+    assert "records_reprocessed   consumption_pause_ms   range over seeds" in what_if(*setting)[1]
+
+
+def test_a_period_has_the_costs_of_tenures_that_ended_in_it(what_if):
+    code, out, _ = what_if(
+        "--from", "2026-11-21T00:50:00", "--set", "era=4.1", "--seeds", "1", "--format", "json"
+    )
+
+    assert (code, costs_of(json.loads(out)["observed"])) == (0, [0, 0])
+
+
+def test_without_commits_the_costs_are_unknown(what_if):
+    arguments = ["--set", "membership=static", "--seeds", "1"]
+    code, out, _ = what_if(*arguments, "--format", "json", group="inventory-static")
+
+    output = json.loads(out)
+    assert code == 0
+    for basis in ("observed", "model", "predicted"):
+        assert costs_of(output[basis]) == [None, None]
+    assert "records_reprocessed" not in what_if(*arguments, group="inventory-static")[1]
+
+    refused = what_if("--set", "auto.commit.interval.ms=1000", group="inventory-static")
+    assert refused == (
+        2,
+        "",
+        "regroup: --set auto.commit.interval.ms: no commits of the group show how many records it"
+        " handles\n",
+    )
+
+
+def test_a_lake_of_a_version_without_costs_of_handovers(lake, regroup, tmp_path):
+    older = shutil.copytree(lake, tmp_path / "lake")
+    shutil.rmtree(older / "handover_costs")
+    where = ["--lake", str(older), "--cluster-id", "prod"]
+    change = ["--set", "membership=static", "--seeds", "1"]
+
+    code, out, _ = regroup(
+        "what-if", *where, "--group", "billing-eager", *change, "--format", "json"
+    )
+    swept, _, _ = regroup("what-if-sweep", *where, "--engine", "embedded", *change)
+
+    output = json.loads(out)
+    assert (code, swept) == (0, 0)
+    assert [costs_of(output[basis]) for basis in ("observed", "model")] == [[None, None]] * 2
+    sql = """SELECT basis, rebalances, records_reprocessed, consumption_pause_ms, outcome_costs
+        FROM what_if WHERE group_id = 'billing-eager' AND basis <> 'predicted' ORDER BY basis"""
+    unknown = dict.fromkeys(COSTS)
+    assert json.loads(regroup("sql", *where[:2], sql, "--format", "json")[1]) == [
+        {"basis": "model", "rebalances": 15, **unknown, "outcome_costs": [unknown]},
+        {"basis": "observed", "rebalances": 15, **unknown, "outcome_costs": None},
+    ]
+
+
+def test_the_sweep_stores_the_costs_of_each_seed(lake, regroup, what_if, tmp_path):
+    swept = str(shutil.copytree(lake, tmp_path / "lake"))
+    where = ["--lake", swept, "--cluster-id", "prod"]
+    change = ["--set", "membership=static", "--seeds", "2"]
+
+    assert regroup("what-if-sweep", *where, "--engine", "embedded", *change)[0] == 0
+
+    model = json.loads(what_if(*change, "--format", "json")[1])["model"]
+    sql = """SELECT records_reprocessed, consumption_pause_ms, records_reprocessed_min AS least,
+        consumption_pause_ms_max AS most, outcome_costs
+        FROM what_if WHERE group_id = 'billing-eager' AND basis = 'model'"""
+    ((row),) = json.loads(regroup("sql", *where[:2], sql, "--format", "json")[1])
+    assert costs_of(row) == costs_of(model)
+    assert row["least"] == model["least"]["records_reprocessed"]
+    assert row["most"] == model["most"]["consumption_pause_ms"]
+    assert len(row["outcome_costs"]) == 2
+    assert costs_of(model) in [costs_of(each) for each in row["outcome_costs"]]

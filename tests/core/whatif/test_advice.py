@@ -37,6 +37,38 @@ def test_a_change_must_save_enough_in_every_simulation(now_ms, then_ms, not_stab
     assert advised(prediction(UNCHANGED, *now_ms), changed) == expected
 
 
+def with_costs(change, downtime_ms, *costs):
+    """``costs``: records reprocessed and consumption pause of each simulation."""
+    return Prediction(change, [Figures(2, 6000, 0, downtime_ms, 0, *each) for each in costs])
+
+
+@pytest.mark.parametrize(
+    ("costs", "worse"),
+    [
+        ([(50, 90_000), (70, 95_000)], ""),
+        ([(49, 90_000), (70, 150_000)], ""),  # not in every simulation
+        ([(51, 90_000), (70, 95_000)], ", but 70 records reprocessed instead of 50"),
+        (
+            [(51, 100_001), (70, 120_000)],
+            ", but 70 records reprocessed instead of 50 and consumption pauses of 120 s"
+            " instead of 100 s (partition-seconds)",
+        ),
+        ([(None, None), (None, None)], ""),
+    ],
+)
+def test_the_sentence_names_what_the_change_surely_makes_worse(costs, worse):
+    unchanged = with_costs(UNCHANGED, 60_000, (40, 80_000), (50, 100_000))
+    changed = with_costs(LONGER_SESSION, 30_000, *costs)
+
+    result = advise(group(JAVA), unchanged.median, unchanged, [changed])
+
+    assert result.sentence == (
+        "session.timeout.ms=30000: 2 rebalances instead of 2, partition downtime 30 s instead of"
+        f" 60 s (partition-seconds){worse}; members may send no heartbeat for longer before their"
+        " session expires"
+    )
+
+
 def test_without_a_log_the_confidence_is_at_most_half():
     unchanged = prediction(UNCHANGED, 60_000)
 

@@ -10,6 +10,7 @@ from coordinator_core.lives import ConsumerProcess, ProcessLife, SlowPoll, TimeE
 from coordinator_core.whatif import InvalidSetting, SettingsChange, candidates, check, refusals
 from coordinator_core.whatif.client_libraries import library_under
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
+from coordinator_core.whatif.handovers import Consumption
 from coordinator_core.whatif.reasons import risks_of
 
 LIBRDKAFKA, JAVA, OLD_JAVA = "librdkafka-2", "java-3.9", "java-2.0"
@@ -55,10 +56,17 @@ def group(
         assignors=assignors,
         group_protocol="classic",
         consumer=None,
+        consumption=None,
         protocols={},
         explained=SimpleNamespace(era=SimpleNamespace(name=era), incarnations=()),
         clients=lambda: {"m": "p0"},
     )
+
+
+def consuming(library):
+    of_group = group(library)
+    of_group.consumption = Consumption({("orders", 0): 10.0}, 5000)
+    return of_group
 
 
 @pytest.mark.parametrize(
@@ -92,6 +100,16 @@ def group(
             "librdkafka requires max.poll.interval.ms (9999) to be",
         ),
         (group(LIBRDKAFKA), "max.poll.interval.ms=86400001", "librdkafka's maximum is 86400000"),
+        (
+            consuming(LIBRDKAFKA),
+            "auto.commit.interval.ms=86400001",
+            "auto.commit.interval.ms=86400001: librdkafka's maximum is 86400000",
+        ),
+        (
+            group(JAVA),
+            "auto.commit.interval.ms=1000",
+            "auto.commit.interval.ms: no commits of the group show how many records it handles",
+        ),
         (
             group(LIBRDKAFKA),
             "partition.assignment.strategy=sticky",

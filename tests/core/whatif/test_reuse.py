@@ -1,6 +1,7 @@
 """A sweep simulates what does not change between settings once, with the same predictions."""
 
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ from coordinator_core.whatif import (
     predict,
     predict_each,
 )
+from coordinator_core.whatif.handovers import Consumption
 from tests.core.incident.incident_rows import of_fleet
 
 KILL = {"kind": "kill", "at": "1m", "pick": 1, "down": "25s"}
@@ -94,6 +96,53 @@ def test_known_outcomes_are_not_simulated_again(monkeypatch):
     monkeypatch.setattr(sys.modules[predict.__module__], "SimulatedCluster", None)
 
     assert predict_each(of_group, changes, seeds=2, earlier=earlier) == first
+
+
+def consuming(of_group, interval_ms=5000):
+    """Six partitions with 10 records per second each."""
+    rates = {("orders", n): 10.0 for n in range(6)}
+    return replace(of_group, consumption=Consumption(rates, interval_ms))
+
+
+def test_another_commit_interval_is_not_another_simulation(monkeypatch):
+    of_group = consuming(baseline(KILL, "4.1", "java-4.1", "10s"))
+    intervals_ms = (1000, 20_000, 5000)
+    changes = [SettingsChange(), *(SettingsChange(commit_interval_ms=n) for n in intervals_ms)]
+    module = sys.modules[predict.__module__]
+    simulations = []
+
+    class Counted(module.SimulatedCluster):
+        def __init__(self, *arguments, **more):
+            simulations.append(arguments)
+            super().__init__(*arguments, **more)
+
+    monkeypatch.setattr(module, "SimulatedCluster", Counted)
+    predictions = predict_each(of_group, changes, seeds=1)
+
+    assert len(simulations) == 1
+    figures = [each.median for each in predictions]
+    # Two of six partitions: half an interval each.
+    assert [each.records_reprocessed for each in figures] == [50, 10, 200, 50]
+    assert len({each._replace(records_reprocessed=0) for each in figures}) == 1
+    assert len({each.simulation for each in predictions}) == 3
+
+
+def test_known_outcomes_hold_for_their_commit_interval_and_rates():
+    of_group = baseline(KILL, "4.1", "java-4.1", "10s")
+    without = predict(of_group, SettingsChange(), seeds=1)
+    outcomes = {without.simulation: Outcomes(without.outcomes, without.depends)}
+
+    again, with_costs = (
+        predict_each(each, [SettingsChange()], seeds=1, earlier=outcomes)[0]
+        for each in (of_group, consuming(of_group))
+    )
+
+    assert (again.outcomes, again.median.records_reprocessed) == (without.outcomes, None)
+    assert with_costs.median.records_reprocessed == 50
+    outcomes = {with_costs.simulation: Outcomes(with_costs.outcomes, with_costs.depends)}
+    changes = [SettingsChange(), SettingsChange(commit_interval_ms=1000)]
+    same, shorter = predict_each(consuming(of_group), changes, seeds=1, earlier=outcomes)
+    assert (same, shorter.median.records_reprocessed) == (with_costs, 10)
 
 
 def test_another_history_or_number_of_seeds_is_another_simulation():

@@ -33,6 +33,7 @@ def test_a_protocol_is_an_assignor():
         ("session_timeout_ms=-1", "must be a whole number of milliseconds"),
         ("session_timeout_ms=0", "must be 1 to 2147483647"),
         ("rebalance_timeout_ms=99999999999", "must be 1 to 2147483647"),
+        ("auto.commit.interval.ms=0", "commit_interval_ms must be 1 to 2147483647"),
         ("instance_ids=ordinal", "instance_ids=ordinal: needs membership=static"),
     ],
 )
@@ -54,6 +55,7 @@ def test_a_setting_given_twice(texts):
     [
         ("session.timeout.ms=45000", "session_timeout_ms=45000"),
         ("max.poll.interval.ms=600000", "rebalance_timeout_ms=600000"),
+        ("auto.commit.interval.ms=1000", "commit_interval_ms=1000"),
         ("group.initial.rebalance.delay.ms=0", "initial_rebalance_delay_ms=0"),
         ("group.instance.id=process", "membership=static instance_ids=process"),
         ("group.instance.id=ordinal", "membership=static instance_ids=ordinal"),

@@ -1,0 +1,214 @@
+"""Records handled again and pauses where the tenures of a simulation end.
+
+A tenure is the uninterrupted ownership of a partition by one process.  A client commits when it
+gives a partition up or closes, so the next owner handles no record again.  A tenure ends without
+this commit if the process was killed, was frozen until its session expired, or did not poll:
+
+    owner       assigned ------- commits ------- stops
+    next owner                                             assigned, fetches, begins at the commit
+
+The stop is then the begin of the freeze or of the slow poll.  When a process last committed before
+its stop is unknown: the first seed has the expected time, the others draw one.  A tenure that ends
+before its first commit leaves what the tenures before it left, too: in a crash loop each owner
+handles the same records.
+
+librdkafka commits in a thread of its own, also while the application does not poll; all others
+commit in the application's poll.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from coordinator_core.protocol.client_times import FETCH_MS, HEARTBEAT_MS
+from coordinator_core.protocol.messages import TopicPartition
+from coordinator_core.simulation.random_draws import fraction, key_of
+
+
+class Consumption(NamedTuple):
+    """What a group's commits show.  ``rates``: records per second of each partition with commits;
+    ``commit_interval_ms``: between two commits of a partition; ``commits_while_slow``: whether
+    librdkafka clients commit while the application does not poll, as automatic commits do.
+    """
+
+    rates: Mapping[TopicPartition, float]
+    commit_interval_ms: int
+    commits_while_slow: bool = True
+
+
+class Uncommitted(NamedTuple):
+    """A tenure that ended without a commit.  ``committed_ms``: until when records were committed at
+    its begin; None: the tenure before it ended without a commit, too.  ``counts``: whether it ended
+    in the counted period.
+    """
+
+    process: str
+    partition: TopicPartition
+    from_ms: int
+    stop_ms: int
+    committed_ms: int | None
+    counts: bool
+
+    def lost_ms(self, seed: int, interval_ms: int, committed_ms: float) -> float:
+        """For how long before the stop nothing was committed; ``committed_ms``: at the begin."""
+        lasted_ms, uncommitted_ms = self.stop_ms - self.from_ms, self.stop_ms - committed_ms
+        if seed > 1:
+            # One commit has all partitions of the process.
+            since_ms = interval_ms * fraction(key_of(seed, self.process, self.stop_ms))
+            return since_ms if since_ms < lasted_ms else uncommitted_ms
+        within_ms = min(lasted_ms, interval_ms)
+        probability = within_ms / interval_ms
+        return probability * within_ms / 2 + (1 - probability) * uncommitted_ms
+
+
+class PlayedHandovers(NamedTuple):
+    """Of the simulation with this seed.  ``pause_ms``: from each stop until the next owner had its
+    first records, summed over partitions; ``uncommitted``: in order of time.
+    """
+
+    seed: int
+    pause_ms: int
+    uncommitted: Sequence[Uncommitted]
+
+    def records_reprocessed(self, rates: Mapping[TopicPartition, float], interval_ms: int) -> float:
+        committed_ms: dict[TopicPartition, float] = {}
+        records = 0.0
+        for each in self.uncommitted:
+            before_ms = each.committed_ms
+            since_ms = committed_ms[each.partition] if before_ms is None else before_ms
+            if each.stop_ms - each.from_ms > FETCH_MS:
+                lost_ms = each.lost_ms(
+                    seed=self.seed, interval_ms=interval_ms, committed_ms=since_ms
+                )
+                records += each.counts * rates[each.partition] * lost_ms / 1000
+                since_ms = each.stop_ms - lost_ms
+            committed_ms[each.partition] = since_ms
+        return records
+
+
+class _Tenure(NamedTuple):
+    process: str
+    from_ms: int
+    committed_ms: int | None
+
+
+class _Stop(NamedTuple):
+    at_ms: int
+    is_committed: bool
+
+
+class _Absence(NamedTuple):
+    """A process is frozen, or its application does not poll."""
+
+    from_ms: int
+    to_ms: int
+    is_slow: bool
+
+
+class HandoverCounter:
+    """Takes the truth lines of a simulated group.
+
+    ``idle``: times in which the group was shut down, which are no pauses; ``partitions``: those
+    that count; ``in_background``: processes whose clients commit while the application is slow.
+    """
+
+    def __init__(
+        self,
+        from_ms: int,
+        to_ms: int,
+        *,
+        seed: int,
+        idle: Sequence[tuple[int, int]],
+        partitions: Iterable[TopicPartition],
+        in_background: frozenset[str],
+    ) -> None:
+        self._from_ms, self._to_ms = from_ms, to_ms
+        self._seed = seed
+        self._idle = idle
+        self._partitions = frozenset(partitions)
+        self._in_background = in_background
+        self._tenures: dict[TopicPartition, _Tenure] = {}
+        self._stops: dict[TopicPartition, _Stop] = {}
+        self._absences: dict[str, _Absence] = {}
+        self._pause_ms = 0
+        self._uncommitted: list[Uncommitted] = []
+
+    def take(self, truth: Mapping[str, Any]) -> None:
+        kind = truth["truth"]
+        if kind == "callback":
+            self._called(truth)
+        elif kind == "action" and truth["action"] in ("freeze", "slow"):
+            at_ms = truth["at_ms"]
+            self._absences[truth["process"]] = _Absence(
+                at_ms, at_ms + truth["length_ms"], truth["action"] == "slow"
+            )
+        elif kind == "end":
+            owned = [p for p, each in self._tenures.items() if each.process == truth["process"]]
+            for partition in owned:
+                self._ended(partition, truth["at_ms"], commits=truth["how"] == "closed")
+
+    def result(self) -> PlayedHandovers:
+        return PlayedHandovers(self._seed, self._pause_ms, tuple(self._uncommitted))
+
+    def _called(self, truth: Mapping[str, Any]) -> None:
+        process, at_ms, callback = truth["process"], truth["at_ms"], truth["callback"]
+        for topic, number in truth["partitions"]:
+            partition = topic, number
+            tenure = self._tenures.get(partition)
+            if partition not in self._partitions:
+                continue
+            if callback == "assigned":
+                if tenure is None or tenure.process != process:
+                    self._begins(partition, process, at_ms)
+            elif tenure is not None and tenure.process == process:
+                self._ended(partition, at_ms, commits=callback == "revoked")
+
+    def _begins(self, partition: TopicPartition, process: str, at_ms: int) -> None:
+        if partition in self._tenures:  # its owner does not know yet that it lost the partition
+            self._ended(partition, at_ms, commits=False)
+        stop = self._stops.pop(partition, None)
+        committed_ms: int | None = at_ms
+        if stop is not None:
+            self._paused(stop.at_ms, at_ms)
+            committed_ms = stop.at_ms if stop.is_committed else None
+        self._tenures[partition] = _Tenure(process, at_ms, committed_ms)
+
+    def _paused(self, stop_ms: int, assigned_ms: int) -> None:
+        is_shut_down = any(begin < assigned_ms and stop_ms < end for begin, end in self._idle)
+        if self._counts(stop_ms) and not is_shut_down:
+            self._pause_ms += assigned_ms + FETCH_MS - stop_ms
+
+    def _ended(self, partition: TopicPartition, at_ms: int, *, commits: bool) -> None:
+        tenure = self._tenures.pop(partition)
+        stop = _Stop(at_ms, commits)
+        if not commits:
+            stop = self._stop_of(tenure, at_ms)
+        if not stop.is_committed:
+            self._uncommitted.append(
+                Uncommitted(
+                    tenure.process,
+                    partition,
+                    tenure.from_ms,
+                    stop.at_ms,
+                    tenure.committed_ms,
+                    self._counts(stop.at_ms),
+                )
+            )
+        self._stops[partition] = stop
+
+    def _stop_of(self, tenure: _Tenure, at_ms: int) -> _Stop:
+        """When the owner of a tenure stopped that ended without a commit at its end.
+
+        After an absence a process learns with its next heartbeat that it was removed.
+        """
+        absence = self._absences.get(tenure.process)
+        if absence is None or not tenure.from_ms <= absence.from_ms <= at_ms:
+            return _Stop(at_ms, False)
+        if at_ms > absence.to_ms + HEARTBEAT_MS:
+            return _Stop(at_ms, False)
+        is_committed = absence.is_slow and tenure.process in self._in_background
+        return _Stop(absence.from_ms, is_committed)
+
+    def _counts(self, at_ms: int) -> bool:
+        return self._from_ms <= at_ms <= self._to_ms

@@ -1,0 +1,12 @@
+-- partition_costs: one row per group and partition with commits: what the ends of its tenures from :begin_ms to :end_ms cost, and how it is consumed; these are SQL expressions over group_id.
+SELECT
+    cluster_id, group_id, topic, partition,
+    ROUND(AVG(records_per_second), 3) AS records_per_second,
+    AVG(commit_interval_ms) AS commit_interval_ms,
+    ROUND(SUM(records_reprocessed), 1) AS records_reprocessed,
+    SUM(consumption_pause_ms) AS consumption_pause_ms,
+    SUM(CASE WHEN how_ended = 'poll_timeout' THEN records_reprocessed ELSE 0 END) AS slow_records,
+    SUM(CASE WHEN how_ended = 'poll_timeout' THEN records_per_second ELSE 0 END) AS slow_rate
+FROM handover_costs
+WHERE records_per_second IS NOT NULL AND UNIX_MILLIS(to_time) BETWEEN :begin_ms AND :end_ms
+GROUP BY cluster_id, group_id, topic, partition
