@@ -4,6 +4,7 @@ reads   rebalance_latency, generations   rebalances, their phases
         ownership_gaps                   partitions without an owner; a lake may lack it
         episodes                         the root cause that a message leads with
         findings                         what is wrong, by name; a lake may lack it
+        group_day_service                error budgets, if there are objectives
         rebalance_causes, generation_members, churn
         timeline, committed_offsets      the last time in the lake
         client_events                    the same of a cluster of which only clients' logs were read
@@ -13,7 +14,7 @@ writes  nothing
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +23,7 @@ import pyarrow as pa
 from jobs.alerts.checks import CHECKS, Alert, Check
 from jobs.configuration.alert_settings import NAMES, AlertSettings, span_s
 from jobs.console.errors import UsageError
+from jobs.lake.service_levels import READS_OF_BUDGETS, Budget, budgets_of, create_budgets
 from jobs.lake.sql import existing_tables, open_lake
 
 if TYPE_CHECKING:
@@ -93,13 +95,14 @@ class AlertsOptions:
 class AlertWindow:
     """The time that the checks of a cluster covered; UTC.  ``unchecked``: names of checks that were
     left out, because of missing tables or, if ``is_of_clients``, because the lake has nothing but
-    clients' logs of the cluster."""
+    clients' logs of the cluster.  ``budgets``: error budgets of the current date."""
 
     cluster_id: str
     start: datetime
     now: datetime
     unchecked: tuple[str, ...] = ()
     is_of_clients: bool = False
+    budgets: tuple[Budget, ...] = ()
 
 
 def find_alerts(
@@ -115,6 +118,7 @@ def find_alerts(
         PHASES,
         EPISODES,
         *(check.sql for check in CHECKS),
+        *([READS_OF_BUDGETS] if settings.slo.is_set else []),
     ]
     optional = {table for check in CHECKS for table in check.optional}
     lake = open_lake(
@@ -140,7 +144,11 @@ def find_alerts(
         for check in CHECKS
         for alert in _alerts(check, lake, dates)
     ]
-    return sorted(alerts, key=_sort_key), windows
+    return sorted(alerts, key=_sort_key), [_with_budgets(each, lake) for each in windows]
+
+
+def _with_budgets(window: AlertWindow, lake: duckdb.DuckDBPyConnection) -> AlertWindow:
+    return replace(window, budgets=budgets_of(lake, window.cluster_id, window.now.date()))
 
 
 def _alerts(check: Check, lake: duckdb.DuckDBPyConnection, dates: str) -> Iterator[Alert]:
@@ -233,7 +241,7 @@ def _prepare(
     lake: duckdb.DuckDBPyConnection, windows: list[AlertWindow], settings: AlertSettings, dates: str
 ) -> None:
     """Create the views and tables that the checks read: clock, spans, phases, limits,
-    finding_kinds."""
+    finding_kinds, slo_budgets."""
     lake.execute(
         "CREATE TEMP TABLE clock (cluster_id VARCHAR, window_start TIMESTAMP, now TIMESTAMP)"
     )
@@ -244,6 +252,7 @@ def _prepare(
     groups = [row[0] for row in lake.execute(_dated(GROUPS, dates)).fetchall()]
     lake.register("limits", _limits(groups, settings))
     lake.register("finding_kinds", pa.table({"kind": list(settings.finding_kinds)}))
+    create_budgets(lake, groups, settings.slo)
 
 
 def _limits(groups: list[str], settings: AlertSettings) -> pa.Table:

@@ -1,9 +1,10 @@
 """The checks: a SELECT over the lake, and the message of an alert.
 
 The SELECTs read tables of the lake, and `spans` (rebalances up to now), `phases` (generations),
-`clock` (cluster_id, window_start, now) and `limits` (thresholds per group), which alerting.py
-creates, and `finding_kinds`.  They return cluster_id, group_id, process, first_time, last_time,
-value, threshold and detail (a text for the message), for problems within the window or at its end.
+`clock` (cluster_id, window_start, now), `limits` (thresholds per group), `finding_kinds` and
+`slo_budgets`, which alerting.py creates.  They return cluster_id, group_id, process, first_time,
+last_time, value, threshold and detail (a text for the message), for problems within the window or
+at its end.
 """
 
 from __future__ import annotations
@@ -212,6 +213,28 @@ FINDING = """
     )
     WHERE place = 1"""
 
+# What a group used of the errors that its objectives allow on a date (`jobs.lake.service_levels`).
+SLO = """
+    SELECT cluster_id, group_id, NULL AS process, MIN(CAST(event_date AS TIMESTAMP)) AS first_time,
+        MAX(LEAST(now, CAST(event_date AS TIMESTAMP) + INTERVAL 1 DAY)) AS last_time,
+        CAST(FLOOR(MAX(used_percent)) AS BIGINT) AS value, slo_percent AS threshold,
+        STRING_AGG(missed, '; ' ORDER BY used_percent DESC, objective) AS detail
+    FROM (
+        SELECT b.*, k.now, l.slo_percent, CASE objective
+            WHEN 'served_percent' THEN PRINTF(
+                'served %.2f %% of the partition time, objective %g %%', value, objective_value)
+            WHEN 'reprocessed_per_day' THEN
+                PRINTF('%.0f records handled again, objective %.0f', value, objective_value)
+            ELSE PRINTF('%.0f s to catch up, objective %g s', value, objective_value)
+        END AS missed
+        FROM slo_budgets b
+        JOIN clock k ON k.cluster_id = b.cluster_id
+        JOIN limits l ON l.group_id = b.group_id
+        WHERE l.slo_percent > 0 AND b.used_percent >= l.slo_percent
+            AND b.event_date BETWEEN CAST(k.window_start AS DATE) AND CAST(k.now AS DATE)
+    )
+    GROUP BY cluster_id, group_id, event_date, slo_percent"""
+
 
 def _of_partitions(finding: str, value: str, threshold: str) -> str:
     """SQL of the partitions that have this finding."""
@@ -322,6 +345,16 @@ CHECKS = (
         message=lambda value, _, text: f"{text}; confidence {value} %",
         unit="percent",
         optional=("findings",),
+        is_root_cause=True,
+    ),
+    Check(
+        name="slo",
+        setting="slo_percent",
+        about="a service level objective that was missed",
+        sql=SLO,
+        message=lambda value, _, text: f"{text}; {value:,} % of the day's error budget used",
+        unit="percent",
+        needs_brokers=True,
         is_root_cause=True,
     ),
 )

@@ -25,11 +25,17 @@ ALERT = Metric("regroup_alert", "1 for each alert that is raised.", _OF_ALERT)
 ALERT_VALUE = Metric(
     "regroup_alert_value",
     "Value of an alert: a count; seconds for stuck, unowned and stuck_partition,"
-    " percent for finding and poison_pill.",
+    " percent for finding, poison_pill and slo.",
     _OF_ALERT,
 )
 ALERTS = Metric(
     "regroup_alerts", "Raised alerts per check; 0 without alerts.", ("alert", "cluster_id")
+)
+SLO_USED = Metric(
+    "regroup_slo_error_budget_used_percent",
+    "Used of the error budget of the current UTC date, per objective; above 100: missed.",
+    ("cluster_id", "group_id", "objective"),
+    unit="percent",
 )
 LAKE_TIME = Metric(
     "regroup_alerts_lake_time_seconds",

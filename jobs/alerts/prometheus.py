@@ -66,6 +66,21 @@ def alert_families(alerts: Sequence[Alert], windows: Sequence[AlertWindow]) -> t
             ],
         ),
         Family(
+            metrics.SLO_USED,
+            [
+                (
+                    {
+                        "cluster_id": window.cluster_id,
+                        "group_id": budget.group_id,
+                        "objective": budget.objective,
+                    },
+                    budget.used_percent,
+                )
+                for window in windows
+                for budget in window.budgets
+            ],
+        ),
+        Family(
             metrics.LAKE_TIME,
             [
                 ({"cluster_id": window.cluster_id}, window.now.replace(tzinfo=UTC).timestamp())

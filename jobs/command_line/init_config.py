@@ -11,6 +11,7 @@ from typing import Any
 from jobs.configuration.alert_settings import AlertSettings, Thresholds
 from jobs.configuration.config import ISOLATION_LEVELS, Config
 from jobs.configuration.packaged_files import CONF
+from jobs.configuration.slo_settings import Objectives
 from jobs.console.errors import UsageError
 from jobs.sources.topic.kafka import OFFSETS_PER_SLICE, SLICE_SETTING
 
@@ -64,6 +65,8 @@ GROUPS = """\
 # url_variable = "SLACK_URL"
 """
 
+EXAMPLES = {"served_percent": 99.5, "reprocessed_per_day": 1000, "catch_up_s": 60}
+
 
 def write(path: str) -> None:
     """UsageError if the file exists or cannot be written."""
@@ -90,6 +93,7 @@ def text(name: str) -> str:
         "[spark]\n" + "".join(_spark(local["spark"])),
         "[kafka]\n" + KAFKA + _kafka(),
         "[alerts]\n" + "".join(_alerts()) + GROUPS,
+        "[slo]\n" + "".join(_slo()),
     ]
     return "\n".join(parts)
 
@@ -125,6 +129,15 @@ def _alerts() -> Iterator[str]:
     for threshold in fields(Thresholds):
         meaning = f"{threshold.metadata['meaning']}; 0: not checked"
         yield _setting(threshold.name, threshold.default, meaning)
+
+
+def _slo() -> Iterator[str]:
+    """Commented out: there are no objectives by default."""
+    yield "# Objectives per group and UTC date; `regroup alerts` says how much of the errors that\n"
+    yield "# they allow is used.\n"
+    for each in fields(Objectives):
+        yield f"# {each.metadata['meaning']}\n# {each.name} = {EXAMPLES[each.name]}\n"
+    yield '# For groups by pattern:\n# [slo.groups."etl-*"]\n# catch_up_s = 600\n'
 
 
 def _setting(name: str, value: Any, meaning: str) -> str:

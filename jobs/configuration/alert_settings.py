@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
+from jobs.configuration.slo_settings import SloSettings
 from jobs.configuration.webhooks import Webhook, read_webhooks
 from jobs.console.errors import UsageError
 from schemas.known_problems import KINDS
@@ -65,6 +66,10 @@ class Thresholds:
         default=60,
         metadata={"meaning": "confidence of a finding in percent: an alert from this value on"},
     )
+    slo_percent: int = field(
+        default=100,
+        metadata={"meaning": "percent of a day's error budget: an alert from this value on"},
+    )
 
 
 NAMES = tuple(threshold.name for threshold in fields(Thresholds))
@@ -75,7 +80,7 @@ class AlertSettings:
     """``window``: how far back the checks look.  ``groups``: thresholds by a pattern of group ids
     (``*``, ``?``), in the file's order; the last matching pattern has priority.  ``outbox``: the
     file with the messages of ``webhooks``; None: in the lake.  ``finding_kinds``: findings of other
-    kinds are no alerts."""
+    kinds are no alerts.  ``slo``: objectives, of [slo]."""
 
     window: str = "1h"
     thresholds: Thresholds = Thresholds()
@@ -83,6 +88,7 @@ class AlertSettings:
     webhooks: tuple[Webhook, ...] = ()
     outbox: str | None = None
     finding_kinds: tuple[str, ...] = tuple(kind for kind in KINDS if kind != "evidence")
+    slo: SloSettings = field(default_factory=SloSettings)
 
     def of_group(self, group_id: str) -> Thresholds:
         thresholds = self.thresholds

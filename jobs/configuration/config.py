@@ -1,5 +1,5 @@
-"""Read the configuration: a TOML file with sections [spark], [logs], [kafka] and [alerts], and
-settings outside of sections."""
+"""Read the configuration: a TOML file with sections [spark], [logs], [kafka], [alerts] and [slo],
+and settings outside of sections."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from jobs.configuration.alert_settings import AlertSettings, read_settings
 from jobs.configuration.packaged_files import configuration_file
+from jobs.configuration.slo_settings import read_slo
 from jobs.console.errors import UsageError
 from jobs.console.secrets import remember
 
@@ -20,6 +21,7 @@ SECTIONS = {
     "logs": dict,
     "kafka": dict,
     "alerts": dict,
+    "slo": dict,
     "log_level": str,
     "engine": str,
     "embedded_limit_mib": int,
@@ -52,8 +54,8 @@ class Config:
     ``spark``: Spark settings by name.  ``log_timezone``: time zone of the brokers' log lines.
     ``kafka``: settings of Kafka's consumers (mostly security), and maxOffsetsPerTrigger and
     minPartitions of Spark's Kafka source.  Both may hold passwords and are never printed.
-    ``alerts``: thresholds of `regroup alerts`.  ``engine``: which engine runs the jobs.
-    ``embedded_limit_mib``: for more MiB of input, `auto` uses Spark.
+    ``alerts``: thresholds and objectives of `regroup alerts`.  ``engine``: which engine runs the
+    jobs.  ``embedded_limit_mib``: for more MiB of input, `auto` uses Spark.
     """
 
     spark: dict[str, str] = field(default_factory=dict, repr=False)
@@ -95,7 +97,10 @@ def _config_of(path: str | None) -> Config:
         log_timezone=valid_timezone(logs.get("timezone", "UTC")),
         kafka=_kafka(kafka, file),
         log_level=settings.get("log_level", "ERROR"),
-        alerts=read_settings(settings.get("alerts", {}), f"--conf {file}:"),
+        alerts=replace(
+            read_settings(settings.get("alerts", {}), f"--conf {file}:"),
+            slo=read_slo(settings.get("slo", {}), f"--conf {file}:"),
+        ),
         engine=_engine(settings.get("engine", Engine.AUTO), file),
         embedded_limit_mib=_size_mib(settings.get("embedded_limit_mib", EMBEDDED_LIMIT_MIB), file),
     )

@@ -44,6 +44,7 @@ def test_the_file_has_every_threshold_with_its_default(file):
         "stuck_partition_s": 60,
         "poison_pill_percent": 60,
         "finding_percent": 60,
+        "slo_percent": 100,
         "finding_kinds": [
             "broker_bug",
             "client_bug",
@@ -61,7 +62,7 @@ def test_every_setting_has_a_comment_above(file):
     lines = file.read_text().splitlines()
     settings = [n for n, line in enumerate(lines) if re.match(r"[\w.\"]+ = ", line)]
 
-    assert len(settings) == 4 + 20 + 10
+    assert len(settings) == 4 + 20 + 11
     assert [lines[n] for n in settings if not re.match(r"# \S", lines[n - 1])] == []
 
 

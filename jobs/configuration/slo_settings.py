@@ -1,0 +1,79 @@
+"""Objectives of the service that groups give: values of [slo], values for groups by pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from jobs.console.errors import UsageError
+
+GROUPS = "groups"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objectives:
+    """Per group and UTC date; None: no objective."""
+
+    served_percent: float | None = field(
+        default=None,
+        metadata={"meaning": "percent of the partition time that is owned and served, at least"},
+    )
+    reprocessed_per_day: float | None = field(
+        default=None, metadata={"meaning": "records handled again in a day, at most"}
+    )
+    catch_up_s: float | None = field(
+        default=None,
+        metadata={"meaning": "seconds from the stop of an owner until its partition had caught up"},
+    )
+
+
+NAMES = tuple(each.name for each in fields(Objectives))
+
+
+@dataclass(frozen=True)
+class SloSettings:
+    """``groups``: objectives by a pattern of group ids (``*``, ``?``), in the file's order; the
+    last matching pattern has priority."""
+
+    objectives: Objectives = Objectives()
+    groups: tuple[tuple[str, dict[str, float]], ...] = ()
+
+    @property
+    def is_set(self) -> bool:
+        """Whether any group may have an objective."""
+        return bool(self.groups) or self.objectives != Objectives()
+
+    def of_group(self, group_id: str) -> Objectives:
+        objectives = self.objectives
+        for pattern, own in self.groups:
+            if fnmatchcase(group_id, pattern):
+                objectives = replace(objectives, **own)
+        return objectives
+
+
+def read_slo(table: Mapping[str, Any], where: str) -> SloSettings:
+    """Read [slo] of a TOML file; ``where`` is the beginning of an error message."""
+    values = dict(table)
+    groups = values.pop(GROUPS, {})
+    if not isinstance(groups, dict) or not all(isinstance(own, dict) for own in groups.values()):
+        raise UsageError(f'{where} [slo.{GROUPS}."PATTERN"] must be a table of objectives')
+    return SloSettings(
+        Objectives(**_numbers(values, f"{where} [slo]")),
+        tuple(
+            (pattern, _numbers(own, f"{where} [slo.{GROUPS}.{pattern!r}]"))
+            for pattern, own in groups.items()
+        ),
+    )
+
+
+def _numbers(table: Mapping[str, Any], where: str) -> dict[str, float]:
+    for name, value in table.items():
+        if name not in NAMES:
+            raise UsageError(f"{where} unknown objective {name!r}; use {', '.join(NAMES)}")
+        if not isinstance(value, int | float) or isinstance(value, bool) or not value > 0:
+            raise UsageError(f"{where} {name} must be a number above 0, not {value!r}")
+        if name == "served_percent" and value >= 100:
+            raise UsageError(f"{where} {name} must be below 100: 100 leaves no error budget")
+    return {name: float(value) for name, value in table.items()}
