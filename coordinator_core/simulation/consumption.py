@@ -32,7 +32,7 @@ class Handled(NamedTuple):
     to_offset: int
 
 
-class Application:
+class SimulatedApplication:
     """The application in one life of a process.
 
     ``produced(partition, now_ms)``: the log end offset.  ``limit(partition, position, now_ms)``:

@@ -28,7 +28,7 @@ from coordinator_core.coordinator.group_types import GROUP_TYPES
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import Subtopology, TopicPartition, Topology
 from coordinator_core.simulation.channels import Channel, NetworkPath
-from coordinator_core.simulation.consumption import Application, Handled
+from coordinator_core.simulation.consumption import Handled, SimulatedApplication
 from coordinator_core.simulation.plans import Action, ActionKind, ProcessSpec
 from coordinator_core.simulation.random_draws import fraction, key_of, mixed
 from coordinator_core.simulation.spec import GroupSpec, Network
@@ -43,7 +43,7 @@ class ProcessEnvironment(Protocol):
     """The cluster as a process uses it: its services, and receivers of notifications.
 
     ``has_records``: whether anything is produced to the topics; else all positions stay 0.
-    ``produced``, ``limit``: see `Application`.
+    ``produced``, ``limit``: see `SimulatedApplication`.
     """
 
     has_records: bool
@@ -90,7 +90,7 @@ class SimulatedProcess:
         self.host = host or "/10.{}.{}.{}".format(*(mixed(self.key, n) % 250 for n in range(3)))
         self.network_path = NetworkPath(network, self.key)
         self.consumer: Consumer | None = None
-        self.application: Application | None = None
+        self.application: SimulatedApplication | None = None
         self.life = 0
         self.channels: dict[tuple[int, bool], Channel] = {}
         self.wake_ms: int | None = None
@@ -149,9 +149,9 @@ class SimulatedProcess:
         if self.consumer is not None:
             self._perform(self.consumer.poll(now_ms), now_ms)
 
-    def _application(self, now_ms: int) -> Application:
+    def _application(self, now_ms: int) -> SimulatedApplication:
         environment, group_id = self._environment, self.group.name
-        return Application(
+        return SimulatedApplication(
             handle_ms=self.group.handle_ms,
             produced=environment.produced,
             limit=lambda *where: environment.limit(group_id, *where),

@@ -354,7 +354,6 @@ CHECKS = (
         sql=SLO,
         message=lambda value, _, text: f"{text}; {value:,} % of the day's error budget used",
         unit="percent",
-        needs_brokers=True,
         is_root_cause=True,
     ),
 )

@@ -65,21 +65,7 @@ def alert_families(alerts: Sequence[Alert], windows: Sequence[AlertWindow]) -> t
                 if check.name not in window.unchecked
             ],
         ),
-        Family(
-            metrics.SLO_USED,
-            [
-                (
-                    {
-                        "cluster_id": window.cluster_id,
-                        "group_id": budget.group_id,
-                        "objective": budget.objective,
-                    },
-                    budget.used_percent,
-                )
-                for window in windows
-                for budget in window.budgets
-            ],
-        ),
+        *_budgets(windows),
         Family(
             metrics.LAKE_TIME,
             [
@@ -88,6 +74,21 @@ def alert_families(alerts: Sequence[Alert], windows: Sequence[AlertWindow]) -> t
             ],
         ),
     )
+
+
+def _budgets(windows: Sequence[AlertWindow]) -> Iterator[Family]:
+    """Nothing without objectives."""
+    samples = [
+        (
+            dict(zip(metrics.SLO_USED.labels, labels, strict=True)),
+            budget.used_percent,
+        )
+        for window in windows
+        for budget in window.budgets
+        for labels in [(window.cluster_id, budget.group_id, budget.objective)]
+    ]
+    if samples:
+        yield Family(metrics.SLO_USED, samples)
 
 
 def _each(alerts: Iterable[Alert], value: Callable[[Alert], float]) -> list[Sample]:

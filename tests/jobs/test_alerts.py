@@ -225,7 +225,7 @@ def test_a_check_without_its_table_is_named_as_not_checked(plant):
     assert [window.unchecked for window in windows] == [("unowned",)]
     assert [labels["alert"] for labels, _ in samples["regroup_alerts"]] == [
         "storm", "stuck", "flapping", "moved_nothing", "over_budget", "stuck_partition",
-        "poison_pill", "finding",
+        "poison_pill", "finding", "slo",
     ]  # fmt: skip
 
 
@@ -734,7 +734,7 @@ def test_prometheus_file_in_full():
         "# TYPE regroup_alert gauge\n"
         'regroup_alert{alert="storm",cluster_id="prod",group_id="billing",process="app-1"} 1\n'
         "# HELP regroup_alert_value Value of an alert: a count; seconds for stuck, unowned and"
-        " stuck_partition, percent for finding and poison_pill.\n"
+        " stuck_partition, percent for finding, poison_pill and slo.\n"
         "# TYPE regroup_alert_value gauge\n"
         'regroup_alert_value{alert="storm",cluster_id="prod",group_id="billing",'
         'process="app-1"} 12\n'
@@ -749,6 +749,7 @@ def test_prometheus_file_in_full():
         'regroup_alerts{alert="stuck_partition",cluster_id="prod"} 0\n'
         'regroup_alerts{alert="poison_pill",cluster_id="prod"} 0\n'
         'regroup_alerts{alert="finding",cluster_id="prod"} 0\n'
+        'regroup_alerts{alert="slo",cluster_id="prod"} 0\n'
         "# HELP regroup_alerts_lake_time_seconds Time that counts as now: the last time in the "
         "lake, or --at.\n"
         "# TYPE regroup_alerts_lake_time_seconds gauge\n"

@@ -140,7 +140,7 @@ def test_panels_do_not_overlap_and_have_ids_of_their_own():
 
     assert len(cells) == len(set(cells))
     assert max(x for x, _ in cells) == 23
-    assert [panel["id"] for panel in every] == list(range(1, 20))
+    assert [panel["id"] for panel in every] == list(range(1, 21))
 
 
 def test_panels_have_the_fields_that_grafana_requires():
@@ -169,6 +169,7 @@ def test_each_check_has_a_rule():
         "ConsumerGroupStuckPartition",
         "ConsumerGroupPoisonPill",
         "ConsumerGroupFinding",
+        "ConsumerGroupSlo",
         "RegroupIsLate",
         "RegroupMetricsMissing",
         "RegroupWatchFails",

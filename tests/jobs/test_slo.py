@@ -106,6 +106,7 @@ def lake(write_lake, tmp_path_factory):
             stretch
             | {"from_time": MIDNIGHT + HOUR, "to_time": served_again, "unserved_ms": HOUR // 4}
             | {"reason": reason, "evidence": "commits", "estimated": True}
+            | {"commit_interval_ms": 5000}
             for reason in ("slow_poll",)
         ],
         "handover_costs": [

@@ -5,7 +5,7 @@ from collections import defaultdict
 import pytest
 
 from coordinator_core.simulation import TruthLine, fleet_of, simulate
-from coordinator_core.simulation.consumption import Application, Handled
+from coordinator_core.simulation.consumption import Handled, SimulatedApplication
 
 START_MS = 1_795_161_600_000
 A, B = ("orders", 0), ("orders", 1)
@@ -14,7 +14,7 @@ RATE = 20  # records per second and partition
 
 def application(handle_ms, limit=None):
     ended = []
-    return ended, Application(
+    return ended, SimulatedApplication(
         handle_ms=handle_ms,
         produced=lambda partition, now_ms: now_ms * RATE // 1000,
         limit=lambda partition, position, now_ms: limit if partition == A else None,
