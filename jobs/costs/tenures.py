@@ -71,7 +71,9 @@ def tenures_of(owned: pa.StructArray, group: Ints, part: Ints) -> Tenures:
     is_continued = is_same
     is_continued[1:] &= columns["until_ms"][:-1] >= columns["from_ms"][1:]
     # A slow application that polls again joins as a new member.
-    is_continued[1:] &= columns["polled_ms"][:-1] == NONE
+    is_slow = (columns["polled_ms"] >= columns["from_ms"]) & (columns["polled_ms"] != NONE)
+    is_slow &= columns["polled_ms"] <= columns["until_ms"]
+    is_continued[1:] &= ~is_slow[:-1]
     last = np.append(np.flatnonzero(is_continued[1:] == 0), len(order) - 1)[: len(order)]
     first = _first_of_chains(is_continued, last, columns["from_ms"])
     next_row, next_ms = np.full(len(last), NONE), np.full(len(last), NEVER_MS)
