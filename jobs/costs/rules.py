@@ -15,7 +15,8 @@ expired         The owner stopped between its last heartbeat and the next one, w
 replaced        A static member stopped.  If its last commit was no automatic one, it closed then;
                 else it stopped before the next one.
 batches         A client that commits each batch that it has handled loses only the batch in its
-                hands: 0, at most what an automatic commit would lose.  Automatic commits follow a
+                hands, and none when it gives a partition up: 0, at most what an automatic commit
+                would lose.  Automatic commits follow a
                 timer, in halves of a second.
 slow            A client leaves max.poll.interval.ms after its application last polled; it was busy
                 with one batch since then.  If it left without the commit that others of its group
@@ -225,7 +226,7 @@ def reprocessed(t: Tenures, p: CommitProgress) -> Reprocessed:
     records = p.rate * np.maximum(stop_ms - begin_ms, 0)
     low, high = p.rate * begin_low - 1, p.rate * begin_high + (high_ms > begin_ms)
     is_alive = ~is_stopped & ~is_slow
-    is_clean = is_alive & (has_closed | commits_at_end)
+    is_clean = is_alive & (has_closed | commits_at_end | p.is_batch)
     # In a rebalance, Java's cooperative members commit nothing for some time.
     is_in_join = is_alive & (t.revoking_ms != NONE) & (p.last_ms >= t.revoking_ms - REVOCATION_MS)
     is_quiet = (begin_low > QUIET_INTERVALS * p.interval_ms) & ~is_in_join
