@@ -77,7 +77,7 @@ SELECT
     c.not_stable_ms,                -- ms in these rebalances; null without a log
     c.partitions_moved,             -- partitions whose owner changed to another process; null without records
     COALESCE(d.unowned_ms, n.recorded_zero) AS unavailable_partition_ms, -- partition downtime in ms: the gaps of ownership_gaps within or across this time; null without records
-    c.offset_rewinds,               -- commits of a lower offset than before: duplicates; null without records
+    c.offset_rewinds,               -- commits that went back to a lower offset; null without records
     c.reconsumed_records            -- records consumed again after these commits; null without records
 FROM costs c
 LEFT JOIN recorded n ON n.cluster_id = c.cluster_id AND n.group_id = c.group_id

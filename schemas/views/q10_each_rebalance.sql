@@ -1,4 +1,4 @@
--- q10_each_rebalance: the cost of each rebalance, in partition downtime and duplicates, which can be summed over any span of time.
+-- q10_each_rebalance: the cost of each rebalance, in partition downtime and records handled again, which can be summed over any span of time.
 WITH spans AS (
     -- Without a record nothing is known of partitions and commits: null, not 0.
     SELECT *, CASE WHEN evidence IN ('records', 'both') THEN 0 END AS recorded_zero
@@ -41,8 +41,12 @@ SELECT
     COALESCE(p.partitions_unavailable, s.recorded_zero) AS partitions_unavailable, -- partitions that were unowned until this rebalance; null without a record
     COALESCE(p.unavailable_partition_ms, s.recorded_zero) AS unavailable_partition_ms, -- partition downtime in ms that this rebalance ended, summed over partitions, as in ownership_gaps; null without a record
     p.longest_unavailable_ms,       -- longest downtime of one partition
-    COALESCE(a.offset_rewinds, s.recorded_zero) AS offset_rewinds, -- commits of a lower offset than before, during this generation: duplicates; null without a record
-    COALESCE(a.reconsumed_records, s.recorded_zero) AS reconsumed_records -- records consumed again after these commits; null without a record
+    COALESCE(a.offset_rewinds, s.recorded_zero) AS offset_rewinds, -- commits that went back to a lower offset, during this generation; null without a record
+    COALESCE(a.reconsumed_records, s.recorded_zero) AS reconsumed_records, -- records consumed again after these commits; null without a record
+    d.records_reprocessed,          -- records that next owners handle again, see rebalance_costs; null without commits
+    d.records_reprocessed_low,      -- at least so many
+    d.records_reprocessed_high,     -- at most so many, if bounded
+    d.consumption_pause_ms          -- ms without a consumed record, summed over partitions; null without commits
 FROM spans s
 LEFT JOIN rebalances r
     ON r.cluster_id = s.cluster_id AND r.group_id = s.group_id
@@ -53,3 +57,6 @@ LEFT JOIN stopped p
 LEFT JOIN rewinds a
     ON a.cluster_id = s.cluster_id AND a.group_id = s.group_id
     AND a.incarnation = s.incarnation AND a.generation = s.generation
+LEFT JOIN rebalance_costs d
+    ON d.cluster_id = s.cluster_id AND d.group_id = s.group_id
+    AND d.incarnation = s.incarnation AND d.generation = s.generation

@@ -1,4 +1,4 @@
-"""The sixteen questions on the incidents of examples/: the results follow from the script.
+"""The seventeen questions on the incidents of examples/: the results follow from the script.
 
 questions.txt has question, SQL and rows; times are of 2026-11-21, UTC.  README.md and docs/ show
 results from the same lake: the tests run their commands and compare the output.

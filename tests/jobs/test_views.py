@@ -775,3 +775,87 @@ def test_lag_of_a_group_is_of_its_newest_commits_and_sightings(ask):
         ("g", 5, 5, "t-0", 3, 1, 1, 5000, 4002),
         ("unknown", None, None, None, 1, 0, 1, None, 100),
     ]
+
+
+def handover(number, records, *, partition=0, at=6000, **more):
+    """A tenure that generation ``number`` ended, with the records that were handled again."""
+    return {
+        "group_id": "g", "topic": "t", "partition": partition, "process": "a", "member_id": "a1",
+        "from_time": 0, "to_time": at - 1000, "to_time_low": at - 1000, "to_time_high": at - 1000,
+        "how_ended": "session_expired", "records_reprocessed": records,
+        "records_reprocessed_low": records and records - 1,
+        "records_reprocessed_high": records and records + 1, "bounded": True,
+        "next_process": "b", "next_time": at, "consumption_pause_ms": records and 1000,
+        "commit_interval_ms": 5000, "from_generation": number - 1, "generation": number,
+        "evidence": "log", "estimated": True,
+    } | more  # fmt: skip
+
+
+COSTS = {
+    "handover_costs": [
+        handover(2, 3.0),
+        handover(2, 4.0, partition=1, bounded=False, catch_up_ms=1500, record_seconds=2.5),
+        handover(3, None),
+        handover(4, 9.0, generation=None, next_process=None, next_time=None),
+    ]
+}
+
+
+def test_the_costs_of_a_rebalance_are_those_of_the_tenures_that_it_ended(ask):
+    rows = ask(
+        COSTS,
+        "SELECT generation, handovers, records_reprocessed, records_reprocessed_low, "
+        "records_reprocessed_high, bounded, consumption_pause_ms, longest_pause_ms, catch_up_ms "
+        "FROM rebalance_costs ORDER BY 1",
+    )
+
+    assert rows == [
+        (2, 2, 7.0, 5.0, 9.0, False, 2000, 1000, 1500),
+        (3, 1, None, None, None, True, None, None, None),
+    ]
+
+
+def test_an_episode_costs_what_its_rebalances_cost(ask):
+    episode = {
+        "group_id": "g", "incarnation": 1, "activity_time": 0, "kind": "process_lost",
+        "from_time": 0, "to_time": 9000, "processes": ["a"], "hosts": [], "rebalances": 1,
+        "summary": "", "evidence": "log", "confidence": 1.0, "activity_last_generation": 4,
+    }  # fmt: skip
+    episodes = [
+        episode | {"episode": n, "generations": of, "first_generation": 2, "last_generation": 4}
+        for n, of in ((1, [2, 3]), (2, [4]))
+    ]
+
+    rows = ask(
+        COSTS | {"episodes": episodes},
+        "SELECT episode, handovers, records_reprocessed, bounded FROM episode_costs ORDER BY 1",
+    )
+
+    assert rows == [(1, 3, 7.0, False), (2, None, None, None)]
+
+
+def test_a_day_costs_what_all_tenures_of_the_group_cost(ask):
+    gap = {
+        "group_id": "g", "topic": "t", "partition": 0, "from_time": 5000, "unowned_ms": 1000,
+        "from_process": "a", "from_generation": 1, "why": "left", "evidence": "log",
+        "estimated": False,
+    }  # fmt: skip
+
+    rows = ask(
+        COSTS | {"ownership_gaps": [gap]},
+        "SELECT handovers, unowned_partition_ms, records_reprocessed FROM group_day_costs",
+    )
+
+    assert rows == [(4, 1000, 16.0)]
+
+
+def test_data_costs_by_the_way_in_which_tenures_ended(ask):
+    tables = {"handover_costs": [*COSTS["handover_costs"], handover(5, 0.0, how_ended="left")]}
+
+    rows = ask(
+        tables,
+        "SELECT how_ended, handovers, records_reprocessed, record_seconds FROM q17_data_costs "
+        "ORDER BY 1",
+    )
+
+    assert rows == [("left", 1, 0.0, None), ("session_expired", 3, 7.0, 2.5)]
