@@ -194,6 +194,26 @@ def _all_at_once(scene: Scene) -> Iterator[EpisodeDraft]:
             yield EpisodeDraft(EpisodeKind.WHOLE_GROUP_RESTART, series + returned, 0.8)
 
 
+def _crash_loop(scene: Scene) -> Iterator[EpisodeDraft]:
+    """FLAPS sessions or more expired one after another, each of the process that had just replaced
+    the previous one: a supervisor starts it under a new name.
+    """
+    loops: dict[str | None, list[ProcessChange]] = {}
+    for each in scene.of(What.REPLACED):
+        departure, arrival = each.departure, each.arrival
+        if departure is not None and arrival is not None and departure.is_expiry:
+            loop = loops.pop(departure.member_id, [])
+            started = loop[-1].arrival if loop else None
+            if started is not None and each.departed_ms - at(started) > RESTART_MS:
+                loop = []
+            loops[arrival.member_id] = [*loop, each]
+    for loop in loops.values():
+        if len(loop) >= FLAPS:
+            yield EpisodeDraft(
+                EpisodeKind.FLAPPING_MEMBER, loop, min(each.confidence for each in loop)
+            )
+
+
 def _rolling_deployment(scene: Scene) -> Iterator[EpisodeDraft]:
     """Processes restarted one after another, or in batches: more than half of the group's; of
     static members all, because a killed one that is back in time looks like a restarted one.
@@ -338,6 +358,7 @@ RULES: Sequence[Rule] = (
     converted,
     _all_at_once,
     _frozen,
+    _crash_loop,
     _rolling_deployment,
     _flapping(FLAPS, RESTART_MS),
     _flapping(FLAPS + 1, FLAPPING_GAP_MS),

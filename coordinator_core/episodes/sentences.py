@@ -245,6 +245,9 @@ def _flapping(episode: Episode) -> str:
     verb = "departs" if len(episode.processes) == 1 else "depart"
     if all(each.what is What.SLOW_POLL for each in episode.changes):
         verb = "exceeded max.poll.interval.ms"
+    if all(each.what is What.REPLACED for each in episode.changes):
+        number = counted(len(episode.changes), "time")
+        return f"crash loop: {episode.changes[0].process}, and then its successors, ended {number}"
     return f"flapping: {_processes(episode.changes)} {verb} {len(episode.changes)} times"
 
 

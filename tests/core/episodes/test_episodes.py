@@ -154,6 +154,34 @@ CASES = {
         ],
         ["rolling_deployment a,b [2, 3, 4, 5]"],
     ),
+    "processes that end as soon as they replaced the previous one are no deployment": (
+        [
+            (rebalance(2, 103, until=110), joins(2, 103, "v-a1"), also(expires(2, 110, "a1"))),
+            (rebalance(3, 113, until=120), joins(3, 113, "w-a1"), also(expires(3, 120, "v-a1"))),
+            (rebalance(4, 123, until=130), joins(4, 123, "x-a1"), also(expires(4, 130, "w-a1"))),
+        ],
+        ["flapping_member a,v-a,w-a [2, 3, 4]"],
+    ),
+    "processes that do not leave and are replaced one after another are a deployment": (
+        [
+            (
+                rebalance(2, 103, until=110, size=3),
+                joins(2, 103, "v-a1"),
+                also(expires(2, 110, "a1")),
+            ),
+            (
+                rebalance(3, 113, until=120, size=3),
+                joins(3, 113, "v-b1"),
+                also(expires(3, 120, "b1")),
+            ),
+            (
+                rebalance(4, 123, until=130, size=3),
+                joins(4, 123, "v-c1"),
+                also(expires(4, 130, "c1")),
+            ),
+        ],
+        ["rolling_deployment a,b,c [2, 3, 4]"],
+    ),
     "a process that starts and stops again replaces none": (
         [
             (rebalance(2, 100), joins(2, 100, "a1"), also(joins(2, 101, "b1"))),

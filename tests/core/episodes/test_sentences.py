@@ -58,6 +58,14 @@ CASES = [
     ),
     (
         [
+            (rebalance(2, 103, until=110), joins(2, 103, "v-a1"), also(expires(2, 110, "a1"))),
+            (rebalance(3, 113, until=120), joins(3, 113, "w-a1"), also(expires(3, 120, "v-a1"))),
+            (rebalance(4, 123, until=130), joins(4, 123, "x-a1"), also(expires(4, 130, "w-a1"))),
+        ],
+        "crash loop: a, and then its successors, ended 3 times",
+    ),
+    (
+        [
             (rebalance(2, 100, size=2), joins(2, 100, "new-a1")),
             (rebalance(3, 102, size=2), leaves(3, 102, "a1")),
             (rebalance(4, 104, size=2), joins(4, 104, "new-b1")),
