@@ -8,6 +8,10 @@ from typing import Any
 HEARTBEAT_MS = 3000
 # auto.commit.interval.ms, and the jitter of clients.
 COMMIT_INTERVAL_MS, COMMIT_JITTER_MS = 5000, 250
+# Intervals of automatic commits are multiples of this, with the tolerance of timers.
+TIMER_STEP_MS, TIMER_TOLERANCE_MS = 500, 15
+# Clients that commit at longer intervals do not commit each batch.
+BATCH_INTERVAL_MS = 2500
 # One commit request writes a record per partition; the records' times differ by at most this.
 SAME_COMMIT_MS = 20
 # From the record of an assignment until the client's first fetch has returned.
@@ -28,3 +32,11 @@ def exceeded_poll_interval(quiet_ms: Any, poll_ms: Any) -> Any:
     """
     less_ms, more_ms = poll_ms - COMMIT_SLACK_MS, poll_ms + COMMIT_SLACK_MS
     return (quiet_ms > COMMIT_SLACK_MS) & (quiet_ms >= less_ms) & (quiet_ms <= more_ms)
+
+
+def commits_batches(interval_ms: Any) -> Any:
+    """Whether clients with this time between two commits commit each batch as soon as they have
+    handled it.  Automatic commits follow a timer.  Takes and returns a number or an array.
+    """
+    is_timer = (interval_ms + TIMER_TOLERANCE_MS) % TIMER_STEP_MS <= 2 * TIMER_TOLERANCE_MS
+    return (interval_ms <= BATCH_INTERVAL_MS) & (is_timer ^ True)

@@ -12,8 +12,9 @@ its stop is unknown: the first seed has the expected time, the others draw one. 
 before its first commit leaves what the tenures before it left, too: in a crash loop each owner
 handles the same records.
 
-librdkafka commits in a thread of its own, also while the application does not poll; all others
-commit in the application's poll.
+Clients that commit each batch as soon as they have handled it leave only the records of a slow
+application.  librdkafka commits in a thread of its own, also while the application does not poll;
+all others commit in the application's poll.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from coordinator_core.protocol.client_times import FETCH_MS, HEARTBEAT_MS
+from coordinator_core.protocol.client_times import FETCH_MS, HEARTBEAT_MS, commits_batches
 from coordinator_core.protocol.messages import TopicPartition
 from coordinator_core.simulation.random_draws import fraction, key_of
 
@@ -39,8 +40,8 @@ class Consumption(NamedTuple):
 
 class Uncommitted(NamedTuple):
     """A tenure that ended without a commit.  ``committed_ms``: until when records were committed at
-    its begin; None: the tenure before it ended without a commit, too.  ``counts``: whether it ended
-    in the counted period.
+    its begin; None: the tenure before it ended without a commit, too.  ``is_slow``: the application
+    did not poll.  ``counts``: whether it ended in the counted period.
     """
 
     process: str
@@ -48,6 +49,7 @@ class Uncommitted(NamedTuple):
     from_ms: int
     stop_ms: int
     committed_ms: int | None
+    is_slow: bool
     counts: bool
 
     def lost_ms(self, seed: int, interval_ms: int, committed_ms: float) -> float:
@@ -77,7 +79,9 @@ class PlayedHandovers(NamedTuple):
         for each in self.uncommitted:
             before_ms = each.committed_ms
             since_ms = committed_ms[each.partition] if before_ms is None else before_ms
-            if each.stop_ms - each.from_ms > FETCH_MS:
+            if commits_batches(interval_ms) and not each.is_slow:
+                since_ms = each.stop_ms
+            elif each.stop_ms - each.from_ms > FETCH_MS:
                 lost_ms = each.lost_ms(
                     seed=self.seed, interval_ms=interval_ms, committed_ms=since_ms
                 )
@@ -96,6 +100,7 @@ class _Tenure(NamedTuple):
 class _Stop(NamedTuple):
     at_ms: int
     is_committed: bool
+    is_slow: bool = False
 
 
 class _Absence(NamedTuple):
@@ -187,12 +192,13 @@ class HandoverCounter:
         if not stop.is_committed:
             self._uncommitted.append(
                 Uncommitted(
-                    tenure.process,
-                    partition,
-                    tenure.from_ms,
-                    stop.at_ms,
-                    tenure.committed_ms,
-                    self._counts(stop.at_ms),
+                    process=tenure.process,
+                    partition=partition,
+                    from_ms=tenure.from_ms,
+                    stop_ms=stop.at_ms,
+                    committed_ms=tenure.committed_ms,
+                    is_slow=stop.is_slow,
+                    counts=self._counts(stop.at_ms),
                 )
             )
         self._stops[partition] = stop
@@ -208,7 +214,7 @@ class HandoverCounter:
         if at_ms > absence.to_ms + HEARTBEAT_MS:
             return _Stop(at_ms, False)
         is_committed = absence.is_slow and tenure.process in self._in_background
-        return _Stop(absence.from_ms, is_committed)
+        return _Stop(absence.from_ms, is_committed, absence.is_slow)
 
     def _counts(self, at_ms: int) -> bool:
         return self._from_ms <= at_ms <= self._to_ms

@@ -38,7 +38,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from coordinator_core.protocol.client_times import COMMIT_INTERVAL_MS, HEARTBEAT_MS, SAME_COMMIT_MS
+from coordinator_core.protocol.client_times import (
+    COMMIT_INTERVAL_MS,
+    HEARTBEAT_MS,
+    SAME_COMMIT_MS,
+    TIMER_TOLERANCE_MS,
+    commits_batches,
+)
 from jobs.costs.series import NONE, Flags, Floats, Ints, Series
 from jobs.costs.tenures import Tenures, dense
 from jobs.lake.dates import NEVER_MS
@@ -56,10 +62,6 @@ CAUGHT_UP_MS, SOON_MS = 20_000, 300_000
 TOLERANCE_MS = 500
 # Longer pauses between two commits of a partition are no intervals.
 LONGEST_INTERVAL_MS = 600_000
-# Intervals of automatic commits are multiples of this, with the tolerance of timers.
-TIMER_STEP_MS, TIMER_TOLERANCE_MS = 500, 15
-# Clients that commit at longer intervals do not commit each batch.
-BATCH_INTERVAL_MS = 2500
 # The share of a crashed process' partitions that it handled although they are behind the one whose
 # record killed it.
 HANDLED_BEHIND = 1 / 3
@@ -87,9 +89,7 @@ class CommitProgress:
     @property
     def is_batch(self) -> Flags:
         """Whether the clients commit each batch as soon as they have handled it."""
-        off_ms = np.mod(self.interval_ms + TIMER_TOLERANCE_MS, TIMER_STEP_MS)
-        is_timer = off_ms <= 2 * TIMER_TOLERANCE_MS
-        return (self.interval_ms <= BATCH_INTERVAL_MS) & ~is_timer
+        return np.asarray(commits_batches(self.interval_ms))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jobs.costs.rules import BATCH_INTERVAL_MS, DAY_MS, QUIET_INTERVALS, by_date
+from coordinator_core.protocol.client_times import BATCH_INTERVAL_MS
+from jobs.costs.rules import DAY_MS, QUIET_INTERVALS, by_date
 from jobs.costs.series import LATEST_MS, NONE, Flags, Floats, Ints, Series
 from jobs.costs.tenures import dense
 from jobs.lake.dates import NEVER_MS

@@ -197,9 +197,33 @@ def test_records_reprocessed_depend_on_the_commit_interval(interval_ms, records)
     assert result.records_reprocessed(RATES, interval_ms) == pytest.approx(records)
 
 
+@pytest.mark.parametrize(("interval_ms", "records"), [(1100, (0, 5.5)), (1000, (5, 5))])
+def test_clients_that_commit_each_batch_leave_only_that_of_a_slow_application(interval_ms, records):
+    """Automatic commits follow a timer: 1000 ms."""
+    killed, slow = (
+        handovers(*OWNED, end(60_000, "a", "killed")),
+        handovers(*SLOW, assigned(85_000, "b")),
+    )
+
+    results = [each.records_reprocessed(RATES, interval_ms) for each in (killed, slow)]
+
+    assert results == pytest.approx(records)
+
+
 def test_further_seeds_draw_one_last_commit_per_process():
     partitions = [("orders", n) for n in range(2)]
-    killed = [Uncommitted("a", each, 0, 60_000, 0, True) for each in partitions]
+    killed = [
+        Uncommitted(
+            process="a",
+            partition=each,
+            from_ms=0,
+            stop_ms=60_000,
+            committed_ms=0,
+            is_slow=False,
+            counts=True,
+        )
+        for each in partitions
+    ]
     rates = dict.fromkeys(partitions, 10.0)
 
     drawn = [
