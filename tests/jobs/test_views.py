@@ -164,6 +164,53 @@ def test_figures_of_zero_in_the_sentence_of_a_kind_are_words_or_left_out(ask):
     ]
 
 
+def unserved(partition, first_s, last_s, reason="slow_poll", process="a@h"):
+    return {
+        "group_id": "g",
+        "generation": 1,
+        "topic": "t",
+        "partition": partition,
+        "process": process,
+        "member_id": "m",
+        "from_time": first_s * 1000,
+        "to_time": last_s * 1000,
+        "unserved_ms": (last_s - first_s) * 1000,
+        "reason": reason,
+        "commit_interval_ms": 5000,
+        "evidence": "log",
+        "estimated": True,
+    }
+
+
+def test_each_unserved_time_is_in_one_episode(ask):
+    """The one of its kind, then of its process, then with the longest time in common."""
+    episodes = [
+        episode(1, "slow_poll", "a is slow", 1000, to_time=30_000),
+        episode(2, "slow_poll", "b is slow", 2000, to_time=60_000, processes="b"),
+        episode(3, "process_lost", "a killed", 3000, to_time=90_000),
+    ]
+    times = [
+        unserved(0, 5, 25),
+        unserved(1, 5, 26),
+        unserved(0, 40, 70, reason="owner_stalled"),
+        unserved(2, 5, 80, reason="stuck"),
+        unserved(3, 5, 80, reason="no_progress"),
+        unserved(4, 100, 110),
+    ]
+
+    rows = ask(
+        {"episodes": episodes, "unserved_times": times},
+        "SELECT summary, unowned_partition_ms, unserved_partition_ms, longest_unserved_ms,"
+        " partitions FROM episode_unserved ORDER BY episode",
+    )
+
+    assert rows == [
+        ("a is slow", 1000, 41_000, 21_000, 2),
+        ("b is slow", 2000, None, None, None),
+        ("a killed", 3000, 30_000, 30_000, 1),
+    ]
+
+
 def test_downtime_of_a_kind_is_that_of_the_episodes_of_which_it_is_known(ask):
     episodes = [
         episode(1, "scale_in", "x", None), episode(2, "scale_in", "x", 3_000),
