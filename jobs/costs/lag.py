@@ -92,7 +92,7 @@ def lag_of(t: Tenures, p: CommitProgress, r: Reprocessed, commits: Series, ends:
     position = np.fmin(r.handled, ends.offsets(t.part, stopped_ms))
     waited = ends.area(t.part, stopped_ms, resumed_ms) - position * (resumed_ms - stopped_ms)
     resumed = ends.offsets(t.part, resumed_ms) - position
-    behind = _behind(commits, ends)
+    behind = _Behind(commits, ends)
     first = commits.first(t.part, resumed_ms)
     first = np.where(commits.times(first) > end_ms, NONE, first)
     usual = _usual(p)
@@ -193,7 +193,3 @@ class _Behind:
         within = np.minimum(next_, count - 1)
         is_own = (next_ < count) & (part[within] == part[np.maximum(first, 0)])
         return np.where(is_own, next_, NONE)
-
-
-def _behind(commits: Series, ends: LogEnds) -> _Behind:
-    return _Behind(commits, ends)

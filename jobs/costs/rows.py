@@ -42,10 +42,10 @@ class _Stored:
 
     def __init__(self, owned: pa.StructArray, t: Tenures) -> None:
         self._owned, self._row = owned, pa.array(t.row)
-        self._is_stored = self._ints("stored_low_ms") != NONE
+        self._is_stored = self._ints("low_ms") != NONE
 
     def _ints(self, name: str) -> Ints:
-        return ints_of(self._owned.field("stored_" + name.removeprefix("stored_")).take(self._row))
+        return ints_of(self._owned.field("stored_" + name).take(self._row))
 
     def _floats(self, name: str) -> Floats:
         taken = self._owned.field("stored_" + name).take(self._row)
