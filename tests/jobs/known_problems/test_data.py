@@ -64,7 +64,7 @@ def test_the_remedy_names_the_offset(findings):
 
 
 def test_a_static_member_that_a_supervisor_restarts(findings):
-    rows = [crashed(n, process="static", how="replaced") for n in range(1, 5)]
+    rows = [crashed(n, process="static", how="replaced") | {"member_id": "m"} for n in range(1, 5)]
     tables = {"handover_costs": rows, "end_offsets": AHEAD}
 
     assert findings("poison_pill", tables, "topic_partition") == [("orders-3",)]
@@ -112,6 +112,11 @@ def test_without_log_end_offsets_the_confidence_is_lower(findings):
                 "end_offsets": AHEAD,
             },
             id="each owner committed",
+        ),
+        pytest.param(
+            {"handover_costs": [each | {"member_id": "m", "process": "p"} for each in LOOP],
+             "end_offsets": AHEAD},
+            id="the tenures of one member",
         ),
         pytest.param(
             {"handover_costs": [each | {"how_ended": "left"} for each in LOOP],
