@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobs.console.errors import UsageError
 from jobs.lake.sql import open_lake
-from jobs.report.queries import PREPARE
+from jobs.report.queries import PREPARE, PREPARE_OPTIONAL, UNSERVED_SOURCE
 from jobs.report.window import ReportWindow
 from schemas import table_names
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 OPTIONAL = (  # a lake may lack these
     "what_if", "advice", "process_lives", "episodes", "findings", "member_epochs",
-    "handovers",
+    "handovers", "unserved_times", "handover_costs",
 )  # fmt: skip
 _NEEDED = (
     "generations", "generation_members", "assignments", "rebalance_causes", "timeline",
@@ -51,6 +51,9 @@ class ReportLake:
             " ?::BIGINT AS from_ms, ?::BIGINT AS to_ms",
             [cluster_id, group_id, *window],
         )
+        for table, (present, missing) in PREPARE_OPTIONAL.items():
+            self._connection.execute(present if table in self.has else missing)
+        self._connection.execute(UNSERVED_SOURCE.format("unserved_times" in self.has))
         for statement in PREPARE:
             self._connection.execute(statement)
         first_ms, last_ms = self.rows(

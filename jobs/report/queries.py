@@ -41,6 +41,33 @@ _GAPS = """
     FROM ownership_gaps g JOIN scope ON g.cluster_id = scope.cluster_id
         AND (scope.only_group IS NULL OR g.group_id = scope.only_group)"""
 
+# Owned partitions whose records waited; both tables are empty if the lake lacks their source.
+UNSERVED = """
+    CREATE TEMP TABLE unserved AS
+    SELECT u.group_id, EPOCH_MS(u.from_time) AS from_ms, EPOCH_MS(u.to_time) AS to_ms,
+        GREATEST(LEAST(EPOCH_MS(u.to_time), scope.to_ms)
+            - GREATEST(EPOCH_MS(u.from_time), scope.from_ms), 0) AS shown_ms
+    FROM unserved_times u JOIN scope ON u.cluster_id = scope.cluster_id
+        AND (scope.only_group IS NULL OR u.group_id = scope.only_group)
+    WHERE u.reason <> 'no_progress'"""
+NO_UNSERVED = """
+    CREATE TEMP TABLE unserved (
+        group_id VARCHAR, from_ms BIGINT, to_ms BIGINT, shown_ms BIGINT)"""
+COSTS = """
+    CREATE TEMP TABLE costs AS
+    SELECT c.group_id, SUM(c.records_reprocessed) AS records_reprocessed,
+        SUM(c.consumption_pause_ms)::BIGINT AS consumption_pause_ms
+    FROM handover_costs c JOIN scope ON c.cluster_id = scope.cluster_id
+        AND (scope.only_group IS NULL OR c.group_id = scope.only_group)
+        AND EPOCH_MS(c.to_time) BETWEEN scope.from_ms AND scope.to_ms
+    GROUP BY c.group_id"""
+NO_COSTS = """
+    CREATE TEMP TABLE costs (
+        group_id VARCHAR, records_reprocessed DOUBLE, consumption_pause_ms BIGINT)"""
+UNSERVED_SOURCE = "CREATE TEMP TABLE unserved_source AS SELECT {} AS is_known"
+# By the table of the lake.
+PREPARE_OPTIONAL = {"unserved_times": (UNSERVED, NO_UNSERVED), "handover_costs": (COSTS, NO_COSTS)}
+
 _SPANS = """
     CREATE TEMP TABLE spans AS
     SELECT s.* FROM all_spans s CROSS JOIN last_event JOIN scope
@@ -92,6 +119,11 @@ OVERVIEW = f"""
         QUANTILE_CONT(total_ms, 0.5) AS p50_ms, QUANTILE_CONT(total_ms, 0.95) AS p95_ms,
         SUM(with_members_ms)::BIGINT AS with_members_ms,
         COALESCE(MAX(d.unavailable_ms), 0 * MAX(shown.unavailable_ms))::BIGINT AS unavailable_ms,
+        CASE WHEN (SELECT is_known FROM unserved_source)
+            THEN COALESCE(MAX(n.unserved_ms), 0 * MAX(shown.unavailable_ms)) END::BIGINT
+            AS unserved_ms,
+        ROUND(MAX(c.records_reprocessed))::BIGINT AS records_reprocessed,
+        MAX(c.consumption_pause_ms) AS consumption_pause_ms,
         SUM(partitions_moved)::BIGINT AS partitions_moved,
         SUM(moves_forced)::BIGINT AS moves_forced,
         MIN(begin_ms) AS first_ms, MAX(COALESCE(end_ms, last_ms)) AS last_ms,
@@ -101,6 +133,9 @@ OVERVIEW = f"""
     FROM shown CROSS JOIN last_event
     LEFT JOIN (SELECT group_id, SUM(shown_ms) AS unavailable_ms FROM gaps GROUP BY ALL) d
         USING (group_id)
+    LEFT JOIN (SELECT group_id, SUM(shown_ms) AS unserved_ms FROM unserved GROUP BY ALL) n
+        USING (group_id)
+    LEFT JOIN costs c USING (group_id)
     LEFT JOIN types t USING (group_id)
     GROUP BY group_id
     ORDER BY not_stable_ms DESC NULLS LAST, rebalances DESC, group_id"""
@@ -111,7 +146,11 @@ TOTALS = """
         COUNT(*) FILTER (WHERE outcome IN ('superseded', 'failed')) AS aborted_rebalances,
         SUM(total_ms)::BIGINT AS not_stable_ms, MAX(total_ms) AS longest_ms,
         COALESCE((SELECT SUM(shown_ms) FROM gaps), 0 * MAX(unavailable_ms))::BIGINT
-            AS unavailable_ms
+            AS unavailable_ms,
+        CASE WHEN (SELECT is_known FROM unserved_source)
+            THEN COALESCE((SELECT SUM(shown_ms) FROM unserved), 0 * MAX(unavailable_ms))
+            END::BIGINT AS unserved_ms,
+        (SELECT ROUND(SUM(records_reprocessed))::BIGINT FROM costs) AS records_reprocessed
     FROM shown"""
 
 CAUSES = """
@@ -191,14 +230,19 @@ MEMBERS = """
     ORDER BY m.group_id, m.incarnation, m.generation, m.process, joined_ms NULLS FIRST,
         m.member_id"""
 
-# Number of unowned partitions from a time on.
-UNAVAILABLE = """
+
+def _steps_of(table: str) -> str:
+    """Number of partitions from a time on."""
+    return f"""
     SELECT group_id, at_ms,
         SUM(SUM(change)) OVER (PARTITION BY group_id ORDER BY at_ms)::BIGINT AS partitions
     FROM (
-        SELECT group_id, from_ms AS at_ms, 1 AS change FROM gaps WHERE group_id IN $ids
-        UNION ALL SELECT group_id, to_ms, -1 FROM gaps WHERE group_id IN $ids)
+        SELECT group_id, from_ms AS at_ms, 1 AS change FROM {table} WHERE group_id IN $ids
+        UNION ALL SELECT group_id, to_ms, -1 FROM {table} WHERE group_id IN $ids)
     GROUP BY group_id, at_ms HAVING SUM(change) <> 0 ORDER BY group_id, at_ms"""
+
+
+UNAVAILABLE, UNSERVED_STEPS = _steps_of("gaps"), _steps_of("unserved")
 
 # Of groups that changed their type: each time under one type.
 PERIODS = """

@@ -33,6 +33,7 @@ _QUERIES = {
     "members": queries.MEMBERS,
     "events": queries.EVENTS,
     "unavailable": queries.UNAVAILABLE,
+    "unserved": queries.UNSERVED_STEPS,
     "coordinator": queries.COORDINATOR,
     "periods": queries.PERIODS,
 }
@@ -53,6 +54,7 @@ class GroupRows(NamedTuple):
     members: list[Json]
     events: list[Json]
     unavailable: list[tuple[Any, ...]]
+    unserved: list[tuple[Any, ...]]
     coordinator: list[tuple[Any, ...]]
     periods: Table | None
     episodes: Table | None
@@ -87,6 +89,7 @@ def _batch(lake: ReportLake, ids: list[str]) -> Iterator[GroupRows]:
             members=_dicts(own["members"]),
             events=_dicts(own["events"]),
             unavailable=own["unavailable"].rows if own["unavailable"] else [],
+            unserved=own["unserved"].rows if own["unserved"] else [],
             coordinator=own["coordinator"].rows if own["coordinator"] else [],
             periods=own["periods"],
             episodes=has.get("episodes"),
@@ -135,7 +138,8 @@ def timeline(rows: GroupRows, keep: int | None = None) -> Json:
         "handovers": _handovers(rows, index, places, lanes, base_ms),
         "assigned": lanes.assigned,
         "causes": _causes(rows, index, places, base_ms),
-        "unavailable": _steps(rows, base_ms),
+        "unavailable": _unavailable(rows, base_ms),
+        "unserved": _steps(rows.unserved, base_ms),
         "coordinator": [
             [at_ms - base_ms, event] for at_ms, event in rows.coordinator if at_ms >= base_ms
         ],
@@ -198,12 +202,16 @@ def _handovers(
     return {"columns": list(_HANDOVER), "rows": moved}
 
 
-def _steps(rows: GroupRows, base_ms: int) -> list[list[int]] | None:
-    """[from, number of unowned partitions] each, without times before the timeline; None if no
-    generation's partition downtime is known."""
+def _unavailable(rows: GroupRows, base_ms: int) -> list[list[int]] | None:
+    """Unowned partitions; None if no generation's partition downtime is known."""
     if not rows.unavailable and all(each["unavailable_ms"] is None for each in rows.generations):
         return None
-    steps = [[at_ms - base_ms, count] for at_ms, count in rows.unavailable]
+    return _steps(rows.unavailable, base_ms)
+
+
+def _steps(rows: list[tuple[Any, ...]], base_ms: int) -> list[list[int]]:
+    """[from, number of partitions] each, without times before the timeline."""
+    steps = [[at_ms - base_ms, count] for at_ms, count in rows]
     before = [count for at, count in steps if at < 0]
     later = [step for step in steps if step[0] >= 0]
     return [[0, before[-1]], *later] if before and before[-1] else later

@@ -374,7 +374,8 @@ function drawUnavailable(pen) {
   const top = height - CHART;
   const isKnown = state.timeline.unavailable !== null;
   const steps = state.timeline.unavailable || [];
-  const most = mostAtOnce(steps); // of the times in view
+  const { unserved } = state.timeline;
+  const most = Math.max(mostAtOnce(steps), mostAtOnce(unserved)); // of the times in view
   pen.fillStyle = color("panel");
   pen.fillRect(0, top, width, CHART);
   pen.fillStyle = color("line");
@@ -382,7 +383,20 @@ function drawUnavailable(pen) {
   const foot = height - 6;
   const room = CHART - 24;
   if (isKnown) drawCounts(pen, most, foot, room);
-  pen.fillStyle = color("unavailable");
+  const each = { foot, room, most };
+  drawSteps(pen, unserved, "unserved", each);
+  drawSteps(pen, steps, "unavailable", each);
+  pen.fillStyle = color("muted");
+  const size = isKnown ? `at most ${counted(mostAtOnce(steps))} at once` : "not known without records";
+  if (!layout.gutter) return pen.fillText(`unowned partitions, ${size}`, 8, top + 11);
+  pen.fillText("unowned partitions", 8, top + 11);
+  pen.fillText(size, 8, top + 29);
+}
+
+/** Columns as high as the number of partitions. */
+function drawSteps(pen, steps, name, { foot, room, most }) {
+  const { scale } = layout;
+  pen.fillStyle = color(name);
   let [first] = seen(steps, (s) => s[0], (s) => s[0]);
   for (first = Math.max(first - 1, 0); first < steps.length && steps[first][0] <= state.to; first += 1) {
     const [from, count] = steps[first];
@@ -393,11 +407,6 @@ function drawUnavailable(pen) {
     const high = Math.max((room * count) / most, 1);
     if (right >= left) pen.fillRect(Math.floor(left), foot - high, Math.max(right - left, 1), high);
   }
-  pen.fillStyle = color("muted");
-  const size = isKnown ? `at most ${counted(most)} at once` : "not known without records";
-  if (!layout.gutter) return pen.fillText(`unowned partitions, ${size}`, 8, top + 11);
-  pen.fillText("unowned partitions", 8, top + 11);
-  pen.fillText(size, 8, top + 29);
 }
 
 /** The scale of the number of unowned partitions: round counts with lines. */

@@ -69,6 +69,8 @@ function figures() {
     ["Time not Stable", duration(totals.not_stable_ms), "sum over all groups"],
     ["Longest rebalance", duration(totals.longest_ms), longest ? longest.group_id : ""],
     ["Partition downtime", downtime(totals.unavailable_ms), "partition-seconds, all groups"],
+    ...totals.unserved_ms === null ? [] : [["Owned, not served", downtime(totals.unserved_ms), "partition-seconds, all groups"]],
+    ...totals.records_reprocessed === null ? [] : [["Handled again", counted(totals.records_reprocessed), "records, estimated"]],
     ["Storms", counted(storms.length), storms.length ? "" : "never five rebalances in a row"],
   ];
   return entries.map(([name, value, more]) =>
