@@ -22,7 +22,8 @@ Row = dict[str, Any]
 GROUPS = """
     SELECT q.cluster_id, q.group_id, t.group_type, q.generations, q.rebalances,
         q.aborted_rebalances, q.not_stable_ms, q.longest_ms, q.not_stable_percent,
-        e.unowned_partition_ms, e.partitions_moved, q.first_seen, q.last_seen
+        e.unowned_partition_ms, n.unserved_partition_ms, c.records_reprocessed, e.partitions_moved,
+        q.first_seen, q.last_seen
     FROM q01_most_rebalanced_groups q
     LEFT JOIN (
         SELECT cluster_id, group_id, MAX(group_type) AS group_type
@@ -36,8 +37,17 @@ GROUPS = """
                 THEN SUM(partitions_moved) END AS partitions_moved
         FROM episodes GROUP BY cluster_id, group_id
     ) AS e ON e.cluster_id = q.cluster_id AND e.group_id = q.group_id
+    LEFT JOIN (
+        SELECT cluster_id, group_id, SUM(unserved_ms)::BIGINT AS unserved_partition_ms
+        FROM unserved_times WHERE reason <> 'no_progress' GROUP BY cluster_id, group_id
+    ) AS n ON n.cluster_id = q.cluster_id AND n.group_id = q.group_id
+    LEFT JOIN (
+        SELECT cluster_id, group_id, ROUND(SUM(records_reprocessed))::BIGINT AS records_reprocessed
+        FROM handover_costs GROUP BY cluster_id, group_id
+    ) AS c ON c.cluster_id = q.cluster_id AND c.group_id = q.group_id
     WHERE q.cluster_id = $cluster_id
-    ORDER BY e.unowned_partition_ms DESC NULLS LAST, q.rebalances DESC NULLS LAST, q.group_id"""
+    ORDER BY COALESCE(e.unowned_partition_ms + n.unserved_partition_ms, e.unowned_partition_ms,
+        n.unserved_partition_ms) DESC NULLS LAST, q.rebalances DESC NULLS LAST, q.group_id"""
 OTHER_GROUPS = """
     SELECT cluster_id, group_id, group_type, reason, first_time, last_time
     FROM groups_without_generations
@@ -53,8 +63,9 @@ FINDINGS = """
 EPISODES = """
     SELECT cluster_id, group_id, incarnation, kind, from_time, to_time, processes, hosts,
         first_generation, last_generation, rebalances, not_stable_ms, unowned_partition_ms,
-        partitions_moved, summary, evidence, confidence
-    FROM episodes
+        unserved_partition_ms, ROUND(records_reprocessed)::BIGINT AS records_reprocessed,
+        partitions_moved, place, summary, text, evidence, confidence
+    FROM episode_costs
     WHERE cluster_id = $cluster_id
     ORDER BY from_time, group_id, episode"""
 ADVICE = """
@@ -79,6 +90,7 @@ WITHOUT_GROUP = """
         AND event IN ('POLL_TIMEOUT', 'SESSION_EXPIRED', 'FENCED', 'PARTITIONS_LOST')
     GROUP BY event, client_id
     ORDER BY first, event, client_id"""
+END_OFFSETS = "SELECT topic FROM end_offsets WHERE cluster_id = $cluster_id LIMIT 1"
 CLOCKS = f"""
     SELECT COALESCE(client_id, file_id) AS client, ahead_ms
     FROM client_clocks
@@ -87,7 +99,7 @@ CLOCKS = f"""
 # Tables that a lake without the input, or of an older version, lacks.
 OPTIONAL = (
     "advice", "client_events", "committed_offsets", "end_offsets", "findings", "group_records",
-    "timeline",
+    "handover_costs", "timeline", "unserved_times",
 )  # fmt: skip
 
 
@@ -115,9 +127,9 @@ def answer_of(asked: Asked) -> Answer:
     """UsageError for a lake, a cluster or a group that is not there."""
     statements = [
         *(GROUPS, OTHER_GROUPS, FINDINGS, EPISODES, ADVICE, FILES),
-        *(WITHOUT_GROUP, CLOCKS),
+        *(WITHOUT_GROUP, CLOCKS, END_OFFSETS),
     ]
-    groups, others, findings, episodes, advice, files, without_group, clocks = query_all(
+    groups, others, findings, episodes, advice, files, without_group, clocks, ends = query_all(
         asked.lake,
         statements,
         parameters={"cluster_id": asked.cluster_id},
@@ -136,6 +148,7 @@ def answer_of(asked: Asked) -> Answer:
         undated_files=_undated_files(files),
         without_group=without_group,
         clocks=[clock_text(row["client"], row["ahead_ms"]) for row in clocks],
+        has_end_offsets=bool(ends),
     )
     return Answer(
         groups=groups,
@@ -145,13 +158,6 @@ def answer_of(asked: Asked) -> Answer:
         missing_evidence=missing_evidence(seen),
         files=[file | {"kind": _kind(file)} for file in files],
     )
-
-
-def cost_of(episode: Row) -> tuple[int, int, int]:
-    """The key that orders episodes by what they cost."""
-    figures = "unowned_partition_ms", "rebalances", "not_stable_ms"
-    unowned_ms, rebalances, not_stable_ms = (episode[name] or 0 for name in figures)
-    return unowned_ms, rebalances, not_stable_ms
 
 
 def _undated_files(files: list[Row]) -> dict[str, list[str]]:

@@ -15,13 +15,14 @@ from coordinator_core.episodes.drafts import NOT_INCIDENTS
 from coordinator_core.episodes.sentences import counted, seconds, whole_seconds
 from jobs.bronze.table_rows import LOGS
 from jobs.console.printing import json_text, jsonable, printable
-from jobs.investigate.answer import Answer, Row, cost_of
+from jobs.investigate.answer import Answer, Row
 from jobs.investigate.headline import headlines
 
 _EPISODES_SHOWN = 10
 _GROUPS_SHOWN = 10
 _FILES_SHOWN = 10
 _REFERENCES_SHOWN = 2
+_ONLY_KNOWN = ("unserved time", "records handled again")  # not named where they are not known
 _MARKS = re.compile(r"[\\`*<>|\[\]]|(?<!\w)_|_(?!\w)")
 
 
@@ -123,7 +124,7 @@ def _finding(row: Row) -> Item:
 def _episodes(rows: list[Row]) -> list[Item]:
     """The costliest incidents in order of time; the others are counted."""
     incidents = [row for row in rows if row["kind"] not in NOT_INCIDENTS]
-    costliest = sorted(incidents, key=cost_of, reverse=True)[:_EPISODES_SHOWN]
+    costliest = sorted(incidents, key=lambda row: row["place"])[:_EPISODES_SHOWN]
     items = [_episode(row) for row in sorted(costliest, key=lambda row: row["from_time"])]
     left_out = {
         "cheaper episodes": len(incidents) - len(costliest),
@@ -137,7 +138,7 @@ def _episodes(rows: list[Row]) -> list[Item]:
 
 def _episode(row: Row) -> Item:
     known_by = f"confidence {row['confidence']:.2g}, evidence {row['evidence']}"
-    text = f"{row['from_time']:%Y-%m-%d %H:%M:%S} {row['group_id']}: {row['summary']}"
+    text = f"{row['from_time']:%Y-%m-%d %H:%M:%S} {row['group_id']}: {row['text']}"
     return Item(f"{text} ({row['kind']}, {known_by})")
 
 
@@ -151,6 +152,12 @@ def _cost(row: Row) -> Item:
             row["unowned_partition_ms"],
             lambda ms: f"{whole_seconds(ms)} partition-seconds without an owner",
         ),
+        "unserved time": _said(
+            row["unserved_partition_ms"], lambda ms: f"{whole_seconds(ms)} owned but not served"
+        ),
+        "records handled again": _said(
+            row["records_reprocessed"], lambda count: f"{counted(count, 'record')} handled again"
+        ),
         "moved partitions": _said(
             row["partitions_moved"], lambda count: f"{counted(count, 'partition')} moved"
         ),
@@ -158,7 +165,7 @@ def _cost(row: Row) -> Item:
     texts = [text for text in figures.values() if text]
     if not figures["rebalances"] and row["generations"]:
         texts.insert(0, counted(row["generations"], "generation"))
-    unknown = [name for name, text in figures.items() if not text]
+    unknown = [name for name, text in figures.items() if not text and name not in _ONLY_KNOWN]
     details = (f"not known: {', '.join(unknown)}",) if unknown else ()
     return Item(f"{row['group_id']}: {', '.join(texts) or 'nothing known'}", details)
 

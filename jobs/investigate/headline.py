@@ -6,7 +6,7 @@ from collections import Counter
 
 from coordinator_core.episodes.drafts import NOT_INCIDENTS, EpisodeKind
 from coordinator_core.episodes.sentences import counted
-from jobs.investigate.answer import Row, cost_of
+from jobs.investigate.answer import Row
 
 _MOST = 3
 _UNKNOWN = EpisodeKind.UNKNOWN.value
@@ -42,7 +42,7 @@ def _headline(group: Row, episodes: list[Row]) -> str:
 
 
 def _why(episodes: list[Row]) -> str:
-    """The kind of episode with most rebalances, and the costliest episode of this kind."""
+    """The kind of episode with most rebalances, and the costliest episode."""
     incidents = [each for each in episodes if each["kind"] not in NOT_INCIDENTS]
     incidents = [each for each in incidents if each["kind"] != _UNKNOWN] or incidents
     if not incidents:
@@ -51,6 +51,6 @@ def _why(episodes: list[Row]) -> str:
     for each in incidents:
         by_kind[each["kind"]] += each["rebalances"]
     kind, rebalances = by_kind.most_common(1)[0]
-    worst = max((each for each in incidents if each["kind"] == kind), key=cost_of)
+    worst = min(incidents, key=lambda each: each["place"])
     share = f", {rebalances:,} of them in episodes of kind {kind}" if rebalances else ""
-    return f"{share}. Costliest episode: {worst['summary']}."
+    return f"{share}. Costliest episode: {worst['text']}."

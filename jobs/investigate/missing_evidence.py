@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from coordinator_core.episodes.sentences import counted
 from coordinator_core.jvm.hash_codes import partition_for
-from jobs.bronze.table_rows import BROKER_LOG, CLIENT_LOG
+from jobs.bronze.table_rows import BROKER_LOG, CLIENT_LOG, END_OFFSETS
 
 _RECORDS = frozenset({"segments", "dump", "kafka"})
 _MARGIN = timedelta(minutes=10)  # before and after the evidence
@@ -115,8 +115,18 @@ def _zones(seen: Seen) -> Iterator[Missing]:
         )
 
 
+def _end_offsets(seen: Seen) -> Iterator[Missing]:
+    if seen.sources & _RECORDS and END_OFFSETS not in seen.sources:
+        yield Missing(
+            "log end offsets",
+            "lag, and whether records waited in a partition that made no progress",
+            "while the problem lasts, run nightly or watch with --kafka, or save the output of"
+            " kafka-get-offsets below a date every 10 s and add --end-offsets FILE",
+        )
+
+
 _RULES: list[Callable[[Seen], Iterator[Missing]]] = [
-    *(_records, _broker_log, _client_logs, _dates, _groups, _zones),
+    *(_records, _broker_log, _client_logs, _end_offsets, _dates, _groups, _zones),
 ]
 
 
@@ -148,6 +158,7 @@ def seen_in(
     undated_files: Mapping[str, Sequence[str]],
     without_group: list[dict[str, Any]],
     clocks: Sequence[str],
+    has_end_offsets: bool,
 ) -> Seen:
     """What the rows of `jobs.investigate.answer` show of sources, groups and times."""
     times = [
@@ -157,9 +168,8 @@ def seen_in(
         if (time := row.get(name)) is not None
     ]
     return Seen(
-        sources=frozenset(
-            file["source"] for file in files if file["understood"] or file["undated"]
-        ),
+        sources=frozenset(file["source"] for file in files if file["understood"] or file["undated"])
+        | ({END_OFFSETS} if has_end_offsets else frozenset()),
         group_ids=tuple(row["group_id"] for row in groups),
         undated_files=undated_files,
         without_group=[_logged(row) for row in without_group],

@@ -50,6 +50,7 @@ keys           the column lists of keys
 literals       strings as literals of SQL
 sql            SQL over the tables and views without a JVM (DuckDB)
 evidence       rows of schemas/evidence: of all groups as a grouped frame, of one group by DuckDB
+views          rows of schemas/views by the engine of a run
 integrity      damage of tables: missing or altered files, columns, commits (delta-rs)
 compatibility  messages about tables that another version wrote
 

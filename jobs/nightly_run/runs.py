@@ -42,6 +42,7 @@ from jobs.lake.missing_groups import (
     sentence,
 )
 from jobs.lake.tables import Lake, schema_of
+from jobs.lake.views import view_rows
 from jobs.nightly_run import client_summary
 from jobs.nightly_run.pipeline import Progress, RunStep
 from schemas import table_names
@@ -168,13 +169,11 @@ def _finding_lines(run: Run) -> list[str]:
 
 
 def _episode_lines(run: Run) -> list[str]:
-    """The root causes with the most partition downtime on the run's dates; none without any."""
-    episodes = _of_dates(run, "episodes").where(~F.col("kind").isin(*NOT_INCIDENTS))
-    # Without records the downtime is null, and the time not Stable says what was worst.
-    costliest = (F.desc("unowned_partition_ms"), F.desc("not_stable_ms"), F.desc("rebalances"))
-    ordered = episodes.orderBy(*costliest, "group_id", "from_time")
-    rows = ordered.select("group_id", "summary").limit(EPISODES_SHOWN).collect()
-    return [f"{printable(row.group_id)}: {printable(row.summary)}" for row in rows]
+    """The root causes that cost most on the run's dates; none without any."""
+    episodes = view_rows("episode_costs", partial(_of_dates, run))
+    incidents = episodes.where(~F.col("kind").isin(*NOT_INCIDENTS))
+    rows = incidents.orderBy("place").select("group_id", "text").limit(EPISODES_SHOWN).collect()
+    return [f"{printable(row.group_id)}: {printable(row.text)}" for row in rows]
 
 
 def _missing_lines(run: Run) -> list[str]:

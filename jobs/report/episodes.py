@@ -15,48 +15,42 @@ Json = dict[str, Any]
 MOST_EPISODES = 20  # of a kind, over all groups, listed in the headline
 MOST_ADVICE = 100
 
-_IN_WINDOW = """
-    FROM episodes e JOIN scope ON e.cluster_id = scope.cluster_id
-        AND (scope.only_group IS NULL OR e.group_id = scope.only_group)
-        AND EPOCH_MS(e.from_time) <= scope.to_ms AND EPOCH_MS(e.to_time) >= scope.from_ms"""
+_ANY = "SELECT COUNT(*) FROM shown_episodes"
 
-_ANY = f"SELECT COUNT(*) {_IN_WINDOW}"
-
-_COSTLIEST = """e.unowned_partition_ms DESC NULLS LAST, e.not_stable_ms DESC NULLS LAST,
-        e.rebalances DESC, e.from_time, e.group_id, e.episode"""
 _LISTED = f"""
-    SELECT e.group_id, e.kind, EPOCH_MS(e.from_time) AS from_ms, EPOCH_MS(e.to_time) AS to_ms,
-        e.rebalances, e.unowned_partition_ms, e.summary
-    {_IN_WINDOW} AND e.kind NOT IN {NOT_INCIDENTS}
-    QUALIFY ROW_NUMBER() OVER (PARTITION BY e.kind ORDER BY {_COSTLIEST}) <= {MOST_EPISODES}
-    ORDER BY {_COSTLIEST}"""
+    SELECT group_id, kind, from_ms, to_ms, rebalances, unowned_partition_ms,
+        unserved_partition_ms, text AS summary
+    FROM shown_episodes WHERE kind NOT IN {NOT_INCIDENTS}
+    QUALIFY ROW_NUMBER() OVER (PARTITION BY kind ORDER BY place) <= {MOST_EPISODES}
+    ORDER BY place"""
 
 _KINDS = f"""
-    SELECT e.kind, COUNT(*) AS episodes, COUNT(DISTINCT e.group_id) AS groups,
-        SUM(LEN(e.processes))::BIGINT AS processes, SUM(e.rebalances)::BIGINT AS rebalances,
-        SUM(e.not_stable_ms)::BIGINT AS not_stable_ms,
-        SUM(e.unowned_partition_ms)::BIGINT AS unowned_partition_ms,
-        COUNT(e.unowned_partition_ms) AS with_downtime,
-        SUM(e.partitions_moved)::BIGINT AS partitions_moved
-    {_IN_WINDOW} AND e.kind NOT IN {NOT_INCIDENTS}
-    GROUP BY e.kind
-    ORDER BY unowned_partition_ms DESC NULLS LAST, not_stable_ms DESC NULLS LAST, rebalances DESC,
-        e.kind"""
+    SELECT kind, COUNT(*) AS episodes, COUNT(DISTINCT group_id) AS groups,
+        SUM(LEN(processes))::BIGINT AS processes, SUM(rebalances)::BIGINT AS rebalances,
+        SUM(not_stable_ms)::BIGINT AS not_stable_ms,
+        SUM(unowned_partition_ms)::BIGINT AS unowned_partition_ms,
+        COUNT(unowned_partition_ms) AS with_downtime,
+        SUM(partitions_moved)::BIGINT AS partitions_moved,
+        SUM(unserved_partition_ms)::BIGINT AS unserved_partition_ms,
+        ROUND(SUM(records_reprocessed))::BIGINT AS records_reprocessed
+    FROM shown_episodes WHERE kind NOT IN {NOT_INCIDENTS}
+    GROUP BY kind
+    ORDER BY SUM(cost_ms) DESC NULLS LAST, not_stable_ms DESC NULLS LAST, rebalances DESC, kind"""
 
 # Per group: its kinds, the costliest kind first.
 _KINDS_OF_GROUPS = f"""
     SELECT group_id, LIST({{'kind': kind, 'episodes': episodes}}
         ORDER BY ms DESC NULLS LAST, episodes DESC, kind)
-    FROM (SELECT e.group_id, e.kind, COUNT(*) AS episodes, SUM(e.unowned_partition_ms) AS ms
-        {_IN_WINDOW} AND e.kind NOT IN {NOT_INCIDENTS} GROUP BY ALL)
+    FROM (SELECT group_id, kind, COUNT(*) AS episodes, SUM(cost_ms) AS ms
+        FROM shown_episodes WHERE kind NOT IN {NOT_INCIDENTS} GROUP BY ALL)
     GROUP BY group_id ORDER BY group_id"""
 
-_OF_GROUPS = f"""
-    SELECT e.group_id, e.incarnation, e.kind, EPOCH_MS(e.from_time) AS from_ms,
-        EPOCH_MS(e.to_time) AS to_ms, e.processes, e.first_generation, e.last_generation,
-        e.rebalances, e.not_stable_ms, e.unowned_partition_ms, e.summary, e.evidence, e.confidence
-    {_IN_WINDOW} AND e.group_id IN $ids
-    ORDER BY e.group_id, from_ms, e.activity_time, e.episode"""
+_OF_GROUPS = """
+    SELECT group_id, incarnation, kind, from_ms, to_ms, processes, first_generation,
+        last_generation, rebalances, not_stable_ms, unowned_partition_ms, text AS summary, evidence,
+        confidence
+    FROM shown_episodes WHERE group_id IN $ids
+    ORDER BY group_id, from_ms, activity_time, episode"""
 
 _ADVICE = """
     SELECT a.group_id, a.setting, a.sentence, a.saved_unavailable_partition_ms, a.share_saved,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobs.console.errors import UsageError
 from jobs.lake.sql import open_lake
-from jobs.report.queries import PREPARE, PREPARE_OPTIONAL, UNSERVED_SOURCE
+from jobs.report.queries import EPISODES, PREPARE, PREPARE_OPTIONAL, UNSERVED_SOURCE
 from jobs.report.window import ReportWindow
 from schemas import table_names
 
@@ -45,7 +45,8 @@ class ReportLake:
     ) -> None:
         """UsageError for a missing lake, cluster or group."""
         self.has = frozenset(table for table in OPTIONAL if _has(root, table))
-        self._connection = open_lake(root, " ".join([*_NEEDED, *self.has]))
+        views = ["episode_costs"] if "episodes" in self.has else []
+        self._connection = open_lake(root, " ".join([*_NEEDED, *self.has, *views]))
         self._connection.execute(
             "CREATE TEMP TABLE scope AS SELECT ? AS cluster_id, ?::VARCHAR AS only_group,"
             " ?::BIGINT AS from_ms, ?::BIGINT AS to_ms",
@@ -54,7 +55,7 @@ class ReportLake:
         for table, (present, missing) in PREPARE_OPTIONAL.items():
             self._connection.execute(present if table in self.has else missing)
         self._connection.execute(UNSERVED_SOURCE.format("unserved_times" in self.has))
-        for statement in PREPARE:
+        for statement in (*PREPARE, *([EPISODES] if views else [])):
             self._connection.execute(statement)
         first_ms, last_ms = self.rows(
             "SELECT MIN(begin_ms), MAX(last_ms) FROM spans CROSS JOIN last_event"

@@ -64,6 +64,12 @@ COSTS = """
 NO_COSTS = """
     CREATE TEMP TABLE costs (
         group_id VARCHAR, records_reprocessed DOUBLE, consumption_pause_ms BIGINT)"""
+EPISODES = """
+    CREATE TEMP TABLE shown_episodes AS
+    SELECT e.*, EPOCH_MS(e.from_time) AS from_ms, EPOCH_MS(e.to_time) AS to_ms
+    FROM episode_costs e JOIN scope ON e.cluster_id = scope.cluster_id
+        AND (scope.only_group IS NULL OR e.group_id = scope.only_group)
+        AND EPOCH_MS(e.from_time) <= scope.to_ms AND EPOCH_MS(e.to_time) >= scope.from_ms"""
 UNSERVED_SOURCE = "CREATE TEMP TABLE unserved_source AS SELECT {} AS is_known"
 # By the table of the lake.
 PREPARE_OPTIONAL = {"unserved_times": (UNSERVED, NO_UNSERVED), "handover_costs": (COSTS, NO_COSTS)}

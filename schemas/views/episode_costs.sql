@@ -1,4 +1,4 @@
--- episode_costs: what each episode cost: partition downtime, records handled again, pauses and lag, summed over its rebalances.
+-- episode_costs: the episodes with what they cost: partition downtime, unserved time, and the records handled again, pauses and lag of their rebalances. Order by place: the costliest episode of the cluster is first.
 WITH generations_of AS (
     SELECT cluster_id, group_id, incarnation, activity_time, episode, EXPLODE(generations) AS generation
     FROM episodes
@@ -13,8 +13,24 @@ SELECT
     e.kind,                         -- root cause, see episodes
     e.from_time,                    -- start
     e.to_time,                      -- end of the last rebalance, or the last event
+    e.processes,                    -- processes started, stopped, restarted or removed, see episodes
+    e.hosts,                        -- addresses of these processes
+    e.first_generation,             -- first generation; without rebalances, the current one
+    e.last_generation,              -- last generation
+    e.generations,                  -- generations that its rebalances made
     e.rebalances,                   -- rebalances that became Stable
+    e.not_stable_ms,                -- ms not Stable; null without a log
+    e.partitions_moved,             -- partitions whose owner changed to another process; null without records
     e.unowned_partition_ms,         -- partition downtime in ms, summed over partitions; null without records
+    u.unserved_partition_ms,        -- ms in which owners did not serve their partitions, see episode_unserved; null without such a time
+    u.cost_ms,                      -- ms without an owner or not served, summed over partitions; null if neither is known
+    ROW_NUMBER() OVER (
+        PARTITION BY e.cluster_id
+        ORDER BY
+            CASE WHEN e.kind IN ('group_start', 'shutdown', 'group_deleted') THEN 1 ELSE 0 END,
+            u.cost_ms DESC NULLS LAST, e.not_stable_ms DESC NULLS LAST, e.rebalances DESC,
+            e.from_time, e.group_id, e.episode
+    ) AS place,                     -- 1 is the costliest episode of the cluster: by cost_ms, not_stable_ms and rebalances; starts, shutdowns and deletions of groups are last
     c.handovers,                    -- tenures of partitions that its rebalances ended; null without one
     c.records_reprocessed,          -- records that the next owners handle again, estimated; null without commits
     c.records_reprocessed_low,      -- at least so many
@@ -24,8 +40,21 @@ SELECT
     c.longest_pause_ms,             -- longest pause of one partition
     c.record_seconds,               -- lag integrated over the handovers, in records times seconds; null without log end offsets
     c.catch_up_ms,                  -- ms until the last partition had caught up; null without log end offsets
-    e.summary                       -- the episode in one sentence
+    e.evidence,                     -- what shows the root cause
+    e.confidence,                   -- confidence that the kind is right, 0 to 1
+    e.summary,                      -- the episode in one sentence, see episodes
+    e.summary
+    || CASE WHEN u.unserved_partition_ms >= 500
+        THEN ', ' || CAST(ROUND(u.unserved_partition_ms / 1000) AS BIGINT) || ' partition-seconds owned but not served'
+        ELSE '' END
+    || CASE WHEN ROUND(c.records_reprocessed) = 1 THEN ', 1 record handled again'
+        WHEN ROUND(c.records_reprocessed) > 1
+        THEN ', ' || CAST(ROUND(c.records_reprocessed) AS BIGINT) || ' records handled again'
+        ELSE '' END AS text         -- summary, unserved time and records handled again in one sentence
 FROM episodes e
+LEFT JOIN episode_unserved u
+    ON u.cluster_id = e.cluster_id AND u.group_id = e.group_id AND u.incarnation = e.incarnation
+    AND u.activity_time = e.activity_time AND u.episode = e.episode
 LEFT JOIN (
     SELECT
         g.cluster_id, g.group_id, g.incarnation, g.activity_time, g.episode,

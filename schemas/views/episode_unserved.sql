@@ -1,4 +1,4 @@
--- episode_unserved: how long owned partitions with records were not served during each episode (table unserved_times), beside its partition downtime. Rank slow polls and frozen processes by unserved_partition_ms plus unowned_partition_ms.
+-- episode_unserved: how long owned partitions with records were not served during each episode (table unserved_times), beside its partition downtime. Rank slow polls and frozen processes by cost_ms, the sum of both.
 WITH stretches AS (
     SELECT
         cluster_id, group_id, incarnation, topic, partition, process, reason, unserved_ms,
@@ -45,6 +45,7 @@ SELECT
     e.to_time,                      -- end of the last rebalance, or the last event
     e.unowned_partition_ms,         -- partition downtime in ms, summed over partitions; null without records
     u.unserved_partition_ms,        -- ms in which owners did not serve their partitions, summed over partitions: slow polls, frozen and stalled owners, each in one episode; null without such a time
+    COALESCE(e.unowned_partition_ms + u.unserved_partition_ms, e.unowned_partition_ms, u.unserved_partition_ms) AS cost_ms, -- ms without an owner or not served, summed over partitions; null if neither is known
     u.longest_unserved_ms,          -- longest of these times of one partition
     u.partitions,                   -- partitions concerned
     e.summary                       -- the episode in one sentence

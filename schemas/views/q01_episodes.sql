@@ -1,4 +1,4 @@
--- q01_episodes: why each group rebalanced: its episodes by root cause, with their cost. Lead with the highest unowned_partition_ms; group_start, shutdown and group_deleted are no incidents.
+-- q01_episodes: why each group rebalanced: its episodes by root cause, with their cost. Lead with the highest cost_ms; group_start, shutdown and group_deleted are no incidents.
 SELECT
     cluster_id,                     -- cluster
     group_id,                       -- consumer group
@@ -8,11 +8,14 @@ SELECT
     SUM(rebalances) AS rebalances,  -- rebalances that became Stable
     SUM(not_stable_ms) AS not_stable_ms, -- ms in rebalances; null without a log
     SUM(unowned_partition_ms) AS unowned_partition_ms, -- partition downtime in ms, summed over partitions and over episodes with known downtime; null without such an episode
+    SUM(unserved_partition_ms) AS unserved_partition_ms, -- ms in which owners did not serve their partitions, see episode_unserved; null without such a time
+    SUM(cost_ms) AS cost_ms,        -- ms without an owner or not served, summed over partitions; null if neither is known of any episode
+    SUM(records_reprocessed) AS records_reprocessed, -- records handled again, estimated; null without commits
     SUM(partitions_moved) AS partitions_moved, -- partitions whose owner changed to another process; null without records
     MIN(from_time) AS first_time,   -- start of the first episode
     MAX(to_time) AS last_time,      -- end of the last episode
     MIN(confidence) AS confidence,  -- lowest confidence that the kind is right, 0 to 1
-    CASE WHEN COUNT(*) = 1 THEN MIN(summary) ELSE
+    CASE WHEN COUNT(*) = 1 THEN MIN(text) ELSE
         CASE kind
             WHEN 'group_start' THEN COUNT(*) || ' starts of the group'
             WHEN 'rolling_deployment' THEN COUNT(*) || ' rolling deployments'
@@ -46,6 +49,13 @@ SELECT
                 || CAST(ROUND(SUM(unowned_partition_ms) / 1000) AS BIGINT) || ' partition-seconds'
             WHEN COUNT(unowned_partition_ms) < COUNT(*) THEN 'partition downtime not known without records'
             ELSE 'no partition downtime' END
+        || CASE WHEN SUM(unserved_partition_ms) >= 500
+            THEN ', ' || CAST(ROUND(SUM(unserved_partition_ms) / 1000) AS BIGINT) || ' partition-seconds owned but not served'
+            ELSE '' END
+        || CASE WHEN ROUND(SUM(records_reprocessed)) = 1 THEN ', 1 record handled again'
+            WHEN ROUND(SUM(records_reprocessed)) > 1
+            THEN ', ' || CAST(ROUND(SUM(records_reprocessed)) AS BIGINT) || ' records handled again'
+            ELSE '' END
     END AS text                     -- one sentence for the kind
-FROM episodes
+FROM episode_costs
 GROUP BY cluster_id, group_id, kind

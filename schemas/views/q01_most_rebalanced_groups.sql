@@ -16,26 +16,14 @@ SELECT
     MIN(s.start_time) AS first_seen, -- start of the first generation
     MAX(s.running_time) AS last_seen, -- end of the last rebalance
     MAX(e.episodes) AS episodes,    -- root causes of these rebalances, starts and shutdowns of the group included
-    MAX(e.costliest) AS costliest_episode -- the episode with the most partition downtime, in one sentence; starts, shutdowns and deletions of the group left out
+    MAX(e.costliest) AS costliest_episode -- the episode with the most time without an owner or not served, in one sentence; starts, shutdowns and deletions of the group left out
 FROM generation_spans s
 LEFT JOIN observed_spans o ON o.cluster_id = s.cluster_id
 LEFT JOIN (
     SELECT
         cluster_id, group_id, COUNT(*) AS episodes,
-        MAX(CASE WHEN place = 1 AND is_incident THEN summary END) AS costliest
-    FROM (
-        SELECT
-            *,
-            kind NOT IN ('group_start', 'shutdown', 'group_deleted') AS is_incident,
-            ROW_NUMBER() OVER (
-                PARTITION BY cluster_id, group_id
-                ORDER BY
-                    CASE WHEN kind IN ('group_start', 'shutdown', 'group_deleted') THEN 1 ELSE 0 END,
-                    unowned_partition_ms DESC NULLS LAST, not_stable_ms DESC NULLS LAST,
-                    rebalances DESC, from_time, episode
-            ) AS place
-        FROM episodes
-    ) AS ranked
+        MIN_BY(CASE WHEN kind NOT IN ('group_start', 'shutdown', 'group_deleted') THEN text END, place) AS costliest
+    FROM episode_costs
     GROUP BY cluster_id, group_id
 ) AS e ON e.cluster_id = s.cluster_id AND e.group_id = s.group_id
 GROUP BY s.cluster_id, s.group_id

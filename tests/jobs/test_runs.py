@@ -140,7 +140,7 @@ def test_the_summary_has_new_input_rebalances_and_their_duration(run, frame):
         "incarnation": 1,
         "activity_time": 0,
         "from_time": 0,
-        "to_time": 0,
+        "to_time": 9000,
         "processes": [],
         "hosts": [],
         "first_generation": 1,
@@ -151,12 +151,28 @@ def test_the_summary_has_new_input_rebalances_and_their_duration(run, frame):
         "confidence": 0.9,
         "activity_last_generation": 1,
     }
-    costs = [("restart", 100, "a restarted"), ("shutdown", 900, "down"), ("slow_poll", 300, "slow")]
+    costs = [("restart", 100, "a restarted"), ("shutdown", 900, "down"), ("slow_poll", 30, "slow")]
     episodes = [
         episode | {"episode": n, "kind": kind, "unowned_partition_ms": cost, "summary": summary}
         for n, (kind, cost, summary) in enumerate(costs, 1)
     ]
     run.lake.replace("episodes", frame("episodes", episodes))
+    unserved = {
+        "group_id": "g\x1b[2J",
+        "generation": 1,
+        "topic": "t",
+        "partition": 0,
+        "process": "a",
+        "member_id": "a1",
+        "from_time": 1000,
+        "to_time": 8000,
+        "unserved_ms": 7000,
+        "reason": "slow_poll",
+        "commit_interval_ms": 5000,
+        "evidence": "log",
+        "estimated": True,
+    }
+    run.lake.replace("unserved_times", frame("unserved_times", [unserved]))
 
     missing = {"group_id": "new", "log_offset": 1}
     earlier = missing | {"group_id": "old", "log_offset": 2, "event_date": date(2026, 11, 20)}
@@ -174,7 +190,7 @@ def test_the_summary_has_new_input_rebalances_and_their_duration(run, frame):
 
     assert summary(run).splitlines() == [
         "c, 2026-11-21 to 2026-11-21: 6,994 new records, 0 new log lines, 2 quarantined",
-        "g\\x1b[2J: slow",
+        "g\\x1b[2J: slow, 7 partition-seconds owned but not served",
         "g\\x1b[2J: a restarted",
         "1 groups, 1 rebalances, 1 aborted; 5.2 s not stable, longest 4.0 s (g\\x1b[2J)",
         "1 group without generations (no target assignment in the records): new",

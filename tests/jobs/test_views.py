@@ -4,6 +4,7 @@ from datetime import date
 
 import pytest
 
+from jobs.console.errors import UsageError
 from jobs.lake.sql import query
 from schemas import table_names
 
@@ -209,6 +210,58 @@ def test_each_unserved_time_is_in_one_episode(ask):
         ("b is slow", 2000, None, None, None),
         ("a killed", 3000, 30_000, 30_000, 1),
     ]
+
+
+def test_a_slow_poll_ranks_by_its_unserved_time(ask):
+    """Starts of the group are last, and what is not known is not in the text."""
+    episodes = [
+        episode(1, "group_start", "starts", 900_000),
+        episode(2, "process_lost", "a killed", 5_000, from_time=100_000, to_time=120_000),
+        episode(3, "slow_poll", "a is slow", 0, to_time=30_000),
+        episode(4, "restart", "b restarted", None),
+    ]
+    costs = [handover(2, 3.6)]
+    tables = {"episodes": episodes, "unserved_times": [unserved(0, 5, 26)], "handover_costs": costs}
+
+    by_place = ask(
+        tables, "SELECT place, cost_ms, records_reprocessed, text FROM episode_costs ORDER BY place"
+    )
+    of_kinds = ask(
+        tables,
+        "SELECT kind, unserved_partition_ms, cost_ms, records_reprocessed FROM q01_episodes"
+        " ORDER BY cost_ms",
+    )
+    [costliest] = ask(
+        tables | history(generation(1, 0, 100)),
+        "SELECT costliest_episode FROM q01_most_rebalanced_groups",
+    )
+
+    assert by_place == [
+        (1, 21_000, None, "a is slow, 21 partition-seconds owned but not served"),
+        (2, 5_000, 3.6, "a killed, 4 records handled again"),
+        (3, None, None, "b restarted"),
+        (4, 900_000, None, "starts"),
+    ]
+    assert of_kinds == [
+        ("process_lost", None, 5_000, 3.6),
+        ("slow_poll", 21_000, 21_000, None),
+        ("group_start", None, 900_000, None),
+        ("restart", None, None, None),
+    ]
+    assert costliest == ("a is slow, 21 partition-seconds owned but not served",)
+
+
+def test_a_lake_of_an_earlier_version_has_its_episodes_without_costs_of_data(
+    write_lake, tmp_path, capsys
+):
+    root = write_lake(tmp_path, {"episodes": EPISODES})
+
+    _, rows = query(root, "SELECT place, unserved_partition_ms, text FROM episode_costs")
+    with pytest.raises(UsageError, match="no table handover_costs in it yet"):
+        query(root, "SELECT * FROM q17_data_costs")
+
+    assert sorted(rows)[0] == (1, None, "b and c lost")
+    assert capsys.readouterr().err == ""
 
 
 def test_downtime_of_a_kind_is_that_of_the_episodes_of_which_it_is_known(ask):

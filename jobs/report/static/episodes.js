@@ -71,6 +71,8 @@ function kindFigures(row) {
     row.rebalances ? many(row.rebalances, "rebalance") : "",
     row.not_stable_ms ? `${duration(row.not_stable_ms)} not stable` : "",
     kindDowntime(row),
+    row.unserved_partition_ms ? `${partitionSeconds(row.unserved_partition_ms)} owned but not served` : "",
+    row.records_reprocessed ? `${many(row.records_reprocessed, "record")} handled again` : "",
   ].filter(Boolean).join(", ");
 }
 
@@ -88,7 +90,7 @@ function partitionSeconds(ms) {
 function episodeItems(mine, count) {
   const items = mine.map((each) => element("li", {}, ...episodeText(each)));
   const left = count - items.length;
-  if (left) items.push(element("li", { class: "muted" }, `${many(left, "more episode")} of this kind with less partition downtime: in the timelines of their groups.`));
+  if (left) items.push(element("li", { class: "muted" }, `${many(left, "more episode")} of this kind that cost less: in the timelines of their groups.`));
   return items;
 }
 
