@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from coordinator_core.assignors import CLIENT_ASSIGNORS, LIBRDKAFKA_ASSIGNORS
 from coordinator_core.client import LIBRARIES
 from coordinator_core.coordinator.era_evidence import NO_EVIDENCE, EraEvidence
 from coordinator_core.coordinator.eras import ERAS
@@ -35,7 +36,9 @@ SHUT_DOWN_MS = 300_000
 
 
 class NotAConsumerGroup(ValueError):
-    """The members are not consumers, or no record has members: there is no client model."""
+    """No model can simulate the group: its members are not consumers, no record has members, or its
+    assignor is unknown.
+    """
 
 
 class ConsumerSettings(NamedTuple):
@@ -126,6 +129,8 @@ def baseline_of(
             f"{explained.group_id}: not a group of consumers (Kafka Streams, whose tasks no model"
             " assigns)"
         )
+    assignors = _assignors(records)
+    require_models(explained.group_id, assignors, CLIENT_ASSIGNORS)
     heartbeat_ms = heartbeat_of(explained.incarnations)
     processes = with_common_ends(
         identify_processes(
@@ -147,13 +152,24 @@ def baseline_of(
         libraries={each.name: library_of(each, records, explained.era.name) for each in processes},
         topics=tuple(_topics(explained.incarnations)),
         subscriptions={each.name: _subscribed(each.lives[-1].member, topics) for each in processes},
-        assignors=_assignors(records),
+        assignors=assignors,
         heartbeat_ms=heartbeat_ms,
         metadata_max_age_ms=SHORT_METADATA_MAX_AGE_MS if grew else METADATA_MAX_AGE_MS,
         from_ms=first_ms,
         to_ms=max(last_ms, first_ms),
         idle=tuple(idle_times(processes, first_ms, last_ms)),
     )
+
+
+def require_models(group_id: str, assignors: Iterable[str], known: Collection[str]) -> None:
+    """Raises NotAConsumerGroup for an assignor that is not in ``known``."""
+    for name in assignors:
+        if name not in known:
+            *others, last = known
+            raise NotAConsumerGroup(
+                f"{group_id}: assignor {name} cannot be simulated; set the assignor to"
+                f" {', '.join(others)} or {last}, and predict from the evidence after that change"
+            )
 
 
 def _period(
@@ -194,7 +210,7 @@ def heartbeat_of(incarnations: Iterable[ExplainedIncarnation]) -> int:
 def library_of(process: ConsumerProcess, records: Iterable[MetadataRecord], era: str) -> str:
     """The nearest library of the client model, by version and user data of the subscriptions."""
     ids = {member_id for life in process.lives for member_id in life.member_ids}
-    versions, user_data = set(), set()
+    versions, user_data, assignors = set(), set(), set()
     for record in records:
         for member in record.members:
             if member.member_id in ids:
@@ -204,9 +220,12 @@ def library_of(process: ConsumerProcess, records: Iterable[MetadataRecord], era:
                     continue
                 versions.add(subscription.version)
                 user_data.add(subscription.user_data)
+                assignors.add(record.protocol)
     newest = max(versions, default=3)
     if b"" in user_data:
-        return "librdkafka-2" if newest else "kafka-python-3"
+        # sarama and franz-go have an assignor that librdkafka lacks: sticky.
+        is_other = assignors & (CLIENT_ASSIGNORS.keys() - LIBRDKAFKA_ASSIGNORS.keys())
+        return "librdkafka-2" if newest and not is_other else "kafka-python-3"
     return _java_library(newest, era)
 
 

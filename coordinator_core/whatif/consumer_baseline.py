@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from coordinator_core.assignors import CLIENT_ASSIGNORS
 from coordinator_core.coordinator.era_evidence import InferredEra
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.incident.broker_settings import DEFAULT_DELAY_MS, InferredDelay
@@ -29,6 +30,7 @@ from coordinator_core.whatif.baseline import (
     heartbeat_of,
     idle_times,
     library_of,
+    require_models,
 )
 from coordinator_core.whatif.common_ends import with_common_ends
 from coordinator_core.whatif.kafka_names import kind_of
@@ -36,6 +38,7 @@ from coordinator_core.whatif.settings import (
     CLASSIC_PROTOCOL,
     CLASSIC_SESSION_MS,
     CONSUMER_PROTOCOL,
+    REMOTE_ASSIGNORS,
 )
 
 # Member ids are in base64: librdkafka's in the plain alphabet, Java's in that of URLs.
@@ -75,8 +78,14 @@ def consumer_baseline_of(
     from_ms: int | None = None,
     to_ms: int | None = None,
 ) -> Baseline:
-    """Raises NotAConsumerGroup if no process or no assigned partition is known."""
+    """Raises NotAConsumerGroup if no process or no assigned partition is known, and for an unknown
+    assignor.
+    """
     settings, classic = evidence.settings, evidence.classic
+    if settings.remote_assignor is not None:
+        require_models(group_id, [settings.remote_assignor], REMOTE_ASSIGNORS)
+    assignors = () if classic is None else classic.assignors
+    require_models(group_id, assignors, CLIENT_ASSIGNORS)
     timed = [_with_timing(each, settings, classic) for each in evidence.processes]
     processes = with_common_ends(timed)
     topics = tuple(_topics(evidence.counts))
@@ -97,7 +106,7 @@ def consumer_baseline_of(
         subscriptions={
             each.name: _subscribed(each, evidence.subscriptions, topics) for each in processes
         },
-        assignors=() if classic is None else classic.assignors,
+        assignors=assignors,
         heartbeat_ms=HEARTBEAT_MS
         if classic is None
         else heartbeat_of(classic.explained.incarnations),

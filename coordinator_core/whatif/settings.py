@@ -221,6 +221,7 @@ _COMMON_NAMES = (
     "migration_back",
     "migration_policy",
 )
+REMOTE_ASSIGNORS = ("uniform", "range")
 _CHOICES = {
     "membership": ("static", "dynamic"),
     "instance_ids": (PROCESS, ORDINAL),
@@ -229,7 +230,7 @@ _CHOICES = {
     "era": tuple(ERAS),
     "client_library": tuple(LIBRARIES),
     "group_protocol": (CLASSIC_PROTOCOL, CONSUMER_PROTOCOL),
-    "remote_assignor": ("uniform", "range"),
+    "remote_assignor": REMOTE_ASSIGNORS,
     "migration_policy": ("bidirectional", "upgrade", "downgrade", "disabled"),
 }
 TIMES = ("migration_start", "migration_back")

@@ -22,8 +22,8 @@ GAP_MS = 1795222060000  # 2026-11-21 00:47:40
 
 @pytest.fixture(scope="module")
 def lake(write_lake, tmp_path_factory):
-    """Two groups of a real incident, groups of Kafka Connect and of Kafka Streams, and a tool that
-    only commits.
+    """Two groups of a real incident, groups of Kafka Connect, of Kafka Streams and of kafkajs, and
+    a tool that only commits.
     """
     rows = tables(GROUPS)
     workers = [row for row in rows["group_metadata"] if row["group_id"] == "inventory-static"]
@@ -35,10 +35,14 @@ def lake(write_lake, tmp_path_factory):
         row | {"group_id": "streams", "protocol": "stream", "log_offset": 2000 + n}
         for n, row in enumerate(workers)
     ]
+    rows["group_metadata"] += [
+        row | {"group_id": "kafkajs", "protocol": "RoundRobinAssigner", "log_offset": 4000 + n}
+        for n, row in enumerate(workers)
+    ]
     rows["timeline"] += [
         {"group_id": group, "seq": n, "event": "RECORD", "incarnation": 1}
         | {"topic_partition": row["topic_partition"], "log_offset": first + n}
-        for group, first in (("connect", 1000), ("streams", 2000))
+        for group, first in (("connect", 1000), ("streams", 2000), ("kafkajs", 4000))
         for n, row in enumerate(workers)
     ]
     rows["ownership_gaps"] = [
@@ -217,6 +221,12 @@ def test_groups_that_cannot_be_simulated(what_if):
         ("nobody", unknown),
         ("connect", "not a group of consumers (connect)"),
         ("streams", "not a group of consumers (Kafka Streams, whose tasks no model assigns)"),
+        (
+            "kafkajs",
+            "--group kafkajs: assignor RoundRobinAssigner cannot be simulated; set the assignor to"
+            " range, roundrobin, sticky or cooperative-sticky, and predict from the evidence after"
+            " that change",
+        ),
     ]:
         code, _, err = what_if(group=group)
 
@@ -239,12 +249,13 @@ def test_the_sweep_says_of_every_group_whether_to_migrate(lake, regroup, tmp_pat
     _, out, _ = regroup("sql", *where[:2], sql, "--format", "json")
 
     rows = {row["group_id"]: row for row in json.loads(out)}
-    assert [row["rank"] for row in rows.values()] == [1, 2, 3, 4, 5]
+    assert [row["rank"] for row in rows.values()] == [1, 2, 3, 4, 5, 6]
     assert {name: (row["group_type"], row["verdict"]) for name, row in rows.items()} == {
         "billing-eager": ("classic", "blocked"),
         "inventory-static": ("classic", "blocked"),
         "connect": ("connect", "blocked"),
         "streams": ("classic", "blocked"),
+        "kafkajs": ("classic", "blocked"),
         "tool": ("commits", "not applicable"),
     }
     assert {name: row["blockers"] for name, row in rows.items()} == {
@@ -252,6 +263,7 @@ def test_the_sweep_says_of_every_group_whether_to_migrate(lake, regroup, tmp_pat
         "inventory-static": ["broker_version prevents", "client_version check"],
         "connect": ["framework prevents"],
         "streams": ["framework prevents"],
+        "kafkajs": ["custom_assignor prevents"],
         "tool": [],
     }
     billing = rows["billing-eager"]

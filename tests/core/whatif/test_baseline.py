@@ -62,29 +62,32 @@ def test_clients_look_for_new_partitions_often_only_where_those_started_a_rebala
     assert result.metadata_max_age_ms == metadata_max_age_ms
 
 
-# era, version of the subscription, its user data -> the nearest library of the client model
+# era, version of the subscription, its user data, assignor -> the nearest library of the client
+# model
 LIBRARIES = [
-    ("0.9", 0, None, "java-0.9"),
-    ("0.10", 0, None, "java-0.10"),
-    ("2.0", 0, None, "java-2.0"),
-    ("2.0", 3, None, "java-3.9"),
-    ("2.5", 0, None, "java-2.3"),
-    ("2.5", 1, None, "java-2.5"),
-    ("3.9", 2, None, "java-2.5"),
-    ("3.9", 3, None, "java-3.9"),
-    ("4.1", 0, None, "java-2.3"),
-    ("4.1", 3, None, "java-4.1"),
-    ("4.4", 3, None, "java-4.4"),
-    ("4.4", 1, None, "java-2.5"),
-    ("4.4", 3, b"", "librdkafka-2"),
-    ("4.4", 0, b"", "kafka-python-3"),
+    ("0.9", 0, None, "range", "java-0.9"),
+    ("0.10", 0, None, "range", "java-0.10"),
+    ("2.0", 0, None, "range", "java-2.0"),
+    ("2.0", 3, None, "range", "java-3.9"),
+    ("2.5", 0, None, "range", "java-2.3"),
+    ("2.5", 1, None, "range", "java-2.5"),
+    ("3.9", 2, None, "range", "java-2.5"),
+    ("3.9", 3, None, "range", "java-3.9"),
+    ("4.1", 0, None, "range", "java-2.3"),
+    ("4.1", 3, None, "range", "java-4.1"),
+    ("4.4", 3, None, "range", "java-4.4"),
+    ("4.4", 1, None, "range", "java-2.5"),
+    ("4.4", 3, b"", "range", "librdkafka-2"),
+    ("4.4", 0, b"", "range", "kafka-python-3"),
+    ("4.4", 3, b"", "sticky", "kafka-python-3"),
 ]
 
 
-@pytest.mark.parametrize(("era", "version", "user_data", "library"), LIBRARIES)
-def test_the_library_of_a_process(era, version, user_data, library):
+@pytest.mark.parametrize(("era", "version", "user_data", "assignor", "library"), LIBRARIES)
+def test_the_library_of_a_process(era, version, user_data, assignor, library):
     subscription = encode_subscription(Subscription(version, ["orders"], user_data))
-    record = SimpleNamespace(members=[SimpleNamespace(member_id="m", subscription=subscription)])
+    member = SimpleNamespace(member_id="m", subscription=subscription)
+    record = SimpleNamespace(members=[member], protocol=assignor)
     process = SimpleNamespace(lives=[SimpleNamespace(member_ids=["m"])])
 
     assert library_of(process, [record], era) == library
