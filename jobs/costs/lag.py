@@ -89,7 +89,8 @@ def lag_of(t: Tenures, p: CommitProgress, r: Reprocessed, commits: Series, ends:
     resumed_ms = np.minimum(np.where(has_next, t.next_ms, 0) + FETCH_MS, end_ms)
     end_ms = np.maximum(end_ms, resumed_ms)
     stopped_ms = np.minimum(r.stop_ms, resumed_ms)
-    position = np.fmin(r.handled, ends.offsets(t.part, stopped_ms))
+    handled = np.where(np.isnan(r.handled), p.last_offset, r.handled)
+    position = np.fmin(handled, ends.offsets(t.part, stopped_ms))
     waited = ends.area(t.part, stopped_ms, resumed_ms) - position * (resumed_ms - stopped_ms)
     resumed = ends.offsets(t.part, resumed_ms) - position
     behind = _Behind(commits, ends)

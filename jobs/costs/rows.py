@@ -93,11 +93,11 @@ def _within_log(t: Tenures, p: CommitProgress, r: Reprocessed, ends: LogEnds) ->
     """Nobody handles records that the log did not have: one more, as log ends are interpolated."""
     most = np.maximum(ends.offsets(t.part, r.stop_ms) - p.last_offset, 0) + 1
     latest = np.maximum(ends.offsets(t.part, r.stop_high_ms) - p.last_offset, 0) + 1
-    records = np.fmin(r.records, most)
+    records = np.where(np.isnan(r.records), np.nan, np.fmin(r.records, most))
     high = np.where(r.high > 0, np.fmax(np.fmin(r.high, latest), records), r.high)
     return replace(
         r,
-        records=np.where(np.isnan(r.records), np.nan, records),
+        records=records,
         position=np.fmin(r.position, p.last_offset + records),
         handled=np.fmin(r.handled, p.last_offset + records),
         high=np.where(np.isnan(r.high), np.nan, high),

@@ -21,6 +21,8 @@ batches         A client that commits each batch that it has handled loses only 
 slow            A client leaves max.poll.interval.ms after its application last polled; it was busy
                 with one batch since then.  If it left without the commit that others of its group
                 made, it left for this reason, too.
+unknown         A partition with a single commit has no rate: null, unless the owner committed when
+                it gave the partition up.
 quiet           Alive for more than 1.5 commit intervals without a commit: nothing new, so 0; at
                 most one interval's worth.
 crashed         It began with a backlog, and there was no heartbeat or commit after that: it handled
@@ -96,8 +98,8 @@ class CommitProgress:
 class Reprocessed:
     """``stop_ms``: when the owner stopped, with the earliest and the latest time; records that the
     next owner handles again, with bounds, and whether the upper one is certain; ``position``: the
-    offset up to which this owner handled records; ``handled``: this owner or an earlier one;
-    ``is_slow``: the application did not poll."""
+    offset up to which this owner handled records, at least that of its last commit; ``handled``:
+    this owner or an earlier one; ``is_slow``: the application did not poll."""
 
     stop_ms: Ints
     stop_low_ms: Ints
@@ -140,7 +142,8 @@ def _closing_from(t: Tenures) -> Ints:
 
 def _rate(t: Tenures, commits: Series, last: Ints) -> Floats:
     """Before the last commit, or until the next owner has caught up, whichever is slower: a
-    backlog that is handled in between counts for the first rate, and downtime for the second."""
+    backlog that is handled in between counts for the first rate, and downtime for the second.  NaN
+    if the partition has a single commit."""
     last_ms = commits.times(last)
     earliest_ms = last_ms - LONGEST_RATE_MS
     begin = commits.last(t.part, last_ms - RATE_MS)
@@ -153,7 +156,7 @@ def _rate(t: Tenures, commits: Series, last: Ints) -> Floats:
     until = np.where(is_near, after, commits.last(t.part, after_ms))
     rates = np.fmin(_slope(commits, begin, last), _slope(commits, begin, until))
     rates = np.where(np.isnan(rates), _slope(commits, _previous(commits, last), last), rates)
-    return np.where(last == NONE, np.nan, np.maximum(np.nan_to_num(rates), 0))
+    return np.where(last == NONE, np.nan, np.maximum(rates, 0))
 
 
 def _previous(commits: Series, last: Ints) -> Ints:
@@ -237,7 +240,8 @@ def reprocessed(t: Tenures, p: CommitProgress) -> Reprocessed:
     high = np.where(is_clean, 0, high)
     records, low, high = _crashed(t, p, (records, low, high), high_ms)
     records, high = _in_hand(t, p, is_slow, records, high)
-    records, low, high = (np.where(p.last == NONE, np.nan, each) for each in (records, low, high))
+    is_known = ~np.isnan(p.rate) | (is_alive & has_closed)
+    records, low, high = (np.where(is_known, each, np.nan) for each in (records, low, high))
     is_zombie = is_expired & (np.maximum(t.back_ms, t.until_ms) > t.departed_ms)
     return Reprocessed(
         stop_ms=stop_ms,
@@ -246,7 +250,7 @@ def reprocessed(t: Tenures, p: CommitProgress) -> Reprocessed:
         records=records,
         low=np.maximum(np.minimum(low, records), 0),
         high=np.maximum(high, records),
-        position=p.last_offset + records,
+        position=np.where(p.last == NONE, np.nan, p.last_offset + np.nan_to_num(records)),
         handled=p.last_offset + records,
         is_bounded=~is_zombie,
         is_slow=is_slow,

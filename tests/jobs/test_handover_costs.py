@@ -112,6 +112,15 @@ CASES = {
         ENDED_IN_60, KILLED, A_DEPARTS, EXPIRED, [],
         ("session_expired", 51.5, 50, 53, None, None, None, True, None),
     ),
+    "a single commit shows no rate": (
+        ENDED_IN_60, KILLED, A_DEPARTS, EXPIRED, every(5, 51, 51),
+        ("session_expired", 52, 51, 53, None, None, None, True, 9350),
+    ),
+    "a single commit when the partition is given up: nothing is handled again": (
+        [gen(1, 0, 3, 3), gen(2, 58, 61, 62)], BOTH + STAY, {1: TWO, 2: TWO}, [],
+        every(5, 60, 60),
+        ("revoked", 60, 60, 60, 0, 0, 0, True, 2350),
+    ),
     "crashed right after the assignment: any part of the backlog": (
         [gen(1, 0, 3, 3), gen(2, 13, 14, 14)],
         [member(1, "a1", "joined", "expired", 13), member(1, "b1", "joined"), member(2, "b1")],
