@@ -39,6 +39,8 @@ SHUTDOWN_GAP_MS = 15_000
 FLAPPING_GAP_MS = 10 * 60_000
 # Processes that start, or stop for good, with pauses of at most this are scaled together.
 SCALING_GAP_MS = 60_000
+# The confidence of a restart whose process is known to be the same.
+SURE = 0.9
 
 
 def drafts_of(
@@ -336,7 +338,24 @@ def _restarts(scene: Scene) -> Iterator[EpisodeDraft]:
             if each.from_ms - max(c.to_ms for c in same) <= gap_ms:
                 series.append(each)
                 rest.remove(each)
-        yield EpisodeDraft(EpisodeKind.RESTART, series, min(each.confidence for each in series))
+        yield EpisodeDraft(EpisodeKind.RESTART, series, _restart_confidence(series))
+
+
+def _restart_confidence(changes: Sequence[ProcessChange]) -> float:
+    """A process that polls too slowly leaves and joins again, too.  Commits, records or the client
+    show the difference; a line of the broker's log alone does not.
+    """
+    confidence = min(each.confidence for each in changes)
+    if confidence < SURE and not all(map(_is_shown, changes)):
+        return min(confidence, 0.5)
+    return confidence
+
+
+def _is_shown(change: ProcessChange) -> bool:
+    left = change.departure
+    return (left is not None and left.client_reason is not None) or any(
+        each.process is not None or each.is_logged_by_client for each in change.causes
+    )
 
 
 def _without_rebalance(scene: Scene) -> Iterator[EpisodeDraft]:

@@ -506,6 +506,42 @@ def test_episodes(evidence, expected):
     assert shown(rebalances, causes) == expected
 
 
+def unrecorded(*causes):
+    return [each._replace(process=None) for each in causes]
+
+
+LEFT, BACK = leaves(2, 0, "a1", "restart"), joins(3, 2, "a2", "return")
+CLOSED = LEFT._replace(client_reason="the consumer is being closed")
+
+
+@pytest.mark.parametrize(
+    ("causes", "confidence"),
+    [
+        ([replaced(2, 0, "a2")], 0.7),
+        (unrecorded(replaced(2, 0, "a2")), 0.5),
+        (unrecorded(replaced(2, 0, "a2", evidence="clients")), 0.7),
+        (unrecorded(LEFT, BACK), 0.5),
+        (unrecorded(CLOSED, BACK), 0.7),
+        ([LEFT, BACK], 0.9),
+    ],
+    ids=[
+        "a static member with a record",
+        "a static member in the broker's log alone",
+        "a static member in the clients' logs",
+        "a member in the broker's log alone",
+        "a member that says that it is closed",
+        "a member with records",
+    ],
+)
+def test_the_confidence_of_a_restart(causes, confidence):
+    triggers = [each for each in causes if each.role == "trigger"]
+    rebalances = [rebalance(each.generation, 2 * each.generation - 4) for each in triggers]
+
+    (each,) = infer_episodes(rebalances, causes)
+
+    assert (each.kind, each.confidence) == ("restart", confidence)
+
+
 # rule -> rebalances with their causes, where a broker loaded the group at second 0; the episodes
 AFTER_LOAD = {
     "a member that rejoins without a reason rejoins for the failover": (
