@@ -15,8 +15,9 @@ def members_of(
 ) -> DataFrame:
     """One row per member and generation, with the columns of ``rebalances``.
 
-    ``back_...``: the next arrival of the same client.  ``assigned_as``: the member id under which
-    the generation's last record has the member, as a static replacement writes another record.
+    ``back_...``: the next arrival of the same client, if its members are one process.
+    ``assigned_as``: the member id under which the generation's last record has the member, as a
+    static replacement writes another record.
     """
     members = _memberships(generation_members).join(rebalances, on=GENERATION_KEY, how="inner")
     arrivals = _arrivals(
@@ -36,6 +37,8 @@ def _memberships(generation_members: DataFrame) -> DataFrame:
         "generation",
         "instance_id",
         client.alias("client"),
+        # If several processes share the client, each member is a process.
+        F.col("process").eqNullSafe(F.col("member_id")).alias("is_shared"),
         "session_timeout_ms",
         "rebalance_timeout_ms",
         (F.col("change") != "retained").alias("is_new"),
@@ -50,12 +53,14 @@ def _arrivals(members: DataFrame, logged: DataFrame, recorded: DataFrame) -> Dat
     first = members.groupBy(*MEMBER_KEY, "client").agg(
         F.min(F.when(F.col("is_new"), F.col("generation"))).alias("new_in"),
         F.min(F.coalesce("began_ms", "assigned_ms")).alias("first_ms"),
+        F.max("is_shared").alias("is_shared"),
     )
+    client = F.when(F.col("is_shared"), F.col("member_id")).otherwise(F.col("client"))
     arrived_ms = F.coalesce("logged_ms", "recorded_ms", "first_ms")
     return (
         first.join(logged, on=MEMBER_KEY, how="left")
         .join(recorded, on=MEMBER_KEY, how="left")
-        .select(*MEMBER_KEY, "client", "new_in", arrived_ms.alias("arrived_ms"))
+        .select(*MEMBER_KEY, client.alias("client"), "new_in", arrived_ms.alias("arrived_ms"))
     )
 
 

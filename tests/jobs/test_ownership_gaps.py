@@ -90,6 +90,17 @@ CASES = {
          (0, 50.666, 51.0, 0.334, "a", "a", 3, "rebalance", True),
          (1, 50.666, 51.0, 0.334, "a", "b", 3, "revoked", True)],
     ),
+    "the arrival of another process with the client id is no return": (
+        [gen(1, 0, 3, 3), gen(2, 60, 61, 62)],
+        [member(1, "a1", "joined", "left", 60, process="a1"),
+         member(1, "a2", "joined", process="a2"), member(2, "a2", process="a2")],
+        {1: {"a1": [0], "a2": [1]}, 2: {"a2": [0, 1]}},
+        [event("MEMBER_JOIN", 0, 1, member_id="a1"), event("MEMBER_JOIN", 1, 1, member_id="a2"),
+         event("LEFT", 60, 2, member_id="a1")],
+        commits(10, 29.9),
+        [(0, 60.0, 62.0, 2.0, "a1", "a2", 2, "left", False),
+         (1, 60.666, 62.0, 1.334, "a2", "a2", 2, "rebalance", True)],
+    ),
     "a dead member is assigned partitions until its session expires: still the same gap": (
         [gen(1, 0, 3, 3), gen(2, 10, 12, 13), gen(3, 21, 22, 22)],
         [BOTH[0], member(1, "b1", "joined"), member(2, "a1"),
