@@ -1,6 +1,7 @@
 """Spans of rebalances: the rebalance, its phases, and the events that caused it.
 
-reads   rebalances (a view), generations, rebalance_causes, ownership_gaps, episodes
+reads   rebalances and rebalance_costs (views), generations, rebalance_causes, ownership_gaps,
+        episodes
 
 Ids are hashes of the row's key: a rebalance that is exported twice has the same trace.
 """
@@ -36,11 +37,13 @@ _ROWS = """
         SELECT cluster_id, group_id, incarnation, generation, SUM(unowned_ms)::BIGINT AS unowned_ms
         FROM ownership_gaps WHERE cluster_id = $cluster_id GROUP BY ALL
     )
-    SELECT s.*, t.causes, u.unowned_ms AS unowned_partition_ms, e.kind AS episode,
-        e.summary AS episode_summary
+    SELECT s.*, t.causes, u.unowned_ms AS unowned_partition_ms,
+        ROUND(d.records_reprocessed)::BIGINT AS records_reprocessed, d.consumption_pause_ms,
+        e.kind AS episode, e.summary AS episode_summary
     FROM selected s
     LEFT JOIN told t USING (cluster_id, group_id, incarnation, generation)
     LEFT JOIN unowned u USING (cluster_id, group_id, incarnation, generation)
+    LEFT JOIN rebalance_costs d USING (cluster_id, group_id, incarnation, generation)
     LEFT JOIN episodes e ON e.cluster_id = s.cluster_id AND e.group_id = s.group_id
         AND e.incarnation = s.incarnation
         AND s.generation BETWEEN e.first_generation AND e.last_generation
@@ -51,7 +54,8 @@ _ROWS = """
 _NUMBERS = (
     "incarnation", "generation", "member_count", "members_joined", "members_left",
     "members_expired", "members_dropped", "members_replaced", "partitions_moved",
-    "partitions_orphaned", "moves_forced", "unowned_partition_ms", "join_ms", "sync_ms", "round",
+    "partitions_orphaned", "moves_forced", "unowned_partition_ms",
+    "records_reprocessed", "consumption_pause_ms", "join_ms", "sync_ms", "round",
 )  # fmt: skip
 _TEXTS = ("group_type", "outcome", "cause", "story", "evidence", "episode", "episode_summary")
 
@@ -80,7 +84,7 @@ def rebalance_rows(
     lake: str, cluster_id: str, group_id: str | None, window: ReportWindow
 ) -> Iterator[Row]:
     """One row per rebalance that ended within the window, ordered by time."""
-    connection = open_lake(lake, _ROWS, optional=("episodes", "ownership_gaps"))
+    connection = open_lake(lake, _ROWS, optional=("episodes", "ownership_gaps", "handover_costs"))
     result = connection.execute(
         _ROWS,
         {

@@ -83,6 +83,22 @@ def test_a_rebalance_is_one_trace_with_its_phases(demo):
     assert [each.name for each in root.events] == ["LEAVE"]
 
 
+def test_what_a_rebalance_cost_the_data(demo):
+    costs = {}
+    for each in sent(demo):
+        values = attributes(each)
+        if each.name == "rebalance":
+            costs[values["regroup.generation"].int_value] = {
+                name.removeprefix("regroup."): value.int_value
+                for name, value in values.items()
+                if name.endswith(("records_reprocessed", "consumption_pause_ms"))
+            }
+
+    assert costs[1] == {}  # nobody owned a partition before
+    assert costs[6] == {"records_reprocessed": 0, "consumption_pause_ms": 22_580}
+    assert costs[13]["records_reprocessed"] == 17  # a session expired
+
+
 def test_every_rebalance_is_sent_once_and_with_the_same_ids_again(demo):
     first, second = sent(demo), sent(demo)
 
