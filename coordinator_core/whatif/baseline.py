@@ -161,11 +161,11 @@ def baseline_of(
     )
 
 
-def require_models(group_id: str, assignors: Iterable[str], known: Collection[str]) -> None:
-    """Raises NotAConsumerGroup for an assignor that is not in ``known``."""
+def require_models(group_id: str, assignors: Iterable[str], simulated: Collection[str]) -> None:
+    """Raises NotAConsumerGroup for an assignor that is not in ``simulated``."""
     for name in assignors:
-        if name not in known:
-            *others, last = known
+        if name not in simulated:
+            *others, last = simulated
             raise NotAConsumerGroup(
                 f"{group_id}: assignor {name} cannot be simulated; set the assignor to"
                 f" {', '.join(others)} or {last}, and predict from the evidence after that change"

@@ -70,8 +70,8 @@ def test_a_static_member_that_a_supervisor_restarts(findings):
     assert findings("poison_pill", tables, "topic_partition") == [("orders-3",)]
 
 
-@pytest.mark.parametrize(("evidence", "found"), [("commits", 0), ("log", 1)])
-def test_a_crash_loop_is_no_slow_poll_unless_a_line_says_so(findings, evidence, found):
+@pytest.mark.parametrize(("evidence", "expected"), [("commits", 0), ("log", 1)])
+def test_a_crash_loop_is_no_slow_poll_unless_a_line_says_so(findings, evidence, expected):
     rows = [crashed(n, process="static", how="replaced") | {"member_id": "m"} for n in range(1, 5)]
     slow = [
         {"generation": n, "cause_seq": 1, "event_time": 13_000 + n, "cause": "STATIC_REPLACED",
@@ -81,7 +81,7 @@ def test_a_crash_loop_is_no_slow_poll_unless_a_line_says_so(findings, evidence, 
     ]  # fmt: skip
     tables = {"handover_costs": rows, "rebalance_causes": slow}
 
-    assert len(findings("poll_interval_too_short", tables, "finding")) == found
+    assert len(findings("poll_interval_too_short", tables, "finding")) == expected
 
 
 def test_partitions_beside_the_record_stand_still_for_a_shorter_time(findings):
