@@ -31,6 +31,7 @@ def with_slow(
     Slow are members that left max.poll.interval.ms after the last commit for a partition they
     owned; members that are back after their session expired, if their last commit was longer ago;
     and static members that took their own place later than that, although their session lasted.
+    A process that had run for a shorter time than max.poll.interval.ms was not slow.
     """
     if committed_offsets is None:
         return causes.withColumn("was_slow", F.lit(False))
@@ -40,13 +41,21 @@ def with_slow(
 
 
 def _ended(causes: DataFrame) -> DataFrame:
-    """Members that may have been slow, with their last ``generation``."""
+    """Members that may have been slow, with their last ``generation``; ``started``: when a static
+    member's process last took its place.
+    """
+    before = Window.partitionBy(*INCARNATION_KEY, "process").orderBy("event_time")
+    replaced = F.when(F.col("cause") == "STATIC_REPLACED", F.col("event_time"))
+    started = F.last(replaced, ignorenulls=True).over(
+        before.rowsBetween(Window.unboundedPreceding, -1)
+    )
     return causes.where(
         "(cause IN ('LEAVE', 'STATIC_REPLACED') OR cause = 'SESSION_EXPIRY' AND is_own_return)"
         f" AND rebalance_timeout_ms BETWEEN 1 AND {LONGEST_POLL_MS}"
     ).select(
         *MEMBER_KEY, "process", "cause", "event_time", "rebalance_timeout_ms",
         "session_timeout_ms", F.col("last_generation").alias("generation"),
+        started.alias("started"),
     )  # fmt: skip
 
 
@@ -127,6 +136,7 @@ def _shows_slow_poll() -> Column:
         (committed <= polled)
         & (ended - committed >= session_ms + COMMIT_SLACK_MS)
         & (committed >= polled - poll_ms - COMMIT_SLACK_MS)
+        & F.coalesce(F.unix_millis("started") <= polled, F.lit(True))
     )
     # It sent heartbeats for max.poll.interval.ms, and its session lasted after that.
     expired = ended - committed > poll_ms

@@ -57,6 +57,7 @@ STATIC_IN_1 = generation(1, "MEMBER_NEW", "s1", 10, 20)
 STATIC_JOINS = line(10, "STATIC_NEW", 1, "s1", instance_id="i")
 STATIC_STARTED = (1, 1, "trigger", "MEMBER_NEW", "start", "s1", "log")
 POLLS = {"rebalance_timeout_ms": 5 * MINUTE}
+SHORT_POLLS = {"rebalance_timeout_ms": 20 * SECOND, "session_timeout_ms": 10 * SECOND}
 
 
 CONFIGURED = "a changed configuration of the group causes no rebalance"
@@ -294,6 +295,31 @@ CASES = {
     "a commit gap of another length is no slow poll": (
         leaver(committed_ms=4 * MINUTE),
         [A_STARTED, (2, 1, "trigger", "LEAVE", "stop", "a", "log")],
+    ),
+    "a static member that took its place a moment ago was not slow to poll": (
+        {
+            "generations": [STATIC_IN_1],
+            "members": [
+                member(1, f"s{number}", change, "I", instance_id="i", left_how=how, **SHORT_POLLS)
+                for number, change, how in (
+                    (1, "joined", "replaced"),
+                    (2, "replaced", "replaced"),
+                    (3, "replaced", None),
+                )
+            ],
+            "events": [
+                STATIC_JOINS,
+                line(65 * SECOND, "STATIC_REPLACED", 2, instance_id="i", old_member_id="s1"),
+                line(68 * SECOND, "STATIC_REPLACED", 2, instance_id="i", old_member_id="s2"),
+            ],
+            "owned": [(1, "i", 3)],
+            "commits": [(3, 40 * SECOND)],
+        },
+        [
+            STATIC_STARTED,
+            (1, 2, "absorbed", "STATIC_REPLACED", "slow_poll", "s2", "commits"),
+            (1, 3, "absorbed", "STATIC_REPLACED", "restart", "s3", "log"),
+        ],
     ),
     "a dynamic member whose session expires crashed": (
         {
