@@ -75,7 +75,7 @@ class Thresholds:
 NAMES = tuple(threshold.name for threshold in fields(Thresholds))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AlertSettings:
     """``window``: how far back the checks look.  ``groups``: thresholds by a pattern of group ids
     (``*``, ``?``), in the file's order; the last matching pattern has priority.  ``outbox``: the
@@ -115,15 +115,15 @@ def read_settings(table: Mapping[str, Any], where: str) -> AlertSettings:
     if not isinstance(groups, dict) or not all(isinstance(own, dict) for own in groups.values()):
         raise UsageError(f'{where} [alerts.{GROUPS}."PATTERN"] must be a table of thresholds')
     return AlertSettings(
-        window,
-        Thresholds(**_numbers(numbers, f"{where} [alerts]")),
-        tuple(
+        window=window,
+        thresholds=Thresholds(**_numbers(numbers, f"{where} [alerts]")),
+        groups=tuple(
             (pattern, _numbers(own, f"{where} [alerts.{GROUPS}.{pattern!r}]"))
             for pattern, own in groups.items()
         ),
-        webhooks,
-        outbox,
-        tuple(kinds),
+        webhooks=webhooks,
+        outbox=outbox,
+        finding_kinds=tuple(kinds),
     )
 
 

@@ -21,6 +21,7 @@ ALERTS = (
     "stuck_partition",
     "poison_pill",
     "finding",
+    "slo",
 )
 FORMATS = ("json", "slack", "teams", "pagerduty")
 PAGERDUTY = "https://events.pagerduty.com/v2/enqueue"

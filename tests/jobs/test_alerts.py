@@ -652,7 +652,9 @@ def test_thresholds_of_a_configuration(tmp_path):
 
     settings = load_config(str(file)).alerts
 
-    assert settings == AlertSettings("15m", Thresholds(flaps=9), (("a*", {"stuck_s": 7}),))
+    assert settings == AlertSettings(
+        window="15m", thresholds=Thresholds(flaps=9), groups=(("a*", {"stuck_s": 7}),)
+    )
     assert settings.of_group("abc") == Thresholds(flaps=9, stuck_s=7)
 
 
