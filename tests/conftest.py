@@ -38,6 +38,7 @@ def _same_engine_after_the_test():
         yield
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in a hook of its own
 def pytest_collection_modifyitems(items):
     latest = _latest_captures(items)
     for item in items:

@@ -372,9 +372,9 @@ TABLES = [
     (CLIENT, "client-16/platform.log", "UTC", None, "group_id generation member_id reason partitions", 6, 0, """
 2022-11-29T15:00:01.000 JOINED ~1601 1 consumer-~1601-1-~0001 - -
 2022-11-29T15:00:02.000 JOINED ~1602 1 consumer-~1602-2-~0002 - -
-2022-11-29T16:17:50.491 COMMIT_FAILED ~1601 - - Offset commit cannot be completed since the consumer is not part of an active group for auto partition assignment; it is likely that the consumer was kicked out of the group. -
+2022-11-29T16:17:50.491 COMMIT_FAILED ~1601 - - Offset commit cannot be completed since the consumer is not part of an active group for auto partition assignment; it is likely that the consumer was kicked out of the group. cohort-0
 2022-11-29T16:17:50.601 HEARTBEAT_FAILED ~1601 1 consumer-~1601-1-~0001 UNKNOWN_MEMBER_ID -
-2022-11-29T16:17:50.492 COMMIT_FAILED ~1602 - - Offset commit cannot be completed since the consumer is not part of an active group for auto partition assignment; it is likely that the consumer was kicked out of the group. -
+2022-11-29T16:17:50.492 COMMIT_FAILED ~1602 - - Offset commit cannot be completed since the consumer is not part of an active group for auto partition assignment; it is likely that the consumer was kicked out of the group. cohort-0
 2022-11-29T16:17:50.602 HEARTBEAT_FAILED ~1602 1 consumer-~1602-2-~0002 UNKNOWN_MEMBER_ID -
     """),
     (CLIENT, "client-17/app-plus2h.log", "UTC", None, "group_id generation member_id reason partitions", 7, 0, """

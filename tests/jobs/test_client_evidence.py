@@ -69,7 +69,7 @@ OF_CLIENTS = [
     (3, 10, 17, "stable", "clients"),
     (4, 2292, 9, "stable", "clients"),
     (5, 2015, 8, "stable", "clients"),
-    (6, None, None, "unknown", "clients"),  # without the last clients, which left
+    (6, None, None, "empty", "clients"),  # the last clients had left
 ]
 
 

@@ -124,7 +124,7 @@ def test_a_surge_deployment_a_freeze_and_autoscaling(change, variant):
     result, true = prediction.median, truth("4.1.2", "g", variant, SURGE)
 
     assert abs(result.rebalances - true.rebalances) <= (2 if variant == "cooperative" else 1)
-    assert list(result[1:]) == pytest.approx(list(true[1:]), rel=0.25)
+    assert list(result[1:5]) == pytest.approx(list(true[1:5]), rel=0.25)
 
 
 def test_instance_ids_that_last_save_the_expiries_of_a_surge_deployment():
