@@ -10,6 +10,7 @@ SELECT
 FROM (
     SELECT
         group_id, incarnation, topic, partition, event_date, process, how_ended,
+        records_per_second,
         last_commit_offset AS committed_offset, UNIX_MILLIS(last_commit_time) AS committed_ms,
         UNIX_MILLIS(from_time) AS from_ms, UNIX_MILLIS(to_time_high) AS crash_ms,
         -- It ended without a commit of its own.
