@@ -3,9 +3,11 @@ SELECT
     cluster_id, group_id, topic, partition,
     ROUND(AVG(records_per_second), 3) AS records_per_second,
     AVG(commit_interval_ms) AS commit_interval_ms,
-    ROUND(SUM(records_reprocessed), 1) AS records_reprocessed,
+    -- In tenths: a sum of doubles depends on the order of the rows.
+    SUM(CAST(ROUND(10 * records_reprocessed) AS BIGINT)) / 10.0 AS records_reprocessed,
     SUM(consumption_pause_ms) AS consumption_pause_ms,
-    SUM(CASE WHEN how_ended = 'poll_timeout' THEN records_reprocessed ELSE 0 END) AS slow_records,
+    SUM(CASE WHEN how_ended = 'poll_timeout'
+        THEN CAST(ROUND(10 * records_reprocessed) AS BIGINT) ELSE 0 END) / 10.0 AS slow_records,
     SUM(CASE WHEN how_ended = 'poll_timeout' THEN records_per_second ELSE 0 END) AS slow_rate
 FROM handover_costs
 WHERE records_per_second IS NOT NULL AND UNIX_MILLIS(to_time) BETWEEN :begin_ms AND :end_ms
