@@ -59,7 +59,10 @@ def test_the_default_file_is_local_toml():
     [
         ("[spark", "not TOML"),
         (b"\xff\xfe", "not TOML"),
-        ("[sparc]\na = 1", "unknown setting 'sparc'; use spark, logs, kafka, alerts, slo, log_level"),
+        (
+            "[sparc]\na = 1",
+            "unknown setting 'sparc'; use spark, logs, kafka, alerts, slo, log_level",
+        ),
         ("spark = 1", "unknown setting 'spark'"),
         ("log_level = 3", "unknown setting 'log_level'"),
         ('[logs]\nzone = "UTC"', "[logs] has only 'timezone', not ['zone']"),
