@@ -38,8 +38,7 @@ def _same_engine_after_the_test():
         yield
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in a hook of its own
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     latest = _latest_captures(items)
     for item in items:
         on_spark, end_to_end = _has(item, "spark"), "end_to_end" in item.path.parts
@@ -51,11 +50,17 @@ def pytest_collection_modifyitems(items):
         is_older = _version(item) < latest.get(_but_for_version(item), "")
         if (is_older or (on_spark and sometimes)) and not _has(item, "every_time"):
             item.add_marker(pytest.mark.campaign)
-        if on_spark or _has(item, "broker"):
-            item.add_marker(pytest.mark.xdist_group("spark" if on_spark else "broker"))
+        if getattr(config.option, "loadgroup", False) and (on_spark or _has(item, "broker")):
+            _send_to(item, "spark" if on_spark else "broker")
     # The group and the files that take longest first, so that no process has one left at the end.
     long = {item.path for item in items if any(_has(item, each) for each in LONG)}
     items.sort(key=lambda item: (not _has(item, "spark"), item.path not in long))
+
+
+def _send_to(item, group):
+    """Of tests with the same suffix of their ids, xdist's scheduler makes one piece of work.  Its
+    own marks set the attribute in which pytest had the id before version 9.2."""
+    item._id = type(item.id).parse(f"{item.nodeid}@{group}")
 
 
 def _latest_captures(items):
