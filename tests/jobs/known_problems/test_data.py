@@ -106,10 +106,18 @@ def test_two_partitions_that_cannot_be_told_apart(findings):
     ]
 
 
-def test_without_log_end_offsets_the_confidence_is_lower(findings):
-    assert findings("poison_pill", {"handover_costs": LOOP}, "confidence", "evidence") == [
-        (0.6, "no log end offsets: perhaps the partition had no records")
-    ]
+@pytest.mark.parametrize(
+    ("rate", "expected"),
+    [
+        (0.1, [(0.6, "no log end offsets: perhaps the partition had no records")]),
+        (0.05, []),  # two records are expected in the 34 s since the last commit
+        (None, []),
+    ],
+)
+def test_without_log_end_offsets_the_rate_counts(findings, rate, expected):
+    loop = [row | {"records_per_second": rate} for row in LOOP]
+
+    assert findings("poison_pill", {"handover_costs": loop}, "confidence", "evidence") == expected
 
 
 @pytest.mark.parametrize(
