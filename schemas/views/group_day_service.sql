@@ -72,9 +72,10 @@ SELECT
     COALESCE(u.unowned_ms, 0) AS unowned_ms, -- ms without an owner, summed over partitions (ownership_gaps)
     COALESCE(n.unserved_ms, 0) AS unserved_ms, -- ms with an owner that did not handle waiting records (unserved_times), without those for which no log end offsets show that there were any
     CASE
-        WHEN d.partition_ms > 0 THEN GREATEST(
-            100.0 * (d.partition_ms - COALESCE(u.unowned_ms, 0) - COALESCE(n.unserved_ms, 0)) / d.partition_ms, 0.0
-        )
+        WHEN d.partition_ms > 0 THEN ROUND(
+            100 * CAST(
+                GREATEST(d.partition_ms - COALESCE(u.unowned_ms, 0) - COALESCE(n.unserved_ms, 0), 0)
+                AS DOUBLE) / d.partition_ms, 4)
     END AS served_percent,          -- share of partition_ms that was owned and served; null if the group had no partitions
     c.records_reprocessed,          -- records handled again, estimated (handover_costs); null without commits
     c.records_reprocessed_low,      -- at least so many
