@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from fnmatch import fnmatchcase
+from dataclasses import dataclass, field, fields
 from typing import Any
 
+from jobs.configuration.group_patterns import GROUPS, read_patterns, values_of_group
 from jobs.configuration.slo_settings import SloSettings
 from jobs.configuration.webhooks import Webhook, read_webhooks
 from jobs.console.errors import UsageError
 from schemas.known_problems import KINDS
 
 WINDOW = "window"
-GROUPS = "groups"
 WEBHOOKS, OUTBOX = "webhooks", "outbox"
 FINDING_KINDS = "finding_kinds"
 _SPAN = re.compile(r"(\d+)\s*([smhd])")
@@ -91,11 +90,7 @@ class AlertSettings:
     slo: SloSettings = field(default_factory=SloSettings)
 
     def of_group(self, group_id: str) -> Thresholds:
-        thresholds = self.thresholds
-        for pattern, own in self.groups:
-            if fnmatchcase(group_id, pattern):
-                thresholds = replace(thresholds, **own)
-        return thresholds
+        return values_of_group(self.thresholds, self.groups, group_id)
 
 
 def read_settings(table: Mapping[str, Any], where: str) -> AlertSettings:
@@ -112,15 +107,10 @@ def read_settings(table: Mapping[str, Any], where: str) -> AlertSettings:
     if not isinstance(window, str):
         raise UsageError(f'{where} [alerts] {WINDOW} must be a text such as "1h", not {window!r}')
     span_s(window, f"{where} [alerts] {WINDOW}")
-    if not isinstance(groups, dict) or not all(isinstance(own, dict) for own in groups.values()):
-        raise UsageError(f'{where} [alerts.{GROUPS}."PATTERN"] must be a table of thresholds')
     return AlertSettings(
         window=window,
         thresholds=Thresholds(**_numbers(numbers, f"{where} [alerts]")),
-        groups=tuple(
-            (pattern, _numbers(own, f"{where} [alerts.{GROUPS}.{pattern!r}]"))
-            for pattern, own in groups.items()
-        ),
+        groups=read_patterns(groups, f"{where} [alerts", "thresholds", _numbers),
         webhooks=webhooks,
         outbox=outbox,
         finding_kinds=tuple(kinds),

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from fnmatch import fnmatchcase
+from dataclasses import dataclass, field, fields
 from typing import Any
 
+from jobs.configuration.group_patterns import GROUPS, read_patterns, values_of_group
 from jobs.console.errors import UsageError
-
-GROUPS = "groups"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +32,7 @@ NAMES = tuple(each.name for each in fields(Objectives))
 
 @dataclass(frozen=True)
 class SloSettings:
-    """``groups``: objectives by a pattern of group ids (``*``, ``?``), in the file's order; the
-    last matching pattern has priority."""
+    """``groups``: objectives by a pattern of group ids, see `values_of_group`."""
 
     objectives: Objectives = Objectives()
     groups: tuple[tuple[str, dict[str, float]], ...] = ()
@@ -46,26 +43,14 @@ class SloSettings:
         return bool(self.groups) or self.objectives != Objectives()
 
     def of_group(self, group_id: str) -> Objectives:
-        objectives = self.objectives
-        for pattern, own in self.groups:
-            if fnmatchcase(group_id, pattern):
-                objectives = replace(objectives, **own)
-        return objectives
+        return values_of_group(self.objectives, self.groups, group_id)
 
 
 def read_slo(table: Mapping[str, Any], where: str) -> SloSettings:
     """Read [slo] of a TOML file; ``where`` is the beginning of an error message."""
     values = dict(table)
-    groups = values.pop(GROUPS, {})
-    if not isinstance(groups, dict) or not all(isinstance(own, dict) for own in groups.values()):
-        raise UsageError(f'{where} [slo.{GROUPS}."PATTERN"] must be a table of objectives')
-    return SloSettings(
-        Objectives(**_numbers(values, f"{where} [slo]")),
-        tuple(
-            (pattern, _numbers(own, f"{where} [slo.{GROUPS}.{pattern!r}]"))
-            for pattern, own in groups.items()
-        ),
-    )
+    groups = read_patterns(values.pop(GROUPS, {}), f"{where} [slo", "objectives", _numbers)
+    return SloSettings(Objectives(**_numbers(values, f"{where} [slo]")), groups)
 
 
 def _numbers(table: Mapping[str, Any], where: str) -> dict[str, float]:
