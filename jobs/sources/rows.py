@@ -63,6 +63,14 @@ def rows_of_files(
     return spread.mapInArrow(read, from_arrow_schema(schema))
 
 
+# What each file's row of counts has.
+COUNTS = [
+    ("bytes", pa.int64()),
+    ("inputs", pa.int64()),
+    ("kept_by_date", pa.map_(pa.date32(), pa.int64())),
+    ("quarantined", pa.int64()),
+    ("skipped", pa.int64()),
+]
 # What a log file's row of counts has besides its numbers of lines.
 UNDERSTANDING = [
     ("not_understood", pa.int64()),

@@ -42,6 +42,7 @@ from jobs.sources.logs.file_bytes import (
 from jobs.sources.logs.files import read_log
 from jobs.sources.rows import (
     BYTES_PER_BATCH,
+    COUNTS,
     LEAST_STEP_MS,
     MOST_TASKS,
     ROWS_PER_BATCH,
@@ -98,11 +99,7 @@ ROWS = pa.schema(
         ("reason_unreadable", pa.string()),
         ("raw", pa.binary()),
         ("length", pa.int64()),
-        ("bytes", pa.int64()),
-        ("inputs", pa.int64()),
-        ("kept_by_date", pa.map_(pa.date32(), pa.int64())),
-        ("quarantined", pa.int64()),
-        ("skipped", pa.int64()),
+        *COUNTS,
         *UNDERSTANDING,
     ]
 )

@@ -54,6 +54,7 @@ from jobs.sources.logs.layouts import (
 from jobs.sources.logs.pauses import pause_before
 from jobs.sources.logs.search import MarkedLines, find
 from jobs.sources.rows import (
+    COUNTS,
     LEAST_STEP_MS,
     UNDERSTANDING,
     RowBuffer,
@@ -116,11 +117,7 @@ ROWS = pa.schema(
         ("reason_unreadable", pa.string()),
         ("raw", pa.binary()),
         ("length", pa.int64()),
-        ("bytes", pa.int64()),
-        ("inputs", pa.int64()),
-        ("kept_by_date", pa.map_(pa.date32(), pa.int64())),
-        ("quarantined", pa.int64()),
-        ("skipped", pa.int64()),
+        *COUNTS,
         *UNDERSTANDING,
     ]
 )

@@ -16,7 +16,14 @@ from jobs.sources.end_offsets.reader import Unit, file_id_of, units
 from jobs.sources.end_offsets.sightings import NO_TIME, Sighting
 from jobs.sources.logs.file_bytes import KEPT_OF_LINE, beginning_of
 from jobs.sources.logs.kinds import kind_of_dump
-from jobs.sources.rows import RowBuffer, SourceRows, counts_of_files, day_of, rows_of_files
+from jobs.sources.rows import (
+    COUNTS,
+    RowBuffer,
+    SourceRows,
+    counts_of_files,
+    day_of,
+    rows_of_files,
+)
 
 FILES_LIKE = "*"
 GIVE = "give lines of JSON with time, topic, partition and log_end_offset, or see docs/sources.md"
@@ -37,11 +44,7 @@ ROWS = pa.schema(
         ("reason", pa.string()),
         ("raw", pa.binary()),
         ("length", pa.int64()),
-        ("bytes", pa.int64()),
-        ("inputs", pa.int64()),
-        ("kept_by_date", pa.map_(pa.date32(), pa.int64())),
-        ("quarantined", pa.int64()),
-        ("skipped", pa.int64()),
+        *COUNTS,
     ]
 )
 

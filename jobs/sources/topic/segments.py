@@ -26,7 +26,7 @@ from jobs.segments import Quarantined, not_a_segment, partition_of
 from jobs.segments.arrow_records import arrow_records
 from jobs.segments.compression import MAX_INFLATED
 from jobs.segments.reader import QUARANTINE_BYTES
-from jobs.sources.rows import RowBuffer, SourceRows, counts_of_files, rows_of_files
+from jobs.sources.rows import COUNTS, RowBuffer, SourceRows, counts_of_files, rows_of_files
 
 TOPIC = "__consumer_offsets"
 FILES_LIKE = "*.log"
@@ -51,11 +51,7 @@ ROWS = pa.schema(
         ("control", pa.string()),
         ("reason", pa.string()),
         ("length", pa.int64()),
-        ("bytes", pa.int64()),
-        ("inputs", pa.int64()),
-        ("kept_by_date", pa.map_(pa.date32(), pa.int64())),
-        ("quarantined", pa.int64()),
-        ("skipped", pa.int64()),
+        *COUNTS,
         ("unreadable_bytes", pa.int64()),
         ("first_offset", pa.int64()),
         ("last_offset", pa.int64()),
