@@ -79,13 +79,9 @@ def alert_families(alerts: Sequence[Alert], windows: Sequence[AlertWindow]) -> t
 def _budgets(windows: Sequence[AlertWindow]) -> Iterator[Family]:
     """Nothing without objectives."""
     samples = [
-        (
-            dict(zip(metrics.SLO_USED.labels, labels, strict=True)),
-            budget.used_percent,
-        )
+        ({"cluster_id": window.cluster_id, **budget.labels}, budget.used_percent)
         for window in windows
         for budget in window.budgets
-        for labels in [(window.cluster_id, budget.group_id, budget.objective)]
     ]
     if samples:
         yield Family(metrics.SLO_USED, samples)

@@ -21,13 +21,13 @@ _OF_DATE = """
 READS_OF_BUDGETS = "SELECT * FROM group_day_service"
 # Without objectives nothing of the lake is read.
 _NONE = """
-    CREATE OR REPLACE TEMP VIEW slo_budgets AS
+    CREATE TEMP TABLE slo_budgets AS
     SELECT '' AS cluster_id, '' AS group_id, DATE '1970-01-01' AS event_date, '' AS objective,
         0.0 AS objective_value, 0.0 AS value, 0.0 AS used_percent
     WHERE FALSE"""
 # A row per group, date and objective; ``value`` and ``objective_value`` have the objective's unit.
 _BUDGETS = """
-    CREATE OR REPLACE TEMP VIEW slo_budgets AS
+    CREATE TEMP TABLE slo_budgets AS
     SELECT cluster_id, group_id, event_date, objective, objective_value, value,
         CASE WHEN objective = 'served_percent'
             THEN 100 * (100 - value) / (100 - objective_value)
@@ -49,6 +49,10 @@ class Budget(NamedTuple):
     objective: str
     used_percent: float
 
+    @property
+    def labels(self) -> dict[str, str]:
+        return {"group_id": self.group_id, "objective": self.objective}
+
 
 def budgets_of(
     connection: duckdb.DuckDBPyConnection, cluster_id: str, day: date
@@ -61,7 +65,7 @@ def budgets_of(
 def create_budgets(
     connection: duckdb.DuckDBPyConnection, groups: list[str], settings: SloSettings
 ) -> None:
-    """Create the view ``slo_budgets`` of these groups.  If ``settings`` have objectives, the
+    """Create the table ``slo_budgets`` of these groups.  If ``settings`` have objectives, the
     connection must have what
     READS_OF_BUDGETS reads."""
     if not settings.is_set:
