@@ -323,9 +323,13 @@ class SimulatedProcess:
             return
         self.refused += raised.error is Errors.UNRELEASED_INSTANCE_ID
         self._failure = f"failed: {raised.error.name if raised.error else raised.text}"
+        self._start_again(now_ms)
+        self._perform(self.consumer.close(now_ms), now_ms)
+
+    def _start_again(self, now_ms: int) -> None:
+        """A supervisor starts the process again, if the group has one."""
         if self.group.restart_ms is not None:
             self._schedule(now_ms + self.group.restart_ms, self.start)
-        self._perform(self.consumer.close(now_ms), now_ms)
 
     def _end(self, how: str, now_ms: int) -> None:
         if self.consumer is None:
@@ -393,8 +397,7 @@ class SimulatedProcess:
             consumer.consumed(application.handle(now_ms))
             if application.has_crashed:
                 self._end("crashed", now_ms)
-                if self.group.restart_ms is not None:
-                    self._schedule(now_ms + self.group.restart_ms, self.start)
+                self._start_again(now_ms)
         return self.consumer
 
 
