@@ -57,7 +57,7 @@ BUCKETS = 64
 Row = dict[str, Any]
 _group = itemgetter(*GROUP_KEY)
 _COLUMNS = {
-    # Only of clients' logs is it known for how long a rebalance had lasted when they ended.
+    # Only clients' logs show how long a rebalance had lasted when they ended.
     "rebalance": tuple(name for name in Rebalance._fields if name != "open_ms"),
     "cause": ("cause_seq", "member_settings", *(f for f in Cause._fields if f != "settings")),
     "load": ("at_ms",),

@@ -1,7 +1,7 @@
 """The engine of a test, and marks: `make test-fast` leaves out what starts Spark or a broker.
 
 `make test` leaves out the campaign, which `make -C tools test-spark` runs: end-to-end tests on
-Spark, and captures of a script of which there is one of a later broker."""
+Spark, and captures of scripts that were also captured on a later broker."""
 
 import pytest
 from hypothesis import settings
@@ -58,13 +58,13 @@ def pytest_collection_modifyitems(config, items):
 
 
 def _send_to(item, group):
-    """Of tests with the same suffix of their ids, xdist's scheduler makes one piece of work.  Its
-    own marks set the attribute in which pytest had the id before version 9.2."""
+    """xdist's scheduler runs tests whose ids have the same suffix as one piece of work.  Its own
+    marks set the attribute that held the id before pytest 9.2."""
     item._id = type(item.id).parse(f"{item.nodeid}@{group}")
 
 
 def _latest_captures(items):
-    """Per file and other parameters, the latest version of a captured broker."""
+    """The latest version of a captured broker, per test file and set of other parameters."""
     of_captures = (item for item in items if "end_to_end" in item.path.parts)
     by_version = sorted(of_captures, key=_version)
     return {_but_for_version(item): _version(item) for item in by_version}

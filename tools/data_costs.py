@@ -65,7 +65,7 @@ class Cell:
 
     @property
     def is_between(self) -> bool:
-        """Inside, even if the upper bound is not certain."""
+        """Whether the truth is within the bounds, even if the upper bound is not certain."""
         return round(self.low) <= self.truth <= round(self.high)
 
 
@@ -246,7 +246,8 @@ def _lags(truth: Row, costs: list[Row]) -> Iterator[tuple[str, bool]]:
 def _record_seconds(
     truth: Row, costs: list[Row], *, is_detailed: bool
 ) -> Iterator[tuple[str, bool]]:
-    """Above the usual lag, which truth.json subtracts, too: rows have all lag of the partition."""
+    """Record-seconds above the usual lag, which truth.json subtracts, too.  Rows have all lag of
+    the partition."""
     windows = _windows(truth)
     own: dict[str, float] = defaultdict(float)
     by_group: dict[tuple[str, str], float] = defaultdict(float)

@@ -2,8 +2,8 @@
 
 A client knows why it left, joined or asked for a rebalance itself, and that the coordinator no
 longer knows it.  It does not know what other members did: a rebalance of which no client logged a
-cause before another client learned of it has no trigger here.  Of members without a log, a leader's
-assignments show only that they joined or departed.
+cause before another client learned of it has no trigger here.  For members without a log, a
+leader's assignments show only that they joined or departed.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class _Causes:
             gone = dict.fromkeys(old - plan.keys(), "MEMBER_GONE")
             joined = dict.fromkeys(new - old_plan.keys(), "MEMBER_NEW")
             for member_id, cause in sorted((gone | joined).items()):
-                if member_id in self._logged_ids:  # it was frozen when it would have logged this
+                if member_id in self._logged_ids:  # frozen when it would have logged this
                     continue
                 yield (
                     key,
@@ -351,8 +351,8 @@ def _details(departure: ClientDeparture) -> Iterator[str]:
 
 
 def _with_roles(causes: Sequence[Cause], known_ms: int | None) -> Iterator[Cause]:
-    """The trigger first: the earliest cause, unless a client knew of that rebalance earlier.  Of
-    members without a log nobody knows when they joined or departed.
+    """Put the trigger first: the earliest cause, unless a client knew of that rebalance earlier.
+    When a member without a log joined or departed is unknown.
 
     A removal is as early as the rebalance that its member learned of late.
     """

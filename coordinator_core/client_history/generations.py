@@ -68,8 +68,8 @@ class ClientMember:
 class ClientGeneration:
     """``member_count``: None unless the leader's log has the assignment of all members.
     ``joined_ms``: None for a generation that no client with a log joined.  ``gap_before``: numbers
-    of a classic group that no log has right before this one.  ``open_ms``: for how long clients had
-    tried to join when their logs ended; None if they joined.
+    of a classic group that no log has right before this one.  ``open_ms``: how long clients had
+    been trying to join when their logs ended; None if they joined.
     """
 
     incarnation: int
@@ -258,7 +258,7 @@ def _placed(
 def _place_open(
     placed: dict[Key, list[ClientMembership]], joins: Iterable[ClientMembership]
 ) -> None:
-    """Joins that have not ended are of the generation after the last one; 0 if none is known."""
+    """Put unfinished joins into the generation after the last one; into 0 if none is known."""
     incarnation, number = max(placed, default=(1, -1))
     joined_ms = max((each.joined_ms for own in placed.values() for each in own), default=0)
     own = [each for each in joins if each.joining_ms is not None and each.joining_ms >= joined_ms]

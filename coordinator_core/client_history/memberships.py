@@ -39,7 +39,7 @@ _WHILE_JOINING = frozenset(
         *("PARTITIONS_REVOKING", "REJOIN_REQUESTED", "SYNC_FAILED"),
     }
 )
-# Of loggers of Java's client, which logs each join.
+# Loggers of Java's client, which logs each join.
 _JAVA_COORDINATOR = re.compile(r"(?:Abstract|Consumer|Worker)Coordinator\b")
 
 
@@ -89,8 +89,8 @@ class ClientMembership:
     ``rejoin_reason``: why it asked for this rebalance itself; ``could_not_assign``: because it was
     the leader of the previous generation and could not assign.  ``is_started``: the log has the
     start of the process before this membership.  ``is_open``: the log ends at ``joined_ms``, before
-    the client joined; the generation is the previous one.  ``failed_ms``, ``failed_reason``: as the
-    leader of this generation it could not assign.
+    the client joined; the generation is the previous one.  ``failed_ms``, ``failed_reason``: when
+    and why the client, as the leader of this generation, could not assign.
     """
 
     client: tuple[str, ...]
@@ -602,12 +602,12 @@ _REACTIONS = {
 
 
 def later_by(ms: int, at_ms: int | None) -> int | None:
-    """A time of a client, moved; None stays None."""
+    """A client's time plus ``ms``; None stays None."""
     return None if at_ms is None else at_ms + ms
 
 
 def moved_by(membership: ClientMembership, ms: int) -> ClientMembership:
-    """The membership with all times later by ``ms``."""
+    """The membership with ``ms`` added to all its times."""
     return replace(
         membership,
         joined_ms=membership.joined_ms + ms,

@@ -72,7 +72,7 @@ class Cause(NamedTuple):
 
     @property
     def needs_no_rebalance(self) -> bool:
-        """Whether an episode may have no rebalance but this cause."""
+        """Whether an episode may consist of this cause alone, without a rebalance."""
         is_failure = self.cause == ASSIGNMENT_FAILED and self.role == ABSORBED
         return is_failure or self.story in (DELETED, GROUP_CONFIG)
 
@@ -155,8 +155,9 @@ class Rebalance(NamedTuple):
     processes that were in the group at the end of it.
     ``was_empty``: the group had no members before it.  ``is_first_seen``: the evidence begins with
     it, although it is not the first generation.  ``hosts``: number of members by host.
-    ``settings``: settings that changed since the generation that is named first.  ``open_ms``: of
-    clients' logs that end before the rebalance does: for how long it had lasted.
+    ``settings``: settings that changed since the generation that is named first.  ``open_ms``: how
+    long the rebalance had lasted when the clients' logs ended, if they end before the rebalance
+    does.
     """
 
     incarnation: int

@@ -197,8 +197,8 @@ def _all_at_once(scene: Scene) -> Iterator[EpisodeDraft]:
 
 
 def _crash_loop(scene: Scene) -> Iterator[EpisodeDraft]:
-    """FLAPS sessions or more expired one after another, each of the process that had just replaced
-    the previous one: a supervisor starts it under a new name.
+    """At least FLAPS sessions expired one after another, each that of a process that had just
+    replaced the previous one: a supervisor starts each process under a new name.
     """
     loops: dict[str | None, list[ProcessChange]] = {}
     for each in scene.of(What.REPLACED):

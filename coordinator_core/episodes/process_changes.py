@@ -417,8 +417,9 @@ Key = tuple[str, ...]
 
 def _keys(causes: Sequence[Cause]) -> Callable[[Cause], Key]:
     """The instance id, else client id and host.  A member without a record has only its id, which
-    begins with one of them: it is on the first host of this client.  A member that is back under
-    its id is one process, even if another client sent requests with this id.
+    begins with its instance id or client id: it counts as on the first host of this client.  A
+    member that returns under its id is one process, even if another client sent requests with this
+    id.
     """
     hosts = _hosts(causes)
     instances = {each.instance_id for each in causes}

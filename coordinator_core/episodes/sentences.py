@@ -266,7 +266,7 @@ _WHY = {
 }
 
 
-# What Kafka Streams logs without its first word.
+# Kafka Streams logs this without the first word.
 _MISSING = "source topics. [", "missing source topics ["
 
 

@@ -77,8 +77,8 @@ class ClientEvent(NamedTuple):
     SESSION_ENDED (of a generation), SELF_ASSIGNED (by assign(): no membership), TASKS_ASSIGNED (of
     Connect), REBALANCE_SCHEDULED and RESTORED (of Streams), OTHER (a known message about anything
     else).
-    ``generation``: of classic groups; ``epoch``: of a member of a modern group.  ``offsets``: of a
-    failed commit, one for each of ``partitions``: the client's positions.
+    ``generation``: of classic groups; ``epoch``: of a member of a modern group.  ``offsets``: the
+    client's positions in a failed commit, one per element of ``partitions``.
     """
 
     event: str

@@ -45,11 +45,11 @@ class Processes:
 
     A client id and host are one process until a member joins beside another one that still sends
     heartbeats: from then on each of its members is a process.  A killed member stays in the group
-    until its session expires, but writes nothing, so its next life under the same client id is the
-    same process.  The threads of a streams process have its client id and a suffix.
+    until its session expires, but writes nothing, so its next process life under the same client id
+    is the same process.  The threads of a streams process have its client id and a suffix.
 
-    ``shared_since``: position of this join by client; later records show that it was beside another
-    member, so that the records are played a second time.
+    ``shared_since``: by client, position of the join that later records show to have been beside
+    another member.  The records are then played a second time.
     """
 
     shared_since: dict[str, int] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Processes:
     _shared: set[str] = field(default_factory=set)
 
     def join(self, record: GroupRecord, member_id: str, members: dict[str, ModernMember]) -> str:
-        """The name of a new member's process; it may rename those of ``members``."""
+        """The name of a new member's process; the join may rename the processes of ``members``."""
         if (client := _client(record)) is not None:
             self._joined.setdefault(client, {})[member_id] = record.position
             if self.shared_since.get(client) == record.position:
@@ -71,7 +71,8 @@ class Processes:
         return member_id if client is None or client in self._shared else client
 
     def writes(self, member: ModernMember) -> None:
-        """The member sends a heartbeat: members of its client that joined later are others."""
+        """The member sends a heartbeat: members of its client that joined later are other
+        processes."""
         client = _client(member.metadata)
         if client is None or not _is_dynamic(member.metadata):
             return

@@ -41,8 +41,8 @@ of each partition it had."""
 
 @dataclass(frozen=True, slots=True)
 class MembershipEnd:
-    """When a membership ended; ``heard_ms``, ``due_ms``: of a session that expired, the last
-    heartbeat before that, and when the next one was due."""
+    """When a membership ended.  If its session expired, ``heard_ms`` is the last heartbeat before
+    that, and ``due_ms`` is when the next heartbeat was due."""
 
     at_ms: int
     heard_ms: int | None = None
@@ -51,7 +51,7 @@ class MembershipEnd:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """When a process stopped to own what it had; ``at_ms`` None: it still does.
+    """When a process stopped owning its partitions; ``at_ms`` None: it still owns them.
 
     ``polled_ms``: when a slow application last polled; it took no partition after that.
     ``departure``: None while the process is a member, and if another member took its place.

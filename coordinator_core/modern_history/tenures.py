@@ -39,7 +39,7 @@ class Tenure:
     """A process owned a partition; ``until_ms`` None: it still does.
 
     ``how`` it ended, ``by`` what evidence, and whether that time ``is_estimated``.  ``generation``:
-    of its begin.  ``polled_ms``, ``departure``: see `End`.
+    the one in which it began.  ``polled_ms``, ``departure``: see `End`.
     """
 
     partition: Partition

@@ -8,7 +8,7 @@ from typing import Any
 HEARTBEAT_MS = 3000
 # auto.commit.interval.ms, and the jitter of clients.
 COMMIT_INTERVAL_MS, COMMIT_JITTER_MS = 5000, 250
-# Intervals of automatic commits are multiples of this, with the tolerance of timers.
+# Intervals of automatic commits are multiples of TIMER_STEP_MS, within the tolerance of timers.
 TIMER_STEP_MS, TIMER_TOLERANCE_MS = 500, 15
 # Clients that commit at longer intervals do not commit each batch.
 BATCH_INTERVAL_MS = 2500

@@ -191,7 +191,8 @@ class SimulatedCluster:
                 self.later(process, self.start_ms + at_ms, process.work)
 
     def _turns_ms(self, obstacle: Obstacle) -> Iterator[int]:
-        """When applications must look at the partition: before a pause, when a pill is there."""
+        """When applications must check the partition: just before a pause, and once a pill is in
+        the log."""
         yield obstacle.at_ms - 1
         if obstacle.kind == "pill":
             yield obstacle.at_ms + 1000 // max(self.topics[obstacle.partition[0]].rate, 1) + 1

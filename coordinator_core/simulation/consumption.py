@@ -1,9 +1,9 @@
 """What the applications of a simulated group handle: the positions that their consumers commit.
 
 The application of a process has one thread.  It handles the records of its partitions in turn, each
-for ``handle_ms``, from the position that its consumer fetched: the group's committed offset.  While
-the process is frozen or does not poll it handles nothing, and what it had not committed when it was
-killed, another process handles again.
+for ``handle_ms``, from the position that its consumer fetched: the group's committed offset.  A
+process that is frozen or does not poll handles nothing.  What a killed process had not committed,
+another process handles again.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import NamedTuple
 
 from coordinator_core.protocol.messages import TopicPartition
 
-# An application that needs time for records is looked at so often: positions then do not depend on
-# when it is looked at.
+# An application that needs time for records is checked at this interval, so that its positions do
+# not depend on when it is checked.
 TICK_MS = 100
-# After a rest an application has only the records that its consumer fetched before: a consumer that
-# is out of its group learns so before it fetches others.
+# After a rest, an application has only the records that its consumer fetched before: a consumer
+# that was removed from its group learns this before it fetches others.
 FIRST_FETCH_MS = 100
 
 
 class Handled(NamedTuple):
-    """A process handled the offsets from ``from_offset`` to before ``to_offset``, while it had the
-    partition from ``from_ms`` to ``to_ms``."""
+    """A process handled the offsets from ``from_offset`` up to, but not including, ``to_offset``,
+    while it had the partition from ``from_ms`` to ``to_ms``."""
 
     partition: TopicPartition
     from_ms: int
@@ -36,8 +36,8 @@ class SimulatedApplication:
     """The application in one life of a process.
 
     ``produced(partition, now_ms)``: the log end offset.  ``limit(partition, position, now_ms)``:
-    the offset before which an obstacle stops it, and whether that ends the process; None: nothing
-    does.  ``ended(handled)``: called when the process no longer has the partition.
+    the offset before which an obstacle stops it, and whether the obstacle ends the process; None:
+    no obstacle.  ``ended(handled)``: called when the process no longer has the partition.
     """
 
     def __init__(
@@ -63,8 +63,8 @@ class SimulatedApplication:
         self._begun: dict[TopicPartition, tuple[int, int]] = {}
 
     def have(self, fetched: Mapping[TopicPartition, int], now_ms: int) -> None:
-        """The consumer has these partitions and positions now.  One that was revoked and assigned
-        again begins at the committed offset."""
+        """The consumer has these partitions and positions now.  A partition that was revoked and
+        assigned again begins at the committed offset."""
         if fetched == self._positions:
             return
         gone = {p for p, offset in self._positions.items() if fetched.get(p) != offset}

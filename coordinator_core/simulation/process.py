@@ -263,14 +263,14 @@ class SimulatedProcess:
             self._perform(consumer.advance(now_ms), now_ms)
 
     def work(self, now_ms: int) -> None:
-        """The application handles what is there, at a time at which its consumer does nothing."""
+        """The application handles the available records while its consumer does nothing."""
         if now_ms >= self.frozen_until_ms:
             self._consumer_after_work(now_ms)
             self.set_wake()
 
     @property
     def is_behind(self) -> bool:
-        """Whether the application has not handled all that is there."""
+        """Whether the application has records left to handle."""
         return self.application is not None and self.application.is_behind
 
     def set_wake(self) -> None:
@@ -389,8 +389,8 @@ class SimulatedProcess:
         return self.consumer
 
     def _consumer_after_work(self, now_ms: int) -> Consumer | None:
-        """The consumer, which has the positions of the application; the next commit has them.  None
-        if the process has ended, maybe by what it handled.
+        """The consumer, with the application's positions, which the next commit sends.  None if the
+        process has ended, maybe because of a record that it handled.
         """
         consumer, application = self.consumer, self.application
         if consumer is not None and application is not None:

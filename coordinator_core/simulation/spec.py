@@ -53,7 +53,7 @@ class Network:
 class ClusterSpec:
     """``append_ms``: shortest and longest time until an append is acknowledged.  ``load_ms``: time
     to load a partition.  ``failover_ms``: time until the partitions of a stopped broker have a new
-    leader.  ``end_offsets_ms``: how often the log end offsets of all topics are asked for; None:
+    leader.  ``end_offsets_ms``: how often the log end offsets of all topics are requested; None:
     never.
     """
 
@@ -127,7 +127,7 @@ class GroupSpec:
     ``client``: a name of LIBRARIES.  ``static``: each process has a group.instance.id, its name.
     ``commit_interval_ms`` None: no commits.  ``listener_ms``: duration of a listener call.
     ``restart_ms``: time from a failure of the process to its restart; None: no restart.
-    ``handle_ms``: per record, 0: at once.  ``obstacles``: of its partitions.
+    ``handle_ms``: time per record; 0: none.  ``obstacles``: those of its partitions.
     ``script``: replaces ``processes`` and ``plans``.  ``timer_delay_us``: see ConsumerConfig.
 
     ``protocol``: classic, consumer, share or streams.  Of the last three: ``remote_assignor``, and

@@ -7,10 +7,10 @@ this commit if the process was killed, was frozen until its session expired, or 
     owner       assigned ------- commits ------- stops
     next owner                                             assigned, fetches, begins at the commit
 
-The stop is then the begin of the freeze or of the slow poll.  When a process last committed before
-its stop is unknown: the first seed has the expected time, the others draw one.  A tenure that ends
-before its first commit leaves what the tenures before it left, too: in a crash loop each owner
-handles the same records.
+The stop is then the begin of the freeze or of the slow poll.  The time of a process' last commit
+before its stop is unknown: the first seed has the expected time, the others draw one.  A tenure
+that ends before its first commit also leaves what the tenures before it left: in a crash loop each
+owner handles the same records.
 
 Clients that commit each batch as soon as they have handled it leave only the records of a slow
 application.  librdkafka commits in a thread of its own, also while the application does not poll;
@@ -39,9 +39,9 @@ class Consumption(NamedTuple):
 
 
 class Uncommitted(NamedTuple):
-    """A tenure that ended without a commit.  ``committed_ms``: until when records were committed at
-    its begin; None: the tenure before it ended without a commit, too.  ``is_slow``: the application
-    did not poll.  ``counts``: whether it ended in the counted period.
+    """A tenure that ended without a commit.  ``committed_ms``: the time up to which records were
+    committed when it began; None: the previous tenure ended without a commit, too.  ``is_slow``:
+    the application did not poll.  ``counts``: whether it ended in the counted period.
     """
 
     process: str
@@ -65,8 +65,8 @@ class Uncommitted(NamedTuple):
 
 
 class PlayedHandovers(NamedTuple):
-    """Of the simulation with this seed.  ``pause_ms``: from each stop until the next owner had its
-    first records, summed over partitions; ``uncommitted``: in order of time.
+    """The handovers of the simulation with this seed.  ``pause_ms``: from each stop until the next
+    owner had its first records, summed over partitions; ``uncommitted``: in order of time.
     """
 
     seed: int
@@ -204,7 +204,7 @@ class HandoverCounter:
         self._stops[partition] = stop
 
     def _stop_of(self, tenure: _Tenure, at_ms: int) -> _Stop:
-        """When the owner of a tenure stopped that ended without a commit at its end.
+        """When the owner stopped, for a tenure that ended without a final commit.
 
         After an absence a process learns with its next heartbeat that it was removed.
         """

@@ -213,7 +213,8 @@ FINDING = """
     )
     WHERE place = 1"""
 
-# What a group used of the errors that its objectives allow on a date (`jobs.lake.service_levels`).
+# How much a group used of the error budgets of its objectives on a date
+# (`jobs.lake.service_levels`).
 SLO = """
     SELECT cluster_id, group_id, NULL AS process, MIN(CAST(event_date AS TIMESTAMP)) AS first_time,
         MAX(LEAST(now, CAST(event_date AS TIMESTAMP) + INTERVAL 1 DAY)) AS last_time,

@@ -1,4 +1,4 @@
-"""Store log end offsets of a running cluster: of each offset its first and its last sighting.
+"""Store log end offsets of a running cluster: the first and the last sighting of each offset.
 
 The row of the last sighting is replaced by the next one, so a partition without new records has two
 rows a day, however often it is looked at.
@@ -48,9 +48,11 @@ class _LastRow(NamedTuple):
 
 
 def store_end_offsets(lake: Lake, kafka: Kafka, topics: Collection[str] = ()) -> None:
-    """One ListOffsets for the topics that groups commit into, by the lake, and ``topics``.
+    """Send one ListOffsets for ``topics`` and the topics that groups commit into, as the lake has
+    them.
 
-    A topic that cannot be listed is a line on stderr, once per process: groups are read without it.
+    A topic that cannot be listed is reported on stderr, once per process; groups are read without
+    it.
     """
     ends = list_end_offsets(kafka, {*topics, *committed_topics(lake)})
     add_sightings(lake, ends.sightings, kafka.bootstrap)
@@ -64,7 +66,7 @@ def _say(problem: str) -> None:
 
 
 def committed_topics(lake: Lake) -> set[str]:
-    """Before the first run that decodes commits, from the keys of records."""
+    """The topics that groups commit into; from the keys of records until a run decodes commits."""
     if lake.has("committed_offsets"):
         return {row["topic"] for row in _own(lake, _TOPICS)}
     if not lake.has("offsets_records"):
@@ -127,7 +129,7 @@ def _last_rows(lake: Lake, day: date) -> dict[tuple[str, int], _LastRow]:
 
 
 def _own(lake: Lake, sql: str) -> list[dict[str, Any]]:
-    """This cluster's rows.  Python compares clusters: one may have the name of a table."""
+    """This cluster's rows.  Python compares the ids, because a cluster may have a table's name."""
     [rows] = query_all(lake.root, [sql], notices=False)
     return [row for row in rows if row["cluster_id"] == lake.cluster_id]
 

@@ -1,4 +1,4 @@
-"""What administrators did to a group: causes without a rebalance, of its current generation."""
+"""What administrators did to a group: causes of its current generation that start no rebalance."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from jobs.causes.modern_groups import in_current
 from jobs.causes.rows import cause_rows
 from jobs.lake.keys import GROUP_KEY
 
-# Its line names no member, and no rebalance follows.
+# The line of a deletion names no member, and no rebalance follows.
 GROUP_DELETED = "GROUP_DELETED"
 # The group's dynamic configuration changed.
 GROUP_CONFIG = "GROUP_CONFIG"
 
 
 def deletions(timeline: DataFrame, generations: DataFrame) -> DataFrame:
-    """Groups that an administrator deleted: causes of the last generation."""
+    """Causes of the last generation of each group that an administrator deleted."""
     deleted = timeline.where("event = 'ADMIN_DELETE'")
-    # No line names a generation of a consumer, share or streams group.
+    # Lines about consumer, share and streams groups name no generation.
     unnamed = deleted.where("current_generation IS NULL").withColumn("time", F.col("event_time"))
     placed = in_current(unnamed, generations).withColumn("current_generation", F.col("generation"))
     rows = deleted.unionByName(placed.select(*deleted.columns))
@@ -27,7 +27,7 @@ def deletions(timeline: DataFrame, generations: DataFrame) -> DataFrame:
 
 def configurations(timeline: DataFrame) -> DataFrame:
     """Changes of groups' dynamic configurations, with the settings that differ from the previous
-    one: a line has all settings of the group.
+    configuration.  A line has all settings of the group.
     """
     history = Window.partitionBy(*GROUP_KEY).orderBy("seq")
     now = F.split("reason", ",")

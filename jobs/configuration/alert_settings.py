@@ -79,7 +79,7 @@ class AlertSettings:
     """``window``: how far back the checks look.  ``groups``: thresholds by a pattern of group ids
     (``*``, ``?``), in the file's order; the last matching pattern has priority.  ``outbox``: the
     file with the messages of ``webhooks``; None: in the lake.  ``finding_kinds``: findings of other
-    kinds are no alerts.  ``slo``: objectives, of [slo]."""
+    kinds are no alerts.  ``slo``: the objectives of [slo]."""
 
     window: str = "1h"
     thresholds: Thresholds = Thresholds()

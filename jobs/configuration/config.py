@@ -55,7 +55,7 @@ class Config:
     ``kafka``: settings of Kafka's consumers (mostly security), and maxOffsetsPerTrigger and
     minPartitions of Spark's Kafka source.  Both may hold passwords and are never printed.
     ``alerts``: thresholds and objectives of `regroup alerts`.  ``engine``: which engine runs the
-    jobs.  ``embedded_limit_mib``: for more MiB of input, `auto` uses Spark.
+    jobs.  ``embedded_limit_mib``: above this much input in MiB, `auto` uses Spark.
     """
 
     spark: dict[str, str] = field(default_factory=dict, repr=False)

@@ -1,4 +1,4 @@
-"""Objectives of the service that groups give: values of [slo], values for groups by pattern."""
+"""Service level objectives of groups: those of [slo], and overrides by group id pattern."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jobs.console.errors import UsageError
 
 @dataclass(frozen=True, kw_only=True)
 class Objectives:
-    """Per group and UTC date; None: no objective."""
+    """Objectives per group and UTC date; None: no objective."""
 
     served_percent: float | None = field(
         default=None,
@@ -32,7 +32,7 @@ NAMES = tuple(each.name for each in fields(Objectives))
 
 @dataclass(frozen=True)
 class SloSettings:
-    """``groups``: objectives by a pattern of group ids, see `values_of_group`."""
+    """``groups``: objectives by group id pattern, see `values_of_group`."""
 
     objectives: Objectives = Objectives()
     groups: tuple[tuple[str, dict[str, float]], ...] = ()

@@ -7,15 +7,16 @@ begins at the committed offset, some time later:
     position   ------------------------ C --------------- P
     next owner                                                 assigned, fetches, begins at C
 
-The records from C to P are handled again.  From the stop to the next owner's first record nobody
-handles any: the pause.  Meanwhile the lag grows, and then shrinks until the partition has caught
-up.  `ownership_gaps` says how long nobody owned the partition; here also counts how long an owner
-did not consume (a slow poll), and what was lost of its progress.
+The records from C to P are handled again.  The pause lasts from the stop to the next owner's first
+record: nobody handles records of the partition.  Meanwhile the lag grows, and then shrinks until
+the partition has caught up.  `ownership_gaps` says how long nobody owned the partition.  These
+costs also include how long an owner did not consume (a slow poll), and how much of its progress was
+lost.
 
-Evidence has no position but commits, and no member in a commit.  So a commit belongs to the tenure
-of its partition at that time, P comes from the rate of the partition's commits, and the time of the
-stop from what happened to the owner.  Each figure has bounds.  What one process handles again
-itself, because a commit failed, is outside of the evidence.
+The evidence shows positions only in commits, and a commit names no member.  So a commit belongs to
+the tenure of its partition at that time, P comes from the rate of the partition's commits, and the
+time of the stop from what happened to the owner.  Each figure has bounds.  The evidence does not
+show which records a process itself handles again because its commit failed.
 
 Rows of dates that are settled must not depend on later dates (`jobs.lake`).  So commits are looked
 for up to a day before the end of a tenure, and lag is followed up to five minutes after the next
@@ -23,7 +24,7 @@ assignment.
 
 All rules take arrays with an element per tenure: a date has millions of commits.
 
-    inputs     the tables that all of them are computed from
+    inputs     the tables that the costs are computed from
     evidence   assignments, commits and log ends of all groups as one frame
     arrays     the evidence of some groups as arrays
     rows       the evidence of some groups -> rows of the table

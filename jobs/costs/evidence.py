@@ -27,7 +27,7 @@ from jobs.ownership.rebalances import COOPERATIVE
 
 # Groups are computed in this many calls, see `jobs.modern_history.played`.
 BUCKETS = 64
-# Of an assignment; times in ms.  See `jobs.ownership.tenures`.
+# Columns of an assignment; times in ms.  See `jobs.ownership.tenures`.
 _OWNED = {
     **{name: StringType() for name in GROUP_KEY},
     "incarnation": IntegerType(),
@@ -53,7 +53,7 @@ _OWNED = {
     "shutdown_generation": IntegerType(),
     "shutdown_date": DateType(),
 }
-# Of a tenure that an earlier run computed, which reads its commits no more.
+# Columns of a tenure that an earlier run computed: this run does not read its commits again.
 STORED = {
     "stored_low_ms": LongType(),
     "stored_high_ms": LongType(),
@@ -106,7 +106,7 @@ def _keys() -> list[Column]:
 
 
 def _log_ends(owned: DataFrame, end_offsets: DataFrame) -> DataFrame:
-    """Per group that consumes the partition."""
+    """The log end offsets of each partition, once per group that consumes the partition."""
     consumed = owned.select(*GROUP_KEY, *PARTITION_KEY).distinct()
     return end_offsets.join(consumed, on=["cluster_id", *PARTITION_KEY], how="inner").select(
         *_keys(),

@@ -1,4 +1,4 @@
-"""What the tables of costs are computed from, for one run."""
+"""The tables that the costs of one run are computed from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMMITS_AT_ONCE = 5_000_000
 
 
 def tables_of(scope: RunScope) -> dict[str, DataFrame]:
-    """assignments, committed_offsets, and where there are rows end_offsets; ``classic_tenures``,
+    """assignments, committed_offsets, and end_offsets if it has rows; ``classic_tenures``,
     ``modern_tenures``, ``last_events``: see `jobs.ownership.of_run`; ``kept_before``: see
     `before_context`."""
     tables = {

@@ -19,12 +19,12 @@ from jobs.costs.series import NONE, Floats, Ints, Series
 from jobs.costs.tenures import Tenures
 from jobs.lake.dates import NEVER_MS
 
-# For so long after the next assignment the lag is followed: settled rows depend on no later date
+# The lag is followed for this long after the next assignment: settled rows depend on no later date
 # (`jobs.group_days`).
 FOLLOWED_MS = 300_000
-# A partition that lags by no more than these records, and those of this time, has caught up.
+# A partition has caught up if it lags by at most this many records plus those of this time.
 LEAST_LAG, LEAST_LAG_MS = 2.0, 1500
-# Two sightings of a log end offset this far apart say nothing of the time in between.
+# Between two sightings this far apart, the log end offset is unknown.
 LONGEST_UNSEEN_MS = 900_000
 
 
@@ -99,13 +99,15 @@ def lag_of(t: Tenures, p: CommitProgress, r: Reprocessed, commits: Series, ends:
     usual = _usual(p)
     caught = behind.next_below(first, _of_parts(usual, t.part, commits))
     caught = np.where(commits.times(caught) > end_ms, NONE, caught)
-    # No commit was due: the next owner goes on as the last one, who did not lag.
+    # Before the next owner's first commit is due, assume that it does not lag if the previous owner
+    # did not.
     was_near = ends.offsets(t.part, stopped_ms) - position <= usual
     is_assumed = (first == NONE) & was_near & (end_ms - resumed_ms <= 1.5 * p.interval_ms)
     is_assumed &= _of_next(t, r.position, np.inf) > p.last_offset
     last = np.where(caught != NONE, caught, commits.last(t.part, end_ms))
     last = np.where(first == NONE, NONE, last)
-    # Until the first commit, from there to the last one, and until the end.
+    # Sum three parts: until the first commit, from it to the last commit, and from there to the
+    # end.
     first_behind = np.where(first == NONE, 0, behind.at(first))
     to_first = np.where(
         (first == NONE) | (first == caught),

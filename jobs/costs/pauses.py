@@ -9,15 +9,15 @@ from jobs.costs.rules import CommitProgress, Reprocessed
 from jobs.costs.series import NONE, Ints
 from jobs.costs.tenures import Tenures
 
-# A client may fetch, and hand over a batch, by so much later than usual.
+# A client may fetch and hand over a batch this much later than usual.
 LATE_MS = 1500
 
 
 def pauses(
     t: Tenures, p: CommitProgress, r: Reprocessed, next_ms: Ints, first_ms: Ints
 ) -> tuple[Ints, Ints, Ints]:
-    """The pause in ms, and its bounds.  ``next_ms``: of the next assignment; ``first_ms``: of the
-    next owner's first commit.
+    """The pause in ms, and its bounds.  ``next_ms``: time of the next assignment; ``first_ms``:
+    that of the next owner's first commit.
 
     A client that commits each batch commits as soon as it has handled one: its last commit is the
     time of the last record that it handled.

@@ -90,7 +90,7 @@ class _Stored:
 
 
 def _within_log(t: Tenures, p: CommitProgress, r: Reprocessed, ends: LogEnds) -> Reprocessed:
-    """Nobody handles records that the log did not have: one more, as log ends are interpolated."""
+    """Limit records to those in the log, and one more, because log end offsets are interpolated."""
     most = np.maximum(ends.offsets(t.part, r.stop_ms) - p.last_offset, 0) + 1
     latest = np.maximum(ends.offsets(t.part, r.stop_high_ms) - p.last_offset, 0) + 1
     records = np.where(np.isnan(r.records), np.nan, np.fmin(r.records, most))

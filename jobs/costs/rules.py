@@ -1,8 +1,8 @@
 """How many records the next owner of a partition handles again: rules for one tenure.
 
-A consumer's position is known when it commits.  After its last commit it goes on at the partition's
-rate until it stops; the next owner begins at the committed offset, so it handles again what was
-handled in between, as far as it gets itself: a next owner that stops at once leaves the rest to the
+A consumer's position is known when it commits.  After its last commit the consumer goes on at the
+partition's rate until it stops.  The next owner begins at the committed offset and handles the
+records in between again, as far as it gets: a next owner that stops at once leaves the rest to the
 owner after it.  What happened to the owner decides when it stopped:
 
 revoked, left   A client commits when it gives a partition up: 0.  Eager members do so from 1.5 s
@@ -52,12 +52,12 @@ from jobs.costs.tenures import Tenures, dense
 from jobs.lake.dates import NEVER_MS
 
 DAY_MS = 86_400_000
-# A commit so long before a rebalance counts as its revocation.
+# A commit at most this long before a rebalance counts as made at its revocation.
 REVOCATION_MS = 1500
 # No commit for this many intervals: no new records.
 QUIET_INTERVALS = 1.5
-# Rates: of the records committed in this time before the last commit, and until this long after
-# the next assignment, if it came soon.
+# A rate covers the records committed in this time before the last commit, and until this long after
+# the next assignment, if that came soon.
 RATE_MS, LONGEST_RATE_MS = 40_000, 600_000
 CAUGHT_UP_MS, SOON_MS = 20_000, 300_000
 # The tolerance of times inferred from heartbeats.
@@ -115,7 +115,7 @@ class Reprocessed:
 
 def progress_of(t: Tenures, commits: Series, group_of_part: Ints) -> CommitProgress:
     end_ms = np.maximum(t.until_ms, np.minimum(t.departed_ms, t.next_ms))
-    # Not up to the next assignment: that may come on a later date.
+    # Do not read up to the next assignment, which may come on a later date.
     last = commits.last(t.part, np.minimum(t.next_ms, end_ms + REVOCATION_MS))
     last = np.where(commits.times(last) < end_ms - DAY_MS, NONE, last)
     last_ms = commits.times(last)
@@ -134,14 +134,14 @@ def progress_of(t: Tenures, commits: Series, group_of_part: Ints) -> CommitProgr
 
 
 def _closing_from(t: Tenures) -> Ints:
-    """From when on a commit counts as one of a client that gives the partition up."""
+    """The time from which on a commit counts as that of a client that gives the partition up."""
     revoking_ms = np.where(t.revoking_ms == NONE, t.until_ms, t.revoking_ms)
     closing_ms = np.where(t.is_kept, t.until_ms, np.minimum(revoking_ms, t.until_ms))
     return closing_ms - REVOCATION_MS
 
 
 def _rate(t: Tenures, commits: Series, last: Ints) -> Floats:
-    """Before the last commit, or until the next owner has caught up, whichever is slower: a
+    """The rate before the last commit or until the next owner has caught up, whichever is slower: a
     backlog that is handled in between counts for the first rate, and downtime for the second.  NaN
     if the partition has a single commit."""
     last_ms = commits.times(last)
@@ -177,8 +177,8 @@ def _slope(commits: Series, begin: Ints, end: Ints) -> Floats:
 
 
 def habits(group: Ints, at_ms: Ints, commits: Series, group_of_part: Ints) -> tuple[Floats, Floats]:
-    """Of each group, on the date of the time: the interval between two commits of a partition in
-    which most of the time passes, and the most records between two."""
+    """For each group, on the date of ``at_ms``: the interval between two commits of a partition in
+    which most of the time passes, and the most records between two commits."""
     unknown = np.full(len(group), float(COMMIT_INTERVAL_MS)), np.zeros(len(group))
     if len(commits.part) < 2:
         return unknown
@@ -268,7 +268,8 @@ def handled_again(t: Tenures, p: CommitProgress, r: Reprocessed) -> Reprocessed:
     already = np.nan_to_num(r.handled - base)
 
     def again(own: Floats) -> tuple[Floats, Floats]:
-        # Chains are in order: raised one above the other, all have one running maximum.
+        # Chains are sorted.  With each chain raised above the previous one, one running maximum
+        # serves all chains.
         lift = chain * (np.max(own, initial=0) + 1)
         reached = np.maximum.accumulate(own + lift) - lift
         following = np.full(len(own), np.inf)
@@ -289,8 +290,8 @@ def handled_again(t: Tenures, p: CommitProgress, r: Reprocessed) -> Reprocessed:
 
 
 def _commits_at_end(t: Tenures, p: CommitProgress, has_closed: Flags) -> Flags:
-    """Whether clients of the group commit when they give partitions up: of the living members with
-    new records in the same rebalance, most did.  Without such members they do."""
+    """Whether clients of the group commit when they give partitions up: most living members with
+    new records in the same rebalance did, or there are no such members."""
     is_alive = (t.heard_ms == NONE) & (t.departed_ms == NONE)
     expected = p.rate * (t.until_ms - np.maximum(p.previous_ms, t.from_ms)) >= 2
     is_sample = is_alive & expected & (p.last_ms >= t.from_ms)
@@ -352,7 +353,7 @@ def _stops(t: Tenures, p: CommitProgress, polled_ms: Ints) -> tuple[Ints, Ints, 
 
 
 def _expired_between(t: Tenures, p: CommitProgress) -> tuple[Ints, Ints]:
-    """Between its last heartbeat or commit, and the next one that was due."""
+    """The owner stopped between its last heartbeat or commit and the next one that was due."""
     member_ms = _own_commit_ms(t, p)
     earliest_ms = np.maximum(t.heard_ms, member_ms)
     due_ms = np.where(t.due_ms == NONE, t.heard_ms + HEARTBEAT_MS, t.due_ms + 2 * TOLERANCE_MS)
@@ -365,7 +366,7 @@ def _expired_between(t: Tenures, p: CommitProgress) -> tuple[Ints, Ints]:
 
 
 def _replaced_between(t: Tenures, p: CommitProgress, until_ms: Ints) -> tuple[Ints, Ints]:
-    """At its last commit, if it closed then; else before the next one."""
+    """The owner stopped at its last commit, if it closed then; else before the next commit."""
     member_ms = _own_commit_ms(t, p)
     since_ms = p.last_ms - np.maximum(p.earlier_ms, t.from_ms)
     interval_ms = np.maximum(p.interval_ms, 1)
@@ -382,8 +383,8 @@ def _replaced_between(t: Tenures, p: CommitProgress, until_ms: Ints) -> tuple[In
 
 
 def _is_crash(t: Tenures, p: CommitProgress) -> Flags:
-    """The process stopped without a heartbeat after the assignment; or with commits, but none of
-    this partition."""
+    """Whether the process stopped without a heartbeat after the assignment, or with commits, but
+    none of this partition."""
     has_stopped = (t.heard_ms != NONE) | t.is_replaced
     is_early = (t.heard_ms == NONE) | (t.heard_ms <= t.from_ms + TOLERANCE_MS)
     has_skipped = _own_commit_ms(t, p) != NONE
@@ -403,7 +404,8 @@ def _crashed(
     is_stuck = is_loop & (p.last_ms == oldest_ms)
     killer = np.full(size, NEVER_MS)
     np.minimum.at(killer, t.member, np.where(is_stuck, t.partition, NEVER_MS))
-    # The partitions were committed at one time, and the previous owner crashed, too: any of them.
+    # The partitions were committed at one time, and the previous owner crashed, too: any of them
+    # may have the record.
     is_again = np.zeros(len(is_crash), bool)
     is_again[1:] = (t.part[1:] == t.part[:-1]) & (p.last_ms[1:] == p.last_ms[:-1]) & is_crash[:-1]
     backlog = p.rate * (t.from_ms + TOLERANCE_MS - p.last_ms)

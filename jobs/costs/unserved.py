@@ -9,8 +9,8 @@ stuck               while its position stands still, and its owner's other parti
 owner_stalled       while no partition of its owner advances;
 no_progress         as stuck, but without log end offsets: perhaps the partition had no records.
 
-Commits are apart, so a position stands still for an interval of commits, and half of one more
-(`QUIET_INTERVALS`), without a stretch.  Log end offsets say since when there was work.  A tenure
+A position always stands still between two commits, so up to 1.5 commit intervals
+(`QUIET_INTERVALS`) are no stretch.  Log end offsets show since when there was work.  A tenure
 without any commit, whose next owner begins at the same offset, was unserved as a whole.
 """
 
@@ -30,16 +30,16 @@ SLOW_POLL, FROZEN, STUCK, OWNER_STALLED, NO_PROGRESS = range(5)
 REASONS = ("slow_poll", "frozen", "stuck", "owner_stalled", "no_progress")
 # Shorter stretches are those of ordinary fetches and commits.
 LEAST_MS = 4000
-# A tenure shorter than usual counts if the position stood still for so many times this before its
-# end.
+# A tenure that is too short for a stretch counts if, at its end, the position has stood still for
+# this many times the usual limit.
 SHORT_TENURES = 2
-# A client may commit by so much later than usual.
+# A client may commit this much later than usual.
 LATE_MS = 1000
-# The position before an assignment is known from the commits of this time: a run for some dates
-# reads no older ones.
+# The position before an assignment comes from commits at most this long before it: a run for some
+# dates reads no older commits.
 LOOKBACK_MS = 3_600_000
-# Without log end offsets, a partition makes no progress after this time, and after so many of its
-# own intervals, the mean of so many.
+# Without log end offsets, a partition makes no progress if it stands still for this time and for
+# this many of its own intervals, the mean of this many.
 LEAST_IDLE_MS, IDLE_INTERVALS, MEAN_OF = 60_000, 20, 10
 
 
@@ -49,7 +49,7 @@ class Pieces:
 
     ``row``: of the assignment in the input.  ``owner``: a number per process and group.
     ``until_ms``: the end, at the latest the partition's next assignment.  ``stop_ms``: when the
-    owner stopped to handle records although it owned the partition, and ``reason``; NEVER_MS if it
+    owner stopped handling records although it owned the partition, and ``reason``; NEVER_MS if it
     did not.  ``position`` at this time; NaN if unknown.
     """
 
@@ -116,7 +116,7 @@ def stretches(pieces: Pieces, commits: Series, ends: Series) -> Stretches:
 
 
 def _stopped_before(pieces: Pieces, advances: Series, work: _Work) -> Ints:
-    """Per advance, when its owner had stopped before this commit; NONE if it went on.
+    """Per advance, when its owner stopped before this commit; NONE if the owner went on.
 
     An owner that had handled all records at the previous commit, and lags at this one, stopped when
     the log got the first record that this commit lacks.
@@ -133,7 +133,7 @@ def _stopped_before(pieces: Pieces, advances: Series, work: _Work) -> Ints:
 
 
 def _stopped_in_time(pieces: Pieces, commits: Series, advances: Series, stopped_ms: Ints) -> Pieces:
-    """No owner stopped after the first commit that it should have made, or that lacks records."""
+    """An owner stopped no later than the first commit that it missed, or that lacks records."""
     until_ms = np.minimum(pieces.stop_ms, pieces.until_ms)
     last = advances.last(pieces.part, until_ms)
     is_own = advances.times(last) >= pieces.from_ms
@@ -188,7 +188,7 @@ class _Work:
 
 
 def _explained(pieces: Pieces, advances: Series, work: _Work) -> Stretches:
-    """From the owner's stop to the end of its ownership."""
+    """Stretches from an owner's stop to the end of its ownership."""
     has_position = ~np.isnan(pieces.position)
     piece = np.flatnonzero((pieces.stop_ms < pieces.until_ms) & has_position)
     part, from_ms = pieces.part[piece], np.maximum(pieces.stop_ms, pieces.from_ms)[piece]
@@ -208,14 +208,14 @@ def _explained(pieces: Pieces, advances: Series, work: _Work) -> Stretches:
 
 
 def _by_commits(pieces: Pieces, advances: Series, stopped_ms: Ints, work: _Work) -> Stretches:
-    """While a position stood still although there was work."""
+    """Stretches in which a position stood still although there was work."""
     flat = _flat(pieces, advances, stopped_ms, work)
     part = advances.part[flat.advance]
     interval_ms = pieces.interval_ms[flat.piece].astype(np.int64)
     from_ms = np.maximum(flat.begin_ms, flat.work_ms)
     took_ms = np.maximum(flat.end_ms - from_ms, 0)
     usual_ms = np.maximum(QUIET_INTERVALS * interval_ms + LATE_MS, LEAST_MS)
-    # Short tenures without a commit, since long before.
+    # Short tenures without a commit, whose position had stood still since long before.
     is_whole = ~flat.is_after_own & ~flat.is_before_own
     stood_ms = flat.end_ms - advances.at_ms[flat.advance]
     is_long = (took_ms > usual_ms) | (is_whole & (stood_ms > SHORT_TENURES * usual_ms))
@@ -226,7 +226,7 @@ def _by_commits(pieces: Pieces, advances: Series, stopped_ms: Ints, work: _Work)
     after = owners.first(owner, from_ms + interval_ms // 2)
     others_advance = (after != NONE) & (owners.times(after) < flat.end_ms)
     is_long &= is_known | others_advance
-    # Without commits of the owner, it may have handled records until the next one was due.
+    # An owner whose next commit is missing may have handled records until that commit was due.
     is_sure = others_advance | ~flat.is_after_own | flat.has_stopped
     from_ms = np.where(is_sure, from_ms, np.maximum(flat.begin_ms + interval_ms // 2, flat.work_ms))
     to_ms = np.where(flat.is_before_own, flat.end_ms - interval_ms // 2, flat.end_ms)

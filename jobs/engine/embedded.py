@@ -34,8 +34,9 @@ SETTINGS = {"spark.sql.session.timeZone": "UTC", **WITHOUT_CALL_SITES}
 # Results are not compressed on the loopback interface: gzip takes more time than all the rest of a
 # transfer.  Bit 0 is the algorithm "identity".
 CHANNEL_OPTIONS = {"grpc.compression_enabled_algorithms_bitset": 1}
-# Beside an open channel, gRPC's handlers of forks end one in twelve children before they start
-# their program, so also a JVM that PySpark starts.  Children of this process call no gRPC.
+# While a channel is open, gRPC's fork handlers end one in twelve child processes before they start
+# their program.  PySpark's JVM is such a child process.  Child processes of this process call no
+# gRPC.
 FORK_SUPPORT = "GRPC_ENABLE_FORK_SUPPORT"
 # Settings of Sail; environment variables of these names have priority.
 SAIL = {

@@ -19,9 +19,9 @@ def in_pieces(
     """The rows that ``derived`` makes of the tables, computed with some ``at_once`` rows of the
     ``largest`` at a time.
 
-    ``derived`` gets the tables by their names, with the rows of some groups, and all rows of a
-    table without groups: a row that it makes depends on rows of the same group only.  Spark
-    computes all groups in one plan, as its tasks spill to disk.
+    ``derived`` gets the tables by name: the rows of some groups, and all rows of tables without
+    groups.  A row that it makes depends on rows of the same group only.  Spark computes all groups
+    in one plan, as its tasks spill to disk.
     """
     rows = tables[largest]
     pieces = -(-rows.count() // at_once) if is_embedded(rows.sparkSession) else 1

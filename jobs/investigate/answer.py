@@ -16,7 +16,7 @@ from jobs.nightly_run.log_files import kind_of
 
 Row = dict[str, Any]
 
-# A sum of 0 beside episodes whose figure is unknown is not known to be 0.
+# A sum of 0 is unknown if an episode's figure is unknown.
 # Statements of one cluster.  Its id is a parameter: the text of a statement says which tables are
 # read, and a cluster may have the name of a table.
 GROUPS = """
@@ -74,7 +74,7 @@ ADVICE = """
     FROM advice
     WHERE cluster_id = $cluster_id
     ORDER BY setting IS NULL, saved_unavailable_partition_ms DESC, group_id"""
-# Of log end offsets, those between the first and the last sighting are skipped.
+# Sightings of a log end offset between its first and its last one are skipped.
 FILES = """
     SELECT cluster_id, path AS file, source, inputs AS lines,
         inputs - quarantined - CASE source WHEN 'end_offsets' THEN 0 ELSE skipped END

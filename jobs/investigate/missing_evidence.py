@@ -16,7 +16,7 @@ from jobs.bronze.table_rows import BROKER_LOG, CLIENT_LOG, END_OFFSETS
 _RECORDS = frozenset({"segments", "dump", "kafka"})
 _MARGIN = timedelta(minutes=10)  # before and after the evidence
 _NAMED = 5
-# Of client_events that say something also without their group.
+# Events of client_events that are useful even without their group.
 _EVENTS = {
     "POLL_TIMEOUT": "poll timeout",
     "SESSION_EXPIRED": "expired session",

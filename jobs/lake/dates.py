@@ -7,7 +7,7 @@ from datetime import date
 
 from jobs.console.errors import UsageError
 
-# In ms since the epoch: of what has not ended.
+# The end, in ms since the epoch, of what has not ended.
 NEVER_MS = 1 << 62
 _EPOCH = date(1970, 1, 1)
 

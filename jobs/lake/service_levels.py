@@ -19,7 +19,7 @@ _OF_DATE = """
     SELECT group_id, objective, used_percent FROM slo_budgets
     WHERE cluster_id = ? AND event_date = ? ORDER BY group_id, objective"""
 READS_OF_BUDGETS = "SELECT * FROM group_day_service"
-# Without objectives nothing of the lake is read.
+# Without objectives, nothing is read from the lake.
 _NONE = """
     CREATE TEMP TABLE slo_budgets AS
     SELECT '' AS cluster_id, '' AS group_id, DATE '1970-01-01' AS event_date, '' AS objective,
@@ -57,7 +57,7 @@ class Budget(NamedTuple):
 def budgets_of(
     connection: duckdb.DuckDBPyConnection, cluster_id: str, day: date
 ) -> tuple[Budget, ...]:
-    """After `create_budgets`: those of a date."""
+    """The error budgets of a date; call `create_budgets` first."""
     rows = connection.execute(_OF_DATE, [cluster_id, day]).fetchall()
     return tuple(Budget(*row) for row in rows)
 
@@ -66,8 +66,7 @@ def create_budgets(
     connection: duckdb.DuckDBPyConnection, groups: list[str], settings: SloSettings
 ) -> None:
     """Create the table ``slo_budgets`` of these groups.  If ``settings`` have objectives, the
-    connection must have what
-    READS_OF_BUDGETS reads."""
+    connection must have the view that READS_OF_BUDGETS reads."""
     if not settings.is_set:
         connection.execute(_NONE)
         return

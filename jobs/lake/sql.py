@@ -76,10 +76,10 @@ WRITERS = {
     "trace_events": "nightly --trace GLOB",
     "what_if": "what-if-sweep",
 }
-# Tables that lakes of earlier versions lack.  A view that reads another view of them has nulls.
+# Tables that lakes of earlier versions lack. A view over a view of these tables has nulls.
 _NEWER = ("handover_costs", "unserved_times")
-# Few lakes have clients' logs or end offsets, and those of earlier versions no findings: what reads
-# them beside other evidence needs no notice.
+# Few lakes have clients' logs or end offsets, and lakes of earlier versions have no findings. A
+# statement that reads these tables beside other evidence needs no notice.
 WITHOUT_NOTICE = ("client_events", "end_offsets", "findings")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

@@ -91,7 +91,7 @@ def _may_replace() -> Column:
 
 
 def clock_text(client: str, ahead_ms: int) -> str:
-    """How far the client's clock is ahead or behind; a whole number of quarters is a zone."""
+    """How far the client's clock is ahead or behind; whole quarter hours are a time zone."""
     word = "ahead" if ahead_ms > 0 else "behind"
     zone = zone_ms(ahead_ms)
     if zone is not None:

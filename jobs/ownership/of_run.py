@@ -37,7 +37,7 @@ PARTITIONS_AT_ONCE = 2_000_000
 
 
 def classic_rebalances(scope: RunScope) -> DataFrame:
-    """Each classic generation, see `jobs.ownership.rebalances`."""
+    """One row per classic generation, see `jobs.ownership.rebalances`."""
 
     def make() -> DataFrame:
         generations = scope.read("generations").where(COUNTS_AS_CLASSIC)
@@ -48,7 +48,7 @@ def classic_rebalances(scope: RunScope) -> DataFrame:
 
 
 def classic_tenures(scope: RunScope) -> DataFrame:
-    """Per member and generation, see `tenures_by_member`."""
+    """Tenures of classic groups per member and generation, see `tenures_by_member`."""
     names = ("timeline", "group_metadata", "generation_members", "assignments")
     tables = {"classic_rebalances": classic_rebalances(scope)}
     tables |= {name: scope.read(name) for name in names}
@@ -63,7 +63,7 @@ def classic_tenures(scope: RunScope) -> DataFrame:
 
 
 def modern_tenures(scope: RunScope) -> DataFrame | None:
-    """Per partition; None if the scope has no modern groups."""
+    """Tenures of modern groups per partition; None if the scope has no modern groups."""
     owned = played(scope, TENURES)
     return None if owned is None else until_revoked(owned, classic_rebalances(scope))
 
@@ -76,7 +76,7 @@ def owners_of(assignments: DataFrame) -> DataFrame:
 
 
 def last_events(scope: RunScope) -> DataFrame:
-    """Per group, ``last_date``: the date of its last event, and ``last_ms``: the time of the last
+    """One row per group.  ``last_date``: date of its last event; ``last_ms``: time of the last
     event of its cluster on this date.
     """
 
@@ -87,7 +87,7 @@ def _last_events(scope: RunScope) -> DataFrame:
     first = datetime.fromtimestamp(scope.first_ms / 1000, UTC).date()
     times = [
         scope.lake.read(table)
-        .where(f"event_date >= DATE'{first}'")  # as text: it prunes partitions
+        .where(f"event_date >= DATE'{first}'")  # text prunes partitions
         .select("cluster_id", "event_date", F.unix_millis(time).alias("at_ms"))
         for table, time in (("timeline", "event_time"), ("committed_offsets", "append_time"))
     ]
@@ -104,8 +104,9 @@ def _last_events(scope: RunScope) -> DataFrame:
 
 
 def earlier_rows(scope: RunScope, table: str, *, up_to_context: bool = False) -> DataFrame | None:
-    """The rows of tenures that began before the context generation, whose partition has no next
-    owner up to it, or only in it (``up_to_context``); None if histories are read in full.
+    """Rows of tenures that began before the context generation and whose partition had no next
+    owner up to that generation; None if histories are read in full.  ``up_to_context``: also rows
+    whose next owner got the partition in that generation.
     """
     contexts = scope.context_rows("generations")
     if contexts is None:
@@ -129,8 +130,8 @@ def tenures_by_member(
     committed_offsets: DataFrame,
     classic_rebalances: DataFrame,
 ) -> DataFrame:
-    """When each member of each classic generation owned its partitions, see `tenures`; the rows are
-    computed."""
+    """When each member of each classic generation owned its partitions, see `tenures`.  The rows
+    are already computed."""
     members = computed(members_of(timeline, generation_members, classic_rebalances))
     committed = computed(last_commits(members, owners_of(assignments), committed_offsets))
     departed = (
@@ -146,7 +147,7 @@ def tenures_by_member(
 
 
 def _converted(tenures: DataFrame, timeline: DataFrame) -> DataFrame:
-    """The tenures of a classic generation end when its group becomes one of another type."""
+    """End the tenures of a classic generation when its group is converted to another type."""
     converted = timeline.where(F.col("event") == CONVERSION_RECORD).select(
         *INCARNATION_KEY, F.unix_millis("event_time").alias("converted_ms")
     )

@@ -71,7 +71,7 @@ EPISODES = """
         AND (scope.only_group IS NULL OR e.group_id = scope.only_group)
         AND EPOCH_MS(e.from_time) <= scope.to_ms AND EPOCH_MS(e.to_time) >= scope.from_ms"""
 UNSERVED_SOURCE = "CREATE TEMP TABLE unserved_source AS SELECT {} AS is_known"
-# By the table of the lake.
+# Statements with and without a table of the lake.
 PREPARE_OPTIONAL = {"unserved_times": (UNSERVED, NO_UNSERVED), "handover_costs": (COSTS, NO_COSTS)}
 
 _SPANS = """

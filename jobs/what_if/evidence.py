@@ -51,7 +51,7 @@ MODERN_KINDS = (
     "partition_counts",
     "generation_figures",
 )
-# Of a period, of all groups.
+# Kinds of evidence of a period, read for all groups.
 PERIOD_KINDS = DOWNTIME, COSTS = ("downtime", "partition_costs")
 # One row per group of which the kinds of MODERN_KINDS are read.
 MODERN_GROUPS = "modern_groups"
@@ -175,12 +175,12 @@ class PredictionEvidence:
 
     @property
     def _consumption(self) -> Consumption | None:
-        """None: the group has no tenure that ended in the period, or no commits."""
+        """How the group consumes; None if no tenure ended in the period, or without commits."""
         costs = self._of(COSTS)
         if not costs:
             return None
         interval_ms = round(sum(row["commit_interval_ms"] for row in costs) / len(costs))
-        # Of slow applications whose commits are their own, as many records as of killed ones.
+        # Slow applications that commit themselves leave as many records as killed ones.
         expected = sum(row["slow_rate"] for row in costs) * interval_ms / 2000
         return Consumption(
             rates={(row["topic"], row["partition"]): row["records_per_second"] for row in costs},

@@ -19,7 +19,7 @@ assignor        STRING                 COMMENT 'assignor that the group chose (J
 state           STRING                 COMMENT 'state of the client''s member after the event (STATE)',
 previous_state  STRING                 COMMENT 'state before it',
 partitions      ARRAY<STRING>          COMMENT 'partitions assigned, added, revoked or lost, as topic-partition; LEADER_ASSIGNED: partitions of the member that the line names; COMMIT_FAILED: those of the commit',
-offsets         ARRAY<BIGINT>          COMMENT 'COMMIT_FAILED of Java: the offset of the commit for each of partitions, in their order: the position of the client, which the coordinator did not store',
+offsets         ARRAY<BIGINT>          COMMENT 'COMMIT_FAILED of Java: one offset per element of partitions: the client''s position, which the coordinator did not store',
 topics          ARRAY<STRING>          COMMENT 'topics of the subscription (SUBSCRIBED)',
 count           BIGINT                 COMMENT 'number of partitions or topics, if the line has the number only',
 reason          STRING                 COMMENT 'reason or error in the client''s words; Connect and Streams: their tasks',

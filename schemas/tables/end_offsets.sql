@@ -3,11 +3,11 @@
 -- Partitioned by: (cluster_id, event_date)
 -- Written by: jobs.ingest, jobs.snapshot
 cluster_id     STRING    NOT NULL COMMENT 'cluster of the topic',
-file_id        STRING    NOT NULL COMMENT 'hash that identifies the file: of its lines up to the first sighting; the same after the file grew, or was renamed or compressed. list_offsets for source kafka',
-position       BIGINT    NOT NULL COMMENT 'number of the sighting in the file, from 0, with the sightings that are not stored. Source kafka: ms since 1970 of the first sighting of this offset, plus 1 in the row of the last',
+file_id        STRING    NOT NULL COMMENT 'hash of the file''s lines up to the first sighting; it stays the same when the file grows, or is renamed or compressed. list_offsets for source kafka',
+position       BIGINT    NOT NULL COMMENT 'number of the sighting in the file, from 0; sightings that are not stored count, too. Source kafka: ms since 1970 of the first sighting of this offset, plus 1 in the row of the last',
 topic          STRING    NOT NULL COMMENT 'topic',
 partition      INT       NOT NULL COMMENT 'partition of the topic',
-log_end_offset BIGINT    NOT NULL COMMENT 'offset that the next record of the partition gets; of a topic with a replication factor above 1 the high watermark',
+log_end_offset BIGINT    NOT NULL COMMENT 'offset that the next record of the partition gets; for a topic with a replication factor above 1, the high watermark',
 event_date     DATE      NOT NULL COMMENT 'UTC date of seen_time',
 seen_time      TIMESTAMP NOT NULL COMMENT 'time at which the partition had this log end offset',
 source         STRING    NOT NULL COMMENT 'end_offsets: a file of --end-offsets; kafka: ListOffsets of the running cluster',

@@ -1,4 +1,4 @@
--- unserved_times: one row per partition and time in which a process owned the partition, and it had records, but nobody handled them; a row per generation and date. Times without an owner are in ownership_gaps.
+-- unserved_times: one row per partition and time in which a process owned the partition, and records waited, but nobody handled them; cut by generation and date. Times without an owner are in ownership_gaps.
 -- Key: (cluster_id, group_id, incarnation, topic, partition, from_time)
 -- Partitioned by: (cluster_id, event_date)
 -- Written by: jobs.unserved_times
@@ -12,7 +12,7 @@ process            STRING    NOT NULL COMMENT 'owner, a process across restarts,
 member_id          STRING    NOT NULL COMMENT 'member id of the owner',
 event_date         DATE      NOT NULL COMMENT 'UTC date of from_time',
 from_time          TIMESTAMP NOT NULL COMMENT 'time since which records waited: the owner stopped, or the first record arrived after that',
-to_time            TIMESTAMP NOT NULL COMMENT 'time at which the owner went on or owned the partition no more, or midnight UTC; while it lasts, of the cluster''s last event on the date of the group''s last event',
+to_time            TIMESTAMP NOT NULL COMMENT 'time at which the owner went on or no longer owned the partition, or midnight UTC; while it lasts, the time of the cluster''s last event on the date of the group''s last event',
 unserved_ms        BIGINT    NOT NULL COMMENT 'ms from from_time to to_time',
 reason             STRING    NOT NULL COMMENT 'slow_poll (the application did not poll for max.poll.interval.ms), frozen (no heartbeat until the session expired, but the process was alive; also a network cut), stuck (the owner''s other partitions advanced: paused, or a record that cannot be handled), owner_stalled (no partition of the owner advanced), no_progress (as stuck, without log end offsets: perhaps the partition had no records)',
 committed_offset   BIGINT             COMMENT 'offset of the partition''s last commit before to_time; null without commits',

@@ -70,7 +70,7 @@ SELECT
     d.event_date,                   -- UTC date
     d.partition_ms,                 -- ms for which the group had partitions to consume, summed over partitions
     COALESCE(u.unowned_ms, 0) AS unowned_ms, -- ms without an owner, summed over partitions (ownership_gaps)
-    COALESCE(n.unserved_ms, 0) AS unserved_ms, -- ms with an owner that did not handle waiting records (unserved_times), without those for which no log end offsets show that there were any
+    COALESCE(n.unserved_ms, 0) AS unserved_ms, -- ms with an owner that did not handle waiting records (unserved_times), except reason no_progress, for which it is unknown whether records waited
     CASE
         WHEN d.partition_ms > 0 THEN ROUND(
             100 * CAST(

@@ -1,4 +1,4 @@
--- offset_rewinds: commits that went back: of a lower offset than the previous commit, as an offset was reset, or an owner committed late. Records handled again without such a commit are in handover_costs.
+-- offset_rewinds: commits of a lower offset than the previous commit: an offset was reset, or an owner committed late. Records handled again without such a commit are in handover_costs.
 SELECT
     cluster_id,                     -- cluster
     group_id,                       -- consumer group

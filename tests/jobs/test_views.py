@@ -184,7 +184,8 @@ def unserved(partition, first_s, last_s, reason="slow_poll", process="a@h"):
 
 
 def test_each_unserved_time_is_in_one_episode(ask):
-    """The one of its kind, then of its process, then with the longest time in common."""
+    """An unserved time is in the episode of its kind, then of its process, then with the longest
+    overlap."""
     episodes = [
         episode(1, "slow_poll", "a is slow", 1000, to_time=30_000),
         episode(2, "slow_poll", "b is slow", 2000, to_time=60_000, processes="b"),

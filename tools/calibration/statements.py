@@ -8,7 +8,7 @@ from typing import NamedTuple
 from coordinator_core.episodes.drafts import EpisodeKind
 from tools.calibration.script import Action, Done
 
-# An episode begins with its first evidence: an action may be as much earlier or later.  Lines have
+# An episode begins with its first evidence: an actionmay be this much earlier or later.  Lines have
 # no session timeout: a process ended up to 20 s before its session, and 3 s more if it was killed
 # right before a heartbeat.
 _BEFORE_MS, _AFTER_MS = 23_000, 5_000

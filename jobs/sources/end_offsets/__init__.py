@@ -15,8 +15,8 @@ file is recognised by itself:
 Text without times gets the time of the last line with a date above it, such as `date -u` prints.
 Nothing else is taken as a time: the time of the file is that of its last copy.
 
-An offset that did not change since the last sighting is no news, so of successive sightings of one
-offset only the first and the last of a date become rows.  The others count as skipped.
+Of successive sightings of one offset, only the first and the last of a date become rows.  The
+others say nothing new and count as skipped.
 
     sightings    a sighting; values of topics, partitions, offsets and times
     documents    sightings in a JSON value

@@ -1,7 +1,7 @@
 """Sightings in JSON values: objects of any monitor, Burrow's and Prometheus' responses.
 
 A value is searched as a whole, because exports wrap what a monitor sent: a list of responses, the
-hits of a log store.  An object without a time has that of the object around it.
+hits of a log store.  An object without a time has the time of the object around it.
 
 Sources: linkedin/Burrow core/protocol and core/internal/httpserver; Prometheus' HTTP API; the
 metrics of danielqsj/kafka_exporter, redpanda-data/kminion and seglo/kafka-lag-exporter.
@@ -48,7 +48,7 @@ _Arguments = ParamSpec("_Arguments")
 
 
 class Context(NamedTuple):
-    """What the surroundings of a value say: a time in ms since 1970, the name of a cluster."""
+    """What the objects around a value say: a time in ms since 1970, the name of a cluster."""
 
     times: Times
     at_ms: int | None = None
@@ -116,7 +116,7 @@ def reading_by(
 
 
 class _Names(NamedTuple):
-    """An object's names of its fields; None for a field that it lacks."""
+    """The names that an object has for the fields; None for a field that it lacks."""
 
     time: str | None
     topic: str | None
@@ -160,7 +160,7 @@ def _topic_in_url(value: dict[str, Any]) -> re.Match[str] | None:
 
 
 def _is_burrow_topic(value: dict[str, Any]) -> bool:
-    """Of /v3/kafka/CLUSTER/topic/TOPIC: an offset per partition, without a time."""
+    """Whether this is /v3/kafka/CLUSTER/topic/TOPIC: an offset per partition, without a time."""
     return isinstance(value.get("offsets"), list) and _topic_in_url(value) is not None
 
 
@@ -177,7 +177,8 @@ def _burrow_topic(
 
 
 def _is_burrow_partition(value: dict[str, Any]) -> bool:
-    """Of a group's status or lag, or of a notification: the oldest and the newest commit."""
+    """Whether this is part of a group's status or lag, or of a notification: the oldest and the
+    newest commit."""
     has_commits = any(isinstance(value.get(name), dict) for name in ("start", "end"))
     return has_commits and "topic" in value and "partition" in value
 
@@ -188,7 +189,7 @@ def _of_burrow_partition(value: dict[str, Any], context: Context) -> Iterator[Re
 
 
 def _is_burrow_consumer(value: dict[str, Any]) -> bool:
-    """Of /v3/kafka/CLUSTER/consumer/GROUP: the commits that Burrow holds, by topic."""
+    """Whether this is /v3/kafka/CLUSTER/consumer/GROUP: the commits that Burrow holds, by topic."""
     topics = value.get("topics")
     return isinstance(topics, dict) and all(isinstance(each, list) for each in topics.values())
 
@@ -202,7 +203,7 @@ def _of_burrow_consumer(value: dict[str, Any], context: Context) -> Iterator[Rea
 
 
 def _of_commit(commit: Any, topic: Any, partition: Any, context: Context) -> Reading:
-    """Log end offset when Burrow received a commit: the commit's offset plus its lag.
+    """The log end offset at the time when Burrow received a commit: its offset plus its lag.
 
     None without a lag: Burrow did not know the log end offset yet.
     """
@@ -243,7 +244,7 @@ def _of_series(value: dict[str, Any], context: Context) -> Iterator[Reading]:
 def of_sample(
     name: str, labels: Mapping[str, Any], value: Any, context: Context, time: Any
 ) -> Reading:
-    """The sighting in a sample of Prometheus; None for a series of something else, and for NaN:
+    """The sighting in a sample of Prometheus; None for other series, and for NaN, which means that
     the exporter did not know the offset."""
     if not _SERIES.fullmatch(name) or str(value).lower() == "nan":
         return None

@@ -16,12 +16,13 @@ from jobs.sources.end_offsets.sightings import NoSighting, Reading, Sighting, Ti
 from jobs.sources.logs.file_bytes import Blocks, LongLine, chunks_of_lines, too_long
 from jobs.sources.logs.json_around import DOCUMENT_BYTES
 
-# A list of anything but objects, lists and texts is a log's head: [2026-11-27 05:54:43].
+# A list of anything but objects, lists and strings is the head of a log line:
+# [2026-11-27 05:54:43].
 _OPENING = re.compile(r"\s*(?:\{|\[\s*(?:[\[{\"]|$))")
 _CLOSING = ("}", "]")
-# What the first line of a document on several lines ends with.
+# How the first line of a document that spans several lines ends.
 _GOES_ON = ("{", "[", ",")
-_JSON = json.JSONDecoder(parse_constant=str)  # NaN as a text
+_JSON = json.JSONDecoder(parse_constant=str)  # NaN becomes a string
 # A list with an element per line.
 _PUNCTUATION = {"[", "]", ",", "],", "[]"}
 _TOO_LONG = f"a JSON document of more than {DOCUMENT_BYTES >> 20} MiB: export a shorter time"
@@ -32,8 +33,8 @@ class Unit:
     """A line or a document: its byte position in the uncompressed file, and its lines.
 
     ``sightings``: the readable ones, each with its format.  ``others``: number of values about
-    something else.  ``reasons``: why the others have no sighting.  ``size``: of a line that is too
-    long, else None.
+    something else.  ``reasons``: why unreadable values have no sighting.  ``size``: of a line that
+    is too long, else None.
     """
 
     position: int
@@ -70,7 +71,7 @@ class _Reader:
         self._times = Times(timezone)
         self._text = TextLines(self._times)
         self._cluster: str | None = None
-        # A document that goes on: its lines, and the indentation of the first of them.
+        # The document that is not complete yet: its lines, and the indentation of its first line.
         self._open: Unit | None = None
         self._indent = ""
         self._bytes = 0
@@ -122,7 +123,7 @@ class _Reader:
             yield unit
 
     def _end_document(self) -> Iterator[Unit]:
-        """The document that goes on, if any: complete, or its end is missing."""
+        """End the open document, if any: it is complete, or its end is missing."""
         if self._open is None:
             return
         unit, self._open = self._open, None
@@ -133,12 +134,12 @@ class _Reader:
         yield unit
 
     def _read_document(self, unit: Unit, text: str) -> str | None:
-        """Read the document; returns why its text is no JSON, of which the end may be missing."""
+        """Read the document; returns why its text, whose end may be missing, is not JSON."""
         try:
             value = _JSON.decode(text.strip().removesuffix(","))
         except json.JSONDecodeError as error:
             return str(error)
-        except (ValueError, RecursionError) as error:  # a number of 5,000 digits, 10,000 levels
+        except (ValueError, RecursionError) as error:  # e.g. 5,000 digits or 10,000 levels
             unit.reasons.append(f"not readable as JSON: {str(error).split(':')[0]}")
             return None
         self._add(unit, sightings_in(value, Context(self._times, self._text.at_ms)))

@@ -11,7 +11,7 @@ from jobs.sources.logs.dates import FileDates, LineDates
 
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _MOST_PARTITION, _MOST_OFFSET = 2**31 - 1, 2**63 - 1
-_EXACT = 2**53  # a larger offset in a float may be another one
+_EXACT = 2**53  # a float may not be exact for a larger offset
 _DIGITS = re.compile(r"-?\d{1,30}")
 # 2015 to 2100, as for dates in logs, by the unit of the number.
 _FIRST_S, _LAST_S = 1_420_070_400, 4_133_980_800
@@ -68,7 +68,7 @@ class Times:
         self._dates = LineDates(FileDates(), self._clock)
 
     def of_value(self, value: Any) -> int:
-        """Of a number of s, ms, us or ns since 1970, or of text with a number or a date."""
+        """The time in a number (s, ms, us or ns since 1970), or in text with a number or a date."""
         number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
         if isinstance(value, str):
             try:
@@ -85,8 +85,8 @@ class Times:
         raise NoSighting(f"{_shown(value)} is not a time between 2015 and 2100")
 
     def in_text(self, text: str, *, at_end: bool = False) -> int | None:
-        """Of the last complete date of a text; None without one.  ``at_end``: the text ends with
-        the date."""
+        """The time of the last complete date in a text; None without one.  ``at_end``: only a date
+        that ends the text."""
         for stamp in reversed(stamps_in(text)):
             if at_end and stamp.end != len(text):
                 return None

@@ -99,7 +99,7 @@ class _Seen(NamedTuple):
 
 
 class _File:
-    """Counts each sighting once: kept by its date, or skipped; and each unreadable unit."""
+    """Counts each sighting once, as kept on its date or as skipped, and each unreadable unit."""
 
     def __init__(self, dates: DateRange) -> None:
         self._range = dates

@@ -227,8 +227,8 @@ def chunks_of_lines(
     """Position of a line's first byte in the stream, and whole lines from there on in UTF-8.
 
     ``longest``: size of the longest line that is read; None: LINE_BYTES.  A line that ``within``
-    begins in the middle of is left out.  Of UTF-16, each line is a chunk.
-    A line that begins with much zero padding (a sparse file) is a chunk without the padding.
+    begins in the middle of is left out.  In UTF-16, each line is a chunk.  A line that begins with
+    much zero padding (a sparse file) is a chunk without the padding.
     """
     position, source = blocks.position, iter(blocks)
     longest = LINE_BYTES if longest is None else longest

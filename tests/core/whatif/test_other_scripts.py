@@ -55,7 +55,7 @@ def truth(script, run, variant):
 
 
 def names_too_far(result, true, other):
-    """The counted figures that are out of bounds."""
+    """The names of counted figures that are out of bounds."""
     counted = [name for name, value in true.items() if value is not None]
     return {n for n in counted if abs(result[n] - true[n]) > bound(n, true[n], other[n])}
 
