@@ -154,7 +154,9 @@ class SimulatedProcess:
         return SimulatedApplication(
             handle_ms=self.group.handle_ms,
             produced=environment.produced,
-            limit=lambda *where: environment.limit(group_id, *where),
+            limit=lambda partition, position, at_ms: environment.limit(
+                group_id, partition, position, at_ms
+            ),
             ended=lambda handled: environment.consumed(self, handled),
             now_ms=now_ms,
         )
