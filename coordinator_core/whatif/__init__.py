@@ -42,6 +42,8 @@ assignor here assigns; others raise NotAConsumerGroup.
 - migration:     an online rolling migration: which processes restart when
 - predict:       `predict`, `predict_each`: the baseline's process lives under changed settings;
                  `instance_ids_of`, `other_instance_ids`: where static members' names come from
+- deployments:   ways to deploy a group: which processes stop and start when, and the figures
+- manifests:     the lines of Kubernetes manifests for a way to deploy
 - observed:      the figures from evidence alone
 - ownership:     time without an owner within a period
 - handovers:     records reprocessed and pauses where the tenures of a simulation end

@@ -107,6 +107,15 @@ def predict_each(
     return [outcomes[settings].prediction(baseline, change) for change, settings in tried]
 
 
+def figures_of(baseline: Baseline, change: SettingsChange, seed: int) -> Figures:
+    """The figures of one simulation."""
+    start_ms = baseline.from_ms - _lead_ms(baseline)
+    fleet = fleet_of(baseline, change, start_ms, seed)
+    cluster = SimulatedCluster(fleet, start_ms, seed, traces=False, log_lines=False, commits=False)
+    (played,) = _played(baseline, cluster, [(baseline.from_ms, baseline.to_ms)], seed)
+    return played.figures(baseline.consumption, _commit_ms(baseline, change))
+
+
 class _Settings(NamedTuple):
     """All that a prediction depends on.  ``sessions_ms``: session.timeout.ms by process;
     ``commit_ms``: the commit interval; None: unknown.

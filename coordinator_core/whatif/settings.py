@@ -109,14 +109,14 @@ class SettingsChange:
         return cls(**values)  # type: ignore[arg-type]  # _value matches each name
 
     def __str__(self) -> str:
-        return " ".join(f"{name}={value}" for name, value in self._values()) or "unchanged"
+        return " ".join(f"{name}={value}" for name, value in self.values().items()) or "unchanged"
 
     def in_kafka_names(self) -> str:
         """The change with Kafka's names of the settings."""
         names = {short: name for name, short in SETTING_OF.items()}
         texts = [
             f"{names.get(name, name)}={value}"
-            for name, value in self._values()
+            for name, value in self.values().items()
             if name in _COMMON_NAMES
         ]
         if self.membership == "static":
@@ -130,11 +130,12 @@ class SettingsChange:
 
     def names(self) -> list[str]:
         """The settings that it changes."""
-        return [name for name, _ in self._values()]
+        return list(self.values())
 
-    def _values(self) -> list[tuple[str, str | int]]:
-        values = [(name, getattr(self, name)) for name in SETTINGS]
-        return [(name, value) for name, value in values if value is not None]
+    def values(self) -> dict[str, str | int]:
+        """The settings that it changes, by name."""
+        values = {name: getattr(self, name) for name in SETTINGS}
+        return {name: value for name, value in values.items() if value is not None}
 
     @property
     def cost(self) -> int:

@@ -36,6 +36,7 @@ EXAMPLES = {
     "what-if": "regroup what-if --lake .demo/lake --cluster-id kafka-3.9 --group billing-eager "
     "--set membership=static",
     "what-if-sweep": "regroup what-if-sweep --lake .demo/lake --cluster-id kafka-3.9 --seeds 1",
+    "plan": "regroup plan --lake .demo/lake --cluster-id kafka-3.9 --group billing-eager",
     "report": "regroup report --lake .demo/lake --cluster-id kafka-3.9 --out report.html",
     "init": "regroup init --out regroup.toml",
     "demo": "regroup demo",

@@ -171,6 +171,49 @@ def what_if(
     )
 
 
+@commands.command()
+def plan(
+    lake: LakeOption,
+    cluster_id: ClusterOption,
+    group: Annotated[str, typer.Option(help="Consumer group.")],
+    processes: Annotated[
+        int | None, typer.Option(help="Processes to deploy; default: as many as run.")
+    ] = None,
+    restart_time: Annotated[
+        str | None,
+        typer.Option(
+            help="From the stop of a process to its next join, e.g. 20s; default: as observed."
+        ),
+    ] = None,
+    prefer: Annotated[
+        str,
+        typer.Option(
+            help="What the recommended deployment has least of: downtime, rebalances or"
+            " reprocessed (records)."
+        ),
+    ] = "downtime",
+    seeds: Annotated[int, typer.Option(help="Number of simulations per deployment.")] = 8,
+    era: EraOption = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Compare ways to deploy a group.  Predicts the figures of each one."""
+    from jobs.what_if import plan as job
+
+    job.run(
+        job.PlanOptions(
+            lake=lake,
+            cluster_id=cluster_id,
+            group_id=group,
+            processes=processes,
+            restart_time=restart_time,
+            seeds=seeds,
+            prefer=prefer,
+            era=era,
+        ),
+        format,
+    )
+
+
 @commands.command("what-if-sweep")
 def what_if_sweep(
     lake: LakeOption,

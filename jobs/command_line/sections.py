@@ -23,6 +23,7 @@ SECTIONS = {
         "replay",
         "what-if",
         "what-if-sweep",
+        "plan",
     ],
     "Lakes and settings": [
         "demo",

@@ -13,6 +13,7 @@ of the run into the tables process_lives, what_if, advice and migration_advice.
 One group:
 
 - command:           `regroup what-if`: observed, model and predicted figures; advice
+- plan:              `regroup plan`: what each way to deploy the group costs
 
 All groups:
 

@@ -117,7 +117,7 @@ def evaluate(options: WhatIfOptions) -> WhatIfResult:
         change = SettingsChange.of(_with_dates(options))
         begin_ms, end_ms = _period(options)
         evidence = prediction_evidence(options, begin_ms, end_ms)
-        baseline = _baseline(options, evidence, begin_ms, end_ms)
+        baseline = baseline_within(options, evidence, begin_ms, end_ms)
         check(baseline, change)
     except InvalidSetting as error:
         raise UsageError(f"--set {error}") from None
@@ -160,9 +160,10 @@ def prediction_evidence(options: WhatIfOptions, begin_ms: int, end_ms: int) -> P
     return PredictionEvidence(group_id, rows, ClusterEvidence(last_ms, era))
 
 
-def _baseline(
+def baseline_within(
     options: WhatIfOptions, evidence: PredictionEvidence, begin_ms: int, end_ms: int
 ) -> Baseline:
+    """Raises UsageError for a group that cannot be simulated, and for a period without evidence."""
     try:
         baseline = evidence.baseline(
             era=options.era,

@@ -41,6 +41,7 @@ OUTPUTS = {
     "simulate": ("\n billing           6           20", 0),
     "replay": ("5 of 5 generations reproduced", 0),
     "what-if": ("\n predicted   membership=static", 0),
+    "plan": ("\nrecommended: ", 0),
     "report": ("", 0),
     "init": ("", 0),
     "jars": ("", 0),

@@ -1,0 +1,348 @@
+"""What a deployment of a group costs, by the way in which its processes are replaced.
+
+A deployment ends every process and starts a new one.  Ways to do this (`Deployment`):
+
+    one_by_one  a process stops and starts again; ``pace_ms`` later the next one stops
+    batches     the same for ``batch`` processes at a time
+    surge       ``batch`` new processes start; ``pace_ms`` later as many old ones stop
+    recreate    all processes stop, then all start again
+
+From its stop to its next start a process is away for the restart time.  Restarted processes keep
+their names, as those of a StatefulSet; a surge starts processes with new names, as a Deployment of
+Kubernetes does.  So the members of a surge have new instance ids, and the old ids of closed static
+members stay in the group until their sessions expire.
+
+A prediction plays these process lives like `predict` plays those of the evidence.  What a classic
+group waits for depends on when its members send their next heartbeats: each seed begins the
+deployment at another moment of the heartbeat interval, and draws restart times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from enum import StrEnum
+from itertools import pairwise
+from typing import NamedTuple
+
+from coordinator_core.lives import ConsumerProcess, ProcessLife, TimeEstimate
+from coordinator_core.lives.life_kinds import DEPLOY_GAP_MS
+from coordinator_core.lives.processes import RESTART_MS
+from coordinator_core.simulation.random_draws import between, key_of
+from coordinator_core.whatif.baseline import Baseline
+from coordinator_core.whatif.figures import Figures, maximum_of, median_of, minimum_of
+from coordinator_core.whatif.limits import refusals
+from coordinator_core.whatif.predict import figures_of
+from coordinator_core.whatif.settings import (
+    CLASSIC_PROTOCOL,
+    COOPERATIVE,
+    UNCHANGED,
+    SettingsChange,
+)
+
+# Processes that stop or start together do so this long after each other.
+_APART_MS = 50
+# After a group's last evidence, so that all growth of its topics is over.
+_LATER_MS = 120_000
+# What follows the last action: sessions expire, members rejoin.
+_SETTLE_MS = 20_000
+# A static member that is away for longer than its session.timeout.ms is removed.
+_SESSIONS_MS = (45_000, 60_000, 120_000, 300_000, 600_000)
+_TOGETHER_MS = 60_000
+# group.consumer.session.timeout.ms of brokers.
+_CONSUMER_SESSION_MS = 45_000
+
+
+class Strategy(StrEnum):
+    ONE_BY_ONE = "one_by_one"
+    BATCHES = "batches"
+    SURGE = "surge"
+    RECREATE = "recreate"
+
+
+class Deployment(NamedTuple):
+    strategy: Strategy
+    pace_ms: int
+    batch: int
+
+
+class RestartTime(NamedTuple):
+    """From the stop of a process to its next join, in ms; ``restarts``: how many were observed;
+    ``is_assumed``: none was observed, and the user gave no time.
+    """
+
+    usual_ms: int
+    least_ms: int
+    most_ms: int
+    restarts: int = 0
+    is_assumed: bool = False
+
+    def drawn_ms(self, seed: int, process: str) -> int:
+        if seed == 1:
+            return self.usual_ms
+        return between(self.least_ms, self.most_ms, key_of(seed, process, "restart"))
+
+
+# Without an observed restart.
+_ASSUMED_RESTART = RestartTime(10_000, 10_000, 10_000, is_assumed=True)
+
+
+class PlannedDeployment(NamedTuple):
+    """``outcomes``: one per seed; ``lasts_ms``: from the first action to the last one."""
+
+    deployment: Deployment
+    change: SettingsChange
+    lasts_ms: int
+    outcomes: Sequence[Figures]
+
+    @property
+    def median(self) -> Figures:
+        return median_of(self.outcomes)
+
+    @property
+    def minimum(self) -> Figures:
+        return minimum_of(self.outcomes)
+
+    @property
+    def maximum(self) -> Figures:
+        return maximum_of(self.outcomes)
+
+
+# -- what the evidence shows -----------------------------------------------------------------------
+
+
+def running(baseline: Baseline) -> tuple[ConsumerProcess, ...]:
+    """The processes at the end of the evidence; of a group that is shut down, the last ones."""
+    last = {process: process.lives[-1].ended for process in baseline.processes}
+    running = [process for process, ended in last.items() if ended is None]
+    if running:
+        return tuple(running)
+    ends_ms = {process: ended.at_ms for process, ended in last.items() if ended is not None}
+    limit_ms = max(ends_ms.values()) - _TOGETHER_MS
+    return tuple(process for process, ended_ms in ends_ms.items() if ended_ms >= limit_ms)
+
+
+def present_protocol(baseline: Baseline) -> str:
+    """Of a converted group, the protocol of its last members."""
+    last = running(baseline)[-1].lives[-1].member_ids[0]
+    return baseline.protocols.get(last, baseline.group_protocol)
+
+
+class Restart(NamedTuple):
+    ended_ms: int
+    started_ms: int
+    process: str
+
+    @property
+    def away_ms(self) -> int:
+        return self.started_ms - self.ended_ms
+
+
+def restarts(baseline: Baseline) -> list[Restart]:
+    """Processes that stopped and were back within a minute, in order of time.  A static member that
+    is closed does not leave, so its restart looks like a kill with a quick return.
+    """
+    return sorted(
+        Restart(life.ended.at_ms, following.started.at_ms, process.name)
+        for process in baseline.processes
+        for life, following in pairwise(process.lives)
+        if life.ended is not None
+        and (process.instance_id is not None or not life.killed)
+        and 0 < following.started.at_ms - life.ended.at_ms <= RESTART_MS
+    )
+
+
+def restart_time(observed: Sequence[Restart], given_ms: int | None) -> RestartTime:
+    """As given, else as observed without the fastest and slowest tenth, else assumed."""
+    if given_ms is not None:
+        return RestartTime(given_ms, given_ms, given_ms)
+    times_ms = sorted(each.away_ms for each in observed)
+    if not times_ms:
+        return _ASSUMED_RESTART
+    tenth = len(times_ms) // 10
+    return RestartTime(
+        times_ms[len(times_ms) // 2], times_ms[tenth], times_ms[-1 - tenth], len(times_ms)
+    )
+
+
+def last_deployment(observed: Sequence[Restart], processes: int) -> tuple[Restart, ...]:
+    """The last series of restarts in which all ``processes`` restarted once; empty: none did."""
+    series: list[Restart] = []
+    deployment: tuple[Restart, ...] = ()
+    for each in observed:
+        is_later = series and each.ended_ms - series[-1].started_ms > DEPLOY_GAP_MS
+        if is_later or each.process in {other.process for other in series}:
+            series = []
+        series.append(each)
+        if len(series) == processes:
+            deployment = tuple(series)
+    return deployment
+
+
+# -- ways to deploy --------------------------------------------------------------------------------
+
+
+def deployments(count: int, restart_ms: int, heartbeat_ms: int) -> Iterator[Deployment]:
+    """Ways to deploy ``count`` processes.
+
+    Paces: the next process stops when the previous one is back; after the rebalance of its return;
+    and half a minute later.
+    """
+    paces_ms = [
+        _seconds(restart_ms),
+        _seconds(restart_ms + 2 * heartbeat_ms),
+        _seconds(restart_ms + 30_000),
+    ]
+    for pace_ms in paces_ms if count > 1 else paces_ms[:1]:
+        yield Deployment(Strategy.ONE_BY_ONE, pace_ms, 1)
+    for batch in sorted({2, (count + 1) // 2}):
+        if 1 < batch < count:
+            yield Deployment(Strategy.BATCHES, paces_ms[1], batch)
+    for batch in sorted({1, count}):
+        yield Deployment(Strategy.SURGE, paces_ms[1], batch)
+    if count > 1:
+        yield Deployment(Strategy.RECREATE, 0, count)
+
+
+def _seconds(ms: int) -> int:
+    return -(-ms // 1000) * 1000
+
+
+def settings_to_try(baseline: Baseline, restart_ms: int) -> list[SettingsChange]:
+    """The settings as they are; static members or none, the cooperative and the consumer protocol,
+    where brokers and clients take them.
+    """
+    shortest_ms = min(each.lives[-1].member.session_timeout_ms for each in running(baseline))
+    is_static = all(process.instance_id is not None for process in baseline.processes)
+    session = "" if shortest_ms >= 2 * restart_ms else f" session_timeout_ms={_session(restart_ms)}"
+    is_classic = present_protocol(baseline) == CLASSIC_PROTOCOL
+    if is_static:
+        texts = ["membership=dynamic"]
+    else:
+        texts = [f"membership=static{session if is_classic else ''}"]
+    if is_classic and COOPERATIVE not in baseline.assignors:
+        texts.append("protocol=cooperative")
+    if is_classic:
+        texts.append("group_protocol=consumer")
+    changes = [SettingsChange.of(text.split()) for text in texts]
+    return [UNCHANGED, *(each for each in changes if not any(refusals(baseline, each)))]
+
+
+def _session(restart_ms: int) -> int:
+    return next((each for each in _SESSIONS_MS if each >= 2 * restart_ms), _SESSIONS_MS[-1])
+
+
+# -- predictions -----------------------------------------------------------------------------------
+
+
+class _Slot(NamedTuple):
+    """A process of the group, as ``like``."""
+
+    name: str
+    like: ConsumerProcess
+
+
+class DeployedGroup(NamedTuple):
+    """The processes of a group, as they are deployed."""
+
+    baseline: Baseline
+    slots: tuple[_Slot, ...]
+    restart: RestartTime
+
+    @classmethod
+    def of(cls, baseline: Baseline, count: int | None, restart: RestartTime) -> DeployedGroup:
+        """``count``: of processes; None: those that run at the end of the evidence."""
+        own = running(baseline)
+        slots = []
+        for number in range(len(own) if count is None else count):
+            like = own[number % len(own)]
+            name = like.name if number < len(own) else f"{like.name}-{number + 1}"
+            slots.append(_Slot(name, like))
+        return cls(baseline, tuple(slots), restart)
+
+    def plan(self, deployment: Deployment, change: SettingsChange, seeds: int) -> PlannedDeployment:
+        outcomes, lasts_ms = list[Figures](), 0
+        for seed in range(1, seeds + 1):
+            phase_ms = self.baseline.heartbeat_ms * (seed - 1) // seeds
+            deployed = _Deployed(self, phase_ms, seed)
+            deployed.deploy(deployment)
+            lasts_ms = max(lasts_ms, deployed.lasts_ms)
+            outcomes.append(figures_of(deployed.baseline(change), change, seed))
+        return PlannedDeployment(deployment, change, lasts_ms, outcomes)
+
+
+class _Deployed:
+    """Collects the process lives of a deployment; times in ms since its first action."""
+
+    def __init__(self, group: DeployedGroup, phase_ms: int, seed: int) -> None:
+        self._group, self._seed = group, seed
+        self._from_ms = group.baseline.to_ms + _LATER_MS + phase_ms
+        self._processes: list[ConsumerProcess] = []
+        self._likes: dict[str, str] = {}
+        self._protocols: dict[str, str] = {}
+        self.lasts_ms = 0
+
+    def deploy(self, deployment: Deployment) -> None:
+        strategy, pace_ms, batch = deployment
+        for number, slot in enumerate(self._group.slots):
+            at_ms = pace_ms * (number // batch) + _APART_MS * (number % batch)
+            if strategy is Strategy.SURGE:
+                self._add(slot, slot.name, [(None, at_ms + pace_ms)])
+                self._add(slot, f"{slot.name}-new", [(at_ms, None)])
+            else:
+                back_ms = at_ms + self._group.restart.drawn_ms(self._seed, slot.name)
+                self._add(slot, slot.name, [(None, at_ms), (back_ms, None)])
+
+    def _add(self, slot: _Slot, name: str, lives: Sequence[tuple[int | None, int | None]]) -> None:
+        """A process that starts and ends at these times; None: before and after the deployment."""
+        like = slot.like
+        is_same = name == like.name
+        instance_id = like.instance_id if is_same or like.instance_id is None else name
+        self._likes[name] = like.name
+        self._processes.append(
+            ConsumerProcess(
+                name,
+                instance_id,
+                tuple(
+                    self._life(like.lives[-1], name, number, *life)
+                    for number, life in enumerate(lives)
+                ),
+            )
+        )
+        actions_ms = [at_ms for life in lives for at_ms in life if at_ms is not None]
+        self.lasts_ms = max([self.lasts_ms, *actions_ms])
+
+    def _life(
+        self, like: ProcessLife, name: str, number: int, start_ms: int | None, end_ms: int | None
+    ) -> ProcessLife:
+        started_ms = self._from_ms + (start_ms or 0)
+        member_id, protocols = f"{name}/{number}", self._group.baseline.protocols
+        if protocols:
+            self._protocols[member_id] = protocols[like.member_ids[0]]
+        return replace(
+            like,
+            client_id=name,
+            member_ids=(member_id,),
+            started=TimeEstimate.exactly(started_ms),
+            predates_evidence=start_ms is None,
+            ended=None if end_ms is None else TimeEstimate.exactly(self._from_ms + end_ms),
+            killed=False,
+            slow_polls=(),
+            freezes=(),
+            frozen_until=None,
+        )
+
+    def baseline(self, change: SettingsChange) -> Baseline:
+        own, likes = self._group.baseline, self._likes
+        sessions_ms = [each.lives[-1].member.session_timeout_ms for each in self._processes]
+        settle_ms = max(*sessions_ms, change.session_timeout_ms or 0, _CONSUMER_SESSION_MS)
+        return replace(
+            own,
+            processes=tuple(self._processes),
+            libraries={name: own.libraries[like] for name, like in likes.items()},
+            subscriptions={name: own.subscriptions[like] for name, like in likes.items()},
+            protocols=self._protocols,
+            from_ms=self._from_ms,
+            to_ms=self._from_ms + self.lasts_ms + settle_ms + _SETTLE_MS,
+            idle=(),
+        )

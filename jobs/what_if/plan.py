@@ -1,0 +1,341 @@
+"""`regroup plan`: ways to deploy a group, predicted and ranked; without a JVM."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.whatif import Baseline, Figures
+from coordinator_core.whatif.config_blocks import broker_properties, client_properties
+from coordinator_core.whatif.deployments import (
+    DeployedGroup,
+    PlannedDeployment,
+    Restart,
+    RestartTime,
+    Strategy,
+    deployments,
+    last_deployment,
+    restart_time,
+    restarts,
+    running,
+    settings_to_try,
+)
+from coordinator_core.whatif.kafka_names import seconds
+from coordinator_core.whatif.manifests import manifest
+from coordinator_core.whatif.settings import UNCHANGED, SettingsChange
+from jobs.configuration.alert_settings import span_s
+from jobs.console.errors import UsageError
+from jobs.console.printing import Format, jsonable, print_rows, printable, time_text
+from jobs.console.spinner import spinner
+from jobs.lake.evidence import Row
+from jobs.replay.group_rows import FOREVER_MS
+from jobs.what_if.command import WhatIfOptions, baseline_within, prediction_evidence
+
+MOST_PROCESSES = 500
+# An observed deployment's rebalances end within this time after its last start.
+_SETTLE_MS = 60_000
+_SHOWN = {
+    "rebalances": "rebalances",
+    "not_stable_ms": "not stable",
+    "unavailable_partition_ms": "partition downtime",
+    "moved_partitions": "moved",
+    "records_reprocessed": "reprocessed",
+}
+
+
+# By what --prefer names.
+_PREFERRED = {
+    "downtime": "unavailable_partition_ms",
+    "rebalances": "rebalances",
+    "reprocessed": "records_reprocessed",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanOptions:
+    """``processes`` None: as many as run; ``restart_time`` None: as observed."""
+
+    lake: str
+    cluster_id: str
+    group_id: str
+    processes: int | None = None
+    restart_time: str | None = None
+    seeds: int = 8
+    prefer: str = "downtime"
+    era: str | None = None
+
+
+class Observed(NamedTuple):
+    """``deployment``: restarts of the last deployment, whose figures these are; empty: figures of
+    all evidence.
+    """
+
+    from_ms: int
+    to_ms: int
+    figures: Figures
+    deployment: Sequence[Restart]
+
+
+class PlanResult(NamedTuple):
+    """``recommended``: an index of ``plans``."""
+
+    baseline: Baseline
+    observed: Observed
+    restart: RestartTime
+    processes: int
+    plans: Sequence[PlannedDeployment]
+    recommended: int
+
+
+def run(options: PlanOptions, format: Format) -> None:
+    with spinner("plan"):
+        result = evaluate(options)
+    if format is Format.JSON:
+        sys.stdout.write(json.dumps(jsonable(as_json(options, result)), indent=1) + "\n")
+    elif format is Format.CSV:
+        print_rows(*_all_figures(result), format)
+    else:
+        _print(options, result)
+
+
+def evaluate(options: PlanOptions) -> PlanResult:
+    """Raises UsageError for an invalid option, and for a group that cannot be simulated."""
+    given_ms = None
+    if options.restart_time is not None:
+        given_ms = 1000 * span_s(options.restart_time, "--restart-time")
+    if options.era is not None and options.era not in ERAS:
+        raise UsageError(f"--era {options.era}: not one of {', '.join(ERAS)}")
+    for name, value in (("--processes", options.processes), ("--seeds", options.seeds)):
+        if value is not None and not 1 <= value <= MOST_PROCESSES:
+            raise UsageError(f"{name} {value}: must be 1 to {MOST_PROCESSES}")
+    if options.prefer not in _PREFERRED:
+        raise UsageError(f"--prefer {options.prefer}: not one of {', '.join(_PREFERRED)}")
+    what_if = WhatIfOptions(
+        lake=options.lake,
+        cluster_id=options.cluster_id,
+        group_id=options.group_id,
+        era=options.era,
+    )
+    baseline = baseline_within(what_if, prediction_evidence(what_if, 0, FOREVER_MS), 0, FOREVER_MS)
+    seen = restarts(baseline)
+    group = DeployedGroup.of(baseline, options.processes, restart_time(seen, given_ms))
+    observed = _observed(what_if, baseline, last_deployment(seen, len(running(baseline))))
+    restart_ms = group.restart.usual_ms
+    ways = list(deployments(len(group.slots), restart_ms, baseline.heartbeat_ms))
+    plans = [
+        group.plan(way, change, options.seeds)
+        for change in settings_to_try(baseline, restart_ms)
+        for way in ways
+    ]
+    return PlanResult(
+        baseline=baseline,
+        observed=observed,
+        restart=group.restart,
+        processes=len(group.slots),
+        plans=plans,
+        recommended=recommended(plans, options.prefer),
+    )
+
+
+def _observed(
+    options: WhatIfOptions, baseline: Baseline, deployment: Sequence[Restart]
+) -> Observed:
+    """The figures of the last deployment, or of all evidence."""
+    from_ms, to_ms = baseline.from_ms, baseline.to_ms
+    if deployment:
+        last_ms = max(each.started_ms for each in deployment)
+        from_ms, to_ms = deployment[0].ended_ms - 1000, min(last_ms + _SETTLE_MS, to_ms)
+    evidence = prediction_evidence(options, from_ms, to_ms)
+    within = baseline_within(options, evidence, from_ms, to_ms)
+    return Observed(from_ms, to_ms, evidence.observed(within), deployment)
+
+
+def recommended(plans: Sequence[PlannedDeployment], prefer: str) -> int:
+    """The best way with the present settings, unless another one with changed settings is better
+    in its worst simulation than that way in its best one.
+    """
+    key = _order(prefer)
+    present = min((each for each in plans if each.change == UNCHANGED), key=key)
+    best = min(plans, key=key)
+    figure = _PREFERRED[prefer]
+    worst, least = getattr(best.maximum, figure), getattr(present.minimum, figure)
+    is_better = worst is not None and worst < least
+    return plans.index(best if is_better else present)
+
+
+def _order(prefer: str) -> Callable[[PlannedDeployment], tuple[int, ...]]:
+    """By the preferred figure, the other figures, the effort of the change, and the duration."""
+    names = [_PREFERRED[prefer], *_PREFERRED.values()]
+
+    def key(plan: PlannedDeployment) -> tuple[int, ...]:
+        figures = [getattr(plan.median, name) or 0 for name in names]
+        return (*figures, plan.change.cost, plan.lasts_ms)
+
+    return key
+
+
+# -- output ----------------------------------------------------------------------------------------
+
+
+def as_json(options: PlanOptions, result: PlanResult) -> Row:
+    observed = result.observed
+    return {
+        "cluster_id": options.cluster_id,
+        "group_id": options.group_id,
+        "observed": {
+            "from": time_text(observed.from_ms),
+            "to": time_text(observed.to_ms),
+            "processes": len(running(result.baseline)),
+            "restarts": len(observed.deployment),
+            "restart_ms": result.restart.usual_ms if result.restart.restarts else None,
+            **_figures(observed.figures),
+        },
+        "processes": result.processes,
+        "restart_ms": result.restart.usual_ms,
+        "plans": [_plan(result, each) for each in result.plans],
+        "recommended": result.recommended,
+    }
+
+
+def _figures(figures: Figures) -> Row:
+    return {name: getattr(figures, name) for name in _SHOWN}
+
+
+def _plan(result: PlanResult, plan: PlannedDeployment) -> Row:
+    low, high = plan.minimum, plan.maximum
+    return {
+        "strategy": plan.deployment.strategy.value,
+        "pace_ms": plan.deployment.pace_ms,
+        "batch": plan.deployment.batch,
+        "settings": plan.change.values(),
+        "lasts_ms": plan.lasts_ms,
+        **_figures(plan.median),
+        "range": {name: [getattr(low, name), getattr(high, name)] for name in _SHOWN},
+        "manifest": manifest(plan.deployment, result.restart.usual_ms, result.processes),
+    }
+
+
+def _all_figures(result: PlanResult) -> tuple[list[str], list[list[Any]]]:
+    limits = [f"{name}_{limit}" for name in _SHOWN for limit in ("least", "most")]
+    columns = ["strategy", "pace_ms", "batch", "settings", "lasts_ms", *_SHOWN, *limits]
+    rows = []
+    for plan in result.plans:
+        both = [
+            getattr(figures, name) for name in _SHOWN for figures in (plan.minimum, plan.maximum)
+        ]
+        way = plan.deployment
+        values = [getattr(plan.median, name) for name in _SHOWN]
+        first = [way.strategy.value, way.pace_ms, way.batch, str(plan.change), plan.lasts_ms]
+        rows.append([*first, *values, *both])
+    return columns, rows
+
+
+def _print(options: PlanOptions, result: PlanResult) -> None:
+    plans, chosen = result.plans, result.plans[result.recommended]
+    _print_line(_observed_text(result))
+    _print_line(_restart_text(result))
+    shown = [name for name in _SHOWN if getattr(chosen.median, name) is not None]
+    order = sorted(plans, key=_order(options.prefer))
+    rows = [
+        [
+            "recommended" if plan is chosen else "",
+            way_text(plan),
+            settings_text(plan.change),
+            seconds(plan.lasts_ms),
+            *(_range_text(plan, name) for name in shown),
+        ]
+        for plan in order
+    ]
+    names = [_SHOWN[name] for name in shown]
+    print_rows(["", "deployment", "settings", "lasts", *names], rows)
+    _print_line(_why(options, result))
+    if not shown.count("records_reprocessed"):
+        _print_line(
+            "Records reprocessed are unknown: the lake has no commits at an end of a tenure."
+        )
+    for block in (
+        manifest(chosen.deployment, result.restart.usual_ms, result.processes),
+        client_properties(result.baseline, chosen.change),
+        broker_properties(result.baseline, chosen.change),
+    ):
+        for line in ["", *(block or "").splitlines()] if block else []:
+            _print_line(line)
+
+
+def _print_line(text: str) -> None:
+    print(printable(text))
+
+
+def _observed_text(result: PlanResult) -> str:
+    observed = result.observed
+    times = f"{time_text(observed.from_ms)} to {time_text(observed.to_ms)} UTC"
+    figures = ", ".join(
+        f"{_SHOWN[name]} {_value_text(name, value)}"
+        for name, value in _figures(observed.figures).items()
+        if value is not None
+    )
+    if observed.deployment:
+        what = f"last deployment of {len(observed.deployment)} processes, {times}"
+    else:
+        what = f"no deployment of all processes; the evidence, {times}"
+    return f"observed: {what}: {figures}"
+
+
+def _restart_text(result: PlanResult) -> str:
+    restart, count = result.restart, result.processes
+    usual = seconds(restart.usual_ms)
+    if restart.restarts:
+        low, high = seconds(restart.least_ms), seconds(restart.most_ms)
+        how = f"{usual} ({low} to {high}), from {restart.restarts} observed restarts"
+    elif restart.is_assumed:
+        how = f"{usual}, assumed: no restart was observed; give --restart-time"
+    else:
+        how = f"{usual}, as given"
+    return f"deployed: {count} processes; a process is back after {how}"
+
+
+def way_text(plan: PlannedDeployment) -> str:
+    strategy, pace_ms, batch = plan.deployment
+    pace = seconds(pace_ms)
+    if strategy is Strategy.ONE_BY_ONE:
+        return f"one by one, every {pace}"
+    if strategy is Strategy.BATCHES:
+        return f"batches of {batch}, every {pace}"
+    if strategy is Strategy.SURGE:
+        return f"surge: start {batch} new, stop {batch} old after {pace}"
+    return "recreate: stop all, start all"
+
+
+def settings_text(change: SettingsChange) -> str:
+    return "as they are" if change == UNCHANGED else change.in_kafka_names()
+
+
+def _range_text(plan: PlannedDeployment, name: str) -> str:
+    least, most = getattr(plan.minimum, name), getattr(plan.maximum, name)
+    value = _value_text(name, getattr(plan.median, name))
+    if least == most:
+        return value
+    return f"{value} ({_value_text(name, least)} to {_value_text(name, most)})"
+
+
+def _value_text(name: str, value: int) -> str:
+    return f"{value / 1000:.1f} s" if name.endswith("_ms") else str(value)
+
+
+def _why(options: PlanOptions, result: PlanResult) -> str:
+    chosen = result.plans[result.recommended]
+    present = [each for each in result.plans if each.change == chosen.change]
+    worst = max(present, key=_order(options.prefer))
+    name = _PREFERRED[options.prefer]
+    best_text, worst_text = (_range_text(each, name) for each in (chosen, worst))
+    text = (
+        f"recommended: {way_text(chosen)}, settings {settings_text(chosen.change)}:"
+        f" {_SHOWN[name]} {best_text}"
+    )
+    if worst is not chosen:
+        text += f"; {way_text(worst)}: {worst_text}"
+    return text

@@ -1,0 +1,170 @@
+"""Ways to deploy a group: which ones are compared, and what the protocol makes of them."""
+
+import pytest
+
+from coordinator_core.incident import incarnations
+from coordinator_core.whatif import UNCHANGED, SettingsChange, baseline_of
+from coordinator_core.whatif.deployments import (
+    DeployedGroup,
+    Deployment,
+    Restart,
+    RestartTime,
+    Strategy,
+    deployments,
+    last_deployment,
+    restart_time,
+    restarts,
+    settings_to_try,
+)
+from coordinator_core.whatif.manifests import manifest
+from tests.core.incident.incident_rows import of_fleet
+
+PACE_MS = 30_000
+
+
+@pytest.fixture(scope="module")
+def baseline():
+    """Six Java processes with twelve partitions, deployed once, one by one, each away for 4 s."""
+    rows = of_fleet(
+        {
+            "name": "deployed",
+            "length": "10m",
+            "topics": [{"name": "orders", "partitions": 12}],
+            "groups": [
+                {
+                    "name": "billing",
+                    "topics": ["orders"],
+                    "processes": 6,
+                    "client": "java-4.1",
+                    "assignors": ["range"],
+                    "plans": [
+                        {"kind": "deploy", "at": "3m", "times": 1, "gap": "20s", "down": "4s"}
+                    ],
+                }
+            ],
+        }
+    )
+    return baseline_of(incarnations("billing", rows.events["billing"], rows.records["billing"]))
+
+
+def test_ways_to_deploy_six_processes():
+    assert [tuple(each) for each in deployments(6, 4000, 3000)] == [
+        ("one_by_one", 4000, 1),
+        ("one_by_one", 10_000, 1),
+        ("one_by_one", 34_000, 1),
+        ("batches", 10_000, 2),
+        ("batches", 10_000, 3),
+        ("surge", 10_000, 1),
+        ("surge", 10_000, 6),
+        ("recreate", 0, 6),
+    ]
+
+
+def test_ways_to_deploy_one_process():
+    assert [tuple(each) for each in deployments(1, 4000, 3000)] == [
+        ("one_by_one", 4000, 1),
+        ("surge", 10_000, 1),
+    ]
+
+
+def test_the_restart_time_is_the_observed_one(baseline):
+    time = restart_time(restarts(baseline), None)
+
+    assert time.restarts == 6
+    assert 4000 <= time.least_ms <= time.usual_ms <= time.most_ms <= 4100
+
+
+def test_a_restart_time_that_was_not_observed_is_assumed_or_given():
+    assert restart_time([], None) == RestartTime(10_000, 10_000, 10_000, is_assumed=True)
+    assert restart_time([], 7000) == RestartTime(7000, 7000, 7000)
+
+
+def test_the_last_deployment_has_all_processes_once(baseline):
+    deployment = last_deployment(restarts(baseline), 6)
+
+    assert len({each.process for each in deployment}) == 6
+    assert last_deployment(restarts(baseline), 7) == ()
+    assert last_deployment([Restart(0, 4000, "a"), Restart(5000, 9000, "a")], 2) == ()
+
+
+@pytest.mark.parametrize(
+    ("strategy", "batch", "change", "rebalances"),
+    [
+        (Strategy.ONE_BY_ONE, 1, "", (12, 12)),  # each process leaves, and joins
+        (Strategy.BATCHES, 2, "", (6, 6)),  # both leave, both join
+        (Strategy.RECREATE, 6, "", (1, 2)),
+        (Strategy.SURGE, 6, "", (2, 4)),
+        (Strategy.ONE_BY_ONE, 1, "membership=static", (0, 0)),
+        (Strategy.ONE_BY_ONE, 1, "group_protocol=consumer", (10, 12)),
+    ],
+)
+def test_rebalances_of_each_strategy(baseline, strategy, batch, change, rebalances):
+    group = DeployedGroup.of(baseline, None, RestartTime(4000, 4000, 4000))
+
+    plan = group.plan(Deployment(strategy, PACE_MS, batch), SettingsChange.of(change.split()), 4)
+
+    least, most = rebalances
+    assert least <= plan.minimum.rebalances <= plan.maximum.rebalances <= most
+
+
+def test_a_restarted_static_member_keeps_its_two_partitions_unowned(baseline):
+    group = DeployedGroup.of(baseline, None, RestartTime(4000, 4000, 4000))
+
+    static = SettingsChange.of(["membership=static"])
+    plan = group.plan(Deployment(Strategy.ONE_BY_ONE, PACE_MS, 1), static, 2)
+
+    # Twelve partitions for 4 s each, and the time to join.
+    assert 47_500 <= plan.median.unavailable_partition_ms <= 49_000
+
+
+def test_the_downtime_of_an_eager_group_depends_on_the_phase_of_its_heartbeats(baseline):
+    group = DeployedGroup.of(baseline, None, RestartTime(4000, 4000, 4000))
+
+    plan = group.plan(Deployment(Strategy.ONE_BY_ONE, PACE_MS, 1), UNCHANGED, 8)
+
+    least, most = (each.unavailable_partition_ms for each in (plan.minimum, plan.maximum))
+    assert most - least > 5000
+
+
+def test_more_processes_than_run_are_deployed_under_own_names(baseline):
+    group = DeployedGroup.of(baseline, 8, RestartTime(4000, 4000, 4000))
+
+    assert len({slot.name for slot in group.slots}) == 8
+    assert (
+        group.plan(Deployment(Strategy.ONE_BY_ONE, PACE_MS, 1), UNCHANGED, 1).median.rebalances
+        == 16
+    )
+
+
+def test_settings_to_try_for_a_classic_group(baseline):
+    assert [str(each) for each in settings_to_try(baseline, 4000)] == [
+        "unchanged",
+        "membership=static",
+        "protocol=cooperative",
+        "group_protocol=consumer",
+    ]
+
+
+def test_static_members_need_a_session_longer_than_the_restart(baseline):
+    assert str(settings_to_try(baseline, 30_000)[1]) == (
+        "membership=static session_timeout_ms=60000"
+    )
+
+
+def test_a_manifest_leaves_the_pace_between_two_processes():
+    way = Deployment(Strategy.ONE_BY_ONE, 34_000, 1)
+
+    assert manifest(way, 4000, 6).splitlines() == [
+        "# Deployment; in a StatefulSet: updateStrategy, without maxSurge",
+        "spec:",
+        "  minReadySeconds: 30",
+        "  strategy:",
+        "    type: RollingUpdate",
+        "    rollingUpdate:",
+        "      maxSurge: 0",
+        "      maxUnavailable: 1",
+        "  # StatefulSet:",
+        "  podManagementPolicy: OrderedReady",
+        "# pod template",
+        "      terminationGracePeriodSeconds: 60",
+    ]

@@ -1,0 +1,106 @@
+"""regroup plan: its output as JSON, CSV and table, and one-line errors."""
+
+import csv
+import io
+import json
+import sys
+
+import pytest
+
+from jobs.command_line.cli import main
+from tests.jobs import test_what_if
+
+pytestmark = pytest.mark.slow
+
+FIGURES = [
+    "rebalances",
+    "not_stable_ms",
+    "unavailable_partition_ms",
+    "moved_partitions",
+    "records_reprocessed",
+]
+
+
+lake = test_what_if.lake
+
+
+@pytest.fixture
+def plan(monkeypatch, capsys, lake):
+    """``plan(*arguments)``: exit code, stdout, stderr."""
+
+    def run(*arguments, group="billing-eager"):
+        command = ["regroup", "plan", "--lake", lake, "--cluster-id", "prod", "--group", group]
+        monkeypatch.setattr(sys, "argv", [*command, *arguments])
+        monkeypatch.setenv("COLUMNS", "200")
+        with pytest.raises(SystemExit) as left:
+            main()
+        output = capsys.readouterr()
+        return left.value.code or 0, output.out, output.err
+
+    return run
+
+
+def test_json_has_observed_plans_and_the_recommended_one(plan):
+    code, out, _ = plan("--seeds", "2", "--restart-time", "4s", "--format", "json")
+
+    output = json.loads(out)
+    assert code == 0
+    assert set(FIGURES) <= output["observed"].keys()
+    assert {each["strategy"] for each in output["plans"]} == {
+        "one_by_one",
+        "batches",
+        "surge",
+        "recreate",
+    }
+    assert output["plans"][0]["settings"] == {}
+    assert {"membership": "static"}.items() <= {
+        name: value for each in output["plans"] for name, value in each["settings"].items()
+    }.items()
+    for each in output["plans"]:
+        assert {"pace_ms", "batch", *FIGURES} <= each.keys()
+        for name in FIGURES:
+            least, most = each["range"][name]
+            assert least <= each[name] <= most
+    assert output["restart_ms"] == 4000
+    least = min(each["unavailable_partition_ms"] for each in output["plans"])
+    assert output["plans"][output["recommended"]]["unavailable_partition_ms"] == least
+
+
+def test_csv_has_a_row_per_plan(plan):
+    _, out, _ = plan("--seeds", "1", "--processes", "2", "--format", "csv")
+
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert rows[0]["strategy"] == "one_by_one"
+    assert rows[0]["settings"] == "unchanged"
+    assert rows[0]["rebalances_least"] == rows[0]["rebalances"] == "3"
+
+
+def test_the_text_begins_with_the_observed_figures_and_ends_with_the_manifest(plan):
+    _, out, _ = plan("--seeds", "1", "--processes", "2", "--restart-time", "4s")
+
+    lines = out.splitlines()
+    assert lines[0].startswith("observed: ")
+    assert lines[1] == "deployed: 2 processes; a process is back after 4 s, as given"
+    assert "recommended: " in out
+    assert "      terminationGracePeriodSeconds: 60" in lines
+
+
+@pytest.mark.parametrize(
+    ("group", "arguments", "message"),
+    [
+        ("billing-eager", ["--processes", "0"], "--processes 0: must be 1 to 500"),
+        ("billing-eager", ["--seeds", "0"], "--seeds 0: must be 1 to 500"),
+        ("billing-eager", ["--restart-time", "4"], "--restart-time 4: not a duration; give"),
+        ("billing-eager", ["--prefer", "x"], "--prefer x: not one of downtime, rebalances"),
+        ("billing-eager", ["--era", "7"], "--era 7: not one of 0.9"),
+        ("nobody", [], "--group nobody: no events or records of this group in"),
+        ("connect", [], "--group connect: not a group of consumers (connect)"),
+        ("streams", [], "--group streams: not a group of consumers (Kafka Streams"),
+    ],
+)
+def test_what_cannot_be_planned_ends_with_one_line(plan, group, arguments, message):
+    code, out, err = plan(*arguments, group=group)
+
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
