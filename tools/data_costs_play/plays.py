@@ -324,4 +324,134 @@ C = Script(
     kafka="4.1.2",
     end_s=275,
 )
-PLAYS = {"B": B, "C": C}
+
+# -- D: more partitions per process, a group that is killed until its sessions expire, old clients -
+
+_D_CLASSIC = {
+    "session.timeout.ms": 12_000,
+    "heartbeat.interval.ms": 4000,
+    "max.poll.interval.ms": 20_000,
+}
+_RIDES, _BILLS = "rides", "bills"
+D = Script(
+    topics={
+        _RIDES: [9, 7, 5, 5, 4, 4, 3, 3, 1, 0.3],
+        _BILLS: [8, 4, 4, 4, 4, 4, 4, 4, 2, 2, 1, 0.5],
+    },
+    groups={
+        "rides-java-range": Group(
+            topic=_RIDES,
+            client="java",
+            protocol="eager",
+            mode="auto",
+            delay_ms=6,
+            conf={
+                **_D_CLASSIC,
+                "partition.assignment.strategy": (
+                    "org.apache.kafka.clients.consumer.RangeAssignor"
+                ),
+            },
+        ),
+        "rides-java-static": Group(
+            topic=_RIDES,
+            client="java",
+            protocol="eager",
+            mode="auto",
+            delay_ms=4,
+            conf={
+                **_D_CLASSIC,
+                "partition.assignment.strategy": (
+                    "org.apache.kafka.clients.consumer.StickyAssignor"
+                ),
+                "auto.commit.interval.ms": 3000,
+            },
+            static=True,
+        ),
+        "rides-franz": Group(
+            topic=_RIDES,
+            client="franz",
+            protocol="coop",
+            mode="auto",
+            delay_ms=5,
+            conf={"session_ms": 12_000, "heartbeat_ms": 4000},
+        ),
+        "bills-python-batch": Group(
+            topic=_BILLS,
+            client="kafka-python",
+            protocol="eager",
+            mode="batch",
+            delay_ms=8,
+            conf={
+                "session_timeout_ms": 12_000,
+                "heartbeat_interval_ms": 4000,
+                "max_poll_interval_ms": 20_000,
+                "enable_auto_commit": False,
+            },
+        ),
+        "bills-pill": Group(
+            topic=_BILLS,
+            client="confluent",
+            protocol="eager",
+            mode="store",
+            delay_ms=4,
+            conf={
+                **_D_CLASSIC,
+                "partition.assignment.strategy": "roundrobin",
+                "enable.auto.offset.store": "false",
+                "auto.commit.interval.ms": 4000,
+            },
+            pill=True,
+        ),
+        "bills-coop-periodic": Group(
+            topic=_BILLS,
+            client="confluent",
+            protocol="coop",
+            mode="periodic",
+            delay_ms=5,
+            conf={
+                **_D_CLASSIC,
+                "partition.assignment.strategy": "cooperative-sticky",
+                "enable.auto.commit": "false",
+                "commit_s": 12,
+            },
+        ),
+    },
+    windows=[
+        ("start", 0),
+        ("steady", 30),
+        ("kill one", 65),
+        ("slow poll", 100),
+        ("freeze", 140),
+        ("rolling restart", 175),
+        ("slow handler", 215),
+        ("scale out", 245),
+        ("scale in", 260),
+        ("kill all", 275),
+        ("stop", 320),
+    ],
+    steps=_steps(
+        _each("start", range(1, 4), 0.5),
+        Step(66, "kill", 1),
+        Step(84, "start", 1),
+        _special(70, "pause", "bills-coop-periodic", 5),
+        _special(160, "resume", "bills-coop-periodic"),
+        Step(102, "slow", 2, (26,)),
+        _freeze(3, 143, 20),
+        _special(168, "pill", _BILLS, 6),
+        _special(236, "fix", "bills-pill"),
+        _restart(range(1, 4), 178, 9, 2),
+        _special(217, "slow handler", "bills-python-batch", 300),
+        _special(217, "slow handler", "rides-franz", 400),
+        _special(232, "slow handler", "bills-python-batch", 8),
+        _special(232, "slow handler", "rides-franz", 5),
+        Step(246, "start", 4),
+        Step(261, "stop", 2),
+        # At once, and back after their sessions expired.
+        _each("kill", (1, 3, 4), 276, 0),
+        _each("start", (1, 3, 4), 294, 0.2),
+    ),
+    broker=BROKER.format(delay_ms=1000, session_ms=12_000, heartbeat_ms=4000),
+    kafka="4.2.2",
+    end_s=320,
+)
+PLAYS = {"B": B, "C": C, "D": D}

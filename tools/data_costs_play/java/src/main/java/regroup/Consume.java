@@ -51,6 +51,9 @@ public final class Consume implements ConsumerRebalanceListener {
     settings.put("client.id", text("process"));
     settings.put("auto.offset.reset", "earliest");
     settings.put("max.poll.records", 50);
+    if (own.get("static").asBoolean()) {
+      settings.put("group.instance.id", text("process"));
+    }
     own.get("conf").fields().forEachRemaining(
         each -> settings.put(each.getKey(), each.getValue().asText()));
     consumer = new KafkaConsumer<>(
