@@ -49,6 +49,8 @@ _OWNED = {
     "back_ms": LongType(),
     "polled_ms": LongType(),
     "poll_ms": LongType(),
+    "is_static": BooleanType(),
+    "next_generation": IntegerType(),
     "shutdown_ms": LongType(),
     "shutdown_generation": IntegerType(),
     "shutdown_date": DateType(),

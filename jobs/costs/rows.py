@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from coordinator_core.protocol.client_times import FETCH_MS
 from jobs.costs.arrays import arrays_of, integers, numbers, rounded, times
-from jobs.costs.lag import FOLLOWED_MS, Lag, LogEnds, lag_of
+from jobs.costs.lag import FOLLOWED_MS, LEAST_LAG, LEAST_LAG_MS, Lag, LogEnds, lag_of
 from jobs.costs.pauses import pauses
 from jobs.costs.rules import CommitProgress, Reprocessed, handled_again, progress_of, reprocessed
 from jobs.costs.series import NONE, Floats, Ints, Series
@@ -31,7 +32,7 @@ def costs_of(evidence: pa.Table, schema: pa.Schema) -> pa.Table:
     p = progress_of(t, arrays.commits, arrays.group_of_part)
     stored = _Stored(arrays.owned, t)
     p = stored.progress(p)
-    r = _within_log(t, p, stored.reprocessed(reprocessed(t, p)), ends)
+    r = _within_log(t, p, stored.reprocessed(_catching_up(t, p, reprocessed(t, p), ends)), ends)
     r = handled_again(t, p, r)
     lag = lag_of(t, p, r, arrays.commits, ends)
     return _table(arrays.owned, t, p, r, lag, arrays.commits, schema)
@@ -87,6 +88,28 @@ class _Stored:
             is_bounded=self._or(is_bounded, r.is_bounded).astype(bool),
             is_slow=self._or(False, r.is_slow).astype(bool),
         )
+
+
+def _catching_up(t: Tenures, p: CommitProgress, r: Reprocessed, ends: LogEnds) -> Reprocessed:
+    """An owner that stopped while it handled the backlog with which it had begun: its speed since
+    then counts, not the rate of the partition."""
+    behind = ends.offsets(t.part, p.last_ms) - p.last_offset
+    is_first = (p.last_ms >= t.from_ms) & (p.earlier_ms < t.from_ms) & (p.earlier_ms != NONE)
+    has_stopped = ((t.heard_ms != NONE) | t.is_replaced) & ~r.is_slow
+    is_behind = is_first & has_stopped & ~r.is_stuck & (r.records > 0)
+    is_behind &= behind > LEAST_LAG + LEAST_LAG_MS * p.rate
+    took_ms = np.maximum(p.last_ms - t.from_ms - FETCH_MS, FETCH_MS)
+    speed = np.maximum((p.last_offset - p.earlier_offset) / took_ms, p.rate)
+    most = ends.offsets(t.part, r.stop_high_ms) - p.last_offset
+    caught = np.fmin(speed * np.maximum(r.stop_ms - p.last_ms, 0), most)
+    records = np.where(is_behind, caught, r.records)
+    return replace(
+        r,
+        records=records,
+        high=np.where(is_behind, np.fmax(r.high, most), r.high),
+        position=np.where(is_behind, p.last_offset + records, r.position),
+        handled=np.where(is_behind, p.last_offset + records, r.handled),
+    )
 
 
 def _within_log(t: Tenures, p: CommitProgress, r: Reprocessed, ends: LogEnds) -> Reprocessed:

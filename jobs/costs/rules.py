@@ -11,7 +11,10 @@ revoked, left   A client commits when it gives a partition up: 0.  Eager members
                 commit to the end.  Java's cooperative members are of this kind: they commit when a
                 rebalance begins, and go on until the next assignment.
 expired         The owner stopped between its last heartbeat and the next one, which was due; and
-                before its next commit, if it commits at an interval.
+                before its next commit, if it commits at an interval.  Processes that end in one
+                rebalance most likely have one cause: they stopped between all of these requests.
+                A static member that closes commits, and does not leave.  An eager member that
+                rejoins commits before that.  Both stopped at this commit.
 replaced        A static member stopped.  If its last commit was no automatic one, it closed then;
                 else it stopped before the next one.
 batches         A client that commits each batch that it has handled loses only the batch in its
@@ -20,7 +23,8 @@ batches         A client that commits each batch that it has handled loses only 
                 timer, in halves of a second.
 slow            A client leaves max.poll.interval.ms after its application last polled; it was busy
                 with one batch since then.  If it left without the commit that others of its group
-                made, it left for this reason, too.
+                made, it left for this reason, too.  Automatic commits may go on: the last one then
+                has all records that the application got.
 unknown         A partition with a single commit has no rate: null, unless the owner committed when
                 it gave the partition up.
 quiet           Alive for more than 1.5 commit intervals without a commit: nothing new, so 0; at
@@ -29,6 +33,7 @@ crashed         It began with a backlog, and there was no heartbeat or commit af
                 any part of the backlog.  In a crash loop, one partition has a record that kills
                 each owner: the one with the oldest commit.  Clients take records partition by
                 partition: the partitions before it were handled, one in three of those behind it.
+                Of several partitions with the oldest commit, each may have the record.
 zombie          The process was back after its session had expired: if it had been frozen, it may
                 have handled records while others owned the partition.  The evidence cannot tell
                 this from a restart, so the upper bound is not certain.
@@ -64,6 +69,11 @@ CAUGHT_UP_MS, SOON_MS = 20_000, 300_000
 TOLERANCE_MS = 500
 # Longer pauses between two commits of a partition are no intervals.
 LONGEST_INTERVAL_MS = 600_000
+# A commit lacks records if it has at most this share of the expected ones, which are at least so
+# many.
+LARGEST_SHARE, LEAST_EXPECTED = 0.75, 8
+# heartbeat.interval.ms is typically no higher than this part of session.timeout.ms.
+SESSION_HEARTBEATS = 3
 # The share of a crashed process' partitions that it handled although they are behind the one whose
 # record killed it.
 HANDLED_BEHIND = 1 / 3
@@ -74,7 +84,7 @@ class CommitProgress:
     """What the commits show of each tenure; NONE or NaN for null.
 
     ``last``: position of the last commit; ``previous_ms``: time of the last one before the owner
-    gave the partition up; ``earlier_ms``: of the previous commit.  ``rate``: records per ms.
+    gave the partition up; ``earlier_...``: of the previous commit.  ``rate``: records per ms.
     ``interval_ms`` between commits and ``batch``, the most records between two commits of a
     partition: of the group on the date of the tenure's end.
     """
@@ -84,6 +94,7 @@ class CommitProgress:
     last_offset: Ints
     previous_ms: Ints
     earlier_ms: Ints
+    earlier_offset: Ints
     rate: Floats
     interval_ms: Floats
     batch: Floats
@@ -99,7 +110,8 @@ class Reprocessed:
     """``stop_ms``: when the owner stopped, with the earliest and the latest time; records that the
     next owner handles again, with bounds, and whether the upper one is certain; ``position``: the
     offset up to which this owner handled records, at least that of its last commit; ``handled``:
-    this owner or an earlier one; ``is_slow``: the application did not poll."""
+    this owner or an earlier one; ``is_slow``: the application did not poll; ``is_stuck``: the
+    partition has a record that ends its owners."""
 
     stop_ms: Ints
     stop_low_ms: Ints
@@ -111,6 +123,7 @@ class Reprocessed:
     handled: Floats
     is_bounded: Flags
     is_slow: Flags
+    is_stuck: Flags
 
 
 def progress_of(t: Tenures, commits: Series, group_of_part: Ints) -> CommitProgress:
@@ -120,13 +133,15 @@ def progress_of(t: Tenures, commits: Series, group_of_part: Ints) -> CommitProgr
     last = np.where(commits.times(last) < end_ms - DAY_MS, NONE, last)
     last_ms = commits.times(last)
     before = commits.last(t.part, _closing_from(t) - 1)
+    earlier = _previous(commits, last)
     interval_ms, batch = habits(t.group, t.until_ms, commits, group_of_part)
     return CommitProgress(
         last=last,
         last_ms=last_ms,
         last_offset=commits.values(last),
         previous_ms=commits.times(before),
-        earlier_ms=commits.times(_previous(commits, last)),
+        earlier_ms=commits.times(earlier),
+        earlier_offset=commits.values(earlier),
         rate=_rate(t, commits, last),
         interval_ms=interval_ms,
         batch=batch,
@@ -238,7 +253,7 @@ def reprocessed(t: Tenures, p: CommitProgress) -> Reprocessed:
     low = np.where(is_nothing | is_alive, 0, low)
     high = np.where(is_quiet, np.minimum(high, p.rate * p.interval_ms + 1), high)
     high = np.where(is_clean, 0, high)
-    records, low, high = _crashed(t, p, (records, low, high), high_ms)
+    records, low, high, is_stuck = _crashed(t, p, (records, low, high), high_ms)
     records, high = _in_hand(t, p, is_slow, records, high)
     is_known = ~np.isnan(p.rate) | (is_alive & has_closed)
     records, low, high = (np.where(is_known, each, np.nan) for each in (records, low, high))
@@ -254,6 +269,7 @@ def reprocessed(t: Tenures, p: CommitProgress) -> Reprocessed:
         handled=p.last_offset + records,
         is_bounded=~is_zombie,
         is_slow=is_slow,
+        is_stuck=is_stuck,
     )
 
 
@@ -342,31 +358,100 @@ def _stops(t: Tenures, p: CommitProgress, polled_ms: Ints) -> tuple[Ints, Ints, 
     )
     is_crash = _is_crash(t, p) & (_own_commit_ms(t, p) == NONE)
     crash_ms = np.minimum(t.from_ms + TOLERANCE_MS, high_ms)
-    middle_ms = np.where(is_crash, crash_ms, (low_ms + high_ms) // 2)
+    middle_ms = np.where(is_expired, _expired_at(t, p), (low_ms + high_ms) // 2)
+    middle_ms = np.where(is_crash, crash_ms, np.clip(middle_ms, low_ms, high_ms))
     # A member of the new protocol leaves at its next heartbeat.
     late_ms = np.where((t.poll_ms == NONE) & (t.heard_ms == NONE), HEARTBEAT_MS, 0)
-    return (
-        np.where(is_slow, polled_ms - late_ms // 2, middle_ms),
-        np.where(is_slow, polled_ms - late_ms - TOLERANCE_MS, low_ms),
-        np.where(is_slow, polled_ms + TOLERANCE_MS, high_ms),
+    by_poll = polled_ms - late_ms // 2, polled_ms - late_ms - TOLERANCE_MS, polled_ms + TOLERANCE_MS
+    busy_ms = _busy_ms(t, p)
+    is_busy = is_slow & (busy_ms < polled_ms)
+    by_commits = busy_ms, p.earlier_ms, p.last_ms
+    stop_ms, low_ms, high_ms = (
+        np.where(is_busy, committed_ms, np.where(is_slow, slow_ms, other_ms))
+        for committed_ms, slow_ms, other_ms in zip(
+            by_commits, by_poll, (middle_ms, low_ms, high_ms), strict=True
+        )
     )
+    return stop_ms, low_ms, high_ms
+
+
+def _busy_ms(t: Tenures, p: CommitProgress) -> Ints:
+    """When a process got its last records; NEVER_MS if the commits do not show it.
+
+    Automatic commits go on while the application is busy, except in clients that commit in poll().
+    So the last commit lacks records that the rate of its partitions leads to expect.  librdkafka's
+    members of the new protocol leave only when the application polls again: they have gone on to
+    commit, too.
+    """
+    is_own = (p.earlier_ms >= t.from_ms) & ~np.isnan(p.rate) & ~p.is_batch
+    took_ms = p.last_ms - p.earlier_ms
+    size = int(t.member.max(initial=-1)) + 1
+    expected, committed = (
+        np.bincount(t.member, np.where(is_own, records, 0), size)[t.member]
+        for records in (np.nan_to_num(p.rate) * took_ms, p.last_offset - p.earlier_offset)
+    )
+    share = np.minimum(committed / np.maximum(expected, 1), 1)
+    is_known = (share <= LARGEST_SHARE) | (t.is_back & (t.poll_ms == NONE))
+    is_known &= is_own & (expected >= LEAST_EXPECTED)
+    return np.where(is_known, p.earlier_ms + (share * took_ms).astype(np.int64), NEVER_MS)
 
 
 def _expired_between(t: Tenures, p: CommitProgress) -> tuple[Ints, Ints]:
     """The owner stopped between its last heartbeat or commit and the next one that was due."""
+    earliest_ms, due_ms, next_ms = _requests(t, p)
+    late_ms = np.where(t.due_ms == NONE, HEARTBEAT_MS - _heartbeat_ms(t), 2 * TOLERANCE_MS)
+    latest_ms = np.maximum(np.minimum(due_ms + late_ms, next_ms), earliest_ms)
+    return np.where(_stopped_at_commit(t, p), _own_commit_ms(t, p), earliest_ms), latest_ms
+
+
+def _expired_at(t: Tenures, p: CommitProgress) -> Ints:
+    """The middle of this time.  Processes of a group that ended in the same rebalance, each of them
+    between two of its requests, most likely ended at one time between all of these requests."""
+    earliest_ms, due_ms, next_ms = _requests(t, p)
+    latest_ms = np.maximum(np.minimum(due_ms, next_ms), earliest_ms)
+    is_expired = t.heard_ms != NONE
+    rebalance = dense(t.group, t.generation)
+    size = int(rebalance.max(initial=-1)) + 1
+    begin_ms, end_ms = np.full(size, NONE), np.full(size, NEVER_MS)
+    np.maximum.at(begin_ms, rebalance, np.where(is_expired, earliest_ms, NONE))
+    np.minimum.at(end_ms, rebalance, np.where(is_expired, latest_ms, NEVER_MS))
+    is_common = (begin_ms <= end_ms)[rebalance]
+    begin_ms = np.where(is_common, begin_ms[rebalance], earliest_ms)
+    end_ms = np.where(is_common, end_ms[rebalance], latest_ms)
+    middle_ms = (begin_ms + end_ms) // 2
+    return np.where(_stopped_at_commit(t, p), _own_commit_ms(t, p), middle_ms)
+
+
+def _requests(t: Tenures, p: CommitProgress) -> tuple[Ints, Ints, Ints]:
+    """The last heartbeat or commit of each member; when the next heartbeat was due, and the next
+    commit."""
     member_ms = _own_commit_ms(t, p)
-    earliest_ms = np.maximum(t.heard_ms, member_ms)
-    due_ms = np.where(t.due_ms == NONE, t.heard_ms + HEARTBEAT_MS, t.due_ms + 2 * TOLERANCE_MS)
+    due_ms = np.where(t.due_ms == NONE, t.heard_ms + _heartbeat_ms(t), t.due_ms)
     next_ms = member_ms + p.interval_ms.astype(np.int64) + TOLERANCE_MS
     rates = np.bincount(t.member, np.nan_to_num(p.rate), int(t.member.max(initial=-1)) + 1)
     is_due = (member_ms != NONE) & (rates[t.member] * p.interval_ms >= 2)
     is_due &= next_ms >= t.heard_ms
-    latest_ms = np.where(is_due, np.minimum(due_ms, next_ms), due_ms)
-    return earliest_ms, np.maximum(latest_ms, earliest_ms)
+    return np.maximum(t.heard_ms, member_ms), due_ms, np.where(is_due, next_ms, NEVER_MS)
+
+
+def _heartbeat_ms(t: Tenures) -> Ints:
+    """The default interval, and at most a third of the session timeout."""
+    session_ms = np.maximum(t.departed_ms - t.heard_ms, 0)
+    return np.asarray(np.minimum(HEARTBEAT_MS, session_ms // SESSION_HEARTBEATS))
 
 
 def _replaced_between(t: Tenures, p: CommitProgress, until_ms: Ints) -> tuple[Ints, Ints]:
     """The owner stopped at its last commit, if it closed then; else before the next commit."""
+    member_ms = _own_commit_ms(t, p)
+    next_ms = member_ms + np.maximum(p.interval_ms, 1).astype(np.int64) + TIMER_TOLERANCE_MS
+    latest_ms = np.where(_has_closed(t, p), member_ms, next_ms)
+    latest_ms = np.where(member_ms == NONE, until_ms, latest_ms)
+    earliest_ms = np.where(member_ms == NONE, t.from_ms, member_ms)
+    return earliest_ms, np.maximum(np.minimum(latest_ms, t.next_ms), earliest_ms)
+
+
+def _has_closed(t: Tenures, p: CommitProgress) -> Flags:
+    """Whether the last commit of each member was no automatic one."""
     member_ms = _own_commit_ms(t, p)
     since_ms = p.last_ms - np.maximum(p.earlier_ms, t.from_ms)
     interval_ms = np.maximum(p.interval_ms, 1)
@@ -374,12 +459,20 @@ def _replaced_between(t: Tenures, p: CommitProgress, until_ms: Ints) -> tuple[In
     is_automatic = (p.earlier_ms >= t.from_ms) & (since_ms >= interval_ms / 2)
     is_automatic &= off_ms <= np.maximum(0.02 * interval_ms, 2 * TIMER_TOLERANCE_MS)
     is_closing = (p.last_ms >= member_ms - TOLERANCE_MS) & ~is_automatic & (member_ms != NONE)
-    has_closed = _most_of_member(t, is_closing.astype(np.int64)) > 0
-    next_ms = member_ms + interval_ms.astype(np.int64) + TIMER_TOLERANCE_MS
-    latest_ms = np.where(has_closed, member_ms, next_ms)
-    latest_ms = np.where(member_ms == NONE, until_ms, latest_ms)
-    earliest_ms = np.where(member_ms == NONE, t.from_ms, member_ms)
-    return earliest_ms, np.maximum(np.minimum(latest_ms, t.next_ms), earliest_ms)
+    return np.asarray(_most_of_member(t, is_closing.astype(np.int64)) > 0)
+
+
+def _stopped_at_commit(t: Tenures, p: CommitProgress) -> Flags:
+    """Whether an owner whose session expired had stopped at its last commit.
+
+    A static member that closes commits, and does not leave.  An eager member that had a contact
+    since it noticed a rebalance had revoked its partitions, and had committed before.
+    """
+    is_expired = (t.heard_ms != NONE) & (_own_commit_ms(t, p) != NONE)
+    has_timer = _most_of_member(t, p.earlier_ms) >= t.from_ms
+    is_in_join = t.is_eager & (t.revoking_ms != NONE)
+    is_in_join &= (p.last_ms >= t.revoking_ms) & (t.heard_ms >= t.revoking_ms + HEARTBEAT_MS)
+    return np.asarray(is_expired & (is_in_join | (t.is_static & has_timer & _has_closed(t, p))))
 
 
 def _is_crash(t: Tenures, p: CommitProgress) -> Flags:
@@ -394,30 +487,41 @@ def _is_crash(t: Tenures, p: CommitProgress) -> Flags:
 
 def _crashed(
     t: Tenures, p: CommitProgress, estimate: tuple[Floats, Floats, Floats], high_ms: Ints
-) -> tuple[Floats, Floats, Floats]:
+) -> tuple[Floats, Floats, Floats, Flags]:
+    """The estimate with its bounds, and whether the partition has a record that ends its owners."""
     is_crash = _is_crash(t, p)
     size = int(t.member.max(initial=-1)) + 1
     oldest = np.full(size, NEVER_MS)
     np.minimum.at(oldest, t.member, np.where(is_crash, p.last_ms, NEVER_MS))
     oldest_ms = oldest[t.member]
     is_loop = is_crash & (_most_of_member(t, p.last_ms) - oldest_ms > p.interval_ms)
-    is_stuck = is_loop & (p.last_ms == oldest_ms)
-    killer = np.full(size, NEVER_MS)
-    np.minimum.at(killer, t.member, np.where(is_stuck, t.partition, NEVER_MS))
     # The partitions were committed at one time, and the previous owner crashed, too: any of them
     # may have the record.
     is_again = np.zeros(len(is_crash), bool)
     is_again[1:] = (t.part[1:] == t.part[:-1]) & (p.last_ms[1:] == p.last_ms[:-1]) & is_crash[:-1]
+    is_again &= is_crash
+    is_candidate = (is_loop | is_again) & (p.last_ms == oldest_ms)
+    killer = np.full(size, NEVER_MS)
+    np.minimum.at(killer, t.member, np.where(is_candidate & is_loop, t.partition, NEVER_MS))
     backlog = p.rate * (t.from_ms + TOLERANCE_MS - p.last_ms)
     is_before = (t.partition < killer[t.member]) & ~(is_again & ~is_loop)
     handled = np.where(is_before | ~(is_loop | is_again), backlog, HANDLED_BEHIND * backlog)
-    handled = np.where(is_stuck, p.rate * p.interval_ms / 2, handled)
+    share = 1 / np.maximum(np.bincount(t.member, is_candidate, size)[t.member], 1)
+    # All owners of the partition with the record stopped at this record.
+    is_next = (t.part[1:] == t.part[:-1]) & (p.last_offset[1:] == p.last_offset[:-1])
+    run = np.cumsum(np.append(0, ~is_next))
+    is_stuck = np.bincount(run, is_candidate & (share == 1))[run] > 0
+    before_record = p.rate * p.interval_ms / 2
+    stuck = share * before_record + (1 - share) * HANDLED_BEHIND * backlog
+    handled = np.where(is_candidate, stuck, handled)
+    handled = np.where(is_stuck, before_record, handled)
     records, low, high = estimate
     most = p.rate * (high_ms - p.last_ms) + 1
     return (
         np.where(is_crash, np.minimum(handled, most), records),
         np.where(is_crash, 0, low),
         np.where(is_crash, most, high),
+        is_stuck,
     )
 
 

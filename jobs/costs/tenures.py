@@ -14,6 +14,8 @@ from jobs.lake.dates import NEVER_MS
 # A cooperative member keeps partitions through rebalances: its tenure begins with an assignment at
 # most this long before the last one, as a run for some dates reads no older assignments.
 LONGEST_CHAIN_MS = 86_400_000
+# A member that departs and joins in one poll is assigned its partitions again within this time.
+AT_ONCE_MS = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,8 +26,9 @@ class Tenures:
     of a member): numbers from 0.  ``next_row``, ``next_ms``: first assignment of the partition's
     next owner; NONE and NEVER_MS without one.  ``is_replaced``: a static member stopped, and the
     next process with its instance id took over.  ``is_kept``: the owner kept the partition until a
-    response asked it to give the partition up, and did so then.  The others: see
-    `jobs.ownership.tenures`.
+    response asked it to give the partition up, and did so then.  ``is_eager``: its classic group
+    revokes all partitions in a rebalance.  ``is_back``: the process itself is the next owner, and
+    got the partition as soon as it had departed.  The others: see `jobs.ownership.tenures`.
     """
 
     row: Ints
@@ -47,6 +50,9 @@ class Tenures:
     poll_ms: Ints
     is_replaced: Flags
     is_kept: Flags
+    is_static: Flags
+    is_eager: Flags
+    is_back: Flags
 
 
 _TAKEN = (
@@ -70,6 +76,8 @@ def tenures_of(owned: pa.StructArray, group: Ints, part: Ints) -> Tenures:
     is_same[1:] = (part[1:] == part[:-1]) & (process[1:] == process[:-1])
     is_continued = is_same
     is_continued[1:] &= columns["until_ms"][:-1] >= columns["from_ms"][1:]
+    is_replaced = flags_of(pc.equal(how, "replaced"))[order]
+    is_continued[1:] &= ~is_replaced[:-1]
     # A slow application that polls again joins as a new member.
     is_slow = (columns["polled_ms"] >= columns["from_ms"]) & (columns["polled_ms"] != NONE)
     is_slow &= columns["polled_ms"] <= columns["until_ms"]
@@ -80,6 +88,9 @@ def tenures_of(owned: pa.StructArray, group: Ints, part: Ints) -> Tenures:
     has_next = part[last[:-1]] == part[last[1:]]
     next_row[:-1][has_next] = order[first[1:]][has_next]
     next_ms[:-1][has_next] = columns["from_ms"][first[1:]][has_next]
+    is_back = np.zeros(len(last), bool)
+    is_back[:-1] = has_next & (process[last[:-1]] == process[first[1:]])
+    is_back &= next_ms <= columns["departed_ms"][last] + AT_ONCE_MS
     ended = columns["until_ms"][last] < NEVER_MS
     # A static member and the process that replaces it may have one member id.
     of_member = (group, columns["generation"], member, columns["from_ms"])
@@ -90,8 +101,11 @@ def tenures_of(owned: pa.StructArray, group: Ints, part: Ints) -> Tenures:
         "group": group[last],
         "part": part[last],
         "member": dense(*(values[last] for values in of_member)),
-        "is_replaced": flags_of(pc.equal(how, "replaced"))[order][last],
+        "is_replaced": is_replaced[last],
         "is_kept": flags_of(is_kept)[order][last],
+        "is_static": flags_of(owned.field("is_static"))[order][last],
+        "is_eager": flags_of(owned.field("next_generation").is_valid())[order][last],
+        "is_back": is_back,
         "next_row": next_row,
         "next_ms": next_ms,
     }

@@ -40,6 +40,7 @@ def tenures(members: DataFrame) -> DataFrame:
         "until_ms",
         "polled_ms",
         F.col("revoking_began_ms").alias("revoking_ms"),
+        F.col("instance_id").isNotNull().alias("is_static"),
         *(
             F.when(F.col("left_how").isNotNull(), F.col(name)).alias(alias)
             for name, alias in (

@@ -83,6 +83,36 @@ CASES = {
         ENDED_IN_60, KILLED, A_DEPARTS, EXPIRED, every(5, 6, 36),
         ("session_expired", 51.5, 50, 53, 0, 0, 51, True, 9850),
     ),
+    "expired together: between all of their requests": (
+        [gen(1, 0, 3, 3), gen(2, 60, 63, 63)],
+        [member(1, "a1", "joined", "expired", 60), member(1, "b1", "joined", "expired", 61.5),
+         member(2, "c1", "joined")],
+        {1: TWO, 2: {"c1": [0, 1]}},
+        [*EXPIRED, event("HEARTBEAT_EXPIRED", 61.5, 2, member_id="b1")],
+        [*every(5, 6, 51), *every(5, 6, 51, partition=1)],
+        ("session_expired", 52.25, 51, 53, 12.5, 0, 21, True, 11100),
+    ),
+    "expired: a static member that closed committed then": (
+        ENDED_IN_60,
+        [static(1, "a1", "joined", "expired", 60), member(1, "b1", "joined"), member(2, "b1")],
+        A_DEPARTS, EXPIRED, every(5, 6, 46, 50.2),
+        ("session_expired", 50.2, 50.2, 53, 0, 0, 29, True, 11150),
+    ),
+    "expired in a rebalance: an eager member had committed before it joined": (
+        [gen(1, 0, 3, 3), gen(2, 52, 66, 66)],
+        [member(1, "a1", "joined", "expired", 66), member(1, "b1", "joined"), member(2, "b1")],
+        A_DEPARTS, [event("HEARTBEAT_EXPIRED", 66, 2, member_id="a1")], every(5, 6, 51, 53),
+        ("session_expired", 53, 53, 58.5, 0, 0, 56, True, 13350),
+    ),
+    "slow: automatic commits went on, and the last one lacks records": (
+        ENDED_IN_60,
+        [member(1, "a1", "joined", "left", 60, rebalance_timeout_ms=20 * S),
+         member(1, "b1", "joined"), member(2, "b1")],
+        A_DEPARTS, [event("LEFT", 60, 2, member_id="a1", client_cause="POLL_TIMEOUT")],
+        [*every(5, 4, 29),
+         {"partition": 0, "append_time": 34 * S, "committed_offset": 305}],
+        ("poll_timeout", 30.698, 29, 34, 0, 0, 0, True, 30652),
+    ),
     "slow: until the last poll, max.poll.interval.ms before it left": (
         ENDED_IN_60,
         [member(1, "a1", "joined", "left", 60), member(1, "b1", "joined"), member(2, "b1")],
@@ -218,6 +248,46 @@ def test_a_crash_loop(frame, by_group):
     assert_rows(rows["g"], [(0, 15.0, 0.0), (1, 5.0, 0.0), (2, 5.0, 0.0)])
 
 
+def test_a_crash_loop_of_two_partitions_that_cannot_be_told_apart(frame, by_group):
+    """One of both has the record: half of the records before it, and half of a third of the other
+    one's backlog."""
+    case = (
+        [gen(1, 200, 203, 203), gen(2, 213, 214, 214), gen(3, 224, 225, 225)],
+        [member(1, "a1", "joined", "expired", 213), member(2, "b1", "joined", "expired", 224),
+         member(3, "c1", "joined")],
+        {1: {"a1": [0, 1]}, 2: {"b1": [0, 1]}, 3: {"c1": [0, 1]}},
+        [event("HEARTBEAT_EXPIRED", 213, 2, member_id="a1"),
+         event("HEARTBEAT_EXPIRED", 224, 3, member_id="b1")],
+        [*every(1, 142, 202), *every(1, 142, 202, partition=1)],
+        None,
+    )  # fmt: skip
+
+    rows = by_group(
+        costs_of(one_group(frame, case), ["g"]),
+        ["from_generation", "partition"],
+        ["from_generation", "partition", "records_reprocessed"],
+    )
+
+    assert_rows(rows["g"], [(1, 0, 15.0), (1, 1, 15.0), (2, 0, 23.3), (2, 1, 23.3)])
+
+
+def test_each_process_of_a_static_member_has_its_own_tenure(frame, by_group):
+    """The second one ends without a commit."""
+    case = (
+        [gen(1, 0, 3, 3)],
+        [static(1, "a1", "joined", "replaced", 60), static(1, "a2", "replaced", "replaced", 90),
+         static(1, "a3", "replaced")],
+        {1: {"a3": [0]}},
+        [event("RECORD", 3, 2, members=["a1"]), event("RECORD", 60, 2, members=["a2"]),
+         event("RECORD", 90, 2, members=["a3"])],
+        every(5, 6, 51), None,
+    )  # fmt: skip
+
+    rows = by_group(costs_of(one_group(frame, case), ["g"]), ["from_time"], ["from_time"])
+
+    assert_rows(rows["g"], [(3 * S,), (60 * S,)])
+
+
 def test_a_next_owner_that_stops_at_once_leaves_the_records_to_the_one_after_it(frame, by_group):
     case = (
         [*ENDED_IN_60, gen(3, 63, 64, 64)],
@@ -348,6 +418,27 @@ def test_the_lag_that_a_handover_leaves(frame, by_group):
     columns = ["peak_lag", "catch_up_ms", "record_seconds", "records_reprocessed"]
     ended = by_group(rows.where("partition = 0 AND from_generation = 1"), ["from_time"], columns)
     assert_rows(ended["g"], [(94, 9350, 437.1, 10.0)])
+
+
+def test_an_owner_that_ends_while_it_handles_a_backlog(frame, by_group):
+    """It handled 140 records until its only commit, 0.55 s after its first fetch.  At this speed,
+    it reached the end of the log before it stopped at 43.5 s."""
+    case = (
+        [gen(1, 0, 3, 3), gen(2, 40, 41, 41), gen(3, 52, 53, 53)],
+        [member(1, "a1", "joined", "expired", 40), member(2, "b1", "joined", "expired", 52),
+         member(3, "c1", "joined")],
+        {1: {"a1": [0]}, 2: {"b1": [0]}, 3: {"c1": [0]}},
+        [event("HEARTBEAT_EXPIRED", 40, 2, member_id="a1"),
+         event("HEARTBEAT_EXPIRED", 52, 3, member_id="b1")],
+        [*every(5, 6, 16), {"partition": 0, "append_time": 41_900, "committed_offset": 300}],
+        None,
+    )  # fmt: skip
+    ends = frame("end_offsets", log_ends(0, (0, 0), (100, 1000)))
+
+    rows = costs_of(one_group(frame, case), ["g"], end_offsets=ends)
+
+    ended = by_group(rows, ["from_time"], ["process", "records_reprocessed"])
+    assert_rows(ended["g"][1:], [("b", 136.0)])
 
 
 def test_partitions_with_one_commit_each_show_no_interval():
