@@ -24,7 +24,7 @@ assignment.
 
 All rules take arrays with an element per tenure: a date has millions of commits.
 
-    inputs     the tables that the costs are computed from
+    of_run     the tables of a run -> rows of both tables, by one pass over the commits
     evidence   assignments, commits and log ends of all groups as one frame
     arrays     the evidence of some groups as arrays
     rows       the evidence of some groups -> rows of the table

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql.pandas.types import to_arrow_type
 
-from jobs.costs.series import NONE, Floats, Ints, Series
+from jobs.costs.evidence import OWNED, names_of_lists
+from jobs.costs.series import NONE, Flags, Floats, Ints, Series
 from jobs.costs.tenures import dense, ints_of
 
 
@@ -28,20 +30,32 @@ class EvidenceArrays:
 
 def arrays_of(evidence: pa.Table) -> EvidenceArrays:
     """``evidence``: of whole groups, see `jobs.costs.evidence`."""
-    lists = evidence["owned"].combine_chunks()
-    is_owned = np.asarray(lists.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+    owned, is_owned = _assignments(evidence)
     part = dense(_column(evidence, "part"))
     group = dense(_column(evidence, "group"))
     group_of_part = np.zeros(int(part.max(initial=-1)) + 1, np.int64)
     group_of_part[part] = group
     return EvidenceArrays(
-        owned=pc.list_flatten(lists),
+        owned=owned,
         group=group[is_owned],
         part=part[is_owned],
         group_of_part=group_of_part,
         commits=_series(evidence, part, "offset"),
         log_ends=_series(evidence, part, "log_end"),
     )
+
+
+def _assignments(evidence: pa.Table) -> tuple[pa.StructArray, Flags]:
+    """The assignments, and which rows have them."""
+    fields: dict[str, pa.Array] = {}
+    for column, names in names_of_lists().items():
+        lists = evidence[column].combine_chunks()
+        values = pc.list_flatten(lists)
+        for n, name in enumerate(names):
+            of_name = values.take(pa.array(np.arange(n, len(values), len(names))))
+            fields[name] = of_name.cast(to_arrow_type(OWNED[name]))
+    is_owned = np.asarray(lists.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+    return pa.StructArray.from_arrays(fields.values(), names=fields), is_owned
 
 
 def _column(table: pa.Table, name: str) -> Ints:

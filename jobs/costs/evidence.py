@@ -1,8 +1,9 @@
 """What the costs of handovers are computed from, as one frame: assignments, commits, log ends.
 
-Each row has one of them: ``owned``, a list with one assignment of a partition; or ``offset``, a
-commit; or ``log_end``, with the time ``at_ms``.  Partitions are hashes, so that the many commits
-have few and narrow columns.
+Each row has one of them: an assignment of a partition, as a list of its values per type; or
+``offset``, a commit; or ``log_end``, with the time ``at_ms``.  Partitions are hashes, and an
+assignment has three columns, because the engine groups the many commits by bucket: with a column
+per value this takes four times as long.
 """
 
 from __future__ import annotations
@@ -10,15 +11,12 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
-    ArrayType,
     BooleanType,
-    DateType,
+    DataType,
     DoubleType,
     IntegerType,
     LongType,
     StringType,
-    StructField,
-    StructType,
 )
 
 from jobs.engine.union import union_of
@@ -27,18 +25,19 @@ from jobs.ownership.rebalances import COOPERATIVE
 
 # Groups are computed in this many calls, see `jobs.modern_history.played`.
 BUCKETS = 64
-# Columns of an assignment; times in ms.  See `jobs.ownership.tenures`.
-_OWNED = {
+# Columns of an assignment; times in ms, dates in days.  See `jobs.ownership.tenures`.
+_ASSIGNMENT: dict[str, DataType] = {
     **{name: StringType() for name in GROUP_KEY},
     "incarnation": IntegerType(),
     "generation": IntegerType(),
     "topic": StringType(),
     "partition": IntegerType(),
-    "event_date": DateType(),
+    "event_date": IntegerType(),
     "process": StringType(),
     "member_id": StringType(),
     "from_ms": LongType(),
     "until_ms": LongType(),
+    "last_ms": LongType(),
     "how": StringType(),
     "evidence": StringType(),
     "is_estimated": BooleanType(),
@@ -53,10 +52,10 @@ _OWNED = {
     "next_generation": IntegerType(),
     "shutdown_ms": LongType(),
     "shutdown_generation": IntegerType(),
-    "shutdown_date": DateType(),
+    "shutdown_date": IntegerType(),
 }
 # Columns of a tenure that an earlier run computed: this run does not read its commits again.
-STORED = {
+_STORED: dict[str, DataType] = {
     "stored_low_ms": LongType(),
     "stored_high_ms": LongType(),
     "stored_last_ms": LongType(),
@@ -69,22 +68,35 @@ STORED = {
     "stored_rate": DoubleType(),
     "stored_interval_ms": LongType(),
 }
-OWNED = StructType([StructField(*each) for each in (_OWNED | STORED).items()])
+OWNED = _ASSIGNMENT | _STORED
+# Columns of the frame, and the type of their lists.
+_LISTS: dict[str, DataType] = {
+    "integers": LongType(),
+    "doubles": DoubleType(),
+    "texts": StringType(),
+}
 SHUTDOWN = ("shutdown_ms", "shutdown_generation", "shutdown_date")
+
+
+def names_of_lists() -> dict[str, list[str]]:
+    """The columns of an assignment in each list, in order."""
+    names: dict[str, list[str]] = {column: [] for column in _LISTS}
+    for name, type_ in OWNED.items():
+        column = next((each for each, of_list in _LISTS.items() if type_ == of_list), "integers")
+        names[column].append(name)
+    return names
 
 
 def rows_of_evidence(
     owned: DataFrame, committed_offsets: DataFrame, end_offsets: DataFrame | None
 ) -> DataFrame:
     """``bucket``, the hashes ``group`` and ``part``, and one of the three kinds."""
-    types = {field.name: field.dataType for field in OWNED}
-    present = set(owned.columns)
-    fields = [
-        (F.col(name) if name in present else F.lit(None)).cast(type_).alias(name)
-        for name, type_ in types.items()
-    ]
+    lists = (
+        F.array(*(_value(owned, name).cast(_LISTS[column]) for name in names)).alias(column)
+        for column, names in names_of_lists().items()
+    )
     frames = [
-        owned.select(*_keys(), F.array(F.struct(*fields)).cast(ArrayType(OWNED)).alias("owned")),
+        owned.select(*_keys(), *lists),
         committed_offsets.where(
             "NOT tombstone AND append_time IS NOT NULL AND outcome IN ('plain', 'committed')"
         ).select(
@@ -97,6 +109,12 @@ def rows_of_evidence(
     if end_offsets is not None:
         frames.append(_log_ends(owned, end_offsets))
     return union_of(*frames)
+
+
+def _value(owned: DataFrame, name: str) -> Column:
+    if name not in owned.columns:
+        return F.lit(None)
+    return F.unix_date(name) if name.endswith("_date") else F.col(name)
 
 
 def _keys() -> list[Column]:

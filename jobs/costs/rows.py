@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from coordinator_core.protocol.client_times import FETCH_MS
-from jobs.costs.arrays import arrays_of, integers, numbers, rounded, times
+from jobs.costs.arrays import EvidenceArrays, integers, numbers, rounded, times
 from jobs.costs.lag import FOLLOWED_MS, LEAST_LAG, LEAST_LAG_MS, Lag, LogEnds, lag_of
 from jobs.costs.pauses import pauses
 from jobs.costs.rules import CommitProgress, Reprocessed, handled_again, progress_of, reprocessed
@@ -22,9 +22,7 @@ HOW = {"expired": "session_expired"}
 SLOW = "poll_timeout"
 
 
-def costs_of(evidence: pa.Table, schema: pa.Schema) -> pa.Table:
-    """``evidence``: of whole groups, see `jobs.costs.evidence`."""
-    arrays = arrays_of(evidence)
+def costs_of(arrays: EvidenceArrays, schema: pa.Schema) -> pa.Table:
     t = tenures_of(arrays.owned, arrays.group, arrays.part)
     if not len(t.row):
         return schema.empty_table()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from jobs.costs.arrays import EvidenceArrays, arrays_of, integers, numbers, times
+from jobs.costs.arrays import EvidenceArrays, integers, numbers, times
 from jobs.costs.lag import LogEnds
 from jobs.costs.rules import habits, progress_of, reprocessed
 from jobs.costs.series import LATEST_MS, NONE, Flags, Floats, Ints
@@ -15,9 +17,8 @@ from jobs.costs.unserved import FROZEN, REASONS, SLOW_POLL, Pieces, Stretches, s
 from jobs.lake.dates import NEVER_MS
 
 
-def unserved_of(evidence: pa.Table, schema: pa.Schema) -> pa.Table:
-    """``evidence``: of whole groups, see `jobs.costs.evidence`."""
-    arrays = arrays_of(evidence)
+def unserved_of(arrays: EvidenceArrays, schema: pa.Schema) -> pa.Table:
+    arrays = _until_last_event(arrays)
     if not len(arrays.owned) or not len(arrays.commits.part):
         return schema.empty_table()
     ends = LogEnds(arrays.log_ends)
@@ -50,6 +51,21 @@ def unserved_of(evidence: pa.Table, schema: pa.Schema) -> pa.Table:
     }  # fmt: skip
     columns_of_schema = [columns[field.name].cast(field.type) for field in schema]
     return pa.Table.from_arrays(columns_of_schema, schema=schema)
+
+
+def _until_last_event(arrays: EvidenceArrays) -> EvidenceArrays:
+    """The assignments that this run read, which end at the latest with the last event."""
+    is_read = pc.is_null(arrays.owned.field("stored_low_ms"))
+    owned = arrays.owned.filter(is_read)
+    fields = {field.name: owned.field(field.name) for field in owned.type}
+    until = pc.min_element_wise(fields["until_ms"], fields["last_ms"])
+    chosen = np.asarray(is_read.to_numpy(zero_copy_only=False), dtype=bool)
+    return replace(
+        arrays,
+        owned=pa.StructArray.from_arrays((fields | {"until_ms": until}).values(), names=fields),
+        group=arrays.group[chosen],
+        part=arrays.part[chosen],
+    )
 
 
 def _evidence(

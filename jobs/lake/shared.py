@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
@@ -14,10 +15,10 @@ class SharedFrames:
     """By name; jobs that ask while a frame is made wait for it."""
 
     _frames: dict[str, DataFrame] = field(default_factory=dict)
-    _lock: Lock = field(default_factory=Lock)
+    _locks: dict[str, Lock] = field(default_factory=lambda: defaultdict(Lock))
 
     def get(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
-        with self._lock:
+        with self._locks[name]:
             if name not in self._frames:
                 self._frames[name] = make()
             return self._frames[name]

@@ -5,10 +5,15 @@ from datetime import date
 import numpy as np
 import pytest
 
+from jobs import handover_costs, unserved_times
+from jobs.costs import of_run
 from jobs.costs.evidence import before_context
+from jobs.costs.of_run import rows_of, rows_of_both
 from jobs.costs.rules import habits
 from jobs.costs.series import Series
-from jobs.handover_costs import handover_costs
+from jobs.handover_costs import dated
+from jobs.lake.opening import open_lake
+from jobs.lake.scope import AllDates
 from jobs.lake.tables import conform
 from jobs.ownership.of_run import owners_of
 from tests.jobs.comparison import assert_rows
@@ -192,10 +197,10 @@ def costs_of(frames, groups, **more):
         [("c", group, DAY, LAST_S * S) for group in groups],
         "cluster_id STRING, group_id STRING, last_date DATE, last_ms BIGINT",
     )
-    rows = handover_costs(
+    both = rows_of_both(
         frames["assignments"], tenures, frames["committed_offsets"], last_events, **more
     )
-    return conform(rows, "handover_costs")
+    return conform(dated(rows_of(both, "handover_costs"), last_events), "handover_costs")
 
 
 @pytest.fixture(scope="module")
@@ -447,3 +452,24 @@ def test_partitions_with_one_commit_each_show_no_interval():
     interval_ms, most = habits(np.array([0]), np.array([9000]), commits, np.array([0, 0]))
 
     assert (interval_ms.tolist(), most.tolist()) == ([5000.0], [0.0])
+
+
+def test_a_run_computes_both_tables_by_one_pass_over_the_commits(
+    spark, tmp_path, write_lake, monkeypatch
+):
+    rule = "crashed right after the assignment: any part of the backlog"
+    tables = {name: [] for name in TABLES} | tables_of(rule, CASES[rule])
+    scope = AllDates(open_lake(spark, write_lake(tmp_path, tables), "c"))
+    passes = []
+
+    def counted(**tables):
+        passes.append(tables)
+        return rows_of_both(**tables)
+
+    monkeypatch.setattr(of_run, "rows_of_both", counted)
+    for job in (unserved_times, handover_costs):
+        job.run(scope)
+
+    assert len(passes) == 1
+    ended = scope.read("handover_costs").select("partition", "how_ended").collect()
+    assert sorted(map(tuple, ended)) == [(0, "session_expired"), (1, "revoked")]

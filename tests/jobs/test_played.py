@@ -100,3 +100,18 @@ def test_jobs_that_ask_at_the_same_time_share_one_frame():
 
     assert len(made) == 1
     assert got == [made[0], made[0]]
+
+
+def test_jobs_that_ask_for_different_frames_do_not_wait_for_each_other():
+    shared, at_once, got = SharedFrames(), Barrier(2, timeout=20), []
+
+    def ask(name):
+        got.append(shared.get(name, lambda: (at_once.wait(), name)[1]))
+
+    threads = [Thread(target=ask, args=[name]) for name in ("played", "costs")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(got) == ["costs", "played"]

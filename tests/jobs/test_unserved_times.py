@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
+from jobs.costs.of_run import rows_of, rows_of_both
 from jobs.lake.tables import conform
-from jobs.unserved_times import unserved_times
 from tests.jobs.comparison import assert_rows
 from tests.jobs.group_histories import S, coop, event, gen, member, tenures_of
 
@@ -193,12 +193,16 @@ def unserved(frame, by_group):
         [("c", name, DAY, int(case[-2] * S)) for name, case in CASES.items()],
         "cluster_id STRING, group_id STRING, last_date DATE, last_ms BIGINT",
     )
-    rows = unserved_times(
+    both = rows_of_both(
         frames["assignments"], tenures, frames["committed_offsets"], last_events, end_offsets
     )
     columns = ["partition", "from_time", "to_time", "reason", "committed_offset", "behind",
                "evidence", "estimated", "event_date", "unserved_ms"]  # fmt: skip
-    return by_group(conform(rows, "unserved_times"), ["partition", "from_time"], columns)
+    return by_group(
+        conform(rows_of(both, "unserved_times"), "unserved_times"),
+        ["partition", "from_time"],
+        columns,
+    )
 
 
 @pytest.mark.parametrize("name", CASES)
