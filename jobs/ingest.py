@@ -7,6 +7,7 @@ writes  offsets_records     one row per record of `__consumer_offsets`
         client_events       one row per line in which a consumer says something of its membership
         trace_events        one row per line of a trace
         end_offsets         one row per change of a partition's log end offset
+        configurations      settings of brokers and consumer groups
         quarantine          one row per unreadable input
         ingested_files      one row per file, or per topic partition of a dump or cluster, with
                             counts that add up
@@ -22,7 +23,7 @@ from types import MappingProxyType
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.bronze import counts
+from jobs.bronze import configurations, counts
 from jobs.bronze.kafka_topic import store_topic
 from jobs.bronze.live_end_offsets import store_end_offsets
 from jobs.bronze.log_ids import LogSource, log_ids
@@ -71,10 +72,12 @@ class Inputs:
     traces: list[str] = field(default_factory=list)
     client_logs: list[str] = field(default_factory=list)
     end_offsets: list[str] = field(default_factory=list)
+    broker_configs: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         files = self.segments or self.broker_logs or self.traces or self.client_logs
-        return bool(files or self.dump or self.kafka or self.end_offsets)
+        others = self.end_offsets or self.broker_configs
+        return bool(files or self.dump or self.kafka or others)
 
 
 def run(lake: Lake, inputs: Inputs) -> int:
@@ -102,6 +105,8 @@ def _store(lake: Lake, inputs: Inputs) -> None:
     if inputs.kafka:
         store_topic(lake, inputs.kafka)
         store_end_offsets(lake, inputs.kafka)
+        configurations.store_live(lake, inputs.kafka)
+    configurations.store_files(lake, inputs.broker_configs)
     if inputs.dump:
         with stored(lake, _dump(inputs.dump, inputs.dates), record_tables(lake, DUMP)) as rows:
             lake.upsert(counts.TABLE, counts.dump_files(rows, lake.cluster_id))

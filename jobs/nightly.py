@@ -27,6 +27,7 @@ from jobs.nightly_run.runs import Run, summary
 from jobs.sources import trace
 from jobs.sources.broker_logs import broker_log
 from jobs.sources.client_logs import client_log
+from jobs.sources.configurations import files as configurations
 from jobs.sources.dumps.dump import Dump
 from jobs.sources.end_offsets.source import FILES_LIKE, require_end_offsets
 from jobs.sources.logs.dates import since_ms_of_option
@@ -42,7 +43,8 @@ class NightlyOptions:
     """The options of `regroup nightly`, as strings of the command line.
 
     ``log_date``: a date that no line precedes, for logs with incomplete dates.
-    ``advice``: end with trying the standard changes for the worst groups.
+    ``advice``: end with trying the standard changes, for as many groups as ``advice_budget``
+    seconds of simulation allow; None: the default.
     """
 
     lake: str
@@ -58,8 +60,10 @@ class NightlyOptions:
     trace: str | None = None
     client_log: str | None = None
     end_offsets: str | None = None
+    broker_config: str | None = None
     recompute_all: bool = False
     advice: bool = False
+    advice_budget: float | None = None
     log_date: str | None = None
 
     def by_name(self) -> dict[str, str]:
@@ -69,7 +73,7 @@ class NightlyOptions:
     def require_source(self) -> None:
         """UsageError without a source; --recompute-all computes from the bronze tables."""
         topic = (self.segments, self.kafka, self.dump)
-        files = (self.broker_log, self.client_log, self.trace, self.end_offsets)
+        files = (self.broker_log, self.client_log, self.trace, self.end_offsets, self.broker_config)
         if not any((*topic, *files)) and not self.recompute_all:
             rows_of_lake = "for rows that the lake has already, --recompute-all"
             raise UsageError(f"no source: {GIVE_A_SOURCE}; {rows_of_lake}")
@@ -93,7 +97,16 @@ def inputs_of(options: NightlyOptions, config: Config) -> ingest.Inputs:
         client_logs=_files(options.client_log, "--client-log", client_log.FILES_LIKE),
         kafka=None if options.kafka is None else Kafka(options.kafka, config.kafka),
         end_offsets=end_offsets,
+        broker_configs=_broker_configs(options.broker_config),
     )
+
+
+def _broker_configs(pattern: str | None) -> list[str]:
+    """UsageError for a file without settings."""
+    files = _files(pattern, "--broker-config", configurations.FILES_LIKE)
+    for file in files:
+        configurations.settings_in(file)
+    return files
 
 
 def _files(pattern: str | None, option: str, name_like: str) -> list[str]:
@@ -112,7 +125,8 @@ def workload(options: NightlyOptions, inputs: ingest.Inputs) -> Workload:
 def input_files(inputs: ingest.Inputs) -> list[str]:
     """All files of a run, and the folder of a dump that is a Delta table."""
     logs = [*inputs.broker_logs, *inputs.client_logs, *inputs.traces]
-    return [*inputs.segments, *logs, *inputs.end_offsets, *dump_files(inputs.dump)]
+    others = [*inputs.end_offsets, *inputs.broker_configs]
+    return [*inputs.segments, *logs, *others, *dump_files(inputs.dump)]
 
 
 def dump_files(dump: Dump | None) -> list[str]:
@@ -173,16 +187,32 @@ def run_jobs(lake: Lake, options: NightlyOptions, inputs: ingest.Inputs, progres
         if inputs:
             progress.step("ingest", lambda: _ingest(run, inputs))
         computed = _derive(run, progress, recompute_all=options.recompute_all)
-        if options.advice and computed is not None:
-            first, last, afresh = computed
-            progress.step("advice", lambda: _advise(lake, first, last, simulate_all=afresh))
+        if options.advice and (computed is not None or inputs.broker_configs):
+            first, last, afresh = computed or (None, None, False)
+            budget_s = options.advice_budget
+            lines: list[str | None] = []
+            progress.step(
+                "advice",
+                lambda: lines.append(
+                    _advise(lake, first, last, simulate_all=afresh, budget_s=budget_s)
+                ),
+            )
+            for line in filter(None, lines):
+                progress.say(line)
     return run
 
 
-def _advise(lake: Lake, first: date | None, last: date | None, *, simulate_all: bool) -> None:
+def _advise(
+    lake: Lake,
+    first: date | None,
+    last: date | None,
+    *,
+    simulate_all: bool,
+    budget_s: float | None,
+) -> str | None:
     from jobs.nightly_run import advice_step  # here: the models take a second to import
 
-    advice_step.run(lake, first, last, simulate_all=simulate_all)
+    return advice_step.run(lake, first, last, simulate_all=simulate_all, budget_s=budget_s)
 
 
 def _ingest(run: Run, inputs: ingest.Inputs) -> None:

@@ -5,6 +5,8 @@ reads   the groups of a running cluster, through the Admin API (jobs.sources.top
 writes  group_snapshots   one row per group and snapshot
         end_offsets       log end offsets of the topics that members of the groups are assigned, and
                           that the groups of the lake commit into
+        configurations    settings of brokers and consumer groups, at the first and each 50th
+                          snapshot
 
 It needs no access to `__consumer_offsets` or logs.  The views snapshot_* derive generations and
 members from consecutive snapshots.  Rows are written by delta-rs, without an engine.
@@ -22,6 +24,8 @@ from functools import partial
 
 import pyarrow as pa
 
+from coordinator_core.coordinator.consumer.group_type import CONSUMER
+from jobs.bronze.configurations import add_live
 from jobs.bronze.live_end_offsets import TABLE as END_OFFSETS
 from jobs.bronze.live_end_offsets import store_end_offsets
 from jobs.bronze.table_rows import arrow_schema
@@ -75,13 +79,15 @@ class SnapshotOptions:
 
 @dataclass(kw_only=True)
 class Snapshots:
-    """The state of the loop.  ``store_ends`` stores the log end offsets of topics; ``say`` prints a
-    line; ``wait`` sleeps for so many seconds."""
+    """The state of the loop.  ``store_ends`` stores the log end offsets of topics,
+    ``store_settings`` those of brokers and of these groups; ``say`` prints a line; ``wait`` sleeps
+    for so many seconds."""
 
     options: SnapshotOptions
     lake: ArrowLake
     groups: LiveGroups
     store_ends: Callable[[set[str]], None] = lambda _: None
+    store_settings: Callable[[set[str]], None] = lambda _: None
     say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
     wait: Callable[[float], None] = time.sleep
     _taken: int = 0
@@ -118,6 +124,8 @@ class Snapshots:
         if rows:
             self.lake.append_rows(TABLE, table_of(rows, self.lake.cluster_id, snapshot_time))
         self.store_ends(_topics_of(rows))
+        if self._taken % SNAPSHOTS_PER_COMPACTION == 0:
+            self.store_settings({row.group_id for row in rows if row.group_type == CONSUMER.name})
         self._previous = {row.group_id for row in rows if row.state != "Dead"}
         self._taken += 1
         if self._taken % SNAPSHOTS_PER_COMPACTION == 0:
@@ -139,6 +147,7 @@ def snapshot(options: SnapshotOptions, config: Config) -> None:
         lake=lake,
         groups=LiveGroups(options.bootstrap, config.kafka),
         store_ends=partial(store_end_offsets, lake, kafka),
+        store_settings=partial(add_live, lake, kafka),
     )
     handle_sigterm()
     try:

@@ -9,13 +9,15 @@ writes  process_lives      one row per start of a process
         advice             one row per group
         migration_advice   one row per group
 
-Covers a cluster's whole history, whatever the dates.  A task predicts one group at a time, see
-`jobs.what_if.predicted_groups`.
+Each group is predicted in the period of `jobs.what_if.periods`, whatever the dates.  A task
+predicts one group at a time, see `jobs.what_if.predicted_groups`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import date
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, GroupedData, Window
@@ -23,14 +25,13 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, StructField, StructType
 
-from coordinator_core.coordinator.era_evidence import EraEvidence
-from coordinator_core.whatif import Outcomes, SettingsChange
+from coordinator_core.whatif import SettingsChange
+from coordinator_core.whatif.judgement import ADVICE_SEEDS
 from jobs.engine.keeping import kept
 from jobs.lake.evidence import by_group, evidence, packed, reads, unpacked
 from jobs.lake.keys import GROUP_KEY
 from jobs.lake.tables import Lake, schema_of
 from jobs.modern_history import lives
-from jobs.replay.group_rows import FOREVER_MS
 from jobs.what_if.evidence import (
     CLASSIC_KINDS,
     CLUSTER_KINDS,
@@ -38,86 +39,121 @@ from jobs.what_if.evidence import (
     MODERN_GROUPS,
     MODERN_KINDS,
     PERIOD_KINDS,
-    TARGET_TIMES,
     ClusterEvidence,
     PredictionEvidence,
-    era_evidence,
-    last_of,
+    cluster_evidence_of,
 )
 from jobs.what_if.migration_rows import ORDER
+from jobs.what_if.periods import (
+    TIMED_REBALANCES,
+    EvaluatedPeriod,
+    period_of,
+    timed_rebalances,
+)
 from jobs.what_if.predicted_groups import WRITES, rows_of
 from jobs.what_if.result_rows import rows_of_lives
-from jobs.what_if.sweep import EvaluatedPeriod, Sweep, times_of
+from jobs.what_if.shared_advice import shared_row
+from jobs.what_if.sweep import Sweep, times_of
 
-READS = tuple(
-    sorted(reads((*CLASSIC_KINDS, *MODERN_KINDS, *CLUSTER_KINDS, *PERIOD_KINDS, MODERN_GROUPS)))
-)
-SEEDS = 3
+_KINDS = (*CLASSIC_KINDS, *MODERN_KINDS, *CLUSTER_KINDS, *PERIOD_KINDS)
+READS = tuple(sorted(reads((*_KINDS, MODERN_GROUPS, TIMED_REBALANCES))))
 
 
 def what_if(
     tables: dict[str, DataFrame],
     changes: tuple[SettingsChange, ...] | None = None,
-    seeds: int = SEEDS,
+    seeds: int = ADVICE_SEEDS,
 ) -> DataFrame:
     """One row per group, with a column per table of WRITES: an array of the group's rows.
 
-    ``changes`` None: the candidates of each group; else those that its brokers and clients accept.
+    ``changes`` None: the candidates of each group, in the period of its advice; else those that its
+    brokers and clients accept, in its whole history.
     """
-    cluster = cluster_evidence(tables)
-    span = EvaluatedPeriod(None, cluster.until_ms, seeds)
-    of_all = {"begin_ms": 0, "end_ms": FOREVER_MS}
-    return _predicted(tables, of_all, Sweep(lambda _: span, changes, cluster))
+    spans = {} if changes is not None else periods_of(tables)
+    return predicted(tables, Sweep(spans, cluster_evidence(tables), seeds, changes))
 
 
-def what_if_of_spans(
-    tables: dict[str, DataFrame],
-    spans: dict[str, EvaluatedPeriod],
-    era: EraEvidence,
-    earlier: dict[str, dict[str, Outcomes]],
-) -> DataFrame:
-    """Rows of `what_if` for these groups, each in its own period.
-
-    The changes that only migration_advice needs are left out.  ``era``: evidence of the cluster's
-    era, see `era_of_cluster`.  ``earlier``: outcomes by group that are not simulated again.
-    """
-    cluster = ClusterEvidence(max(span.to_ms for span in spans.values()), era)
-    sweep = Sweep(spans.__getitem__, None, cluster, migrations=False, earlier=earlier)
-    return _predicted(tables, times_of(spans), sweep)
+def periods_of(tables: Mapping[str, DataFrame]) -> dict[str, EvaluatedPeriod]:
+    """By group, of those that rebalanced."""
+    of_groups: dict[str, list[Any]] = {}
+    for row in evidence(TIMED_REBALANCES, tables).collect():
+        of_groups.setdefault(row["group_id"], []).append(row)
+    periods = {group: period_of(timed_rebalances(rows)) for group, rows in of_groups.items()}
+    return {group: period for group, period in periods.items() if period is not None}
 
 
-def cluster_evidence(tables: Mapping[str, DataFrame]) -> ClusterEvidence:
-    last_ms = last_of(evidence(LAST_TIMES, tables).collect())
-    return ClusterEvidence(last_ms, era_of_cluster(tables))
+def cluster_evidence(
+    tables: Mapping[str, DataFrame], timed: Mapping[str, DataFrame] | None = None
+) -> ClusterEvidence:
+    """``timed``: the tables to look for the last event in, if not in all rows."""
+    read = {kind: tables for kind in CLUSTER_KINDS} | {LAST_TIMES: timed or tables}
+    return cluster_evidence_of(*(evidence(kind, read[kind]).collect() for kind in CLUSTER_KINDS))
 
 
-def era_of_cluster(tables: Mapping[str, DataFrame]) -> EraEvidence:
-    """What the records of modern groups show of the brokers' era."""
-    return era_evidence(evidence(TARGET_TIMES, tables).collect())
-
-
-def _predicted(
-    tables: dict[str, DataFrame], times: Mapping[str, str | int], sweep: Sweep
-) -> DataFrame:
-    """``times``: parameters of the evidence PERIOD_KINDS: the period of each group."""
+def predicted(tables: Mapping[str, DataFrame], sweep: Sweep) -> DataFrame:
+    """The rows of the groups in ``tables``, as of `what_if`."""
     schema = StructType(
         [StructField(name, ArrayType(schema_of(name)), nullable=False) for name in WRITES]
     )
     predict = _predict_group(to_arrow_schema(schema, timezone="UTC"), sweep)
-    return evidence_by_group(tables, times).applyInArrow(predict, schema)
+    return evidence_by_group(tables, sweep.spans).applyInArrow(predict, schema)
+
+
+def shared(
+    tables: Mapping[str, DataFrame], sweep: Sweep, like: Mapping[str, Mapping[str, Any]]
+) -> DataFrame:
+    """Rows of advice of groups that are not simulated.  ``like``: by group, the row of the
+    simulated group that it is like.
+    """
+    of_advice = schema_of("advice")
+    schema = to_arrow_schema(of_advice, timezone="UTC")
+
+    def shared_with(of_group: pa.Table) -> pa.Table:
+        keys, rows = unpacked(of_group)
+        own = PredictionEvidence(keys["group_id"], rows, sweep.cluster)
+        row = keys | shared_row(own, sweep, like[keys["group_id"]])
+        return pa.Table.from_pylist([row], schema)
+
+    return evidence_by_group(tables, sweep.spans).applyInArrow(shared_with, of_advice)
 
 
 def evidence_by_group(
-    tables: Mapping[str, DataFrame], times: Mapping[str, str | int]
+    tables: Mapping[str, DataFrame], spans: Mapping[str, EvaluatedPeriod]
 ) -> GroupedData:
-    """The rows of each group's `PredictionEvidence`, by group."""
-    kinds = {kind: evidence(kind, tables) for kind in CLASSIC_KINDS}
-    of_all = packed(kinds | {kind: evidence(kind, tables, **times) for kind in PERIOD_KINDS})
+    """The rows of each group's `PredictionEvidence`, by group, on the dates of its period."""
     modern = evidence(MODERN_GROUPS, tables)
-    if modern.isEmpty():
+    names = {row["group_id"] for row in modern.collect()}
+    dates = {name: span.dates for name, span in spans.items() if name not in names}
+    of_dates = on_dates(tables, dates)
+    times = times_of(spans)
+    kinds = {kind: evidence(kind, of_dates) for kind in CLASSIC_KINDS}
+    of_all = packed(kinds | {kind: evidence(kind, tables, **times) for kind in PERIOD_KINDS})
+    if not names:
         return by_group(of_all)
     of_modern = packed({kind: evidence(kind, tables) for kind in MODERN_KINDS})
     return by_group(of_all, of_modern.join(modern, on=GROUP_KEY, how="left_semi"))
+
+
+def on_dates(
+    tables: Mapping[str, DataFrame], dates: Mapping[str, tuple[date, date]]
+) -> dict[str, DataFrame]:
+    """The tables without rows of these groups on other dates.  Groups of another type than classic
+    need all dates: each of their records has only one member.
+    """
+    if not dates:
+        return dict(tables)
+    limits = [(name, first, last) for name, (first, last) in dates.items()]
+    session = next(iter(tables.values())).sparkSession
+    frame = session.createDataFrame(limits, "group_id STRING, first_date DATE, last_date DATE")
+    is_within = "first_date IS NULL OR event_date BETWEEN first_date AND last_date"
+    return {
+        name: rows.join(F.broadcast(frame), on="group_id", how="left")
+        .where(is_within)
+        .select(*rows.columns)
+        if {"group_id", "event_date"} <= set(rows.columns)
+        else rows
+        for name, rows in tables.items()
+    }
 
 
 def _predict_group(schema: pa.Schema, sweep: Sweep) -> Callable[[pa.Table], pa.Table]:
@@ -131,7 +167,9 @@ def _predict_group(schema: pa.Schema, sweep: Sweep) -> Callable[[pa.Table], pa.T
     return predicted
 
 
-def run(lake: Lake, changes: tuple[SettingsChange, ...] | None = None, seeds: int = SEEDS) -> None:
+def run(
+    lake: Lake, changes: tuple[SettingsChange, ...] | None = None, seeds: int = ADVICE_SEEDS
+) -> None:
     tables = {name: lake.read(name) for name in READS}
     with kept(what_if(tables, changes, seeds)) as predictions:
         for table in WRITES:

@@ -47,6 +47,10 @@ assignor here assigns; others raise NotAConsumerGroup.
 - observed:      the figures from evidence alone
 - ownership:     time without an owner within a period
 - handovers:     records reprocessed and pauses where the tenures of a simulation end
+- known_settings: settings of brokers and groups by configuration files or the Admin API
+- in_force:      the settings in force, with what shows each; changes without them
+- fit:           whether the model explains the observed figures
+- judgement:     `judge`: predictions and advice of one group, for all commands
 - figures:       the figures; `Prediction`, one result per seed
 - advice:        the cheapest change that saves most of the unavailable time, and what was rejected
 - reasons:       why a change helps, what it risks, what its prediction assumes

@@ -11,6 +11,8 @@ from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.broker_limits import LIMITS_COST, widened_limits
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
 from coordinator_core.whatif.figures import Figures, Prediction, difference
+from coordinator_core.whatif.fit import misses
+from coordinator_core.whatif.in_force import in_force_text
 from coordinator_core.whatif.kafka_names import listed, seconds
 from coordinator_core.whatif.predict import instance_ids_of
 from coordinator_core.whatif.reasons import assumption_of, reasons_of, risks_of
@@ -28,13 +30,14 @@ _MAX_CONFIDENCE_WITHOUT_LOG = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Advice:
-    """``predicted``: of the advised change, or of the unchanged settings: nothing to gain.
+    """``predicted``: of the advised change, or of the unchanged settings: nothing to gain, or the
+    model does not explain the group (``misses``: which figures differ).
 
     ``share``: the share of the partition downtime that the change saves, 0 to 1.  ``risk``: what
     the change costs.  ``rejected``: the alternative, and why not.  ``worse``: the changes that make
     the partition downtime longer in every seed.  ``confidence``: 0 to 1, as near as the model of
     the unchanged settings comes to the observed figures.  ``assumption``: where instance ids come
-    from, and what the other source would change.
+    from, and what the other source would change.  ``settings_in_force``: with what shows them.
     """
 
     unchanged: Prediction
@@ -51,6 +54,8 @@ class Advice:
     assumption: str | None
     confidence: float
     confidence_reason: str
+    settings_in_force: str
+    misses: Sequence[str] = ()
 
     @property
     def change(self) -> SettingsChange | None:
@@ -66,8 +71,14 @@ class Advice:
 def advise(
     baseline: Baseline, observed: Figures, unchanged: Prediction, changed: Sequence[Prediction]
 ) -> Advice:
-    """The change to recommend; only savings that every seed shows count."""
-    chosen = cheapest(baseline, unchanged, changed)
+    """The change to recommend; only savings that every seed shows count.  None where so little was
+    observed that no change can save enough, or where the model misses the observed figures.
+    """
+    missed = [] if has_little(observed) else misses(observed, unchanged)
+    compared = () if missed else changed
+    chosen = unchanged
+    if not missed and not has_little(observed):
+        chosen = cheapest(baseline, unchanged, changed)
     change = chosen.change
     confidence, reason = _confidence(baseline, observed, unchanged)
     return Advice(
@@ -75,16 +86,31 @@ def advise(
         predicted=chosen,
         observed=observed,
         share=_share(unchanged, chosen),
-        sentence=_sentence(baseline, unchanged, chosen),
+        sentence=_sentence(baseline, observed, unchanged, chosen, missed),
         client_properties=client_properties(baseline, change),
         broker_properties=broker_properties(baseline, change),
         risk=risks_of(baseline, change),
-        rejected=_rejected(baseline, unchanged, chosen, changed),
-        worse=worse_changes(unchanged, changed),
+        rejected=_rejected(baseline, unchanged, chosen, compared),
+        worse=worse_changes(unchanged, compared),
         instance_ids=instance_ids_of(baseline, change),
         assumption=assumption_of(baseline, chosen, changed),
         confidence=confidence,
         confidence_reason=reason,
+        settings_in_force=in_force_text(baseline),
+        misses=missed,
+    )
+
+
+def has_little(observed: Figures) -> bool:
+    """Whether no change can save enough, whatever it changes."""
+    return max(observed.unavailable_partition_ms, observed.not_stable_ms) < _MIN_SAVED_MS
+
+
+def little_to_gain(unavailable_partition_ms: int) -> str:
+    """The sentence of a group that `has_little`."""
+    return (
+        f"nothing to gain: at most {seconds(unavailable_partition_ms)} of partition downtime"
+        " (partition-seconds)"
     )
 
 
@@ -135,15 +161,23 @@ def _takes_longer(baseline: Baseline, unchanged: Prediction, changed: Prediction
     return is_comparable and changed.median.not_stable_ms > unchanged.median.not_stable_ms
 
 
-def _sentence(baseline: Baseline, unchanged: Prediction, chosen: Prediction) -> str:
+def _sentence(
+    baseline: Baseline,
+    observed: Figures,
+    unchanged: Prediction,
+    chosen: Prediction,
+    missed: Sequence[str],
+) -> str:
     now = unchanged.median
+    if missed:
+        return f"no advice: the model does not explain this group: {'; '.join(missed)}"
+    if has_little(observed):
+        return little_to_gain(observed.unavailable_partition_ms)
     if chosen is not unchanged:
         figures = figures_text(now, chosen.median)
         worse = " and ".join(_worse(unchanged, chosen))
         first = f"{chosen.change.in_kafka_names()}: {figures}" + (worse and f", but {worse}")
         return "; ".join([first, *reasons_of(baseline, chosen.change)])
-    if now.unavailable_partition_ms == 0:
-        return "nothing to gain: all partitions always had an owner"
     return "nothing to gain: no change surely saves 10% of the partition downtime and 5 s"
 
 

@@ -20,6 +20,7 @@ from coordinator_core.simulation.spec import Topic
 from coordinator_core.whatif.common_ends import with_common_ends
 from coordinator_core.whatif.handovers import Consumption
 from coordinator_core.whatif.kafka_names import kind_of
+from coordinator_core.whatif.known_settings import DEFAULT, NOTHING_KNOWN, KnownSettings
 
 CONSUMER = "consumer"
 # With at least this many samples, a longer join implies a longer heartbeat interval.
@@ -43,12 +44,14 @@ class NotAConsumerGroup(ValueError):
 
 class ConsumerSettings(NamedTuple):
     """Present settings of a group of the consumer protocol; times in ms.  ``remote_assignor``: the
-    server assignor; None if no evidence has it.
+    server assignor; None if no evidence has it.  ``..._source``: what shows the value.
     """
 
     session_timeout_ms: int
     heartbeat_interval_ms: int
     remote_assignor: str | None
+    session_source: str = DEFAULT
+    heartbeat_source: str = DEFAULT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +61,8 @@ class Baseline:
     ``metadata_max_age_ms``: how often clients look for new partitions; ``topics`` grow at ms since
     the epoch.  ``consumer``: of a group of the consumer protocol; None: the group is classic.
     ``protocols``: of a group that was converted, by the first member id of a process life: its
-    protocol.  ``consumption``: None without commits.
+    protocol.  ``consumption``: None without commits.  ``configured``: settings by files or the
+    Admin API.
     """
 
     group_id: str
@@ -76,6 +80,7 @@ class Baseline:
     consumer: ConsumerSettings | None = None
     protocols: Mapping[str, str] = field(default_factory=dict)
     consumption: Consumption | None = None
+    configured: KnownSettings = NOTHING_KNOWN
 
     @property
     def group_protocol(self) -> str:
@@ -310,6 +315,31 @@ def all_ended_ms(processes: Iterable[ConsumerProcess]) -> int | None:
     if any(life.ended is None for life in last):
         return None
     return max(life.ended.at_ms for life in last if life.ended is not None)
+
+
+def idle_between_incarnations(
+    processes: Iterable[ConsumerProcess],
+    assigned_ms: Iterable[int],
+    idle: Iterable[tuple[int, int]],
+) -> Iterable[tuple[int, int]]:
+    """``idle``, and the times without a process before an incarnation's first assignment: a
+    partition counts from its first owner in the incarnation on.
+
+    ``assigned_ms``: the first assignments of the incarnations after the first.
+    """
+    lives = [life for process in processes for life in process.lives]
+    spans = list(idle)
+    for first_ms in assigned_ms:
+        before = [life for life in lives if life.ended and life.ended.at_ms <= first_ms]
+        last_ms = max((life.ended.at_ms for life in before if life.ended), default=first_ms)
+        runs_on = any(life.started.at_ms < last_ms for life in lives if life not in before)
+        if last_ms < first_ms and not runs_on:
+            spans.append((last_ms, first_ms))
+    reached_ms = None
+    for from_ms, to_ms in sorted(spans):
+        if reached_ms is None or to_ms > reached_ms:
+            yield max(from_ms, reached_ms or from_ms), to_ms
+            reached_ms = to_ms
 
 
 def idle_times(

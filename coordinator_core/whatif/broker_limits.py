@@ -11,17 +11,19 @@ from collections.abc import Iterator
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.settings import CONSUMER_PROTOCOL, SettingsChange
 
-# By setting: minimum and maximum by default, and the part of their names after min. and max.
+# By setting: the part of its limits' names after min. and max.
 _LIMITS = {
-    "consumer_session_timeout_ms": (45_000, 60_000, "session.timeout.ms"),
-    "consumer_heartbeat_interval_ms": (5000, 15_000, "heartbeat.interval.ms"),
+    "consumer_session_timeout_ms": "session.timeout.ms",
+    "consumer_heartbeat_interval_ms": "heartbeat.interval.ms",
 }
 # Effort of a setting of all the broker's groups, with a restart.
 LIMITS_COST = 4
 
 
 def widened_limits(baseline: Baseline, change: SettingsChange) -> list[str]:
-    """KEY=VALUE for server.properties; a value that the group has already is within the limits."""
+    """KEY=VALUE for server.properties.  Unknown limits are Kafka's defaults; a value that the group
+    has already is within them.
+    """
     if change.protocol_of(baseline.group_protocol) != CONSUMER_PROTOCOL:
         return []
     return list(_widened(baseline, change))
@@ -33,7 +35,9 @@ def _widened(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
         "consumer_session_timeout_ms": own and own.session_timeout_ms,
         "consumer_heartbeat_interval_ms": own and own.heartbeat_interval_ms,
     }
-    for setting, (minimum_ms, maximum_ms, name) in _LIMITS.items():
+    for setting, name in _LIMITS.items():
+        minimum_ms = baseline.configured.limit_ms(f"group.consumer.min.{name}")
+        maximum_ms = baseline.configured.limit_ms(f"group.consumer.max.{name}")
         value_ms = getattr(change, setting)
         present_ms = present[setting] or minimum_ms
         if value_ms is not None and value_ms < min(minimum_ms, present_ms):

@@ -12,11 +12,13 @@ from dataclasses import replace
 from coordinator_core.client import LIBRARIES
 from coordinator_core.coordinator.eras import ERAS, NEWEST_ERA
 from coordinator_core.whatif.baseline import Baseline
+from coordinator_core.whatif.in_force import without_in_force
 from coordinator_core.whatif.limits import refusals
 from coordinator_core.whatif.settings import (
     CLASSIC_PROTOCOL,
     CONSUMER_PROTOCOL,
     GRID,
+    UNCHANGED,
     SettingsChange,
 )
 
@@ -70,8 +72,15 @@ def to_consumer(baseline: Baseline) -> list[SettingsChange]:
 
 
 def _accepted(baseline: Baseline, changes: Iterator[SettingsChange]) -> list[SettingsChange]:
-    fitted = [_with_valid_poll_interval(baseline, _fitted(baseline, each)) for each in changes]
-    return [each for each in dict.fromkeys(fitted) if not any(refusals(baseline, each))]
+    fitted = [
+        _with_valid_poll_interval(baseline, without_in_force(baseline, _fitted(baseline, each)))
+        for each in changes
+    ]
+    return [
+        each
+        for each in dict.fromkeys(fitted)
+        if each != UNCHANGED and not any(refusals(baseline, each))
+    ]
 
 
 def _has_consumer_protocol(baseline: Baseline) -> bool:

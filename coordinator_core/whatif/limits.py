@@ -1,9 +1,9 @@
 """What the group's brokers and clients would refuse of a change.
 
 Broker: a session timeout outside of ``group.min.session.timeout.ms`` and
-``group.max.session.timeout.ms`` (INVALID_SESSION_TIMEOUT).  Their defaults are assumed, but a value
-that a member of the group has is valid.  Clients: each library checks its configuration when a
-consumer is created, and knows only its own assignors.
+``group.max.session.timeout.ms`` (INVALID_SESSION_TIMEOUT).  Unknown limits are Kafka's defaults,
+but a value that a member of the group has is valid.  Clients: each library checks its configuration
+when a consumer is created, and knows only its own assignors.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from coordinator_core.whatif.settings import (
     refused_by_protocol,
 )
 
+_SESSION_LIMITS = "group.min.session.timeout.ms", "group.max.session.timeout.ms"
 _LIBRDKAFKA_MAX_SESSION_MS = 3_600_000
 _LIBRDKAFKA_MAX_POLL_MS = _LIBRDKAFKA_MAX_COMMIT_MS = 86_400_000
 
@@ -123,9 +124,12 @@ def _session_refusals(baseline: Baseline, change: SettingsChange) -> Iterator[st
     if change.session_timeout_ms is None:
         return
     own_ms = [life.member.session_timeout_ms for p in baseline.processes for life in p.lives]
-    config = CoordinatorConfig()
-    minimum_ms = min(config.group_min_session_timeout_ms, *own_ms)
-    maximum_ms = max(_era(baseline, change).max_session_timeout_ms, *own_ms)
+    known_min_ms, known_max_ms = map(baseline.configured.broker_ms, _SESSION_LIMITS)
+    if known_min_ms is None:
+        known_min_ms = CoordinatorConfig().group_min_session_timeout_ms
+    if known_max_ms is None:
+        known_max_ms = _era(baseline, change).max_session_timeout_ms
+    minimum_ms, maximum_ms = min(known_min_ms, *own_ms), max(known_max_ms, *own_ms)
     value = f"{SESSION}={change.session_timeout_ms}"
     if change.session_timeout_ms < minimum_ms:
         yield f"{value}: the broker refuses less than group.min.session.timeout.ms ({minimum_ms})"

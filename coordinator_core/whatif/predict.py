@@ -404,7 +404,7 @@ def _config(baseline: Baseline, change: SettingsChange) -> tuple[str, Coordinato
 
 
 def _consumer_settings(baseline: Baseline, change: SettingsChange) -> ModernSettings:
-    """The group's present settings or else the broker's defaults, and what the group configures."""
+    """The group's present settings, else the brokers', else Kafka's defaults; and the change."""
     own = baseline.consumer
     session_ms = None if own is None else own.session_timeout_ms
     heartbeat_ms = None if own is None else own.heartbeat_interval_ms
@@ -414,9 +414,10 @@ def _consumer_settings(baseline: Baseline, change: SettingsChange) -> ModernSett
         "assignment.interval.ms": change.consumer_assignment_interval_ms,
         "migration.policy": change.migration_policy,
     }
-    return modern_settings(
-        {f"group.consumer.{name}": value for name, value in values.items() if value is not None}
-    )
+    configured = (baseline.configured.of_consumer_group(f"consumer.{name}") for name in values)
+    present = {name: each.value for name, each in zip(values, configured, strict=True) if each}
+    present |= {name: str(value) for name, value in values.items() if value is not None}
+    return modern_settings({f"group.consumer.{name}": value for name, value in present.items()})
 
 
 def _group(baseline: Baseline, change: SettingsChange, start_ms: int, seed: int) -> GroupSpec:

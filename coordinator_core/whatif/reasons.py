@@ -25,13 +25,11 @@ _SOURCES = {
 }
 
 
-_DEFAULT_SESSION_MS = 45_000  # group.consumer.session.timeout.ms
-
-
 def session_ms_of(baseline: Baseline, change: SettingsChange) -> int:
     if change.protocol_of(baseline.group_protocol) == CONSUMER_PROTOCOL:
         own = baseline.consumer
-        present_ms = _DEFAULT_SESSION_MS if own is None else own.session_timeout_ms
+        default_ms = baseline.configured.limit_ms("group.consumer.session.timeout.ms")
+        present_ms = default_ms if own is None else own.session_timeout_ms
         return change.consumer_session_timeout_ms or present_ms
     return change.session_timeout_ms or _present_session_ms(baseline)
 

@@ -12,6 +12,7 @@ from coordinator_core.whatif.broker_limits import widened_limits
 from coordinator_core.whatif.candidates import session_of_members
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
 from coordinator_core.whatif.figures import Prediction
+from coordinator_core.whatif.judgement import GroupJudgement
 from coordinator_core.whatif.kafka_names import CONSUMER_SESSION, seconds
 from coordinator_core.whatif.readiness import CHECK, OFFLINE, PREVENTS, Blocker, effects
 from coordinator_core.whatif.settings import CONSUMER_PROTOCOL, SettingsChange
@@ -20,7 +21,6 @@ MIGRATE, STAY, NO_DIFFERENCE, BLOCKED, UNKNOWN = (
     "migrate", "stay", "no difference", "blocked", "unknown",
 )  # fmt: skip
 MIGRATED, NOT_APPLICABLE = "migrated", "not applicable"
-_DEFAULT_SESSION_MS = 45_000
 # A downtime that is longer by at least this share, and so many ms, is worse.
 _MIN_SHARE, _MIN_MS = 0.1, 5000
 
@@ -53,14 +53,14 @@ def not_predicted(verdict: str, reason: str, blockers: Sequence[Blocker]) -> Mig
 
 
 def verdict_of(
-    baseline: Baseline,
-    unchanged: Prediction,
-    predicted: Sequence[Prediction],
-    blockers: Sequence[Blocker],
+    baseline: Baseline, judged: GroupJudgement, blockers: Sequence[Blocker]
 ) -> MigrationVerdict:
-    """Of a classic group; ``predicted`` may have changes of both protocols.  The members stay
+    """Of a classic group; the judgement may have changes of both protocols.  The members stay
     static or dynamic, as they are: table what_if has changes of both at once.
     """
+    unchanged, predicted = judged.model, judged.predicted
+    if judged.advice.misses:
+        return not_predicted(UNKNOWN, judged.advice.sentence, blockers)
     tried = [each for each in predicted if _only_migrates(each.change)]
     if not tried:
         reason = "no change to the consumer protocol was tried, or none that its clients accept"
@@ -149,9 +149,10 @@ def _worse(
     now_ms = unchanged.median.unavailable_partition_ms
     default = next((each for each in tried if _is_default(each.change)), None)
     if default is not None and _is_longer(unchanged, default):
+        default_ms = baseline.configured.limit_ms(f"group.{CONSUMER_SESSION}")
         yield (
             f"without {CONSUMER_SESSION} the broker's default applies"
-            f" ({seconds(_DEFAULT_SESSION_MS)}; today {seconds(session_of_members(baseline))}):"
+            f" ({seconds(default_ms)}; today {seconds(session_of_members(baseline))}):"
             f" partition downtime {seconds(default.median.unavailable_partition_ms)} instead of"
             f" {seconds(now_ms)}"
         )

@@ -57,11 +57,11 @@ def store_end_offsets(lake: Lake, kafka: Kafka, topics: Collection[str] = ()) ->
     ends = list_end_offsets(kafka, {*topics, *committed_topics(lake)})
     add_sightings(lake, ends.sightings, kafka.bootstrap)
     for problem in ends.problems:
-        _say(problem)
+        say_once(problem)
 
 
 @cache
-def _say(problem: str) -> None:
+def say_once(problem: str) -> None:
     print(f"regroup: {problem}", file=sys.stderr)
 
 

@@ -42,9 +42,18 @@ def nightly(
         bool,
         typer.Option(
             "--advice/--no-advice",
-            help="At the end, try the standard changes of what-if for the worst groups.",
+            help="At the end, try the standard changes of what-if for groups with something to"
+            " gain.",
         ),
     ] = True,
+    advice_budget: Annotated[
+        float | None,
+        typer.Option(
+            help="Seconds of simulation for advice (estimated for an idle machine); default: 15,"
+            " and a quarter of a millisecond per rebalance.",
+            min=0,
+        ),
+    ] = None,
     engine: EngineOption = None,
     conf: ConfOption = None,
 ) -> None:
@@ -61,6 +70,7 @@ def nightly(
         last=last,
         recompute_all=recompute_all or anew,
         advice=advice,
+        advice_budget=advice_budget,
     )
     nightly_command(options, load_config(conf, engine))
 

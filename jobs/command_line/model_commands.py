@@ -149,7 +149,7 @@ def what_if(
     era: EraOption = None,
     seeds: Annotated[
         int, typer.Option(help="Number of runs; each draws the uncertain times again.")
-    ] = 5,
+    ] = 3,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Predict a group's rebalances with other settings.  Compares them with the observed ones."""

@@ -64,6 +64,13 @@ EndOffsetsOption = Annotated[
         " kafka-get-offsets or kafka-consumer-groups; path, folder, glob or URI."
     ),
 ]
+BrokerConfigOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Settings in force, for advice: server.properties of brokers, or output of"
+        " kafka-configs.sh --describe; path, folder, glob or URI."
+    ),
+]
 KafkaOption = Annotated[
     str | None,
     typer.Option(help="Brokers to read __consumer_offsets from: HOST:PORT[,HOST:PORT...]."),
@@ -110,6 +117,7 @@ class InputOptions:
     trace: TraceOption = None
     client_log: ClientLogOption = None
     end_offsets: EndOffsetsOption = None
+    broker_config: BrokerConfigOption = None
     log_timezone: LogTimezoneOption = None
     log_date: LogDateOption = None
 

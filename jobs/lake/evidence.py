@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from datetime import date
 from typing import Any
 
 import pyarrow as pa
@@ -73,12 +74,18 @@ def rows_of_group(
     kinds: Collection[str],
     *,
     optional: Collection[str] = (),
+    dates: tuple[date, date] | None = None,
     **parameters: str | int,
 ) -> Rows:
-    """The group's rows.  ``optional``: tables that read as empty if an older lake lacks them."""
+    """The group's rows.  ``optional``: tables that read as empty if an older lake lacks them.
+    ``dates``: the first and the last date to read of tables that have dates.
+    """
 
     def source(table: str) -> str:
-        return f"(SELECT * FROM {table} WHERE {_scope(table, cluster_id, group_id)})"
+        where = _scope(table, cluster_id, group_id)
+        if dates is not None and "event_date" in table_columns(table):
+            where += f" AND event_date BETWEEN DATE '{dates[0]}' AND DATE '{dates[1]}'"
+        return f"(SELECT * FROM {table} WHERE {where})"
 
     statements = [evidence_sql(kind, source, **parameters) for kind in kinds]
     return dict(zip(kinds, query_all(lake, statements, optional=optional), strict=True))

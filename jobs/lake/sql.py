@@ -66,6 +66,7 @@ WRITERS = {
     "advice": "what-if-sweep",
     "broker_log_events": "nightly --broker-log GLOB",
     "client_events": "nightly --client-log GLOB",
+    "configurations": "nightly --broker-config GLOB",
     "end_offsets": "nightly --end-offsets GLOB",
     "group_snapshots": "snapshot",
     "incident_replay": "replay",
@@ -80,7 +81,7 @@ WRITERS = {
 _NEWER = ("handover_costs", "unserved_times")
 # Few lakes have clients' logs or end offsets, and lakes of earlier versions have no findings. A
 # statement that reads these tables beside other evidence needs no notice.
-WITHOUT_NOTICE = ("client_events", "end_offsets", "findings")
+WITHOUT_NOTICE = ("client_events", "configurations", "end_offsets", "findings")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 

@@ -34,7 +34,7 @@ carry its id, and the rows that it wrote are counted from them.
 
 pipeline       the jobs, their order, and progress on stderr
 pending_dates  the dates that a run without dates computes
-advice_step    the standard changes for the worst groups
+advice_step    advice for the groups that rebalanced
 runs           table `runs` and the summary on stderr
 demo           `regroup demo`: the nightly run on two packaged incidents
 class_archive  class archive of Spark sessions, recorded while jobs run

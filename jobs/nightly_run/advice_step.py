@@ -1,12 +1,11 @@
-"""Nightly's last step: the standard changes are tried for the groups with the longest rebalances.
+"""Nightly's last step: advice for each group that rebalanced on the dates of the run.
 
-reads   rebalance_latency, and what jobs.what_if_sweep reads
+reads   rebalance_latency, ownership_gaps, episodes, and what jobs.what_if_sweep reads
 writes  what_if, advice: the rows of these groups; those of other groups stay
 
-The step has a budget, which grows with the rebalances of the dates.  Of each group only one date
-is simulated, the one with the longest time in rebalances; if that would exceed what is left of the
-budget, only that date's longest series of rebalances; and if that would, too, the group is left
-out.  Costs are estimates, so the same lake gets the same advice from each engine and machine.
+`jobs.what_if.screen` decides which of the groups are simulated: those with something to gain,
+within a budget of time.  Each is simulated in the period of `jobs.what_if.periods`.  Costs are
+estimates, so the same lake gets the same advice from each engine and machine.
 
 Simulations of which what_if has the outcomes are not repeated: those of the same processes,
 settings and period, by their hash.
@@ -14,218 +13,170 @@ settings and period, by their hash.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import date, timedelta
-from functools import reduce
-from operator import or_
+from collections.abc import Collection, Mapping
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
-from pyspark.sql import DataFrame, Row, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from coordinator_core.coordinator.era_evidence import EraEvidence
-from coordinator_core.protocol.client_times import HEARTBEAT_MS
 from coordinator_core.whatif import Outcomes
+from coordinator_core.whatif.advice import little_to_gain
 from jobs import what_if_sweep
-from jobs.lake.group_types import HAS_EPOCHS
+from jobs.lake.evidence import evidence, reads
 from jobs.lake.literals import quoted
 from jobs.lake.tables import Lake
-from jobs.what_if.sweep import EvaluatedPeriod, earlier_outcomes
+from jobs.what_if.earlier_outcomes import OUTCOME_COLUMNS, outcomes_of
+from jobs.what_if.evidence import ClusterEvidence
+from jobs.what_if.periods import KEPT_DAYS, EvaluatedPeriod
+from jobs.what_if.result_rows import no_advice
+from jobs.what_if.screen import KINDS, AdvicePlan, gain_bounds, plan_of
+from jobs.what_if.sweep import Sweep
 
 WRITES = ("what_if", "advice")
-# The budget in seconds of an idle machine: about a quarter of what the embedded engine needs for
-# the other jobs, more for small days.
-LEAST_S, _PER_REBALANCE_S = 5.0, 0.00025
+READS = tuple(sorted({*what_if_sweep.READS, *reads(KINDS)}))
+# The default budget in seconds of an idle machine: about a quarter of what the embedded engine
+# needs for the other jobs, more for small days.
+LEAST_S, _PER_REBALANCE_S = 15.0, 0.00025
 # So many groups are simulated by one query.
-_AT_ONCE = 5
-_MAX_GROUPS = 20
-# With three seeds, a process that was frozen or killed is simulated as either.
-_SEEDS = 3
-# Measured: one heartbeat of a simulated member, with its part of the rebalances; and explaining one
-# generation of a group.
-_HEARTBEAT_S, _GENERATION_S = 0.0001, 0.005
-# About so many simulations per seed: the standard changes and the unchanged settings; those of the
-# consumer protocol take longer.
-_SIMULATIONS = 16
-# Rebalances with longer pauses between them are separate series.
-_PAUSE_MS = 300_000
-_MARGIN_MS = 60_000
-_GENERATION = ["group_id", "incarnation", "generation"]
+_AT_ONCE = 20
 
 
-@dataclass(frozen=True)
-class RebalanceTimes:
-    """A rebalance in ms since the epoch; ``members`` of the generation that it made."""
+def run(
+    lake: Lake,
+    first: date | None,
+    last: date | None,
+    *,
+    simulate_all: bool = False,
+    budget_s: float | None = None,
+) -> str | None:
+    """Advise the groups that rebalanced on these dates; None: on all dates.  Returns a line that
+    says how many groups were simulated; None: no group rebalanced.
 
-    begin_ms: int
-    end_ms: int
-    members: int
-
-
-@dataclass(frozen=True)
-class WorstDate:
-    """A group's date with the longest time in rebalances."""
-
-    group_id: str
-    day: date
-
-
-def run(lake: Lake, first: date | None, last: date | None, *, simulate_all: bool = False) -> None:
-    """Advise the groups that rebalanced on these dates; None: on all dates.
-
-    ``simulate_all``: also what an earlier run simulated.
+    ``simulate_all``: also what an earlier run simulated.  ``budget_s`` None: the default.
     """
-    dates, count = worst_dates(lake, first, last)
-    left_s = LEAST_S + count * _PER_REBALANCE_S
-    spans: list[tuple[WorstDate, EvaluatedPeriod]] = []
-    of_group = _rebalances(lake, dates)
-    for worst in dates:
-        rebalances = affordable(of_group[worst.group_id], left_s)
-        if rebalances:
-            left_s -= _cost_s(rebalances)
-            spans.append((worst, _span(rebalances)))
-    written: dict[str, list[Row]] = {name: [] for name in WRITES}
-    era = what_if_sweep.era_of_cluster({"group_records": lake.read("group_records")})
-    for first_of in range(0, len(spans), _AT_ONCE):
-        some = spans[first_of : first_of + _AT_ONCE]
-        earlier = {} if simulate_all else _earlier(lake, [worst.group_id for worst, _ in some])
-        for name, rows in _rows_of(lake, some, era, earlier).items():
-            written[name] += rows
-    _write(lake, written)
+    tables = {name: lake.read(name) for name in READS}
+    dated = _between(tables, first and first - timedelta(days=KEPT_DAYS), last)
+    latency = _between(tables, first, last)["rebalance_latency"].where("evidence <> 'clients'")
+    counts = {row.group_id: row["count"] for row in latency.groupBy("group_id").count().collect()}
+    if not counts:
+        return None
+    if budget_s is None:
+        budget_s = LEAST_S + sum(counts.values()) * _PER_REBALANCE_S
+    of_groups, episodes = (evidence(kind, dated).collect() for kind in KINDS)
+    bounds = gain_bounds(of_groups, episodes)
+    bounds = [each for each in bounds if each.group_id in counts]
+    worth = [each.group_id for each in bounds if not each.has_little]
+    periods = what_if_sweep.periods_of(_of_groups(dated, worth)) if worth else {}
+    bounds = [each for each in bounds if each.has_little or each.group_id in periods]
+    plan = plan_of(bounds, periods, budget_s)
+    _write(lake, _rows(lake, tables, plan, periods, simulate_all=simulate_all))
+    return str(plan)
 
 
-def _earlier(lake: Lake, group_ids: list[str]) -> dict[str, dict[str, Outcomes]]:
+def _rows(
+    lake: Lake,
+    tables: dict[str, DataFrame],
+    plan: AdvicePlan,
+    periods: Mapping[str, EvaluatedPeriod],
+    *,
+    simulate_all: bool,
+) -> dict[str, list[Any]]:
+    """The new rows of all judged groups, by table."""
+    written: dict[str, list[Any]] = {name: [] for name in WRITES}
+    cluster = {"cluster_id": lake.cluster_id}
+    for each in plan.little:
+        row = no_advice(little_to_gain(each.downtime_ms))
+        written["advice"].append(cluster | {"group_id": each.group_id} | row)
+    advised = _advised(lake)
+    for each in plan.left_out:
+        if each.group_id not in advised:
+            text = f"not simulated: the budget of {plan.budget_s:.0f} s is spent"
+            row = no_advice(f"{text}; regroup what-if --group {each.group_id} simulates it")
+            written["advice"].append(cluster | {"group_id": each.group_id} | row)
+    if not plan.simulated:
+        return written
+    evidence_of_cluster = _cluster_evidence(tables, periods)
+    names = [each.group_id for each in plan.simulated]
+    for at in range(0, len(names), _AT_ONCE):
+        some = names[at : at + _AT_ONCE]
+        earlier = {} if simulate_all else earlier_outcomes(lake, some)
+        own = {name: periods[name] for name in some}
+        sweep = Sweep(own, evidence_of_cluster, migrations=False, earlier=earlier)
+        of_groups = what_if_sweep.predicted(_of_groups(tables, own), sweep)
+        for group in of_groups.select(*WRITES).collect():
+            for name in WRITES:
+                written[name] += [row.asDict() for row in group[name]]
+    if plan.like:
+        own = {name: periods[name] for name in plan.like}
+        rows = {row["group_id"]: row for row in written["advice"]}
+        like = {group: rows[simulated] for group, simulated in plan.like.items()}
+        sweep = Sweep(own, evidence_of_cluster)
+        shared = what_if_sweep.shared(_of_groups(tables, own), sweep, like)
+        written["advice"] += [row.asDict() for row in shared.collect()]
+    return written
+
+
+def _advised(lake: Lake) -> set[str]:
+    """The groups that have advice of an earlier run."""
+    if not lake.has("advice"):
+        return set()
+    return {row.group_id for row in lake.read("advice").select("group_id").collect()}
+
+
+def earlier_outcomes(lake: Lake, group_ids: list[str]) -> dict[str, dict[str, Outcomes]]:
     if not lake.has("what_if"):
         return {}
-    of_groups = lake.read("what_if").where(F.col("group_id").isin(group_ids))
-    return earlier_outcomes(of_groups)
+    stored = lake.read("what_if").where("simulation IS NOT NULL")
+    rows = stored.where(F.col("group_id").isin(group_ids)).select("group_id", *OUTCOME_COLUMNS)
+    of_groups: dict[str, list[Any]] = {}
+    for row in rows.collect():
+        of_groups.setdefault(row["group_id"], []).append(row)
+    return {group_id: outcomes_of(own) for group_id, own in of_groups.items()}
 
 
-def _rows_of(
-    lake: Lake,
-    spans: list[tuple[WorstDate, EvaluatedPeriod]],
-    era: EraEvidence,
-    earlier: dict[str, dict[str, Outcomes]],
-) -> dict[str, list[Row]]:
-    """The groups' new rows, by table."""
-    modern_groups = _modern_groups(lake, [worst.group_id for worst, _ in spans])
-    of_groups = [
-        F.col("group_id") == worst.group_id
-        if worst.group_id in modern_groups
-        else (F.col("group_id") == worst.group_id)
-        & F.col("event_date").isin([worst.day + timedelta(days=n) for n in (-1, 0, 1)])
-        for worst, _ in spans
-    ]
-    of_any = reduce(or_, of_groups)
-    tables = {name: lake.read(name) for name in what_if_sweep.READS}
-    tables |= {
-        name: rows.where(of_any) for name, rows in tables.items() if "group_id" in rows.columns
-    }
-    of_group = {worst.group_id: span for worst, span in spans}
-    of_spans = what_if_sweep.what_if_of_spans(tables, of_group, era, earlier)
-    predictions = of_spans.select(*WRITES).collect()
-    return {name: [row for group in predictions for row in group[name]] for name in WRITES}
-
-
-def _modern_groups(lake: Lake, group_ids: list[str]) -> set[str]:
-    """Those of which a date's records are not enough: each record has only one member."""
-    generations = lake.read("generations").where(F.col("group_id").isin(group_ids))
-    new = generations.where(HAS_EPOCHS).select("group_id").distinct()
-    return {row.group_id for row in new.collect()}
-
-
-def _write(lake: Lake, written: dict[str, list[Row]]) -> None:
-    groups = sorted({row.group_id for row in written["advice"]})
+def _write(lake: Lake, written: dict[str, list[Any]]) -> None:
+    groups = sorted({row["group_id"] for row in written["advice"]})
     if not groups:
         return
     where = f"group_id IN ({', '.join(map(quoted, groups))})"
     for name, rows in written.items():
-        lake.replace(name, lake.frame(name, rows), where=where, few=True)
+        names = lake.read(name).columns
+        values = [[row.get(each) for each in names] for row in rows]
+        lake.replace(name, lake.frame(name, values), where=where, few=True)
 
 
-# -- which groups and spans ------------------------------------------------------------------------
+# -- which rows of the tables ----------------------------------------------------------------------
 
 
-def worst_dates(lake: Lake, first: date | None, last: date | None) -> tuple[list[WorstDate], int]:
-    """One per group, longest time in rebalances first; and the rebalances of all groups on these
-    dates.
-    """
-    latency = lake.read("rebalance_latency")
-    if first is not None and last is not None:
-        latency = latency.where(F.col("event_date").between(first, last))
-    dates = latency.groupBy("group_id", "event_date").agg(
-        F.sum(F.coalesce("total_ms", "sync_ms", F.lit(0))).alias("spent_ms"),
-        F.count("*").alias("rebalances"),
+def _between(
+    tables: Mapping[str, DataFrame], first: date | None, last: date | None
+) -> dict[str, DataFrame]:
+    """The tables that have dates, on these dates."""
+    limits = [F.col("event_date") >= first] if first else []
+    limits += [F.col("event_date") <= last] if last else []
+    between = dict(tables)
+    for name, rows in tables.items():
+        for limit in limits if "event_date" in rows.columns else []:
+            between[name] = between[name].where(limit)
+    return between
+
+
+def _of_groups(tables: Mapping[str, DataFrame], groups: Collection[str]) -> dict[str, DataFrame]:
+    return {
+        name: rows.where(F.col("group_id").isin(list(groups)))
+        if "group_id" in rows.columns
+        else rows
+        for name, rows in tables.items()
+    }
+
+
+def _cluster_evidence(
+    tables: Mapping[str, DataFrame], periods: Mapping[str, EvaluatedPeriod]
+) -> ClusterEvidence:
+    """The time of the last event is looked for on the last dates only."""
+    last_ms = max(each.to_ms for each in periods.values())
+    last_day = datetime.fromtimestamp(last_ms / 1000, UTC).date()
+    return what_if_sweep.cluster_evidence(
+        tables, _between(tables, last_day - timedelta(days=1), None)
     )
-    longest = Window.partitionBy("group_id").orderBy(F.desc("spent_ms"), F.desc("event_date"))
-    of_all = Window.partitionBy(F.lit(1))
-    worst = (
-        dates.withColumn("place", F.row_number().over(longest))
-        .withColumn("rebalances", F.sum("rebalances").over(of_all))
-        .where("place = 1 AND spent_ms > 0")
-        .orderBy(F.desc("spent_ms"), "group_id")
-        .select("group_id", "event_date", "rebalances")
-    )
-    rows = worst.limit(_MAX_GROUPS).collect()
-    return [WorstDate(*row[:2]) for row in rows], rows[0].rebalances if rows else 0
-
-
-def _rebalances(lake: Lake, worst: list[WorstDate]) -> dict[str, list[RebalanceTimes]]:
-    """Each group's rebalances on its date, in order."""
-    dates = [
-        (F.col("group_id") == each.group_id) & (F.col("event_date") == each.day) for each in worst
-    ]
-    on_dates = reduce(or_, dates, F.lit(False))
-    counted = _member_counts(lake.read("generation_members").where(on_dates))
-    rows = (
-        lake.read("rebalance_latency")
-        .where(on_dates)
-        .join(counted, _GENERATION, how="left")
-        .select(
-            "group_id",
-            F.unix_millis(F.coalesce("preparing_time", "end_time")).alias("begin_ms"),
-            F.unix_millis("end_time").alias("end_ms"),
-            F.coalesce("members", F.lit(1)).alias("members"),
-        )
-        .where("end_ms IS NOT NULL")
-    )
-    of_group: dict[str, list[RebalanceTimes]] = {each.group_id: [] for each in worst}
-    for group_id, *times in sorted(rows.collect()):
-        of_group[group_id].append(RebalanceTimes(*times))
-    return of_group
-
-
-def _member_counts(members: DataFrame) -> DataFrame:
-    return members.groupBy(*_GENERATION).agg(F.count("*").alias("members"))
-
-
-def affordable(rebalances: list[RebalanceTimes], left_s: float) -> list[RebalanceTimes]:
-    """All the rebalances, or else their longest series, whichever can be simulated in ``left_s``
-    seconds; empty: neither.
-    """
-    if not rebalances:
-        return []
-    longest = max(_series(rebalances), key=lambda each: sum(r.end_ms - r.begin_ms for r in each))
-    return next((each for each in (rebalances, longest) if _cost_s(each) <= left_s), [])
-
-
-def _span(rebalances: list[RebalanceTimes]) -> EvaluatedPeriod:
-    to_ms = max(each.end_ms for each in rebalances)
-    return EvaluatedPeriod(rebalances[0].begin_ms - _MARGIN_MS, to_ms + _MARGIN_MS, _SEEDS)
-
-
-def _cost_s(rebalances: list[RebalanceTimes]) -> float:
-    """How long the simulations of their span take, in seconds."""
-    span_ms = max(each.end_ms for each in rebalances) - rebalances[0].begin_ms + _MARGIN_MS
-    heartbeats = span_ms / HEARTBEAT_MS * max(each.members for each in rebalances)
-    return len(rebalances) * _GENERATION_S + heartbeats * _HEARTBEAT_S * _SIMULATIONS * _SEEDS
-
-
-def _series(rebalances: Iterable[RebalanceTimes]) -> list[list[RebalanceTimes]]:
-    """The rebalances, cut where the group was stable for a long time."""
-    series: list[list[RebalanceTimes]] = []
-    for each in rebalances:
-        if not series or each.begin_ms - series[-1][-1].end_ms > _PAUSE_MS:
-            series.append([])
-        series[-1].append(each)
-    return series

@@ -27,6 +27,7 @@ Folders, by what is read
     dumps        exports of the topic: Parquet, Delta, JSON Lines or Avro
     broker_logs  server.log files -> events of group coordinators
     end_offsets  files with log end offsets of topics, as monitors export them
+    configurations  settings in force: configuration files, DescribeConfigs
     client_logs  consumers' logs -> what they say of their membership
     logs         what both kinds of logs share: lines, their times, what is around them
 

@@ -248,6 +248,7 @@ def _changed_inputs(inputs: ingest.Inputs, changed: dict[str, FileState]) -> ing
         client_logs=[file for file in inputs.client_logs if file in changed],
         traces=[file for file in inputs.traces if file in changed],
         end_offsets=[file for file in inputs.end_offsets if file in changed],
+        broker_configs=[file for file in inputs.broker_configs if file in changed],
         dump=inputs.dump if is_new_dump else None,
     )
 

@@ -18,6 +18,8 @@ One group:
 All groups:
 
 - sweep_command:     `regroup what-if-sweep`: runs the job, and prints the advice
+- screen:            which groups are simulated within a budget, and which share their advice
+- shared_advice:     the advice of a group that a simulated group is like
 - sweep:             what all predictions have in common: periods, changes, earlier outcomes
 - predicted_groups:  the prediction of one group from its evidence
 - result_rows:       rows of process_lives, what_if and advice
@@ -25,5 +27,7 @@ All groups:
 
 Both:
 
+- periods:           the period of a group's evidence that its advice is about
+- earlier_outcomes:  outcomes of simulations that are not repeated
 - advice_columns:    the fields of advice that table and JSON share
 """

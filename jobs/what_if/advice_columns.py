@@ -10,4 +10,5 @@ ADVICE_TEXTS = (
     "assumption",
     "confidence",
     "confidence_reason",
+    "settings_in_force",
 )

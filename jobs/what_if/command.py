@@ -16,14 +16,11 @@ from coordinator_core.whatif import (
     Figures,
     InvalidSetting,
     NotAConsumerGroup,
+    Outcomes,
     Prediction,
     SettingsChange,
-    advise,
-    candidates,
     check,
     instance_ids_of,
-    predict_each,
-    with_both_instance_ids,
 )
 from coordinator_core.whatif.advice import worse_changes
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
@@ -34,6 +31,7 @@ from coordinator_core.whatif.figures import (
     median_of,
     minimum_of,
 )
+from coordinator_core.whatif.judgement import ADVICE_SEEDS, GroupJudgement, judge
 from coordinator_core.whatif.kafka_names import SETTING_OF
 from coordinator_core.whatif.migration import blockers_of
 from coordinator_core.whatif.reasons import assumption_of
@@ -41,25 +39,29 @@ from coordinator_core.whatif.settings import TIMES
 from jobs.console.errors import UsageError
 from jobs.console.printing import Format, jsonable, print_rows, printable, time_text
 from jobs.console.spinner import spinner
-from jobs.lake.evidence import Row, rows_of_cluster, rows_of_group
+from jobs.lake.evidence import Row, of_group, rows_of_cluster, rows_of_group
+from jobs.lake.sql import query_all
 from jobs.replay.group_rows import FOREVER_MS, moment_ms, require_evidence, with_date
 from jobs.what_if.advice_columns import ADVICE_TEXTS
+from jobs.what_if.earlier_outcomes import OUTCOME_COLUMNS, outcomes_of
 from jobs.what_if.evidence import (
     CLASSIC_KINDS,
     CLUSTER_KINDS,
-    LAST_TIMES,
     MODERN_GROUPS,
     MODERN_KINDS,
     PERIOD_KINDS,
-    TARGET_TIMES,
-    ClusterEvidence,
     PredictionEvidence,
-    era_evidence,
-    last_of,
+    cluster_evidence_of,
+)
+from jobs.what_if.periods import (
+    TIMED_REBALANCES,
+    EvaluatedPeriod,
+    period_of,
+    timed_rebalances,
 )
 
 # Tables that a lake of an older version lacks.
-_OPTIONAL = ("group_records", "topic_ids", "handover_costs")
+_OPTIONAL = ("group_records", "topic_ids", "handover_costs", "configurations")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +75,7 @@ class WhatIfOptions:
     cluster_id: str
     group_id: str
     settings: tuple[str, ...] = ()
-    seeds: int = 5
+    seeds: int = ADVICE_SEEDS
     first: str | None = None
     last: str | None = None
     era: str | None = None
@@ -81,16 +83,31 @@ class WhatIfOptions:
 
 @dataclass(frozen=True)
 class WhatIfResult:
-    """``predicted``: per change; if settings were given, one, and where the source of instance ids
-    matters, a second one with the other source.  ``conversions``: observed.
+    """``judged``: with a prediction per change; if settings were given, of one, and where the
+    source of instance ids matters, a second one with the other source.  ``gives_advice``: without
+    given settings.  ``conversions``: observed.
     """
 
     baseline: Baseline
-    observed: Figures
-    model: Prediction
-    predicted: Sequence[Prediction]
-    advice: Advice | None
+    judged: GroupJudgement
+    gives_advice: bool
     conversions: Sequence[Converted] = ()
+
+    @property
+    def observed(self) -> Figures:
+        return self.judged.observed
+
+    @property
+    def model(self) -> Prediction:
+        return self.judged.model
+
+    @property
+    def predicted(self) -> Sequence[Prediction]:
+        return self.judged.predicted
+
+    @property
+    def advice(self) -> Advice | None:
+        return self.judged.advice if self.gives_advice else None
 
 
 def run(options: WhatIfOptions, format: Format) -> None:
@@ -121,13 +138,23 @@ def evaluate(options: WhatIfOptions) -> WhatIfResult:
         check(baseline, change)
     except InvalidSetting as error:
         raise UsageError(f"--set {error}") from None
-    changes = [change] if options.settings else candidates(baseline)
-    tried = with_both_instance_ids(baseline, changes)
-    model, *predicted = predict_each(baseline, (UNCHANGED, *tried), seeds=options.seeds)
-    figures = evidence.observed(baseline)
-    advice = None if options.settings else advise(baseline, figures, model, predicted)
+    judged = judge(
+        baseline,
+        evidence.observed(baseline),
+        changes=[change] if options.settings else None,
+        seeds=options.seeds,
+        earlier={} if options.settings else _earlier(options),
+    )
     conversions = evidence.conversions(baseline)
-    return WhatIfResult(baseline, figures, model, predicted, advice, conversions)
+    return WhatIfResult(baseline, judged, not options.settings, conversions)
+
+
+def _earlier(options: WhatIfOptions) -> dict[str, Outcomes]:
+    """The outcomes of the group's simulations in table what_if."""
+    sql = f"""SELECT {", ".join(OUTCOME_COLUMNS)} FROM what_if
+        WHERE {of_group(options.cluster_id, options.group_id)} AND simulation IS NOT NULL"""
+    [rows] = query_all(options.lake, [sql], optional=["what_if"], notices=False)
+    return outcomes_of(rows)
 
 
 def _with_dates(options: WhatIfOptions) -> Iterator[str]:
@@ -140,6 +167,13 @@ def _with_dates(options: WhatIfOptions) -> Iterator[str]:
 
 
 def _period(options: WhatIfOptions) -> tuple[int, int]:
+    """From --from to --to; for advice without them, the period that all commands evaluate."""
+    if not options.settings and options.first is None and options.last is None:
+        kinds = [TIMED_REBALANCES]
+        rows = rows_of_group(options.lake, options.cluster_id, options.group_id, kinds)
+        period = period_of(timed_rebalances(rows[TIMED_REBALANCES]))
+        if period is not None:
+            return period.from_ms or 0, period.to_ms
     first, last = (
         with_date(options.lake, options.cluster_id, each) for each in (options.first, options.last)
     )
@@ -151,13 +185,20 @@ def prediction_evidence(options: WhatIfOptions, begin_ms: int, end_ms: int) -> P
     lake, cluster_id, group_id = options.lake, options.cluster_id, options.group_id
     modern = rows_of_group(lake, cluster_id, group_id, [MODERN_GROUPS], optional=_OPTIONAL)
     kinds = (*CLASSIC_KINDS, *PERIOD_KINDS, *(MODERN_KINDS if modern[MODERN_GROUPS] else ()))
+    dates = None
+    if not modern[MODERN_GROUPS] and end_ms != FOREVER_MS:
+        dates = EvaluatedPeriod(begin_ms or None, end_ms).dates
     rows = rows_of_group(
-        lake, cluster_id, group_id, kinds, optional=_OPTIONAL, begin_ms=begin_ms, end_ms=end_ms
+        *(lake, cluster_id, group_id, kinds),
+        optional=_OPTIONAL,
+        dates=dates,
+        begin_ms=begin_ms,
+        end_ms=end_ms,
     )
     require_evidence(lake, cluster_id, group_id, rows)
     of_cluster = rows_of_cluster(lake, cluster_id, CLUSTER_KINDS, optional=_OPTIONAL)
-    last_ms, era = last_of(of_cluster[LAST_TIMES]), era_evidence(of_cluster[TARGET_TIMES])
-    return PredictionEvidence(group_id, rows, ClusterEvidence(last_ms, era))
+    cluster = cluster_evidence_of(*(of_cluster[kind] for kind in CLUSTER_KINDS))
+    return PredictionEvidence(group_id, rows, cluster)
 
 
 def baseline_within(
@@ -346,6 +387,7 @@ def _print_advice(advice: Advice) -> None:
         ("range", None if advice.change is None else _range(advice.predicted)),
         ("risk", advice.risk),
         ("instance ids", advice.assumption),
+        ("in force", advice.settings_in_force),
         ("rejected", advice.rejected),
         ("worse", advice.worse),
         ("confidence", f"{advice.confidence:.2f}; {advice.confidence_reason}"),

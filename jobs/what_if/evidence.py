@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 from coordinator_core.coordinator.era_evidence import EraEvidence, InferredEra
 from coordinator_core.coordinator.eras import era_of_evidence
 from coordinator_core.incident import Incarnation, explain, incarnations
+from coordinator_core.incident.broker_settings import InferredDelay
 from coordinator_core.incident.evidence import MetadataRecord
-from coordinator_core.modern_history.heartbeats import Timing
+from coordinator_core.modern_history.heartbeats import INTERVAL_MS, SESSION_MS, Timing
 from coordinator_core.modern_history.process_ends import Ends
 from coordinator_core.whatif import Baseline, Figures, NotAConsumerGroup, baseline_of, observed
-from coordinator_core.whatif.baseline import ConsumerSettings
+from coordinator_core.whatif.baseline import ConsumerSettings, idle_between_incarnations
 from coordinator_core.whatif.consumer_baseline import (
     ClassicTime,
     ConsumerEvidence,
@@ -28,6 +29,12 @@ from coordinator_core.whatif.consumer_baseline import (
 )
 from coordinator_core.whatif.figures import Converted
 from coordinator_core.whatif.handovers import Consumption
+from coordinator_core.whatif.kafka_names import (
+    CONSUMER_HEARTBEAT,
+    CONSUMER_SESSION,
+    INITIAL_DELAY,
+)
+from coordinator_core.whatif.known_settings import DEFAULT, KnownSetting, KnownSettings
 from coordinator_core.whatif.readiness import (
     Blocker,
     blockers_of_clients,
@@ -55,21 +62,31 @@ MODERN_KINDS = (
 PERIOD_KINDS = DOWNTIME, COSTS = ("downtime", "partition_costs")
 # One row per group of which the kinds of MODERN_KINDS are read.
 MODERN_GROUPS = "modern_groups"
-CLUSTER_KINDS = LAST_TIMES, TARGET_TIMES = ("last_times", "target_times")
+CLUSTER_KINDS = LAST_TIMES, TARGET_TIMES, CONFIGURATIONS = (
+    *("last_times", "target_times", "configurations"),
+)
 # A record of a member has its subscribed topics under this name.
 _MEMBER_RECORD = "ConsumerGroupMemberMetadata"
 _REFUSED = "STATIC_REFUSED"
+_OF_GROUP = "group"  # entity_type of a group's own settings
 _in_order = itemgetter("incarnation", "generation")
 _incarnation = itemgetter("incarnation")
 
 
 class ClusterEvidence(NamedTuple):
     """``until_ms``: time of the last event of any group, or 0; ``of_era``: what the records of all
-    modern groups show of the era.
+    modern groups show of the era.  ``of_brokers``, ``of_groups``: settings in force.
     """
 
     until_ms: int
     of_era: EraEvidence
+    of_brokers: Mapping[str, KnownSetting] = {}
+    of_groups: Mapping[str, Mapping[str, KnownSetting]] = {}
+
+
+def _named(source: str) -> str:
+    """A file without its folders."""
+    return source.rsplit("/", 1)[-1]
 
 
 def last_of(rows: Iterable[Any]) -> int:
@@ -81,6 +98,28 @@ def era_evidence(rows: Iterable[Any]) -> EraEvidence:
     """What the records of targets show of the era; ``rows``: the kind TARGET_TIMES."""
     timed = [row["timed"] for row in rows]
     return EraEvidence(has_modern_records=bool(timed), has_target_times=any(timed))
+
+
+def cluster_evidence_of(
+    last_times: Iterable[Any], target_times: Iterable[Any], configurations: Iterable[Any]
+) -> ClusterEvidence:
+    """``configurations``: a setting in which the brokers differ is unknown."""
+    of_brokers: dict[str, KnownSetting] = {}
+    of_groups: dict[str, dict[str, KnownSetting]] = {}
+    differ = set()
+    for row in configurations:
+        name, setting = row["name"], KnownSetting(row["value"], _named(row["source"]))
+        if row["entity_type"] == _OF_GROUP:
+            if not row["is_default"]:
+                of_groups.setdefault(row["entity"], {})[name] = setting
+        elif of_brokers.setdefault(name, setting).value != setting.value:
+            differ.add(name)
+    return ClusterEvidence(
+        last_of(last_times),
+        era_evidence(target_times),
+        {name: each for name, each in of_brokers.items() if name not in differ},
+        of_groups,
+    )
 
 
 class PredictionEvidence:
@@ -129,7 +168,39 @@ class PredictionEvidence:
     ) -> Baseline:
         """``era`` None: inferred.  Raises NotAConsumerGroup: the group cannot be simulated."""
         baseline = self._simulated_baseline(era, from_ms, to_ms)
-        return replace(baseline, consumption=self._consumption)
+        explained = baseline.explained
+        delay = self._configured.of_brokers.get(INITIAL_DELAY)
+        if delay is not None:
+            explained = replace(explained, delay=InferredDelay(int(delay.value), delay.source))
+        idle = idle_between_incarnations(
+            baseline.processes, self._first_assignments_ms, baseline.idle
+        )
+        return replace(
+            baseline,
+            explained=explained,
+            consumption=self._consumption,
+            configured=self._configured,
+            idle=tuple(idle),
+        )
+
+    @property
+    def _first_assignments_ms(self) -> list[int]:
+        """Of the incarnations after the first."""
+        first_ms: dict[int, int] = {}
+        for row in sorted(self._of("generation_figures"), key=_in_order):
+            assigned_ms = _done_ms(row)
+            if assigned_ms is not None:
+                first_ms.setdefault(row["incarnation"], assigned_ms)
+        for each in self.incarnations:
+            records = [record for record in each.records if record.members]
+            if records:
+                first_ms.setdefault(each.number, records[0].joined_ms)
+        return [assigned_ms for _, assigned_ms in sorted(first_ms.items())][1:]
+
+    @property
+    def _configured(self) -> KnownSettings:
+        of_group = self._cluster.of_groups.get(self.group_id, {})
+        return KnownSettings(self._cluster.of_brokers, of_group)
 
     def _simulated_baseline(
         self, era: str | None, from_ms: int | None, to_ms: int | None
@@ -272,10 +343,15 @@ class PredictionEvidence:
         if requested is not None:
             era = InferredEra(requested, "as requested")
         timing = self._timing()
+        timing = replace(
+            timing,
+            session_ms=self._configured.consumer_ms(CONSUMER_SESSION) or timing.session_ms,
+            interval_ms=self._configured.consumer_ms(CONSUMER_HEARTBEAT) or timing.interval_ms,
+        )
         sessions_ms = self._classic_sessions_ms()
         evidence = ConsumerEvidence(
             era=era,
-            settings=ConsumerSettings(timing.session_ms, timing.interval_ms, self._assignor()),
+            settings=self._consumer_settings(timing),
             processes=lives.processes_of(
                 self._rows | {lives.CAUSES: self._causes(timing, sessions_ms)}
             )[0],
@@ -301,6 +377,18 @@ class PredictionEvidence:
         number = max(histories, key=lambda each: len(histories[each].memberships))
         commits = tenures.with_refusals_and_commits(histories[number], beyond.get(number, []))
         return Ends(histories[number], commits).timing
+
+    def _consumer_settings(self, timing: Timing) -> ConsumerSettings:
+        """By the configurations of group and brokers; else by the times of records."""
+        session = self._configured.of_consumer_group(CONSUMER_SESSION)
+        heartbeat = self._configured.of_consumer_group(CONSUMER_HEARTBEAT)
+        return ConsumerSettings(
+            timing.session_ms,
+            timing.interval_ms,
+            self._assignor(),
+            session.source if session else _shown(timing.session_ms, SESSION_MS),
+            heartbeat.source if heartbeat else _shown(timing.interval_ms, INTERVAL_MS),
+        )
 
     def _causes(self, timing: Timing, sessions_ms: Mapping[str, int]) -> list[Row]:
         """With the session timeout of the group, but for classic members: requests of the consumer
@@ -363,6 +451,11 @@ class PredictionEvidence:
             for member in row["members"] or ()
         ]
         return {member_id: tuple(topics or ()) for member_id, topics in [*of_classic, *members]}
+
+
+def _shown(value_ms: int, default_ms: int) -> str:
+    """A timing that is not the default follows from times of records."""
+    return DEFAULT if value_ms == default_ms else "times of records"
 
 
 def _by_incarnation(rows: Iterable[Row]) -> dict[int, list[Row]]:

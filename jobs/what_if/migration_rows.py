@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from coordinator_core.whatif import Baseline, Figures, Prediction
+from coordinator_core.whatif import Baseline, Figures
 from coordinator_core.whatif.advice import figures_text
+from coordinator_core.whatif.judgement import GroupJudgement
 from coordinator_core.whatif.settings import CLASSIC_PROTOCOL
 from coordinator_core.whatif.verdict import MIGRATED, NOT_APPLICABLE, UNKNOWN, MigrationVerdict
 
@@ -39,16 +39,14 @@ def predicted_row(
     verdict: MigrationVerdict,
     group_type: str,
     baseline: Baseline,
-    observed: Figures,
-    unchanged: Prediction,
-    confidence: float,
+    judged: GroupJudgement,
 ) -> Row:
     """With the figures of the chosen settings, if the verdict has them."""
     row = migration_row(verdict, group_type)
-    row |= _figures("observed", observed) | _figures("unchanged", unchanged.median)
+    row |= _figures("observed", judged.observed) | _figures("unchanged", judged.model.median)
     row["clients"] = ", ".join(sorted(set(baseline.libraries.values())))
-    row["confidence"] = confidence
-    row["seeds"] = len(unchanged.outcomes)
+    row["confidence"] = judged.advice.confidence
+    row["seeds"] = len(judged.model.outcomes)
     chosen, defaults = verdict.chosen, verdict.defaults
     if chosen is not None:
         row |= _figures("predicted", chosen.median)
@@ -65,12 +63,14 @@ def _figures(basis: str, figures: Figures) -> Row:
     return {column.format(basis): getattr(figures, name) for name, column in _FIGURES.items()}
 
 
-def migrated(unchanged: Prediction, predicted: Sequence[Prediction]) -> MigrationVerdict:
+def migrated(judged: GroupJudgement) -> MigrationVerdict:
     """Of a group that has the consumer protocol, with the best way back."""
-    back = [each for each in predicted if each.change.group_protocol == CLASSIC_PROTOCOL]
+    back = [each for each in judged.predicted if each.change.group_protocol == CLASSIC_PROTOCOL]
     reason = "has the consumer protocol already; table advice has other settings of it"
     best = min(back, key=lambda each: each.median.unavailable_partition_ms, default=None)
-    if best is not None:
-        figures = figures_text(unchanged.median, best.median)
+    if judged.advice.misses:
+        reason = f"has the consumer protocol already; {judged.advice.sentence}"
+    elif best is not None:
+        figures = figures_text(judged.model.median, best.median)
         reason += f"; back to the classic protocol, {best.change.in_kafka_names()}: {figures}"
     return MigrationVerdict(verdict=MIGRATED, reason=reason, blockers=())

@@ -7,17 +7,8 @@ group that only has commits has a migration advice.
 from __future__ import annotations
 
 from coordinator_core.protocol.errors import CoordinatorBug
-from coordinator_core.whatif import (
-    Advice,
-    Baseline,
-    Figures,
-    NotAConsumerGroup,
-    Prediction,
-    SettingsChange,
-    advise,
-    with_both_instance_ids,
-)
-from coordinator_core.whatif.candidates import to_consumer
+from coordinator_core.whatif import Baseline, NotAConsumerGroup
+from coordinator_core.whatif.judgement import GroupJudgement
 from coordinator_core.whatif.settings import CLASSIC_PROTOCOL, CONSUMER_PROTOCOL
 from coordinator_core.whatif.verdict import (
     MIGRATED,
@@ -30,7 +21,7 @@ from coordinator_core.whatif.verdict import (
 from jobs.lake.evidence import Row
 from jobs.what_if.evidence import PredictionEvidence
 from jobs.what_if.migration_rows import migrated, migration_row, predicted_row
-from jobs.what_if.result_rows import advice_row, figure_rows, lives_rows, no_advice, time_of
+from jobs.what_if.result_rows import advice_row, figure_rows, lives_rows, no_prediction, time_of
 from jobs.what_if.sweep import Sweep
 
 # Types of groups whose members are not consumers.
@@ -42,45 +33,27 @@ def rows_of(keys: Row, evidence: PredictionEvidence, sweep: Sweep) -> dict[str, 
     """The group's rows, by table of WRITES; ``keys``: cluster and group."""
     if evidence.has_only_commits:
         return _without_members(keys)
-    span = sweep.span_of(evidence.group_id)
-    to_ms = None if span.from_ms is None else span.to_ms
     try:
-        baseline = evidence.baseline(from_ms=span.from_ms, to_ms=to_ms)
-        changes = sweep.changes_of(baseline)
-        migrations = [each for each in _migrations(baseline, sweep) if each not in changes]
-        tried = [*with_both_instance_ids(baseline, changes), *migrations]
-        model, *predicted = sweep.predict(baseline, tried)
+        baseline = sweep.baseline(evidence)
+        judged = sweep.judge(baseline, evidence.observed(baseline))
     except (NotAConsumerGroup, CoordinatorBug) as error:
         return _not_predicted(keys, evidence, error)
-    figures = evidence.observed(baseline)
-    possible = [each for each in predicted if each.change not in migrations]
-    advice = advise(baseline, figures, model, possible)
-    verdict = _verdict(evidence, baseline, model, predicted)
-    migration = predicted_row(
-        verdict, evidence.last_type, baseline, figures, model, advice.confidence
+    verdict = _verdict(evidence, baseline, judged)
+    return _predicted_rows(
+        keys, baseline, judged, predicted_row(verdict, evidence.last_type, baseline, judged)
     )
-    return _predicted_rows(keys, baseline, figures, model, predicted, advice, migration)
-
-
-def _migrations(baseline: Baseline, sweep: Sweep) -> list[SettingsChange]:
-    if baseline.group_protocol == CONSUMER_PROTOCOL:
-        return []
-    return to_consumer(baseline) if sweep.changes is None and sweep.migrations else []
 
 
 def _verdict(
-    evidence: PredictionEvidence,
-    baseline: Baseline,
-    model: Prediction,
-    predicted: list[Prediction],
+    evidence: PredictionEvidence, baseline: Baseline, judged: GroupJudgement
 ) -> MigrationVerdict:
     if baseline.group_protocol == CLASSIC_PROTOCOL:
-        return verdict_of(baseline, model, predicted, evidence.blockers(baseline))
+        return verdict_of(baseline, judged, evidence.blockers(baseline))
     if evidence.last_type == CLASSIC_PROTOCOL:
         return MigrationVerdict(
             verdict=UNKNOWN, reason="was converted to the consumer protocol and back", blockers=()
         )
-    return migrated(model, predicted)
+    return migrated(judged)
 
 
 def _without_members(keys: Row) -> dict[str, list[Row]]:
@@ -109,27 +82,19 @@ def _not_predicted(
         reason = f"no prediction: {error}"
         verdict = not_predicted(UNKNOWN, reason, evidence.blockers(None))
     return {name: [] for name in WRITES} | {
-        "advice": [keys | no_advice(error)],
+        "advice": [keys | no_prediction(error)],
         "migration_advice": [keys | migration_row(verdict, group_type)],
     }
 
 
 def _predicted_rows(
-    keys: Row,
-    baseline: Baseline,
-    figures: Figures,
-    model: Prediction,
-    predicted: list[Prediction],
-    advice: Advice,
-    migration: Row,
+    keys: Row, baseline: Baseline, judged: GroupJudgement, migration: Row
 ) -> dict[str, list[Row]]:
     period = {"from_time": time_of(baseline.from_ms), "to_time": time_of(baseline.to_ms)}
     is_classic = baseline.group_protocol == CLASSIC_PROTOCOL
     return {
         "process_lives": [keys | row for row in lives_rows(baseline)] if is_classic else [],
-        "what_if": [
-            keys | row | period for row in figure_rows(baseline, figures, model, predicted)
-        ],
-        "advice": [keys | advice_row(advice) | period],
+        "what_if": [keys | row | period for row in figure_rows(baseline, judged)],
+        "advice": [keys | advice_row(judged.advice) | period],
         "migration_advice": [keys | migration | period],
     }

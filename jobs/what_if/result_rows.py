@@ -11,6 +11,7 @@ from typing import Any
 
 from coordinator_core.lives import ConsumerProcess, classify_lives, is_flapping
 from coordinator_core.whatif import UNCHANGED, Advice, Baseline, Figures, Prediction
+from coordinator_core.whatif.judgement import GroupJudgement
 from jobs.lake.evidence import Row
 from jobs.what_if.advice_columns import ADVICE_TEXTS
 
@@ -67,15 +68,13 @@ def rows_of_lives(
             }
 
 
-def figure_rows(
-    baseline: Baseline, figures: Figures, model: Prediction, predicted: list[Prediction]
-) -> Iterator[Row]:
-    """Rows of what_if, without cluster, group and period; ``figures``: observed."""
+def figure_rows(baseline: Baseline, judged: GroupJudgement) -> Iterator[Row]:
+    """Rows of what_if, without cluster, group and period."""
     era = baseline.explained.era.name
-    as_observed = Prediction(UNCHANGED, [figures])
+    as_observed = Prediction(UNCHANGED, [judged.observed])
     yield {"era": era} | _figures("observed", as_observed) | {"seeds": 0}
-    yield {"era": era} | _figures("model", model)
-    for each in predicted:
+    yield {"era": era} | _figures("model", judged.model)
+    for each in judged.predicted:
         yield {"era": each.change.era or era} | _figures("predicted", each)
 
 
@@ -104,10 +103,15 @@ def advice_row(advice: Advice) -> Row:
     }
 
 
-def no_advice(error: Exception) -> Row:
+def no_prediction(error: Exception) -> Row:
+    return no_advice(f"no prediction: {error}")
+
+
+def no_advice(sentence: str) -> Row:
+    """Without a change and without figures."""
     columns: Row = dict.fromkeys(("setting", *ADVICE_TEXTS, "from_time", "to_time"))
     nothing = _saved(Figures(0, 0, 0, 0))
-    return columns | nothing | {"share_saved": 0.0, "sentence": f"no prediction: {error}"}
+    return columns | nothing | {"share_saved": 0.0, "sentence": sentence}
 
 
 def _saved(saved: Figures) -> Row:

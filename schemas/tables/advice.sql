@@ -21,4 +21,5 @@ assumption                     STRING             COMMENT 'what the prediction a
 confidence                     DOUBLE             COMMENT 'how near the model of the unchanged settings comes to the observed rebalances and partition downtime: 1 equal, 0 not at all; at most 0.5 without a log; null if the group could not be simulated',
 confidence_reason              STRING             COMMENT 'the figures behind confidence',
 from_time                      TIMESTAMP          COMMENT 'start of the simulated span; null if the group could not be simulated',
-to_time                        TIMESTAMP          COMMENT 'end of the simulated span'
+to_time                        TIMESTAMP          COMMENT 'end of the simulated span',
+settings_in_force              STRING             COMMENT 'the settings that the model assumes to be in force, each with what shows it: requests, records, a configuration file, the Admin API; those that nothing shows are called assumed; null without a simulation and in rows of earlier versions'

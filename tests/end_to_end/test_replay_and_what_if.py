@@ -89,6 +89,7 @@ ADVICE = """
     WHERE cluster_id = '{cluster}' AND group_id <> 'inventory-static' ORDER BY group_id"""
 
 
+_BUDGET_S = 60.0
 _WHAT_IF = """
     SELECT group_id, basis, setting, rebalances, not_stable_ms, moved_partitions,
         unavailable_partition_ms, simulation, sessions_matter, outcomes
@@ -104,36 +105,36 @@ def _set_outcomes(lake):
     lake.replace("what_if", lake.frame("what_if", [[*row.values()] for row in rows]))
 
 
-def test_nightly_advises_the_groups_with_the_longest_rebalances(config, lake_copy, monkeypatch):
-    """Advice for other groups stays."""
-    monkeypatch.setattr(advice_step, "LEAST_S", 60.0)
+def test_nightly_advises_all_groups_and_simulates_the_costliest(config, lake_copy):
+    """Advice for groups that did not rebalance stays, and that of groups beyond the budget."""
     lake = open_existing_lake(lake_copy.root, "kafka-4.1", config)
-    monkeypatch.setattr(advice_step, "_MAX_GROUPS", 2)
-    advice_step.run(lake, None, None)
+    line = advice_step.run(lake, None, None, budget_s=_BUDGET_S)
     properties = "# every consumer of group analytics-cooperative\nmax.poll.interval.ms=60000"
 
     advised = [
         ("analytics-cooperative", "rebalance_timeout_ms=60000", properties, True),
+        ("audit-python", None, None, True),
         ("billing-eager", None, None, True),
+        ("reports-java", None, None, True),
     ]
+    assert line == "advice: 5 groups: 5 simulated (budget 60 s of simulation)"
     assert lake_copy.rows(ADVICE.format(cluster="kafka-4.1")) == advised
     assert lake_copy.rows(
         "SELECT DISTINCT group_id, seeds FROM what_if WHERE cluster_id = 'kafka-4.1'"
         " AND basis <> 'observed' ORDER BY group_id"
-    ) == [("analytics-cooperative", 3), ("billing-eager", 3)]
+    ) == [*((group, 3) for group, *_ in advised[:3]), ("inventory-static", 3), ("reports-java", 3)]
 
     what_if_rows = lake_copy.rows(_WHAT_IF)
-    advice_step.run(lake, None, None)
+    advice_step.run(lake, None, None, budget_s=_BUDGET_S)
     assert lake_copy.rows(_WHAT_IF) == what_if_rows
     _set_outcomes(lake)
-    advice_step.run(lake, None, None)  # takes the outcomes from the table
+    advice_step.run(lake, None, None, budget_s=_BUDGET_S)  # takes the outcomes from the table
     outcomes = [row[3:6] for row in lake_copy.rows(_WHAT_IF) if row[1] != "observed"]
     assert {*outcomes} == {(1, 2, 3)}
-    advice_step.run(lake, None, None, simulate_all=True)
+    advice_step.run(lake, None, None, simulate_all=True, budget_s=_BUDGET_S)
     assert lake_copy.rows(_WHAT_IF) == what_if_rows
 
-    monkeypatch.setattr(advice_step, "_MAX_GROUPS", 1)
-    advice_step.run(lake, date(2026, 11, 21), date(2026, 11, 21))
+    advice_step.run(lake, date(2026, 11, 21), date(2026, 11, 21), budget_s=0)
     assert lake_copy.rows(ADVICE.format(cluster="kafka-4.1")) == advised
 
     advice_step.run(lake, date(2026, 11, 22), date(2026, 11, 22))

@@ -16,7 +16,7 @@ from jobs.lake.opening import open_lake
 from jobs.replay.group_rows import FOREVER_MS
 from jobs.what_if.command import WhatIfOptions, prediction_evidence
 from jobs.what_if.evidence import PredictionEvidence
-from jobs.what_if.sweep import EvaluatedPeriod, times_of
+from jobs.what_if.periods import EvaluatedPeriod
 from jobs.what_if_sweep import READS, cluster_evidence, evidence_by_group
 
 pytestmark = pytest.mark.slow
@@ -49,7 +49,6 @@ def described(baseline, observed):
 def of_sweep(tables, spans=None):
     """By group: the description of its baseline, or why it has none."""
     cluster = cluster_evidence(tables)
-    everything = {"begin_ms": 0, "end_ms": FOREVER_MS}
 
     def of_group(rows):
         keys, of_kind = unpacked(rows)
@@ -63,10 +62,8 @@ def of_sweep(tables, spans=None):
             value = str(error)
         return pa.table({"group": [group], "value": [pickle.dumps(value)]})
 
-    times = everything
-    if spans:
-        times = times_of({group: EvaluatedPeriod(*span, seeds=1) for group, span in spans.items()})
-    rows = evidence_by_group(tables, times).applyInArrow(of_group, "group STRING, value BINARY")
+    periods = {group: EvaluatedPeriod(*span, seeds=1) for group, span in (spans or {}).items()}
+    rows = evidence_by_group(tables, periods).applyInArrow(of_group, "group STRING, value BINARY")
     return {row.group: pickle.loads(row.value) for row in rows.collect()}
 
 
@@ -118,7 +115,7 @@ def test_the_sweep_finds_the_settings_in_force(twins_by, version):
 
     baseline = of_sweep({name: lake.read(name) for name in READS})["inventory-static"]
 
-    session_ms, interval_ms, assignor = baseline["consumer"]
+    session_ms, interval_ms, assignor, *_ = baseline["consumer"]
     assert session_ms == pytest.approx(10_000, abs=300)
     assert (interval_ms, assignor) == (3000, "uniform")
 

@@ -211,6 +211,8 @@ SOUND = {
               "outcome": "done", "bronze_versions": VERSIONS}],
     "seen_partitions": [{"topic": "t", "partitions": 1, "since": 5}],
     "topic_partitions": [{"topic": "t", "partitions": 3}],
+    "configurations": [{"entity_type": "broker", "entity": "1", "name": "group.max.size",
+                        "value": "5", "is_default": False, "source": "f", "seen_time": T}],
     "group_snapshots": [{"group_id": "g", "snapshot_time": T, "requested_time": T,
                          "described_time": T}],
 }  # fmt: skip
@@ -590,7 +592,7 @@ def test_bronze_tables_alone_violate_no_law(write_lake, tmp_path):
 
 NOT_OF_A_RUN = {
     "topic_partitions", "runs", "incident_replay", "process_lives", "what_if", "advice",
-    "migration_advice", "group_snapshots",
+    "migration_advice", "group_snapshots", "configurations",
 }  # fmt: skip
 DROPPED = [table for table in SOUND if table not in NOT_OF_A_RUN]
 

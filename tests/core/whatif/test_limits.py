@@ -5,12 +5,14 @@ from types import SimpleNamespace
 import confluent_kafka
 import pytest
 
+from coordinator_core.incident.broker_settings import InferredDelay
 from coordinator_core.incident.evidence import RecordedMember
 from coordinator_core.lives import ConsumerProcess, ProcessLife, SlowPoll, TimeEstimate
 from coordinator_core.whatif import InvalidSetting, SettingsChange, candidates, check, refusals
 from coordinator_core.whatif.client_libraries import library_under
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
 from coordinator_core.whatif.handovers import Consumption
+from coordinator_core.whatif.known_settings import NOTHING_KNOWN
 from coordinator_core.whatif.reasons import risks_of
 
 LIBRDKAFKA, JAVA, OLD_JAVA = "librdkafka-2", "java-3.9", "java-2.0"
@@ -58,7 +60,12 @@ def group(
         consumer=None,
         consumption=None,
         protocols={},
-        explained=SimpleNamespace(era=SimpleNamespace(name=era), incarnations=()),
+        explained=SimpleNamespace(
+            era=SimpleNamespace(name=era),
+            incarnations=(),
+            delay=InferredDelay(3000, "Kafka's default"),
+        ),
+        configured=NOTHING_KNOWN,
         clients=lambda: {"m": "p0"},
     )
 

@@ -12,9 +12,10 @@ from coordinator_core.records import (
     encode_assignment,
     encode_subscription,
 )
-from coordinator_core.whatif import UNCHANGED, Figures, Prediction, SettingsChange
+from coordinator_core.whatif import UNCHANGED, Figures, Prediction, SettingsChange, advise
 from coordinator_core.whatif.baseline import ConsumerSettings
 from coordinator_core.whatif.broker_limits import widened_limits
+from coordinator_core.whatif.judgement import GroupJudgement
 from coordinator_core.whatif.readiness import (
     Blocker,
     blockers_of_clients,
@@ -54,7 +55,9 @@ def prediction(change, *downtimes_ms, moved=10, not_stable_ms=6000, refused=0):
 
 
 def verdict(predicted, blockers=(), *, unchanged=(100_000,) * 3, of=None):
-    return verdict_of(of or baseline(), prediction(UNCHANGED, *unchanged), predicted, blockers)
+    own, model = of or baseline(), prediction(UNCHANGED, *unchanged)
+    advice = advise(own, model.median, model, predicted)
+    return verdict_of(own, GroupJudgement(model.median, model, predicted, advice), blockers)
 
 
 # -- verdicts --------------------------------------------------------------------------------------

@@ -1,0 +1,8 @@
+"""Settings of brokers and groups in force: configuration files, and the Admin API.
+
+Only settings of group coordinators and of groups are taken: no other line of a file, so neither
+passwords nor addresses, gets into a lake.
+
+    files  server.properties, output of kafka-configs.sh --describe, KafkaConfig values in a log
+    live   DescribeConfigs of a running cluster
+"""

@@ -1,0 +1,33 @@
+"""Outcomes of earlier simulations, in rows of what_if: equal simulations are not repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import repeat
+from typing import Any
+
+from coordinator_core.whatif import Figures, Outcomes
+
+OUTCOME_COLUMNS = ("simulation", "sessions_matter", "outcomes", "outcome_costs")
+
+
+def outcomes_of(rows: Iterable[Any]) -> dict[str, Outcomes]:
+    """By simulation; ``rows`` of one group that have one."""
+    return {
+        row["simulation"]: Outcomes(
+            # Rows of earlier versions have no costs.
+            [
+                Figures(*_values(outcome), *_values(cost))
+                for outcome, cost in zip(
+                    row["outcomes"], row["outcome_costs"] or repeat(()), strict=False
+                )
+            ],
+            row["sessions_matter"],
+        )
+        for row in rows
+    }
+
+
+def _values(struct: Any) -> Iterable[Any]:
+    """Of a row of an engine, or of a dict of DuckDB."""
+    return struct.values() if isinstance(struct, dict) else struct

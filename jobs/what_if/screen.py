@@ -1,0 +1,107 @@
+"""Which groups are simulated: a bound of what each could gain, and a budget of time.
+
+Every group gets a verdict.  A group with less partition downtime and time in rebalances than any
+advised change must save is not simulated.  The others are simulated in the order of their downtime,
+first one of those that are alike, as far as the budget lasts; then a group gets the advice of the
+simulated group that it is like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from coordinator_core.episodes.sentences import counted
+from coordinator_core.whatif import Figures
+from coordinator_core.whatif.advice import has_little
+from coordinator_core.whatif.kafka_names import seconds
+from jobs.what_if.periods import EvaluatedPeriod
+
+KINDS = ("gain_bounds", "episode_kinds")  # of evidence
+
+
+class GainBound(NamedTuple):
+    """``alike``: equal for groups of one protocol, assignor and size, with episodes of the same
+    kinds, about as many of each.
+    """
+
+    group_id: str
+    downtime_ms: int
+    not_stable_ms: int
+    alike: tuple[object, ...]
+
+    @property
+    def has_little(self) -> bool:
+        return has_little(Figures(0, self.not_stable_ms, 0, self.downtime_ms))
+
+
+class AdvicePlan(NamedTuple):
+    """``like``: by group that shares the advice of a simulated group, that group."""
+
+    little: Sequence[GainBound]
+    simulated: Sequence[GainBound]
+    like: Mapping[str, str]
+    left_out: Sequence[GainBound]
+    budget_s: float
+
+    def __str__(self) -> str:
+        total = len(self.little) + len(self.simulated) + len(self.like) + len(self.left_out)
+        most_ms = max((each.downtime_ms for each in self.little), default=0)
+        parts = [f"{len(self.simulated):,} simulated"]
+        if self.little:
+            most = seconds(most_ms)
+            parts.append(f"{len(self.little):,} have at most {most} of partition downtime to gain")
+        if self.like:
+            parts.append(f"{len(self.like):,} share the advice of a group that is alike")
+        if self.left_out:
+            parts.append(f"{len(self.left_out):,} left out")
+        budget = f"budget {self.budget_s:.0f} s of simulation"
+        return f"advice: {counted(total, 'group')}: {', '.join(parts)} ({budget})"
+
+
+def gain_bounds(bounds: Iterable[Any], episodes: Iterable[Any]) -> list[GainBound]:
+    """Most downtime first; rows of KINDS."""
+    kinds: dict[str, list[tuple[str, int]]] = {}
+    for row in episodes:
+        about = int(row["episodes"]).bit_length()  # 1, 2 to 3, 4 to 7, ...
+        kinds.setdefault(row["group_id"], []).append((row["kind"], about))
+    names = ("group_type", "protocol", "members", "partitions")
+    of_groups = [
+        GainBound(
+            row["group_id"],
+            int(row["downtime_ms"]),
+            int(row["not_stable_ms"]),
+            (*(row[name] for name in names), *sorted(kinds.get(row["group_id"], []))),
+        )
+        for row in bounds
+    ]
+    return sorted(
+        of_groups, key=lambda each: (-each.downtime_ms, -each.not_stable_ms, each.group_id)
+    )
+
+
+def plan_of(
+    bounds: Sequence[GainBound], periods: Mapping[str, EvaluatedPeriod], budget_s: float
+) -> AdvicePlan:
+    """``bounds``: most downtime first."""
+    left_s, simulated = budget_s, dict[str, GainBound]()
+    first_alike: dict[tuple[object, ...], str] = {}
+    worth = [each for each in bounds if not each.has_little]
+    for only_first in (True, False):
+        for each in worth:
+            cost_s = periods[each.group_id].cost_s
+            is_next = each.alike not in first_alike if only_first else True
+            if each.group_id not in simulated and is_next and cost_s <= left_s:
+                left_s -= cost_s
+                simulated[each.group_id] = each
+                first_alike.setdefault(each.alike, each.group_id)
+    others = [each for each in worth if each.group_id not in simulated]
+    return AdvicePlan(
+        little=[each for each in bounds if each.has_little],
+        simulated=list(simulated.values()),
+        like={
+            each.group_id: first_alike[each.alike] for each in others if each.alike in first_alike
+        },
+        left_out=[each for each in others if each.alike not in first_alike],
+        budget_s=budget_s,
+    )

@@ -1,0 +1,18 @@
+-- gain_bounds: one row per group that rebalanced: its time in rebalances and partition downtime, more than which no change can save, and what groups that are alike have in common.
+SELECT
+    l.cluster_id, l.group_id, l.not_stable_ms, COALESCE(o.downtime_ms, 0) AS downtime_ms,
+    COALESCE(o.partitions, 0) AS partitions, g.group_type, g.protocol, g.members
+FROM (
+    SELECT cluster_id, group_id, SUM(COALESCE(total_ms, sync_ms, 0)) AS not_stable_ms
+    FROM rebalance_latency WHERE evidence <> 'clients' GROUP BY cluster_id, group_id
+) AS l
+LEFT JOIN (
+    SELECT cluster_id, group_id, SUM(unowned_ms) AS downtime_ms,
+        COUNT(DISTINCT CONCAT(topic, '/', CAST(partition AS STRING))) AS partitions
+    FROM ownership_gaps GROUP BY cluster_id, group_id
+) AS o ON o.cluster_id = l.cluster_id AND o.group_id = l.group_id
+LEFT JOIN (
+    SELECT cluster_id, group_id, MAX(COALESCE(group_type, 'classic')) AS group_type,
+        MAX(protocol) AS protocol, MAX(member_count) AS members
+    FROM generations WHERE evidence <> 'clients' GROUP BY cluster_id, group_id
+) AS g ON g.cluster_id = l.cluster_id AND g.group_id = l.group_id

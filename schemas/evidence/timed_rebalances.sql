@@ -1,0 +1,16 @@
+-- timed_rebalances: one row per rebalance of which the end is known: its time, and the members of the generation that it made.
+SELECT
+    l.cluster_id, l.group_id, CAST(l.event_date AS STRING) AS day,
+    UNIX_MILLIS(COALESCE(l.preparing_time, l.end_time)) AS begin_ms,
+    UNIX_MILLIS(l.end_time) AS end_ms,
+    COALESCE(l.total_ms, l.sync_ms, 0) AS spent_ms,
+    COALESCE(m.members, 1) AS members
+FROM rebalance_latency l
+LEFT JOIN (
+    SELECT cluster_id, group_id, incarnation, generation, COUNT(*) AS members
+    FROM generation_members
+    GROUP BY cluster_id, group_id, incarnation, generation
+) AS m
+    ON m.cluster_id = l.cluster_id AND m.group_id = l.group_id
+    AND m.incarnation = l.incarnation AND m.generation = l.generation
+WHERE l.end_time IS NOT NULL AND l.evidence <> 'clients'

@@ -1,0 +1,140 @@
+"""Nightly, page, `regroup investigate`, `regroup what-if` and the sweep give the same advice."""
+
+from pathlib import Path
+
+import pytest
+
+from coordinator_core.whatif import UNCHANGED, SettingsChange
+from jobs.bronze import configurations
+from jobs.console.errors import UsageError
+from jobs.engine.embedded import embedded_session
+from jobs.investigate.answer import Asked, answer_of
+from jobs.lake.opening import open_lake
+from jobs.nightly_run import advice_step
+from jobs.report.episodes import advice as advice_of_page
+from jobs.report.lake import ReportLake
+from jobs.report.window import ReportWindow
+from jobs.what_if.command import WhatIfOptions, evaluate
+from jobs.what_if.sweep import Sweep
+from jobs.what_if_sweep import READS, cluster_evidence, periods_of, predicted
+from tests.end_to_end.conftest import NEW_GROUPS, TWINS
+
+pytestmark = pytest.mark.slow
+
+SCRIPTS = [
+    tuple(path.name.removesuffix(".tar.gz").rsplit("-", 1))
+    for path in sorted(Path(TWINS).glob("*.tar.gz"))
+    if not path.name.endswith("-again.tar.gz")
+]
+# The others of a capture get the advice of these, or none.
+BUDGET_S = 4.0
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        ("demo", "kafka-3.9"),
+        ("demo", "kafka-4.1"),
+        *(("new", name) for name in NEW_GROUPS),
+        *SCRIPTS,
+    ],
+    ids="-".join,
+)
+def advised(request, demo_by, incidents, twins_by, tmp_path_factory):
+    """Lake and cluster, with nightly's advice and the line that it prints."""
+    script, cluster = request.param
+    lakes = {"demo": lambda: demo_by("embedded"), "new": lambda: incidents}
+    source = lakes.get(script, lambda: twins_by("embedded", script, cluster))()
+    root = source.copy(tmp_path_factory.mktemp("advised")).root
+    lake = open_lake(embedded_session(), root, cluster)
+    return lake, cluster, advice_step.run(lake, None, None, budget_s=BUDGET_S)
+
+
+def verdicts(rows):
+    return {row["group_id"]: (row["setting"], row["sentence"]) for row in rows}
+
+
+def of_what_if(root, cluster, group):
+    try:
+        advice = evaluate(WhatIfOptions(lake=root, cluster_id=cluster, group_id=group)).advice
+    except UsageError as error:
+        return None, f"no prediction: {str(error).removeprefix('--group ')}"
+    return (None if advice.change is None else str(advice.change)), advice.sentence
+
+
+def test_all_commands_give_the_same_advice(advised):
+    lake, cluster, line = advised
+    stored = [row.asDict() for row in lake.read("advice").collect()]
+    own = verdicts(row for row in stored if not row["sentence"].startswith("not simulated"))
+
+    answer = answer_of(Asked(lake.root, cluster, None))
+    assert verdicts(answer.advice) == verdicts(stored)
+    shown = advice_of_page(ReportLake(lake.root, cluster, None, ReportWindow()))
+    rows = [dict(zip(shown["columns"], row, strict=True)) for row in shown["rows"]]
+    assert verdicts(rows) == verdicts(stored)
+
+    for group, verdict in own.items():
+        assert of_what_if(lake.root, cluster, group) == verdict, group
+
+    tables = {name: lake.read(name) for name in READS}
+    tables |= {
+        name: rows.where(rows.group_id.isin(list(own)))
+        for name, rows in tables.items()
+        if "group_id" in rows.columns
+    }
+    earlier = advice_step.earlier_outcomes(lake, list(own))
+    sweep = Sweep(periods_of(tables), cluster_evidence(tables), migrations=False, earlier=earlier)
+    swept = predicted(tables, sweep).collect()
+    assert verdicts(row for group in swept for row in group["advice"]) == own
+    for group in swept:
+        for row in group["migration_advice"]:
+            if "does not explain" in own.get(row["group_id"], ("", ""))[1]:
+                assert "does not explain" in row["reason"], row["group_id"]
+
+    assert f" {len(stored)} group" in line
+
+
+def test_no_advice_proposes_what_is_in_force(advised):
+    lake, _, _ = advised
+    for row in lake.read("advice").where("setting IS NOT NULL").collect():
+        in_force = row["settings_in_force"].split(", ")
+        change = SettingsChange.of(row["setting"].split())
+        assert change != UNCHANGED
+        for part in change.in_kafka_names().split(", "):
+            same_protocol = change.group_protocol is None
+            assert not (same_protocol and any(each.startswith(f"{part} (") for each in in_force))
+
+
+# Of the brokers of mixed-protocols.
+PROPERTIES = """
+node.id=1
+group.consumer.session.timeout.ms=10000
+group.consumer.heartbeat.interval.ms=3000
+group.consumer.min.session.timeout.ms=6000
+group.consumer.min.heartbeat.interval.ms=1000
+"""
+
+
+def test_settings_of_the_brokers_file_are_in_force(twins_by, tmp_path):
+    """Regular expressions are not simulated, so the model does not explain audit-regex."""
+    root = twins_by("embedded", "mixed-protocols", "4.4.0").copy(tmp_path).root
+    lake = open_lake(embedded_session(), root, "4.4.0")
+    (tmp_path / "server.properties").write_text(PROPERTIES)
+    configurations.store_files(lake, [str(tmp_path / "server.properties")])
+
+    advice_step.run(lake, None, None, budget_s=60.0)
+
+    advice = {row["group_id"]: row for row in lake.read("advice").collect()}
+    assert advice["inventory-static"]["sentence"].startswith("nothing to gain: no change")
+    assert advice["audit-regex"]["sentence"].startswith(
+        "no advice: the model does not explain this group: 3 rebalances predicted, 8 observed"
+    )
+    for group in ("inventory-static", "audit-regex", "billing-consumer", "shipping-librdkafka"):
+        assert (
+            "consumer.session.timeout.ms=10000 (server.properties)"
+            in advice[group]["settings_in_force"]
+        )
+        assert "restart" not in (advice[group]["broker_properties"] or "")
+    # Half a minute passed between two incarnations of these groups.
+    assert advice["search-migrated"]["confidence"] > 0.9
+    assert "does not explain" not in advice["legacy-eager"]["sentence"]
