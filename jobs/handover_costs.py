@@ -3,6 +3,7 @@
 reads   timeline, group_metadata, generations, generation_members, assignments, committed_offsets;
         group_records, topic_ids   of modern groups
         end_offsets                log end offsets, if there are any
+        client_events              positions in failed commits
 writes  handover_costs   one row per tenure that ended
 
 `jobs.costs` has the definitions and rules.

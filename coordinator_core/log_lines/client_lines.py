@@ -383,6 +383,8 @@ def _with_fields(event: str, values: Mapping[str, Any]) -> ClientEvent:
     positions = fields.pop("positions", None)
     if positions:
         fields |= {"partitions": tuple(positions), "offsets": tuple(positions.values())}
+    if "partition" in fields:
+        fields["partitions"] = (f"{fields.pop('topic')}-{fields.pop('partition')}",)
     if "offset" in fields:
         fields["offsets"] = (fields.pop("offset"),)
     return ClientEvent(event=event, **fields)

@@ -31,6 +31,7 @@ All rules take arrays with an element per tenure: a date has millions of commits
     series     values of partitions in the order of time
     tenures    assignments -> tenures, and their next owners
     rules      records handled again
+    failed_commits  positions that clients logged
     pauses     from the stop to the next owner's first record
     lag        peak lag, catch-up and record-seconds, with log end offsets
     unserved   owned partitions that had records, but whose position stood still

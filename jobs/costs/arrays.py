@@ -18,7 +18,8 @@ from jobs.costs.tenures import dense, ints_of
 @dataclass(frozen=True, kw_only=True)
 class EvidenceArrays:
     """``owned``: the assignments, with the ``group`` and the ``part`` of each.  Groups and
-    partitions are numbers from 0."""
+    partitions are numbers from 0.  ``failed``: positions in failed commits, with the ``client``
+    of each."""
 
     owned: pa.StructArray
     group: Ints
@@ -26,6 +27,8 @@ class EvidenceArrays:
     group_of_part: Ints
     commits: Series
     log_ends: Series
+    failed: Series
+    client: Ints
 
 
 def arrays_of(evidence: pa.Table) -> EvidenceArrays:
@@ -35,6 +38,7 @@ def arrays_of(evidence: pa.Table) -> EvidenceArrays:
     group = dense(_column(evidence, "group"))
     group_of_part = np.zeros(int(part.max(initial=-1)) + 1, np.int64)
     group_of_part[part] = group
+    failed, client = _failed(evidence, part)
     return EvidenceArrays(
         owned=owned,
         group=group[is_owned],
@@ -42,6 +46,8 @@ def arrays_of(evidence: pa.Table) -> EvidenceArrays:
         group_of_part=group_of_part,
         commits=_series(evidence, part, "offset"),
         log_ends=_series(evidence, part, "log_end"),
+        failed=failed,
+        client=client,
     )
 
 
@@ -62,9 +68,25 @@ def _column(table: pa.Table, name: str) -> Ints:
     return ints_of(table[name].combine_chunks())
 
 
-def _series(evidence: pa.Table, part: Ints, name: str) -> Series:
+def _failed(evidence: pa.Table, part: Ints) -> tuple[Series, Ints]:
+    if "failed" not in evidence.column_names:
+        none = np.zeros(0, np.int64)
+        return Series(none, none, none), none
+    chosen = _has(evidence, "failed")
+    part, at_ms, client = (
+        each[chosen] for each in (part, _column(evidence, "at_ms"), _column(evidence, "client"))
+    )
+    failed = Series(part, at_ms, _column(evidence, "failed")[chosen])
+    return failed, client[np.lexsort((at_ms, part))]
+
+
+def _has(evidence: pa.Table, name: str) -> Flags:
     is_valid = evidence[name].combine_chunks().is_valid()
-    chosen = np.asarray(is_valid.to_numpy(zero_copy_only=False), dtype=bool)
+    return np.asarray(is_valid.to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def _series(evidence: pa.Table, part: Ints, name: str) -> Series:
+    chosen = _has(evidence, name)
     return Series(part[chosen], _column(evidence, "at_ms")[chosen], _column(evidence, name)[chosen])
 
 

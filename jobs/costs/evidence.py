@@ -1,9 +1,10 @@
 """What the costs of handovers are computed from, as one frame: assignments, commits, log ends.
 
 Each row has one of them: an assignment of a partition, as a list of its values per type; or
-``offset``, a commit; or ``log_end``, with the time ``at_ms``.  Partitions are hashes, and an
-assignment has three columns, because the engine groups the many commits by bucket: with a column
-per value this takes four times as long.
+``offset``, a commit; or ``log_end``; or ``failed``, the position that a client logged when its
+commit failed, with the hash ``client`` of its client id; and the time ``at_ms``.  Partitions are
+hashes, and an assignment has three columns, because the engine groups the many commits by bucket:
+with a column per value this takes four times as long.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from jobs.ownership.rebalances import COOPERATIVE
 
 # Groups are computed in this many calls, see `jobs.modern_history.played`.
 BUCKETS = 64
+# A partition in a client's line: topic and number.
+_PARTITION = r"^(.*)-([0-9]+)$"
 # Columns of an assignment; times in ms, dates in days.  See `jobs.ownership.tenures`.
 _ASSIGNMENT: dict[str, DataType] = {
     **{name: StringType() for name in GROUP_KEY},
@@ -49,6 +52,7 @@ _ASSIGNMENT: dict[str, DataType] = {
     "polled_ms": LongType(),
     "poll_ms": LongType(),
     "is_static": BooleanType(),
+    "client": LongType(),
     "next_generation": IntegerType(),
     "shutdown_ms": LongType(),
     "shutdown_generation": IntegerType(),
@@ -88,9 +92,13 @@ def names_of_lists() -> dict[str, list[str]]:
 
 
 def rows_of_evidence(
-    owned: DataFrame, committed_offsets: DataFrame, end_offsets: DataFrame | None
+    owned: DataFrame,
+    committed_offsets: DataFrame,
+    end_offsets: DataFrame | None,
+    client_events: DataFrame | None,
 ) -> DataFrame:
-    """``bucket``, the hashes ``group`` and ``part``, and one of the three kinds."""
+    """``bucket``, the hashes ``group`` and ``part``, and one of the four kinds."""
+    owned = owned.withColumn("client", F.xxhash64(F.substring_index("process", "@", 1)))
     lists = (
         F.array(*(_value(owned, name).cast(_LISTS[column]) for name in names)).alias(column)
         for column, names in names_of_lists().items()
@@ -106,6 +114,8 @@ def rows_of_evidence(
             F.lit(None).cast("long").alias("log_end"),
         ),
     ]
+    if client_events is not None:
+        frames.append(_failed_commits(client_events))
     if end_offsets is not None:
         frames.append(_log_ends(owned, end_offsets))
     return union_of(*frames)
@@ -123,6 +133,25 @@ def _keys() -> list[Column]:
         F.xxhash64(*GROUP_KEY).alias("group"),
         F.xxhash64(*GROUP_KEY, *PARTITION_KEY).alias("part"),
     ]
+
+
+def _failed_commits(client_events: DataFrame) -> DataFrame:
+    """The positions that lines about failed commits name."""
+    named = client_events.where("event = 'COMMIT_FAILED' AND offsets IS NOT NULL").select(
+        *GROUP_KEY,
+        F.when(F.col("client_id").isNotNull(), F.xxhash64("client_id")).alias("client"),
+        F.unix_millis("event_time").alias("at_ms"),
+        F.explode(F.arrays_zip("partitions", "offsets")).alias("position"),
+    )
+    name = F.col("position.partitions")
+    return named.select(
+        *GROUP_KEY,
+        F.regexp_extract(name, _PARTITION, 1).alias("topic"),
+        F.regexp_extract(name, _PARTITION, 2).cast("int").alias("partition"),
+        "at_ms",
+        "client",
+        F.col("position.offsets").alias("failed"),
+    ).select(*_keys(), "at_ms", "client", "failed")
 
 
 def _log_ends(owned: DataFrame, end_offsets: DataFrame) -> DataFrame:

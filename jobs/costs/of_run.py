@@ -28,7 +28,7 @@ from jobs.ownership.of_run import (
     owners_of,
 )
 
-READS = (*OWNERSHIP, "end_offsets")
+READS = (*OWNERSHIP, "end_offsets", "client_events")
 COSTS, UNSERVED = "handover_costs", "unserved_times"
 # Rows of committed_offsets in memory at once, on the embedded engine.
 COMMITS_AT_ONCE = 5_000_000
@@ -60,6 +60,7 @@ def rows_of_both(
     modern_tenures: DataFrame | None = None,
     earlier: DataFrame | None = None,
     kept_before: DataFrame | None = None,
+    client_events: DataFrame | None = None,
 ) -> DataFrame:
     """``handover_costs`` and ``unserved_times``: the row of one of these tables, the other is null.
 
@@ -74,7 +75,7 @@ def rows_of_both(
         owned = union_of(owned, continued(earlier, classic_tenures))
     last = F.broadcast(last_events.select(*GROUP_KEY, "last_ms"))
     owned = owned.join(last, on=GROUP_KEY, how="left")
-    evidence = rows_of_evidence(owned, committed_offsets, end_offsets)
+    evidence = rows_of_evidence(owned, committed_offsets, end_offsets, client_events)
     schema = _schema_of_both()
     # Here, as workers have no SparkSession.
     types = to_arrow_schema(schema, timezone="UTC")
@@ -119,7 +120,11 @@ def _tables_of(scope: RunScope) -> dict[str, DataFrame]:
         "last_events": last_events(scope),
     }
     optional = {
-        "end_offsets": scope.read_recent("end_offsets") if scope.has_rows("end_offsets") else None,
+        **{
+            name: scope.read_recent(name)
+            for name in ("end_offsets", "client_events")
+            if scope.has_rows(name)
+        },
         "modern_tenures": modern_tenures(scope),
         "earlier": earlier_rows(scope, COSTS, up_to_context=True),
         "kept_before": _kept_before(scope),

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from coordinator_core.protocol.client_times import FETCH_MS
 from jobs.costs.arrays import EvidenceArrays, integers, numbers, rounded, times
+from jobs.costs.failed_commits import with_failed_commits
 from jobs.costs.lag import FOLLOWED_MS, LEAST_LAG, LEAST_LAG_MS, Lag, LogEnds, lag_of
 from jobs.costs.pauses import pauses
 from jobs.costs.rules import CommitProgress, Reprocessed, handled_again, progress_of, reprocessed
@@ -31,7 +32,7 @@ def costs_of(arrays: EvidenceArrays, schema: pa.Schema) -> pa.Table:
     stored = _Stored(arrays.owned, t)
     p = stored.progress(p)
     r = _within_log(t, p, stored.reprocessed(_catching_up(t, p, reprocessed(t, p), ends)), ends)
-    r = handled_again(t, p, r)
+    r = handled_again(t, p, with_failed_commits(t, p, r, arrays))
     lag = lag_of(t, p, r, arrays.commits, ends)
     return _table(arrays.owned, t, p, r, lag, arrays.commits, schema)
 

@@ -23,18 +23,20 @@ class Tenures:
     """One element per tenure that ended; times in ms, NONE for null.
 
     ``row``: of its last assignment in the input.  ``group``, ``part``, ``member`` (one assignment
-    of a member): numbers from 0.  ``next_row``, ``next_ms``: first assignment of the partition's
-    next owner; NONE and NEVER_MS without one.  ``is_replaced``: a static member stopped, and the
-    next process with its instance id took over.  ``is_kept``: the owner kept the partition until a
-    response asked it to give the partition up, and did so then.  ``is_eager``: its classic group
-    revokes all partitions in a rebalance.  ``is_back``: the process itself is the next owner, and
-    got the partition as soon as it had departed.  The others: see `jobs.ownership.tenures`.
+    of a member): numbers from 0.  ``client``: the hash of its client id.  ``next_row``,
+    ``next_ms``: first assignment of the partition's next owner; NONE and NEVER_MS without one.
+    ``is_replaced``: a static member stopped, and the next process with its instance id took over.
+    ``is_kept``: the owner kept the partition until a response asked it to give the partition up,
+    and did so then.  ``is_eager``: its classic group revokes all partitions in a rebalance.
+    ``is_back``: the process itself is the next owner, and got the partition as soon as it had
+    departed.  The others: see `jobs.ownership.tenures`.
     """
 
     row: Ints
     group: Ints
     part: Ints
     member: Ints
+    client: Ints
     partition: Ints
     generation: Ints
     from_ms: Ints
@@ -57,7 +59,7 @@ class Tenures:
 
 _TAKEN = (
     "revoking_ms", "departed_ms", "heard_ms", "due_ms", "back_ms", "polled_ms", "poll_ms",
-    "partition", "generation", "from_ms", "until_ms",
+    "partition", "generation", "from_ms", "until_ms", "client",
 )  # fmt: skip
 
 

@@ -446,6 +446,44 @@ def test_an_owner_that_ends_while_it_handles_a_backlog(frame, by_group):
     assert_rows(ended["g"][1:], [("b", 136.0)])
 
 
+def failed(client, *positions):
+    """Lines of failed commits of partition 0: times in seconds, and offsets."""
+    return [
+        {"file_id": "f", "position": n, "event": "COMMIT_FAILED", "event_time": int(at * S),
+         "group_id": "g", "client_id": client, "library": "java", "partitions": ["t-0"],
+         "offsets": [offset], "source": "s", "line": "l", "file": "f", "event_date": DAY}
+        for n, (at, offset) in enumerate(positions)
+    ]  # fmt: skip
+
+
+FROZEN = (
+    [*ENDED_IN_60, gen(3, 70, 73, 73)],
+    [*KILLED, member(3, "a2", "joined"), member(3, "b1")], A_DEPARTS,
+    [*EXPIRED, event("MEMBER_JOIN", 70, 3, member_id="a2")], every(5, 6, 51, 65, 70), None,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("client", "positions", "expected"),
+    [
+        ("a", [(69, 522), (69.5, 590)], (80.0, 80.0, 80.0, True)),
+        ("a", [(69, 505)], (10.0, 0.0, 21.0, False)),  # the last commit has this position
+        ("a", [(400, 590)], (10.0, 0.0, 21.0, False)),  # more than five minutes later
+        ("b", [(69, 590)], (10.0, 0.0, 21.0, False)),  # another client
+        (None, [(69, 590)], (80.0, 80.0, 80.0, True)),  # a library that logs no client id
+    ],
+)
+def test_a_failed_commit_names_the_last_position(frame, by_group, client, positions, expected):
+    lines = frame("client_events", failed(client, *positions))
+
+    rows = costs_of(one_group(frame, FROZEN), ["g"], client_events=lines)
+
+    columns = ["records_reprocessed", "records_reprocessed_low", "records_reprocessed_high",
+               "bounded"]  # fmt: skip
+    of_a = rows.where("partition = 0 AND from_generation = 1")
+    assert_rows(by_group(of_a, ["from_time"], columns)["g"], [expected])
+
+
 def test_partitions_with_one_commit_each_show_no_interval():
     commits = Series(np.array([0, 1]), np.array([1000, 2000]), np.array([7, 8]))
 
