@@ -43,6 +43,7 @@ assignor here assigns; others raise NotAConsumerGroup.
 - predict:       `predict`, `predict_each`: the baseline's process lives under changed settings;
                  `instance_ids_of`, `other_instance_ids`: where static members' names come from
 - deployments:   ways to deploy a group: which processes stop and start when, and the figures
+- observed_deployment: how a group was deployed since a time
 - manifests:     the lines of Kubernetes manifests for a way to deploy
 - observed:      the figures from evidence alone
 - ownership:     time without an owner within a period

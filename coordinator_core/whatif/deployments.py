@@ -40,12 +40,17 @@ from coordinator_core.whatif.settings import (
     SettingsChange,
 )
 
-# Processes that stop or start together do so this long after each other.
-_APART_MS = 50
+# Processes that one command stops do so this long after each other; new processes are started one
+# after the other.
+_STOPS_APART_MS, _STARTS_APART_MS = 50, 200
+# The next process stops at least this long after the previous one is back.
+_READY_MS = 200
 # After a group's last evidence, so that all growth of its topics is over.
 _LATER_MS = 120_000
 # What follows the last action: sessions expire, members rejoin.
 _SETTLE_MS = 20_000
+# Processes whose restarts end within this time start together.
+_TOGETHER_START_MS = 2000
 # A static member that is away for longer than its session.timeout.ms is removed.
 _SESSIONS_MS = (45_000, 60_000, 120_000, 300_000, 600_000)
 _TOGETHER_MS = 60_000
@@ -165,6 +170,20 @@ def restart_time(observed: Sequence[Restart], given_ms: int | None) -> RestartTi
     )
 
 
+def _together(restart: Restart, observed: Sequence[Restart]) -> int:
+    """How many processes, with this one, started together."""
+    offs_ms = [abs(each.started_ms - restart.started_ms) for each in observed]
+    return sum(off_ms <= _TOGETHER_START_MS for off_ms in offs_ms)
+
+
+def _like(observed: Sequence[Restart], batch: int) -> Sequence[Restart]:
+    """The restarts that began with as many others as a batch has: processes that start at the same
+    time on the same machines delay each other.
+    """
+    apart = {each: abs(batch - _together(each, observed)) for each in observed}
+    return [each for each in observed if apart[each] == min(apart.values())]
+
+
 def last_deployment(observed: Sequence[Restart], processes: int) -> tuple[Restart, ...]:
     """The last series of restarts in which all ``processes`` restarted once; empty: none did."""
     series: list[Restart] = []
@@ -247,24 +266,38 @@ class DeployedGroup(NamedTuple):
 
     baseline: Baseline
     slots: tuple[_Slot, ...]
-    restart: RestartTime
+    restarts: Sequence[Restart]
+    given_ms: int | None
 
     @classmethod
-    def of(cls, baseline: Baseline, count: int | None, restart: RestartTime) -> DeployedGroup:
-        """``count``: of processes; None: those that run at the end of the evidence."""
-        own = running(baseline)
+    def of(
+        cls,
+        baseline: Baseline,
+        count: int | None,
+        restarts: Sequence[Restart],
+        given_ms: int | None = None,
+    ) -> DeployedGroup:
+        """``count``: of processes; None: those that run at the end of the evidence.  ``restarts``:
+        the observed ones; ``given_ms``: the time of a restart, by the user.
+        """
+        own = sorted(running(baseline), key=lambda process: process.name)
         slots = []
         for number in range(len(own) if count is None else count):
             like = own[number % len(own)]
             name = like.name if number < len(own) else f"{like.name}-{number + 1}"
             slots.append(_Slot(name, like))
-        return cls(baseline, tuple(slots), restart)
+        return cls(baseline, tuple(slots), restarts, given_ms)
+
+    @property
+    def restart(self) -> RestartTime:
+        return restart_time(self.restarts, self.given_ms)
 
     def plan(self, deployment: Deployment, change: SettingsChange, seeds: int) -> PlannedDeployment:
         outcomes, lasts_ms = list[Figures](), 0
+        restart = restart_time(_like(self.restarts, deployment.batch), self.given_ms)
         for seed in range(1, seeds + 1):
             phase_ms = self.baseline.heartbeat_ms * (seed - 1) // seeds
-            deployed = _Deployed(self, phase_ms, seed)
+            deployed = _Deployed(self, restart, phase_ms, seed)
             deployed.deploy(deployment)
             lasts_ms = max(lasts_ms, deployed.lasts_ms)
             outcomes.append(figures_of(deployed.baseline(change), change, seed))
@@ -274,24 +307,55 @@ class DeployedGroup(NamedTuple):
 class _Deployed:
     """Collects the process lives of a deployment; times in ms since its first action."""
 
-    def __init__(self, group: DeployedGroup, phase_ms: int, seed: int) -> None:
-        self._group, self._seed = group, seed
-        self._from_ms = group.baseline.to_ms + _LATER_MS + phase_ms
+    def __init__(
+        self, group: DeployedGroup, restart: RestartTime, phase_ms: int, seed: int
+    ) -> None:
+        self._group, self._restart_time, self._seed = group, restart, seed
+        self._from_ms = group.baseline.to_ms + _LATER_MS
+        self._phase_ms = phase_ms
         self._processes: list[ConsumerProcess] = []
         self._likes: dict[str, str] = {}
         self._protocols: dict[str, str] = {}
         self.lasts_ms = 0
 
     def deploy(self, deployment: Deployment) -> None:
-        strategy, pace_ms, batch = deployment
-        for number, slot in enumerate(self._group.slots):
-            at_ms = pace_ms * (number // batch) + _APART_MS * (number % batch)
-            if strategy is Strategy.SURGE:
-                self._add(slot, slot.name, [(None, at_ms + pace_ms)])
-                self._add(slot, f"{slot.name}-new", [(at_ms, None)])
+        begin_ms = self._phase_ms
+        for batch in self._batches(deployment):
+            pace_ms = self._pace_ms(deployment.pace_ms, batch[0].name)
+            if deployment.strategy is Strategy.SURGE:
+                begin_ms = self._surge(batch, begin_ms, pace_ms)
             else:
-                back_ms = at_ms + self._group.restart.drawn_ms(self._seed, slot.name)
-                self._add(slot, slot.name, [(None, at_ms), (back_ms, None)])
+                begin_ms = max(begin_ms + pace_ms, self._restart(batch, begin_ms) + _READY_MS)
+
+    def _batches(self, deployment: Deployment) -> Iterator[tuple[_Slot, ...]]:
+        slots = self._group.slots
+        for first in range(0, len(slots), deployment.batch):
+            yield slots[first : first + deployment.batch]
+
+    def _pace_ms(self, pace_ms: int, process: str) -> int:
+        """No wait is exact to a heartbeat interval."""
+        if pace_ms <= self._restart_time.usual_ms:
+            return pace_ms  # the next process does not wait
+        half_ms = self._group.baseline.heartbeat_ms // 2
+        return pace_ms + between(-half_ms, half_ms, key_of(self._seed, process, "pace"))
+
+    def _surge(self, batch: Sequence[_Slot], begin_ms: int, pace_ms: int) -> int:
+        """When the last old process stops."""
+        stop_ms = begin_ms + pace_ms
+        for number, slot in enumerate(batch):
+            self._add(slot, f"{slot.name}-new", [(begin_ms + _STARTS_APART_MS * number, None)])
+            self._add(slot, slot.name, [(None, stop_ms + _STARTS_APART_MS * number)])
+        return stop_ms
+
+    def _restart(self, batch: Sequence[_Slot], begin_ms: int) -> int:
+        """When the last process is back."""
+        backs_ms = []
+        for number, slot in enumerate(batch):
+            stop_ms = begin_ms + _STOPS_APART_MS * number
+            back_ms = stop_ms + self._restart_time.drawn_ms(self._seed, slot.name)
+            self._add(slot, slot.name, [(None, stop_ms), (back_ms, None)])
+            backs_ms.append(back_ms)
+        return max(backs_ms)
 
     def _add(self, slot: _Slot, name: str, lives: Sequence[tuple[int | None, int | None]]) -> None:
         """A process that starts and ends at these times; None: before and after the deployment."""

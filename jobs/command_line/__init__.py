@@ -14,7 +14,8 @@ zone of logs, thresholds of alerts) are in a TOML file, given by --conf (`jobs.c
 cli                all commands together, and main, which prints errors and sets exit codes
 filling_commands   nightly, watch, ingest, single jobs, topic-partitions, snapshot
 lake_commands      sql, register, check, maintain
-model_commands     decode, assign, simulate, replay, what-if, what-if-sweep, plan
+model_commands     decode, assign, simulate, replay, what-if, what-if-sweep,
+                   plan, gate
 setup_commands     init, demo, jars, doctor
 result_commands    alerts, dashboard, report, spans
 scenario_commands  `regroup scenario run` and `regroup scenario diagram`

@@ -37,6 +37,8 @@ EXAMPLES = {
     "--set membership=static",
     "what-if-sweep": "regroup what-if-sweep --lake .demo/lake --cluster-id kafka-3.9 --seeds 1",
     "plan": "regroup plan --lake .demo/lake --cluster-id kafka-3.9 --group billing-eager",
+    "gate": "regroup gate --lake .demo/lake --cluster-id kafka-3.9 --group billing-eager "
+    "--since 2026-11-21T00:46",
     "report": "regroup report --lake .demo/lake --cluster-id kafka-3.9 --out report.html",
     "init": "regroup init --out regroup.toml",
     "demo": "regroup demo",

@@ -214,6 +214,34 @@ def plan(
     )
 
 
+@commands.command()
+def gate(
+    lake: LakeOption,
+    cluster_id: ClusterOption,
+    group: Annotated[str, typer.Option(help="Consumer group.")],
+    since: Annotated[str, typer.Option(help="UTC time at which the deployment began.")],
+    processes: Annotated[
+        int | None, typer.Option(help="Processes that must run; default: as many as before.")
+    ] = None,
+    timeout: Annotated[
+        str | None,
+        typer.Option(help="Read the lake again for at most this long, e.g. 5m; default: once."),
+    ] = None,
+) -> None:
+    """Exit 0 if a deployment is complete, else 1.  Prints what is missing."""
+    from jobs.what_if import gate as job
+
+    options = job.GateOptions(
+        lake=lake,
+        cluster_id=cluster_id,
+        group_id=group,
+        since=since,
+        processes=processes,
+        timeout=timeout,
+    )
+    raise typer.Exit(job.run(options))
+
+
 @commands.command("what-if-sweep")
 def what_if_sweep(
     lake: LakeOption,

@@ -24,6 +24,7 @@ SECTIONS = {
         "what-if",
         "what-if-sweep",
         "plan",
+        "gate",
     ],
     "Lakes and settings": [
         "demo",

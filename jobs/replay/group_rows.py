@@ -108,7 +108,7 @@ def with_date(lake: str, cluster_id: str, text: str | None) -> str | None:
         f"""SELECT CAST(last_time AS DATE) AS day FROM observed_spans
             WHERE cluster_id = {quoted(cluster_id)}""",
     )
-    if not last:
+    if not last or last[0]["day"] is None:
         raise UsageError(f"{text}: no event of cluster {cluster_id} in {lake}; give a date, too")
     return f"{last[0]['day']}T{text.zfill(5)}"
 

@@ -14,6 +14,7 @@ One group:
 
 - command:           `regroup what-if`: observed, model and predicted figures; advice
 - plan:              `regroup plan`: what each way to deploy the group costs
+- gate:              `regroup gate`: whether a deployment is complete
 
 All groups:
 

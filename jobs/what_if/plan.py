@@ -19,7 +19,6 @@ from coordinator_core.whatif.deployments import (
     Strategy,
     deployments,
     last_deployment,
-    restart_time,
     restarts,
     running,
     settings_to_try,
@@ -38,7 +37,7 @@ from jobs.what_if.command import WhatIfOptions, baseline_within, prediction_evid
 MOST_PROCESSES = 500
 # An observed deployment's rebalances end within this time after its last start.
 _SETTLE_MS = 60_000
-_SHOWN = {
+SHOWN = {
     "rebalances": "rebalances",
     "not_stable_ms": "not stable",
     "unavailable_partition_ms": "partition downtime",
@@ -122,7 +121,7 @@ def evaluate(options: PlanOptions) -> PlanResult:
     )
     baseline = baseline_within(what_if, prediction_evidence(what_if, 0, FOREVER_MS), 0, FOREVER_MS)
     seen = restarts(baseline)
-    group = DeployedGroup.of(baseline, options.processes, restart_time(seen, given_ms))
+    group = DeployedGroup.of(baseline, options.processes, seen, given_ms)
     observed = _observed(what_if, baseline, last_deployment(seen, len(running(baseline))))
     restart_ms = group.restart.usual_ms
     ways = list(deployments(len(group.slots), restart_ms, baseline.heartbeat_ms))
@@ -202,7 +201,7 @@ def as_json(options: PlanOptions, result: PlanResult) -> Row:
 
 
 def _figures(figures: Figures) -> Row:
-    return {name: getattr(figures, name) for name in _SHOWN}
+    return {name: getattr(figures, name) for name in SHOWN}
 
 
 def _plan(result: PlanResult, plan: PlannedDeployment) -> Row:
@@ -214,21 +213,21 @@ def _plan(result: PlanResult, plan: PlannedDeployment) -> Row:
         "settings": plan.change.values(),
         "lasts_ms": plan.lasts_ms,
         **_figures(plan.median),
-        "range": {name: [getattr(low, name), getattr(high, name)] for name in _SHOWN},
+        "range": {name: [getattr(low, name), getattr(high, name)] for name in SHOWN},
         "manifest": manifest(plan.deployment, result.restart.usual_ms, result.processes),
     }
 
 
 def _all_figures(result: PlanResult) -> tuple[list[str], list[list[Any]]]:
-    limits = [f"{name}_{limit}" for name in _SHOWN for limit in ("least", "most")]
-    columns = ["strategy", "pace_ms", "batch", "settings", "lasts_ms", *_SHOWN, *limits]
+    limits = [f"{name}_{limit}" for name in SHOWN for limit in ("least", "most")]
+    columns = ["strategy", "pace_ms", "batch", "settings", "lasts_ms", *SHOWN, *limits]
     rows = []
     for plan in result.plans:
         both = [
-            getattr(figures, name) for name in _SHOWN for figures in (plan.minimum, plan.maximum)
+            getattr(figures, name) for name in SHOWN for figures in (plan.minimum, plan.maximum)
         ]
         way = plan.deployment
-        values = [getattr(plan.median, name) for name in _SHOWN]
+        values = [getattr(plan.median, name) for name in SHOWN]
         first = [way.strategy.value, way.pace_ms, way.batch, str(plan.change), plan.lasts_ms]
         rows.append([*first, *values, *both])
     return columns, rows
@@ -238,7 +237,7 @@ def _print(options: PlanOptions, result: PlanResult) -> None:
     plans, chosen = result.plans, result.plans[result.recommended]
     _print_line(_observed_text(result))
     _print_line(_restart_text(result))
-    shown = [name for name in _SHOWN if getattr(chosen.median, name) is not None]
+    shown = [name for name in SHOWN if getattr(chosen.median, name) is not None]
     order = sorted(plans, key=_order(options.prefer))
     rows = [
         [
@@ -250,7 +249,7 @@ def _print(options: PlanOptions, result: PlanResult) -> None:
         ]
         for plan in order
     ]
-    names = [_SHOWN[name] for name in shown]
+    names = [SHOWN[name] for name in shown]
     print_rows(["", "deployment", "settings", "lasts", *names], rows)
     _print_line(_why(options, result))
     if not shown.count("records_reprocessed"):
@@ -274,7 +273,7 @@ def _observed_text(result: PlanResult) -> str:
     observed = result.observed
     times = f"{time_text(observed.from_ms)} to {time_text(observed.to_ms)} UTC"
     figures = ", ".join(
-        f"{_SHOWN[name]} {_value_text(name, value)}"
+        f"{SHOWN[name]} {value_text(name, value)}"
         for name, value in _figures(observed.figures).items()
         if value is not None
     )
@@ -316,13 +315,13 @@ def settings_text(change: SettingsChange) -> str:
 
 def _range_text(plan: PlannedDeployment, name: str) -> str:
     least, most = getattr(plan.minimum, name), getattr(plan.maximum, name)
-    value = _value_text(name, getattr(plan.median, name))
+    value = value_text(name, getattr(plan.median, name))
     if least == most:
         return value
-    return f"{value} ({_value_text(name, least)} to {_value_text(name, most)})"
+    return f"{value} ({value_text(name, least)} to {value_text(name, most)})"
 
 
-def _value_text(name: str, value: int) -> str:
+def value_text(name: str, value: int) -> str:
     return f"{value / 1000:.1f} s" if name.endswith("_ms") else str(value)
 
 
@@ -334,7 +333,7 @@ def _why(options: PlanOptions, result: PlanResult) -> str:
     best_text, worst_text = (_range_text(each, name) for each in (chosen, worst))
     text = (
         f"recommended: {way_text(chosen)}, settings {settings_text(chosen.change)}:"
-        f" {_SHOWN[name]} {best_text}"
+        f" {SHOWN[name]} {best_text}"
     )
     if worst is not chosen:
         text += f"; {way_text(worst)}: {worst_text}"

@@ -42,6 +42,7 @@ OUTPUTS = {
     "replay": ("5 of 5 generations reproduced", 0),
     "what-if": ("\n predicted   membership=static", 0),
     "plan": ("\nrecommended: ", 0),
+    "gate": ("group billing-eager: ", 1),
     "report": ("", 0),
     "init": ("", 0),
     "jars": ("", 0),

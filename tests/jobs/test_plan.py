@@ -104,3 +104,49 @@ def test_what_cannot_be_planned_ends_with_one_line(plan, group, arguments, messa
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "group", "code", "message"),
+    [
+        (
+            ["--since", "2026-11-21T00:46"],
+            "billing-eager",
+            1,
+            "group billing-eager: no process runs; the",
+        ),
+        (["--since", "noon"], "billing-eager", 2, "--since noon: not a time; write it in UTC"),
+        (
+            ["--since", "2026-11-21T00:46", "--processes", "0"],
+            "billing-eager",
+            2,
+            "--processes 0: must be",
+        ),
+        (
+            ["--since", "2026-11-21T00:46", "--timeout", "5"],
+            "billing-eager",
+            2,
+            "--timeout 5: not a duration",
+        ),
+        (["--since", "2026-11-21T00:46"], "nobody", 2, "--group nobody: no events or records"),
+        (
+            ["--since", "2026-11-21T00:46"],
+            "connect",
+            2,
+            "--group connect: not a group of consumers",
+        ),
+    ],
+)
+def test_the_gate_says_in_one_line_what_is_missing(
+    monkeypatch, capsys, lake, arguments, group, code, message
+):
+    command = ["regroup", "gate", "--lake", lake, "--cluster-id", "prod", "--group", group]
+    monkeypatch.setattr(sys, "argv", [*command, *arguments])
+
+    with pytest.raises(SystemExit) as left:
+        main()
+
+    output = capsys.readouterr()
+    assert left.value.code == code
+    assert message in output.out + output.err
+    assert (output.out + output.err).count("\n") == 1

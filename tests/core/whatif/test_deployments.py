@@ -99,7 +99,7 @@ def test_the_last_deployment_has_all_processes_once(baseline):
     ],
 )
 def test_rebalances_of_each_strategy(baseline, strategy, batch, change, rebalances):
-    group = DeployedGroup.of(baseline, None, RestartTime(4000, 4000, 4000))
+    group = DeployedGroup.of(baseline, None, [], 4000)
 
     plan = group.plan(Deployment(strategy, PACE_MS, batch), SettingsChange.of(change.split()), 4)
 
@@ -108,7 +108,7 @@ def test_rebalances_of_each_strategy(baseline, strategy, batch, change, rebalanc
 
 
 def test_a_restarted_static_member_keeps_its_two_partitions_unowned(baseline):
-    group = DeployedGroup.of(baseline, None, RestartTime(4000, 4000, 4000))
+    group = DeployedGroup.of(baseline, None, [], 4000)
 
     static = SettingsChange.of(["membership=static"])
     plan = group.plan(Deployment(Strategy.ONE_BY_ONE, PACE_MS, 1), static, 2)
@@ -118,7 +118,7 @@ def test_a_restarted_static_member_keeps_its_two_partitions_unowned(baseline):
 
 
 def test_the_downtime_of_an_eager_group_depends_on_the_phase_of_its_heartbeats(baseline):
-    group = DeployedGroup.of(baseline, None, RestartTime(4000, 4000, 4000))
+    group = DeployedGroup.of(baseline, None, [], 4000)
 
     plan = group.plan(Deployment(Strategy.ONE_BY_ONE, PACE_MS, 1), UNCHANGED, 8)
 
@@ -127,7 +127,7 @@ def test_the_downtime_of_an_eager_group_depends_on_the_phase_of_its_heartbeats(b
 
 
 def test_more_processes_than_run_are_deployed_under_own_names(baseline):
-    group = DeployedGroup.of(baseline, 8, RestartTime(4000, 4000, 4000))
+    group = DeployedGroup.of(baseline, 8, [], 4000)
 
     assert len({slot.name for slot in group.slots}) == 8
     assert (
