@@ -11,7 +11,7 @@ from coordinator_core.log_lines.version_ranges import (
     text_of,
     words_of,
 )
-from jobs.known_problems.versions import SeenVersions
+from jobs.known_problems.versions import SeenVersions, VersionEvidence
 from schemas.known_problems import KnownProblem
 
 # Factors of a finding's confidence: no version is known; the evidence allows affected versions and
@@ -35,6 +35,11 @@ class Judgement(NamedTuple):
     version_seen: bool | None = None
     version: str | None = None
     caveat: str = ""
+
+
+def may_be_found(problem: KnownProblem, versions: VersionEvidence) -> bool:
+    """Whether `judged` may return a judgement for some row of the symptom; False is certain."""
+    return problem.component is None or problem.specific or versions.are_known(problem.component)
 
 
 def judged(problem: KnownProblem, confidence: float, seen: SeenVersions | None) -> Judgement | None:

@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any
 
 from coordinator_core.jvm.hash_codes import partition_for
-from jobs.known_problems.judgement import judged
-from jobs.known_problems.search import Evidence, Row, ms_of, rows_of_symptoms
+from jobs.known_problems.judgement import judged, may_be_found
+from jobs.known_problems.search import Evidence, Row, ms_of, rows_of_symptoms, with_needs_met
 from jobs.known_problems.versions import VersionEvidence
 from schemas import table_key
 from schemas.known_problems import FINDING_COLUMNS, KnownProblem
@@ -46,9 +46,10 @@ def findings_of(
     """
     seen = versions or VersionEvidence(evidence)
     groups_of_partition = _GroupsOfPartition(groups)
+    possible = [each for each in with_needs_met(problems, evidence) if may_be_found(each, seen)]
     rows = [
         finding
-        for problem, of_symptom in rows_of_symptoms(problems, evidence, failed)
+        for problem, of_symptom in rows_of_symptoms(possible, evidence, failed)
         for finding in _findings(problem, of_symptom, seen, groups_of_partition)
     ]
     key = [name for name in table_key("findings") if name != "cluster_id"]

@@ -10,14 +10,17 @@ from typing import Any, Protocol
 
 from pyspark.sql import DataFrame
 
+from jobs.lake.shared import SharedFrames
 from jobs.lake.tables import Lake
-from schemas import table_partitioning
+from schemas import table_partitioning, view_sql
 from schemas.known_problems import KnownProblem, Need, problem_sql, tables_of
 
 Row = dict[str, Any]
 _TIMES = ("from_time", "to_time")
 # Planning a query takes longer than running it, and keeps one thread busy.
 AT_ONCE = 4
+# Views over all commits, which symptoms read up to four times each: computed once per run.
+COMPUTED_ONCE = frozenset({"commits_by_generation", "offset_rewinds"})
 
 
 class Evidence(Protocol):
@@ -45,21 +48,25 @@ class EngineEvidence:
     def __init__(self, frame: Callable[[str], DataFrame], has: Callable[[str], bool]) -> None:
         self._frame, self.has = frame, has
         self._frames: dict[str, DataFrame] = {}
+        self._views = SharedFrames()
 
     def rows(self, select: str) -> list[Row]:
         return [row.asDict(recursive=True) for row in self.result(select).collect()]
 
     def result(self, select: str) -> DataFrame:
         """The frame of the SELECT, which the engine has analysed and not yet run."""
-        tables = sorted(tables_of(select))
+        tables = sorted(tables_of(select, COMPUTED_ONCE))
         frames: Mapping[str, Any] = {name: self._table(name) for name in tables}
         # Braces stand for frames: a pattern such as \d{3} needs two of each.
-        text = problem_sql(select.replace("{", "{{").replace("}", "}}"), "{{{}}}".format)
+        escaped = select.replace("{", "{{").replace("}", "}}")
+        text = problem_sql(escaped, "{{{}}}".format, COMPUTED_ONCE)
         session = next(iter(frames.values())).sparkSession
         result: DataFrame = session.sql(text, **frames)
         return result
 
     def _table(self, name: str) -> DataFrame:
+        if name in COMPUTED_ONCE:
+            return self._views.computed(name, lambda: self.result(view_sql(name)))
         if name not in self._frames:
             self._frames[name] = self._frame(name)
         return self._frames[name]
@@ -74,10 +81,10 @@ def rows_of_symptoms(
 
     ``failed``: called with the error of a query; the other problems are searched nevertheless.
     """
-    possible = list(_possible(list(problems), evidence))
+    searched = list(problems)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for problem, rows in zip(
-            possible, pool.map(partial(_searched, evidence), possible), strict=True
+            searched, pool.map(partial(_searched, evidence), searched), strict=True
         ):
             if isinstance(rows, Exception):
                 failed(problem, rows)
@@ -100,8 +107,9 @@ def _uncontradicted(problem: KnownProblem, evidence: Evidence) -> list[Row]:
     return [row for row in rows if not any(_contradicts(each, row) for each in against)]
 
 
-def _possible(problems: list[KnownProblem], evidence: Evidence) -> Iterator[KnownProblem]:
+def with_needs_met(problems: Iterable[KnownProblem], evidence: Evidence) -> list[KnownProblem]:
     """The problems whose needs are met, of those whose tables have rows."""
+    problems = list(problems)
     needs = {need for problem in problems for need in problem.needs}
     tables = {need.table for need in needs}
     filled = {table for table in tables if evidence.has(table)}
@@ -113,7 +121,7 @@ def _possible(problems: list[KnownProblem], evidence: Evidence) -> Iterator[Know
             return need.table in filled
         return not need.values.isdisjoint(seen.get((need.table, need.column), ()))
 
-    return (problem for problem in problems if all(map(is_met, problem.needs)))
+    return [problem for problem in problems if all(map(is_met, problem.needs))]
 
 
 def _values(columns: list[tuple[str, str]], evidence: Evidence) -> dict[tuple[str, str], set[str]]:

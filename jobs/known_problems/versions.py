@@ -90,6 +90,12 @@ class VersionEvidence:
             return SeenVersions(self._of_broker(row.get("broker_id")))
         return self._of_clients(JAVA if component in OF_JAVA else component, row)
 
+    def are_known(self, component: str) -> bool:
+        """Whether the evidence limits the versions of any broker or client of this kind."""
+        if component == BROKER:
+            return bool(self._brokers) or self._of_records is not None
+        return (JAVA if component in OF_JAVA else component) in self._limited
+
     def _rows(self, table: str, select: str) -> list[Row]:
         return self._evidence.rows(select) if self._evidence.has(table) else []
 
@@ -173,6 +179,17 @@ class VersionEvidence:
         for group_id, client_id in self._logged:
             clients[group_id].setdefault(client_id, set())
         return clients
+
+    @cached_property
+    def _limited(self) -> set[str]:
+        """The libraries and frameworks of which the version of some client is limited."""
+        return {
+            name
+            for group_id, of_group in self._clients.items()
+            for client_id in of_group
+            for name, ranges in self._software(group_id, client_id).items()
+            if ranges is not None
+        }
 
     def _software(self, group_id: str | None, client_id: str) -> Software:
         """The software of a client: by its own lines, else by its client id."""

@@ -9,6 +9,8 @@ from threading import Lock
 
 from pyspark.sql import DataFrame
 
+from jobs.engine.keeping import computed
+
 
 @dataclass(frozen=True)
 class SharedFrames:
@@ -22,3 +24,7 @@ class SharedFrames:
             if name not in self._frames:
                 self._frames[name] = make()
             return self._frames[name]
+
+    def computed(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
+        """`get`, of rows that are computed when the frame is made."""
+        return self.get(name, lambda: computed(make()))

@@ -35,7 +35,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -240,29 +240,34 @@ def shared_selects() -> dict[str, str]:
     }
 
 
-def problem_sql(select: str, source: Callable[[str], str] = str) -> str:
+def problem_sql(select: str, source: Callable[[str], str] = str, views: Container[str] = ()) -> str:
     """The SELECT of a symptom, with its views and shared SELECTs in place of their names.
 
     ``source``: what the SELECT has after FROM or JOIN for a table; default: the table's name.
+    ``views``: views that are read like tables.
     """
 
     def replaced(match: re.Match[str]) -> str:
         keyword, space, name = match.groups()
-        if name in table_names():
+        if name in table_names() or name in views:
             return f"{keyword}{space}{source(name)}"
         select = view_sql(name) if name in view_names() else shared_selects().get(name)
-        return match[0] if select is None else f"{keyword}{space}({problem_sql(select, source)})"
+        return (
+            match[0]
+            if select is None
+            else f"{keyword}{space}({problem_sql(select, source, views)})"
+        )
 
     return _SOURCE.sub(replaced, select)
 
 
-def tables_of(select: str) -> set[str]:
-    """The tables that a symptom reads, also by its views."""
+def tables_of(select: str, views: Container[str] = ()) -> set[str]:
+    """The tables that a symptom reads, also by its views; ``views``: see `problem_sql`."""
     tables: set[str] = set()
 
     def source(name: str) -> str:
         tables.add(name)
         return name
 
-    problem_sql(select, source)
+    problem_sql(select, source, views)
     return tables

@@ -77,6 +77,9 @@ class Fixed:
     def __init__(self, versions):
         self._versions = versions
 
+    def are_known(self, component):
+        return component in self._versions
+
     def of(self, component, row):
         if component not in self._versions:
             return SeenVersions(None)
