@@ -6,7 +6,9 @@ LAKE has the capture, read from segments and server.log (and end_offsets.jsonl, 
 TRUTH_FOLDER has truth.json.  Prints, per group and action of the script, the records handled again:
 truth, estimate, bounds; then totals, beside those of a simple estimator (rate times the time from
 the last commit to the middle of the last heartbeat interval, 0 unless the session expired); errors
-of pauses, peak lag, catch-up; and record-seconds per action.  Exit 1 if a goal is missed.
+of pauses, peak lag, catch-up; record-seconds per action; and how long records waited in slow polls
+and freezes while nobody handled them, beside ownership_gaps and unserved_times.  Exit 1 if a goal
+is missed.
 """
 
 from __future__ import annotations
@@ -44,6 +46,16 @@ _COSTS = """
     FROM handover_costs ORDER BY group_id, topic, partition, from_time"""
 
 
+_UNHANDLED = """
+    SELECT group_id, topic, partition, EPOCH_MS(from_time) AS from_ms, EPOCH_MS(to_time) AS to_ms
+    FROM ownership_gaps
+    UNION ALL
+    SELECT group_id, topic, partition, EPOCH_MS(from_time), EPOCH_MS(to_time) FROM unserved_times
+    ORDER BY ALL"""
+# truth.json counts times from this length on.
+_LEAST_PAUSE_MS = 2000
+
+
 @dataclass(frozen=True)
 class Cell:
     """Records handled again by a group during an action."""
@@ -71,18 +83,23 @@ class Cell:
 
 def main(lake: str, folder: str, details: str | None = None) -> int:
     truth = json.loads((Path(folder) / "truth.json").read_text())
-    columns, rows = query(lake, _COSTS)
-    costs = [dict(zip(columns, row, strict=True)) for row in rows]
+    costs = _rows(lake, _COSTS)
     cells = list(_cells(truth, costs))
     is_detailed = details == "--details"
     goals = [*_records(cells, is_detailed=is_detailed), *_pauses(truth, costs)]
     if any(row["peak_lag"] is not None for row in costs):
         goals += [*_lags(truth, costs), *_record_seconds(truth, costs, is_detailed=is_detailed)]
+        goals += _unhandled(truth, _rows(lake, _UNHANDLED))
     print("\n| goal | reached |")
     print("|---|---|")
     for goal, is_reached in goals:
         print(f"| {goal} | {'yes' if is_reached else 'NO'} |")
     return 0 if all(is_reached for _, is_reached in goals) else 1
+
+
+def _rows(lake: str, select: str) -> list[Row]:
+    columns, rows = query(lake, select)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def _windows(truth: Row) -> list[tuple[str, float, float]]:
@@ -297,6 +314,54 @@ def _share(row: Row, begin_ms: float, end_ms: float, from_ms: float, to_ms: floa
     middle_ms = (from_ms + to_ms) / 2 - (begin_ms + end_ms) / 2
     area: float = (mean + growth * middle_ms) * (to_ms - from_ms)
     return area / (mean * took_ms) if mean else 0
+
+
+# -- times in which nobody handled records ---------------------------------------------------------
+
+
+def _unhandled(truth: Row, rows: list[Row]) -> Iterator[tuple[str, bool]]:
+    windows = [each for each in _windows(truth) if "slow" in each[0] or "freeze" in each[0]]
+    print("\n| group | partition-seconds in slow polls and freezes: truth | tables | error |")
+    print("|---|---:|---:|---:|")
+    sums = [0.0, 0.0]
+    far = []
+    times = _joined(rows)
+    for group, figures in truth["groups"].items():
+        of_action = figures["windows"]
+        expected = sum(of_action[name]["paused_partition_ms"] for name, _, _ in windows) / 1000
+        own_ms = sum(
+            max(min(to_ms, end_ms) - max(from_ms, begin_ms), 0)
+            for of_group, from_ms, to_ms in times
+            for _, begin_ms, end_ms in windows
+            if of_group == group
+        )
+        error = own_ms / 1000 / expected - 1
+        print(f"| {group} | {expected:.0f} | {own_ms / 1000:.0f} | {error:+.0%} |")
+        sums = [sums[0] + expected, sums[1] + own_ms / 1000]
+        far += [group] if abs(error) > 0.15 else []
+    error = sums[1] / sums[0] - 1
+    print(f"| all | {sums[0]:.0f} | {sums[1]:.0f} | {error:+.0%} |")
+    yield (
+        f"unserved time of each group: within 15 %, without {', '.join(far) or 'exception'}",
+        not far,
+    )
+
+
+def _joined(rows: list[Row]) -> list[tuple[str, float, float]]:
+    """Group, begin and end; a time that follows another one of the partition continues it."""
+    joined: list[tuple[tuple[Any, ...], float, float]] = []
+    for row in rows:
+        key = row["group_id"], row["topic"], row["partition"]
+        to_ms = float("inf") if row["to_ms"] is None else row["to_ms"]
+        if joined and joined[-1][0] == key and row["from_ms"] <= joined[-1][2] + _SAME_MS / 3:
+            joined[-1] = key, joined[-1][1], max(joined[-1][2], to_ms)
+        else:
+            joined.append((key, row["from_ms"], to_ms))
+    return [
+        (key[0], from_ms, to_ms)
+        for key, from_ms, to_ms in joined
+        if to_ms - from_ms >= _LEAST_PAUSE_MS
+    ]
 
 
 def _next_stops(costs: list[Row]) -> list[float]:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from coordinator_core.protocol.client_times import BATCH_INTERVAL_MS
+from coordinator_core.protocol.client_times import BATCH_INTERVAL_MS, commits_batches
 from jobs.costs.rules import DAY_MS, QUIET_INTERVALS, by_date
 from jobs.costs.series import LATEST_MS, NONE, Flags, Floats, Ints, Series
 from jobs.costs.tenures import dense
@@ -119,15 +119,18 @@ def _stopped_before(pieces: Pieces, advances: Series, work: _Work) -> Ints:
     """Per advance, when its owner stopped before this commit; NONE if the owner went on.
 
     An owner that had handled all records at the previous commit, and lags at this one, stopped when
-    the log got the first record that this commit lacks.
+    the log got the first record that this commit lacks.  A client that commits each batch stopped
+    at the previous commit.
     """
     piece = _piece_at(pieces, advances.part, advances.at_ms)
     interval_ms = np.where(piece == NONE, 0, pieces.interval_ms[piece]).astype(np.int64)
     usual_ms = LATE_MS + np.where(interval_ms <= BATCH_INTERVAL_MS, 2 * interval_ms, LATE_MS)
+    is_batch = commits_batches(interval_ms)
     since_ms = work.since_ms(advances.part, advances.value, np.zeros(len(piece), np.int64))
     lags = work.is_known(advances.part) & (since_ms < advances.at_ms - usual_ms)
     stopped_ms = np.full(len(piece), NONE)
     is_next = (piece[1:] == piece[:-1]) & (piece[1:] != NONE) & ~lags[:-1] & lags[1:]
+    is_next &= ~is_batch[1:]
     stopped_ms[1:][is_next] = np.maximum(since_ms[1:], advances.at_ms[:-1])[is_next]
     return stopped_ms
 

@@ -82,6 +82,13 @@ CASES = {
         log_end(100, 0, 1), 99,
         [(0, 26.1, 99, "stuck", 260, 730, "commits+end_offsets", False)],
     ),
+    "stuck, commits per batch: since the last commit, if the next one lacks records": (
+        ONE, ALONE, BOTH, [],
+        [*every(1.1, 4, 30), {"partition": 0, "append_time": 36 * S, "committed_offset": 320},
+         *every(1.1, 37.1, 60), *every(1.1, 4, 60, partition=1)],
+        log_end(60, 0, 1), 60,
+        [(0, 29.4, 35.45, "stuck", 293, 62, "commits+end_offsets", True)],
+    ),
     "the owner stalled: until the next commit it may have handled records": (
         ONE, ALONE, BOTH, [],
         [*every(5, 4, 29), *every(5, 4, 29, partition=1)],

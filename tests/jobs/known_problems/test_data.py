@@ -106,6 +106,45 @@ def test_two_partitions_that_cannot_be_told_apart(findings):
     ]
 
 
+def four_beside(**more):
+    """Partitions 3 to 6, at which each process ends."""
+    return [crashed(n, partition, **more) for n in range(1, 5) for partition in range(3, 7)]
+
+
+BESIDE = [seen(70_000, 900, partition) for partition in range(4, 7)]
+# Another process commits partition 0 after the second crash.
+ALIVE = crashed(3, 0, committed=30_500, process="q") | {"how_ended": "revoked"}
+
+
+def test_more_than_three_partitions_that_cannot_be_told_apart(findings):
+    """Other partitions advance, so that the group's processes do start."""
+    tables = {"handover_costs": [*four_beside(), ALIVE], "end_offsets": AHEAD + BESIDE}
+
+    assert findings("poison_pill", tables, "confidence", "summary") == [
+        (
+            0.4,
+            "a record of orders-3 at offset 500 to 519 (or a record of one of 3 other partitions,"
+            " at which the same processes ended) ended 4 consumers of g one after another: p-1,"
+            " p-2, p-3, p-4",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    "costs",
+    [
+        pytest.param(four_beside(), id="nothing advances"),
+        pytest.param(
+            [*four_beside(process="p", how="replaced"), ALIVE], id="one process crashes again"
+        ),
+    ],
+)
+def test_more_than_three_partitions_without_a_record_that_kills(findings, costs):
+    tables = {"handover_costs": costs, "end_offsets": AHEAD + BESIDE}
+
+    assert findings("poison_pill", tables, "summary") == []
+
+
 @pytest.mark.parametrize(
     ("rate", "expected"),
     [
