@@ -56,6 +56,8 @@ assignor here assigns; others raise NotAConsumerGroup.
 - advice:        the cheapest change that saves most of the unavailable time, and what was rejected
 - reasons:       why a change helps, what it risks, what its prediction assumes
 - config_blocks: the lines to paste into configurations
+- client_settings: what a change sets and removes in the consumers' configurations
+- deployment_forms: the lines for consumers, as each kind of deployment takes them
 """
 
 from coordinator_core.whatif.advice import Advice, advise

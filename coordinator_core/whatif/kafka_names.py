@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 SESSION = "session.timeout.ms"
+HEARTBEAT = "heartbeat.interval.ms"
 POLL = "max.poll.interval.ms"
 COMMIT_INTERVAL = "auto.commit.interval.ms"
 INITIAL_DELAY = "group.initial.rebalance.delay.ms"

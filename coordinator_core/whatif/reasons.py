@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.broker_limits import widened_limits
 from coordinator_core.whatif.client_libraries import kinds_under
-from coordinator_core.whatif.config_blocks import is_online
+from coordinator_core.whatif.client_settings import is_online
 from coordinator_core.whatif.figures import Prediction
 from coordinator_core.whatif.kafka_names import INSTANCE_ID, POLL, seconds
 from coordinator_core.whatif.predict import instance_ids_of, other_instance_ids

@@ -150,6 +150,13 @@ def what_if(
     seeds: Annotated[
         int, typer.Option(help="Number of runs; each draws the uncertain times again.")
     ] = 3,
+    deploy_as: Annotated[
+        str | None,
+        typer.Option(
+            help="Form of the lines to paste for consumers: properties, env, spring, kubernetes,"
+            " compose, connect, streams or librdkafka; default: as the evidence shows."
+        ),
+    ] = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Predict a group's rebalances with other settings.  Compares them with the observed ones."""
@@ -166,6 +173,7 @@ def what_if(
             first=first,
             last=last,
             era=era,
+            deploy_as=deploy_as,
         ),
         format,
     )

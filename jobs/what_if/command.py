@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from coordinator_core.coordinator.eras import ERAS
@@ -24,6 +24,7 @@ from coordinator_core.whatif import (
 )
 from coordinator_core.whatif.advice import worse_changes
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
+from coordinator_core.whatif.deployment_forms import Form, UnfitForm, require_fit
 from coordinator_core.whatif.figures import (
     Converted,
     PredictedMigration,
@@ -68,7 +69,8 @@ _OPTIONAL = ("group_records", "topic_ids", "handover_costs", "configurations")
 class WhatIfOptions:
     """``settings``: KEY=VALUE; without any, the group's candidates are tried, and advice is given.
 
-    ``first``, ``last``: time or date in UTC, as given by the user; None: no limit.
+    ``first``, ``last``: time or date in UTC, as given by the user; None: no limit.  ``deploy_as``:
+    the form of the lines to paste; None: as the evidence shows.
     """
 
     lake: str
@@ -79,6 +81,7 @@ class WhatIfOptions:
     first: str | None = None
     last: str | None = None
     era: str | None = None
+    deploy_as: str | None = None
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,7 @@ class WhatIfResult:
     judged: GroupJudgement
     gives_advice: bool
     conversions: Sequence[Converted] = ()
+    form: Form | None = None
 
     @property
     def observed(self) -> Figures:
@@ -107,7 +111,13 @@ class WhatIfResult:
 
     @property
     def advice(self) -> Advice | None:
-        return self.judged.advice if self.gives_advice else None
+        if not self.gives_advice:
+            return None
+        advice = self.judged.advice
+        return replace(advice, client_properties=self.client_properties(advice.change or UNCHANGED))
+
+    def client_properties(self, change: SettingsChange) -> str | None:
+        return client_properties(self.baseline, change, self.form)
 
 
 def run(options: WhatIfOptions, format: Format) -> None:
@@ -130,6 +140,7 @@ def evaluate(options: WhatIfOptions) -> WhatIfResult:
         raise UsageError(f"--era {options.era}: not one of {', '.join(ERAS)}")
     if options.seeds < 1:
         raise UsageError(f"--seeds {options.seeds}: must be at least 1")
+    form = _form(options.deploy_as)
     try:
         change = SettingsChange.of(_with_dates(options))
         begin_ms, end_ms = _period(options)
@@ -138,6 +149,8 @@ def evaluate(options: WhatIfOptions) -> WhatIfResult:
         check(baseline, change)
     except InvalidSetting as error:
         raise UsageError(f"--set {error}") from None
+    if form is not None:
+        _require_fit(baseline, change, form)
     judged = judge(
         baseline,
         evidence.observed(baseline),
@@ -146,7 +159,20 @@ def evaluate(options: WhatIfOptions) -> WhatIfResult:
         earlier={} if options.settings else _earlier(options),
     )
     conversions = evidence.conversions(baseline)
-    return WhatIfResult(baseline, judged, not options.settings, conversions)
+    return WhatIfResult(baseline, judged, not options.settings, conversions, form)
+
+
+def _form(deploy_as: str | None) -> Form | None:
+    if deploy_as is not None and deploy_as not in list(Form):
+        raise UsageError(f"--deploy-as {deploy_as}: not one of {', '.join(Form)}")
+    return None if deploy_as is None else Form(deploy_as)
+
+
+def _require_fit(baseline: Baseline, change: SettingsChange, form: Form) -> None:
+    try:
+        require_fit(baseline, change, form)
+    except UnfitForm as error:
+        raise UsageError(f"--deploy-as {error}") from None
 
 
 def _earlier(options: WhatIfOptions) -> dict[str, Outcomes]:
@@ -247,7 +273,7 @@ def as_json(options: WhatIfOptions, result: WhatIfResult) -> Row:
     if options.settings:
         row["other_instance_ids"] = predicted[1] if len(predicted) > 1 else None
         change = result.predicted[0].change
-        row["client_properties"] = client_properties(baseline, change)
+        row["client_properties"] = result.client_properties(change)
         row["broker_properties"] = broker_properties(baseline, change)
         row["worse"] = worse_changes(result.model, result.predicted[:1])
     if result.advice is not None:
@@ -354,7 +380,7 @@ def _print_change(result: WhatIfResult) -> None:
         *(line for each in first.migrations for line in _migration_lines(each)),
     )
     _print_blocks(
-        client_properties(result.baseline, first.change),
+        result.client_properties(first.change),
         broker_properties(result.baseline, first.change),
     )
 

@@ -109,7 +109,9 @@ def test_nightly_advises_all_groups_and_simulates_the_costliest(config, lake_cop
     """Advice for groups that did not rebalance stays, and that of groups beyond the budget."""
     lake = open_existing_lake(lake_copy.root, "kafka-4.1", config)
     line = advice_step.run(lake, None, None, budget_s=_BUDGET_S)
-    properties = "# every consumer of group analytics-cooperative\nmax.poll.interval.ms=60000"
+    properties = (
+        '# every consumer of group analytics-cooperative\n\n{"max.poll.interval.ms": "60000"}'
+    )
 
     advised = [
         ("analytics-cooperative", "rebalance_timeout_ms=60000", properties, True),

@@ -178,12 +178,11 @@ def test_the_lines_to_paste_are_those_of_the_protocol(result_of):
     command = "--entity-name orders-consumer --add-config consumer.session.timeout.ms=45000"
     assert longer["client_properties"] is None
     assert command in longer["broker_properties"]
-    lines = classic["client_properties"].splitlines()
-    assert [line for line in lines if not line.startswith("#")] == [
-        "session.timeout.ms=10000",
-        "partition.assignment.strategy=range",
-        "group.protocol=classic",
-    ]
+    assert json.loads(classic["client_properties"].split("\n\n")[1]) == {
+        "session.timeout.ms": "10000",
+        "partition.assignment.strategy": "range",
+        "group.protocol": "classic",
+    }
     assert classic["broker_properties"] is None
 
 

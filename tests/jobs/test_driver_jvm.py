@@ -13,13 +13,10 @@ from pyspark import SparkContext
 from pyspark.errors import utils
 from pyspark.sql import functions as F
 
-from coordinator_core.whatif import SettingsChange
-from coordinator_core.whatif.config_blocks import client_properties
 from jobs.engine import driver_jvm
 from jobs.engine.driver_jvm import driver_settings, is_local, public_settings
 from jobs.engine.scratch import scratch_folder
 from jobs.nightly_run import class_archive
-from tests.core.whatif.test_limits import group
 from tests.engines import spark_only
 
 # master                    the driver is the only process
@@ -271,31 +268,3 @@ def test_a_column_is_one_request_to_the_jvm(spark, monkeypatch):
 
     assert column is not None
     assert len(requests) == 1
-
-
-@spark_only("Kafka's own client on the class path")
-def test_kafkas_client_expands_the_variable_of_the_instance_id(spark, tmp_path):
-    jvm = spark._jvm
-    variables = jvm.java.lang.System.getenv()
-    name = next(n for n in variables if variables[n].isalnum())
-    change = SettingsChange.of(["group.instance.id=ordinal"])
-    *_, provider, of_provider, instance_id = client_properties(group("java-3.9"), change).split(
-        "\n"
-    )
-    alternative = [line.removeprefix("# ") for line in (provider, of_provider, instance_id)]
-
-    assert _instance_id(jvm, ["group.instance.id=g-0"]) == "g-0"
-    assert (
-        _instance_id(jvm, [line.replace("HOSTNAME", name) for line in alternative])
-        == variables[name]
-    )
-
-
-def _instance_id(jvm, lines):
-    """As Kafka's client reads it from properties."""
-    properties = jvm.java.util.Properties()
-    deserializer = "org.apache.kafka.common.serialization.StringDeserializer"
-    common = [f"{each}.deserializer={deserializer}" for each in ("key", "value")]
-    properties.load(jvm.java.io.StringReader("\n".join([*common, *lines])))
-    config = jvm.org.apache.kafka.clients.consumer.ConsumerConfig(properties)
-    return config.getString("group.instance.id")

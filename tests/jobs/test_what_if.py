@@ -110,9 +110,9 @@ def test_json_has_observed_model_and_predicted(what_if):
     assert (output["era"], output["processes"]) == ("3.9", 6)
     assert output["predicted"]["instance_ids"] == "process"
     assert output["other_instance_ids"] is None  # every process kept its name
-    assert output["client_properties"].splitlines()[2:4] == [
-        "# only in billing-1:",
-        "group.instance.id=billing-1",
+    assert output["client_properties"].splitlines()[3:5] == [
+        '{"group.instance.id": "billing-1"}',
+        '{"group.instance.id": "billing-2"}',
     ]
     assert output["worse"].startswith("longer partition downtime than 11")
     assert "advice" not in output
@@ -128,7 +128,7 @@ def test_a_change_that_makes_the_downtime_longer_is_said_to(what_if):
         "\nworse: longer partition downtime than 112 s: group.instance.id (process name),"
         " session.timeout.ms=45000 (377 s)\n"
     ) in out
-    assert "\nsession.timeout.ms=45000\n# each process has its own group.instance.id, " in out
+    assert '\n{"session.timeout.ms": "45000", "group.instance.id": "billing-1"}\n' in out
 
 
 @pytest.mark.parametrize(
@@ -206,6 +206,16 @@ def test_a_period(what_if):
             "librdkafka requires max.poll.interval.ms (60000) to be at least as long",
         ),
         (["--seeds", "0"], "--seeds 0: must be at least 1"),
+        (
+            ["--deploy-as", "helm"],
+            "--deploy-as helm: not one of properties, env, spring, kubernetes, compose, connect,"
+            " streams, librdkafka",
+        ),
+        (
+            ["--deploy-as", "spring"],
+            "--deploy-as spring: the clients of group billing-eager are librdkafka; must be one of"
+            " properties, kubernetes, compose, librdkafka",
+        ),
         (["--era", "5"], "--era 5: not one of 0.9, 0.10"),
         (["--from", "noon"], "--from noon: not a time"),
         (["--from", "2027-01-01"], "no events or records from --from to --to"),
@@ -321,7 +331,7 @@ def test_records_reprocessed_and_pauses(what_if):
     assert predicted | {"setting": "", "records_reprocessed": 0, "least": 0, "most": 0} == (
         model | {"setting": "", "records_reprocessed": 0, "least": 0, "most": 0}
     )
-    assert output["client_properties"].splitlines()[1:] == ["auto.commit.interval.ms=1000"]
+    assert output["client_properties"].splitlines()[2:] == ['{"auto.commit.interval.ms": "1000"}']
     assert "records_reprocessed   consumption_pause_ms   range over seeds" in what_if(*setting)[1]
 
 

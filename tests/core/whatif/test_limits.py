@@ -1,5 +1,6 @@
 """What brokers and clients refuse, the candidates of a group, and the lines to paste."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import confluent_kafka
@@ -49,7 +50,10 @@ def group(
         confidence=1.0,
         evidence="",
     )
-    processes = [ConsumerProcess(f"p{n}", None, (life,)) for n, _ in enumerate(libraries)]
+    processes = [
+        ConsumerProcess(f"p{n}", None, (replace(life, member_ids=(f"m{n}",)),))
+        for n, _ in enumerate(libraries)
+    ]
     return SimpleNamespace(
         group_id="g",
         processes=processes,
@@ -66,7 +70,7 @@ def group(
             delay=InferredDelay(3000, "Kafka's default"),
         ),
         configured=NOTHING_KNOWN,
-        clients=lambda: {"m": "p0"},
+        clients=lambda: {f"m{n}": f"p{n}" for n, _ in enumerate(libraries)},
     )
 
 
@@ -223,42 +227,11 @@ def test_librdkafka_stops_for_the_change_to_cooperative():
 
     assert client_properties(group(LIBRDKAFKA), change) == (
         "# every consumer of group g\n"
-        "# librdkafka cannot change to it online: stop all processes first\n"
-        "partition.assignment.strategy=cooperative-sticky"
+        "# librdkafka cannot change the rebalance protocol online: stop all processes first\n\n"
+        '{"partition.assignment.strategy": "cooperative-sticky"}'
     )
     assert risks_of(group(LIBRDKAFKA), change).startswith(
         "librdkafka consumers must all be stopped for the change"
-    )
-
-
-def test_static_membership_with_names_that_last():
-    change = SettingsChange.of(["group.instance.id=ordinal", "session.timeout.ms=45000"])
-
-    assert client_properties(group(JAVA), change) == (
-        "# every consumer of group g\n"
-        "session.timeout.ms=45000\n"
-        "# each process has its own group.instance.id, its replacement takes it over,"
-        " as a StatefulSet's pod name: g-0\n"
-        "# only in g-0:\n"
-        "group.instance.id=g-0\n"
-        "# or, in Java clients since 3.5, from an environment variable of each process:\n"
-        "# config.providers=env\n"
-        "# config.providers.env.class="
-        "org.apache.kafka.common.config.provider.EnvVarConfigProvider\n"
-        "# group.instance.id=${env:HOSTNAME}"
-    )
-
-
-def test_instance_ids_have_the_characters_that_clients_allow():
-    of_group = group(LIBRDKAFKA)
-    of_group.clients = lambda: {"m": "p 0\nacks=0"}
-
-    assert client_properties(of_group, SettingsChange.of(["group.instance.id=process"])) == (
-        "# every consumer of group g\n"
-        "# each process has its own group.instance.id, the same after a restart: p-0-acks-0\n"
-        "# only in p-0-acks-0:\n"
-        "group.instance.id=p-0-acks-0\n"
-        "# librdkafka expands no variables: the application passes the id"
     )
 
 

@@ -192,11 +192,10 @@ def test_advice(version):
     assert "10 of 12 restarts took less than the session timeout of 10 s" in result.sentence
     assert result.client_properties == (
         "# every consumer of group orders-base\n"
-        "# each process has its own group.instance.id, the same after a restart:"
-        " orders-1, orders-2, orders-3 and 3 more\n"
-        "# only in orders-1:\n"
-        "group.instance.id=orders-1\n"
-        "# librdkafka expands no variables: the application passes the id"
+        "# each process has its own group.instance.id, the same after a restart\n\n"
+        '{"group.instance.id": "orders-1"}\n{"group.instance.id": "orders-2"}\n'
+        '{"group.instance.id": "orders-3"}\n{"group.instance.id": "orders-4"}\n'
+        '{"group.instance.id": "orders-5"}\n{"group.instance.id": "orders-6"}'
     )
     assert result.broker_properties is None
     assert "wait until it is back or its session of 10 s expires" in result.risk
