@@ -11,7 +11,7 @@ import signal
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import confluent_kafka
 
@@ -20,8 +20,11 @@ POLL_S = 0.25
 
 
 class Client:
-    def __init__(self, name: str, group: str, out: Path) -> None:
+    """``handled``: a folder for the time, partition and offset of each record; None: no file."""
+
+    def __init__(self, name: str, group: str, out: Path, handled: Path | None = None) -> None:
         self._own = {"client": name, "group": group, "pid": os.getpid()}
+        self._handled = handled
         self._out = open(out, "a", buffering=1)  # noqa: SIM115
         self._stops = False
 
@@ -45,6 +48,7 @@ class Client:
         )
         library = f"confluent-kafka {confluent_kafka.__version__} librdkafka"
         self.note("started", library=f"{library} {confluent_kafka.libversion()[0]}", conf=settings)
+        handled = self._handled_file()
         while not self._stops:
             message = consumer.poll(POLL_S)
             error = None if message is None else message.error()
@@ -53,10 +57,19 @@ class Client:
                 if error.code() == confluent_kafka.KafkaError._FATAL:
                     self.note("fatal, exits")
                     return FATAL
+            elif message is not None and handled is not None:
+                at_ms = int(time.time() * 1000)
+                handled.write(f"{at_ms} {message.partition()} {message.offset()}\n")
         self.note("closing")
         consumer.close()
         self.note("closed")
         return 0
+
+    def _handled_file(self) -> TextIO | None:
+        if self._handled is None:
+            return None
+        name = "{group}.{client}.{pid}".format(**self._own)
+        return open(self._handled / name, "w", buffering=1)
 
     def _stop(self, *_: Any) -> None:
         self._stops = True
