@@ -99,7 +99,8 @@ def what_if(
     group: str,
     settings: Mapping[str, object] | None = None,
     *,
-    seeds: int = 5,
+    seeds: int = 3,
+    prefer: str = "downtime",
     from_time: str | None = None,
     to_time: str | None = None,
     era: str | None = None,
@@ -107,7 +108,8 @@ def what_if(
     """Predict rebalances under other settings; return what `regroup what-if --format json` prints.
 
     ``settings``: as for ``--set``, such as ``{"membership": "static"}``; without any, a grid of
-    settings is tried, ``predicted`` is a list and ``advice`` names the best.
+    settings is tried, ``predicted`` is a list and ``advice`` names the best.  ``prefer``: what
+    advice saves, as for ``--prefer``.
     """
     from jobs.console.printing import jsonable
     from jobs.what_if.command import WhatIfOptions, as_json, evaluate
@@ -119,6 +121,7 @@ def what_if(
         group_id=group,
         settings=changes,
         seeds=seeds,
+        prefer=prefer,
         first=from_time,
         last=to_time,
         era=era,

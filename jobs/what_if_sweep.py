@@ -63,6 +63,7 @@ def what_if(
     tables: dict[str, DataFrame],
     changes: tuple[SettingsChange, ...] | None = None,
     seeds: int = ADVICE_SEEDS,
+    prefer: str = "downtime",
 ) -> DataFrame:
     """One row per group, with a column per table of WRITES: an array of the group's rows.
 
@@ -70,7 +71,7 @@ def what_if(
     brokers and clients accept, in its whole history.
     """
     spans = {} if changes is not None else periods_of(tables)
-    return predicted(tables, Sweep(spans, cluster_evidence(tables), seeds, changes))
+    return predicted(tables, Sweep(spans, cluster_evidence(tables), seeds, changes, prefer))
 
 
 def periods_of(tables: Mapping[str, DataFrame]) -> dict[str, EvaluatedPeriod]:
@@ -168,10 +169,13 @@ def _predict_group(schema: pa.Schema, sweep: Sweep) -> Callable[[pa.Table], pa.T
 
 
 def run(
-    lake: Lake, changes: tuple[SettingsChange, ...] | None = None, seeds: int = ADVICE_SEEDS
+    lake: Lake,
+    changes: tuple[SettingsChange, ...] | None = None,
+    seeds: int = ADVICE_SEEDS,
+    prefer: str = "downtime",
 ) -> None:
     tables = {name: lake.read(name) for name in READS}
-    with kept(what_if(tables, changes, seeds)) as predictions:
+    with kept(what_if(tables, changes, seeds, prefer)) as predictions:
         for table in WRITES:
             rows = predictions.select(F.explode(table).alias("row")).select("row.*")
             if table == "process_lives":

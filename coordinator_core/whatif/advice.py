@@ -10,10 +10,20 @@ from dataclasses import dataclass
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.broker_limits import LIMITS_COST, widened_limits
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
+from coordinator_core.whatif.currencies import (
+    DOWNTIME,
+    MIN_SAVED_MS,
+    PAUSES,
+    REBALANCES,
+    Currency,
+    better_and_worse,
+    saves_surely,
+    worse_changes,
+)
 from coordinator_core.whatif.figures import Figures, Prediction, difference
-from coordinator_core.whatif.fit import misses
+from coordinator_core.whatif.fit import misses, not_explained
 from coordinator_core.whatif.in_force import in_force_text
-from coordinator_core.whatif.kafka_names import listed, seconds
+from coordinator_core.whatif.kafka_names import seconds
 from coordinator_core.whatif.predict import instance_ids_of
 from coordinator_core.whatif.reasons import assumption_of, reasons_of, risks_of
 from coordinator_core.whatif.settings import CONSUMER_PROTOCOL, UNCHANGED, SettingsChange
@@ -21,7 +31,7 @@ from coordinator_core.whatif.settings import CONSUMER_PROTOCOL, UNCHANGED, Setti
 # The best change must save at least this share of the unavailable partition time ...
 _MIN_SHARE = 0.1
 # ... and so much partition downtime or time in rebalances, ...
-_MIN_SAVED_MS = 5000
+_MIN_SAVED_MS = MIN_SAVED_MS
 # ... and a cheaper change is advised if it saves at least this share of what the best one saves.
 _SHARE_OF_BEST = 0.85
 # Without a log, expired sessions look like members that left.
@@ -35,7 +45,8 @@ class Advice:
 
     ``share``: the share of the partition downtime that the change saves, 0 to 1.  ``risk``: what
     the change costs.  ``rejected``: the alternative, and why not.  ``worse``: the changes that make
-    the partition downtime longer in every seed.  ``confidence``: 0 to 1, as near as the model of
+    a figure worse in every seed; ``makes_better``, ``makes_worse``: the figures that the advised
+    change makes better, and worse, in every seed.  ``confidence``: 0 to 1, as near as the model of
     the unchanged settings comes to the observed figures.  ``assumption``: where instance ids come
     from, and what the other source would change.  ``settings_in_force``: with what shows them.
     """
@@ -55,6 +66,8 @@ class Advice:
     confidence: float
     confidence_reason: str
     settings_in_force: str
+    makes_better: str | None
+    makes_worse: str | None
     misses: Sequence[str] = ()
 
     @property
@@ -69,29 +82,37 @@ class Advice:
 
 
 def advise(
-    baseline: Baseline, observed: Figures, unchanged: Prediction, changed: Sequence[Prediction]
+    baseline: Baseline,
+    observed: Figures,
+    unchanged: Prediction,
+    changed: Sequence[Prediction],
+    prefer: Currency = DOWNTIME,
 ) -> Advice:
     """The change to recommend; only savings that every seed shows count.  None where so little was
     observed that no change can save enough, or where the model misses the observed figures.
     """
-    missed = [] if has_little(observed) else misses(observed, unchanged)
-    compared = () if missed else changed
+    little = has_little(observed, prefer)
+    missed = misses(observed, unchanged)
+    explained = () if missed else changed
     chosen = unchanged
-    if not missed and not has_little(observed):
-        chosen = cheapest(baseline, unchanged, changed)
+    if not missed and not little:
+        chosen = cheapest(baseline, unchanged, changed, prefer)
     change = chosen.change
+    better, worse = better_and_worse(unchanged, chosen, baseline.group_protocol)
     confidence, reason = _confidence(baseline, observed, unchanged)
     return Advice(
         unchanged=unchanged,
         predicted=chosen,
         observed=observed,
         share=_share(unchanged, chosen),
-        sentence=_sentence(baseline, observed, unchanged, chosen, missed),
+        sentence=_sentence(baseline, observed, unchanged, chosen, missed, prefer),
         client_properties=client_properties(baseline, change),
         broker_properties=broker_properties(baseline, change),
         risk=risks_of(baseline, change),
-        rejected=_rejected(baseline, unchanged, chosen, compared),
-        worse=worse_changes(unchanged, compared),
+        rejected=_rejected(baseline, unchanged, chosen, explained),
+        worse=worse_changes(unchanged, explained, baseline.group_protocol),
+        makes_better="; ".join(better) or None,
+        makes_worse="; ".join(worse) or None,
         instance_ids=instance_ids_of(baseline, change),
         assumption=assumption_of(baseline, chosen, changed),
         confidence=confidence,
@@ -101,25 +122,35 @@ def advise(
     )
 
 
-def has_little(observed: Figures) -> bool:
+def has_little(observed: Figures, prefer: Currency = DOWNTIME) -> bool:
     """Whether no change can save enough, whatever it changes."""
-    return max(observed.unavailable_partition_ms, observed.not_stable_ms) < _MIN_SAVED_MS
+    if prefer is DOWNTIME:
+        downtime_ms = observed.unavailable_partition_ms
+        return downtime_ms == 0 or max(downtime_ms, observed.not_stable_ms) < _MIN_SAVED_MS
+    return (prefer.of(observed) or 0) < prefer.least_saved
 
 
-def little_to_gain(unavailable_partition_ms: int) -> str:
-    """The sentence of a group that `has_little`."""
-    return (
-        f"nothing to gain: at most {seconds(unavailable_partition_ms)} of partition downtime"
-        " (partition-seconds)"
-    )
+def little_to_gain(observed: int | None, prefer: Currency = DOWNTIME) -> str:
+    """The sentence of a group that `has_little`; ``observed``: its figure in the currency."""
+    if observed is None:
+        return "nothing to gain: no commits show how many records the group handles"
+    unit = " (partition-seconds)" if prefer in (DOWNTIME, PAUSES) else ""
+    at_most = prefer.shown(observed)
+    noun = f"of {prefer.noun}" if unit else prefer.noun
+    return f"nothing to gain: at most {at_most} {noun}{unit}"
 
 
 def cheapest(
-    baseline: Baseline, unchanged: Prediction, changed: Sequence[Prediction]
+    baseline: Baseline,
+    unchanged: Prediction,
+    changed: Sequence[Prediction],
+    prefer: Currency = DOWNTIME,
 ) -> Prediction:
     """The cheapest of the good changes; ``unchanged`` if none saves enough."""
     savings = [
-        (each, _share(unchanged, each)) for each in changed if is_sure(baseline, unchanged, each)
+        (each, _share(unchanged, each, prefer))
+        for each in changed
+        if is_sure(baseline, unchanged, each, prefer)
     ]
     best = max((share for _, share in savings), default=0.0)
     if best < _MIN_SHARE:
@@ -132,15 +163,19 @@ def _cost(baseline: Baseline, each: Prediction) -> int:
     return each.change.cost + (LIMITS_COST if widened_limits(baseline, each.change) else 0)
 
 
-def _share(unchanged: Prediction, changed: Prediction) -> float:
-    before = unchanged.median.unavailable_partition_ms
-    return (before - changed.median.unavailable_partition_ms) / before if before else 0.0
+def _share(unchanged: Prediction, changed: Prediction, prefer: Currency = DOWNTIME) -> float:
+    before, after = prefer.of(unchanged.median), prefer.of(changed.median)
+    return (before - after) / before if before and after is not None else 0.0
 
 
-def is_sure(baseline: Baseline, unchanged: Prediction, changed: Prediction) -> bool:
+def is_sure(
+    baseline: Baseline, unchanged: Prediction, changed: Prediction, prefer: Currency = DOWNTIME
+) -> bool:
     """Whether the worst seed of ``changed`` is better than the best seed of ``unchanged``, and by
-    more than noise.
+    more than noise.  Less downtime counts only without more time in rebalances.
     """
+    if prefer is not DOWNTIME:
+        return saves_surely(prefer, unchanged, changed)
     now, then = unchanged.median, changed.median
     saved_ms = max(
         now.unavailable_partition_ms - then.unavailable_partition_ms,
@@ -167,31 +202,22 @@ def _sentence(
     unchanged: Prediction,
     chosen: Prediction,
     missed: Sequence[str],
+    prefer: Currency,
 ) -> str:
-    now = unchanged.median
+    if has_little(observed, prefer):
+        return little_to_gain(prefer.of(observed), prefer)
     if missed:
-        return f"no advice: the model does not explain this group: {'; '.join(missed)}"
-    if has_little(observed):
-        return little_to_gain(observed.unavailable_partition_ms)
-    if chosen is not unchanged:
-        figures = figures_text(now, chosen.median)
-        worse = " and ".join(_worse(unchanged, chosen))
-        first = f"{chosen.change.in_kafka_names()}: {figures}" + (worse and f", but {worse}")
-        return "; ".join([first, *reasons_of(baseline, chosen.change)])
-    return "nothing to gain: no change surely saves 10% of the partition downtime and 5 s"
-
-
-def _worse(unchanged: Prediction, chosen: Prediction) -> Iterator[str]:
-    """The records reprocessed and the pauses, if all seeds have more than without the change."""
+        return f"no advice: {not_explained(missed)}"
+    if chosen is unchanged:
+        least = prefer.shown(prefer.least_saved)
+        return f"nothing to gain: no change surely saves 10% of the {prefer.noun} and {least}"
     now, then = unchanged.median, chosen.median
-    most, least = unchanged.maximum, chosen.minimum
-    if (least.records_reprocessed or 0) > (most.records_reprocessed or 0):
-        yield f"{then.records_reprocessed} records reprocessed instead of {now.records_reprocessed}"
-    if (least.consumption_pause_ms or 0) > (most.consumption_pause_ms or 0):
-        yield (
-            f"consumption pauses of {seconds(then.consumption_pause_ms or 0)} instead of"
-            f" {seconds(now.consumption_pause_ms or 0)} (partition-seconds)"
-        )
+    currencies = [REBALANCES, *([] if prefer is REBALANCES else [prefer])]
+    figures = ", ".join(each.beside(now, then) for each in currencies)
+    _, worse = better_and_worse(unchanged, chosen, baseline.group_protocol)
+    first = f"{chosen.change.in_kafka_names()}: {figures}"
+    first += f", but {' and '.join(worse)}" if worse else ""
+    return "; ".join([first, *reasons_of(baseline, chosen.change)])
 
 
 def _rejected(
@@ -237,7 +263,7 @@ def _against(
     now, then = unchanged.median, other.median
     figures = figures_text(now, then)
     if then.unavailable_partition_ms > now.unavailable_partition_ms:
-        return f"{_rebalances(now, then)}, but {_downtime(now, then)}"
+        return f"{REBALANCES.beside(now, then)}, but {DOWNTIME.beside(now, then)}"
     if _takes_longer(baseline, unchanged, other):
         return f"{figures}, but {seconds(then.not_stable_ms)} in rebalances instead of" + (
             f" {seconds(now.not_stable_ms)}"
@@ -249,20 +275,6 @@ def _against(
     if then.unavailable_partition_ms >= chosen.median.unavailable_partition_ms:
         return f"{figures}: saves less"
     return f"{figures}: saves little more, and takes more to introduce"
-
-
-def worse_changes(unchanged: Prediction, changed: Sequence[Prediction]) -> str | None:
-    """The changes whose best seed has a longer partition downtime than the worst one without."""
-    limit_ms = unchanged.maximum.unavailable_partition_ms
-    worse = [each for each in changed if each.minimum.unavailable_partition_ms > limit_ms]
-    if not worse:
-        return None
-    texts = [
-        f"{each.change.in_kafka_names()} ({seconds(each.median.unavailable_partition_ms)})"
-        for each in sorted(worse, key=lambda each: each.change.cost)
-    ]
-    now = seconds(unchanged.median.unavailable_partition_ms)
-    return f"longer partition downtime than {now}: {listed(texts, '; ')}"
 
 
 def _confidence(baseline: Baseline, observed: Figures, unchanged: Prediction) -> tuple[float, str]:
@@ -298,16 +310,4 @@ def _logged(baseline: Baseline) -> Iterator[bool]:
 
 def figures_text(now: Figures, then: Figures) -> str:
     """Rebalances and partition downtime of a change beside those of the unchanged settings."""
-    return f"{_rebalances(now, then)}, {_downtime(now, then)}"
-
-
-def _rebalances(now: Figures, then: Figures) -> str:
-    noun = "rebalance" if then.rebalances == 1 else "rebalances"
-    return f"{then.rebalances} {noun} instead of {now.rebalances}"
-
-
-def _downtime(now: Figures, then: Figures) -> str:
-    return (
-        f"partition downtime {seconds(then.unavailable_partition_ms)} instead of"
-        f" {seconds(now.unavailable_partition_ms)} (partition-seconds)"
-    )
+    return f"{REBALANCES.beside(now, then)}, {DOWNTIME.beside(now, then)}"

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from coordinator_core.client import LIBRARIES
 from coordinator_core.coordinator.eras import ERAS, NEWEST_ERA
+from coordinator_core.protocol.client_times import commits_batches
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.in_force import without_in_force
 from coordinator_core.whatif.limits import refusals
@@ -38,6 +39,7 @@ _GIVE_WAY = tuple(
         "membership=static session_timeout_ms=120000",
     )
 )
+_COMMIT_INTERVAL_MS = 1000
 _TO_CONSUMER = SettingsChange(group_protocol=CONSUMER_PROTOCOL)
 _TO_CLASSIC = SettingsChange(group_protocol=CLASSIC_PROTOCOL)
 # A short session, with the heartbeat interval that a third of it allows.
@@ -55,12 +57,22 @@ def candidates(baseline: Baseline) -> list[SettingsChange]:
     Where a client requires a longer max.poll.interval.ms for a longer session, the change includes
     it.  A change of max.poll.interval.ms alone is as long as the group's slow polls require.
     """
+    # No further simulation: only records_reprocessed depends on it.
+    commits = _accepted(baseline, _shorter_commit_interval(baseline))
     if baseline.group_protocol == CONSUMER_PROTOCOL:
-        return _accepted(baseline, _of_consumer_group(baseline))
+        return [*_accepted(baseline, _of_consumer_group(baseline)), *commits]
     others = to_consumer(baseline) if _has_consumer_protocol(baseline) else []
     # A simulation of the consumer protocol takes longer.
     gives_way = _GIVE_WAY[: len(others) + 1] if others else ()
-    return [*_accepted(baseline, (each for each in GRID if each not in gives_way)), *others]
+    of_grid = _accepted(baseline, (each for each in GRID if each not in gives_way))
+    return [*of_grid, *others, *commits]
+
+
+def _shorter_commit_interval(baseline: Baseline) -> Iterator[SettingsChange]:
+    """Not of clients that commit each batch."""
+    own_ms = 0 if baseline.consumption is None else baseline.consumption.commit_interval_ms
+    if own_ms > _COMMIT_INTERVAL_MS and not commits_batches(own_ms):
+        yield SettingsChange(commit_interval_ms=_COMMIT_INTERVAL_MS)
 
 
 def to_consumer(baseline: Baseline) -> list[SettingsChange]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from coordinator_core.whatif.figures import Figures, Prediction
 from coordinator_core.whatif.kafka_names import seconds
 
 # The bound of a model: so far the observed figure may be from the range over the seeds.
 SHARE, MIN_REBALANCES, MIN_DOWNTIME_MS = 0.25, 2, 5000
-BOUND = "25% of the observed figure, or 2 rebalances, or 5 s"
 
 
 def misses(observed: Figures, unchanged: Prediction) -> list[str]:
@@ -35,3 +34,7 @@ def _misses(observed: Figures, unchanged: Prediction) -> Iterator[str]:
 def _is_beyond(observed: int, least: int, most: int, minimum: int) -> bool:
     distance = max(least - observed, observed - most, 0)
     return distance > max(SHARE * observed, minimum)
+
+
+def not_explained(missed: Sequence[str]) -> str:
+    return f"the model does not explain this group: {'; '.join(missed)}"

@@ -66,7 +66,8 @@ class Uncommitted(NamedTuple):
 
 class PlayedHandovers(NamedTuple):
     """The handovers of the simulation with this seed.  ``pause_ms``: from each stop until the next
-    owner had its first records, summed over partitions; ``uncommitted``: in order of time.
+    owner had its first records, or the end of the period, summed over partitions; ``uncommitted``:
+    in order of time.
     """
 
     seed: int
@@ -154,7 +155,10 @@ class HandoverCounter:
                 self._ended(partition, truth["at_ms"], commits=truth["how"] == "closed")
 
     def result(self) -> PlayedHandovers:
-        return PlayedHandovers(self._seed, self._pause_ms, tuple(self._uncommitted))
+        """Partitions without a next owner pause until the end of the period."""
+        pause_ms = self._pause_ms
+        pause_ms += sum(self._pause(stop.at_ms, self._to_ms) for stop in self._stops.values())
+        return PlayedHandovers(self._seed, pause_ms, tuple(self._uncommitted))
 
     def _called(self, truth: Mapping[str, Any]) -> None:
         process, at_ms, callback = truth["process"], truth["at_ms"], truth["callback"]
@@ -175,14 +179,13 @@ class HandoverCounter:
         stop = self._stops.pop(partition, None)
         committed_ms: int | None = at_ms
         if stop is not None:
-            self._paused(stop.at_ms, at_ms)
+            self._pause_ms += self._pause(stop.at_ms, at_ms + FETCH_MS)
             committed_ms = stop.at_ms if stop.is_committed else None
         self._tenures[partition] = _Tenure(process, at_ms, committed_ms)
 
-    def _paused(self, stop_ms: int, assigned_ms: int) -> None:
-        is_shut_down = any(begin < assigned_ms and stop_ms < end for begin, end in self._idle)
-        if self._counts(stop_ms) and not is_shut_down:
-            self._pause_ms += assigned_ms + FETCH_MS - stop_ms
+    def _pause(self, stop_ms: int, until_ms: int) -> int:
+        is_shut_down = any(begin < until_ms and stop_ms < end for begin, end in self._idle)
+        return max(until_ms - stop_ms, 0) if self._counts(stop_ms) and not is_shut_down else 0
 
     def _ended(self, partition: TopicPartition, at_ms: int, *, commits: bool) -> None:
         tenure = self._tenures.pop(partition)

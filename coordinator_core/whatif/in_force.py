@@ -85,7 +85,9 @@ def _of_protocol(baseline: Baseline) -> Iterator[InForce]:
     if baseline.assignors:
         yield InForce(STRATEGY, baseline.assignors[0], "records")
     delay = baseline.explained.delay
-    yield InForce(INITIAL_DELAY, str(delay.delay_ms), delay.why)
+    is_configured = INITIAL_DELAY in baseline.configured.of_brokers
+    source = delay.why if is_configured or delay.why.startswith(DEFAULT) else "first rebalance"
+    yield InForce(INITIAL_DELAY, str(delay.delay_ms), source)
 
 
 def _limits(baseline: Baseline) -> Iterator[InForce]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from coordinator_core.whatif.advice import Advice, advise
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.candidates import candidates
+from coordinator_core.whatif.currencies import DOWNTIME, Currency
 from coordinator_core.whatif.figures import Figures, Outcomes, Prediction
 from coordinator_core.whatif.predict import predict_each, with_both_instance_ids
 from coordinator_core.whatif.settings import UNCHANGED, SettingsChange
@@ -36,10 +37,11 @@ def judge(
     changes: Iterable[SettingsChange] | None = None,
     others: Iterable[SettingsChange] = (),
     seeds: int = ADVICE_SEEDS,
+    prefer: Currency = DOWNTIME,
     earlier: Mapping[str, Outcomes] | None = None,
 ) -> GroupJudgement:
     """``changes``: those to choose from; None: the group's candidates.  ``others``: predicted, but
-    not advised.  ``earlier``: as of `predict_each`.
+    not advised.  ``prefer``: what advice saves.  ``earlier``: as of `predict_each`.
     """
     possible = list(
         with_both_instance_ids(baseline, candidates(baseline) if changes is None else changes)
@@ -48,5 +50,5 @@ def judge(
     model, *predicted = predict_each(
         baseline, (UNCHANGED, *possible, *further), seeds=seeds, earlier=earlier or {}
     )
-    advice = advise(baseline, observed, model, predicted[: len(possible)])
+    advice = advise(baseline, observed, model, predicted[: len(possible)], prefer)
     return GroupJudgement(observed, model, predicted, advice)

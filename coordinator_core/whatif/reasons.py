@@ -103,6 +103,8 @@ def _risks(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
     if change.rebalance_timeout_ms is not None:
         poll = seconds(change.rebalance_timeout_ms)
         yield f"a hung application ({POLL}) and a member that does not rejoin cost up to {poll}"
+    if change.commit_interval_ms is not None:
+        yield f"members commit every {seconds(change.commit_interval_ms)}: more requests to brokers"
     yield from _assignor_risks(baseline, change)
     if change.initial_rebalance_delay_ms is not None:
         delay = seconds(change.initial_rebalance_delay_ms)

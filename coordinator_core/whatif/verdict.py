@@ -11,7 +11,9 @@ from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.broker_limits import widened_limits
 from coordinator_core.whatif.candidates import session_of_members
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
+from coordinator_core.whatif.currencies import better_and_worse
 from coordinator_core.whatif.figures import Prediction
+from coordinator_core.whatif.fit import not_explained
 from coordinator_core.whatif.judgement import GroupJudgement
 from coordinator_core.whatif.kafka_names import CONSUMER_SESSION, seconds
 from coordinator_core.whatif.readiness import CHECK, OFFLINE, PREVENTS, Blocker, effects
@@ -60,7 +62,7 @@ def verdict_of(
     """
     unchanged, predicted = judged.model, judged.predicted
     if judged.advice.misses:
-        return not_predicted(UNKNOWN, judged.advice.sentence, blockers)
+        return not_predicted(UNKNOWN, not_explained(judged.advice.misses), blockers)
     tried = [each for each in predicted if _only_migrates(each.change)]
     if not tried:
         reason = "no change to the consumer protocol was tried, or none that its clients accept"
@@ -198,11 +200,8 @@ def _of_applications(
             "a librdkafka consumer that exceeds max.poll.interval.ms leaves only when its"
             " application polls again, or its session expires: its partitions wait until then"
         )
-    if chosen.median.moved_partitions > unchanged.median.moved_partitions:
-        yield (
-            f"{chosen.median.moved_partitions} partitions moved instead of"
-            f" {unchanged.median.moved_partitions}"
-        )
+    _, worse = better_and_worse(unchanged, chosen, baseline.group_protocol)
+    yield from worse
 
 
 def _of_range(chosen: Prediction, tried: Sequence[Prediction]) -> Iterator[str]:

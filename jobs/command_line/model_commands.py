@@ -125,6 +125,15 @@ def replay(
     raise typer.Exit(replay_all(lake, cluster_id, load_config(conf, engine), format))
 
 
+PreferOption = Annotated[
+    str,
+    typer.Option(
+        help="What advice saves: downtime (of partitions), rebalances, reprocessed (records) or"
+        " lag (pauses of consumption)."
+    ),
+]
+
+
 @commands.command("what-if")
 def what_if(
     lake: LakeOption,
@@ -140,7 +149,7 @@ def what_if(
             "assignor (partition.assignment.strategy), session_timeout_ms (session.timeout.ms), "
             "rebalance_timeout_ms (max.poll.interval.ms), initial_rebalance_delay_ms "
             "(group.initial.rebalance.delay.ms), era; "
-            "default: try up to twelve changes and give advice.",
+            "default: try up to thirteen changes and give advice.",
         ),
     ] = None,
     more: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...")] = None,
@@ -157,6 +166,7 @@ def what_if(
             " compose, connect, streams or librdkafka; default: as the evidence shows."
         ),
     ] = None,
+    prefer: PreferOption = "downtime",
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Predict a group's rebalances with other settings.  Compares them with the observed ones."""
@@ -170,6 +180,7 @@ def what_if(
             group_id=group,
             settings=settings,
             seeds=seeds,
+            prefer=prefer,
             first=first,
             last=last,
             era=era,
@@ -259,10 +270,11 @@ def what_if_sweep(
         typer.Option(
             "--set",
             metavar="'KEY=VALUE ...'",
-            help="A combination to try; repeatable. Default: up to twelve combinations.",
+            help="A combination to try; repeatable. Default: up to thirteen combinations.",
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Number of runs per combination.")] = 3,
+    prefer: PreferOption = "downtime",
     engine: EngineOption = None,
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
@@ -272,7 +284,9 @@ def what_if_sweep(
     Writes process_lives, what_if, advice and migration_advice.
     """
     from jobs.configuration.config import load_config
+    from jobs.what_if.sweep_command import SweepOptions
     from jobs.what_if.sweep_command import run_all as sweep_all
 
     config = load_config(conf, engine)
-    sweep_all(lake, cluster_id, tuple(set_ or ()), seeds, config, format)
+    options = SweepOptions(lake, cluster_id, tuple(set_ or ()), seeds, prefer)
+    sweep_all(options, config, format)

@@ -176,7 +176,8 @@ def _said(figure: int | None, say: Callable[[int], str]) -> str | None:
 
 
 def _advice(row: Row) -> Item:
-    details = [f"risk: {row['risk']}"] if row["risk"] else []
+    named = {"better": "makes_better", "worse": "makes_worse", "risk": "risk"}
+    details = [f"{name}: {row[column]}" for name, column in named.items() if row[column]]
     blocks = [text for text in (row["client_properties"], row["broker_properties"]) if text]
     group_id, sentence = row["group_id"], row["sentence"]
     text = sentence if group_id in sentence else f"{group_id}: {sentence}"  # a reason names it

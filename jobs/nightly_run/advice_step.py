@@ -31,15 +31,13 @@ from jobs.what_if.evidence import ClusterEvidence
 from jobs.what_if.periods import KEPT_DAYS, EvaluatedPeriod
 from jobs.what_if.result_rows import no_advice
 from jobs.what_if.screen import KINDS, AdvicePlan, gain_bounds, plan_of
-from jobs.what_if.sweep import Sweep
+from jobs.what_if.sweep import Sweep, batched
 
 WRITES = ("what_if", "advice")
 READS = tuple(sorted({*what_if_sweep.READS, *reads(KINDS)}))
 # The default budget in seconds of an idle machine: about a quarter of what the embedded engine
 # needs for the other jobs, more for small days.
 LEAST_S, _PER_REBALANCE_S = 15.0, 0.00025
-# So many groups are simulated by one query.
-_AT_ONCE = 20
 
 
 def run(
@@ -97,9 +95,7 @@ def _rows(
     if not plan.simulated:
         return written
     evidence_of_cluster = _cluster_evidence(tables, periods)
-    names = [each.group_id for each in plan.simulated]
-    for at in range(0, len(names), _AT_ONCE):
-        some = names[at : at + _AT_ONCE]
+    for some in batched(each.group_id for each in plan.simulated):
         earlier = {} if simulate_all else earlier_outcomes(lake, some)
         own = {name: periods[name] for name in some}
         sweep = Sweep(own, evidence_of_cluster, migrations=False, earlier=earlier)
@@ -107,12 +103,13 @@ def _rows(
         for group in of_groups.select(*WRITES).collect():
             for name in WRITES:
                 written[name] += [row.asDict() for row in group[name]]
-    if plan.like:
-        own = {name: periods[name] for name in plan.like}
-        rows = {row["group_id"]: row for row in written["advice"]}
-        like = {group: rows[simulated] for group, simulated in plan.like.items()}
-        sweep = Sweep(own, evidence_of_cluster)
-        shared = what_if_sweep.shared(_of_groups(tables, own), sweep, like)
+    rows = {row["group_id"]: row for row in written["advice"]}
+    for some in batched(plan.like):
+        own = {name: periods[name] for name in some}
+        like = {name: rows[plan.like[name]] for name in some}
+        shared = what_if_sweep.shared(
+            _of_groups(tables, own), Sweep(own, evidence_of_cluster), like
+        )
         written["advice"] += [row.asDict() for row in shared.collect()]
     return written
 

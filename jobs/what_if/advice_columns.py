@@ -6,6 +6,8 @@ ADVICE_TEXTS = (
     "risk",
     "rejected",
     "worse",
+    "makes_better",
+    "makes_worse",
     "instance_ids",
     "assumption",
     "confidence",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.episodes.sentences import counted
 from coordinator_core.whatif import (
     UNCHANGED,
     Advice,
@@ -22,8 +23,13 @@ from coordinator_core.whatif import (
     check,
     instance_ids_of,
 )
-from coordinator_core.whatif.advice import worse_changes
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
+from coordinator_core.whatif.currencies import (
+    PREFERENCES,
+    better_and_worse,
+    pareto,
+    worse_changes,
+)
 from coordinator_core.whatif.deployment_forms import Form, UnfitForm, require_fit
 from coordinator_core.whatif.figures import (
     Converted,
@@ -78,6 +84,7 @@ class WhatIfOptions:
     group_id: str
     settings: tuple[str, ...] = ()
     seeds: int = ADVICE_SEEDS
+    prefer: str = "downtime"
     first: str | None = None
     last: str | None = None
     era: str | None = None
@@ -127,7 +134,8 @@ def run(options: WhatIfOptions, format: Format) -> None:
         sys.stdout.write(json.dumps(jsonable(as_json(options, result)), indent=1) + "\n")
         return
     shown = shown_figures(result, format)
-    print_rows(["basis", "setting", *shown, "range over seeds"], _rows(result, shown), format)
+    rows = _rows(result, shown, format)
+    print_rows(["basis", "setting", *shown, "range over seeds"], rows, format)
     if format is Format.TABLE:
         _print_summary(result)
 
@@ -138,6 +146,8 @@ def evaluate(options: WhatIfOptions) -> WhatIfResult:
     """
     if options.era is not None and options.era not in ERAS:
         raise UsageError(f"--era {options.era}: not one of {', '.join(ERAS)}")
+    if options.prefer not in PREFERENCES:
+        raise UsageError(f"--prefer {options.prefer}: not one of {', '.join(PREFERENCES)}")
     if options.seeds < 1:
         raise UsageError(f"--seeds {options.seeds}: must be at least 1")
     form = _form(options.deploy_as)
@@ -156,6 +166,7 @@ def evaluate(options: WhatIfOptions) -> WhatIfResult:
         evidence.observed(baseline),
         changes=[change] if options.settings else None,
         seeds=options.seeds,
+        prefer=PREFERENCES[options.prefer],
         earlier={} if options.settings else _earlier(options),
     )
     conversions = evidence.conversions(baseline)
@@ -258,7 +269,10 @@ def baseline_within(
 def as_json(options: WhatIfOptions, result: WhatIfResult) -> Row:
     """``predicted``: one object if settings were given, else a list, one per change of GRID."""
     baseline = result.baseline
-    predicted = [_prediction(baseline, each) for each in result.predicted]
+    best = pareto(result.model, result.predicted, baseline.group_protocol)
+    predicted = [
+        _prediction(baseline, each) | {"pareto": each in best} for each in result.predicted
+    ]
     row: Row = {
         "cluster_id": options.cluster_id,
         "group_id": options.group_id,
@@ -275,7 +289,7 @@ def as_json(options: WhatIfOptions, result: WhatIfResult) -> Row:
         change = result.predicted[0].change
         row["client_properties"] = result.client_properties(change)
         row["broker_properties"] = broker_properties(baseline, change)
-        row["worse"] = worse_changes(result.model, result.predicted[:1])
+        row["worse"] = worse_changes(result.model, result.predicted[:1], baseline.group_protocol)
     if result.advice is not None:
         row["advice"] = _advice(baseline, result.advice)
     return row
@@ -295,6 +309,7 @@ def _advice(baseline: Baseline, advice: Advice) -> Row:
 def _prediction(baseline: Baseline, each: Prediction) -> Row:
     return {
         "setting": str(each.change),
+        "settings": each.change.in_kafka_names(),
         "instance_ids": instance_ids_of(baseline, each.change),
         **each.median._asdict(),
         "least": each.minimum._asdict(),
@@ -335,14 +350,22 @@ def shown_figures(result: WhatIfResult, format: Format) -> list[str]:
     return [name for name in Figures._fields if name not in hidden]
 
 
-def _rows(result: WhatIfResult, shown: list[str]) -> list[list[Any]]:
+def _rows(result: WhatIfResult, shown: list[str], format: Format) -> list[list[Any]]:
+    """A printed table has Kafka's names of the settings, and of the tried changes the best ones."""
+    predicted = result.predicted
+    if format is Format.TABLE and result.gives_advice:
+        predicted = pareto(result.model, predicted, result.baseline.group_protocol)
+
+    def name_of(change: SettingsChange) -> str:
+        return change.in_kafka_names() if format is Format.TABLE else str(change)
+
     def values(figures: Figures) -> list[int | None]:
         return [getattr(figures, name) for name in shown]
 
     rows: list[list[Any]] = [["observed", str(UNCHANGED), *values(result.observed), None]]
-    for basis, each in [("model", result.model), *(("predicted", p) for p in result.predicted)]:
+    for basis, each in [("model", result.model), *(("predicted", p) for p in predicted)]:
         low, high = each.minimum.unavailable_partition_ms, each.maximum.unavailable_partition_ms
-        rows.append([basis, str(each.change), *values(each.median), f"{low} to {high}"])
+        rows.append([basis, name_of(each.change), *values(each.median), f"{low} to {high}"])
         rows += [_migration_row(migration, values) for migration in each.migrations]
     return rows
 
@@ -369,14 +392,23 @@ def _print_summary(result: WhatIfResult) -> None:
     if result.advice is None:
         _print_change(result)
     else:
+        best = pareto(result.model, result.predicted, baseline.group_protocol)
+        others = len(result.predicted) - len(best)
+        if others:
+            print(
+                f"{counted(others, 'further change')} tried: the unchanged settings or a change"
+                " above are as good in all figures"
+            )
         _print_advice(result.advice)
 
 
 def _print_change(result: WhatIfResult) -> None:
     first = result.predicted[0]
+    better, worse = better_and_worse(result.model, first, result.baseline.group_protocol)
     _print_lines(
         ("instance ids", assumption_of(result.baseline, first, result.predicted)),
-        ("worse", worse_changes(result.model, [first])),
+        ("better", "; ".join(better) or None),
+        ("worse", "; ".join(worse) or None),
         *(line for each in first.migrations for line in _migration_lines(each)),
     )
     _print_blocks(
@@ -410,12 +442,14 @@ def _migration_lines(each: PredictedMigration) -> Iterator[tuple[str, str]]:
 def _print_advice(advice: Advice) -> None:
     _print_lines(
         ("advice", advice.sentence),
+        ("better", advice.makes_better),
+        ("worse", advice.makes_worse),
         ("range", None if advice.change is None else _range(advice.predicted)),
         ("risk", advice.risk),
         ("instance ids", advice.assumption),
         ("in force", advice.settings_in_force),
         ("rejected", advice.rejected),
-        ("worse", advice.worse),
+        ("worse changes", advice.worse),
         ("confidence", f"{advice.confidence:.2f}; {advice.confidence_reason}"),
     )
     _print_blocks(advice.client_properties, advice.broker_properties)

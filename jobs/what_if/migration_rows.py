@@ -6,6 +6,7 @@ from typing import Any
 
 from coordinator_core.whatif import Baseline, Figures
 from coordinator_core.whatif.advice import figures_text
+from coordinator_core.whatif.fit import not_explained
 from coordinator_core.whatif.judgement import GroupJudgement
 from coordinator_core.whatif.settings import CLASSIC_PROTOCOL
 from coordinator_core.whatif.verdict import MIGRATED, NOT_APPLICABLE, UNKNOWN, MigrationVerdict
@@ -18,6 +19,8 @@ _FIGURES = {
     "not_stable_ms": "not_stable_{}_ms",
     "moved_partitions": "moved_{}",
     "unavailable_partition_ms": "unavailable_{}_partition_ms",
+    "records_reprocessed": "reprocessed_{}",
+    "consumption_pause_ms": "pause_{}_ms",
 }
 
 
@@ -69,7 +72,7 @@ def migrated(judged: GroupJudgement) -> MigrationVerdict:
     reason = "has the consumer protocol already; table advice has other settings of it"
     best = min(back, key=lambda each: each.median.unavailable_partition_ms, default=None)
     if judged.advice.misses:
-        reason = f"has the consumer protocol already; {judged.advice.sentence}"
+        reason = f"has the consumer protocol already; {not_explained(judged.advice.misses)}"
     elif best is not None:
         figures = figures_text(judged.model.median, best.median)
         reason += f"; back to the classic protocol, {best.change.in_kafka_names()}: {figures}"

@@ -11,6 +11,7 @@ from typing import Any
 
 from coordinator_core.lives import ConsumerProcess, classify_lives, is_flapping
 from coordinator_core.whatif import UNCHANGED, Advice, Baseline, Figures, Prediction
+from coordinator_core.whatif.currencies import pareto
 from coordinator_core.whatif.judgement import GroupJudgement
 from jobs.lake.evidence import Row
 from jobs.what_if.advice_columns import ADVICE_TEXTS
@@ -74,12 +75,15 @@ def figure_rows(baseline: Baseline, judged: GroupJudgement) -> Iterator[Row]:
     as_observed = Prediction(UNCHANGED, [judged.observed])
     yield {"era": era} | _figures("observed", as_observed) | {"seeds": 0}
     yield {"era": era} | _figures("model", judged.model)
+    best = pareto(judged.model, judged.predicted, baseline.group_protocol)
     for each in judged.predicted:
-        yield {"era": each.change.era or era} | _figures("predicted", each)
+        row = _figures("predicted", each) | {"pareto": each in best}
+        yield {"era": each.change.era or era} | row
 
 
 def _figures(basis: str, each: Prediction) -> Row:
-    row: dict[str, Any] = {"setting": str(each.change), "basis": basis}
+    row: dict[str, Any] = {"setting": str(each.change), "basis": basis, "pareto": None}
+    row["settings"] = each.change.in_kafka_names()
     row |= each.median._asdict() | {"seeds": len(each.outcomes)}
     for end, figures in (("min", each.minimum), ("max", each.maximum)):
         row |= {f"{name}_{end}": value for name, value in figures._asdict().items()}

@@ -5,11 +5,13 @@ A worker predicts one group from its evidence and from these values, which the d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import NamedTuple
 
 from coordinator_core.whatif import Baseline, Figures, Outcomes, SettingsChange, refusals
 from coordinator_core.whatif.candidates import to_consumer
+from coordinator_core.whatif.currencies import PREFERENCES
 from coordinator_core.whatif.judgement import ADVICE_SEEDS, GroupJudgement, judge
 from coordinator_core.whatif.settings import CONSUMER_PROTOCOL
 from jobs.lake.literals import quoted
@@ -17,19 +19,23 @@ from jobs.replay.group_rows import FOREVER_MS
 from jobs.what_if.evidence import ClusterEvidence, PredictionEvidence
 from jobs.what_if.periods import EvaluatedPeriod
 
+_AT_ONCE = 20
+
 
 class Sweep(NamedTuple):
     """The settings of a sweep over all groups.
 
     ``spans``: by group, those without one are evaluated from their first to their last event.
-    ``changes``: None for the candidates of each group.  ``migrations``: whether changes to the
-    consumer protocol of a newer broker are tried, too.  ``earlier``: earlier outcomes by group.
+    ``changes``: None for the candidates of each group.  ``prefer``: a name of PREFERENCES.
+    ``migrations``: whether changes to the consumer protocol of a newer broker are tried, too.
+    ``earlier``: earlier outcomes by group.
     """
 
     spans: Mapping[str, EvaluatedPeriod]
     cluster: ClusterEvidence
     seeds: int = ADVICE_SEEDS
     changes: tuple[SettingsChange, ...] | None = None
+    prefer: str = "downtime"
     migrations: bool = True
     earlier: Mapping[str, Mapping[str, Outcomes]] = {}
 
@@ -50,6 +56,7 @@ class Sweep(NamedTuple):
             changes=self._changes_of(baseline),
             others=to_consumer(baseline) if tries_migrations else (),
             seeds=self.seeds,
+            prefer=PREFERENCES[self.prefer],
             earlier=self.earlier.get(baseline.group_id, {}),
         )
 
@@ -57,6 +64,15 @@ class Sweep(NamedTuple):
         if self.changes is None:
             return None
         return [each for each in self.changes if not any(refusals(baseline, each))]
+
+
+def batched(groups: Iterable[str]) -> Iterator[list[str]]:
+    """The groups of one query each: the embedded engine counts the memory of a query's evidence
+    once per row.
+    """
+    left = iter(groups)
+    while some := list(islice(left, _AT_ONCE)):
+        yield some
 
 
 def times_of(spans: Mapping[str, EvaluatedPeriod]) -> dict[str, str]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from coordinator_core.whatif import InvalidSetting, SettingsChange
+from coordinator_core.whatif.currencies import PREFERENCES
 from jobs.configuration.config import Config
 from jobs.console.errors import UsageError
 from jobs.console.printing import Format, print_rows
@@ -23,31 +26,37 @@ _MIGRATIONS = """
     FROM migration_advice WHERE cluster_id = {cluster} ORDER BY rank"""
 
 
-def run_all(
-    lake: str,
-    cluster_id: str,
-    combinations: tuple[str, ...],
-    seeds: int,
-    config: Config,
-    format: Format,
-) -> None:
+class SweepOptions(NamedTuple):
+    """``combinations``: KEY=VALUE texts, each of one change; without any the candidates."""
+
+    lake: str
+    cluster_id: str
+    combinations: tuple[str, ...]
+    seeds: int
+    prefer: str
+
+
+def run_all(options: SweepOptions, config: Config, format: Format) -> None:
     """Predict all groups of a cluster into the tables, and print each group's advice; as a table,
     also whether to migrate it.
     """
+    lake, cluster_id, combinations, seeds, prefer = options
     try:
         changes = tuple(SettingsChange.of(text.split()) for text in combinations)
     except InvalidSetting as error:
         raise UsageError(f"--set {error}") from None
     if seeds < 1:
         raise UsageError(f"--seeds {seeds}: must be at least 1")
+    if prefer not in PREFERENCES:
+        raise UsageError(f"--prefer {prefer}: not one of {', '.join(PREFERENCES)}")
     opened_lake = open_existing_lake(lake, cluster_id, config)
     if not opened_lake.has("ownership_gaps"):
         raise UsageError(missing_table(lake, "ownership_gaps"))
     with spinner("what-if-sweep"):
-        run(opened_lake, changes or None, seeds)
+        run(opened_lake, changes or None, seeds, prefer)
     sql = f"""SELECT group_id, setting, ROUND(100 * share_saved) AS percent_saved, sentence
-        FROM advice WHERE cluster_id = {quoted(cluster_id)} ORDER BY
-        saved_unavailable_partition_ms DESC, group_id"""
+        FROM advice WHERE cluster_id = {quoted(cluster_id)} ORDER BY setting IS NULL,
+        saved_{PREFERENCES[prefer].figure} DESC, saved_unavailable_partition_ms DESC, group_id"""
     print_rows(*query(lake, sql), format)
     if format is Format.TABLE:
         print_rows(*query(lake, _MIGRATIONS.format(cluster=quoted(cluster_id))), format)

@@ -14,7 +14,7 @@ blockers                           ARRAY<STRUCT<
     blocker: STRING COMMENT 'client_version, broker_version, custom_assignor, framework (Kafka Connect, Kafka Streams), assignment_data, migration_policy, group_size, regular_expression, commits_without_members',
     effect: STRING COMMENT 'prevents: no migration until this is changed; offline: all processes must stop before the first process starts with the consumer protocol; check: neither records nor logs show it, so check it yourself',
     detail: STRING COMMENT 'the client, broker or member data that is in the way, and what is needed'>> NOT NULL COMMENT 'what is in the way, or must be checked; empty: nothing known',
-worse                              STRING             COMMENT 'what gets worse: the default session, refused static members, moved partitions, broker limits to change; null: nothing, or no prediction',
+worse                              STRING             COMMENT 'what gets worse: the default session, refused static members, broker limits to change, and each figure that is worse in every simulation; null: nothing, or no prediction',
 client_properties                  STRING             COMMENT 'lines to paste into the properties of each consumer',
 broker_properties                  STRING             COMMENT 'lines for server.properties, and the command that sets the group''s own configuration; null: nothing to configure',
 rebalances_observed                INT                COMMENT 'rebalances, from records and log; null without a prediction, as are all figures',
@@ -36,4 +36,10 @@ static_refused_predicted           INT                COMMENT 'starts of static 
 seeds                              INT                COMMENT 'number of simulations',
 confidence                         DOUBLE             COMMENT 'as in advice',
 from_time                          TIMESTAMP          COMMENT 'start of the simulated span',
-to_time                            TIMESTAMP          COMMENT 'end of the simulated span'
+to_time                            TIMESTAMP          COMMENT 'end of the simulated span',
+reprocessed_observed               BIGINT             COMMENT 'records reprocessed, observed; null without commits, as in the columns below',
+reprocessed_unchanged              BIGINT             COMMENT 'records reprocessed, simulated with the group''s own settings',
+reprocessed_predicted              BIGINT             COMMENT 'records reprocessed, simulated with the change',
+pause_observed_ms                  BIGINT             COMMENT 'consumption pauses, observed, ms, summed over partitions',
+pause_unchanged_ms                 BIGINT             COMMENT 'consumption pauses, simulated with the group''s own settings, ms',
+pause_predicted_ms                 BIGINT             COMMENT 'consumption pauses, simulated with the change, ms'

@@ -27,8 +27,9 @@ function adviceCard(row, others, withGroup) {
   if (withGroup) sentence.append(groupLink(row.group_id), ": ");
   sentence.append(plain(row.sentence));
   const facts = [
-    ["risk", row.risk], ["rejected", row.rejected], ["worse", row.worse],
-    ["assumed", row.assumption], ["confidence", confidenceText(row)],
+    ["better", row.makes_better], ["worse", row.makes_worse], ["risk", row.risk],
+    ["rejected", row.rejected], ["worse changes", row.worse],
+    ["in force", row.settings_in_force], ["assumed", row.assumption], ["confidence", confidenceText(row)],
   ].filter(([, text]) => text);
   return element("article", { class: "advice" }, sentence,
     element("div", { class: "blocks" },

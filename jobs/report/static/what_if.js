@@ -5,6 +5,8 @@ const WHAT_IF_COLUMNS = [
   ["not_stable_ms", "not Stable", duration],
   ["rebalances", "rebalances", counted],
   ["moved_partitions", "partitions moved", counted],
+  ["records_reprocessed", "records handled again", known(counted)],
+  ["consumption_pause_ms", "consumption pauses", known(downtime)],
 ];
 const BASIS_WORDS = {
   observed: "observed", model: "model with the same settings", predicted: "predicted",
@@ -36,8 +38,15 @@ function whatIfRow(row, rows) {
     meter.style.width = `${Math.max(1, Math.round((60 * (row[name] || 0)) / most))}px`;
     return element("td", {}, `${text(row[name])}${spread(row, name, text)}`, meter);
   });
-  return element("tr", {}, element("th", { scope: "row" }, row.setting),
+  const setting = row.settings || row.setting;  // rows of earlier versions have KEY=VALUE only
+  return element("tr", { class: row.pareto === false ? "muted" : "" },
+    element("th", { scope: "row" }, setting),
     element("td", {}, BASIS_WORDS[row.basis] || row.basis), ...cells);
+}
+
+/** The text of a figure that is unknown without commits. */
+function known(text) {
+  return (value) => value === null ? "–" : text(value);
 }
 
 /** Minimum and maximum over the seeds, if they differ. */

@@ -50,7 +50,7 @@ def with_costs(change, downtime_ms, *costs):
         ([(51, 90_000), (70, 95_000)], ", but 70 records reprocessed instead of 50"),
         (
             [(51, 100_001), (70, 120_000)],
-            ", but 70 records reprocessed instead of 50 and consumption pauses of 120 s"
+            ", but 70 records reprocessed instead of 50 and consumption pauses 120 s"
             " instead of 100 s (partition-seconds)",
         ),
         ([(None, None), (None, None)], ""),

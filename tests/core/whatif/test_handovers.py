@@ -74,6 +74,13 @@ SLOW = [*OWNED, absent(60_000, "a", "slow", 30_000)]
             id="a killed process does not commit",
         ),
         pytest.param(
+            [*OWNED, end(60_000, "a", "killed")],
+            {"to_ms": 90_000},
+            25,
+            30_000,
+            id="a partition without a next owner pauses until the end of the period",
+        ),
+        pytest.param(
             [*OWNED, end(60_000, "a", "failed: FENCED_INSTANCE_ID"), assigned(70_000, "b")],
             {},
             25,
