@@ -93,7 +93,8 @@ def _causes(
     if group_epochs is not None:
         departed = in_generations(departed, generations, group_epochs)
     arrived = arrivals(timeline, generations, generation_members, group_epochs)
-    members = departed.unionByName(arrived)
+    # Read twice below, and its plan is large: engines plan it once.
+    members = computed(departed.unionByName(arrived))
     causes = members.unionByName(other_triggers(generations.where(COUNTS_AS_CLASSIC), members))
     causes = causes.unionByName(deletions(timeline, generations))
     causes = causes.unionByName(configurations(timeline))

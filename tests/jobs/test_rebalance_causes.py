@@ -2,6 +2,8 @@
 
 import pytest
 
+import jobs.rebalance_causes
+from jobs.engine.keeping import computed
 from jobs.lake.tables import conform
 from jobs.rebalance_causes import rebalance_causes
 from tests.jobs.comparison import assert_rows
@@ -546,6 +548,24 @@ def causes(frame):
         frame("committed_offsets", [c | {"log_offset": n} for n, c in enumerate(commits)]),
     )
     return conform(rows_of_all, "rebalance_causes").persist()
+
+
+def test_plans_stay_small(frame, engine, monkeypatch):
+    """Planning grows faster than a plan: with 160 kB it was a fifth of a small night."""
+    if engine != "embedded":
+        pytest.skip("plans of Spark Connect")
+    sizes = []
+
+    def recorded(rows):
+        sizes.append(rows._plan.to_proto(rows._session.client).ByteSize())
+        return computed(rows)
+
+    monkeypatch.setattr(jobs.rebalance_causes, "computed", recorded)
+    names = ("timeline", "generations", "generation_members", "assignments", "churn")
+    rebalance_causes(*(frame(name, []) for name in names))
+
+    assert len(sizes) == 2
+    assert max(sizes) < 80_000
 
 
 @pytest.fixture(scope="module")
