@@ -144,6 +144,19 @@ def test_a_poll_interval_below_the_handling_time(findings):
     assert findings("poll_interval_too_short", slow_polls(2), "finding") == []
 
 
+def test_an_unknown_poll_interval_is_not_named(findings):
+    tables = slow_polls(3)
+    for row in tables["rebalance_causes"]:
+        del row["rebalance_timeout_ms"]
+
+    assert findings("poll_interval_too_short", tables, "summary") == [
+        (
+            "members of g (a) polled too late 3 times: handling takes longer than"
+            " max.poll.interval.ms",
+        )
+    ]
+
+
 def workers(until, *sessions):
     return {
         "generations": [
