@@ -2,7 +2,7 @@
 
 reads   rebalance_latency, generations   rebalances, their phases
         ownership_gaps                   partitions without an owner; a lake may lack it
-        episodes                         the root cause that a message leads with
+        episode_costs                    the root cause that a message leads with, and its costs
         findings                         what is wrong, by name; a lake may lack it
         group_day_service                error budgets, if there are objectives
         rebalance_causes, generation_members, churn
@@ -24,7 +24,7 @@ from jobs.alerts.checks import CHECKS, Alert, Check
 from jobs.configuration.alert_settings import NAMES, AlertSettings, span_s
 from jobs.console.errors import UsageError
 from jobs.lake.service_levels import READS_OF_BUDGETS, Budget, budgets_of, create_budgets
-from jobs.lake.sql import existing_tables, open_lake
+from jobs.lake.sql import OF_EPISODE_COSTS, existing_tables, open_lake
 
 if TYPE_CHECKING:
     import duckdb
@@ -69,7 +69,7 @@ GROUPS = """
     SELECT group_id FROM phases
     UNION SELECT COALESCE(group_id, '') FROM findings WHERE {dates}"""
 # All columns: the name of one of them would open the view of this name.
-EPISODES = "SELECT * FROM episodes WHERE {dates} ORDER BY from_time, episode"
+EPISODES = "SELECT * FROM episode_costs WHERE {dates} ORDER BY from_time, episode"
 
 
 class EpisodeRow(NamedTuple):
@@ -78,7 +78,7 @@ class EpisodeRow(NamedTuple):
     processes: list[str]
     rebalances: int
     unowned_partition_ms: int | None
-    summary: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,9 @@ def find_alerts(
     ]
     optional = {table for check in CHECKS for table in check.optional}
     lake = open_lake(
-        options.lake, " ".join(texts), optional=["client_events", "episodes", *optional]
+        options.lake,
+        " ".join(texts),
+        optional=["client_events", *OF_EPISODE_COSTS, *optional],
     )
     missing = optional - set(existing_tables(options.lake))
     unchecked = tuple(check.name for check in CHECKS if missing & set(check.optional))
@@ -193,7 +195,7 @@ def _with_root_cause(alert: Alert, episodes: dict[tuple[str, str], list[EpisodeR
     if not during:
         return alert
     main = max(during, key=lambda each: (each.rebalances, each.unowned_partition_ms or 0))
-    return alert._replace(message=f"{main.summary}; {alert.message}")
+    return alert._replace(message=f"{main.text}; {alert.message}")
 
 
 def _is_of(process: str, names: list[str]) -> bool:

@@ -79,6 +79,8 @@ WRITERS = {
 }
 # Tables that lakes of earlier versions lack. A view over a view of these tables has nulls.
 _NEWER = ("handover_costs", "unserved_times")
+# Tables below view episode_costs that a lake of an earlier version lacks.
+OF_EPISODE_COSTS = ("episodes", *_NEWER)
 # Few lakes have clients' logs or end offsets, and lakes of earlier versions have no findings. A
 # statement that reads these tables beside other evidence needs no notice.
 WITHOUT_NOTICE = ("client_events", "configurations", "end_offsets", "findings")

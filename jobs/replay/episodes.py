@@ -1,10 +1,10 @@
-"""The episodes of one group: what the story of its rebalances leads with."""
+"""The episodes of one group, with their costs: what the story of its rebalances leads with."""
 
 from __future__ import annotations
 
 from jobs.lake.evidence import Row
 from jobs.lake.literals import quoted
-from jobs.lake.sql import query
+from jobs.lake.sql import OF_EPISODE_COSTS, query
 
 _SHOWN = (
     "from_ms", "to_ms", "kind", "processes", "rebalances", "not_stable_ms", "unowned_partition_ms",
@@ -19,11 +19,13 @@ def group_episodes(
     columns, rows = query(
         lake,
         # All columns: the name of one of them would open the view of this name.
-        f"""SELECT *, epoch_ms(from_time) AS from_ms, epoch_ms(to_time) AS to_ms FROM episodes
+        f"""SELECT * REPLACE (text AS summary), epoch_ms(from_time) AS from_ms,
+                epoch_ms(to_time) AS to_ms
+            FROM episode_costs
             WHERE cluster_id = {quoted(cluster_id)} AND group_id = {quoted(group_id)}
                 AND epoch_ms(to_time) >= {begin_ms} AND epoch_ms(from_time) <= {end_ms}
             ORDER BY from_time, activity_time, episode""",
-        optional=["episodes"],
+        optional=OF_EPISODE_COSTS,
     )
     values = [dict(zip(columns, row, strict=True)) for row in rows]
     return [{name: each[name] for name in _SHOWN} for each in values]

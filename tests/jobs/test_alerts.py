@@ -17,6 +17,7 @@ from jobs.configuration.config import load_config
 from jobs.configuration.webhooks import Webhook
 from jobs.console.errors import UsageError
 from jobs.console.printing import Format
+from tests.jobs.test_views import handover
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 NOON_MS = int(NOON.timestamp() * 1000)
@@ -406,6 +407,21 @@ def test_a_message_leads_with_the_episode_that_has_most_of_its_rebalances(plant)
 
     assert [alert.message for alert in alerts if alert.alert == "storm"] == [
         "deployment; 5 rebalances in a row, mostly LEAVE"
+    ]
+
+
+def test_the_episode_of_a_message_has_its_costs(plant):
+    lake = plant(
+        [("g", n, n * 10, n * 10 + 1, n * 10 + 2) for n in range(1, 6)],
+        episodes=[episode(1, "deployment", 10, 52, 5) | {"generations": [4]}],
+        handover_costs=[handover(4, 7.0)],
+        unserved_times=[],
+    )
+    settings = AlertSettings(thresholds=Thresholds(storm_rebalances=5))
+    alerts, _ = find_alerts(AlertsOptions(lake), settings)
+
+    assert [alert.message for alert in alerts if alert.alert == "storm"] == [
+        "deployment, 7 records handled again; 5 rebalances in a row, mostly LEAVE"
     ]
 
 
