@@ -19,7 +19,7 @@ deployment at another moment of the heartbeat interval, and draws restart times.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from itertools import pairwise
@@ -47,6 +47,8 @@ _STOPS_APART_MS, _STARTS_APART_MS = 50, 200
 _READY_MS = 200
 # After a group's last evidence, so that all growth of its topics is over.
 _LATER_MS = 120_000
+# Before the first action, as a process starts somewhat earlier than it joins.
+_EARLY_MS = 1000
 # What follows the last action: sessions expire, members rejoin.
 _SETTLE_MS = 20_000
 # Processes whose restarts end within this time start together.
@@ -227,6 +229,32 @@ def _seconds(ms: int) -> int:
     return -(-ms // 1000) * 1000
 
 
+class Scale(NamedTuple):
+    """Numbers of processes."""
+
+    before: int
+    after: int
+
+
+def ways_to_scale(scale: Scale, heartbeat_ms: int) -> Iterator[Deployment]:
+    """All at once, half of them, or one by one after the rebalance of the previous one, or half a
+    minute later.
+    """
+    count = abs(scale.after - scale.before)
+    paces_ms = [_seconds(3 * heartbeat_ms), 30_000]
+    for pace_ms in paces_ms if count > 1 else paces_ms[:1]:
+        yield Deployment(Strategy.ONE_BY_ONE, pace_ms, 1)
+    if count > 2:
+        yield Deployment(Strategy.BATCHES, paces_ms[1], (count + 1) // 2)
+    if count > 1:
+        yield Deployment(Strategy.BATCHES, 0, count)
+
+
+def _batches(slots: Sequence[_Slot], size: int) -> Iterator[Sequence[_Slot]]:
+    for first in range(0, len(slots), size):
+        yield slots[first : first + size]
+
+
 def settings_to_try(baseline: Baseline, restart_ms: int) -> list[SettingsChange]:
     """The settings as they are; static members or none, the cooperative and the consumer protocol,
     where brokers and clients take them.
@@ -293,19 +321,35 @@ class DeployedGroup(NamedTuple):
         return restart_time(self.restarts, self.given_ms)
 
     def plan(self, deployment: Deployment, change: SettingsChange, seeds: int) -> PlannedDeployment:
+        """Every process is replaced."""
+        return self._played(deployment, change, seeds, lambda deployed: deployed.deploy(deployment))
+
+    def scale(self, scale: Scale, deployment: Deployment, seeds: int) -> PlannedDeployment:
+        """Processes start, or stop; the group has at least as many as the larger count."""
+        return self._played(
+            deployment, UNCHANGED, seeds, lambda deployed: deployed.scale(scale, deployment)
+        )
+
+    def _played(
+        self,
+        deployment: Deployment,
+        change: SettingsChange,
+        seeds: int,
+        act: Callable[[_Deployed], None],
+    ) -> PlannedDeployment:
         outcomes, lasts_ms = list[Figures](), 0
         restart = restart_time(_like(self.restarts, deployment.batch), self.given_ms)
         for seed in range(1, seeds + 1):
             phase_ms = self.baseline.heartbeat_ms * (seed - 1) // seeds
             deployed = _Deployed(self, restart, phase_ms, seed)
-            deployed.deploy(deployment)
+            act(deployed)
             lasts_ms = max(lasts_ms, deployed.lasts_ms)
             outcomes.append(figures_of(deployed.baseline(change), change, seed))
         return PlannedDeployment(deployment, change, lasts_ms, outcomes)
 
 
 class _Deployed:
-    """Collects the process lives of a deployment; times in ms since its first action."""
+    """Collects the process lives of a deployment, which begins ``phase_ms`` after the time 0."""
 
     def __init__(
         self, group: DeployedGroup, restart: RestartTime, phase_ms: int, seed: int
@@ -316,21 +360,34 @@ class _Deployed:
         self._processes: list[ConsumerProcess] = []
         self._likes: dict[str, str] = {}
         self._protocols: dict[str, str] = {}
-        self.lasts_ms = 0
+        self._until_ms = phase_ms
+
+    @property
+    def lasts_ms(self) -> int:
+        return self._until_ms - self._phase_ms
 
     def deploy(self, deployment: Deployment) -> None:
         begin_ms = self._phase_ms
-        for batch in self._batches(deployment):
+        for batch in _batches(self._group.slots, deployment.batch):
             pace_ms = self._pace_ms(deployment.pace_ms, batch[0].name)
             if deployment.strategy is Strategy.SURGE:
                 begin_ms = self._surge(batch, begin_ms, pace_ms)
             else:
                 begin_ms = max(begin_ms + pace_ms, self._restart(batch, begin_ms) + _READY_MS)
 
-    def _batches(self, deployment: Deployment) -> Iterator[tuple[_Slot, ...]]:
-        slots = self._group.slots
-        for first in range(0, len(slots), deployment.batch):
-            yield slots[first : first + deployment.batch]
+    def scale(self, scale: Scale, deployment: Deployment) -> None:
+        """The last processes start, or stop, in batches."""
+        slots, begin_ms = self._group.slots, self._phase_ms
+        lasting, changed = slots[: min(scale)], slots[min(scale) : max(scale)]
+        for slot in lasting:
+            self._add(slot, slot.name, [(None, None)])
+        is_out = scale.after > scale.before
+        apart_ms = _STARTS_APART_MS if is_out else _STOPS_APART_MS
+        for batch in _batches(changed if is_out else changed[::-1], deployment.batch):
+            for number, slot in enumerate(batch):
+                at_ms = begin_ms + apart_ms * number
+                self._add(slot, slot.name, [(at_ms, None) if is_out else (None, at_ms)])
+            begin_ms += self._pace_ms(deployment.pace_ms, batch[0].name)
 
     def _pace_ms(self, pace_ms: int, process: str) -> int:
         """No wait is exact to a heartbeat interval."""
@@ -374,7 +431,7 @@ class _Deployed:
             )
         )
         actions_ms = [at_ms for life in lives for at_ms in life if at_ms is not None]
-        self.lasts_ms = max([self.lasts_ms, *actions_ms])
+        self._until_ms = max([self._until_ms, *actions_ms])
 
     def _life(
         self, like: ProcessLife, name: str, number: int, start_ms: int | None, end_ms: int | None
@@ -406,7 +463,7 @@ class _Deployed:
             libraries={name: own.libraries[like] for name, like in likes.items()},
             subscriptions={name: own.subscriptions[like] for name, like in likes.items()},
             protocols=self._protocols,
-            from_ms=self._from_ms,
-            to_ms=self._from_ms + self.lasts_ms + settle_ms + _SETTLE_MS,
+            from_ms=self._from_ms - _EARLY_MS,
+            to_ms=self._from_ms + self._until_ms + settle_ms + _SETTLE_MS,
             idle=(),
         )

@@ -19,6 +19,22 @@ def manifest(deployment: Deployment, restart_ms: int, processes: int) -> str:
     return "\n".join(_lines(deployment, restart_ms, processes))
 
 
+def scaling_policy(deployment: Deployment, is_out: bool) -> str:
+    """Lines of a HorizontalPodAutoscaler, or of the advanced part of a KEDA ScaledObject."""
+    return "\n".join(
+        [
+            "# HorizontalPodAutoscaler",
+            "spec:",
+            "  behavior:",
+            f"    {'scaleUp' if is_out else 'scaleDown'}:",
+            "      policies:",
+            "        - type: Pods",
+            f"          value: {deployment.batch}",
+            f"          periodSeconds: {max(-(-deployment.pace_ms // 1000), 1)}",
+        ]
+    )
+
+
 def _lines(deployment: Deployment, restart_ms: int, processes: int) -> Iterator[str]:
     strategy, pace_ms, batch = deployment
     if strategy is Strategy.SURGE:

@@ -211,6 +211,10 @@ def plan(
             " reprocessed (records)."
         ),
     ] = "downtime",
+    scale: Annotated[
+        str | None,
+        typer.Option(help="Plan to scale instead: processes before and after, e.g. 6..12."),
+    ] = None,
     seeds: Annotated[int, typer.Option(help="Number of simulations per deployment.")] = 8,
     era: EraOption = None,
     format: FormatOption = Format.TABLE,
@@ -227,6 +231,7 @@ def plan(
             restart_time=restart_time,
             seeds=seeds,
             prefer=prefer,
+            scale=scale,
             era=era,
         ),
         format,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,15 +17,17 @@ from coordinator_core.whatif.deployments import (
     PlannedDeployment,
     Restart,
     RestartTime,
+    Scale,
     Strategy,
     deployments,
     last_deployment,
     restarts,
     running,
     settings_to_try,
+    ways_to_scale,
 )
 from coordinator_core.whatif.kafka_names import seconds
-from coordinator_core.whatif.manifests import manifest
+from coordinator_core.whatif.manifests import manifest, scaling_policy
 from coordinator_core.whatif.settings import UNCHANGED, SettingsChange
 from jobs.configuration.alert_settings import span_s
 from jobs.console.errors import UsageError
@@ -35,6 +38,7 @@ from jobs.replay.group_rows import FOREVER_MS
 from jobs.what_if.command import WhatIfOptions, baseline_within, prediction_evidence
 
 MOST_PROCESSES = 500
+_SCALE = re.compile(r"(\d{1,4})\.\.(\d{1,4})")
 # An observed deployment's rebalances end within this time after its last start.
 _SETTLE_MS = 60_000
 SHOWN = {
@@ -56,7 +60,9 @@ _PREFERRED = {
 
 @dataclass(frozen=True, kw_only=True)
 class PlanOptions:
-    """``processes`` None: as many as run; ``restart_time`` None: as observed."""
+    """``processes`` None: as many as run; ``restart_time`` None: as observed; ``scale``: 6..12, the
+    numbers of processes before and after; None: a deployment.
+    """
 
     lake: str
     cluster_id: str
@@ -65,6 +71,7 @@ class PlanOptions:
     restart_time: str | None = None
     seeds: int = 8
     prefer: str = "downtime"
+    scale: str | None = None
     era: str | None = None
 
 
@@ -86,6 +93,7 @@ class PlanResult(NamedTuple):
     observed: Observed
     restart: RestartTime
     processes: int
+    scale: Scale | None
     plans: Sequence[PlannedDeployment]
     recommended: int
 
@@ -121,23 +129,42 @@ def evaluate(options: PlanOptions) -> PlanResult:
     )
     baseline = baseline_within(what_if, prediction_evidence(what_if, 0, FOREVER_MS), 0, FOREVER_MS)
     seen = restarts(baseline)
-    group = DeployedGroup.of(baseline, options.processes, seen, given_ms)
-    observed = _observed(what_if, baseline, last_deployment(seen, len(running(baseline))))
-    restart_ms = group.restart.usual_ms
-    ways = list(deployments(len(group.slots), restart_ms, baseline.heartbeat_ms))
-    plans = [
-        group.plan(way, change, options.seeds)
-        for change in settings_to_try(baseline, restart_ms)
-        for way in ways
-    ]
+    scale = None if options.scale is None else _scale(options)
+    count = options.processes if scale is None else max(scale)
+    group = DeployedGroup.of(baseline, count, seen, given_ms)
+    plans = list(_plans(group, scale, options.seeds))
     return PlanResult(
         baseline=baseline,
-        observed=observed,
+        observed=_observed(what_if, baseline, last_deployment(seen, len(running(baseline)))),
         restart=group.restart,
         processes=len(group.slots),
+        scale=scale,
         plans=plans,
         recommended=recommended(plans, options.prefer),
     )
+
+
+def _scale(options: PlanOptions) -> Scale:
+    match = _SCALE.fullmatch(options.scale or "")
+    counts = [] if match is None else [int(count) for count in match.groups()]
+    if len(set(counts)) != 2 or not all(1 <= each <= MOST_PROCESSES for each in counts):
+        raise UsageError(
+            f"--scale {options.scale}: give two different numbers of processes, as 6..12"
+        )
+    if options.processes is not None:
+        raise UsageError("--scale: give it without --processes")
+    return Scale(*counts)
+
+
+def _plans(group: DeployedGroup, scale: Scale | None, seeds: int) -> Iterator[PlannedDeployment]:
+    heartbeat_ms, restart_ms = group.baseline.heartbeat_ms, group.restart.usual_ms
+    if scale is not None:
+        for way in ways_to_scale(scale, heartbeat_ms):
+            yield group.scale(scale, way, seeds)
+        return
+    for change in settings_to_try(group.baseline, restart_ms):
+        for way in deployments(len(group.slots), restart_ms, heartbeat_ms):
+            yield group.plan(way, change, seeds)
 
 
 def _observed(
@@ -194,10 +221,17 @@ def as_json(options: PlanOptions, result: PlanResult) -> Row:
             **_figures(observed.figures),
         },
         "processes": result.processes,
+        "scale": None if result.scale is None else list(result.scale),
         "restart_ms": result.restart.usual_ms,
         "plans": [_plan(result, each) for each in result.plans],
         "recommended": result.recommended,
     }
+
+
+def _manifest(result: PlanResult, plan: PlannedDeployment) -> str:
+    if result.scale is not None:
+        return scaling_policy(plan.deployment, result.scale.after > result.scale.before)
+    return manifest(plan.deployment, result.restart.usual_ms, result.processes)
 
 
 def _figures(figures: Figures) -> Row:
@@ -214,7 +248,7 @@ def _plan(result: PlanResult, plan: PlannedDeployment) -> Row:
         "lasts_ms": plan.lasts_ms,
         **_figures(plan.median),
         "range": {name: [getattr(low, name), getattr(high, name)] for name in SHOWN},
-        "manifest": manifest(plan.deployment, result.restart.usual_ms, result.processes),
+        "manifest": _manifest(result, plan),
     }
 
 
@@ -257,7 +291,7 @@ def _print(options: PlanOptions, result: PlanResult) -> None:
             "Records reprocessed are unknown: the lake has no commits at an end of a tenure."
         )
     for block in (
-        manifest(chosen.deployment, result.restart.usual_ms, result.processes),
+        _manifest(result, chosen),
         client_properties(result.baseline, chosen.change),
         broker_properties(result.baseline, chosen.change),
     ):
@@ -285,6 +319,8 @@ def _observed_text(result: PlanResult) -> str:
 
 
 def _restart_text(result: PlanResult) -> str:
+    if result.scale is not None:
+        return f"scaled: from {result.scale.before} to {result.scale.after} processes"
     restart, count = result.restart, result.processes
     usual = seconds(restart.usual_ms)
     if restart.restarts:
@@ -302,6 +338,8 @@ def way_text(plan: PlannedDeployment) -> str:
     pace = seconds(pace_ms)
     if strategy is Strategy.ONE_BY_ONE:
         return f"one by one, every {pace}"
+    if strategy is Strategy.BATCHES and not pace_ms:
+        return f"{batch} at once"
     if strategy is Strategy.BATCHES:
         return f"batches of {batch}, every {pace}"
     if strategy is Strategy.SURGE:

@@ -93,6 +93,9 @@ def test_the_text_begins_with_the_observed_figures_and_ends_with_the_manifest(pl
         ("billing-eager", ["--restart-time", "4"], "--restart-time 4: not a duration; give"),
         ("billing-eager", ["--prefer", "x"], "--prefer x: not one of downtime, rebalances"),
         ("billing-eager", ["--era", "7"], "--era 7: not one of 0.9"),
+        ("billing-eager", ["--scale", "6"], "--scale 6: give two different numbers of processes"),
+        ("billing-eager", ["--scale", "6..6"], "--scale 6..6: give two different numbers"),
+        ("billing-eager", ["--scale", "2..4", "--processes", "3"], "--scale: give it without"),
         ("nobody", [], "--group nobody: no events or records of this group in"),
         ("connect", [], "--group connect: not a group of consumers (connect)"),
         ("streams", [], "--group streams: not a group of consumers (Kafka Streams"),
@@ -104,6 +107,15 @@ def test_what_cannot_be_planned_ends_with_one_line(plan, group, arguments, messa
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_ways_to_scale(plan):
+    _, out, _ = plan("--scale", "2..4", "--seeds", "1", "--format", "json")
+
+    output = json.loads(out)
+    assert output["scale"] == [2, 4]
+    assert [each["strategy"] for each in output["plans"]] == ["one_by_one", "one_by_one", "batches"]
+    assert [each["rebalances"] for each in output["plans"]][:2] == [2, 2]
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,16 @@ from coordinator_core.whatif.deployments import (
     Deployment,
     Restart,
     RestartTime,
+    Scale,
     Strategy,
     deployments,
     last_deployment,
     restart_time,
     restarts,
     settings_to_try,
+    ways_to_scale,
 )
-from coordinator_core.whatif.manifests import manifest
+from coordinator_core.whatif.manifests import manifest, scaling_policy
 from tests.core.incident.incident_rows import of_fleet
 
 PACE_MS = 30_000
@@ -167,4 +169,43 @@ def test_a_manifest_leaves_the_pace_between_two_processes():
         "  podManagementPolicy: OrderedReady",
         "# pod template",
         "      terminationGracePeriodSeconds: 60",
+    ]
+
+
+def test_ways_to_scale_from_six_to_twelve_processes():
+    assert [tuple(each) for each in ways_to_scale(Scale(6, 12), 3000)] == [
+        ("one_by_one", 9000, 1),
+        ("one_by_one", 30_000, 1),
+        ("batches", 30_000, 3),
+        ("batches", 0, 6),
+    ]
+
+
+@pytest.mark.parametrize("scale", [Scale(6, 9), Scale(9, 6)])
+def test_each_process_that_starts_or_stops_alone_costs_a_rebalance(baseline, scale):
+    group = DeployedGroup.of(baseline, 9, [], 4000)
+
+    plan = group.scale(scale, Deployment(Strategy.ONE_BY_ONE, PACE_MS, 1), 4)
+
+    assert (plan.minimum.rebalances, plan.maximum.rebalances) == (3, 3)
+
+
+def test_processes_that_start_together_share_rebalances(baseline):
+    group = DeployedGroup.of(baseline, 12, [], 4000)
+
+    plan = group.scale(Scale(6, 12), Deployment(Strategy.BATCHES, 0, 6), 4)
+
+    assert plan.maximum.rebalances <= 3
+
+
+def test_the_manifest_of_an_autoscaler_has_the_batch_and_the_pace():
+    assert scaling_policy(Deployment(Strategy.BATCHES, 30_000, 3), is_out=True).splitlines() == [
+        "# HorizontalPodAutoscaler",
+        "spec:",
+        "  behavior:",
+        "    scaleUp:",
+        "      policies:",
+        "        - type: Pods",
+        "          value: 3",
+        "          periodSeconds: 30",
     ]
