@@ -62,7 +62,9 @@ def _text_lines(answer: Answer) -> Iterator[str]:
         for item in section.items:
             yield f"- {printable(item.text)}"
             yield from (f"    {printable(detail)}" for detail in item.details)
-            for block in item.blocks:
+            for number, block in enumerate(item.blocks):
+                if number:
+                    yield ""
                 yield from (f"        {printable(line)}" for line in block.splitlines())
 
 
@@ -178,7 +180,9 @@ def _said(figure: int | None, say: Callable[[int], str]) -> str | None:
 def _advice(row: Row) -> Item:
     named = {"better": "makes_better", "worse": "makes_worse", "risk": "risk"}
     details = [f"{name}: {row[column]}" for name, column in named.items() if row[column]]
-    blocks = [text for text in (row["client_properties"], row["broker_properties"]) if text]
+    texts = [text for text in (row["client_properties"], row["broker_properties"]) if text]
+    # An empty line separates lines for different files.
+    blocks = [block for text in texts for block in text.split("\n\n")]
     group_id, sentence = row["group_id"], row["sentence"]
     text = sentence if group_id in sentence else f"{group_id}: {sentence}"  # a reason names it
     return Item(text, tuple(details), tuple(blocks))

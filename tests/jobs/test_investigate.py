@@ -354,6 +354,27 @@ def test_names_from_clients_cannot_format_markdown_or_move_the_cursor():
     ) in as_markdown(answered).splitlines()
 
 
+def test_advice_has_a_block_per_place_to_paste_into():
+    advice = {
+        "group_id": "orders", "sentence": "group.instance.id (process name)", "risk": None,
+        "makes_better": None, "makes_worse": None,
+        "client_properties": "# every consumer\na=1\n\n# only in c-1\ngroup.instance.id=c-1",
+        "broker_properties": "# brokers\nb=2",
+    }  # fmt: skip
+    answered = Answer(
+        groups=[group()], findings=[], episodes=[], advice=[advice], missing_evidence=[], files=[]
+    )
+
+    lines = as_text(answered).splitlines()
+    at = lines.index("- orders: group.instance.id (process name)") + 1
+    assert lines[at : at + 8] == [
+        "        # every consumer", "        a=1", "",
+        "        # only in c-1", "        group.instance.id=c-1", "",
+        "        # brokers", "        b=2",
+    ]  # fmt: skip
+    assert "  ```\n  # only in c-1\n  group.instance.id=c-1\n  ```\n" in as_markdown(answered)
+
+
 def test_a_finding_has_its_remedy_and_the_settings_to_paste():
     finding = {
         "finding": "session_too_short", "kind": "configuration", "group_id": "orders",

@@ -2,6 +2,7 @@
 
 const FIRST_ADVICE = 3;
 const FIRST_LINKS = 12;
+const FIRST_BLOCKS = 4;
 
 /** All groups' advice, equal changes once, the largest saving first. */
 function drawAdvice() {
@@ -33,7 +34,7 @@ function adviceCard(row, others, withGroup) {
   ].filter(([, text]) => text);
   return element("article", { class: "advice" }, sentence,
     element("div", { class: "blocks" },
-      pasteBlock("Client properties", row.client_properties),
+      ...pasteBlocks("Client properties", row.client_properties),
       pasteBlock("Brokers: server.properties", row.broker_properties)),
     element("dl", {}, ...facts.flatMap(([name, text]) =>
       [element("dt", {}, name), element("dd", {}, text)])),
@@ -54,6 +55,15 @@ function sameFor(others) {
 function confidenceText(row) {
   if (row.confidence === null) return row.confidence_reason;
   return [percent(row.confidence), row.confidence_reason].filter(Boolean).join(": ");
+}
+
+/** A block per place: of lines for different processes, the last ones would win in one file. */
+function pasteBlocks(title, text) {
+  const blocks = (text || "").split("\n\n").map((part) => pasteBlock(title, part));
+  const more = blocks.slice(FIRST_BLOCKS);
+  if (!more.length) return blocks;
+  return [...blocks.slice(0, FIRST_BLOCKS), element("details", {},
+    element("summary", {}, many(more.length, "other block")), ...more)];
 }
 
 /** Lines to paste with a button that copies them; null without lines. */
