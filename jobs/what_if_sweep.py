@@ -28,6 +28,7 @@ from pyspark.sql.types import ArrayType, StructField, StructType
 from coordinator_core.whatif import SettingsChange
 from coordinator_core.whatif.judgement import ADVICE_SEEDS
 from jobs.engine.keeping import kept
+from jobs.engine.pieces import in_pieces
 from jobs.lake.evidence import by_group, evidence, packed, reads, unpacked
 from jobs.lake.keys import GROUP_KEY
 from jobs.lake.tables import Lake, schema_of
@@ -56,6 +57,7 @@ from jobs.what_if.shared_advice import shared_row
 from jobs.what_if.sweep import Sweep, times_of
 
 _KINDS = (*CLASSIC_KINDS, *MODERN_KINDS, *CLUSTER_KINDS, *PERIOD_KINDS)
+EVENTS_AT_ONCE = 4000
 READS = tuple(sorted(reads((*_KINDS, MODERN_GROUPS, TIMED_REBALANCES))))
 
 
@@ -71,7 +73,14 @@ def what_if(
     brokers and clients accept, in its whole history.
     """
     spans = {} if changes is not None else periods_of(tables)
-    return predicted(tables, Sweep(spans, cluster_evidence(tables), seeds, changes, prefer))
+    sweep = Sweep(spans, cluster_evidence(tables), seeds, changes, prefer)
+    # The embedded engine counts the memory of all of a plan's evidence once per row.
+    return in_pieces(
+        lambda **some: predicted(some, sweep),
+        tables,
+        largest="timeline",
+        at_once=EVENTS_AT_ONCE,
+    )
 
 
 def periods_of(tables: Mapping[str, DataFrame]) -> dict[str, EvaluatedPeriod]:

@@ -34,6 +34,7 @@ from jobs.what_if.screen import KINDS, AdvicePlan, gain_bounds, plan_of
 from jobs.what_if.sweep import Sweep, batched
 
 WRITES = ("what_if", "advice")
+_ONLY_CLIENTS = "no prediction: only clients' logs show this group; add records or the brokers' log"
 READS = tuple(sorted({*what_if_sweep.READS, *reads(KINDS)}))
 # The default budget in seconds of an idle machine: about a quarter of what the embedded engine
 # needs for the other jobs, more for small days.
@@ -55,8 +56,10 @@ def run(
     """
     tables = {name: lake.read(name) for name in READS}
     dated = _between(tables, first and first - timedelta(days=KEPT_DAYS), last)
-    latency = _between(tables, first, last)["rebalance_latency"].where("evidence <> 'clients'")
-    counts = {row.group_id: row["count"] for row in latency.groupBy("group_id").count().collect()}
+    counts, of_clients = _rebalances(_between(tables, first, last)["rebalance_latency"])
+    if of_clients:
+        rows = [_row(lake, name, _ONLY_CLIENTS) for name in of_clients]
+        _write(lake, {"advice": rows, "what_if": []})
     if not counts:
         return None
     if budget_s is None:
@@ -72,6 +75,21 @@ def run(
     return str(plan)
 
 
+def _rebalances(latency: DataFrame) -> tuple[dict[str, int], list[str]]:
+    """The rebalances of each group, and the groups of which only clients' logs show any."""
+    counted = latency.groupBy("group_id").agg(
+        F.sum(F.when(F.col("evidence") == "clients", 0).otherwise(1)).alias("rebalances")
+    )
+    counts = {row.group_id: row.rebalances for row in counted.collect()}
+    of_clients = sorted(name for name, count in counts.items() if not count)
+    return {name: count for name, count in counts.items() if count}, of_clients
+
+
+def _row(lake: Lake, group_id: str, sentence: str) -> dict[str, Any]:
+    """A row of advice without a change."""
+    return {"cluster_id": lake.cluster_id, "group_id": group_id} | no_advice(sentence)
+
+
 def _rows(
     lake: Lake,
     tables: dict[str, DataFrame],
@@ -82,16 +100,14 @@ def _rows(
 ) -> dict[str, list[Any]]:
     """The new rows of all judged groups, by table."""
     written: dict[str, list[Any]] = {name: [] for name in WRITES}
-    cluster = {"cluster_id": lake.cluster_id}
     for each in plan.little:
-        row = no_advice(little_to_gain(each.downtime_ms))
-        written["advice"].append(cluster | {"group_id": each.group_id} | row)
+        written["advice"].append(_row(lake, each.group_id, little_to_gain(each.downtime_ms)))
     advised = _advised(lake)
     for each in plan.left_out:
         if each.group_id not in advised:
             text = f"not simulated: the budget of {plan.budget_s:.0f} s is spent"
-            row = no_advice(f"{text}; regroup what-if --group {each.group_id} simulates it")
-            written["advice"].append(cluster | {"group_id": each.group_id} | row)
+            text += f"; regroup what-if --group {each.group_id} simulates it"
+            written["advice"].append(_row(lake, each.group_id, text))
     if not plan.simulated:
         return written
     evidence_of_cluster = _cluster_evidence(tables, periods)

@@ -20,12 +20,15 @@ from coordinator_core.whatif.verdict import (
 )
 from jobs.lake.evidence import Row
 from jobs.what_if.evidence import PredictionEvidence
-from jobs.what_if.migration_rows import migrated, migration_row, predicted_row
+from jobs.what_if.migration_rows import (
+    WITHOUT_CONSUMERS,
+    migrated,
+    migration_row,
+    predicted_row,
+)
 from jobs.what_if.result_rows import advice_row, figure_rows, lives_rows, no_prediction, time_of
 from jobs.what_if.sweep import Sweep
 
-# Types of groups whose members are not consumers.
-_WITHOUT_CONSUMERS = ("share", "streams")
 WRITES = ("process_lives", "what_if", "advice", "migration_advice")
 
 
@@ -72,7 +75,7 @@ def _not_predicted(
     if group_type == CONSUMER_PROTOCOL:
         reason = f"has the consumer protocol already; no prediction: {error}"
         verdict = MigrationVerdict(verdict=MIGRATED, reason=reason, blockers=())
-    elif group_type in _WITHOUT_CONSUMERS:
+    elif group_type in WITHOUT_CONSUMERS:
         verdict = MigrationVerdict(
             verdict=NOT_APPLICABLE,
             reason=f"a {group_type} group, not a group of consumers",

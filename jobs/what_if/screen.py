@@ -2,8 +2,8 @@
 
 Every group gets a verdict.  A group with less partition downtime and time in rebalances than any
 advised change must save is not simulated.  The others are simulated in the order of their downtime,
-first one of those that are alike, as far as the budget lasts; then a group gets the advice of the
-simulated group that it is like.
+first a typical one of those that are alike, as far as the budget lasts; then a group gets the
+advice of the simulated group that it is like.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from coordinator_core.episodes.sentences import counted
 from coordinator_core.whatif import Figures
 from coordinator_core.whatif.advice import has_little
 from coordinator_core.whatif.kafka_names import seconds
+from jobs.what_if.migration_rows import WITHOUT_CONSUMERS
 from jobs.what_if.periods import EvaluatedPeriod
 
 KINDS = ("gain_bounds", "episode_kinds")  # of evidence
@@ -29,6 +30,10 @@ class GainBound(NamedTuple):
     downtime_ms: int
     not_stable_ms: int
     alike: tuple[object, ...]
+
+    @property
+    def has_model(self) -> bool:
+        return self.alike[0] not in WITHOUT_CONSUMERS
 
     @property
     def has_little(self) -> bool:
@@ -47,7 +52,10 @@ class AdvicePlan(NamedTuple):
     def __str__(self) -> str:
         total = len(self.little) + len(self.simulated) + len(self.like) + len(self.left_out)
         most_ms = max((each.downtime_ms for each in self.little), default=0)
-        parts = [f"{len(self.simulated):,} simulated"]
+        without = sum(not each.has_model for each in self.simulated)
+        parts = [f"{len(self.simulated) - without:,} simulated"]
+        if without:
+            parts.append(f"{without:,} without a model (share and streams groups)")
         if self.little:
             most = seconds(most_ms)
             parts.append(f"{len(self.little):,} have at most {most} of partition downtime to gain")
@@ -83,18 +91,22 @@ def gain_bounds(bounds: Iterable[Any], episodes: Iterable[Any]) -> list[GainBoun
 def plan_of(
     bounds: Sequence[GainBound], periods: Mapping[str, EvaluatedPeriod], budget_s: float
 ) -> AdvicePlan:
-    """``bounds``: most downtime first."""
+    """``bounds``: most downtime first.  Of groups that are alike the middle one is simulated first:
+    the others differ from it by chance.
+    """
+    worth = [each for each in bounds if not each.has_little]
+    of_kinds: dict[tuple[object, ...], list[GainBound]] = {}
+    for each in worth:
+        of_kinds.setdefault(each.alike, []).append(each)
+    typical = [groups[(len(groups) - 1) // 2] for groups in of_kinds.values()]
     left_s, simulated = budget_s, dict[str, GainBound]()
     first_alike: dict[tuple[object, ...], str] = {}
-    worth = [each for each in bounds if not each.has_little]
-    for only_first in (True, False):
-        for each in worth:
-            cost_s = periods[each.group_id].cost_s
-            is_next = each.alike not in first_alike if only_first else True
-            if each.group_id not in simulated and is_next and cost_s <= left_s:
-                left_s -= cost_s
-                simulated[each.group_id] = each
-                first_alike.setdefault(each.alike, each.group_id)
+    for each in (*typical, *worth):
+        cost_s = periods[each.group_id].cost_s if each.has_model else 0.0
+        if each.group_id not in simulated and cost_s <= left_s:
+            left_s -= cost_s
+            simulated[each.group_id] = each
+            first_alike.setdefault(each.alike, each.group_id)
     others = [each for each in worth if each.group_id not in simulated]
     return AdvicePlan(
         little=[each for each in bounds if each.has_little],

@@ -6,6 +6,9 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka import admin as ck_admin
 
+from jobs.sources.configurations.live import describe_settings
+from jobs.sources.topic.kafka import Kafka
+
 
 @pytest.fixture(scope="module")
 def alter(started_broker):
@@ -72,3 +75,19 @@ def test_a_consumer_groups_own_settings_are_within_the_brokers_limits(alter, nam
         return
     with pytest.raises(KafkaException, match=f"must be .* or equal to {limit}"):
         alter(name, value, "orders")
+
+
+def test_the_settings_of_brokers_and_groups_are_described(started_broker, alter):
+    alter("consumer.session.timeout.ms", "50000", "orders")
+
+    live = describe_settings(Kafka(started_broker("embedded").bootstrap), ["orders"])
+
+    own = {(each.entity_type, each.name): each for each in live.settings}
+    assert live.problems == []
+    assert own["broker", "group.consumer.session.timeout.ms"][1:] == (
+        "1", "group.consumer.session.timeout.ms", "45000", True
+    )  # fmt: skip
+    assert own["group", "consumer.session.timeout.ms"][1:] == (
+        "orders", "consumer.session.timeout.ms", "50000", False
+    )  # fmt: skip
+    assert {name.partition(".")[0] for _, name in own} <= {"group", "consumer", "share", "streams"}

@@ -64,20 +64,21 @@ def test_the_evidence_of_a_period_is_on_the_dates_around_it():
 # -- which groups are simulated --------------------------------------------------------------------
 
 
+def bound_row(name, downtime_s, not_stable_s, members):
+    return {
+        "group_id": name,
+        "downtime_ms": 1000 * downtime_s,
+        "not_stable_ms": 1000 * not_stable_s,
+        "group_type": "classic",
+        "protocol": "range",
+        "members": members,
+        "partitions": 12,
+    }
+
+
 def bounds(**groups):
     """By group: downtime and time in rebalances in s, and the number of members."""
-    rows = [
-        {
-            "group_id": name,
-            "downtime_ms": 1000 * downtime_s,
-            "not_stable_ms": 1000 * not_stable_s,
-            "group_type": "classic",
-            "protocol": "range",
-            "members": members,
-            "partitions": 12,
-        }
-        for name, (downtime_s, not_stable_s, members) in groups.items()
-    ]
+    rows = [bound_row(name, *figures) for name, figures in groups.items()]
     kinds = [{"group_id": name, "kind": "process_lost", "episodes": 3} for name in groups]
     return gain_bounds(rows, kinds)
 
@@ -114,9 +115,29 @@ def test_beyond_the_budget_a_group_shares_the_advice_of_one_that_is_alike():
     )
 
 
+def test_of_groups_that_are_alike_the_middle_one_is_simulated_first():
+    of_groups = bounds(worst=(90, 20, 3), typical=(50, 20, 3), least=(20, 20, 3))
+
+    assert plan(4, of_groups)[:4] == (["typical"], [], [], {"worst": "typical", "least": "typical"})
+    assert plan(8, of_groups)[0] == ["typical", "worst"]
+
+
 def test_a_group_that_no_simulated_group_is_like_is_left_out():
     assert plan(4, GROUPS)[:4] == (["worst"], ["calm"], ["large"], {"alike": "worst"})
     assert plan(3, GROUPS)[:4] == ([], ["calm"], ["worst", "alike", "large"], {})
+
+
+def test_groups_without_a_model_cost_nothing():
+    rows = [bound_row("jobs", 90, 20, 3) | {"group_type": "share"}, bound_row("orders", 80, 20, 3)]
+
+    assert plan(4, gain_bounds(rows, [])) == (
+        ["jobs", "orders"],
+        [],
+        [],
+        {},
+        "advice: 2 groups: 1 simulated, 1 without a model (share and streams groups)"
+        " (budget 4 s of simulation)",
+    )
 
 
 def test_time_in_rebalances_alone_may_be_worth_a_simulation():
