@@ -47,6 +47,7 @@ import numpy as np
 
 from coordinator_core.protocol.client_times import (
     COMMIT_INTERVAL_MS,
+    FETCH_MS,
     HEARTBEAT_MS,
     SAME_COMMIT_MS,
     TIMER_TOLERANCE_MS,
@@ -65,6 +66,8 @@ QUIET_INTERVALS = 1.5
 # the next assignment, if that came soon.
 RATE_MS, LONGEST_RATE_MS = 40_000, 600_000
 CAUGHT_UP_MS, SOON_MS = 20_000, 300_000
+# So many expected records are new records.
+LEAST_NEW = 5
 # The tolerance of times inferred from heartbeats.
 TOLERANCE_MS = 500
 # Longer pauses between two commits of a partition are no intervals.
@@ -241,9 +244,11 @@ def reprocessed(t: Tenures, p: CommitProgress) -> Reprocessed:
     is_stopped &= ~is_slow
     stop_ms, low_ms, high_ms = _stops(t, p, polled_ms)
     begin_low, begin_high = (np.maximum(each - begin_ms, 0) for each in (low_ms, high_ms))
-    records = p.rate * np.maximum(stop_ms - begin_ms, 0)
-    low, high = p.rate * begin_low - 1, p.rate * begin_high + (high_ms > begin_ms)
+    backlog = p.rate * _backlog_ms(t, p, stop_ms)
+    records = p.rate * np.maximum(stop_ms - begin_ms, 0) + backlog
+    low, high = p.rate * begin_low - 1, p.rate * begin_high + backlog + (high_ms > begin_ms)
     is_alive = ~is_stopped & ~is_slow
+    commits_at_end &= ~_has_failed(t, p, has_closed)
     is_clean = is_alive & (has_closed | commits_at_end | p.is_batch)
     # In a rebalance, Java's cooperative members commit nothing for some time.
     is_in_join = is_alive & (t.revoking_ms != NONE) & (p.last_ms >= t.revoking_ms - REVOCATION_MS)
@@ -271,6 +276,14 @@ def reprocessed(t: Tenures, p: CommitProgress) -> Reprocessed:
         is_slow=is_slow,
         is_stuck=is_stuck,
     )
+
+
+def _backlog_ms(t: Tenures, p: CommitProgress, stop_ms: Ints) -> Ints:
+    """The time from the last commit until the tenure began, if its owner then consumed for so long
+    that it has handled the records of this time, too."""
+    since_ms = t.from_ms - p.last_ms
+    has_backlog = (p.last != NONE) & (since_ms > 0) & (since_ms <= RATE_MS)
+    return np.where(has_backlog & (stop_ms - t.from_ms >= REVOCATION_MS), since_ms, 0)
 
 
 def handled_again(t: Tenures, p: CommitProgress, r: Reprocessed) -> Reprocessed:
@@ -316,6 +329,16 @@ def _commits_at_end(t: Tenures, p: CommitProgress, has_closed: Flags) -> Flags:
     closed = np.bincount(rebalance, is_sample & has_closed, size)
     samples = np.bincount(rebalance, is_sample, size)
     return np.asarray((closed * 2 >= samples)[rebalance])
+
+
+def _has_failed(t: Tenures, p: CommitProgress, has_closed: Flags) -> Flags:
+    """Whether a member did not commit when it gave its partitions up, although others did: a commit
+    with an old generation fails.  One commit has all partitions of a member."""
+    since_ms = np.maximum(p.previous_ms, t.from_ms + 2 * FETCH_MS)
+    has_new = p.rate * (t.until_ms - since_ms) >= LEAST_NEW
+    has_new &= t.from_ms - p.last_ms <= QUIET_INTERVALS * p.interval_ms
+    new, closed = (np.bincount(t.member, each)[t.member] for each in (has_new, has_closed))
+    return np.asarray((new > 0) & (closed == 0))
 
 
 def _polled_ms(t: Tenures, p: CommitProgress, is_unexplained: Flags) -> Ints:
@@ -494,7 +517,13 @@ def _crashed(
     oldest = np.full(size, NEVER_MS)
     np.minimum.at(oldest, t.member, np.where(is_crash, p.last_ms, NEVER_MS))
     oldest_ms = oldest[t.member]
+    # The previous owner ended without a commit, too, at the same offset.
+    was_stopped = ((t.heard_ms != NONE) | t.is_replaced) & ~_stopped_at_commit(t, p)
+    is_next = (t.part[1:] == t.part[:-1]) & (p.last_offset[1:] == p.last_offset[:-1])
+    has_ended_again = np.append(False, is_next & was_stopped[:-1])[: len(is_crash)]
+    is_oldest_again = is_crash & (p.last_ms == oldest_ms) & has_ended_again
     is_loop = is_crash & (_most_of_member(t, p.last_ms) - oldest_ms > p.interval_ms)
+    is_loop &= _most_of_member(t, is_oldest_again.astype(np.int64)) > 0
     # The partitions were committed at one time, and the previous owner crashed, too: any of them
     # may have the record.
     is_again = np.zeros(len(is_crash), bool)
@@ -508,7 +537,6 @@ def _crashed(
     handled = np.where(is_before | ~(is_loop | is_again), backlog, HANDLED_BEHIND * backlog)
     share = 1 / np.maximum(np.bincount(t.member, is_candidate, size)[t.member], 1)
     # All owners of the partition with the record stopped at this record.
-    is_next = (t.part[1:] == t.part[:-1]) & (p.last_offset[1:] == p.last_offset[:-1])
     run = np.cumsum(np.append(0, ~is_next))
     is_stuck = np.bincount(run, is_candidate & (share == 1))[run] > 0
     before_record = p.rate * p.interval_ms / 2

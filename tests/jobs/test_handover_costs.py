@@ -70,6 +70,11 @@ CASES = {
         [*every(20, 3, 43), *every(20, 3, 43, partition=1)],
         ("revoked", 60.666, 60.666, 60.666, 176.7, 0, 177.7, True, 1684),
     ),
+    "revoked: the commit of this member failed, but others committed": (
+        [gen(1, 0, 3, 3), gen(2, 60, 61, 62)], BOTH + STAY, {1: TWO, 2: TWO}, [],
+        [*every(20, 3, 43), *every(20, 3, 43, 60.5, partition=1)],
+        ("revoked", 60.666, 60.666, 60.666, 176.7, 0, 177.7, True, 1684),
+    ),
     "expired: between its last commit and its next heartbeat": (
         ENDED_IN_60, KILLED, A_DEPARTS, EXPIRED, every(5, 6, 51),
         ("session_expired", 52, 51, 53, 10, 0, 21, True, 9350),
@@ -231,26 +236,55 @@ def one_group(frame, case):
     return {name: frame(name, rows) for name, rows in tables.items()}
 
 
-def test_a_crash_loop(frame, by_group):
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        ("expired", [(0, 135.0), (1, 5.0), (2, 45.0)]),
+        # Without an owner that had crashed before, no record is known to kill.
+        ("left", [(0, 135.0), (1, 635.0), (2, 135.0)]),
+    ],
+)
+def test_a_crash_loop(frame, by_group, how, expected):
     """The partition with the oldest commit has the record that kills each owner: partitions before
     it were handled up to their end, those behind it were not."""
+    logged = "HEARTBEAT_EXPIRED" if how == "expired" else "LEFT"
     case = (
-        [gen(1, 200, 203, 203), gen(2, 213, 214, 214)],
-        [member(1, "a1", "joined", "expired", 213), member(1, "b1", "joined"), member(2, "b1")],
-        {1: {"a1": [0, 1, 2]}, 2: {"b1": [0, 1, 2]}},
-        [event("HEARTBEAT_EXPIRED", 213, 2, member_id="a1")],
-        [*every(1, 142, 202), *every(1, 100, 140, partition=1), *every(1, 142, 202, partition=2)],
+        [gen(1, 0, 3, 3), gen(2, 200, 203, 203), gen(3, 213, 214, 214)],
+        [member(1, "z1", "joined", how, 200), member(2, "a1", "joined", "expired", 213),
+         member(3, "b1", "joined")],
+        {1: {"z1": [0, 1, 2]}, 2: {"a1": [0, 1, 2]}, 3: {"b1": [0, 1, 2]}},
+        [event(logged, 200, 2, member_id="z1"),
+         event("HEARTBEAT_EXPIRED", 213, 3, member_id="a1")],
+        [*every(1, 142, 190), *every(1, 100, 140, partition=1), *every(1, 142, 190, partition=2)],
         None,
     )  # fmt: skip
-    frames = one_group(frame, case)
 
     rows = by_group(
-        costs_of(frames, ["g"]).where("from_generation = 1"),
+        costs_of(one_group(frame, case), ["g"]).where("from_generation = 2"),
         ["partition"],
-        ["partition", "records_reprocessed", "records_reprocessed_low"],
+        ["partition", "records_reprocessed"],
     )
 
-    assert_rows(rows["g"], [(0, 15.0, 0.0), (1, 5.0, 0.0), (2, 5.0, 0.0)])
+    assert_rows(rows["g"], expected)
+
+
+def test_an_owner_that_never_committed_had_handled_the_backlog_before_it(frame, by_group):
+    """It began at 61 s with the records since 51 s, and stopped between 70 and 73 s."""
+    case = (
+        [gen(1, 0, 3, 3), gen(2, 60, 61, 61), gen(3, 80, 81, 81)],
+        [member(1, "a1", "joined", "expired", 60), member(2, "b1", "joined", "expired", 80),
+         member(3, "c1", "joined")],
+        {1: {"a1": [0]}, 2: {"b1": [0]}, 3: {"c1": [0]}},
+        [*EXPIRED, event("HEARTBEAT_EXPIRED", 80, 3, member_id="b1")], every(20, 11, 51), None,
+    )  # fmt: skip
+
+    rows = by_group(
+        costs_of(one_group(frame, case), ["g"]),
+        ["from_time"],
+        ["process", "records_reprocessed", "records_reprocessed_low", "records_reprocessed_high"],
+    )
+
+    assert_rows(rows["g"], [("a", 10.0, 0.0, 21.0), ("b", 205.0, 89.0, 221.0)])
 
 
 def test_a_crash_loop_of_two_partitions_that_cannot_be_told_apart(frame, by_group):
