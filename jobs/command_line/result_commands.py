@@ -118,8 +118,10 @@ def report_(
             metavar="GENERATION", help="Print one rebalance of the group as a Mermaid diagram."
         ),
     ] = None,
+    conf: ConfOption = None,
 ) -> None:
     """Write a page with charts and timelines.  Which groups rebalanced, how long, why."""
+    from jobs.configuration.config import load_config
     from jobs.report.command import ReportOptions, report
 
     report(
@@ -132,6 +134,7 @@ def report_(
             out=out,
             trace=trace,
             mermaid=mermaid,
+            slo=load_config(conf).alerts.slo,
         )
     )
 

@@ -15,6 +15,8 @@ from jobs.configuration.slo_settings import NAMES, SloSettings
 if TYPE_CHECKING:
     import duckdb
 
+__all__ = ["READS_OF_BUDGETS", "Budget", "SloSettings", "budgets_of", "create_budgets"]
+
 _OF_DATE = """
     SELECT group_id, objective, used_percent FROM slo_budgets
     WHERE cluster_id = ? AND event_date = ? ORDER BY group_id, objective"""

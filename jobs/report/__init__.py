@@ -15,13 +15,14 @@ are untrusted: they are escaped JSON and become text, never HTML (``page``).
 
 reads   generations, generation_members, assignments, churn, rebalance_latency, rebalance_causes,
         ownership_gaps, timeline; findings, episodes, what_if, advice, process_lives,
-        member_epochs and handovers if the lake has them
+        unserved_times, handover_costs, committed_offsets, member_epochs and handovers if the lake
+        has them
 writes  the files of --out and --trace
 
 command    options, and the output files
 window     --from and --to
 lake       DuckDB over the cluster's tables; queries has the SQL
-data       the data of a page; findings; episodes, advice; timeline, lanes: of one group
+data       the data of a page; findings; budgets; episodes, advice; timeline, lanes: of one group
 epochs     what members of consumer, share and streams groups had and did, over time
 files      the page and its data files
 page       the HTML file; charts: its Vega-Lite charts; static/: its scripts

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from jobs.console.errors import UsageError
 from jobs.console.printing import printable
+from jobs.lake.service_levels import SloSettings
 from jobs.replay.group_rows import with_date
 from jobs.report.lake import ReportLake
 from jobs.report.window import parse_window
@@ -15,7 +16,7 @@ from jobs.report.window import parse_window
 
 @dataclass(frozen=True, kw_only=True)
 class ReportOptions:
-    """``first``, ``last``: times or dates in UTC; None for no limit."""
+    """``first``, ``last``: times or dates in UTC; None for no limit.  ``slo``: objectives."""
 
     lake: str
     cluster_id: str
@@ -25,6 +26,7 @@ class ReportOptions:
     out: str | None = None
     trace: str | None = None
     mermaid: str | None = None
+    slo: SloSettings | None = None
 
 
 def report(options: ReportOptions) -> None:
@@ -35,7 +37,7 @@ def report(options: ReportOptions) -> None:
         with_date(options.lake, options.cluster_id, each) for each in (options.first, options.last)
     )
     window = parse_window(first, last)
-    lake = ReportLake(options.lake, options.cluster_id, options.group_id, window)
+    lake = ReportLake(options.lake, options.cluster_id, options.group_id, window, options.slo)
     if options.out:
         _write_page(lake, options, options.out)
     if options.trace:
@@ -51,11 +53,12 @@ def report(options: ReportOptions) -> None:
         sys.stdout.write("\n".join(map(printable, lines)))  # with names of any client
 
 
-def write_page_of(lake: str, cluster_id: str, out: str) -> None:
+def write_page_of(lake: str, cluster_id: str, out: str, slo: SloSettings) -> None:
     """Write the page of all groups of a cluster.  UsageError if it cannot be written."""
     from jobs.report.files import write_page
 
-    write_page(ReportLake(lake, cluster_id, None, parse_window(None, None)), cluster_id, out)
+    window = parse_window(None, None)
+    write_page(ReportLake(lake, cluster_id, None, window, slo), cluster_id, out)
 
 
 def _write_page(lake: ReportLake, options: ReportOptions, out: str) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jobs.report import queries
+from jobs.report.budgets import budgets
 from jobs.report.episodes import advice, episodes
 from jobs.report.findings import findings
 from jobs.report.json_text import as_json
@@ -78,6 +79,7 @@ def _overview(lake: ReportLake, cluster_id: str, groups: Table, listed: int) -> 
         "trend": lake.rows(queries.TREND, bucket_ms=bucket_ms).json(),
         "storms": lake.rows(queries.STORMS, ids=ids).json(),
         "findings": findings(lake),
+        "budgets": budgets(lake),
         "episodes": episodes(lake),
         "advice": advice(lake),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobs.console.errors import UsageError
+from jobs.lake.service_levels import READS_OF_BUDGETS, SloSettings, create_budgets
 from jobs.lake.sql import open_lake
 from jobs.report.queries import EPISODES, PREPARE, PREPARE_OPTIONAL, UNSERVED_SOURCE
 from jobs.report.window import ReportWindow
@@ -17,6 +18,7 @@ OPTIONAL = (  # a lake may lack these
     "what_if", "advice", "process_lives", "episodes", "findings", "member_epochs",
     "handovers", "unserved_times", "handover_costs",
 )  # fmt: skip
+SERVICE = ("unserved_times", "handover_costs")  # without them, budgets would look unused
 _NEEDED = (
     "generations", "generation_members", "assignments", "rebalance_causes", "timeline",
     "rebalances", "generation_spans", "ownership_gaps", "q07_storms", "q10_by_protocol",
@@ -41,12 +43,21 @@ class ReportLake:
     limits generations without an end."""
 
     def __init__(
-        self, root: str, cluster_id: str, group_id: str | None, window: ReportWindow
+        self,
+        root: str,
+        cluster_id: str,
+        group_id: str | None,
+        window: ReportWindow,
+        slo: SloSettings | None = None,
     ) -> None:
-        """UsageError for a missing lake, cluster or group."""
+        """``slo``: objectives; default: none.  UsageError for a missing lake, cluster or group."""
         self.has = frozenset(table for table in OPTIONAL if _has(root, table))
         views = ["episode_costs"] if "episodes" in self.has else []
-        self._connection = open_lake(root, " ".join([*_NEEDED, *self.has, *views]))
+        if slo is None or not self.has.issuperset(SERVICE):
+            slo = SloSettings()
+        of_budgets = [READS_OF_BUDGETS] if slo.is_set else []
+        texts = [*_NEEDED, *self.has, *views, *of_budgets]
+        self._connection = open_lake(root, " ".join(texts), optional=["committed_offsets"])
         self._connection.execute(
             "CREATE TEMP TABLE scope AS SELECT ? AS cluster_id, ?::VARCHAR AS only_group,"
             " ?::BIGINT AS from_ms, ?::BIGINT AS to_ms",
@@ -62,6 +73,8 @@ class ReportLake:
         ).rows[0]
         if first_ms is None:
             raise UsageError(_no_generations(self._connection, root, cluster_id, group_id, window))
+        groups = self.rows("SELECT DISTINCT group_id FROM spans").rows
+        create_budgets(self._connection, [group_id for (group_id,) in groups], slo)
         self.first_ms, self.last_ms = max(first_ms, window.from_ms), min(last_ms, window.to_ms)
 
     def rows(self, sql: str, **parameters: Any) -> Table:

@@ -17,9 +17,9 @@ from jobs.report.charts import FAMILIES, library, specs
 from jobs.report.json_text import as_json
 
 SCRIPTS = (
-    "format", "data", "kinds", "family", "theme", "address", "overview", "findings", "episodes",
-    "groups", "advice", "charts", "scale", "bars", "drawing", "marks", "timeline", "gestures",
-    "details", "periods", "what_if", "main",
+    "format", "data", "kinds", "family", "theme", "address", "overview", "findings", "budgets",
+    "episodes", "groups", "advice", "charts", "scale", "bars", "drawing", "marks", "timeline",
+    "gestures", "details", "periods", "what_if", "main",
 )  # fmt: skip
 
 

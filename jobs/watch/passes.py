@@ -184,7 +184,8 @@ class Watch:
             if _key(alert) not in raised_before:
                 print(_alert_line(alert), flush=True)
         if self.options.out and self._windows:
-            write_page_of(lake.root, lake.cluster_id, self.options.out)
+            slo = self.config.alerts.slo
+            write_page_of(lake.root, lake.cluster_id, self.options.out, slo)
         self._compact(lake)
         records, lines = (
             run.written.get(table, 0) for table in ("offsets_records", "broker_log_events")

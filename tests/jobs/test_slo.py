@@ -12,6 +12,9 @@ from jobs.configuration.config import load_config
 from jobs.configuration.slo_settings import Objectives, SloSettings
 from jobs.console.errors import UsageError
 from jobs.lake.sql import query
+from jobs.report.budgets import budgets
+from jobs.report.lake import ReportLake
+from jobs.report.window import ReportWindow
 
 MIDNIGHT = int(datetime(2026, 11, 21, tzinfo=UTC).timestamp() * 1000)
 HOUR = 3_600_000
@@ -178,6 +181,40 @@ def test_a_missed_objective_is_an_alert(lake, objectives, expected):
     alerts, _ = find_alerts(AlertsOptions(lake), settings)
 
     assert [(a.value, a.message) for a in alerts if a.alert == "slo"] == expected
+
+
+def page_lake(lake, objectives, group_id=None, window=None):
+    return ReportLake(lake, "c", group_id, window or ReportWindow(), SloSettings(objectives))
+
+
+def test_the_page_has_budgets_by_date_the_newest_first(lake):
+    assert budgets(page_lake(lake, Objectives(served_percent=87.5, reprocessed_per_day=100))) == {
+        "count": 2,
+        "listed": {
+            "columns": ["group_id", "day", "used_percent", "objectives"],
+            "rows": [
+                [
+                    "g",
+                    "2026-11-21",
+                    150.0,
+                    {
+                        "reprocessed_per_day": [50.0, 100.0, 50.0],
+                        "served_percent": [81.25, 87.5, 150.0],
+                    },
+                ],
+                ["g", "2026-11-20", 100.0, {"served_percent": [87.5, 87.5, 100.0]}],
+            ],
+        },
+    }
+
+
+def test_the_page_has_budgets_of_its_window_and_group_only(lake):
+    objectives = Objectives(served_percent=87.5)
+    first_day = ReportWindow(MIDNIGHT - 3 * HOUR, MIDNIGHT - HOUR)
+    rows = budgets(page_lake(lake, objectives, "g", first_day))["listed"]["rows"]
+
+    assert [row[:2] for row in rows] == [["g", "2026-11-20"]]
+    assert budgets(page_lake(lake, Objectives())) is None
 
 
 def test_metrics_have_what_is_used_of_each_budget(lake):

@@ -136,7 +136,7 @@ function groupCell(row) {
 
 function notStableCell(row) {
   const meter = element("span", { class: "meter" });
-  meter.style.width = `${Math.max(1, Math.round((70 * (row.not_stable_ms || 0)) / longestBar))}px`;
+  meter.style.width = `${Math.max(1, Math.round((60 * (row.not_stable_ms || 0)) / longestBar))}px`;
   const least = row.is_partly_unlogged ? "≥ " : "";
   return element("span", {}, `${least}${duration(row.not_stable_ms)}`, meter);
 }

@@ -18,6 +18,7 @@ function drawOverview() {
   drawSpan();
   drawFindings();
   drawHeadline();
+  drawBudgets();
   drawAdvice();
   byId("figures").append(...figures());
   byId("groups-note").textContent = groupsNote();

@@ -1,11 +1,24 @@
 """Episodes, advice, and a page of many groups with data files, in a browser."""
 
+from datetime import date
+
 import pytest
 
+from jobs.configuration.slo_settings import Objectives, SloSettings
 from jobs.report.files import write_page
 from jobs.report.lake import ReportLake
 from jobs.report.window import ReportWindow
-from tests.jobs.report.planted import advised, episode, events, gaps, generation, tables
+from tests.jobs.report.planted import (
+    advised,
+    episode,
+    events,
+    gaps,
+    generation,
+    member,
+    members,
+    tables,
+)
+from tests.jobs.test_views import handover
 
 pytestmark = pytest.mark.slow
 
@@ -170,6 +183,46 @@ def test_the_page_is_not_wider_than_the_window(chromium, page, width):
 
     assert tab.run("document.documentElement.scrollWidth") <= width
     assert tab.errors() == []
+
+
+def test_tables_fit_a_window_of_1440(chromium, plant, tmp_path):
+    """With aborted rebalances, six kinds of episodes and error budgets."""
+    group = "parcels-consumer-auto"
+    kinds = ("process_lost", "slow_poll", "flapping", "deployment", "scale_in", "scale_out")
+    of_group = {"group_id": group, "protocol": "cooperative-sticky"}
+    first_day = {"group_id": group, "event_date": date(1970, 1, 1)}
+    commit = {"topic": "t", "partition": 0, "committed_offset": 1, "log_offset": 1}
+    lake = plant(
+        tmp_path / "lake",
+        tables(
+            generation(1, 1000, 3000, 3100, 20_000, **of_group),
+            *(
+                generation(n, 20_000 + n, 20_001 + n, None, 20_001 + n, **of_group)
+                | {"outcome": "superseded"}
+                for n in range(2, 15)
+            ),
+            generation(15, 22_000, 23_000, 24_100, None, **of_group),
+            **members(member(1, "a", range(40), group_id=group)),
+            ownership_gaps=gaps(2, 20_000, 922_000, range(40), 1, group),
+            episodes=[episode(n, kind, 1000, 9000, group_id=group) for n, kind in enumerate(kinds)],
+            handover_costs=[handover(2, 33_800.0) | first_day],
+            unserved_times=[],
+            committed_offsets=[commit | first_day | {"append_time": 9000}],
+            timeline=events(1000, 60_000, group_id=group),
+        ),
+    )
+    slo = SloSettings(Objectives(reprocessed_per_day=100))
+    report = ReportLake(lake, "c", None, ReportWindow(), slo)
+    (page,) = write_page(report, "c", str(tmp_path / "report.html"))
+
+    tab = chromium.open(page, width=1440)
+
+    wider = "{0}.parentElement.scrollWidth - {0}.parentElement.clientWidth"
+    assert [tab.run(wider.format(name)) for name in ("groups", "budgets")] == [0, 0]
+    assert tab.run("[...budgets.tBodies[0].rows].map((row) => row.innerText)") == [
+        f"{group}\t1970-01-01\t33,800\n33800 % of the budget of ≤ 100"
+    ]
+    assert tab.run("budgets.querySelectorAll('td.over').length") == 1
 
 
 @pytest.mark.parametrize("width", [800, 390])
