@@ -70,6 +70,16 @@ _RECORDS = """
 _READABLE = f"""
     SELECT {INCARNATION}, generation FROM generation_members
     GROUP BY ALL HAVING BOOL_AND(subscribed_topics IS NOT NULL)"""
+# In consumer groups the coordinator does not learn why a member leaves; the client's log says it.
+_CAUSES_OF_BROKERS = """
+    SELECT c.* REPLACE (CASE
+        WHEN c.cause = 'LEAVE_POLL_TIMEOUT' AND c.evidence LIKE 'clients+%' AND g.logged = 'LEAVE'
+            THEN g.logged
+        ELSE c.cause END AS cause)
+    FROM rebalance_causes c
+    LEFT JOIN (SELECT cluster_id, group_id, incarnation, generation, cause AS logged
+               FROM generations) g
+        USING (cluster_id, group_id, incarnation, generation)"""
 
 DERIVATIONS = [
     Derivation(
@@ -369,7 +379,7 @@ DERIVATIONS = [
         f"""
         SELECT cluster_id, {GENERATION} AS row_id,
             {_text(f"MAX(cause) FILTER ({KNOWN_TRIGGER})", "COUNT(*) = MAX(cause_seq)")} AS content
-        FROM rebalance_causes GROUP BY cluster_id, row_id
+        FROM ({_CAUSES_OF_BROKERS}) GROUP BY cluster_id, row_id
         HAVING COUNT(*) FILTER ({KNOWN_TRIGGER}) > 0 OR COUNT(*) < MAX(cause_seq) - 1""",
     ),
     Derivation(

@@ -538,6 +538,26 @@ def test_each_violation_is_found(violations, how):
     assert set(expected) <= set(violations(change))
 
 
+@pytest.mark.parametrize(
+    ("logged", "evidence", "is_broken"),
+    [
+        pytest.param(
+            "LEAVE", "clients+log", False, id="a consumer group: only the client says why"
+        ),
+        pytest.param("LEAVE", "log", True, id="without the client's log"),
+        pytest.param("MEMBER_NEW", "clients+log", True, id="another cause"),
+        pytest.param("LEAVE_POLL_TIMEOUT", "clients+log", False, id="both logs say why"),
+    ],
+)
+def test_a_clients_log_may_refine_why_a_member_left(violations, logged, evidence, is_broken):
+    changes = changed("generations", 0, cause=logged)
+    changes |= changed("rebalance_causes", 0, cause="LEAVE_POLL_TIMEOUT", evidence=evidence)
+    law = "rebalance_causes agrees with generations"
+
+    broken = [(law, "c", "g 1/1", f"{logged}, true", "LEAVE_POLL_TIMEOUT, true")]
+    assert [row for row in violations(changes) if row[0] == law] == broken * is_broken
+
+
 def test_duplicate_rows_are_found_in_every_table(violations):
     rows_found = violations({table: [*rows, rows[0]] for table, rows in SOUND.items()})
 
