@@ -44,6 +44,7 @@ assignor here assigns; others raise NotAConsumerGroup.
                  `instance_ids_of`, `other_instance_ids`: where static members' names come from
 - deployments:   ways to deploy a group: which processes stop and start when, and the figures
 - observed_deployment: how a group was deployed since a time
+- autoscaler:    an autoscaler that follows the lag, replayed over a load
 - manifests:     the lines of Kubernetes manifests for a way to deploy
 - observed:      the figures from evidence alone
 - ownership:     time without an owner within a period

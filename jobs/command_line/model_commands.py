@@ -215,13 +215,30 @@ def plan(
         str | None,
         typer.Option(help="Plan to scale instead: processes before and after, e.g. 6..12."),
     ] = None,
-    seeds: Annotated[int, typer.Option(help="Number of simulations per deployment.")] = 8,
+    autoscaler: Annotated[
+        str | None,
+        typer.Option(
+            help="KEDA ScaledObject (YAML): replay the observed load under its policy and others."
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Number of simulations per deployment.")] = 16,
     era: EraOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Compare ways to deploy a group.  Predicts the figures of each one."""
+    from jobs.what_if import autoscale
     from jobs.what_if import plan as job
 
+    if autoscaler is not None:
+        if scale is not None or processes is not None:
+            raise UsageError("--autoscaler: give it without --scale and --processes")
+        autoscale.run(
+            autoscale.AutoscaleOptions(
+                lake=lake, cluster_id=cluster_id, group_id=group, file=autoscaler, era=era
+            ),
+            format,
+        )
+        return
     job.run(
         job.PlanOptions(
             lake=lake,

@@ -14,6 +14,8 @@ One group:
 
 - command:           `regroup what-if`: observed, model and predicted figures; advice
 - plan:              `regroup plan`: what each way to deploy the group costs
+- autoscale:         `regroup plan --autoscaler`: the observed load under other policies
+- scaled_object:     the policy of a KEDA ScaledObject
 - gate:              `regroup gate`: whether a deployment is complete
 
 All groups:

@@ -69,7 +69,7 @@ class PlanOptions:
     group_id: str
     processes: int | None = None
     restart_time: str | None = None
-    seeds: int = 8
+    seeds: int = 16
     prefer: str = "downtime"
     scale: str | None = None
     era: str | None = None
@@ -135,7 +135,7 @@ def evaluate(options: PlanOptions) -> PlanResult:
     plans = list(_plans(group, scale, options.seeds))
     return PlanResult(
         baseline=baseline,
-        observed=_observed(what_if, baseline, last_deployment(seen, len(running(baseline)))),
+        observed=observed_within(what_if, baseline, last_deployment(seen, len(running(baseline)))),
         restart=group.restart,
         processes=len(group.slots),
         scale=scale,
@@ -167,7 +167,7 @@ def _plans(group: DeployedGroup, scale: Scale | None, seeds: int) -> Iterator[Pl
             yield group.plan(way, change, seeds)
 
 
-def _observed(
+def observed_within(
     options: WhatIfOptions, baseline: Baseline, deployment: Sequence[Restart]
 ) -> Observed:
     """The figures of the last deployment, or of all evidence."""
@@ -218,7 +218,7 @@ def as_json(options: PlanOptions, result: PlanResult) -> Row:
             "processes": len(running(result.baseline)),
             "restarts": len(observed.deployment),
             "restart_ms": result.restart.usual_ms if result.restart.restarts else None,
-            **_figures(observed.figures),
+            **shown_figures(observed.figures),
         },
         "processes": result.processes,
         "scale": None if result.scale is None else list(result.scale),
@@ -234,7 +234,7 @@ def _manifest(result: PlanResult, plan: PlannedDeployment) -> str:
     return manifest(plan.deployment, result.restart.usual_ms, result.processes)
 
 
-def _figures(figures: Figures) -> Row:
+def shown_figures(figures: Figures) -> Row:
     return {name: getattr(figures, name) for name in SHOWN}
 
 
@@ -246,7 +246,7 @@ def _plan(result: PlanResult, plan: PlannedDeployment) -> Row:
         "batch": plan.deployment.batch,
         "settings": plan.change.values(),
         "lasts_ms": plan.lasts_ms,
-        **_figures(plan.median),
+        **shown_figures(plan.median),
         "range": {name: [getattr(low, name), getattr(high, name)] for name in SHOWN},
         "manifest": _manifest(result, plan),
     }
@@ -269,8 +269,8 @@ def _all_figures(result: PlanResult) -> tuple[list[str], list[list[Any]]]:
 
 def _print(options: PlanOptions, result: PlanResult) -> None:
     plans, chosen = result.plans, result.plans[result.recommended]
-    _print_line(_observed_text(result))
-    _print_line(_restart_text(result))
+    print_line(observed_text(result.observed))
+    print_line(_restart_text(result))
     shown = [name for name in SHOWN if getattr(chosen.median, name) is not None]
     order = sorted(plans, key=_order(options.prefer))
     rows = [
@@ -285,9 +285,9 @@ def _print(options: PlanOptions, result: PlanResult) -> None:
     ]
     names = [SHOWN[name] for name in shown]
     print_rows(["", "deployment", "settings", "lasts", *names], rows)
-    _print_line(_why(options, result))
+    print_line(_why(options, result))
     if not shown.count("records_reprocessed"):
-        _print_line(
+        print_line(
             "Records reprocessed are unknown: the lake has no commits at an end of a tenure."
         )
     for block in (
@@ -296,19 +296,18 @@ def _print(options: PlanOptions, result: PlanResult) -> None:
         broker_properties(result.baseline, chosen.change),
     ):
         for line in ["", *(block or "").splitlines()] if block else []:
-            _print_line(line)
+            print_line(line)
 
 
-def _print_line(text: str) -> None:
+def print_line(text: str) -> None:
     print(printable(text))
 
 
-def _observed_text(result: PlanResult) -> str:
-    observed = result.observed
+def observed_text(observed: Observed) -> str:
     times = f"{time_text(observed.from_ms)} to {time_text(observed.to_ms)} UTC"
     figures = ", ".join(
         f"{SHOWN[name]} {value_text(name, value)}"
-        for name, value in _figures(observed.figures).items()
+        for name, value in shown_figures(observed.figures).items()
         if value is not None
     )
     if observed.deployment:

@@ -109,6 +109,20 @@ def test_what_cannot_be_planned_ends_with_one_line(plan, group, arguments, messa
     assert err.count("\n") == 1
 
 
+KEDA = "kind: ScaledObject\nspec:\n  minReplicaCount: 1\n  triggers:\n  - type: kafka\n"
+
+
+def test_the_load_of_a_group_without_commits_is_unknown(plan, tmp_path):
+    file = tmp_path / "keda.yaml"
+    file.write_text(KEDA)
+
+    code, out, err = plan("--autoscaler", str(file))
+
+    assert (code, out) == (2, "")
+    assert "--autoscaler: the lake has no commits of group billing-eager, so" in err
+    assert err.count("\n") == 1
+
+
 def test_ways_to_scale(plan):
     _, out, _ = plan("--scale", "2..4", "--seeds", "1", "--format", "json")
 

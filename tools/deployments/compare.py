@@ -39,7 +39,7 @@ from jobs.what_if.command import WhatIfOptions, baseline_within, prediction_evid
 CLUSTER = "play"
 ORDERED = ("unavailable_partition_ms", "rebalances")
 COMPARED = (*ORDERED, "not_stable_ms", "moved_partitions", "records_reprocessed")
-SEEDS = 8
+SEEDS = 16
 SHARE = 0.25
 
 
@@ -102,6 +102,8 @@ def fill(lake: Path, play: Path) -> None:
     command = [str(regroup), "nightly", "--engine", "embedded"]
     command += ["--lake", str(lake), "--cluster-id", CLUSTER, "--no-advice"]
     command += ["--segments", str(play / "segments"), "--broker-log", str(play / "server.log")]
+    if (play / "end_offsets.jsonl").exists():
+        command += ["--end-offsets", str(play / "end_offsets.jsonl")]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
