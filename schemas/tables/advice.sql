@@ -11,7 +11,7 @@ saved_rebalances               INT       NOT NULL COMMENT 'rebalances that the c
 saved_moved_partitions         INT                COMMENT 'moved partitions that the change saves, predicted; null in rows of earlier versions',
 share_saved                    DOUBLE    NOT NULL COMMENT 'saved share of the partition downtime, 0 to 1',
 sentence                       STRING    NOT NULL COMMENT 'the change in Kafka''s names, its figures and its reason, in one sentence',
-client_properties              STRING             COMMENT 'lines to paste into the properties of each consumer; null: no consumer changes',
+client_properties              STRING             COMMENT 'lines to paste into the configurations of consumers; an empty line separates lines for different places; null: no consumer changes',
 broker_properties              STRING             COMMENT 'lines to paste into server.properties of each broker, and the command that sets a consumer group''s own configuration; null: neither',
 risk                           STRING             COMMENT 'what the change costs or risks; null without a change',
 rejected                       STRING             COMMENT 'the alternative that was rejected, its figures and the reason; null: no other change has an effect',

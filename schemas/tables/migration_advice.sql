@@ -15,7 +15,7 @@ blockers                           ARRAY<STRUCT<
     effect: STRING COMMENT 'prevents: no migration until this is changed; offline: all processes must stop before the first process starts with the consumer protocol; check: neither records nor logs show it, so check it yourself',
     detail: STRING COMMENT 'the client, broker or member data that is in the way, and what is needed'>> NOT NULL COMMENT 'what is in the way, or must be checked; empty: nothing known',
 worse                              STRING             COMMENT 'what gets worse: the default session, refused static members, broker limits to change, and each figure that is worse in every simulation; null: nothing, or no prediction',
-client_properties                  STRING             COMMENT 'lines to paste into the properties of each consumer',
+client_properties                  STRING             COMMENT 'lines to paste into the configurations of consumers; an empty line separates lines for different places',
 broker_properties                  STRING             COMMENT 'lines for server.properties, and the command that sets the group''s own configuration; null: nothing to configure',
 rebalances_observed                INT                COMMENT 'rebalances, from records and log; null without a prediction, as are all figures',
 rebalances_unchanged               INT                COMMENT 'rebalances, simulated with the group''s own settings',
