@@ -10,6 +10,8 @@ revoked, left   A client commits when it gives a partition up: 0.  Eager members
                 new records in the rebalance did not commit, these clients do not: from the last
                 commit to the end.  Java's cooperative members are of this kind: they commit when a
                 rebalance begins, and go on until the next assignment.
+no commit       An owner that never committed began at the committed offset: it handled the records
+                since then, too.
 expired         The owner stopped between its last heartbeat and the next one, which was due; and
                 before its next commit, if it commits at an interval.  Processes that end in one
                 rebalance most likely have one cause: they stopped between all of these requests.

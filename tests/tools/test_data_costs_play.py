@@ -26,10 +26,18 @@ HANDLED = {
         "views-static-pill": 9813,
         "views-periodic": 9815,
     },
+    "D": {
+        "rides-java-range": 13289,
+        "rides-java-static": 13289,
+        "rides-franz": 13289,
+        "bills-python-batch": 13353,
+        "bills-pill": 13353,
+        "bills-coop-periodic": 13353,
+    },
 }
 
 
-@pytest.mark.parametrize("play", ["B", "C"])
+@pytest.mark.parametrize("play", ["B", "C", "D"])
 def test_commits_end_at_the_records_that_were_handled(play, tmp_path):
     """All processes stop by themselves at the end, and commit what they handled."""
     with tarfile.open(PLAYS / f"{play}.tar.gz") as packed:
