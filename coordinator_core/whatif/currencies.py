@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from coordinator_core.whatif.figures import Figures, Prediction
@@ -86,12 +86,12 @@ def _is_surely_less(currency: Currency, one: Prediction, other: Prediction) -> b
     return most is not None and least is not None and most < least
 
 
-def compared(change: SettingsChange, protocol: str) -> Iterator[Currency]:
+def compared(change: SettingsChange, protocol: str) -> list[Currency]:
     """The currencies in which a change compares with a group of this protocol: members of a
     consumer group that keep their partitions consume while others are Assigning or Reconciling.
     """
     is_comparable = change.protocol_of(protocol) == protocol
-    yield from (each for each in CURRENCIES if each is not NOT_STABLE or is_comparable)
+    return [each for each in CURRENCIES if each is not NOT_STABLE or is_comparable]
 
 
 def better_and_worse(
@@ -99,7 +99,7 @@ def better_and_worse(
 ) -> tuple[list[str], list[str]]:
     """What a change makes better in all seeds, and what worse, by currency."""
     now, then = unchanged.median, changed.median
-    currencies = list(compared(changed.change, protocol))
+    currencies = compared(changed.change, protocol)
     return (
         [c.beside(now, then) for c in currencies if _is_surely_less(c, changed, unchanged)],
         [c.beside(now, then) for c in currencies if _is_surely_less(c, unchanged, changed)],
