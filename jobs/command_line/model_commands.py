@@ -221,7 +221,10 @@ def plan(
             help="KEDA ScaledObject (YAML): replay the observed load under its policy and others."
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option(help="Number of simulations per deployment.")] = 16,
+    seeds: Annotated[
+        int | None,
+        typer.Option(help="Simulations of each way; default: 16, and fewer above 8 processes."),
+    ] = None,
     era: EraOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:

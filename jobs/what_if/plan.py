@@ -38,6 +38,8 @@ from jobs.replay.group_rows import FOREVER_MS
 from jobs.what_if.command import WhatIfOptions, baseline_within, prediction_evidence
 
 MOST_PROCESSES = 500
+# Simulations of one way to deploy, and of how many processes altogether.
+_LEAST_SEEDS, _MOST_SEEDS, _SIMULATED_PROCESSES = 2, 16, 128
 _SCALE = re.compile(r"(\d{1,4})\.\.(\d{1,4})")
 # An observed deployment's rebalances end within this time after its last start.
 _SETTLE_MS = 60_000
@@ -61,7 +63,8 @@ _PREFERRED = {
 @dataclass(frozen=True, kw_only=True)
 class PlanOptions:
     """``processes`` None: as many as run; ``restart_time`` None: as observed; ``scale``: 6..12, the
-    numbers of processes before and after; None: a deployment.
+    numbers of processes before and after; None: a deployment.  ``seeds`` None: fewer for more
+    processes, whose simulations take longer.
     """
 
     lake: str
@@ -69,7 +72,7 @@ class PlanOptions:
     group_id: str
     processes: int | None = None
     restart_time: str | None = None
-    seeds: int = 16
+    seeds: int | None = None
     prefer: str = "downtime"
     scale: str | None = None
     era: str | None = None
@@ -132,7 +135,8 @@ def evaluate(options: PlanOptions) -> PlanResult:
     scale = None if options.scale is None else _scale(options)
     count = options.processes if scale is None else max(scale)
     group = DeployedGroup.of(baseline, count, seen, given_ms)
-    plans = list(_plans(group, scale, options.seeds))
+    seeds = options.seeds or _seeds(len(group.slots))
+    plans = list(_plans(group, scale, seeds))
     return PlanResult(
         baseline=baseline,
         observed=observed_within(what_if, baseline, last_deployment(seen, len(running(baseline)))),
@@ -142,6 +146,10 @@ def evaluate(options: PlanOptions) -> PlanResult:
         plans=plans,
         recommended=recommended(plans, options.prefer),
     )
+
+
+def _seeds(processes: int) -> int:
+    return min(_MOST_SEEDS, max(_SIMULATED_PROCESSES // processes, _LEAST_SEEDS))
 
 
 def _scale(options: PlanOptions) -> Scale:
@@ -324,7 +332,7 @@ def _restart_text(result: PlanResult) -> str:
     usual = seconds(restart.usual_ms)
     if restart.restarts:
         low, high = seconds(restart.least_ms), seconds(restart.most_ms)
-        how = f"{usual} ({low} to {high}), from {restart.restarts} observed restarts"
+        how = f"{usual} ({low} to {high}); observed restarts: {restart.restarts}"
     elif restart.is_assumed:
         how = f"{usual}, assumed: no restart was observed; give --restart-time"
     else:
