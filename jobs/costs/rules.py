@@ -9,7 +9,8 @@ revoked, left   A client commits when it gives a partition up: 0.  Eager members
                 before the rebalance begins until the next assignment.  If most members that had
                 new records in the rebalance did not commit, these clients do not: from the last
                 commit to the end.  Java's cooperative members are of this kind: they commit when a
-                rebalance begins, and go on until the next assignment.
+                rebalance begins, and go on until the next assignment.  If only one member did not
+                commit, its commit failed: the same.
 no commit       An owner that never committed began at the committed offset: it handled the records
                 since then, too.
 expired         The owner stopped between its last heartbeat and the next one, which was due; and
