@@ -1,10 +1,19 @@
 // Error budgets: what each group used on each date, by the objectives of the configuration.
 
 const OBJECTIVES = {
-  served_percent: { title: "Served", sign: "≥", show: (value) => `${Number(value.toFixed(3))} %` },
+  served_percent: { title: "Served", sign: "≥", show: servedText },
   reprocessed_per_day: { title: "Handled again", sign: "≤", show: (value) => counted(Math.round(value)) },
   catch_up_s: { title: "Caught up after", sign: "≤", show: (value) => duration(1000 * value) },
 };
+
+/** Objectives such as 99.995 % differ in the last digits. */
+function servedText(value) {
+  return `${Number(value.toFixed(value < 99 ? 2 : 4))} %`;
+}
+
+function usedText(value) {
+  return counted(value < 10 ? Number(value.toFixed(1)) : Math.round(value));
+}
 
 function drawBudgets() {
   if (!page.budgets) return;
@@ -24,7 +33,7 @@ function drawBudgets() {
 function budgetCell(objective, budget) {
   if (!budget) return element("td", {}, "–");
   const [value, goal, used] = budget;
-  const text = `${percent(used / 100)} of the budget of ${objective.sign} ${objective.show(goal)}`;
+  const text = `${usedText(used)} % of the budget of ${objective.sign} ${objective.show(goal)}`;
   return element("td", { class: used > 100 ? "over" : null }, objective.show(value),
     element("small", { class: "type" }, text));
 }

@@ -220,7 +220,7 @@ def test_tables_fit_a_window_of_1440(chromium, plant, tmp_path):
     wider = "{0}.parentElement.scrollWidth - {0}.parentElement.clientWidth"
     assert [tab.run(wider.format(name)) for name in ("groups", "budgets")] == [0, 0]
     assert tab.run("[...budgets.tBodies[0].rows].map((row) => row.innerText)") == [
-        f"{group}\t1970-01-01\t33,800\n33800 % of the budget of ≤ 100"
+        f"{group}\t1970-01-01\t33,800\n33,800 % of the budget of ≤ 100"
     ]
     assert tab.run("budgets.querySelectorAll('td.over').length") == 1
 
