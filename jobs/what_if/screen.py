@@ -22,22 +22,26 @@ KINDS = ("gain_bounds", "episode_kinds")  # of evidence
 
 
 class GainBound(NamedTuple):
-    """``alike``: equal for groups of one protocol, assignor and size, with episodes of the same
-    kinds, about as many of each.
+    """``members``: most of a generation; 0: unknown, and so is the downtime.  ``alike``: equal for
+    groups of one protocol, assignor and size, with episodes of the same kinds, about as many of
+    each.
     """
 
     group_id: str
     downtime_ms: int
     not_stable_ms: int
+    group_type: str | None
+    members: int
     alike: tuple[object, ...]
 
     @property
     def has_model(self) -> bool:
-        return self.alike[0] not in WITHOUT_CONSUMERS
+        return self.members > 0 and self.group_type not in WITHOUT_CONSUMERS
 
     @property
     def has_little(self) -> bool:
-        return has_little(Figures(0, self.not_stable_ms, 0, self.downtime_ms))
+        figures = Figures(0, self.not_stable_ms, 0, self.downtime_ms)
+        return self.members > 0 and has_little(figures)
 
 
 class AdvicePlan(NamedTuple):
@@ -55,7 +59,7 @@ class AdvicePlan(NamedTuple):
         without = sum(not each.has_model for each in self.simulated)
         parts = [f"{len(self.simulated) - without:,} simulated"]
         if without:
-            parts.append(f"{without:,} without a model (share and streams groups)")
+            parts.append(f"{without:,} cannot be predicted")
         if self.little:
             most = seconds(most_ms)
             parts.append(f"{len(self.little):,} have at most {most} of partition downtime to gain")
@@ -79,6 +83,8 @@ def gain_bounds(bounds: Iterable[Any], episodes: Iterable[Any]) -> list[GainBoun
             row["group_id"],
             int(row["downtime_ms"]),
             int(row["not_stable_ms"]),
+            row["group_type"],
+            row["members"],
             (*(row[name] for name in names), *sorted(kinds.get(row["group_id"], []))),
         )
         for row in bounds

@@ -1,7 +1,8 @@
 -- gain_bounds: one row per group that rebalanced: its time in rebalances and partition downtime, more than which no change can save, and what groups that are alike have in common.
 SELECT
     l.cluster_id, l.group_id, l.not_stable_ms, COALESCE(o.downtime_ms, 0) AS downtime_ms,
-    COALESCE(o.partitions, 0) AS partitions, g.group_type, g.protocol, g.members
+    COALESCE(o.partitions, 0) AS partitions, g.group_type, g.protocol,
+    COALESCE(m.members, 0) AS members
 FROM (
     SELECT cluster_id, group_id, SUM(COALESCE(total_ms, sync_ms, 0)) AS not_stable_ms
     FROM rebalance_latency WHERE evidence <> 'clients' GROUP BY cluster_id, group_id
@@ -13,6 +14,14 @@ LEFT JOIN (
 ) AS o ON o.cluster_id = l.cluster_id AND o.group_id = l.group_id
 LEFT JOIN (
     SELECT cluster_id, group_id, MAX(COALESCE(group_type, 'classic')) AS group_type,
-        MAX(protocol) AS protocol, MAX(member_count) AS members
+        MAX(protocol) AS protocol
     FROM generations WHERE evidence <> 'clients' GROUP BY cluster_id, group_id
 ) AS g ON g.cluster_id = l.cluster_id AND g.group_id = l.group_id
+LEFT JOIN (
+    SELECT cluster_id, group_id, MAX(members) AS members
+    FROM (
+        SELECT cluster_id, group_id, incarnation, generation, COUNT(*) AS members
+        FROM generation_members GROUP BY cluster_id, group_id, incarnation, generation
+    ) AS of_generation
+    GROUP BY cluster_id, group_id
+) AS m ON m.cluster_id = l.cluster_id AND m.group_id = l.group_id

@@ -135,9 +135,13 @@ def test_groups_without_a_model_cost_nothing():
         [],
         [],
         {},
-        "advice: 2 groups: 1 simulated, 1 without a model (share and streams groups)"
-        " (budget 4 s of simulation)",
+        "advice: 2 groups: 1 simulated, 1 cannot be predicted (budget 4 s of simulation)",
     )
+
+
+def test_a_downtime_of_unknown_members_is_not_little():
+    """A log without records has no members, a compacted group only an empty record."""
+    assert plan(0, bounds(compacted=(0, 0, 0)))[:2] == (["compacted"], [])
 
 
 def test_time_in_rebalances_alone_may_be_worth_a_simulation():
