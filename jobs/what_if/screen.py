@@ -41,7 +41,7 @@ class GainBound(NamedTuple):
     @property
     def has_little(self) -> bool:
         figures = Figures(0, self.not_stable_ms, 0, self.downtime_ms)
-        return self.members > 0 and has_little(figures)
+        return self.has_model and has_little(figures)
 
 
 class AdvicePlan(NamedTuple):

@@ -128,10 +128,10 @@ def test_a_group_that_no_simulated_group_is_like_is_left_out():
 
 
 def test_groups_without_a_model_cost_nothing():
-    rows = [bound_row("jobs", 90, 20, 3) | {"group_type": "share"}, bound_row("orders", 80, 20, 3)]
+    rows = [bound_row("jobs", 0, 20, 3) | {"group_type": "share"}, bound_row("orders", 80, 20, 3)]
 
     assert plan(4, gain_bounds(rows, [])) == (
-        ["jobs", "orders"],
+        ["orders", "jobs"],
         [],
         [],
         {},
