@@ -40,7 +40,7 @@ OUTPUTS = {
     "assign": ('{"case":"two","assignment":{"a":[["t",0],["t",1]],"b":[["t",2]]}}\n', 0),
     "simulate": ("\n billing           6           20", 0),
     "replay": ("5 of 5 generations reproduced", 0),
-    "what-if": ("\n predicted   membership=static", 0),
+    "what-if": ("\n predicted   group.instance.id (process name)", 0),
     "plan": ("\nrecommended: ", 0),
     "gate": ("group billing-eager: ", 1),
     "report": ("", 0),
