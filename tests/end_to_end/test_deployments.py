@@ -66,6 +66,7 @@ def compared(play):
     return list(ways(str(play / "lake"), truth(play)))
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize(
     ("figure", "pairs"), [("unavailable_partition_ms", 59), ("rebalances", 62)]
 )
@@ -77,6 +78,7 @@ def test_ways_that_differ_are_planned_in_the_captured_order(compared, figure, pa
     assert sum(not each.is_same for each in judged) <= 1
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize(
     ("figure", "near"),
     [

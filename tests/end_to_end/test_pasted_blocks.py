@@ -103,7 +103,14 @@ def test_java_with_literal_ids(bootstrap, java, started, tmp_path):
     assert instance_ids(bootstrap, "literal", 2) == ["p0", "p1"]
 
 
-@pytest.mark.parametrize("form", ["env", "kubernetes", "compose"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "kubernetes",
+        pytest.param("env", marks=pytest.mark.campaign),
+        pytest.param("compose", marks=pytest.mark.campaign),
+    ],
+)
 def test_java_with_ids_from_the_environment(form, bootstrap, java, started, tmp_path):
     parts = blocks(group("java-3.9", "java-3.9"), form, *STATIC)
     (pasted,) = [part for part in parts if "config.providers=" in part]
