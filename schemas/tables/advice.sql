@@ -22,8 +22,8 @@ confidence                     DOUBLE             COMMENT 'how near the model of
 confidence_reason              STRING             COMMENT 'the figures behind confidence',
 from_time                      TIMESTAMP          COMMENT 'start of the simulated span; null if the group could not be simulated',
 to_time                        TIMESTAMP          COMMENT 'end of the simulated span',
-settings_in_force              STRING             COMMENT 'the settings that the model assumes to be in force, each with what shows it: requests, records, a configuration file, the Admin API; those that nothing shows are called assumed; null without a simulation and in rows of earlier versions',
-makes_better                   STRING             COMMENT 'the figures that the change makes better in every simulation, each with the figure without it: partition downtime, rebalances, time in rebalances, moved partitions, records reprocessed, consumption pauses; null: none',
+settings_in_force              STRING             COMMENT 'the settings that the model assumes to be in force, each with its evidence: requests, records, a configuration file, the Admin API; settings without evidence are called assumed; null without a simulation and in rows of earlier versions',
+makes_better                   STRING             COMMENT 'the figures that the change makes better in every simulation, each with the figure without the change: partition downtime, rebalances, time in rebalances, moved partitions, records reprocessed, consumption pauses; null: none',
 makes_worse                    STRING             COMMENT 'the figures that the change makes worse in every simulation; null: none',
 saved_records_reprocessed      BIGINT             COMMENT 'records reprocessed that the change saves, predicted; null without commits and in rows of earlier versions',
 saved_consumption_pause_ms     BIGINT             COMMENT 'consumption pauses that the change saves, predicted, ms, summed over partitions; null without commits and in rows of earlier versions'
