@@ -42,7 +42,7 @@ TABLE_OF_SOURCE = {
     "end_offsets": "end_offsets",
 }
 # Written by `regroup snapshot`, which is no run.
-OF_SNAPSHOTS = {"group_snapshots", "end_offsets"}
+OF_SNAPSHOTS = {"group_snapshots", "end_offsets", "configurations"}
 WRITE_OTHERS = {"assign_partitions", "client_evidence"}  # jobs without a table of their name
 DERIVED = sorted({*JOBS, "assignor_quality", "seen_partitions"} - WRITE_OTHERS)
 

@@ -17,9 +17,9 @@ def broker(started_broker):
 @pytest.fixture(scope="module")
 def with_a_group(broker):
     admin = AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 0})
-    admin.create_topics([NewTopic("orders", 1)])["orders"].result()
+    admin.create_topics([NewTopic("of-doctor", 1)])["of-doctor"].result()
     consumer = ck.Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "g", "log_level": 0})
-    consumer.subscribe(["orders"])
+    consumer.subscribe(["of-doctor"])
     for _ in range(100):
         consumer.poll(0.2)
         if "Stabilized group g" in broker.log.read_text():
