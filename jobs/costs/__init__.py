@@ -30,6 +30,7 @@ All rules take arrays with an element per tenure: a date has millions of commits
     rows       the evidence of some groups -> rows of the table
     series     values of partitions in the order of time
     tenures    assignments -> tenures, and their next owners
+    habits     how often the clients of a group commit
     rules      records handled again
     failed_commits  positions that clients logged
     pauses     from the stop to the next owner's first record

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from pyspark.sql.pandas.types import to_arrow_type
 
 from jobs.costs.evidence import OWNED, names_of_lists
+from jobs.costs.habits import Habits
 from jobs.costs.series import NONE, Flags, Floats, Ints, Series
 from jobs.costs.tenures import dense, ints_of
 
@@ -24,8 +25,8 @@ class EvidenceArrays:
     owned: pa.StructArray
     group: Ints
     part: Ints
-    group_of_part: Ints
     commits: Series
+    habits: Habits
     log_ends: Series
     failed: Series
     client: Ints
@@ -38,13 +39,14 @@ def arrays_of(evidence: pa.Table) -> EvidenceArrays:
     group = dense(_column(evidence, "group"))
     group_of_part = np.zeros(int(part.max(initial=-1)) + 1, np.int64)
     group_of_part[part] = group
+    commits = _series(evidence, part, "offset")
     failed, client = _failed(evidence, part)
     return EvidenceArrays(
         owned=owned,
         group=group[is_owned],
         part=part[is_owned],
-        group_of_part=group_of_part,
-        commits=_series(evidence, part, "offset"),
+        commits=commits,
+        habits=Habits(commits, group_of_part),
         log_ends=_series(evidence, part, "log_end"),
         failed=failed,
         client=client,

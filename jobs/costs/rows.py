@@ -28,7 +28,7 @@ def costs_of(arrays: EvidenceArrays, schema: pa.Schema) -> pa.Table:
     if not len(t.row):
         return schema.empty_table()
     ends = LogEnds(arrays.log_ends)
-    p = progress_of(t, arrays.commits, arrays.group_of_part)
+    p = progress_of(t, arrays.commits, arrays.habits)
     stored = _Stored(arrays.owned, t)
     p = stored.progress(p)
     r = _within_log(t, p, stored.reprocessed(_catching_up(t, p, reprocessed(t, p), ends)), ends)

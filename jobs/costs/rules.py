@@ -49,18 +49,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coordinator_core.protocol.client_times import (
-    COMMIT_INTERVAL_MS,
     FETCH_MS,
     HEARTBEAT_MS,
-    SAME_COMMIT_MS,
     TIMER_TOLERANCE_MS,
     commits_batches,
 )
+from jobs.costs.habits import DAY_MS, Habits
 from jobs.costs.series import NONE, Flags, Floats, Ints, Series
 from jobs.costs.tenures import Tenures, dense
 from jobs.lake.dates import NEVER_MS
 
-DAY_MS = 86_400_000
 # A commit at most this long before a rebalance counts as made at its revocation.
 REVOCATION_MS = 1500
 # No commit for this many intervals: no new records.
@@ -73,8 +71,6 @@ CAUGHT_UP_MS, SOON_MS = 20_000, 300_000
 LEAST_NEW = 5
 # The tolerance of times inferred from heartbeats.
 TOLERANCE_MS = 500
-# Longer pauses between two commits of a partition are no intervals.
-LONGEST_INTERVAL_MS = 600_000
 # A commit lacks records if it has at most this share of the expected ones, which are at least so
 # many.
 LARGEST_SHARE, LEAST_EXPECTED = 0.75, 8
@@ -132,7 +128,7 @@ class Reprocessed:
     is_stuck: Flags
 
 
-def progress_of(t: Tenures, commits: Series, group_of_part: Ints) -> CommitProgress:
+def progress_of(t: Tenures, commits: Series, habits: Habits) -> CommitProgress:
     end_ms = np.maximum(t.until_ms, np.minimum(t.departed_ms, t.next_ms))
     # Do not read up to the next assignment, which may come on a later date.
     last = commits.last(t.part, np.minimum(t.next_ms, end_ms + REVOCATION_MS))
@@ -140,7 +136,7 @@ def progress_of(t: Tenures, commits: Series, group_of_part: Ints) -> CommitProgr
     last_ms = commits.times(last)
     before = commits.last(t.part, _closing_from(t) - 1)
     earlier = _previous(commits, last)
-    interval_ms, batch = habits(t.group, t.until_ms, commits, group_of_part)
+    interval_ms, batch = habits.on_date(t.group, t.until_ms)
     return CommitProgress(
         last=last,
         last_ms=last_ms,
@@ -195,42 +191,6 @@ def _slope(commits: Series, begin: Ints, end: Ints) -> Floats:
     is_known = (begin != NONE) & (end != NONE) & (took_ms > 1000)
     records = commits.values(end) - commits.values(begin)
     return np.where(is_known, records / np.maximum(took_ms, 1), np.nan)
-
-
-def habits(group: Ints, at_ms: Ints, commits: Series, group_of_part: Ints) -> tuple[Floats, Floats]:
-    """For each group, on the date of ``at_ms``: the interval between two commits of a partition in
-    which most of the time passes, and the most records between two commits."""
-    unknown = np.full(len(group), float(COMMIT_INTERVAL_MS)), np.zeros(len(group))
-    if len(commits.part) < 2:
-        return unknown
-    took_ms, records = np.diff(commits.at_ms), np.diff(commits.value)
-    is_interval = (commits.part[1:] == commits.part[:-1]) & (took_ms > SAME_COMMIT_MS)
-    is_interval &= took_ms <= LONGEST_INTERVAL_MS
-    took_ms, records = took_ms[is_interval], records[is_interval]
-    key = by_date(group_of_part[commits.part[1:][is_interval]], commits.at_ms[1:][is_interval])
-    order = np.lexsort((took_ms, key))
-    keys, begins = np.unique(key[order], return_index=True)
-    if not len(keys):
-        return unknown
-    wanted = by_date(group, at_ms)
-    at = np.searchsorted(keys, wanted)
-    is_known = (at < len(keys)) & (keys[np.minimum(at, len(keys) - 1)] == wanted)
-    passed_ms = np.cumsum(took_ms[order])
-    before_ms = np.append(0, passed_ms)[begins]
-    total_ms = np.append(before_ms[1:], passed_ms[-1]) - before_ms
-    half = np.searchsorted(passed_ms, before_ms + total_ms / 2)
-    median_ms = took_ms[order][np.minimum(half, len(order) - 1)]
-    most = np.maximum.reduceat(records[order], begins)
-    at = np.minimum(at, len(keys) - 1)
-    return (
-        np.where(is_known, median_ms[at], COMMIT_INTERVAL_MS).astype(float),
-        np.where(is_known, most[at], 0).astype(float),
-    )
-
-
-def by_date(group: Ints, at_ms: Ints) -> Ints:
-    """A number per group and date."""
-    return (group << 20) + at_ms // DAY_MS
 
 
 def reprocessed(t: Tenures, p: CommitProgress) -> Reprocessed:

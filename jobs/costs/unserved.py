@@ -21,7 +21,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coordinator_core.protocol.client_times import BATCH_INTERVAL_MS, commits_batches
-from jobs.costs.rules import DAY_MS, QUIET_INTERVALS, by_date
+from jobs.costs.habits import DAY_MS, by_date
+from jobs.costs.rules import QUIET_INTERVALS
 from jobs.costs.series import LATEST_MS, NONE, Flags, Floats, Ints, Series
 from jobs.costs.tenures import dense
 from jobs.lake.dates import NEVER_MS
@@ -327,7 +328,9 @@ def _by_date(all_of: Stretches, pieces: Pieces, commits: Series) -> Stretches:
     """
     group_of_part = np.zeros(int(max(commits.part.max(), pieces.part.max(initial=0))) + 1, np.int64)
     group_of_part[pieces.part] = pieces.group
-    dates = np.unique(by_date(group_of_part[commits.part], commits.at_ms))
+    of_commits = by_date(group_of_part[commits.part], commits.at_ms)
+    # A partition's commits are in order, so most equal dates are neighbours.
+    dates = np.unique(of_commits[np.append(True, of_commits[1:] != of_commits[:-1])])
     first = all_of.from_ms // DAY_MS
     count = (all_of.to_ms - 1) // DAY_MS - first + 1
     index = np.repeat(np.arange(len(first)), count)

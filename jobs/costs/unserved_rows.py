@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from jobs.costs.arrays import EvidenceArrays, integers, numbers, times
 from jobs.costs.lag import LogEnds
-from jobs.costs.rules import habits, progress_of, reprocessed
+from jobs.costs.rules import progress_of, reprocessed
 from jobs.costs.series import LATEST_MS, NONE, Flags, Floats, Ints
 from jobs.costs.tenures import Tenures, codes_of, dense, ints_of, tenures_of
 from jobs.costs.unserved import FROZEN, REASONS, SLOW_POLL, Pieces, Stretches, stretches
@@ -116,7 +116,7 @@ def _pieces(arrays: EvidenceArrays, ends: LogEnds) -> Pieces:
         stop_ms=stop_ms,
         reason=np.where(is_slow, SLOW_POLL, FROZEN),
         position=np.where(np.isnan(position), np.nan, np.fmin(position, at_stop)),
-        interval_ms=habits(group, from_ms, arrays.commits, arrays.group_of_part)[0],
+        interval_ms=arrays.habits.on_date(group, from_ms)[0],
     )
 
 
@@ -129,7 +129,7 @@ def _stops(arrays: EvidenceArrays, tenures: Tenures, tenure: Ints) -> tuple[Ints
     if not len(ended):
         return stop_ms, is_slow, position
     tenure = tenure[ended]
-    progress = progress_of(tenures, arrays.commits, arrays.group_of_part)
+    progress = progress_of(tenures, arrays.commits, arrays.habits)
     costs = reprocessed(tenures, progress)
     is_slow[ended] = costs.is_slow[tenure]
     has_stopped = costs.is_slow[tenure] | (tenures.heard_ms[tenure] != NONE)

@@ -8,8 +8,8 @@ import pytest
 from jobs import handover_costs, unserved_times
 from jobs.costs import of_run
 from jobs.costs.evidence import before_context
+from jobs.costs.habits import Habits
 from jobs.costs.of_run import rows_of, rows_of_both
-from jobs.costs.rules import habits
 from jobs.costs.series import Series
 from jobs.handover_costs import dated
 from jobs.lake.opening import open_lake
@@ -521,7 +521,7 @@ def test_a_failed_commit_names_the_last_position(frame, by_group, client, positi
 def test_partitions_with_one_commit_each_show_no_interval():
     commits = Series(np.array([0, 1]), np.array([1000, 2000]), np.array([7, 8]))
 
-    interval_ms, most = habits(np.array([0]), np.array([9000]), commits, np.array([0, 0]))
+    interval_ms, most = Habits(commits, np.array([0, 0])).on_date(np.array([0]), np.array([9000]))
 
     assert (interval_ms.tolist(), most.tolist()) == ([5000.0], [0.0])
 
