@@ -108,8 +108,8 @@ def what_if(
     """Predict rebalances under other settings; return what `regroup what-if --format json` prints.
 
     ``settings``: as for ``--set``, such as ``{"membership": "static"}``; without any, a grid of
-    settings is tried, ``predicted`` is a list and ``advice`` names the best.  ``prefer``: what
-    advice saves, as for ``--prefer``.
+    settings is tried, ``predicted`` is a list and ``advice`` names the best.  ``prefer``: the
+    figure that advice saves, as for ``--prefer``.
     """
     from jobs.console.printing import jsonable
     from jobs.what_if.command import WhatIfOptions, as_json, evaluate

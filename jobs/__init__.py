@@ -73,7 +73,8 @@ rooms below it.  tests/test_layers.py checks this order.
     nightly_run    the steps of a run, their order, the dates to recompute, the table runs
                    jobs: nightly, group_days
     what_if        other settings tried: `regroup what-if` for one group, the sweep for all;
-                   `regroup plan`: ways to deploy a group; `regroup gate`: after a deployment
+                   `regroup plan`: ways to deploy a group; `regroup gate`: whether a
+                   deployment is complete
                    jobs: what_if_sweep
     replay         the coordinator model beside production: `regroup replay`, and for all groups
                    jobs: incident_replay

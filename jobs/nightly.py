@@ -43,8 +43,8 @@ class NightlyOptions:
     """The options of `regroup nightly`, as strings of the command line.
 
     ``log_date``: a date that no line precedes, for logs with incomplete dates.
-    ``advice``: end with trying the standard changes, for as many groups as ``advice_budget``
-    seconds of simulation allow; None: the default.
+    ``advice``: end with advice.  ``advice_budget``: seconds of simulation for it; None: the
+    default.
     """
 
     lake: str

@@ -348,7 +348,7 @@ def _unhandled(truth: Row, rows: list[Row]) -> Iterator[tuple[str, bool]]:
 
 
 def _joined(rows: list[Row]) -> list[tuple[str, float, float]]:
-    """Group, begin and end; a time that follows another one of the partition continues it."""
+    """Group, begin and end; times of a partition that follow each other directly are joined."""
     joined: list[tuple[tuple[Any, ...], float, float]] = []
     for row in rows:
         key = row["group_id"], row["topic"], row["partition"]

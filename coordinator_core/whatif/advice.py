@@ -40,15 +40,15 @@ _MAX_CONFIDENCE_WITHOUT_LOG = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Advice:
-    """``predicted``: of the advised change, or of the unchanged settings: nothing to gain, or the
-    model does not explain the group (``misses``: which figures differ).
+    """``predicted``: of the advised change; of the unchanged settings if there is nothing to gain,
+    or if the model does not explain the group (``misses``: the figures that differ).
 
     ``share``: the share of the partition downtime that the change saves, 0 to 1.  ``risk``: what
     the change costs.  ``rejected``: the alternative, and why not.  ``worse``: the changes that make
     a figure worse in every seed; ``makes_better``, ``makes_worse``: the figures that the advised
     change makes better, and worse, in every seed.  ``confidence``: 0 to 1, as near as the model of
     the unchanged settings comes to the observed figures.  ``assumption``: where instance ids come
-    from, and what the other source would change.  ``settings_in_force``: with what shows them.
+    from, and what the other source would change.  ``settings_in_force``: with their evidence.
     """
 
     unchanged: Prediction
@@ -88,8 +88,8 @@ def advise(
     changed: Sequence[Prediction],
     prefer: Currency = DOWNTIME,
 ) -> Advice:
-    """The change to recommend; only savings that every seed shows count.  None where so little was
-    observed that no change can save enough, or where the model misses the observed figures.
+    """The change to recommend; only savings that every seed shows count.  No change if the observed
+    figures are too small for a change to save enough, or if the model misses these figures.
     """
     little = has_little(observed, prefer)
     missed = misses(observed, unchanged)
@@ -123,7 +123,7 @@ def advise(
 
 
 def has_little(observed: Figures, prefer: Currency = DOWNTIME) -> bool:
-    """Whether no change can save enough, whatever it changes."""
+    """Whether the observed figures are too small for any change to save enough."""
     if prefer is DOWNTIME:
         downtime_ms = observed.unavailable_partition_ms
         return downtime_ms == 0 or max(downtime_ms, observed.not_stable_ms) < _MIN_SAVED_MS

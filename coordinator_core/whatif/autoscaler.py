@@ -41,7 +41,7 @@ class Policy(NamedTuple):
 
 class Load(NamedTuple):
     """``records``: produced in each second; ``capacity``: records per second of a process;
-    ``commit_s``: between two commits, which the lag that KEDA sees includes.
+    ``commit_s``: seconds between two commits; KEDA counts records since the last commit as lag.
     """
 
     records: Sequence[float]

@@ -44,7 +44,7 @@ class NotAConsumerGroup(ValueError):
 
 class ConsumerSettings(NamedTuple):
     """Present settings of a group of the consumer protocol; times in ms.  ``remote_assignor``: the
-    server assignor; None if no evidence has it.  ``..._source``: what shows the value.
+    server assignor; None if no evidence has it.  ``..._source``: evidence of the value.
     """
 
     session_timeout_ms: int
@@ -61,8 +61,8 @@ class Baseline:
     ``metadata_max_age_ms``: how often clients look for new partitions; ``topics`` grow at ms since
     the epoch.  ``consumer``: of a group of the consumer protocol; None: the group is classic.
     ``protocols``: of a group that was converted, by the first member id of a process life: its
-    protocol.  ``consumption``: None without commits.  ``configured``: settings by files or the
-    Admin API.
+    protocol.  ``consumption``: None without commits.  ``configured``: settings from files or
+    the Admin API.
     """
 
     group_id: str

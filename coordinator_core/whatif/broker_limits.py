@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.settings import CONSUMER_PROTOCOL, SettingsChange
 
-# By setting: the part of its limits' names after min. and max.
+# Per setting, the part of its limits' names after min. and max.
 _LIMITS = {
     "consumer_session_timeout_ms": "session.timeout.ms",
     "consumer_heartbeat_interval_ms": "heartbeat.interval.ms",

@@ -57,7 +57,7 @@ def candidates(baseline: Baseline) -> list[SettingsChange]:
     Where a client requires a longer max.poll.interval.ms for a longer session, the change includes
     it.  A change of max.poll.interval.ms alone is as long as the group's slow polls require.
     """
-    # No further simulation: only records_reprocessed depends on it.
+    # A commit interval needs no further simulation: only records_reprocessed depends on it.
     commits = _accepted(baseline, _shorter_commit_interval(baseline))
     if baseline.group_protocol == CONSUMER_PROTOCOL:
         return [*_accepted(baseline, _of_consumer_group(baseline)), *commits]
@@ -69,7 +69,7 @@ def candidates(baseline: Baseline) -> list[SettingsChange]:
 
 
 def _shorter_commit_interval(baseline: Baseline) -> Iterator[SettingsChange]:
-    """Not of clients that commit each batch."""
+    """No change for clients that commit each batch."""
     own_ms = 0 if baseline.consumption is None else baseline.consumption.commit_interval_ms
     if own_ms > _COMMIT_INTERVAL_MS and not commits_batches(own_ms):
         yield SettingsChange(commit_interval_ms=_COMMIT_INTERVAL_MS)

@@ -1,6 +1,6 @@
-"""What a change sets, removes and says in the configurations of a group's consumers, in any form.
+"""The settings that a change sets or removes in the configurations of a group's consumers.
 
-`coordinator_core.whatif.deployment_forms` writes it down for a kind of deployment.
+`coordinator_core.whatif.deployment_forms` writes these lines for each kind of deployment.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MAX_ID_LENGTH = 249
 
 
 class ClientSetting(NamedTuple):
-    """``is_later``: of a later deployment, so it is shown and not set."""
+    """``is_later``: set by a second deployment; the lines show it as a comment."""
 
     name: str
     value: str
@@ -59,9 +59,9 @@ ClientLine = ClientSetting | RemovedSettings | str
 
 @dataclass(frozen=True, kw_only=True)
 class ClientPart:
-    """The lines for all consumers of one library (``kind``), and by process name the instance ids;
-    empty: no process gets one.  ``title``: a comment with the consumers, ``source``: one on where
-    the ids come from.  ``name``: differs from that of the group's other libraries.
+    """The lines for all consumers of one library (``kind``).  ``instance_ids``: by process name;
+    empty if no process gets an id.  ``title``: a comment that names the consumers; ``source``: a
+    comment that says where the ids come from.  ``name``: unique among the libraries of the group.
     """
 
     group_id: str
@@ -75,7 +75,7 @@ class ClientPart:
 
 
 def client_parts(baseline: Baseline, change: SettingsChange) -> list[ClientPart]:
-    """One per library of the group (`kind_of`), sorted."""
+    """One part per library of the group (`kind_of`), sorted by library."""
     kinds = {name: kind_of(library_under(baseline, name, change)) for name in baseline.libraries}
     ids = _instance_ids(baseline, change)
     is_mixed = len(set(kinds.values())) > 1
@@ -168,8 +168,8 @@ def is_online(kind: str, after: Iterable[str], before: Iterable[str]) -> bool:
 
 
 def _instance_ids(baseline: Baseline, change: SettingsChange) -> dict[str, str]:
-    """By process; empty unless members become static.  Processes that ended need none, and members
-    that are static keep theirs.
+    """Ids by process; empty unless members become static.  Processes that ended need no id, and
+    static members keep their ids.
     """
     if change.membership != "static" or all(p.instance_id for p in baseline.processes):
         return {}
@@ -188,7 +188,7 @@ def unique_ids(names: Iterable[str]) -> Iterator[str]:
     taken: set[str] = set()
     for name in names:
         text = _INVALID_IN_ID.sub("-", name)
-        # The end has the ordinal, or what else distinguishes long names.
+        # Keep the end: it has the ordinal, or what else distinguishes long names.
         text = text[-_MAX_ID_LENGTH:] if text.strip(".") else f"process{text}"
         unique, number = text, 2
         while unique in taken:

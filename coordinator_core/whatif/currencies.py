@@ -10,13 +10,13 @@ from coordinator_core.whatif.figures import Figures, Prediction
 from coordinator_core.whatif.kafka_names import listed, seconds
 from coordinator_core.whatif.settings import SettingsChange
 
-# A change must save so many ms, rebalances or records.
+# A change must save at least this many ms, rebalances or records.
 MIN_SAVED_MS, MIN_SAVED_REBALANCES, MIN_SAVED_RECORDS = 5000, 2, 5
 
 
 class Currency(NamedTuple):
-    """``figure``: a field of Figures; ``least_saved``: less is noise.  ``more``: what is worse,
-    such as ``more rebalances``; ``shown``: a figure with its unit.
+    """``figure``: a field of Figures; ``least_saved``: a smaller saving is noise.  ``more``: words
+    for a worse figure, such as ``more rebalances``; ``shown``: prints a figure with its unit.
     """
 
     figure: str
@@ -62,7 +62,7 @@ PAUSES = Currency(
     "consumption_pause_ms", MIN_SAVED_MS, "consumption pauses", "longer consumption pauses", seconds
 )
 CURRENCIES = (DOWNTIME, REBALANCES, NOT_STABLE, MOVES, REPROCESSED, PAUSES)
-# By the value of --prefer; lag is what waits while nobody consumes.
+# By the value of --prefer.  Lag grows while nobody consumes.
 PREFERENCES = {
     "downtime": DOWNTIME,
     "rebalances": REBALANCES,
@@ -87,8 +87,9 @@ def _is_surely_less(currency: Currency, one: Prediction, other: Prediction) -> b
 
 
 def compared(change: SettingsChange, protocol: str) -> list[Currency]:
-    """The currencies in which a change compares with a group of this protocol: members of a
-    consumer group that keep their partitions consume while others are Assigning or Reconciling.
+    """The currencies in which a change can be compared with a group of this protocol.  Times in
+    rebalances of two protocols cannot be compared: members of a consumer group that keep their
+    partitions consume while other members are Assigning or Reconciling.
     """
     is_comparable = change.protocol_of(protocol) == protocol
     return [each for each in CURRENCIES if each is not NOT_STABLE or is_comparable]
@@ -97,7 +98,7 @@ def compared(change: SettingsChange, protocol: str) -> list[Currency]:
 def better_and_worse(
     unchanged: Prediction, changed: Prediction, protocol: str
 ) -> tuple[list[str], list[str]]:
-    """What a change makes better in all seeds, and what worse, by currency."""
+    """The figures that a change makes better in all seeds, and the figures that it makes worse."""
     now, then = unchanged.median, changed.median
     currencies = compared(changed.change, protocol)
     return (
@@ -109,7 +110,7 @@ def better_and_worse(
 def worse_changes(
     unchanged: Prediction, changed: Sequence[Prediction], protocol: str
 ) -> str | None:
-    """By currency, the changes whose best seed is worse than the worst one without."""
+    """Per currency, the changes whose best seed is worse than the worst unchanged seed."""
     texts = []
     for currency in CURRENCIES:
         worse = [
@@ -129,8 +130,8 @@ def worse_changes(
 
 
 def pareto(unchanged: Prediction, changed: Sequence[Prediction], protocol: str) -> list[Prediction]:
-    """The changes that no other one, nor the unchanged settings, beats: as good in all currencies,
-    and better in one, or else cheaper.
+    """The changes that neither another change nor the unchanged settings beat.  A change that beats
+    another change is as good in all currencies, and better in a currency or else cheaper.
     """
     tried = sorted([unchanged, *changed], key=lambda each: each.change.cost)
     best = [

@@ -2,9 +2,8 @@
 
 Every process needs a group.instance.id of its own: members with the same one fence each other.
 Kafka's clients take ``${HOSTNAME}`` literally; Java clients since 3.5 expand ``${env:NAME}`` with a
-config provider, Spring Boot expands ``${NAME}``, librdkafka expands nothing.  So where a deployment
-sets an environment variable of each process, its name is `VARIABLE`, and a process without it does
-not start.
+config provider, Spring Boot expands ``${NAME}``, librdkafka expands nothing.  In forms with an
+environment variable per process, this is `VARIABLE`; a process without the variable does not start.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from coordinator_core.whatif.settings import SettingsChange
 VARIABLE = "GROUP_INSTANCE_ID"
 _JAVA, _LIBRDKAFKA = "Java", "librdkafka"
 _ENVIRONMENT = "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
-# Client ids that Connect gives to the consumers of sink connectors, and Streams to its main ones.
+# Client ids of the consumers of Connect's sink connectors, and of Streams' main consumers.
 _CONNECTOR = re.compile(r"connector-consumer-(.+)-[0-9]+")
 _STREAMS = re.compile(r"(.+)-StreamThread-[0-9]+-consumer")
 # Kubernetes adds a hash to the name of a StatefulSet in a label of at most 63 characters.
@@ -200,7 +199,7 @@ def _compose(part: ClientPart) -> Iterator[str]:
 
 
 def _connect(part: ClientPart) -> Iterator[str]:
-    """Of a sink connector.  The consumers of all its tasks have the same configuration."""
+    """The lines of a sink connector: all its tasks have the same consumer configuration."""
     named = next(filter(None, map(_CONNECTOR.fullmatch, part.client_ids)), None)
     connector = named[1] if named else part.group_id.removeprefix("connect-")
     lines = [line for line in part.lines if not _sets(line, COMMIT_INTERVAL)]
@@ -250,8 +249,8 @@ def _streams(part: ClientPart) -> Iterator[str]:
 
 
 def _of_applications(part: ClientPart) -> Mapping[str, str]:
-    """One per Streams application: its threads are members with client ids that differ in the
-    thread's number.
+    """One instance id per Streams application: its threads are members whose client ids differ in
+    the thread's number.
     """
     applications = dict.fromkeys(
         matched[1] if (matched := _STREAMS.fullmatch(name)) else name for name in part.instance_ids
@@ -260,7 +259,7 @@ def _of_applications(part: ClientPart) -> Mapping[str, str]:
 
 
 def _librdkafka(part: ClientPart) -> Iterator[str]:
-    """Each value is a text, which bindings of all languages take."""
+    """Each value is a string, which bindings of all languages accept."""
     lines = [*part.lines, *_source(part)]
     values = _json_values(line for line in lines if not isinstance(line, RemovedSettings))
     yield "\n".join([f"# {part.title}", *_comments(lines)])
@@ -287,7 +286,7 @@ _WRITERS: dict[Form, Callable[[ClientPart], Iterator[str]]] = {
 
 
 def _in_container(part: ClientPart) -> Iterator[str]:
-    """The consumer's configuration where its environment has the instance id."""
+    """The consumer's configuration if the container's environment has the instance id."""
     if part.kind == _JAVA:
         yield _env_properties(part)
         return
@@ -337,7 +336,7 @@ def _texts(lines: Iterable[ClientLine], entry: Callable[[str, str], str]) -> Ite
 
 
 def _comments(lines: Iterable[ClientLine]) -> Iterator[str]:
-    """Comments for JSON, which has none."""
+    """The comments above a JSON object, which cannot have comments."""
     shown = (line for line in lines if not isinstance(line, ClientSetting) or line.is_later)
     yield from _texts(shown, _json_entry)
 

@@ -12,9 +12,9 @@ their names, as those of a StatefulSet; a surge starts processes with new names,
 Kubernetes does.  So the members of a surge have new instance ids, and the old ids of closed static
 members stay in the group until their sessions expire.
 
-A prediction plays these process lives like `predict` plays those of the evidence.  What a classic
-group waits for depends on when its members send their next heartbeats: each seed begins the
-deployment at another moment of the heartbeat interval, and draws restart times.
+A prediction simulates these process lives as `predict` simulates the lives of the evidence.  A
+classic group waits for the next heartbeats of its members: each seed begins the deployment at
+another moment of the heartbeat interval, and draws restart times.
 """
 
 from __future__ import annotations
@@ -40,23 +40,22 @@ from coordinator_core.whatif.settings import (
     SettingsChange,
 )
 
-# Processes that one command stops do so this long after each other; new processes are started one
-# after the other.
+# Time between the stops of processes that one command stops, and between their starts.
 _STOPS_APART_MS, _STARTS_APART_MS = 50, 200
 # The next process stops at least this long after the previous one is back.
 _READY_MS = 200
-# After a group's last evidence, so that all growth of its topics is over.
+# The deployment begins this long after the last evidence: topics no longer grow by then.
 _LATER_MS = 120_000
-# Before the first action, as a process starts somewhat earlier than it joins.
+# The period begins this long before the first action: a process starts before it joins.
 _EARLY_MS = 1000
-# What follows the last action: sessions expire, members rejoin.
+# After the last action and the expiry of sessions: members rejoin within this time.
 _SETTLE_MS = 20_000
 # Processes whose restarts end within this time start together.
 _TOGETHER_START_MS = 2000
-# A static member that is away for longer than its session.timeout.ms is removed.
+# Session timeouts to choose from: a static member that is away for longer is removed.
 _SESSIONS_MS = (45_000, 60_000, 120_000, 300_000, 600_000)
 _TOGETHER_MS = 60_000
-# group.consumer.session.timeout.ms of brokers.
+# The default of group.consumer.session.timeout.ms.
 _CONSUMER_SESSION_MS = 45_000
 
 
@@ -119,7 +118,7 @@ class PlannedDeployment(NamedTuple):
 
 
 def running(baseline: Baseline) -> tuple[ConsumerProcess, ...]:
-    """The processes at the end of the evidence; of a group that is shut down, the last ones."""
+    """Processes at the end of the evidence; of a group that is shut down, its last processes."""
     last = {process: process.lives[-1].ended for process in baseline.processes}
     running = [process for process, ended in last.items() if ended is None]
     if running:
@@ -130,7 +129,7 @@ def running(baseline: Baseline) -> tuple[ConsumerProcess, ...]:
 
 
 def present_protocol(baseline: Baseline) -> str:
-    """Of a converted group, the protocol of its last members."""
+    """The group's protocol; of a converted group, the protocol of its last members."""
     last = running(baseline)[-1].lives[-1].member_ids[0]
     return baseline.protocols.get(last, baseline.group_protocol)
 
@@ -160,7 +159,9 @@ def restarts(baseline: Baseline) -> list[Restart]:
 
 
 def restart_time(observed: Sequence[Restart], given_ms: int | None) -> RestartTime:
-    """As given, else as observed without the fastest and slowest tenth, else assumed."""
+    """The given time; else the observed times without the fastest and slowest tenth; else the
+    assumed time.
+    """
     if given_ms is not None:
         return RestartTime(given_ms, given_ms, given_ms)
     times_ms = sorted(each.away_ms for each in observed)
@@ -173,21 +174,21 @@ def restart_time(observed: Sequence[Restart], given_ms: int | None) -> RestartTi
 
 
 def _together(restart: Restart, observed: Sequence[Restart]) -> int:
-    """How many processes, with this one, started together."""
+    """How many processes started together, the restarted process included."""
     offs_ms = [abs(each.started_ms - restart.started_ms) for each in observed]
     return sum(off_ms <= _TOGETHER_START_MS for off_ms in offs_ms)
 
 
 def _like(observed: Sequence[Restart], batch: int) -> Sequence[Restart]:
-    """The restarts that began with as many others as a batch has: processes that start at the same
-    time on the same machines delay each other.
+    """The restarts with about as many processes that started together as a batch has: processes
+    that start at the same time on the same machines delay each other.
     """
     apart = {each: abs(batch - _together(each, observed)) for each in observed}
     return [each for each in observed if apart[each] == min(apart.values())]
 
 
 def last_deployment(observed: Sequence[Restart], processes: int) -> tuple[Restart, ...]:
-    """The last series of restarts in which all ``processes`` restarted once; empty: none did."""
+    """The last series of restarts in which all ``processes`` restarted once; else empty."""
     series: list[Restart] = []
     deployment: tuple[Restart, ...] = ()
     for each in observed:
@@ -206,8 +207,8 @@ def last_deployment(observed: Sequence[Restart], processes: int) -> tuple[Restar
 def deployments(count: int, restart_ms: int, heartbeat_ms: int) -> Iterator[Deployment]:
     """Ways to deploy ``count`` processes.
 
-    Paces: the next process stops when the previous one is back; after the rebalance of its return;
-    and half a minute later.
+    Paces: the next process stops when the previous process is back, after the rebalance of its
+    return, or half a minute after it is back.
     """
     paces_ms = [
         _seconds(restart_ms),
@@ -237,8 +238,8 @@ class Scale(NamedTuple):
 
 
 def ways_to_scale(scale: Scale, heartbeat_ms: int) -> Iterator[Deployment]:
-    """All at once, half of them, or one by one after the rebalance of the previous one, or half a
-    minute later.
+    """All processes at once, half of them at a time, or one by one: each after the rebalance of the
+    previous process, or after half a minute.
     """
     count = abs(scale.after - scale.before)
     paces_ms = [_seconds(3 * heartbeat_ms), 30_000]
@@ -256,8 +257,8 @@ def _batches(slots: Sequence[_Slot], size: int) -> Iterator[Sequence[_Slot]]:
 
 
 def settings_to_try(baseline: Baseline, restart_ms: int) -> list[SettingsChange]:
-    """The settings as they are; static members or none, the cooperative and the consumer protocol,
-    where brokers and clients take them.
+    """The present settings; static members (dynamic if all are static), the cooperative protocol
+    and the consumer protocol, unless a broker or client refuses them.
     """
     shortest_ms = min(each.lives[-1].member.session_timeout_ms for each in running(baseline))
     is_static = all(process.instance_id is not None for process in baseline.processes)
@@ -283,7 +284,7 @@ def _session(restart_ms: int) -> int:
 
 
 class _Slot(NamedTuple):
-    """A process of the group, as ``like``."""
+    """A process of the deployed group, with the settings of ``like``."""
 
     name: str
     like: ConsumerProcess
@@ -305,8 +306,8 @@ class DeployedGroup(NamedTuple):
         restarts: Sequence[Restart],
         given_ms: int | None = None,
     ) -> DeployedGroup:
-        """``count``: of processes; None: those that run at the end of the evidence.  ``restarts``:
-        the observed ones; ``given_ms``: the time of a restart, by the user.
+        """``count``: of processes; None: as many as run at the end of the evidence.  ``restarts``:
+        observed; ``given_ms``: the restart time that the user gave.
         """
         own = sorted(running(baseline), key=lambda process: process.name)
         slots = []
@@ -325,7 +326,7 @@ class DeployedGroup(NamedTuple):
         return self._played(deployment, change, seeds, lambda deployed: deployed.deploy(deployment))
 
     def scale(self, scale: Scale, deployment: Deployment, seeds: int) -> PlannedDeployment:
-        """Processes start, or stop; the group has at least as many as the larger count."""
+        """Processes start or stop.  The group has slots for the larger number of processes."""
         return self._played(
             deployment, UNCHANGED, seeds, lambda deployed: deployed.scale(scale, deployment)
         )
@@ -390,14 +391,14 @@ class _Deployed:
             begin_ms += self._pace_ms(deployment.pace_ms, batch[0].name)
 
     def _pace_ms(self, pace_ms: int, process: str) -> int:
-        """No wait is exact to a heartbeat interval."""
+        """The pace varies by up to half a heartbeat interval."""
         if pace_ms <= self._restart_time.usual_ms:
             return pace_ms  # the next process does not wait
         half_ms = self._group.baseline.heartbeat_ms // 2
         return pace_ms + between(-half_ms, half_ms, key_of(self._seed, process, "pace"))
 
     def _surge(self, batch: Sequence[_Slot], begin_ms: int, pace_ms: int) -> int:
-        """When the last old process stops."""
+        """The time at which the old processes stop."""
         stop_ms = begin_ms + pace_ms
         for number, slot in enumerate(batch):
             self._add(slot, f"{slot.name}-new", [(begin_ms + _STARTS_APART_MS * number, None)])
@@ -405,7 +406,7 @@ class _Deployed:
         return stop_ms
 
     def _restart(self, batch: Sequence[_Slot], begin_ms: int) -> int:
-        """When the last process is back."""
+        """The time at which the last process is back."""
         backs_ms = []
         for number, slot in enumerate(batch):
             stop_ms = begin_ms + _STOPS_APART_MS * number

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from coordinator_core.whatif.figures import Figures, Prediction
 from coordinator_core.whatif.kafka_names import seconds
 
-# The bound of a model: so far the observed figure may be from the range over the seeds.
+# The model explains an observed figure at most this far from the range over the seeds.
 SHARE, MIN_REBALANCES, MIN_DOWNTIME_MS = 0.25, 2, 5000
 
 

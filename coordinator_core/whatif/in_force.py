@@ -1,4 +1,4 @@
-"""The settings in force in a group, each with what shows it, and changes without them."""
+"""The settings in force in a group, each with its evidence, and changes without them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REQUESTS = "requests of members"
 
 
 class InForce(NamedTuple):
-    """``name``: Kafka's; ``value`` None: not set; ``source``: what shows it."""
+    """``name``: Kafka's; ``value`` None: not set; ``source``: evidence of the value."""
 
     name: str
     value: str | None
@@ -42,12 +42,12 @@ class InForce(NamedTuple):
 
 
 def settings_in_force(baseline: Baseline) -> list[InForce]:
-    """Of the group's present protocol; members that differ have several values."""
+    """The settings of the group's present protocol; if members differ, with several values."""
     return [*_of_members(baseline), *_of_protocol(baseline)]
 
 
 def in_force_text(baseline: Baseline) -> str:
-    """In one line, assumptions last."""
+    """The settings in one line, assumed values last."""
     settings = settings_in_force(baseline)
     shown = [str(each) for each in settings if not each.is_assumed]
     assumed = [str(each) for each in settings if each.is_assumed]

@@ -1,4 +1,4 @@
-"""Settings of brokers and groups that are in force, by configuration files or the Admin API."""
+"""Settings in force of brokers and groups, from configuration files or the Admin API."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class KnownSetting(NamedTuple):
 
 
 class KnownSettings(NamedTuple):
-    """By Kafka's names: ``of_brokers`` (group.consumer.session.timeout.ms), ``of_group`` its own
-    configuration (consumer.session.timeout.ms).
+    """Settings by Kafka's names.  ``of_brokers``: such as group.consumer.session.timeout.ms;
+    ``of_group``: the group's own configuration, such as consumer.session.timeout.ms.
     """
 
     of_brokers: Mapping[str, KnownSetting] = {}
@@ -39,7 +39,7 @@ class KnownSettings(NamedTuple):
         return _number(self.of_brokers.get(name))
 
     def of_consumer_group(self, name: str) -> KnownSetting | None:
-        """A setting such as consumer.session.timeout.ms: the group's own, else the brokers'."""
+        """A setting such as consumer.session.timeout.ms: of the group, else of the brokers."""
         own = self.of_group.get(name)
         return own if own is not None else self.of_brokers.get(_BROKER_PREFIX + name)
 

@@ -1,4 +1,4 @@
-"""What the group's brokers and clients would refuse of a change.
+"""Why the group's brokers or clients would refuse a change.
 
 Broker: a session timeout outside of ``group.min.session.timeout.ms`` and
 ``group.max.session.timeout.ms`` (INVALID_SESSION_TIMEOUT).  Unknown limits are Kafka's defaults,

@@ -14,8 +14,8 @@ from coordinator_core.whatif.deployments import Deployment, Strategy
 
 @dataclass(frozen=True)
 class ObservedDeployment:
-    """Names of processes.  ``before``: ran at ``since_ms``; ``old``: those of them that still run;
-    ``new``: run now, and started since then.
+    """Names of processes.  ``before``: processes that ran at ``since_ms``; ``old``: processes of
+    ``before`` that still run; ``new``: running processes that started since then.
     """
 
     since_ms: int
@@ -49,7 +49,9 @@ def _began_ms(life: ProcessLife) -> int:
 
 
 def _way(stops_ms: Sequence[int], starts_ms: Sequence[int], count: int) -> Deployment | None:
-    """By how many processes fewer, or more, ran than before.  None: none stopped, or none ran."""
+    """The way, inferred from the number of running processes over time.  None: no process stopped,
+    or no process ran before.
+    """
     if not stops_ms or not count:
         return None
     changes = sorted([*((at_ms, -1) for at_ms in stops_ms), *((at_ms, 1) for at_ms in starts_ms)])
@@ -65,7 +67,7 @@ def _way(stops_ms: Sequence[int], starts_ms: Sequence[int], count: int) -> Deplo
 
 
 def _pace_ms(stops_ms: Sequence[int], batch: int) -> int:
-    """From one batch to the next."""
+    """The median time from one batch to the next."""
     first_ms = stops_ms[::batch]
     gaps_ms = [after - before for before, after in pairwise(first_ms)]
     return round(median(gaps_ms)) if gaps_ms else 0

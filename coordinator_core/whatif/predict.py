@@ -65,8 +65,8 @@ _WARM_UP_MS = 60_000
 # add up between rebalances.  librdkafka's main thread has six timers between two heartbeats.
 _HEARTBEAT_DELAY_MS, _HEARTBEAT_DELAYS_MS = 4, (2, 10)
 _TIMERS_PER_HEARTBEAT = 6
-# Raise this where equal simulations get other records reprocessed or pauses: earlier outcomes of
-# them are in tables.
+# Raise this if the same simulation now has other records reprocessed or pauses: tables keep the
+# outcomes of earlier versions.
 _COSTS_VERSION = 2
 _NO_OUTCOMES: Mapping[str, Outcomes] = MappingProxyType({})
 

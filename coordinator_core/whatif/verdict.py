@@ -57,8 +57,8 @@ def not_predicted(verdict: str, reason: str, blockers: Sequence[Blocker]) -> Mig
 def verdict_of(
     baseline: Baseline, judged: GroupJudgement, blockers: Sequence[Blocker]
 ) -> MigrationVerdict:
-    """Of a classic group; the judgement may have changes of both protocols.  The members stay
-    static or dynamic, as they are: table what_if has changes of both at once.
+    """The verdict on a classic group.  ``judged`` may have changes of both protocols.  Members stay
+    static or dynamic as they are; table what_if also has changes of protocol and membership.
     """
     unchanged, predicted = judged.model, judged.predicted
     if judged.advice.misses:

@@ -1,4 +1,4 @@
-"""Store settings in force: the newest value of each, by files or the Admin API."""
+"""Store the newest value of each setting in force, from files or the Admin API."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def add_live(lake: ArrowLake, kafka: Kafka, groups: Collection[str]) -> None:
 
 
 def _replace(lake: Lake, settings: Collection[Setting], source: str) -> None:
-    """A setting that is no longer there is removed with the entity's other rows."""
+    """Replace all rows of each entity, so that settings that it no longer has are removed."""
     if not settings:
         return
     entities = sorted({(each.entity_type, each.entity) for each in settings})

@@ -228,7 +228,7 @@ def plan(
     era: EraOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """Compare ways to deploy a group.  Predicts the figures of each one."""
+    """Compare ways to deploy a group.  Predicts the figures of each way."""
     from jobs.what_if import autoscale
     from jobs.what_if import plan as job
 

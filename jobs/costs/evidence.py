@@ -1,10 +1,10 @@
 """What the costs of handovers are computed from, as one frame: assignments, commits, log ends.
 
-Each row has one of them: an assignment of a partition, as a list of its values per type; or
-``offset``, a commit; or ``log_end``; or ``failed``, the position that a client logged when its
-commit failed, with the hash ``client`` of its client id; and the time ``at_ms``.  Partitions are
-hashes, and an assignment has three columns, because the engine groups the many commits by bucket:
-with a column per value this takes four times as long.
+Each row has one kind of evidence and its time ``at_ms``: an assignment of a partition, as a list of
+values per type; ``offset``, a commit; ``log_end``; or ``failed``, the position that a client logged
+when its commit failed, with the hash ``client`` of its client id.  Partitions are hashes, and an
+assignment has three columns: the engine groups the many commits by bucket, which takes four times
+as long with a column per value.
 """
 
 from __future__ import annotations

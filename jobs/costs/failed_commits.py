@@ -1,8 +1,8 @@
 """Positions that clients logged when a commit failed.
 
-A client that was removed from its group learns of it when it commits.  Clients of Java and franz-go
-then log the positions that they wanted to commit: those of all records that the application has
-handled, also of those that it handled while others owned the partition.  The highest one is exact.
+A client that was removed from its group learns so when it commits.  Java's clients and franz-go
+then log the positions that they wanted to commit.  These cover all records that the application has
+handled, also records handled while others owned the partition.  The highest position is exact.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from jobs.costs.rules import CommitProgress, Reprocessed
 from jobs.costs.series import NONE, Flags, Ints
 from jobs.costs.tenures import Tenures
 
-# A line belongs to its client's latest tenure among so many of the partition; without a client, to
-# the latest one whose owner was removed.
+# A line belongs to its client's latest tenure, among this many tenures of the partition.  A line
+# without a client belongs to the latest tenure whose owner was removed.
 LOOKBACK = 4
 
 
 def with_failed_commits(
     t: Tenures, p: CommitProgress, r: Reprocessed, arrays: EvidenceArrays
 ) -> Reprocessed:
-    """The positions replace what the rate of the commits shows."""
+    """The logged positions replace estimates from the rate of the commits."""
     position = np.full(len(t.row), NONE)
     tenure = _tenures_of_lines(t, arrays, r.is_slow | (t.heard_ms != NONE))
     is_known = tenure != NONE
@@ -46,7 +46,7 @@ _RECORDS = ("records", "low", "high")
 
 
 def _tenures_of_lines(t: Tenures, arrays: EvidenceArrays, was_removed: Flags) -> Ints:
-    """The tenure that each line is about; NONE without one."""
+    """The tenure of each line; NONE if no tenure fits."""
     lines, client = arrays.failed, arrays.client
     of_line = np.full(len(lines.part), NONE)
     if not len(t.part):

@@ -1,4 +1,4 @@
-"""The rows of both tables of costs, computed once per run: each needs all commits."""
+"""The rows of both tables of costs, computed once per run: both tables need all commits."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def rows_of_both(
     kept_before: DataFrame | None = None,
     client_events: DataFrame | None = None,
 ) -> DataFrame:
-    """``handover_costs`` and ``unserved_times``: the row of one of these tables, the other is null.
+    """``handover_costs`` and ``unserved_times``: a row of one table; the other column is null.
 
     A row of handover_costs has ``ended_date`` instead of event_date: null until the partition has a
     next owner.  ``classic_tenures``, ``modern_tenures``, ``last_events``, ``earlier``: see

@@ -90,8 +90,8 @@ class _Stored:
 
 
 def _catching_up(t: Tenures, p: CommitProgress, r: Reprocessed, ends: LogEnds) -> Reprocessed:
-    """An owner that stopped while it handled the backlog with which it had begun: its speed since
-    then counts, not the rate of the partition."""
+    """For an owner that stopped while it handled its initial backlog, the owner's speed counts, not
+    the rate of the partition."""
     behind = ends.offsets(t.part, p.last_ms) - p.last_offset
     is_first = (p.last_ms >= t.from_ms) & (p.earlier_ms < t.from_ms) & (p.earlier_ms != NONE)
     has_stopped = ((t.heard_ms != NONE) | t.is_replaced) & ~r.is_slow

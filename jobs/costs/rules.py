@@ -7,36 +7,35 @@ owner after it.  What happened to the owner decides when it stopped:
 
 revoked, left   A client commits when it gives a partition up: 0.  Eager members do so from 1.5 s
                 before the rebalance begins until the next assignment.  If most members that had
-                new records in the rebalance did not commit, these clients do not: from the last
-                commit to the end.  Java's cooperative members are of this kind: they commit when a
-                rebalance begins, and go on until the next assignment.  If only one member did not
-                commit, its commit failed: the same.
-no commit       An owner that never committed began at the committed offset: it handled the records
-                since then, too.
-expired         The owner stopped between its last heartbeat and the next one, which was due; and
-                before its next commit, if it commits at an interval.  Processes that end in one
+                new records in the rebalance did not commit, clients of this group do not commit:
+                all records from the last commit to the end.  Java's cooperative members commit when
+                a rebalance begins, and go on until the next assignment: the same.  If only one
+                member did not commit, its commit failed: the same.
+no commit       An owner that never committed began at the committed offset: it also handled the
+                records between this commit and its assignment.
+expired         The owner stopped between its last heartbeat and the next heartbeat, which was due,
+                and before its next commit, if it commits at an interval.  Processes that end in one
                 rebalance most likely have one cause: they stopped between all of these requests.
-                A static member that closes commits, and does not leave.  An eager member that
-                rejoins commits before that.  Both stopped at this commit.
-replaced        A static member stopped.  If its last commit was no automatic one, it closed then;
-                else it stopped before the next one.
-batches         A client that commits each batch that it has handled loses only the batch in its
-                hands, and none when it gives a partition up: 0, at most what an automatic commit
-                would lose.  Automatic commits follow a
-                timer, in halves of a second.
-slow            A client leaves max.poll.interval.ms after its application last polled; it was busy
-                with one batch since then.  If it left without the commit that others of its group
-                made, it left for this reason, too.  Automatic commits may go on: the last one then
-                has all records that the application got.
+                A static member that closes commits, and does not leave.  An eager member commits
+                before it rejoins.  Both stopped at this commit.
+replaced        A static member stopped.  If its last commit was no automatic commit, the member
+                closed then; else it stopped before the next commit.
+batches         A client that commits each batch that it has handled loses only the batch in
+                progress, and none when it gives a partition up: 0, at most what an automatic commit
+                would lose.  Automatic commits follow a timer, in halves of a second.
+slow            A client leaves max.poll.interval.ms after its application last polled; the
+                application was busy with one batch since then.  A client that left without the
+                commit that others of its group made also left for this reason.  Automatic commits
+                may go on: the last one then has all records that the application got.
 unknown         A partition with a single commit has no rate: null, unless the owner committed when
                 it gave the partition up.
 quiet           Alive for more than 1.5 commit intervals without a commit: nothing new, so 0; at
                 most one interval's worth.
-crashed         It began with a backlog, and there was no heartbeat or commit after that: it handled
-                any part of the backlog.  In a crash loop, one partition has a record that kills
-                each owner: the one with the oldest commit.  Clients take records partition by
-                partition: the partitions before it were handled, one in three of those behind it.
-                Of several partitions with the oldest commit, each may have the record.
+crashed         The owner began with a backlog, and sent no heartbeat or commit after that: it
+                handled any part of the backlog.  In a crash loop, the partition with the oldest
+                commit has a record that kills each owner.  Clients take records partition by
+                partition: the partitions before it were handled, and one in three of the partitions
+                behind it.  Of several partitions with the oldest commit, each may have the record.
 zombie          The process was back after its session had expired: if it had been frozen, it may
                 have handled records while others owned the partition.  The evidence cannot tell
                 this from a restart, so the upper bound is not certain.
@@ -242,8 +241,8 @@ def reprocessed(t: Tenures, p: CommitProgress) -> Reprocessed:
 
 
 def _backlog_ms(t: Tenures, p: CommitProgress, stop_ms: Ints) -> Ints:
-    """The time from the last commit until the tenure began, if its owner then consumed for so long
-    that it has handled the records of this time, too."""
+    """The time from the last commit until the tenure began, if the owner then consumed long enough
+    to handle the records of this time, too."""
     since_ms = t.from_ms - p.last_ms
     has_backlog = (p.last != NONE) & (since_ms > 0) & (since_ms <= RATE_MS)
     return np.where(has_backlog & (stop_ms - t.from_ms >= REVOCATION_MS), since_ms, 0)
@@ -365,9 +364,9 @@ def _busy_ms(t: Tenures, p: CommitProgress) -> Ints:
     """When a process got its last records; NEVER_MS if the commits do not show it.
 
     Automatic commits go on while the application is busy, except in clients that commit in poll().
-    So the last commit lacks records that the rate of its partitions leads to expect.  librdkafka's
-    members of the new protocol leave only when the application polls again: they have gone on to
-    commit, too.
+    So the last commit has fewer records than the rate of its partitions predicts.  librdkafka's
+    members of the consumer protocol leave only when the application polls again: they, too, have
+    gone on to commit.
     """
     is_own = (p.earlier_ms >= t.from_ms) & ~np.isnan(p.rate) & ~p.is_batch
     took_ms = p.last_ms - p.earlier_ms
@@ -383,7 +382,7 @@ def _busy_ms(t: Tenures, p: CommitProgress) -> Ints:
 
 
 def _expired_between(t: Tenures, p: CommitProgress) -> tuple[Ints, Ints]:
-    """The owner stopped between its last heartbeat or commit and the next one that was due."""
+    """The owner stopped between its last heartbeat or commit and the next request that was due."""
     earliest_ms, due_ms, next_ms = _requests(t, p)
     late_ms = np.where(t.due_ms == NONE, HEARTBEAT_MS - _heartbeat_ms(t), 2 * TOLERANCE_MS)
     latest_ms = np.maximum(np.minimum(due_ms + late_ms, next_ms), earliest_ms)
@@ -391,8 +390,8 @@ def _expired_between(t: Tenures, p: CommitProgress) -> tuple[Ints, Ints]:
 
 
 def _expired_at(t: Tenures, p: CommitProgress) -> Ints:
-    """The middle of this time.  Processes of a group that ended in the same rebalance, each of them
-    between two of its requests, most likely ended at one time between all of these requests."""
+    """The middle of the time between these requests.  Processes of a group that ended in the same
+    rebalance most likely ended at one time, between the requests of all of them."""
     earliest_ms, due_ms, next_ms = _requests(t, p)
     latest_ms = np.maximum(np.minimum(due_ms, next_ms), earliest_ms)
     is_expired = t.heard_ms != NONE
@@ -409,8 +408,8 @@ def _expired_at(t: Tenures, p: CommitProgress) -> Ints:
 
 
 def _requests(t: Tenures, p: CommitProgress) -> tuple[Ints, Ints, Ints]:
-    """The last heartbeat or commit of each member; when the next heartbeat was due, and the next
-    commit."""
+    """Times per member: its last heartbeat or commit, its next heartbeat, and its next commit; the
+    latter two were due."""
     member_ms = _own_commit_ms(t, p)
     due_ms = np.where(t.due_ms == NONE, t.heard_ms + _heartbeat_ms(t), t.due_ms)
     next_ms = member_ms + p.interval_ms.astype(np.int64) + TOLERANCE_MS
@@ -421,7 +420,7 @@ def _requests(t: Tenures, p: CommitProgress) -> tuple[Ints, Ints, Ints]:
 
 
 def _heartbeat_ms(t: Tenures) -> Ints:
-    """The default interval, and at most a third of the session timeout."""
+    """The default heartbeat interval, but at most a third of the session timeout."""
     session_ms = np.maximum(t.departed_ms - t.heard_ms, 0)
     return np.asarray(np.minimum(HEARTBEAT_MS, session_ms // SESSION_HEARTBEATS))
 
@@ -437,7 +436,7 @@ def _replaced_between(t: Tenures, p: CommitProgress, until_ms: Ints) -> tuple[In
 
 
 def _has_closed(t: Tenures, p: CommitProgress) -> Flags:
-    """Whether the last commit of each member was no automatic one."""
+    """Whether the last commit of each member was no automatic commit."""
     member_ms = _own_commit_ms(t, p)
     since_ms = p.last_ms - np.maximum(p.earlier_ms, t.from_ms)
     interval_ms = np.maximum(p.interval_ms, 1)
@@ -451,8 +450,8 @@ def _has_closed(t: Tenures, p: CommitProgress) -> Flags:
 def _stopped_at_commit(t: Tenures, p: CommitProgress) -> Flags:
     """Whether an owner whose session expired had stopped at its last commit.
 
-    A static member that closes commits, and does not leave.  An eager member that had a contact
-    since it noticed a rebalance had revoked its partitions, and had committed before.
+    A static member that closes commits, and does not leave.  An eager member commits and revokes
+    its partitions before it rejoins: a contact after it noticed the rebalance shows that it did.
     """
     is_expired = (t.heard_ms != NONE) & (_own_commit_ms(t, p) != NONE)
     has_timer = _most_of_member(t, p.earlier_ms) >= t.from_ms

@@ -29,7 +29,7 @@ class Tenures:
     ``is_kept``: the owner kept the partition until a response asked it to give the partition up,
     and did so then.  ``is_eager``: its classic group revokes all partitions in a rebalance.
     ``is_back``: the process itself is the next owner, and got the partition as soon as it had
-    departed.  The others: see `jobs.ownership.tenures`.
+    departed.  Further fields: see `jobs.ownership.tenures`.
     """
 
     row: Ints

@@ -44,15 +44,15 @@ from jobs.what_if.plan import (
 from jobs.what_if.scaled_object import policy_of
 
 _SEEDS = 3
-# The rate of a process is the highest one in such a time.
+# The rate of a process is its highest rate within this time.
 _RATE_S = 30
-# Fewer rebalances are recommended if the lag is at most this much higher.
+# A policy is recommended only if its peak lag is at most this multiple of the file's.
 _MORE_LAG = 1.1
 
 
 @dataclass(frozen=True, kw_only=True)
 class AutoscaleOptions:
-    """``file``: of a KEDA ScaledObject."""
+    """``file``: a YAML file with a KEDA ScaledObject."""
 
     lake: str
     cluster_id: str
@@ -71,7 +71,7 @@ class ObservedLoad(NamedTuple):
 
 
 class PlannedPolicy(NamedTuple):
-    """``changed``: what differs from the file, by Kubernetes' and KEDA's names.  ``least``,
+    """``changed``: values that the file does not have, by names of Kubernetes and KEDA.  ``least``,
     ``usual``, ``most``: figures of all changes of the number of processes, over simulations.
     """
 
@@ -299,7 +299,7 @@ def _per_second(
 
 
 def policies(policy: Policy) -> list[tuple[Policy, dict[str, int]]]:
-    """The file's policy, and others with what they change."""
+    """The file's policy and other policies, each with the values that it changes."""
     changes: list[dict[str, int]] = [
         {},
         {"lagThreshold": 2 * policy.lag_threshold},
@@ -330,7 +330,7 @@ def _changed(policy: Policy, change: dict[str, int]) -> Policy:
 
 
 class Scaler:
-    """Predicts what each change of the number of processes costs, once."""
+    """Predicts the cost of each change of the number of processes, once per change."""
 
     def __init__(self, group: DeployedGroup, partitions: int) -> None:
         self._group, self._partitions = group, partitions
@@ -364,7 +364,7 @@ def _sum(figures: Sequence[Figures]) -> Figures:
 
 
 def recommended_policy(plans: Sequence[PlannedPolicy]) -> int:
-    """The fewest rebalances with about the lag of the file's policy, which is the first."""
+    """Index of the policy with the fewest rebalances and about the lag of the first, the file's."""
     limit = plans[0].peak_lag * _MORE_LAG
     kept = [each for each in plans if each.peak_lag <= limit]
     best = min(kept, key=lambda each: (each.usual.rebalances, each.mean_processes))

@@ -93,9 +93,9 @@ class WhatIfOptions:
 
 @dataclass(frozen=True)
 class WhatIfResult:
-    """``judged``: with a prediction per change; if settings were given, of one, and where the
-    source of instance ids matters, a second one with the other source.  ``gives_advice``: without
-    given settings.  ``conversions``: observed.
+    """``judged``: with a prediction per change.  Given settings have one prediction, and another
+    with the other source of instance ids if the source matters.  ``gives_advice``: no settings
+    were given.  ``conversions``: observed.
     """
 
     baseline: Baseline
@@ -204,7 +204,7 @@ def _with_dates(options: WhatIfOptions) -> Iterator[str]:
 
 
 def _period(options: WhatIfOptions) -> tuple[int, int]:
-    """From --from to --to; for advice without them, the period that all commands evaluate."""
+    """The period from --from to --to; for advice without these options, that of all commands."""
     if not options.settings and options.first is None and options.last is None:
         kinds = [TIMED_REBALANCES]
         rows = rows_of_group(options.lake, options.cluster_id, options.group_id, kinds)
@@ -351,7 +351,7 @@ def shown_figures(result: WhatIfResult, format: Format) -> list[str]:
 
 
 def _rows(result: WhatIfResult, shown: list[str], format: Format) -> list[list[Any]]:
-    """A printed table has Kafka's names of the settings, and of the tried changes the best ones."""
+    """The printed table has Kafka's names of the settings, and only changes that none beats."""
     predicted = result.predicted
     if format is Format.TABLE and result.gives_advice:
         predicted = pareto(result.model, predicted, result.baseline.group_protocol)

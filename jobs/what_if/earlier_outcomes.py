@@ -1,4 +1,4 @@
-"""Outcomes of earlier simulations, in rows of what_if: equal simulations are not repeated."""
+"""Outcomes of earlier simulations, from rows of what_if: equal simulations are not repeated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OUTCOME_COLUMNS = ("simulation", "sessions_matter", "outcomes", "outcome_costs")
 
 
 def outcomes_of(rows: Iterable[Any]) -> dict[str, Outcomes]:
-    """By simulation; ``rows`` of one group that have one."""
+    """Outcomes by simulation; ``rows``: rows of one group in which simulation is not null."""
     return {
         row["simulation"]: Outcomes(
             # Rows of earlier versions have no costs.
@@ -29,5 +29,5 @@ def outcomes_of(rows: Iterable[Any]) -> dict[str, Outcomes]:
 
 
 def _values(struct: Any) -> Iterable[Any]:
-    """Of a row of an engine, or of a dict of DuckDB."""
+    """The values of an engine's row, or of a dict from DuckDB."""
     return struct.values() if isinstance(struct, dict) else struct

@@ -85,7 +85,7 @@ class ClusterEvidence(NamedTuple):
 
 
 def _named(source: str) -> str:
-    """A file without its folders."""
+    """The name of a file, without its folders."""
     return source.rsplit("/", 1)[-1]
 
 
@@ -185,7 +185,7 @@ class PredictionEvidence:
 
     @property
     def _first_assignments_ms(self) -> list[int]:
-        """Of the incarnations after the first."""
+        """The first assignment of each incarnation after the first."""
         first_ms: dict[int, int] = {}
         for row in sorted(self._of("generation_figures"), key=_in_order):
             assigned_ms = _done_ms(row)
@@ -379,7 +379,7 @@ class PredictionEvidence:
         return Ends(histories[number], commits).timing
 
     def _consumer_settings(self, timing: Timing) -> ConsumerSettings:
-        """By the configurations of group and brokers; else by the times of records."""
+        """From the configurations of group and brokers, else from the times of records."""
         session = self._configured.of_consumer_group(CONSUMER_SESSION)
         heartbeat = self._configured.of_consumer_group(CONSUMER_HEARTBEAT)
         return ConsumerSettings(

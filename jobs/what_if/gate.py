@@ -25,15 +25,15 @@ from jobs.what_if.plan import MOST_PROCESSES, SHOWN, value_text, way_text
 
 _POLL_S = 5.0
 _SEEDS = 8
-# The figures of captured deployments are within this part of the predicted ones (docs/plan.md).
+# A figure may exceed the largest simulation by this share (docs/plan.md).
 _TOLERANCE = 0.25
-# Moves depend on which partitions members had before; few records are reprocessed by chance.
+# No other figures: moves depend on the assignment before, and a few records on chance.
 _LIMITED = ("rebalances", "not_stable_ms", "unavailable_partition_ms")
 
 
 @dataclass(frozen=True, kw_only=True)
 class GateOptions:
-    """``since``: time in UTC, as given by the user.  ``processes`` None: as many as ran then.
+    """``since``: time in UTC, as given by the user.  ``processes`` None: as many as ran before.
     ``timeout``: for how long to read the lake again while something is missing; None: once.
     """
 

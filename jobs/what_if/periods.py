@@ -18,11 +18,11 @@ from coordinator_core.whatif.judgement import ADVICE_SEEDS
 TIMED_REBALANCES = "timed_rebalances"  # the kind of evidence
 KEPT_DAYS = 30
 MOST_S = 10.0
-# Measured on an idle machine: one heartbeat of a simulated member, with its part of the rebalances;
-# and explaining one generation of a group.
+# Seconds on an idle machine: per heartbeat of a simulated member, rebalances included; and per
+# generation of a group that the model explains.
 _HEARTBEAT_S, _GENERATION_S = 0.0001, 0.005
-# About so many simulations per seed: the standard changes and the unchanged settings; those of the
-# consumer protocol take longer.
+# About this many simulations per seed: the standard changes and the unchanged settings.
+# Simulations of the consumer protocol take longer.
 _SIMULATIONS = 16
 # Rebalances with longer pauses between them are separate series.
 _PAUSE_MS = 300_000
@@ -57,7 +57,7 @@ class EvaluatedPeriod(NamedTuple):
 
 
 def timed_rebalances(rows: Iterable[Mapping[str, Any]]) -> list[TimedRebalance]:
-    """Of one group, in order; ``rows``: the kind TIMED_REBALANCES."""
+    """The rebalances of one group in order; ``rows``: the kind TIMED_REBALANCES."""
     names = TimedRebalance._fields[1:]
     timed = [
         TimedRebalance(date.fromisoformat(row["day"]), *(row[name] for name in names))
@@ -86,7 +86,7 @@ def period_of(rebalances: Sequence[TimedRebalance]) -> EvaluatedPeriod | None:
 
 
 def _cost_s(rebalances: Sequence[TimedRebalance]) -> float:
-    """How long the simulations of their span take, in seconds."""
+    """The seconds that simulations of the rebalances' span take."""
     span_ms = max(each.end_ms for each in rebalances) - rebalances[0].begin_ms + _MARGIN_MS
     heartbeats = span_ms / HEARTBEAT_MS * max(each.members for each in rebalances)
     simulated_s = heartbeats * _HEARTBEAT_S * _SIMULATIONS * ADVICE_SEEDS

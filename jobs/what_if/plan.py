@@ -38,7 +38,7 @@ from jobs.replay.group_rows import FOREVER_MS
 from jobs.what_if.command import WhatIfOptions, baseline_within, prediction_evidence
 
 MOST_PROCESSES = 500
-# Simulations of one way to deploy, and of how many processes altogether.
+# Limits of the simulations of one way to deploy; processes in all simulations of a way.
 _LEAST_SEEDS, _MOST_SEEDS, _SIMULATED_PROCESSES = 2, 16, 128
 _SCALE = re.compile(r"(\d{1,4})\.\.(\d{1,4})")
 # An observed deployment's rebalances end within this time after its last start.
@@ -189,8 +189,8 @@ def observed_within(
 
 
 def recommended(plans: Sequence[PlannedDeployment], prefer: str) -> int:
-    """The best way with the present settings, unless another one with changed settings is better
-    in its worst simulation than that way in its best one.
+    """Index of the plan to recommend: the best plan with the present settings, unless the worst
+    simulation of the best plan of all is better than the best simulation of this plan.
     """
     key = _order(prefer)
     present = min((each for each in plans if each.change == UNCHANGED), key=key)

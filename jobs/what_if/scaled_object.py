@@ -69,7 +69,7 @@ def _number(values: Mapping[str, str], name: str, option: str) -> int:
 
 
 def _step(values: Mapping[str, str], option: str) -> int | None:
-    """Pods per minute, of a policy of type Pods."""
+    """Pods per minute of a policy of type Pods; None without this policy."""
     if values.get(f"{_POD_POLICY}.type") != "Pods":
         return None
     texts = [values.get(f"{_POD_POLICY}.{name}", "") for name in ("value", "periodSeconds")]
@@ -80,7 +80,7 @@ def _step(values: Mapping[str, str], option: str) -> int | None:
 
 
 def _values(text: str, option: str) -> Iterator[tuple[str, str]]:
-    """Values by the path of their keys; of the items of a list, the last one."""
+    """Values by the path of their keys.  The last item of a list counts."""
     keys: list[tuple[int, str]] = []
     for number, line in enumerate(text.splitlines(), 1):
         bare = re.sub(r"(^|\s)#.*$", "", line).rstrip()

@@ -1,9 +1,9 @@
 """Which groups are simulated: a bound of what each could gain, and a budget of time.
 
-Every group gets a verdict.  A group with less partition downtime and time in rebalances than any
-advised change must save is not simulated.  The others are simulated in the order of their downtime,
-first a typical one of those that are alike, as far as the budget lasts; then a group gets the
-advice of the simulated group that it is like.
+Every group gets a verdict.  A group is not simulated if its partition downtime and time in
+rebalances are below the least saving of advice.  Other groups are simulated in the order of their
+downtime, within the budget.  Of groups that are alike, a typical group comes first.  A group beyond
+the budget gets the advice of a simulated group that is alike.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from coordinator_core.whatif.kafka_names import seconds
 from jobs.what_if.migration_rows import WITHOUT_CONSUMERS
 from jobs.what_if.periods import EvaluatedPeriod
 
-KINDS = ("gain_bounds", "episode_kinds")  # of evidence
+KINDS = ("gain_bounds", "episode_kinds")  # Kinds of evidence.
 
 
 class GainBound(NamedTuple):
-    """``members``: most of a generation; 0: unknown, and so is the downtime.  ``alike``: equal for
-    groups of one protocol, assignor and size, with episodes of the same kinds, about as many of
-    each.
+    """``members``: of the largest generation; 0: members and downtime are unknown.  ``alike``:
+    equal for groups of one protocol, assignor and size with about as many episodes of each kind.
     """
 
     group_id: str
@@ -45,7 +44,7 @@ class GainBound(NamedTuple):
 
 
 class AdvicePlan(NamedTuple):
-    """``like``: by group that shares the advice of a simulated group, that group."""
+    """``like``: a group without a simulation of its own -> the simulated group that is alike."""
 
     little: Sequence[GainBound]
     simulated: Sequence[GainBound]
@@ -72,7 +71,7 @@ class AdvicePlan(NamedTuple):
 
 
 def gain_bounds(bounds: Iterable[Any], episodes: Iterable[Any]) -> list[GainBound]:
-    """Most downtime first; rows of KINDS."""
+    """The groups with the most downtime first, from rows of KINDS."""
     kinds: dict[str, list[tuple[str, int]]] = {}
     for row in episodes:
         about = int(row["episodes"]).bit_length()  # 1, 2 to 3, 4 to 7, ...
@@ -97,8 +96,8 @@ def gain_bounds(bounds: Iterable[Any], episodes: Iterable[Any]) -> list[GainBoun
 def plan_of(
     bounds: Sequence[GainBound], periods: Mapping[str, EvaluatedPeriod], budget_s: float
 ) -> AdvicePlan:
-    """``bounds``: most downtime first.  Of groups that are alike the middle one is simulated first:
-    the others differ from it by chance.
+    """``bounds``: most downtime first.  Of groups that are alike, the middle group is simulated
+    first: the others differ from it by chance.
     """
     worth = [each for each in bounds if not each.has_little]
     of_kinds: dict[tuple[object, ...], list[GainBound]] = {}

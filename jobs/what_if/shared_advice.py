@@ -1,4 +1,4 @@
-"""Advice of a group that was not simulated: that of a simulated group that it is like."""
+"""Advice of a group that was not simulated: the advice of a simulated group that is alike."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jobs.what_if.evidence import PredictionEvidence
 from jobs.what_if.result_rows import no_advice, no_prediction
 from jobs.what_if.sweep import Sweep
 
-# No simulation of its own confirms it.
+# No simulation of the group itself confirms the advice.
 _MAX_CONFIDENCE = 0.5
 
 

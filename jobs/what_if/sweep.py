@@ -25,7 +25,7 @@ _AT_ONCE = 20
 class Sweep(NamedTuple):
     """The settings of a sweep over all groups.
 
-    ``spans``: by group, those without one are evaluated from their first to their last event.
+    ``spans``: by group; a group without a span is evaluated from its first to its last event.
     ``changes``: None for the candidates of each group.  ``prefer``: a name of PREFERENCES.
     ``migrations``: whether changes to the consumer protocol of a newer broker are tried, too.
     ``earlier``: earlier outcomes by group.

@@ -1,4 +1,4 @@
--- gain_bounds: one row per group that rebalanced: its time in rebalances and partition downtime, more than which no change can save, and what groups that are alike have in common.
+-- gain_bounds: one row per group that rebalanced: time in rebalances and partition downtime, which limit the savings of a change, and columns that are equal for groups that are alike.
 SELECT
     l.cluster_id, l.group_id, l.not_stable_ms, COALESCE(o.downtime_ms, 0) AS downtime_ms,
     COALESCE(o.partitions, 0) AS partitions, g.group_type, g.protocol,

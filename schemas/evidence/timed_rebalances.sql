@@ -1,4 +1,4 @@
--- timed_rebalances: one row per rebalance of which the end is known: its time, and the members of the generation that it made.
+-- timed_rebalances: one row per rebalance with a known end: its time, and the members of its generation.
 SELECT
     l.cluster_id, l.group_id, CAST(l.event_date AS STRING) AS day,
     UNIX_MILLIS(COALESCE(l.preparing_time, l.end_time)) AS begin_ms,

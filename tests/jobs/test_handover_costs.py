@@ -269,7 +269,7 @@ def test_a_crash_loop(frame, by_group, how, expected):
 
 
 def test_an_owner_that_never_committed_had_handled_the_backlog_before_it(frame, by_group):
-    """It began at 61 s with the records since 51 s, and stopped between 70 and 73 s."""
+    """The owner began at 61 s with the records since 51 s, and stopped between 70 and 73 s."""
     case = (
         [gen(1, 0, 3, 3), gen(2, 60, 61, 61), gen(3, 80, 81, 81)],
         [member(1, "a1", "joined", "expired", 60), member(2, "b1", "joined", "expired", 80),
@@ -311,7 +311,7 @@ def test_a_crash_loop_of_two_partitions_that_cannot_be_told_apart(frame, by_grou
 
 
 def test_each_process_of_a_static_member_has_its_own_tenure(frame, by_group):
-    """The second one ends without a commit."""
+    """The second owner ends without a commit."""
     case = (
         [gen(1, 0, 3, 3)],
         [static(1, "a1", "joined", "replaced", 60), static(1, "a2", "replaced", "replaced", 90),
@@ -460,8 +460,8 @@ def test_the_lag_that_a_handover_leaves(frame, by_group):
 
 
 def test_an_owner_that_ends_while_it_handles_a_backlog(frame, by_group):
-    """It handled 140 records until its only commit, 0.55 s after its first fetch.  At this speed,
-    it reached the end of the log before it stopped at 43.5 s."""
+    """The owner handled 140 records until its only commit, 0.55 s after its first fetch.  At this
+    speed, it reached the end of the log before it stopped at 43.5 s."""
     case = (
         [gen(1, 0, 3, 3), gen(2, 40, 41, 41), gen(3, 52, 53, 53)],
         [member(1, "a1", "joined", "expired", 40), member(2, "b1", "joined", "expired", 52),

@@ -1,12 +1,12 @@
-"""Deploy real groups by each strategy, and hold `regroup plan` against what happened.
+"""Deploy real groups by each strategy, and compare `regroup plan` with the captured figures.
 
     make -C tools deployments OUT=folder
 
 Eight groups of six processes, with librdkafka and Kafka's Java client, go through the same
 deployments side by side on one broker: one by one at two paces, batches of two, surge, recreate,
-each three times.  OUT gets segments/, server.log, end_offsets.jsonl, timeline.jsonl (what was done
-when), clients.jsonl (callbacks), handled/ (each handled record) and truth.json (the figures of each
-deployment, from callbacks, records and log lines).
+each three times.  OUT gets segments/, server.log, end_offsets.jsonl, timeline.jsonl (actions with
+times), clients.jsonl (callbacks), handled/ (each handled record) and truth.json (the figures of
+each deployment, from callbacks, records and log lines).
 
 - script:  groups, strategies and the times of all actions
 - play:    starts and stops the processes at their times

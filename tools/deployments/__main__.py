@@ -1,4 +1,4 @@
-"""Play the deployments on a real broker, and write what was left behind, with the figures."""
+"""Play the deployments on a real broker, and write its evidence and the figures."""
 
 from __future__ import annotations
 

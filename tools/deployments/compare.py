@@ -1,4 +1,4 @@
-"""Hold `regroup plan` against the deployments of a play.
+"""Compare `regroup plan` with the deployments of a play.
 
     .venv/bin/python -m tools.deployments.compare FOLDER [--lake LAKE]
 

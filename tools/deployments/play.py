@@ -16,7 +16,7 @@ from tools.twins.client import Client
 from tools.twins.play import fork
 
 TOPICS = {TOPIC: RATES}
-# The groups act one after the other.
+# Groups begin their actions one after the other.
 _APART_S = 0.03
 _TICK_S = 0.01
 _PRODUCER_LEAD_S = 2

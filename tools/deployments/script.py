@@ -63,7 +63,7 @@ STRATEGIES = (
     Strategy("recreate", 0, PROCESSES, 26.4),
     Strategy("one_by_one", 5, 1, 46.9),
 )
-# The same deployment after others: what heartbeats it meets depends on the rebalances before.
+# Each repetition has another order: earlier rebalances decide when heartbeats are due.
 ORDERS = ((0, 1, 2, 3, 4), (4, 3, 2, 1, 0), (2, 0, 3, 1, 4))
 
 

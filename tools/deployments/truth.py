@@ -76,7 +76,7 @@ def _deployments(
 
 
 def _handled_again(folder: Path, group: str) -> Iterable[int]:
-    """When a record was handled that had been handled before."""
+    """The times at which records were handled again."""
     times: dict[tuple[int, int], list[int]] = defaultdict(list)
     for file in (folder / "handled").glob(f"{group}.*"):
         for line in file.read_text().splitlines():
