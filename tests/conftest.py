@@ -1,7 +1,8 @@
 """The engine of a test, and marks: `make test-fast` leaves out what starts Spark or a broker.
 
 `make test` leaves out the campaign, which `make -C tools test-spark` runs: end-to-end tests on
-Spark, and captures of scripts that were also captured on a later broker."""
+Spark, captures of scripts that were also captured on a later broker, and tests with the mark
+``seldom``, of which those with the mark ``every_time`` are a slice."""
 
 import pytest
 from hypothesis import settings
@@ -48,7 +49,8 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.slow)
         sometimes = end_to_end or _has(item, "embedded_suffices")
         is_older = _version(item) < latest.get(_but_for_version(item), "")
-        if (is_older or (on_spark and sometimes)) and not _has(item, "every_time"):
+        is_seldom = is_older or (on_spark and sometimes) or _has(item, "seldom")
+        if is_seldom and not _has(item, "every_time"):
             item.add_marker(pytest.mark.campaign)
         if getattr(config.option, "loadgroup", False) and (on_spark or _has(item, "broker")):
             _send_to(item, "spark" if on_spark else "broker")

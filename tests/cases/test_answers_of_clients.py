@@ -19,6 +19,8 @@ from jobs.sources.logs.dates import since_ms_of_option
 from tests.cases.test_reading import INPUTS, shown
 from tests.end_to_end.incident_lake import IncidentLake
 
+pytestmark = pytest.mark.seldom
+
 UNKNOWN_DOWNTIME = "partition downtime not known without records"
 
 
@@ -177,6 +179,7 @@ def test_clients_beside_a_broker(tmp_path, clients, broker, causes, episode):
 
 
 @pytest.mark.embedded_suffices
+@pytest.mark.every_time
 def test_all_consumers_of_a_process_at_once_were_frozen(tmp_path):
     lines = (INPUTS / "client-16" / "platform.log").read_text().splitlines(keepends=True)
     third = [line.replace("1602", "1603") for line in lines if "1602" in line]

@@ -15,7 +15,7 @@ from jobs.what_if.command import WhatIfOptions, evaluate
 from schemas import view_names
 from tests.end_to_end.incident_lake import IncidentLake
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.seldom]
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
 LOGS, INCIDENT_LOGS = DATA / "client_logs", DATA / "incident_client_logs"

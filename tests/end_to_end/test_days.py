@@ -24,6 +24,8 @@ from tests.end_to_end.incident_lake import IncidentLake
 from tests.engines import using
 from tools.faults.lakes import tables_of
 
+pytestmark = pytest.mark.seldom
+
 # The incident began at 00:46 UTC; moved back by this time, it spans midnight.
 EARLIER = timedelta(minutes=48, seconds=30)
 DAYS = ("2026-11-20", "2026-11-21")

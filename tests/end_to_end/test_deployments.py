@@ -13,6 +13,8 @@ from jobs.segments import read_segment
 from jobs.what_if import autoscale, gate
 from tools.deployments.compare import CLUSTER, fill, orders, ways
 
+pytestmark = pytest.mark.seldom
+
 ARCHIVE = Path(__file__).parents[1] / "data" / "deployments" / "4.4.0.tar.gz"
 
 

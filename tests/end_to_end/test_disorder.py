@@ -17,7 +17,7 @@ from jobs.segments.frames import Frame, frames
 from jobs.segments.writer import record_batch
 from tests.end_to_end.incident_lake import IncidentLake
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.seldom]
 CLUSTER = "kafka-4.1"
 INCIDENT = INCIDENTS[CLUSTER]
 TOPIC = "__consumer_offsets"

@@ -19,6 +19,8 @@ from jobs.nightly_run.demo import INCIDENTS
 from tools.faults import inputs as faults
 from tools.faults import lakes as damage
 
+pytestmark = pytest.mark.seldom
+
 INCIDENT = INCIDENTS["kafka-4.1"]
 SEGMENT = INCIDENT / "segments" / "__consumer_offsets-2" / "00000000000000000000.log"
 SEED = 7

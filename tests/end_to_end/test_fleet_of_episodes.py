@@ -7,6 +7,8 @@ from jobs.checks.check import broken_laws
 from jobs.configuration.config import Engine, load_config
 from tests.engines import using
 
+pytestmark = pytest.mark.seldom
+
 
 @pytest.mark.parametrize("era", ["3.9", "4.1"])
 def test_each_plan_is_its_episode_and_each_rebalance_is_in_one(era, tmp_path):

@@ -8,6 +8,8 @@ from tools.fuzz import reading, rotations
 from tools.fuzz.campaign import campaign
 from tools.fuzz.large import long_list, nested_json
 
+pytestmark = pytest.mark.seldom
+
 SEED, COUNT = 20, 42
 
 

@@ -28,6 +28,8 @@ from jobs.segments.writer import record_batch
 from tests.end_to_end.incident_lake import IncidentLake
 from tools.faults.lakes import tables_of
 
+pytestmark = pytest.mark.seldom
+
 DAY_MS = 1_795_219_200_000
 MAX_NAME_BYTES = 2**15 - 1  # maximum length of a string in bytes
 NAMES = [

@@ -6,7 +6,7 @@ import pytest
 
 from tests.end_to_end.incident_lake import IncidentLake
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.seldom]
 CAPTURES = Path(__file__).parents[1] / "data" / "known_problems"
 
 

@@ -14,7 +14,7 @@ from jobs.lake.opening import open_lake
 from jobs.what_if_sweep import READS, what_if
 from tests.core.incident.incident_rows import NEXT, ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.seldom]
 
 VERSION = "4.4.0"
 TIMES = "consumer.session.timeout.ms=10000 consumer.heartbeat.interval.ms=3000"

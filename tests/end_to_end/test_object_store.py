@@ -122,6 +122,7 @@ def test_check_finds_a_process_that_renews_its_lock(store):
     assert not has_renewals("s3://regroup/written", within_s=0.1)
 
 
+@pytest.mark.campaign
 def test_nightly_from_a_bucket_into_a_bucket_equals_one_of_folders(store, tmp_path):
     target = fs.FileSystem.from_uri("s3://regroup")[0]
     local = tmp_path / "inputs"

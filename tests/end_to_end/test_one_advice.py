@@ -30,7 +30,10 @@ SCRIPTS = [
     for path in sorted(Path(TWINS).glob("*.tar.gz"))
     if not path.name.endswith("-again.tar.gz")
 ]
-CAPTURES = [("demo", "kafka-4.1"), ("mixed-protocols", "4.4.0")]
+CAPTURES = [
+    ("demo", "kafka-4.1"),
+    pytest.param(("mixed-protocols", "4.4.0"), marks=pytest.mark.campaign),
+]
 if "REGROUP_ALL_CAPTURES" in os.environ:
     CAPTURES = [("demo", "kafka-3.9"), *(("new", name) for name in NEW_GROUPS), *SCRIPTS]
 

@@ -6,7 +6,7 @@ from jobs import churn, episodes, generation_members, group_days, ownership_gaps
 from jobs.costs import of_run as costs
 from jobs.ownership import of_run as ownership
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.seldom]
 # Module, the constant with the number of rows at once, and the table with these rows.
 LIMITS = [
     (churn, "PARTITIONS_AT_ONCE", "assignments"),

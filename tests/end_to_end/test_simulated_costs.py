@@ -4,7 +4,7 @@ import pytest
 
 from tools.simulated_costs import compare, costs_in, play, spec_values, truth_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.seldom]
 
 
 def test_the_truth_is_within_the_bounds(tmp_path):

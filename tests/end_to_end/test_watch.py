@@ -18,7 +18,7 @@ from jobs.nightly import NightlyOptions
 from jobs.nightly_run.demo import INCIDENTS
 from jobs.watch.passes import Watch, WatchOptions
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.seldom]
 INCIDENT = INCIDENTS["kafka-3.9"]
 LINES = (INCIDENT / "server.log").read_bytes().splitlines(keepends=True)
 REGROUP = [sys.executable, "-m", "jobs.command_line.cli"]
@@ -86,6 +86,7 @@ def test_a_growing_and_rolling_log_gives_the_tables_of_one_run(watching, log, tm
     assert query(f"{tmp_path}/lake", COUNTS) == query(str(once), COUNTS)
 
 
+@pytest.mark.every_time
 def test_a_pass_without_news_writes_nothing(watching, tmp_path):
     files = []
 
@@ -131,6 +132,7 @@ def test_a_failure_after_ingest_is_made_up_for_without_new_input(watching, monke
     assert query(f"{tmp_path}/lake", "SELECT COUNT(*) > 0 FROM churn")[1] == [(True,)]
 
 
+@pytest.mark.every_time
 def test_alerts_metrics_and_page(watching, tmp_path, capsys):
     metrics, page = tmp_path / "regroup.prom", tmp_path / "page.html"
 

@@ -100,6 +100,7 @@ def test_predictions_are_near_the_truth(version, family, result_of):
 PHASES = {"consumer": {"rebalances"}, "consumer-default": {"rebalances"}}
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize(
     ("script", "run", "expected"),
     [(other_scripts.SURGE, "4.4.0", {}), (other_scripts.HOST_LOSS, "4.1.2", PHASES)],

@@ -144,6 +144,7 @@ for _ in range(2):
 
 
 @pytest.mark.spark
+@pytest.mark.campaign
 def test_a_session_after_the_end_of_the_jvm_starts_another():
     ran = subprocess.run([sys.executable, "-c", AFTER_ITS_END], capture_output=True, text=True)
 

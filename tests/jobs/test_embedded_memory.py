@@ -9,6 +9,8 @@ import pytest
 
 from jobs.engine import embedded
 
+pytestmark = pytest.mark.seldom
+
 ROOT = Path(__file__).parents[2]
 INCIDENT = ROOT / "examples" / "mixed-clients-4.1.2"
 

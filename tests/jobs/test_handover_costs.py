@@ -19,6 +19,9 @@ from jobs.ownership.of_run import owners_of
 from tests.jobs.comparison import assert_rows
 from tests.jobs.group_histories import S, coop, empty, event, gen, member, static, tenures_of
 
+# The rules themselves are the same arrays on either engine.
+pytestmark = pytest.mark.embedded_suffices
+
 DAY = date(2026, 11, 21)
 LAST_S = 1000
 TABLES = ("timeline", "group_metadata", "generations", "generation_members", "assignments",
@@ -221,6 +224,7 @@ def costs(frame, by_group):
     return by_group(costs_of(frames, CASES), ["partition", "from_time"], columns)
 
 
+@pytest.mark.every_time
 @pytest.mark.parametrize("rule", CASES)
 def test_handover_costs(costs, rule):
     how, *times, records, low, high, bounded, pause_ms = CASES[rule][-1]
@@ -526,6 +530,7 @@ def test_partitions_with_one_commit_each_show_no_interval():
     assert (interval_ms.tolist(), most.tolist()) == ([5000.0], [0.0])
 
 
+@pytest.mark.every_time
 def test_a_run_computes_both_tables_by_one_pass_over_the_commits(
     spark, tmp_path, write_lake, monkeypatch
 ):

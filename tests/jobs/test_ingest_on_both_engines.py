@@ -22,6 +22,8 @@ from jobs.sources.dumps.dump import Dump
 from tools.faults import inputs as faults
 from tools.faults.lakes import tables_of
 
+pytestmark = pytest.mark.seldom
+
 TOPIC = "__consumer_offsets"
 INCIDENT = INCIDENTS["kafka-4.1"]
 SEGMENT = INCIDENT / "segments" / f"{TOPIC}-2" / f"{0:020}.log"
@@ -126,6 +128,7 @@ def inputs_of(folder, dumps=None):
 
 
 @pytest.mark.spark
+@pytest.mark.every_time
 def test_both_engines_store_the_same_rows(lake_of, folder, dumps, tmp_path, monkeypatch):
     monkeypatch.setattr(storing, "CHUNK_BYTES", 1 << 16)
     tables = {}

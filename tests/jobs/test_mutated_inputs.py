@@ -12,6 +12,8 @@ from tests.engines import using
 from tools.faults.lakes import tables_of
 from tools.fuzz.campaign import sources_of, write_inputs
 
+pytestmark = pytest.mark.seldom
+
 SEED, COUNT = 21, 36
 # The order of a map's entries is the engine's own.
 COUNTS = """

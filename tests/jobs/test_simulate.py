@@ -270,6 +270,7 @@ def _without_empty(truth):
     return {"assignment": {member: each for member, each in truth["assignment"].items() if each}}
 
 
+@pytest.mark.embedded_suffices
 def test_simulating_into_a_lake_equals_ingesting_the_files(spark, tmp_path):
     values = random_fleet(4, minutes=5, faults=False)
     spec = SimulationSpec(simulate_lake.with_group_count(fleet_of(values), 5), START_MS)

@@ -13,7 +13,7 @@ from tools.faults import runs
 from tools.faults.__main__ import INCIDENT
 from tools.faults.runs import CLEAR, SAME
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.seldom]
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small file system")
 SEED = 2
 
