@@ -221,7 +221,8 @@ class PredictionEvidence:
         if not costs:
             return figures
         return figures._replace(
-            records_reprocessed=round(sum(row["records_reprocessed"] for row in costs)),
+            # Tenths, whose sums depend on the order of the rows after many digits.
+            records_reprocessed=round(round(sum(row["records_reprocessed"] for row in costs), 1)),
             consumption_pause_ms=sum(row["consumption_pause_ms"] or 0 for row in costs),
         )
 
