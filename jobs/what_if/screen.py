@@ -61,7 +61,8 @@ class AdvicePlan(NamedTuple):
             parts.append(f"{without:,} cannot be predicted")
         if self.little:
             most = seconds(most_ms)
-            parts.append(f"{len(self.little):,} have at most {most} of partition downtime to gain")
+            has = "has" if len(self.little) == 1 else "have"
+            parts.append(f"{len(self.little):,} {has} at most {most} of partition downtime to gain")
         if self.like:
             parts.append(f"{len(self.like):,} share the advice of a group that is alike")
         if self.left_out:

@@ -99,7 +99,7 @@ def test_groups_with_something_to_gain_are_simulated_and_the_others_have_a_bound
         ["calm"],
         [],
         {},
-        "advice: 4 groups: 3 simulated, 1 have at most 2 s of partition downtime to gain"
+        "advice: 4 groups: 3 simulated, 1 has at most 2 s of partition downtime to gain"
         " (budget 12 s of simulation)",
     )
 
@@ -110,7 +110,7 @@ def test_beyond_the_budget_a_group_shares_the_advice_of_one_that_is_alike():
         ["calm"],
         [],
         {"alike": "worst"},
-        "advice: 4 groups: 2 simulated, 1 have at most 2 s of partition downtime to gain,"
+        "advice: 4 groups: 2 simulated, 1 has at most 2 s of partition downtime to gain,"
         " 1 share the advice of a group that is alike (budget 8 s of simulation)",
     )
 
