@@ -2,7 +2,8 @@
 
 `make test` leaves out the campaign, which `make -C tools test-spark` runs: end-to-end tests on
 Spark, captures of scripts that were also captured on a later broker, and tests with the mark
-``seldom``, of which those with the mark ``every_time`` are a slice."""
+``seldom``, of which those with the mark ``every_time`` are a slice.  Neither runs what tests with
+the mark ``again_on_spark`` repeat on Spark: `make -C tools spark-again` does."""
 
 import pytest
 from hypothesis import settings
@@ -50,7 +51,9 @@ def pytest_collection_modifyitems(config, items):
         sometimes = end_to_end or _has(item, "embedded_suffices")
         is_older = _version(item) < latest.get(_but_for_version(item), "")
         is_seldom = is_older or (on_spark and sometimes) or _has(item, "seldom")
-        if is_seldom and not _has(item, "every_time"):
+        if on_spark and _has(item, "again_on_spark"):
+            item.add_marker(pytest.mark.again)
+        elif is_seldom and not _has(item, "every_time"):
             item.add_marker(pytest.mark.campaign)
         if getattr(config.option, "loadgroup", False) and (on_spark or _has(item, "broker")):
             _send_to(item, "spark" if on_spark else "broker")

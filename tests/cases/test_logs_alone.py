@@ -26,7 +26,7 @@ LOGS = {
 }  # fmt: skip
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{8}([0-9a-f]{4})")
 UNKNOWN = "partition downtime not known without records"
-pytestmark = pytest.mark.embedded_suffices
+pytestmark = pytest.mark.again_on_spark
 
 
 @pytest.fixture(scope="module")

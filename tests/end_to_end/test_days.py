@@ -127,6 +127,7 @@ def is_complete(root):
     return pending_dates(root, open_lake(root, " ".join(["runs", *BRONZE]), optional=BRONZE)) == []
 
 
+@pytest.mark.again_on_spark
 def test_parallel_runs_by_date_give_the_same_tables_as_one_run(
     engine, incident, together, tmp_path
 ):
@@ -153,7 +154,14 @@ def test_both_engines_give_the_same_tables(together):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("engines", [("spark", "embedded"), ("embedded", "spark")], ids=str)
+@pytest.mark.parametrize(
+    "engines",
+    [
+        ("spark", "embedded"),
+        pytest.param(("embedded", "spark"), marks=pytest.mark.again_on_spark),
+    ],
+    ids=str,
+)
 def test_an_engine_continues_and_maintains_the_other_engines_lake(
     engines, incident, together, tmp_path
 ):

@@ -225,6 +225,7 @@ def assert_episodes(lake, script, version):
     assert broken_laws(lake.root)[1] == []
 
 
+@pytest.mark.again_on_spark
 @pytest.mark.parametrize(("script", "version"), ON_BOTH_ENGINES)
 def test_every_action_is_an_episode_of_its_kind_and_none_is_invented(
     twins_by, engine, script, version

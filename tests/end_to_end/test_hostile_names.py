@@ -176,6 +176,7 @@ def test_the_lake_is_valid_and_its_quarantine_empty(ingested):
 
 
 @pytest.mark.spark
+@pytest.mark.again_on_spark
 def test_both_engines_give_the_same_tables(ingested_by):
     in_spark = ingested_by("spark")
 

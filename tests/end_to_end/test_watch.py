@@ -67,6 +67,7 @@ def new_lines(line):
     return int(re.search(r"([\d,]+) new log lines", line)[1])
 
 
+@pytest.mark.again_on_spark
 def test_a_growing_and_rolling_log_gives_the_tables_of_one_run(watching, log, tmp_path, engine):
     def roll():
         log.rename(log.with_name("server.log.1"))

@@ -123,7 +123,7 @@ def test_clients_alone(tmp_path, run):
     assert contents(tmp_path) == before
 
 
-@pytest.mark.embedded_suffices
+@pytest.mark.again_on_spark
 def test_beside_a_broker_only_what_it_did_not_log_is_of_clients(tmp_path, run):
     """The broker's log ends with generation 3."""
     lines = SERVER_LOG.read_text().splitlines(keepends=True)
@@ -172,7 +172,7 @@ TIMES = [
 ]
 
 
-@pytest.mark.embedded_suffices
+@pytest.mark.again_on_spark
 def test_dates_apart_give_the_same_rows_as_together(tmp_path, run):
     logs = []
     for client in ("a", "b"):

@@ -220,7 +220,7 @@ def test_a_folder_that_is_not_empty_is_refused(small, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.embedded_suffices
+@pytest.mark.again_on_spark
 def test_tables_equal_the_ground_truth(config, tmp_path):
     """A small run of `python -m bench.simulation.against_truth`."""
     played = play(range(1, 7), tmp_path / "fleets", minutes=6, faults=False)
