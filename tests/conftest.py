@@ -2,8 +2,9 @@
 
 `make test` leaves out the campaign, which `make -C tools test-spark` runs: end-to-end tests on
 Spark, captures of scripts that were also captured on a later broker, and tests with the mark
-``seldom``, of which those with the mark ``every_time`` are a slice.  Neither runs what tests with
-the mark ``again_on_spark`` repeat on Spark: `make -C tools spark-again` does."""
+``seldom``, of which those with the mark ``every_time`` are a slice.  Neither runs tests
+that repeat what others cover: those with the mark ``again``, and on Spark those with the mark
+``again_on_spark``.  `make -C tools repetitions` does."""
 
 import pytest
 from hypothesis import settings

@@ -154,14 +154,8 @@ def test_both_engines_give_the_same_tables(together):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize(
-    "engines",
-    [
-        ("spark", "embedded"),
-        pytest.param(("embedded", "spark"), marks=pytest.mark.again_on_spark),
-    ],
-    ids=str,
-)
+@pytest.mark.again_on_spark
+@pytest.mark.parametrize("engines", [("spark", "embedded"), ("embedded", "spark")], ids=str)
 def test_an_engine_continues_and_maintains_the_other_engines_lake(
     engines, incident, together, tmp_path
 ):

@@ -19,7 +19,7 @@ from jobs.what_if.evidence import PredictionEvidence
 from jobs.what_if.periods import EvaluatedPeriod
 from jobs.what_if_sweep import READS, cluster_evidence, evidence_by_group
 
-pytestmark = [pytest.mark.slow, pytest.mark.seldom]
+pytestmark = [pytest.mark.slow, pytest.mark.again]
 
 TWINS = [
     ("mixed-protocols", "4.4.0"),
