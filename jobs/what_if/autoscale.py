@@ -29,8 +29,8 @@ from jobs.console.printing import Format, jsonable, print_rows, time_text
 from jobs.console.spinner import spinner
 from jobs.lake.evidence import Row, of_group
 from jobs.lake.literals import quoted
-from jobs.replay.group_rows import FOREVER_MS, rows
-from jobs.what_if.command import WhatIfOptions, baseline_within, prediction_evidence
+from jobs.replay.group_rows import rows
+from jobs.what_if.command import WhatIfOptions, evidence_and_baseline
 from jobs.what_if.plan import (
     MOST_PROCESSES,
     SHOWN,
@@ -127,7 +127,7 @@ def evaluate(options: AutoscaleOptions) -> AutoscaleResult:
         group_id=options.group_id,
         era=options.era,
     )
-    baseline = baseline_within(what_if, prediction_evidence(what_if, 0, FOREVER_MS), 0, FOREVER_MS)
+    _, baseline = evidence_and_baseline(what_if)
     load = observed_load(options.lake, options.cluster_id, options.group_id, baseline)
     count = min(max(policy.max_replicas, len(running(baseline))), load.load.partitions)
     group = DeployedGroup.of(baseline, min(count, MOST_PROCESSES), restarts(baseline))

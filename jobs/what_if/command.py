@@ -154,8 +154,7 @@ def evaluate(options: WhatIfOptions) -> WhatIfResult:
     try:
         change = SettingsChange.of(_with_dates(options))
         begin_ms, end_ms = _period(options)
-        evidence = prediction_evidence(options, begin_ms, end_ms)
-        baseline = baseline_within(options, evidence, begin_ms, end_ms)
+        evidence, baseline = evidence_and_baseline(options, begin_ms, end_ms)
         check(baseline, change)
     except InvalidSetting as error:
         raise UsageError(f"--set {error}") from None
@@ -238,10 +237,11 @@ def prediction_evidence(options: WhatIfOptions, begin_ms: int, end_ms: int) -> P
     return PredictionEvidence(group_id, rows, cluster)
 
 
-def baseline_within(
-    options: WhatIfOptions, evidence: PredictionEvidence, begin_ms: int, end_ms: int
-) -> Baseline:
+def evidence_and_baseline(
+    options: WhatIfOptions, begin_ms: int = 0, end_ms: int = FOREVER_MS
+) -> tuple[PredictionEvidence, Baseline]:
     """Raises UsageError for a group that cannot be simulated, and for a period without evidence."""
+    evidence = prediction_evidence(options, begin_ms, end_ms)
     try:
         baseline = evidence.baseline(
             era=options.era,
@@ -260,7 +260,7 @@ def baseline_within(
         raise UsageError(
             f"--group {options.group_id}: no events or records from --from to --to{last}"
         )
-    return baseline
+    return evidence, baseline
 
 
 # -- output ----------------------------------------------------------------------------------------

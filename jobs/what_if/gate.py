@@ -19,8 +19,8 @@ from jobs.configuration.alert_settings import span_s
 from jobs.console.errors import UsageError
 from jobs.console.printing import printable, time_text
 from jobs.lake.evidence import Row, of_group
-from jobs.replay.group_rows import FOREVER_MS, moment_ms, rows, with_date
-from jobs.what_if.command import WhatIfOptions, baseline_within, prediction_evidence
+from jobs.replay.group_rows import moment_ms, rows, with_date
+from jobs.what_if.command import WhatIfOptions, evidence_and_baseline
 from jobs.what_if.plan import MOST_PROCESSES, SHOWN, value_text, way_text
 
 _POLL_S = 5.0
@@ -72,7 +72,7 @@ def evaluate(options: GateOptions) -> Verdict:
     what_if = WhatIfOptions(
         lake=options.lake, cluster_id=options.cluster_id, group_id=options.group_id
     )
-    baseline = baseline_within(what_if, prediction_evidence(what_if, 0, FOREVER_MS), 0, FOREVER_MS)
+    _, baseline = evidence_and_baseline(what_if)
     observed = deployment_since(baseline, since_ms)
     missing = [
         *_missing_processes(observed, options.processes, baseline),
@@ -130,10 +130,8 @@ class _Cost(NamedTuple):
 
     @classmethod
     def of(cls, options: WhatIfOptions, baseline: Baseline, observed: ObservedDeployment) -> _Cost:
-        evidence = prediction_evidence(options, observed.since_ms, FOREVER_MS)
-        figures = evidence.observed(
-            baseline_within(options, evidence, observed.since_ms, FOREVER_MS)
-        )
+        evidence, since = evidence_and_baseline(options, observed.since_ms)
+        figures = evidence.observed(since)
         if observed.deployment is None:
             return cls(figures, None)
         seen = restarts(baseline)
@@ -162,11 +160,10 @@ class _Cost(NamedTuple):
 
     def _compared(self) -> Iterator[tuple[str, int, int, int]]:
         """Name, observed, least and most planned, of each known figure."""
-        for name in SHOWN if self.planned is not None else ():
-            assert self.planned is not None
-            value = getattr(self.observed, name)
-            least, most = (
-                getattr(each, name) for each in (self.planned.minimum, self.planned.maximum)
-            )
+        if self.planned is None:
+            return
+        minimum, maximum = self.planned.minimum, self.planned.maximum
+        for name in SHOWN:
+            value, least, most = (getattr(each, name) for each in (self.observed, minimum, maximum))
             if value is not None and most is not None:
                 yield name, value, least, most

@@ -34,8 +34,7 @@ from jobs.console.errors import UsageError
 from jobs.console.printing import Format, jsonable, print_rows, printable, time_text
 from jobs.console.spinner import spinner
 from jobs.lake.evidence import Row
-from jobs.replay.group_rows import FOREVER_MS
-from jobs.what_if.command import WhatIfOptions, baseline_within, prediction_evidence
+from jobs.what_if.command import WhatIfOptions, evidence_and_baseline
 
 MOST_PROCESSES = 500
 # Limits of the simulations of one way to deploy; processes in all simulations of a way.
@@ -50,8 +49,6 @@ SHOWN = {
     "moved_partitions": "moved",
     "records_reprocessed": "reprocessed",
 }
-
-
 # By what --prefer names.
 _PREFERRED = {
     "downtime": "unavailable_partition_ms",
@@ -130,7 +127,7 @@ def evaluate(options: PlanOptions) -> PlanResult:
         group_id=options.group_id,
         era=options.era,
     )
-    baseline = baseline_within(what_if, prediction_evidence(what_if, 0, FOREVER_MS), 0, FOREVER_MS)
+    _, baseline = evidence_and_baseline(what_if)
     seen = restarts(baseline)
     scale = None if options.scale is None else _scale(options)
     count = options.processes if scale is None else max(scale)
@@ -183,8 +180,7 @@ def observed_within(
     if deployment:
         last_ms = max(each.started_ms for each in deployment)
         from_ms, to_ms = deployment[0].ended_ms - 1000, min(last_ms + _SETTLE_MS, to_ms)
-    evidence = prediction_evidence(options, from_ms, to_ms)
-    within = baseline_within(options, evidence, from_ms, to_ms)
+    evidence, within = evidence_and_baseline(options, from_ms, to_ms)
     return Observed(from_ms, to_ms, evidence.observed(within), deployment)
 
 
@@ -303,7 +299,7 @@ def _print(options: PlanOptions, result: PlanResult) -> None:
         client_properties(result.baseline, chosen.change),
         broker_properties(result.baseline, chosen.change),
     ):
-        for line in ["", *(block or "").splitlines()] if block else []:
+        for line in ["", *block.splitlines()] if block else []:
             print_line(line)
 
 

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import sys
+from functools import partial
 
 import pytest
 
@@ -21,23 +22,13 @@ FIGURES = [
 ]
 
 
-lake = test_what_if.lake
+lake, on_group = test_what_if.lake, test_what_if.on_group
 
 
 @pytest.fixture
-def plan(monkeypatch, capsys, lake):
+def plan(on_group):
     """``plan(*arguments)``: exit code, stdout, stderr."""
-
-    def run(*arguments, group="billing-eager"):
-        command = ["regroup", "plan", "--lake", lake, "--cluster-id", "prod", "--group", group]
-        monkeypatch.setattr(sys, "argv", [*command, *arguments])
-        monkeypatch.setenv("COLUMNS", "200")
-        with pytest.raises(SystemExit) as left:
-            main()
-        output = capsys.readouterr()
-        return left.value.code or 0, output.out, output.err
-
-    return run
+    return partial(on_group, "plan")
 
 
 def test_json_has_observed_plans_and_the_recommended_one(plan):

@@ -5,6 +5,7 @@ import io
 import json
 import shutil
 import sys
+from functools import partial
 
 import pytest
 
@@ -79,11 +80,11 @@ def lake(write_lake, tmp_path_factory):
 
 
 @pytest.fixture
-def what_if(monkeypatch, capsys, lake):
-    """``what_if(*arguments)``: exit code, stdout, stderr."""
+def on_group(monkeypatch, capsys, lake):
+    """``on_group(command, *arguments)``: exit code, stdout, stderr of a command for one group."""
 
-    def run(*arguments, group="billing-eager"):
-        command = ["regroup", "what-if", "--lake", lake, "--cluster-id", "prod", "--group", group]
+    def run(command, *arguments, group="billing-eager"):
+        command = ["regroup", command, "--lake", lake, "--cluster-id", "prod", "--group", group]
         monkeypatch.setattr(sys, "argv", [*command, *arguments])
         monkeypatch.setenv("COLUMNS", "200")
         with pytest.raises(SystemExit) as left:
@@ -92,6 +93,11 @@ def what_if(monkeypatch, capsys, lake):
         return left.value.code or 0, output.out, output.err
 
     return run
+
+
+@pytest.fixture
+def what_if(on_group):
+    return partial(on_group, "what-if")
 
 
 def test_json_has_observed_model_and_predicted(what_if):

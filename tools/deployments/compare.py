@@ -33,8 +33,7 @@ from coordinator_core.whatif.deployments import (
     Strategy,
     restarts,
 )
-from jobs.replay.group_rows import FOREVER_MS
-from jobs.what_if.command import WhatIfOptions, baseline_within, prediction_evidence
+from jobs.what_if.command import WhatIfOptions, evidence_and_baseline
 
 CLUSTER = "play"
 ORDERED = ("unavailable_partition_ms", "rebalances")
@@ -66,8 +65,7 @@ class Way(NamedTuple):
 def ways(lake: str, truth: Mapping[str, Any]) -> Iterator[Way]:
     for group, deployments in truth["groups"].items():
         options = WhatIfOptions(lake=lake, cluster_id=CLUSTER, group_id=group)
-        evidence = prediction_evidence(options, 0, FOREVER_MS)
-        baseline = baseline_within(options, evidence, 0, FOREVER_MS)
+        _, baseline = evidence_and_baseline(options)
         planned = DeployedGroup.of(baseline, None, restarts(baseline))
         captured: dict[Deployment, list[Mapping[str, int]]] = {}
         for each in deployments:
