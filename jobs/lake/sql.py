@@ -331,6 +331,12 @@ def _open(root: str, table: str) -> DeltaTable | None:
 
 def missing_table(root: str, table: str) -> str:
     """The message for a table that the lake does not have: which command writes it."""
+    if _open(root, "group_snapshots") is not None and _open(root, "generations") is None:
+        return (
+            f"--lake {root}: it has snapshots only, and no table {table}; `regroup sql` with view"
+            " snapshot_rebalances shows rebalances, members and moved partitions; for causes and"
+            " predictions add records or brokers' logs with `regroup nightly`"
+        )
     return f"--lake {root}: no table {table} in it yet; run `regroup {_writer(root, table)}`"
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from jobs.console.errors import UsageError
 from jobs.lake.evidence import Row, Rows, of_group, rows_of_group
 from jobs.lake.literals import quoted
-from jobs.lake.sql import existing_tables, query
+from jobs.lake.sql import existing_tables, query, query_all
 
 FOREVER_MS = 1 << 62
 
@@ -83,13 +83,11 @@ def commits_within(
 
 
 def _without_evidence(lake: str, cluster_id: str, group_id: str) -> str:
-    of_clients = rows(
-        lake,
-        f"SELECT 1 FROM client_events WHERE {of_group(cluster_id, group_id)} LIMIT 1",
-        optional=["client_events"],
-    )
-    if of_clients:
-        return f"only clients' logs of this group in {lake}; add records or the brokers' logs"
+    for table, evidence in (("client_events", "clients' logs"), ("group_snapshots", "snapshots")):
+        sql = f"SELECT 1 FROM {table} WHERE {of_group(cluster_id, group_id)} LIMIT 1"
+        [found] = query_all(lake, [sql], optional=[table], notices=False)
+        if found:
+            return f"only {evidence} of this group in {lake}; add records or the brokers' logs"
     return f"no events or records of this group in {lake}"
 
 

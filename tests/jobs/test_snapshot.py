@@ -1,5 +1,6 @@
 """Snapshots: rows from what the client library answers, the loop, and the views over them."""
 
+import sys
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
@@ -18,12 +19,15 @@ from deltalake import DeltaTable
 
 from jobs import snapshot
 from jobs.checks.check import broken_laws, notes
+from jobs.command_line.cli import main
 from jobs.console.errors import RunFailed, UsageError
 from jobs.lake.opening import open_without_engine
 from jobs.lake.sql import query
 from jobs.snapshot import SnapshotOptions, Snapshots, table_of
 from jobs.sources.topic import live_groups
 from jobs.sources.topic.live_groups import GroupRow, LiveGroups, described, other_group
+from jobs.what_if.command import WhatIfOptions, evaluate
+from schemas import table_names
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LATER = datetime(2026, 11, 21, 12, 0, 1, tzinfo=UTC)
@@ -633,3 +637,44 @@ def test_the_newest_state_of_each_group(ask):
         ("g", "Stable", 2, False, 1, None),
         ("gone", "Stable", 0, False, 1, None),
     ]
+
+
+# -- a lake of snapshots alone ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["investigate"],
+        ["what-if", "--group", "g"],
+        ["plan", "--group", "g"],
+        ["gate", "--group", "g", "--since", "2026-11-22T09:00"],
+    ],
+    ids=" ".join,
+)
+def test_what_a_lake_of_snapshots_shows_and_what_is_missing(
+    command, write_lake, tmp_path, monkeypatch, capsys
+):
+    row = {"group_id": "g", "snapshot_time": 0, "requested_time": 0, "described_time": 0}
+    lake = write_lake(tmp_path, {"group_snapshots": [row]})
+    arguments = [*command, "--lake", lake, "--cluster-id", "c"]
+    monkeypatch.setattr(sys, "argv", ["regroup", *arguments])
+
+    with pytest.raises(SystemExit) as left:
+        main()
+
+    assert left.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"regroup: --lake {lake}: it has snapshots only, and no table ")
+    assert "`regroup sql` with view snapshot_rebalances shows rebalances, members and" in error
+    assert "for causes and predictions add records or brokers' logs with `regroup nightly`" in error
+    assert error.count("\n") == 1
+
+
+def test_a_group_of_which_the_lake_has_snapshots_alone(write_lake, tmp_path):
+    row = {"group_id": "g", "snapshot_time": 0, "requested_time": 0, "described_time": 0}
+    tables = {name: [] for name in table_names()}
+    lake = write_lake(tmp_path, tables | {"group_snapshots": [row]})
+
+    with pytest.raises(UsageError, match=r"--group g: only snapshots of this group in .*; add rec"):
+        evaluate(WhatIfOptions(lake=lake, cluster_id="c", group_id="g"))
