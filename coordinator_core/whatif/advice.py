@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from coordinator_core.episodes.sentences import counted
 from coordinator_core.whatif.baseline import Baseline
-from coordinator_core.whatif.broker_limits import LIMITS_COST, widened_limits
+from coordinator_core.whatif.broker_limits import cost_of
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
 from coordinator_core.whatif.currencies import (
     DOWNTIME,
     MIN_SAVED_MS,
-    PAUSES,
     REBALANCES,
     Currency,
     better_and_worse,
@@ -134,10 +134,7 @@ def little_to_gain(observed: int | None, prefer: Currency = DOWNTIME) -> str:
     """The sentence of a group that `has_little`; ``observed``: its figure in the currency."""
     if observed is None:
         return "nothing to gain: no commits show how many records the group handles"
-    unit = " (partition-seconds)" if prefer in (DOWNTIME, PAUSES) else ""
-    at_most = prefer.shown(observed)
-    noun = f"of {prefer.noun}" if unit else prefer.noun
-    return f"nothing to gain: at most {at_most} {noun}{unit}"
+    return f"nothing to gain: at most {prefer.amount(observed)}"
 
 
 def cheapest(
@@ -156,11 +153,7 @@ def cheapest(
     if best < _MIN_SHARE:
         return unchanged
     good = [(each, share) for each, share in savings if share >= _SHARE_OF_BEST * best]
-    return min(good, key=lambda saving: (_cost(baseline, saving[0]), -saving[1]))[0]
-
-
-def _cost(baseline: Baseline, each: Prediction) -> int:
-    return each.change.cost + (LIMITS_COST if widened_limits(baseline, each.change) else 0)
+    return min(good, key=lambda saving: (cost_of(baseline, saving[0].change), -saving[1]))[0]
 
 
 def _share(unchanged: Prediction, changed: Prediction, prefer: Currency = DOWNTIME) -> float:
@@ -287,8 +280,9 @@ def _confidence(baseline: Baseline, observed: Figures, unchanged: Prediction) ->
         (observed.unavailable_partition_ms, model.unavailable_partition_ms),
     )
     nearness = min(min(pair) / max(pair) if max(pair) else 1.0 for pair in compared)
+    rebalances = counted(observed.rebalances, "observed rebalance")
     reason = (
-        f"the model has {model.rebalances} of {observed.rebalances} observed rebalances and"
+        f"the model has {model.rebalances} of {rebalances} and"
         f" {seconds(model.unavailable_partition_ms)} of"
         f" {seconds(observed.unavailable_partition_ms)} observed partition downtime"
     )

@@ -17,7 +17,12 @@ _LIMITS = {
     "consumer_heartbeat_interval_ms": "heartbeat.interval.ms",
 }
 # Effort of a setting of all the broker's groups, with a restart.
-LIMITS_COST = 4
+_LIMITS_COST = 4
+
+
+def cost_of(baseline: Baseline, change: SettingsChange) -> int:
+    """The effort of the change in this group, with that of the limits."""
+    return change.cost + (_LIMITS_COST if widened_limits(baseline, change) else 0)
 
 
 def widened_limits(baseline: Baseline, change: SettingsChange) -> list[str]:

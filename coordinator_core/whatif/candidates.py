@@ -13,6 +13,7 @@ from coordinator_core.client import LIBRARIES
 from coordinator_core.coordinator.eras import ERAS, NEWEST_ERA
 from coordinator_core.protocol.client_times import commits_batches
 from coordinator_core.whatif.baseline import Baseline
+from coordinator_core.whatif.deployments import present_protocol, running
 from coordinator_core.whatif.in_force import without_in_force
 from coordinator_core.whatif.limits import refusals
 from coordinator_core.whatif.settings import (
@@ -44,6 +45,8 @@ _TO_CONSUMER = SettingsChange(group_protocol=CONSUMER_PROTOCOL)
 _TO_CLASSIC = SettingsChange(group_protocol=CLASSIC_PROTOCOL)
 # A short session, with the heartbeat interval that a third of it allows.
 _SHORT_SESSION_MS, _SHORT_HEARTBEAT_MS = 10_000, 3000
+# Session timeouts to choose from: a static member that is away for longer is removed.
+_STATIC_SESSIONS_MS = (45_000, 60_000, 120_000, 300_000, 600_000)
 # The broker's defaults, and a session between.
 _SESSIONS = (
     SettingsChange(consumer_session_timeout_ms=45_000, consumer_heartbeat_interval_ms=5000),
@@ -97,6 +100,35 @@ def _accepted(baseline: Baseline, changes: Iterator[SettingsChange]) -> list[Set
 
 def _has_consumer_protocol(baseline: Baseline) -> bool:
     return ERAS[baseline.explained.era.name].modern is not None
+
+
+# -- changes of a deployment -----------------------------------------------------------------------
+
+
+def settings_to_deploy(baseline: Baseline, restart_ms: int) -> list[SettingsChange]:
+    """The present settings; static members (dynamic if all are static), the cooperative protocol
+    and the consumer protocol, unless they are in force, or a broker or client refuses them.
+    """
+    is_static = _is_static(baseline)
+    changes = [
+        SettingsChange(membership="dynamic") if is_static else _to_static(baseline, restart_ms)
+    ]
+    if present_protocol(baseline) == CLASSIC_PROTOCOL:
+        changes += [SettingsChange(protocol="cooperative"), _TO_CONSUMER]
+    return [UNCHANGED, *_accepted(baseline, iter(changes))]
+
+
+def _to_static(baseline: Baseline, restart_ms: int) -> SettingsChange:
+    """With a longer session, if static members would be removed while they restart."""
+    static = SettingsChange(membership="static")
+    shortest_ms = min(each.lives[-1].member.session_timeout_ms for each in running(baseline))
+    if shortest_ms >= 2 * restart_ms:
+        return static
+    longer = (each for each in _STATIC_SESSIONS_MS if each >= 2 * restart_ms)
+    session_ms = next(longer, _STATIC_SESSIONS_MS[-1])
+    if present_protocol(baseline) == CLASSIC_PROTOCOL:
+        return replace(static, session_timeout_ms=session_ms)
+    return replace(static, consumer_session_timeout_ms=session_ms)
 
 
 # -- changes of the group protocol -----------------------------------------------------------------

@@ -32,11 +32,17 @@ class Currency(NamedTuple):
 
     def beside(self, now: Figures, then: Figures) -> str:
         """Such as ``partition downtime 4 s instead of 9 s (partition-seconds)``."""
-        before, after = (self.shown(self.of(each) or 0) for each in (now, then))
+        before, after = (self.of(each) or 0 for each in (now, then))
         if self is DOWNTIME or self is PAUSES:
-            return f"{self.noun} {after} instead of {before} (partition-seconds)"
-        noun = re.sub(r"^(\w+)s\b", r"\1", self.noun) if after == "1" else self.noun
-        return f"{after} {noun} instead of {before}"
+            return f"{self.noun} {seconds(after)} instead of {seconds(before)} (partition-seconds)"
+        return f"{self.amount(after)} instead of {self.shown(before)}"
+
+    def amount(self, value: int) -> str:
+        """Such as ``1 record reprocessed``, ``4 s of partition downtime (partition-seconds)``."""
+        if self is DOWNTIME or self is PAUSES:
+            return f"{seconds(value)} of {self.noun} (partition-seconds)"
+        noun = re.sub(r"^(\w+)s\b", r"\1", self.noun) if value == 1 else self.noun
+        return f"{self.shown(value)} {noun}"
 
 
 DOWNTIME = Currency(

@@ -31,11 +31,8 @@ from coordinator_core.lives.processes import RESTART_MS
 from coordinator_core.simulation.random_draws import between, key_of
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.figures import Figures, maximum_of, median_of, minimum_of
-from coordinator_core.whatif.limits import refusals
 from coordinator_core.whatif.predict import figures_of
 from coordinator_core.whatif.settings import (
-    CLASSIC_PROTOCOL,
-    COOPERATIVE,
     UNCHANGED,
     SettingsChange,
 )
@@ -52,8 +49,6 @@ _EARLY_MS = 1000
 _SETTLE_MS = 20_000
 # Processes whose restarts end within this time start together.
 _TOGETHER_START_MS = 2000
-# Session timeouts to choose from: a static member that is away for longer is removed.
-_SESSIONS_MS = (45_000, 60_000, 120_000, 300_000, 600_000)
 _TOGETHER_MS = 60_000
 # The default of group.consumer.session.timeout.ms.
 _CONSUMER_SESSION_MS = 45_000
@@ -254,30 +249,6 @@ def ways_to_scale(scale: Scale, heartbeat_ms: int) -> Iterator[Deployment]:
 def _batches(slots: Sequence[_Slot], size: int) -> Iterator[Sequence[_Slot]]:
     for first in range(0, len(slots), size):
         yield slots[first : first + size]
-
-
-def settings_to_try(baseline: Baseline, restart_ms: int) -> list[SettingsChange]:
-    """The present settings; static members (dynamic if all are static), the cooperative protocol
-    and the consumer protocol, unless a broker or client refuses them.
-    """
-    shortest_ms = min(each.lives[-1].member.session_timeout_ms for each in running(baseline))
-    is_static = all(process.instance_id is not None for process in baseline.processes)
-    session = "" if shortest_ms >= 2 * restart_ms else f" session_timeout_ms={_session(restart_ms)}"
-    is_classic = present_protocol(baseline) == CLASSIC_PROTOCOL
-    if is_static:
-        texts = ["membership=dynamic"]
-    else:
-        texts = [f"membership=static{session if is_classic else ''}"]
-    if is_classic and COOPERATIVE not in baseline.assignors:
-        texts.append("protocol=cooperative")
-    if is_classic:
-        texts.append("group_protocol=consumer")
-    changes = [SettingsChange.of(text.split()) for text in texts]
-    return [UNCHANGED, *(each for each in changes if not any(refusals(baseline, each)))]
-
-
-def _session(restart_ms: int) -> int:
-    return next((each for each in _SESSIONS_MS if each >= 2 * restart_ms), _SESSIONS_MS[-1])
 
 
 # -- predictions -----------------------------------------------------------------------------------

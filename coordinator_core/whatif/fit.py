@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from coordinator_core.episodes.sentences import counted
 from coordinator_core.whatif.figures import Figures, Prediction
 from coordinator_core.whatif.kafka_names import seconds
 
@@ -21,7 +22,8 @@ def misses(observed: Figures, unchanged: Prediction) -> list[str]:
 def _misses(observed: Figures, unchanged: Prediction) -> Iterator[str]:
     model, least, most = unchanged.median, unchanged.minimum, unchanged.maximum
     if _is_beyond(observed.rebalances, least.rebalances, most.rebalances, MIN_REBALANCES):
-        yield f"{model.rebalances} rebalances predicted, {observed.rebalances} observed"
+        predicted = counted(model.rebalances, "rebalance")
+        yield f"{predicted} predicted, {observed.rebalances} observed"
     observed_ms = observed.unavailable_partition_ms
     least_ms, most_ms = least.unavailable_partition_ms, most.unavailable_partition_ms
     if _is_beyond(observed_ms, least_ms, most_ms, MIN_DOWNTIME_MS):

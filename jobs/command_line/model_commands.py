@@ -134,6 +134,15 @@ PreferOption = Annotated[
 ]
 
 
+DeployAsOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Form of the lines to paste for consumers: properties, env, spring, kubernetes,"
+        " compose, connect, streams or librdkafka; default: as the evidence shows."
+    ),
+]
+
+
 @commands.command("what-if")
 def what_if(
     lake: LakeOption,
@@ -159,13 +168,7 @@ def what_if(
     seeds: Annotated[
         int, typer.Option(help="Number of runs; each draws the uncertain times again.")
     ] = 3,
-    deploy_as: Annotated[
-        str | None,
-        typer.Option(
-            help="Form of the lines to paste for consumers: properties, env, spring, kubernetes,"
-            " compose, connect, streams or librdkafka; default: as the evidence shows."
-        ),
-    ] = None,
+    deploy_as: DeployAsOption = None,
     prefer: PreferOption = "downtime",
     format: FormatOption = Format.TABLE,
 ) -> None:
@@ -226,6 +229,7 @@ def plan(
         typer.Option(help="Simulations of each way; default: 16, and fewer above 8 processes."),
     ] = None,
     era: EraOption = None,
+    deploy_as: DeployAsOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Compare ways to deploy a group.  Predicts the figures of each way."""
@@ -233,8 +237,8 @@ def plan(
     from jobs.what_if import plan as job
 
     if autoscaler is not None:
-        if scale is not None or processes is not None:
-            raise UsageError("--autoscaler: give it without --scale and --processes")
+        if any(each is not None for each in (scale, processes, deploy_as)):
+            raise UsageError("--autoscaler: give it without --scale, --processes and --deploy-as")
         autoscale.run(
             autoscale.AutoscaleOptions(
                 lake=lake, cluster_id=cluster_id, group_id=group, file=autoscaler, era=era
@@ -253,6 +257,7 @@ def plan(
             prefer=prefer,
             scale=scale,
             era=era,
+            deploy_as=deploy_as,
         ),
         format,
     )

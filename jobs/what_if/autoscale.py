@@ -12,6 +12,7 @@ from math import ceil
 from statistics import median
 from typing import Any, NamedTuple
 
+from coordinator_core.episodes.sentences import counted
 from coordinator_core.simulation.spec import Topic
 from coordinator_core.whatif import Baseline, Figures
 from coordinator_core.whatif.autoscaler import Load, Policy, Replayed, replay
@@ -30,11 +31,12 @@ from jobs.console.spinner import spinner
 from jobs.lake.evidence import Row, of_group
 from jobs.lake.literals import quoted
 from jobs.replay.group_rows import rows
-from jobs.what_if.command import WhatIfOptions, evidence_and_baseline
+from jobs.what_if.command import WhatIfOptions, evidence_and_baseline, model_misses
 from jobs.what_if.plan import (
     MOST_PROCESSES,
     SHOWN,
     Observed,
+    no_recommendation,
     observed_text,
     observed_within,
     print_line,
@@ -96,12 +98,13 @@ class PlannedPolicy(NamedTuple):
 
 
 class AutoscaleResult(NamedTuple):
-    """``recommended``: an index of ``plans``."""
+    """``misses`` and ``recommended``: as of PlanResult."""
 
     observed: Observed
     load: ObservedLoad
     plans: Sequence[PlannedPolicy]
-    recommended: int
+    misses: Sequence[str]
+    recommended: int | None
 
 
 def run(options: AutoscaleOptions, format: Format) -> None:
@@ -133,8 +136,13 @@ def evaluate(options: AutoscaleOptions) -> AutoscaleResult:
     group = DeployedGroup.of(baseline, min(count, MOST_PROCESSES), restarts(baseline))
     scaler = Scaler(group, load.load.partitions)
     plans = [scaler.plan(each, changed, load.load) for each, changed in policies(policy)]
+    missed = model_misses(what_if)
     return AutoscaleResult(
-        observed_within(what_if, baseline, ()), load, plans, recommended_policy(plans)
+        observed_within(what_if, baseline, ()),
+        load,
+        plans,
+        missed,
+        None if missed else recommended_policy(plans),
     )
 
 
@@ -155,6 +163,7 @@ def as_json(options: AutoscaleOptions, result: AutoscaleResult) -> Row:
             **shown_figures(observed.figures),
         },
         "plans": [_plan(each) for each in result.plans],
+        "misses": result.misses,
         "recommended": result.recommended,
     }
 
@@ -206,14 +215,17 @@ def _rate(load: Load) -> float:
 
 
 def _why(result: AutoscaleResult) -> str:
+    if result.recommended is None:
+        return no_recommendation(result.misses)
     first, chosen = result.plans[0], result.plans[result.recommended]
-    text = (
-        f"recommended: {_policy_text(chosen)}: {chosen.usual.rebalances} rebalances, peak lag"
-        f" {chosen.peak_lag}"
-    )
+    text = f"recommended: {_policy_text(chosen)}: {_costs(chosen)}"
     if chosen is first:
         return f"{text}; no other policy has fewer rebalances with this lag"
-    return f"{text}; as in the file: {first.usual.rebalances} rebalances, peak lag {first.peak_lag}"
+    return f"{text}; as in the file: {_costs(first)}"
+
+
+def _costs(plan: PlannedPolicy) -> str:
+    return f"{counted(plan.usual.rebalances, 'rebalance')}, peak lag {plan.peak_lag}"
 
 
 # -- the load --------------------------------------------------------------------------------------

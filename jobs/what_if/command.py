@@ -38,9 +38,11 @@ from coordinator_core.whatif.figures import (
     median_of,
     minimum_of,
 )
+from coordinator_core.whatif.fit import misses
 from coordinator_core.whatif.judgement import ADVICE_SEEDS, GroupJudgement, judge
 from coordinator_core.whatif.kafka_names import SETTING_OF
 from coordinator_core.whatif.migration import blockers_of
+from coordinator_core.whatif.predict import predict_each
 from coordinator_core.whatif.reasons import assumption_of
 from coordinator_core.whatif.settings import TIMES
 from jobs.console.errors import UsageError
@@ -150,7 +152,7 @@ def evaluate(options: WhatIfOptions) -> WhatIfResult:
         raise UsageError(f"--prefer {options.prefer}: not one of {', '.join(PREFERENCES)}")
     if options.seeds < 1:
         raise UsageError(f"--seeds {options.seeds}: must be at least 1")
-    form = _form(options.deploy_as)
+    form = form_of(options.deploy_as)
     try:
         change = SettingsChange.of(_with_dates(options))
         begin_ms, end_ms = _period(options)
@@ -159,7 +161,7 @@ def evaluate(options: WhatIfOptions) -> WhatIfResult:
     except InvalidSetting as error:
         raise UsageError(f"--set {error}") from None
     if form is not None:
-        _require_fit(baseline, change, form)
+        require_form(baseline, change, form)
     judged = judge(
         baseline,
         evidence.observed(baseline),
@@ -172,13 +174,13 @@ def evaluate(options: WhatIfOptions) -> WhatIfResult:
     return WhatIfResult(baseline, judged, not options.settings, conversions, form)
 
 
-def _form(deploy_as: str | None) -> Form | None:
+def form_of(deploy_as: str | None) -> Form | None:
     if deploy_as is not None and deploy_as not in list(Form):
         raise UsageError(f"--deploy-as {deploy_as}: not one of {', '.join(Form)}")
     return None if deploy_as is None else Form(deploy_as)
 
 
-def _require_fit(baseline: Baseline, change: SettingsChange, form: Form) -> None:
+def require_form(baseline: Baseline, change: SettingsChange, form: Form) -> None:
     try:
         require_fit(baseline, change, form)
     except UnfitForm as error:
@@ -261,6 +263,14 @@ def evidence_and_baseline(
             f"--group {options.group_id}: no events or records from --from to --to{last}"
         )
     return evidence, baseline
+
+
+def model_misses(options: WhatIfOptions) -> Sequence[str]:
+    """The observed figures that the model misses, judged in the same period as advice."""
+    begin_ms, end_ms = _period(options)
+    evidence, baseline = evidence_and_baseline(options, begin_ms, end_ms)
+    [model] = predict_each(baseline, [UNCHANGED], seeds=ADVICE_SEEDS, earlier=_earlier(options))
+    return misses(evidence.observed(baseline), model)
 
 
 # -- output ----------------------------------------------------------------------------------------
@@ -385,8 +395,9 @@ def _print_summary(result: WhatIfResult) -> None:
     baseline, era = result.baseline, result.baseline.explained.era
     libraries = ", ".join(sorted(set(baseline.libraries.values())))
     print(
-        f"{len(baseline.processes)} processes ({libraries}), {time_text(baseline.from_ms)} to"
-        f" {time_text(baseline.to_ms)} UTC, era {era.name} ({era.why})"
+        f"{counted(len(baseline.processes), 'process')} ({libraries}),"
+        f" {time_text(baseline.from_ms)} to {time_text(baseline.to_ms)} UTC,"
+        f" era {era.name} ({era.why})"
     )
     _print_lines(*_conversion_lines(result))
     if result.advice is None:
@@ -432,7 +443,7 @@ def _conversion_lines(result: WhatIfResult) -> Iterator[tuple[str, str]]:
 def _migration_lines(each: PredictedMigration) -> Iterator[tuple[str, str]]:
     """When the group is converted, and what refuses it."""
     converting = [conversions for conversions in each.conversions if conversions]
-    of_seeds = f"in {len(converting)} of {len(each.conversions)} simulations"
+    of_seeds = f"in {len(converting)} of {counted(len(each.conversions), 'simulation')}"
     text = f"{_converted(converting[0])} ({of_seeds})" if converting else "not converted"
     yield f"migration to {each.protocol}", text
     for sentence in blockers_of(each):
@@ -458,9 +469,10 @@ def _print_advice(advice: Advice) -> None:
 def _range(each: Prediction) -> str:
     low, high = each.minimum, each.maximum
     return (
-        f"over {len(each.outcomes)} simulations: {low.rebalances} to {high.rebalances} rebalances,"
-        f" {low.moved_partitions} to {high.moved_partitions} partitions moved, partition downtime"
-        f" {low.unavailable_partition_ms} to {high.unavailable_partition_ms} ms"
+        f"over {counted(len(each.outcomes), 'simulation')}: {low.rebalances} to"
+        f" {counted(high.rebalances, 'rebalance')},"
+        f" {low.moved_partitions} to {counted(high.moved_partitions, 'partition')} moved,"
+        f" partition downtime {low.unavailable_partition_ms} to {high.unavailable_partition_ms} ms"
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from coordinator_core.episodes.sentences import counted
 from coordinator_core.whatif import UNCHANGED, Baseline, Figures
 from coordinator_core.whatif.deployments import (
     DeployedGroup,
@@ -21,10 +22,9 @@ from jobs.console.printing import printable, time_text
 from jobs.lake.evidence import Row, of_group
 from jobs.replay.group_rows import moment_ms, rows, with_date
 from jobs.what_if.command import WhatIfOptions, evidence_and_baseline
-from jobs.what_if.plan import MOST_PROCESSES, SHOWN, value_text, way_text
+from jobs.what_if.plan import MOST_PROCESSES, SHOWN, seeds_for, value_text, way_text
 
 _POLL_S = 5.0
-_SEEDS = 8
 # A figure may exceed the largest simulation by this share (docs/plan.md).
 _TOLERANCE = 0.25
 # No other figures: moves depend on the assignment before, and a few records on chance.
@@ -82,7 +82,9 @@ def evaluate(options: GateOptions) -> Verdict:
     if not missing:
         cost = _Cost.of(what_if, baseline, observed)
         missing, done = list(cost.excess()), cost.sentence()
-    sentence = missing[0] if missing else f"deployed: {len(observed.new)} new processes{done}"
+    sentence = (
+        missing[0] if missing else f"deployed: {counted(len(observed.new), 'new process')}{done}"
+    )
     return Verdict(not missing, f"group {options.group_id}: {sentence}")
 
 
@@ -95,11 +97,11 @@ def _missing_processes(
         what = f"no process started since {since}" if running else "no process runs"
         yield f"{what}; the group's evidence ends at {time_text(baseline.to_ms)} UTC"
     if observed.old:
-        of = f"{len(observed.old)} of {running} processes"
-        yield f"{of} run since before {since}: {listed(sorted(observed.old))}"
+        of = f"{len(observed.old)} of {counted(running, 'process')}"
+        yield f"{of} started before {since}: {listed(sorted(observed.old))}"
     count = len(observed.before) if expected is None else expected
     if running < count:
-        yield f"{running} of {count} processes run"
+        yield f"{running} of {counted(count, 'process')} running"
 
 
 def _not_stable(options: GateOptions) -> Iterator[str]:
@@ -137,7 +139,8 @@ class _Cost(NamedTuple):
         seen = restarts(baseline)
         earlier = [each for each in seen if each.started_ms < observed.since_ms]
         group = DeployedGroup.of(baseline, len(observed.before), earlier or seen)
-        return cls(figures, group.plan(observed.deployment, UNCHANGED, _SEEDS))
+        seeds = seeds_for(len(observed.before))
+        return cls(figures, group.plan(observed.deployment, UNCHANGED, seeds))
 
     def excess(self) -> Iterator[str]:
         """The figures above the plan's range."""

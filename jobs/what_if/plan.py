@@ -10,8 +10,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.episodes.sentences import counted
 from coordinator_core.whatif import Baseline, Figures
+from coordinator_core.whatif.broker_limits import cost_of
+from coordinator_core.whatif.candidates import settings_to_deploy
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
+from coordinator_core.whatif.deployment_forms import Form
 from coordinator_core.whatif.deployments import (
     DeployedGroup,
     PlannedDeployment,
@@ -23,9 +27,9 @@ from coordinator_core.whatif.deployments import (
     last_deployment,
     restarts,
     running,
-    settings_to_try,
     ways_to_scale,
 )
+from coordinator_core.whatif.fit import not_explained
 from coordinator_core.whatif.kafka_names import seconds
 from coordinator_core.whatif.manifests import manifest, scaling_policy
 from coordinator_core.whatif.settings import UNCHANGED, SettingsChange
@@ -34,7 +38,13 @@ from jobs.console.errors import UsageError
 from jobs.console.printing import Format, jsonable, print_rows, printable, time_text
 from jobs.console.spinner import spinner
 from jobs.lake.evidence import Row
-from jobs.what_if.command import WhatIfOptions, evidence_and_baseline
+from jobs.what_if.command import (
+    WhatIfOptions,
+    evidence_and_baseline,
+    form_of,
+    model_misses,
+    require_form,
+)
 
 MOST_PROCESSES = 500
 # Limits of the simulations of one way to deploy; processes in all simulations of a way.
@@ -73,6 +83,7 @@ class PlanOptions:
     prefer: str = "downtime"
     scale: str | None = None
     era: str | None = None
+    deploy_as: str | None = None
 
 
 class Observed(NamedTuple):
@@ -87,7 +98,9 @@ class Observed(NamedTuple):
 
 
 class PlanResult(NamedTuple):
-    """``recommended``: an index of ``plans``."""
+    """``misses``: observed figures that the model misses; ``recommended``: an index of ``plans``,
+    None with misses.
+    """
 
     baseline: Baseline
     observed: Observed
@@ -95,7 +108,13 @@ class PlanResult(NamedTuple):
     processes: int
     scale: Scale | None
     plans: Sequence[PlannedDeployment]
-    recommended: int
+    misses: Sequence[str]
+    recommended: int | None
+    form: Form | None
+
+    @property
+    def chosen(self) -> PlannedDeployment | None:
+        return None if self.recommended is None else self.plans[self.recommended]
 
 
 def run(options: PlanOptions, format: Format) -> None:
@@ -127,13 +146,17 @@ def evaluate(options: PlanOptions) -> PlanResult:
         group_id=options.group_id,
         era=options.era,
     )
+    form = form_of(options.deploy_as)
     _, baseline = evidence_and_baseline(what_if)
+    if form is not None:
+        require_form(baseline, UNCHANGED, form)
     seen = restarts(baseline)
     scale = None if options.scale is None else _scale(options)
     count = options.processes if scale is None else max(scale)
     group = DeployedGroup.of(baseline, count, seen, given_ms)
-    seeds = options.seeds or _seeds(len(group.slots))
+    seeds = options.seeds or seeds_for(len(group.slots))
     plans = list(_plans(group, scale, seeds))
+    missed = model_misses(what_if)
     return PlanResult(
         baseline=baseline,
         observed=observed_within(what_if, baseline, last_deployment(seen, len(running(baseline)))),
@@ -141,11 +164,14 @@ def evaluate(options: PlanOptions) -> PlanResult:
         processes=len(group.slots),
         scale=scale,
         plans=plans,
-        recommended=recommended(plans, options.prefer),
+        misses=missed,
+        recommended=None if missed else recommended(baseline, plans, options.prefer),
+        form=form,
     )
 
 
-def _seeds(processes: int) -> int:
+def seeds_for(processes: int) -> int:
+    """The default number of simulations of one way to deploy."""
     return min(_MOST_SEEDS, max(_SIMULATED_PROCESSES // processes, _LEAST_SEEDS))
 
 
@@ -167,7 +193,7 @@ def _plans(group: DeployedGroup, scale: Scale | None, seeds: int) -> Iterator[Pl
         for way in ways_to_scale(scale, heartbeat_ms):
             yield group.scale(scale, way, seeds)
         return
-    for change in settings_to_try(group.baseline, restart_ms):
+    for change in settings_to_deploy(group.baseline, restart_ms):
         for way in deployments(len(group.slots), restart_ms, heartbeat_ms):
             yield group.plan(way, change, seeds)
 
@@ -184,11 +210,11 @@ def observed_within(
     return Observed(from_ms, to_ms, evidence.observed(within), deployment)
 
 
-def recommended(plans: Sequence[PlannedDeployment], prefer: str) -> int:
+def recommended(baseline: Baseline, plans: Sequence[PlannedDeployment], prefer: str) -> int:
     """Index of the plan to recommend: the best plan with the present settings, unless the worst
     simulation of the best plan of all is better than the best simulation of this plan.
     """
-    key = _order(prefer)
+    key = _order(baseline, prefer)
     present = min((each for each in plans if each.change == UNCHANGED), key=key)
     best = min(plans, key=key)
     figure = _PREFERRED[prefer]
@@ -197,13 +223,13 @@ def recommended(plans: Sequence[PlannedDeployment], prefer: str) -> int:
     return plans.index(best if is_better else present)
 
 
-def _order(prefer: str) -> Callable[[PlannedDeployment], tuple[int, ...]]:
+def _order(baseline: Baseline, prefer: str) -> Callable[[PlannedDeployment], tuple[int, ...]]:
     """By the preferred figure, the other figures, the effort of the change, and the duration."""
     names = [_PREFERRED[prefer], *_PREFERRED.values()]
 
     def key(plan: PlannedDeployment) -> tuple[int, ...]:
         figures = [getattr(plan.median, name) or 0 for name in names]
-        return (*figures, plan.change.cost, plan.lasts_ms)
+        return (*figures, cost_of(baseline, plan.change), plan.lasts_ms)
 
     return key
 
@@ -228,6 +254,7 @@ def as_json(options: PlanOptions, result: PlanResult) -> Row:
         "scale": None if result.scale is None else list(result.scale),
         "restart_ms": result.restart.usual_ms,
         "plans": [_plan(result, each) for each in result.plans],
+        "misses": result.misses,
         "recommended": result.recommended,
     }
 
@@ -272,11 +299,11 @@ def _all_figures(result: PlanResult) -> tuple[list[str], list[list[Any]]]:
 
 
 def _print(options: PlanOptions, result: PlanResult) -> None:
-    plans, chosen = result.plans, result.plans[result.recommended]
+    plans, chosen = result.plans, result.chosen
     print_line(observed_text(result.observed))
     print_line(_restart_text(result))
-    shown = [name for name in SHOWN if getattr(chosen.median, name) is not None]
-    order = sorted(plans, key=_order(options.prefer))
+    shown = [name for name in SHOWN if getattr(plans[0].median, name) is not None]
+    order = sorted(plans, key=_order(result.baseline, options.prefer))
     rows = [
         [
             "recommended" if plan is chosen else "",
@@ -289,17 +316,24 @@ def _print(options: PlanOptions, result: PlanResult) -> None:
     ]
     names = [SHOWN[name] for name in shown]
     print_rows(["", "deployment", "settings", "lasts", *names], rows)
-    print_line(_why(options, result))
+    print_line(
+        no_recommendation(result.misses) if chosen is None else _why(options, result, chosen)
+    )
     if not shown.count("records_reprocessed"):
         print_line(
             "Records reprocessed are unknown: the lake has no commits at an end of a tenure."
         )
-    for block in (
-        _manifest(result, chosen),
-        client_properties(result.baseline, chosen.change),
-        broker_properties(result.baseline, chosen.change),
-    ):
-        for line in ["", *block.splitlines()] if block else []:
+    if chosen is not None:
+        _print_blocks(
+            _manifest(result, chosen),
+            client_properties(result.baseline, chosen.change, result.form),
+            broker_properties(result.baseline, chosen.change),
+        )
+
+
+def _print_blocks(*blocks: str | None) -> None:
+    for block in filter(None, blocks):
+        for line in ["", *block.splitlines()]:
             print_line(line)
 
 
@@ -315,7 +349,7 @@ def observed_text(observed: Observed) -> str:
         if value is not None
     )
     if observed.deployment:
-        what = f"last deployment of {len(observed.deployment)} processes, {times}"
+        what = f"last deployment of {counted(len(observed.deployment), 'process')}, {times}"
     else:
         what = f"no deployment of all processes; the evidence, {times}"
     return f"observed: {what}: {figures}"
@@ -323,7 +357,7 @@ def observed_text(observed: Observed) -> str:
 
 def _restart_text(result: PlanResult) -> str:
     if result.scale is not None:
-        return f"scaled: from {result.scale.before} to {result.scale.after} processes"
+        return f"scaled: from {result.scale.before} to {counted(result.scale.after, 'process')}"
     restart, count = result.restart, result.processes
     usual = seconds(restart.usual_ms)
     if restart.restarts:
@@ -333,7 +367,7 @@ def _restart_text(result: PlanResult) -> str:
         how = f"{usual}, assumed: no restart was observed; give --restart-time"
     else:
         how = f"{usual}, as given"
-    return f"deployed: {count} processes; a process is back after {how}"
+    return f"deployed: {counted(count, 'process')}; a process is back after {how}"
 
 
 def way_text(plan: PlannedDeployment) -> str:
@@ -366,10 +400,13 @@ def value_text(name: str, value: int) -> str:
     return f"{value / 1000:.1f} s" if name.endswith("_ms") else str(value)
 
 
-def _why(options: PlanOptions, result: PlanResult) -> str:
-    chosen = result.plans[result.recommended]
+def no_recommendation(missed: Sequence[str]) -> str:
+    return f"no recommendation: {not_explained(missed)}"
+
+
+def _why(options: PlanOptions, result: PlanResult, chosen: PlannedDeployment) -> str:
     present = [each for each in result.plans if each.change == chosen.change]
-    worst = max(present, key=_order(options.prefer))
+    worst = max(present, key=_order(result.baseline, options.prefer))
     name = _PREFERRED[options.prefer]
     best_text, worst_text = (_range_text(each, name) for each in (chosen, worst))
     text = (

@@ -2,6 +2,8 @@
 
 import json
 import tarfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
@@ -50,7 +52,7 @@ def cut(play, out, until_ms):
             if batch.timestamps[-1] > until_ms:
                 break
             size = batch.position + batch.size
-        (out / segment.relative_to(play)).parent.mkdir(parents=True)
+        (out / segment.relative_to(play)).parent.mkdir(parents=True, exist_ok=True)
         (out / segment.relative_to(play)).write_bytes(data[:size])
     lines = (play / "server.log").read_text().splitlines(keepends=True)
     early = takewhile(lambda line: not is_after(line, until_ms), lines)
@@ -115,7 +117,29 @@ def test_the_gate_opens_after_a_deployment(play, group):
     assert sentences[True].startswith(
         f"group {group}: deployed: 6 new processes, one by one, every 10 s; observed (planned): "
     )
-    assert sentences[False].startswith(f"group {group}: 3 of 6 processes run since before ")
+    assert sentences[False].startswith(f"group {group}: 3 of 6 processes started before ")
+
+
+def test_the_gate_waits_until_a_run_has_filled_the_lake(play, tmp_path, capsys):
+    first = deployment(play)
+    cut(play, tmp_path, first["from_ms"] + 32_000)
+    fill(tmp_path / "lake", tmp_path)
+    options = gate.GateOptions(
+        lake=str(tmp_path / "lake"),
+        cluster_id=CLUSTER,
+        group_id="eager-java",
+        since=datetime.fromtimestamp(first["from_ms"] / 1000 - 1, UTC).isoformat(),
+    )
+    assert gate.run(options) == 1
+    assert capsys.readouterr().out.startswith("group eager-java: 2 of 5 processes started before ")
+
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(gate.run, replace(options, timeout="5m"))
+        cut(play, tmp_path, first["to_ms"] - 500)
+        fill(tmp_path / "lake", tmp_path)
+
+        assert waiting.result() == 0
+    assert capsys.readouterr().out.startswith("group eager-java: deployed: 6 new processes, one")
 
 
 def test_an_autoscaler_over_the_observed_load(play, tmp_path):

@@ -76,6 +76,30 @@ def test_the_text_begins_with_the_observed_figures_and_ends_with_the_manifest(pl
     assert "      terminationGracePeriodSeconds: 60" in lines
 
 
+def test_a_plan_has_no_recommendation_where_the_model_does_not_explain_the_group(plan):
+    """The lake has no partition downtime of this group, whose sessions expired."""
+    arguments = ["--seeds", "1", "--processes", "2"]
+    code, text, _ = plan(*arguments, group="inventory-static")
+    _, out, _ = plan(*arguments, "--format", "json", group="inventory-static")
+
+    assert code == 0
+    assert text.splitlines()[-2].startswith(
+        "no recommendation: the model does not explain this group: partition downtime "
+    )
+    output = json.loads(out)
+    assert output["recommended"] is None
+    [missed] = output["misses"]
+    assert missed.endswith(" predicted, 0 s observed (partition-seconds)")
+    assert output["plans"]
+
+
+def test_lines_to_paste_have_the_chosen_form(plan):
+    arguments = ["--seeds", "1", "--prefer", "rebalances"]
+    _, out, _ = plan(*arguments, "--deploy-as", "kubernetes")
+
+    assert "kind: StatefulSet" in out.splitlines()
+
+
 @pytest.mark.parametrize(
     ("group", "arguments", "message"),
     [
@@ -83,6 +107,8 @@ def test_the_text_begins_with_the_observed_figures_and_ends_with_the_manifest(pl
         ("billing-eager", ["--seeds", "0"], "--seeds 0: must be 1 to 500"),
         ("billing-eager", ["--restart-time", "4"], "--restart-time 4: not a duration; give"),
         ("billing-eager", ["--prefer", "x"], "--prefer x: not one of downtime, rebalances"),
+        ("billing-eager", ["--deploy-as", "x"], "--deploy-as x: not one of properties, env"),
+        ("billing-eager", ["--deploy-as", "spring"], "--deploy-as spring: the clients of group"),
         ("billing-eager", ["--era", "7"], "--era 7: not one of 0.9"),
         ("billing-eager", ["--scale", "6"], "--scale 6: give two different numbers of processes"),
         ("billing-eager", ["--scale", "6..6"], "--scale 6..6: give two different numbers"),

@@ -1,9 +1,12 @@
 """Ways to deploy a group: which ones are compared, and what the protocol makes of them."""
 
+from dataclasses import replace
+
 import pytest
 
 from coordinator_core.incident import incarnations
 from coordinator_core.whatif import UNCHANGED, SettingsChange, baseline_of
+from coordinator_core.whatif.candidates import settings_to_deploy
 from coordinator_core.whatif.deployments import (
     DeployedGroup,
     Deployment,
@@ -15,11 +18,12 @@ from coordinator_core.whatif.deployments import (
     last_deployment,
     restart_time,
     restarts,
-    settings_to_try,
     ways_to_scale,
 )
+from coordinator_core.whatif.known_settings import KnownSetting, KnownSettings
 from coordinator_core.whatif.manifests import manifest, scaling_policy
 from tests.core.incident.incident_rows import of_fleet
+from tests.core.whatif.test_limits import LIBRDKAFKA, group
 
 PACE_MS = 30_000
 
@@ -138,8 +142,8 @@ def test_more_processes_than_run_are_deployed_under_own_names(baseline):
     )
 
 
-def test_settings_to_try_for_a_classic_group(baseline):
-    assert [str(each) for each in settings_to_try(baseline, 4000)] == [
+def test_settings_to_deploy_for_a_classic_group(baseline):
+    assert [str(each) for each in settings_to_deploy(baseline, 4000)] == [
         "unchanged",
         "membership=static",
         "protocol=cooperative",
@@ -148,8 +152,31 @@ def test_settings_to_try_for_a_classic_group(baseline):
 
 
 def test_static_members_need_a_session_longer_than_the_restart(baseline):
-    assert str(settings_to_try(baseline, 30_000)[1]) == (
+    assert str(settings_to_deploy(baseline, 30_000)[1]) == (
         "membership=static session_timeout_ms=60000"
+    )
+
+
+def test_what_brokers_refuse_and_what_is_in_force_is_not_tried(baseline):
+    longest = KnownSetting("45000", "server.properties")
+    limited = replace(baseline, configured=KnownSettings({"group.max.session.timeout.ms": longest}))
+    cooperative = replace(baseline, assignors=("cooperative-sticky",))
+
+    assert [str(each) for each in settings_to_deploy(limited, 30_000)] == [
+        "unchanged",
+        "protocol=cooperative",
+        "group_protocol=consumer",
+    ]
+    assert [str(each) for each in settings_to_deploy(cooperative, 4000)] == [
+        "unchanged",
+        "membership=static",
+        "group_protocol=consumer",
+    ]
+
+
+def test_a_longer_session_of_librdkafka_has_the_poll_interval_that_it_requires():
+    assert str(settings_to_deploy(group(LIBRDKAFKA, poll_ms=30_000), 30_000)[1]) == (
+        "membership=static session_timeout_ms=60000 rebalance_timeout_ms=60000"
     )
 
 
