@@ -12,6 +12,7 @@ from datetime import date
 from jobs import ingest
 from jobs.configuration.config import Config, valid_timezone
 from jobs.console.errors import RunFailed, UsageError
+from jobs.console.printing import printable
 from jobs.engine.choice import Workload, bytes_of
 from jobs.engine.session import open_session
 from jobs.lake.dates import date_range
@@ -190,15 +191,15 @@ def run_jobs(lake: Lake, options: NightlyOptions, inputs: ingest.Inputs, progres
         if options.advice and (computed is not None or inputs.broker_configs):
             first, last, afresh = computed or (None, None, False)
             budget_s = options.advice_budget
-            lines: list[str | None] = []
+            lines: list[str] = []
             progress.step(
                 "advice",
-                lambda: lines.append(
+                lambda: lines.extend(
                     _advise(lake, first, last, simulate_all=afresh, budget_s=budget_s)
                 ),
             )
-            for line in filter(None, lines):
-                progress.say(line)
+            for line in lines:
+                progress.say(printable(line))
     return run
 
 
@@ -209,7 +210,7 @@ def _advise(
     *,
     simulate_all: bool,
     budget_s: float | None,
-) -> str | None:
+) -> list[str]:
     from jobs.nightly_run import advice_step  # here: the models take a second to import
 
     return advice_step.run(lake, first, last, simulate_all=simulate_all, budget_s=budget_s)

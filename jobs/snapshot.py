@@ -25,6 +25,7 @@ from functools import partial
 import pyarrow as pa
 
 from coordinator_core.coordinator.consumer.group_type import CONSUMER
+from coordinator_core.episodes.sentences import counted
 from jobs.bronze.configurations import add_live
 from jobs.bronze.live_end_offsets import TABLE as END_OFFSETS
 from jobs.bronze.live_end_offsets import store_end_offsets
@@ -219,7 +220,8 @@ def _counts(rows: list[GroupRow]) -> str:
     states = Counter(row.state for row in described)
     members = sum(len(row.members or ()) for row in described)
     by_state = ", ".join(f"{count:,} {state}" for state, count in states.most_common())
-    return f"{len(rows):,} groups{by_state and f' ({by_state})'}, {members:,} members"
+    groups = counted(len(rows), "group")
+    return f"{groups}{by_state and f' ({by_state})'}, {counted(members, 'member')}"
 
 
 def _not_described(rows: list[GroupRow]) -> Iterator[str]:

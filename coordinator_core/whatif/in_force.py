@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import NamedTuple
 
+from coordinator_core.episodes.sentences import counted
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.kafka_names import (
     CONSUMER_ASSIGNMENT,
@@ -63,7 +64,9 @@ def _of_members(baseline: Baseline) -> Iterator[InForce]:
     static = [process for process in baseline.processes if process.instance_id]
     if static:
         yield InForce(
-            INSTANCE_ID, f"{len(static)} of {len(baseline.processes)} processes", _REQUESTS
+            INSTANCE_ID,
+            f"{len(static)} of {counted(len(baseline.processes), 'process')}",
+            _REQUESTS,
         )
     else:
         yield InForce(INSTANCE_ID, None, _REQUESTS)

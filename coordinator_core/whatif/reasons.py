@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from coordinator_core.episodes.sentences import counted
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.broker_limits import widened_limits
 from coordinator_core.whatif.client_libraries import kinds_under
@@ -76,7 +77,7 @@ def _restarts(baseline: Baseline, change: SettingsChange) -> str:
     session_ms = session_ms_of(baseline, change)
     within = sum(each < session_ms for each in downtimes_ms)
     return (
-        f"{within} of {len(downtimes_ms)} restarts took less than the session timeout of"
+        f"{within} of {counted(len(downtimes_ms), 'restart')} took less than the session timeout of"
         f" {seconds(session_ms)}: static members then keep their partitions without a rebalance"
     )
 
@@ -171,6 +172,6 @@ def assumption_of(
     figures = other.median
     return (
         f"{text}; with {_SOURCES[ORDINAL if source == PROCESS else PROCESS]}:"
-        f" {figures.rebalances} rebalances, partition downtime"
+        f" {counted(figures.rebalances, 'rebalance')}, partition downtime"
         f" {seconds(figures.unavailable_partition_ms)}"
     )

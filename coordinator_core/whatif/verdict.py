@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from coordinator_core.client import LIBRARIES
+from coordinator_core.episodes.sentences import counted
 from coordinator_core.whatif.advice import cheapest, figures_text, is_sure
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.broker_limits import widened_limits
@@ -210,7 +211,7 @@ def _of_range(chosen: Prediction, tried: Sequence[Prediction]) -> Iterator[str]:
     if ranged is not None and ranged is not chosen:
         yield (
             f"uniform does not keep equal partitions of several topics together; range does:"
-            f" {ranged.median.moved_partitions} partitions moved instead of"
+            f" {counted(ranged.median.moved_partitions, 'partition')} moved instead of"
             f" {chosen.median.moved_partitions}, partition downtime"
             f" {seconds(ranged.median.unavailable_partition_ms)} instead of"
             f" {seconds(chosen.median.unavailable_partition_ms)}"

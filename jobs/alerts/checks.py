@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.coordinator.group_types import GROUP_TYPES
+from coordinator_core.episodes.sentences import counted
 
 
 class Alert(NamedTuple):
@@ -265,7 +266,7 @@ CHECKS = (
         setting="storm_rebalances",
         about="rebalances in a row, with short pauses",
         sql=STORM,
-        message=lambda value, _, cause: f"{value} rebalances in a row{_mostly(cause)}",
+        message=lambda value, _, cause: f"{counted(value, 'rebalance')} in a row{_mostly(cause)}",
     ),
     Check(
         name="stuck",
@@ -294,7 +295,7 @@ CHECKS = (
         about="a process that leaves and rejoins again and again",
         sql=FLAPPING,
         message=lambda value, _, story: (
-            f"rejoined {value} times"
+            f"rejoined {counted(value, 'time')}"
             + (", replacing a live member with the same instance id" if story == "takeover" else "")
         ),
         unit="rejoins",
@@ -304,7 +305,9 @@ CHECKS = (
         setting="moved_nothing",
         about="rebalances that changed no owner",
         sql=MOVED_NOTHING,
-        message=lambda value, _, cause: f"{value} rebalances moved no partition{_mostly(cause)}",
+        message=lambda value, _, cause: (
+            f"{counted(value, 'rebalance')} moved no partition{_mostly(cause)}"
+        ),
         needs_brokers=True,
     ),
     Check(
@@ -313,7 +316,7 @@ CHECKS = (
         about="more rebalances in 24 hours than the budget",
         sql=OVER_BUDGET,
         message=lambda value, threshold, cause: (
-            f"{value} rebalances in 24 hours, budget {threshold}{_mostly(cause)}"
+            f"{counted(value, 'rebalance')} in 24 hours, budget {threshold}{_mostly(cause)}"
         ),
     ),
     Check(

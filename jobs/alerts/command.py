@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from coordinator_core.episodes.sentences import counted
 from jobs.alerts import prometheus as textfile
 from jobs.alerts.alerting import COLUMNS, AlertsOptions, find_alerts
 from jobs.alerts.notify import notify, require_webhooks
@@ -33,7 +34,7 @@ def run(
     for window in windows:
         count = sum(alert.cluster_id == window.cluster_id for alert in alerts)
         span = f"{window.start:%Y-%m-%d %H:%M:%S} to {window.now:%Y-%m-%d %H:%M:%S} UTC"
-        alert_count = f"{count} alert{'' if count == 1 else 's'}"
+        alert_count = counted(count, "alert")
         if window.unchecked:
             names = ", ".join(window.unchecked)
             why = "clients' logs alone do not show them" if window.is_of_clients else MISSING

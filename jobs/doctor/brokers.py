@@ -8,6 +8,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 
+from coordinator_core.episodes.sentences import counted
 from jobs.configuration.config import Config
 from jobs.doctor.results import CheckResult, failure, ok, warning
 from jobs.sources.topic.broker_metadata import (
@@ -101,7 +102,7 @@ def _check_groups(address: Address, settings: Mapping[str, str]) -> CheckResult:
         remedy = "expected before the first consumer group; else grant this user DESCRIBE on them"
         return warning("snapshot", "no group is listed", remedy)
     hint = "`regroup snapshot --bootstrap` stores their members without the topic"
-    return ok("snapshot", f"{groups} consumer group{'s' if groups > 1 else ''} listed", hint)
+    return ok("snapshot", f"{counted(groups, 'consumer group')} listed", hint)
 
 
 def _check_leaders(
@@ -122,5 +123,6 @@ def _check_leaders(
         text = f"{len(leaderless)} of {len(metadata.leaders)} partitions of {TOPIC} have no leader"
         yield failure("kafka", text, "start the brokers that hold their replicas")
     if not leaderless and not unreachable:
-        text = f"{address_text(address)} answers, {TOPIC} has {len(metadata.leaders)} partitions"
-        yield ok("kafka", f"{text} on {len(leaders)} broker{'s' if len(leaders) > 1 else ''}")
+        partitions = counted(len(metadata.leaders), "partition")
+        text = f"{address_text(address)} answers, {TOPIC} has {partitions}"
+        yield ok("kafka", f"{text} on {counted(len(leaders), 'broker')}")

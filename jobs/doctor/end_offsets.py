@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from coordinator_core.episodes.sentences import counted
 from jobs.configuration.config import valid_timezone
 from jobs.console.errors import UsageError
 from jobs.doctor.results import CheckResult, failure, ok, warning
@@ -47,8 +48,9 @@ def _check(file: str, timezone: str) -> CheckResult:
                 break
     if not sightings and not reasons:
         return warning(CHECK, f"{file}: it is empty", GIVE)
-    partitions = {(each.topic, each.partition) for each in sightings}
-    text = f"{file}: {len(sightings):,} log end offsets of {len(partitions):,} partitions"
+    partitions = len({(each.topic, each.partition) for each in sightings})
+    ends = counted(len(sightings), "log end offset")
+    text = f"{file}: {ends} of {counted(partitions, 'partition')}"
     if sightings:
         first, last = (_text(end(each.time_ms for each in sightings)) for end in (min, max))
         text += f", {first} to {last} UTC"

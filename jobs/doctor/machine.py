@@ -10,6 +10,7 @@ import tempfile
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
+from coordinator_core.episodes.sentences import counted
 from jobs.configuration.config import Config, valid_timezone
 from jobs.console.errors import UsageError
 from jobs.doctor.results import CheckResult, failure, ok, warning
@@ -56,7 +57,7 @@ def java_version(output: str) -> int | None:
 def memory(config: Config) -> CheckResult:
     """Check that Spark's heap and Python workers fit into the free memory."""
     cores = _core_count()
-    cores_text = f"{cores} core{'s' if cores > 1 else ''}"
+    cores_text = counted(cores, "core")
     free = free_memory()
     if free is None:
         return ok("memory", f"{cores_text}; cannot determine free memory")

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from coordinator_core.client_history import zone_ms
+from coordinator_core.episodes.sentences import counted
 from jobs.console.printing import printable
 from jobs.lake.client_rows import CLIENT_EVENTS, OF_CLIENTS, may_exist
 from jobs.lake.keys import GROUP_KEY
@@ -42,7 +43,7 @@ def _groups(generations: DataFrame) -> list[str]:
         return []
     total = sum(row.of_clients for row in counts)
     alone = [printable(row.group_id) for row in counts if row.of_clients == row["all"]]
-    text = f"{total:,} generations from clients' logs alone"
+    text = f"{counted(total, 'generation')} from clients' logs alone"
     return [f"{text}; groups without broker evidence: {_named(alone)}" if alone else text]
 
 

@@ -23,6 +23,7 @@ from pyspark.sql import functions as F
 
 from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.episodes.drafts import NOT_INCIDENTS
+from coordinator_core.episodes.sentences import counted
 from jobs import __version__
 from jobs.console.printing import printable
 from jobs.engine.embedded import is_embedded
@@ -248,12 +249,14 @@ def _input_line(run: Run) -> str:
         run.written.get(name, 0) for name in ("offsets_records", "broker_log_events", "quarantine")
     )
     clients = run.written.get("client_events")
-    of_clients = f", {clients:,} new lines of clients" if clients else ""
+    of_clients = f", {counted(clients, 'new line')} of clients" if clients else ""
     ends = run.written.get("end_offsets")
-    of_ends = f", {ends:,} new log end offsets" if ends else ""
-    counts = f"{records:,} new records, {lines:,} new log lines{of_clients}{of_ends}"
+    of_ends = f", {counted(ends, 'new log end offset')}" if ends else ""
+    counts = (
+        f"{counted(records, 'new record')}, {counted(lines, 'new log line')}{of_clients}{of_ends}"
+    )
     counts += f", {quarantined:,} quarantined"
-    defects = f" ({run.internal_errors:,} by internal errors)" if run.internal_errors else ""
+    defects = f" ({counted(run.internal_errors, 'internal error')})" if run.internal_errors else ""
     return f"{printable(run.lake.cluster_id)}{dates}: {counts}{defects}"
 
 
@@ -261,7 +264,9 @@ def _groups_line(rows: list[Any]) -> str:
     rebalances, aborted = (sum(row[name] for row in rows) for name in ("rebalances", "aborted"))
     unstable_s = sum(row.total_ms or 0 for row in rows) / 1000
     longest = max(rows, key=lambda row: row.longest_ms or 0, default=None)
-    counts = f"{len(rows):,} groups, {rebalances:,} rebalances, {aborted:,} aborted"
+    counts = (
+        f"{counted(len(rows), 'group')}, {counted(rebalances, 'rebalance')}, {aborted:,} aborted"
+    )
     if longest is None or not longest.longest_ms:
         return counts
     maximum = f"longest {longest.longest_ms / 1000:.1f} s ({printable(longest.group_id)})"

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.episodes.sentences import counted
 from coordinator_core.incident import GroupReplay, ReplayedGeneration, ReplayVerdict
 from coordinator_core.incident.comparison import Divergence
 from coordinator_core.incident.divergence_hints import likely_reason
@@ -296,7 +297,7 @@ def _summary(replay: WholeReplay) -> str:
     missing = "".join(f"; missing: {each}" for each in _missing(replay.modern))
     era = replay.classic.era if replay.modern.era is None else replay.modern.era
     return (
-        f"{len(reproduced)} of {total} generations reproduced by the coordinator of era"
+        f"{len(reproduced)} of {counted(total, 'generation')} reproduced by the coordinator of era"
         f" {era.name} ({era.why}), {exact} of them byte for byte,"
         f" {len(diverged)} diverged{thin}{resumed}{missing}"
     )

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from coordinator_core.episodes.sentences import counted
 from jobs.console.errors import UsageError
 from jobs.console.spinner import spinner
 from jobs.simulate.output_files import COLUMNS, write
@@ -58,7 +59,8 @@ def simulate_into(
         counts = run(tables, spec, spec.fleet.seed if seed is None else seed)
     nightly = shlex.join(["--lake", lake, "--cluster-id", cluster_id, "--recompute-all"])
     return (
-        f"{counts.groups} groups: {counts.records} records, {counts.lines} log lines written;"
+        f"{counted(counts.groups, 'group')}: {counted(counts.records, 'record')},"
+        f" {counted(counts.lines, 'log line')} written;"
         f" compute the other tables by: regroup nightly {nightly}"
     )
 

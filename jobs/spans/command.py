@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
+from coordinator_core.episodes.sentences import counted
 from jobs.console.errors import UsageError
 from jobs.replay.group_rows import with_date
 from jobs.report.window import parse_window
@@ -41,4 +42,4 @@ def send_spans(options: SpansOptions) -> None:
             " change --cluster-id, --group, --from or --to"
         )
     count = export(spans(rows), options.endpoint)
-    print(f"{len(rows)} rebalances: {count} spans sent", file=sys.stderr)
+    print(f"{counted(len(rows), 'rebalance')}: {counted(count, 'span')} sent", file=sys.stderr)

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from coordinator_core.episodes.sentences import counted
 from jobs import ingest
 from jobs.alerts import metrics, prometheus
 from jobs.alerts.alerting import AlertsOptions, AlertWindow, find_alerts
@@ -190,10 +191,10 @@ class Watch:
         records, lines = (
             run.written.get(table, 0) for table in ("offsets_records", "broker_log_events")
         )
-        alerts = _count(len(self._alerts), "alert")
-        news = f"{records:,} new records, {lines:,} new log lines"
+        alerts = counted(len(self._alerts), "alert")
+        news = f"{counted(records, 'new record')}, {counted(lines, 'new log line')}"
         if run.internal_errors:
-            news += f", {_count(run.internal_errors, 'internal error')} in quarantine"
+            news += f", {counted(run.internal_errors, 'internal error')} in quarantine"
         return f"{news}, {alerts}{self._newest_text()}"
 
     def _compact(self, lake: Lake) -> None:
@@ -282,7 +283,3 @@ def pass_families(cluster_id: str, counts: PassCounts) -> Iterator[prometheus.Fa
 
 def _now() -> str:
     return f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

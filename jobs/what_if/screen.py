@@ -64,7 +64,8 @@ class AdvicePlan(NamedTuple):
             has = "has" if len(self.little) == 1 else "have"
             parts.append(f"{len(self.little):,} {has} at most {most} of partition downtime to gain")
         if self.like:
-            parts.append(f"{len(self.like):,} share the advice of a group that is alike")
+            share = "shares" if len(self.like) == 1 else "share"
+            parts.append(f"{len(self.like):,} {share} the advice of a group that is alike")
         if self.left_out:
             parts.append(f"{len(self.left_out):,} left out")
         budget = f"budget {self.budget_s:.0f} s of simulation"

@@ -40,7 +40,7 @@ if "REGROUP_ALL_CAPTURES" in os.environ:
 
 @pytest.fixture(scope="module", params=CAPTURES, ids="-".join)
 def advised(request, demo_by, incidents, twins_by, tmp_path_factory):
-    """Lake and cluster, with nightly's advice and the line that it prints."""
+    """Lake and cluster, with nightly's advice and the lines that it prints."""
     script, cluster = request.param
     lakes = {"demo": lambda: demo_by("embedded"), "new": lambda: incidents}
     source = lakes.get(script, lambda: twins_by("embedded", script, cluster))()
@@ -62,7 +62,7 @@ def of_what_if(root, cluster, group):
 
 
 def test_all_commands_give_the_same_advice(advised):
-    lake, cluster, line = advised
+    lake, cluster, lines = advised
     stored = [row.asDict() for row in lake.read("advice").collect()]
     own = verdicts(row for row in stored if not row["sentence"].startswith("not simulated"))
 
@@ -90,7 +90,14 @@ def test_all_commands_give_the_same_advice(advised):
             if "does not explain" in own.get(row["group_id"], ("", ""))[1]:
                 assert "does not explain" in row["reason"], row["group_id"]
 
-    assert f" {len(stored)} group" in line
+    assert f" {len(stored)} group" in lines[0]
+    changes = {group: sentence for group, (setting, sentence) in own.items() if setting}
+    assert len(lines) == 1 + bool(changes)
+    for line in lines[1:]:
+        assert any(
+            line.startswith(f"best advice: {group}: {sentence.partition('; ')[0]}: regroup what-if")
+            for group, sentence in changes.items()
+        )
 
 
 def test_no_advice_proposes_what_is_in_force(advised):

@@ -64,7 +64,7 @@ def nothing():
 
 
 def new_lines(line):
-    return int(re.search(r"([\d,]+) new log lines", line)[1])
+    return int(re.search(r"([\d,]+) new log lines?", line)[1])
 
 
 @pytest.mark.again_on_spark

@@ -111,7 +111,7 @@ def test_beyond_the_budget_a_group_shares_the_advice_of_one_that_is_alike():
         [],
         {"alike": "worst"},
         "advice: 4 groups: 2 simulated, 1 has at most 2 s of partition downtime to gain,"
-        " 1 share the advice of a group that is alike (budget 8 s of simulation)",
+        " 1 shares the advice of a group that is alike (budget 8 s of simulation)",
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from coordinator_core.episodes.sentences import counted
 from jobs.sources.end_offsets.sightings import Sighting
 from jobs.sources.topic.kafka import ANSWER_LIMIT_MS, Kafka
 from jobs.sources.topic.kafka_client import LATEST
@@ -75,7 +76,9 @@ def _listed(client: AdminClient, partitions: list[TopicPartition], limit_s: floa
         at_ms = answered_ms[partition]
         ends.sightings.append(Sighting(partition.topic, partition.partition, offset, at_ms))
     for (topic, reason), count in errors.items():
-        ends.problems.append(f"log end offsets of {count} partitions of {topic}: {reason}")
+        ends.problems.append(
+            f"log end offsets of {counted(count, 'partition')} of {topic}: {reason}"
+        )
     return ends
 
 
