@@ -85,8 +85,8 @@ def commits_within(
 def _without_evidence(lake: str, cluster_id: str, group_id: str) -> str:
     for table, evidence in (("client_events", "clients' logs"), ("group_snapshots", "snapshots")):
         sql = f"SELECT 1 FROM {table} WHERE {of_group(cluster_id, group_id)} LIMIT 1"
-        [found] = query_all(lake, [sql], optional=[table], notices=False)
-        if found:
+        [of_table] = query_all(lake, [sql], optional=[table], notices=False)
+        if of_table:
             return f"only {evidence} of this group in {lake}; add records or the brokers' logs"
     return f"no events or records of this group in {lake}"
 
