@@ -26,6 +26,7 @@ FIRST_JOINS = ["MEMBER_JOIN", "STATIC_NEW"]
 # Log lines that name a generation.
 GENERATION_LINES = ["REBALANCE_START", "JOIN_COMPLETE", "ASSIGNMENT_RECEIVED", "GROUP_EMPTY"]
 RECORDS = ["RECORD", "RECORD_EMPTY"]
+COORDINATOR_CHANGES = ["LOADED", "UNLOADED"]
 # Records of modern groups: about a target assignment, the group epoch, a member.
 TARGET_RECORD, EPOCH_RECORD, MEMBER_RECORD = "TARGET_RECORD", "EPOCH_RECORD", "MEMBER_RECORD"
 OTHER_RECORD, DELETED_RECORD = "OTHER_RECORD", "DELETED_RECORD"
@@ -221,7 +222,8 @@ def _with_all_columns(events: DataFrame) -> DataFrame:
 
 def _with_incarnation(events: DataFrame) -> DataFrame:
     """An incarnation ends with a deletion.  If the deletion is missing from log and records, a
-    lower generation number begins the next incarnation.
+    lower generation number begins the next incarnation, unless a new coordinator loaded the group:
+    it numbers the generations after the last record again.
     """
     history = Window.partitionBy(*GROUP_KEY).orderBy("seq")
     before = history.rowsBetween(Window.unboundedPreceding, -1)
@@ -242,22 +244,54 @@ def _with_incarnation(events: DataFrame) -> DataFrame:
         .orderBy("seq")
         .rowsBetween(Window.unboundedPreceding, -1)
     )
+    is_change = F.col("event").isin(*COORDINATOR_CHANGES).cast("int")
+    numbered = numbered.withColumn(
+        "moves", F.coalesce(F.sum(is_change).over(since_recreated), F.lit(0))
+    )
     named = F.when(
         F.col("event_generation").isNotNull(),
-        F.struct(F.col("event_generation").alias("generation"), F.col("event_time").alias("time")),
+        F.struct(
+            F.col("event_generation").alias("generation"), F.col("event_time").alias("time"), "moves"
+        ),
     )
     previous = F.last(named, ignorenulls=True).over(since_recreated)
+    recorded = F.when(F.col("event").isin(*RECORDS), F.col("event_generation"))
+    last_recorded = F.last(recorded, ignorenulls=True).over(since_recreated)
     is_lower = F.col("event_generation") < F.col("previous.generation")
     is_reordered = (F.col("event_generation") == F.col("previous.generation") - 1) & (
         F.unix_millis("event_time") - F.unix_millis("previous.time") <= REORDERED_MS
     )
+    has_moved = F.col("moves") > F.col("previous.moves")
+    is_known = F.col("event_generation") >= F.greatest(F.col("last_recorded"), F.lit(1))
+    resumes = F.coalesce(is_lower & has_moved & is_known, F.lit(False))
     unlogged = F.coalesce(is_lower & ~F.coalesce(is_reordered, F.lit(False)), F.lit(False))
-    opened = numbered.withColumn("previous", previous).withColumn(
-        "opens", F.col("recreated") | unlogged
+    opened = (
+        numbered.withColumn("previous", previous)
+        .withColumn("last_recorded", last_recorded)
+        .withColumn("resumed", F.when(resumes, F.col("event_generation")))
+        .withColumn("opens", F.col("recreated") | (unlogged & F.col("resumed").isNull()))
     )
     incarnation = (_count("opens", history) + F.col("first_incarnation")).cast("int")
-    return opened.withColumn("incarnation", incarnation).drop(
-        "any_offset", "recreated", "recreations", "previous", "opens", "first_incarnation"
+    return _with_forgotten(opened.withColumn("incarnation", incarnation)).drop(
+        "any_offset", "recreated", "recreations", "previous", "opens", "first_incarnation",
+        "moves", "last_recorded", "resumed",
+    )  # fmt: skip
+
+
+def _with_forgotten(events: DataFrame) -> DataFrame:
+    """Without the generations that a coordinator did not record before the next one loaded the
+    group: their rebalances started the generation that the next coordinator made.
+    """
+    after = (
+        Window.partitionBy(*INCARNATION_KEY)
+        .orderBy(F.desc("seq"))
+        .rowsBetween(Window.unboundedPreceding, -1)
+    )
+    resumed = F.min("resumed").over(after)
+    start = F.when(F.col("event") == "REBALANCE_START", resumed)
+    return events.withColumn(
+        "event_generation",
+        F.when(F.col("event_generation") > resumed, start).otherwise(F.col("event_generation")),
     )
 
 
