@@ -28,6 +28,7 @@ from jobs.causes.processes import (
     beside_previous,
     fenced_after_replacement,
     seen_before,
+    with_lost_session,
     with_neighbors,
     with_process,
 )
@@ -40,6 +41,7 @@ from jobs.client_evidence import beside_brokers
 from jobs.engine.keeping import computed
 from jobs.lake.group_types import COUNTS_AS_CLASSIC
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
+from jobs.lake.outages import outages_of
 from jobs.lake.scope import RunScope
 
 READS_OF_CLASSIC = ("timeline", "generations", "generation_members", "assignments", "churn")
@@ -57,11 +59,12 @@ def rebalance_causes(
     member_epochs: DataFrame | None = None,
     gone_processes: DataFrame | None = None,
     of_clients: DataFrame | None = None,
+    outages: DataFrame | None = None,
 ) -> DataFrame:
     """``gone_processes``: processes that left not long before these tables begin; ``of_clients``:
     what clients logged of these generations, see `jobs.causes.clients`; ``group_epochs``
     and ``member_epochs``: None without modern groups; ``committed_offsets``: None if no
-    cause has a time, so that no commit is before it.
+    cause has a time, so that no commit is before it; ``outages``: see `jobs.lake.outages`.
     """
     causes = _causes(timeline, generations, generation_members, group_epochs, member_epochs)
     seen = seen_before(generations, generation_members, gone_processes)
@@ -75,7 +78,8 @@ def rebalance_causes(
         .join(fenced_after_replacement(timeline), on=[*INCARNATION_KEY, "replaces"], how="left")
         .join(beside_previous(compared, generation_members), on=MEMBER_AND_TIME, how="left")
     )
-    with_roles = with_role(with_story(examined, churn, generations), generations)
+    lost = with_lost_session(examined, outages)
+    with_roles = with_role(with_story(lost, churn, generations), generations)
     return _numbered(
         with_roles if of_clients is None else with_clients(with_roles, of_clients, generations)
     )
@@ -149,6 +153,7 @@ def run(scope: RunScope) -> None:
     # Without log lines, only group epochs give causes a time.
     if has_epochs or scope.has_rows("group_events"):
         tables["committed_offsets"] = scope.read_recent("committed_offsets")
+        tables["outages"] = outages_of(scope)
     causes = rebalance_causes(
         **tables,
         gone_processes=scope.carried("gone_processes"),

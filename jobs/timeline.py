@@ -251,7 +251,9 @@ def _with_incarnation(events: DataFrame) -> DataFrame:
     named = F.when(
         F.col("event_generation").isNotNull(),
         F.struct(
-            F.col("event_generation").alias("generation"), F.col("event_time").alias("time"), "moves"
+            F.col("event_generation").alias("generation"),
+            F.col("event_time").alias("time"),
+            "moves",
         ),
     )
     previous = F.last(named, ignorenulls=True).over(since_recreated)

@@ -19,6 +19,8 @@ TRIGGER, ABSORBED = "trigger", "absorbed"
 RESTART, STOP, SLOW_POLL = "restart", "stop", "slow_poll"
 START, RETURN, TAKEOVER = "start", "return", "takeover"
 CRASH = "crash"
+# The client lost its session while the group had no coordinator, and joined again.
+SESSION_LOST = "session_lost"
 # Modern groups: its session expired, and it was back under its member id; it joined
 # while its previous member was in the group; a second process with its instance id was refused.
 FROZEN, CRASH_RESTART, REFUSED = "frozen", "crash_restart", "refused"

@@ -28,10 +28,14 @@ def is_after_load(at_ms: int, loads: Sequence[int]) -> bool:
 
 
 def failed_over(scene: Scene) -> Iterator[EpisodeDraft]:
-    """Members that the new coordinator does not know, or that did not find it within a session, and
-    are back; static members that it fences, as it loaded an older id.
+    """Members whose client lost its session while the group had no coordinator; members that the
+    new coordinator does not know, or that did not find it within a session, and are back; static
+    members that it fences, as it loaded an older id.
     """
     loads = scene.activity.loads
+    for series in in_series(scene.of(What.SESSION_LOST), AT_ONCE_MS, when=_joined_ms):
+        confidence = min(each.confidence for each in series)
+        yield EpisodeDraft(EpisodeKind.COORDINATOR_FAILOVER, series, confidence)
     unheard = [
         each
         for each in scene.of(What.EXPIRED)
@@ -50,6 +54,10 @@ def failed_over(scene: Scene) -> Iterator[EpisodeDraft]:
     for series in in_series(forgotten, AT_ONCE_MS):
         if len(series) > 1:
             yield EpisodeDraft(EpisodeKind.COORDINATOR_FAILOVER, series, 0.8)
+
+
+def _joined_ms(change: ProcessChange) -> int:
+    return change.to_ms if change.arrival is None else at(change.arrival)
 
 
 def _is_forgotten(change: ProcessChange, scene: Scene) -> bool:

@@ -26,7 +26,7 @@ from coordinator_core.lives import (
 )
 
 # A process that is back under its member id, or continues to poll, never ended.
-_CONTINUES = (What.SLOW_POLL, What.FROZEN)
+_CONTINUES = (What.SLOW_POLL, What.FROZEN, What.SESSION_LOST)
 _KILLED = (What.KILLED, What.EXPIRED)
 
 
@@ -93,7 +93,7 @@ class _Lives:
         if change.what is What.SLOW_POLL:
             began, back = TimeEstimate.exactly(change.since_ms), TimeEstimate.exactly(at(arrival))
             life.slow_polls.append(SlowPoll(began, back, change.confidence, _named(arrival)))
-        elif change.departure is not None:
+        elif change.what is What.FROZEN and change.departure is not None:
             life.freezes.append(Freeze(self._ended(change), TimeEstimate.exactly(at(arrival))))
 
     def _end(self, life: _Life, change: ProcessChange) -> None:

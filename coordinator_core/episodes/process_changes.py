@@ -14,6 +14,7 @@ from coordinator_core.episodes.evidence import (
     FULL,
     NOT_REJOINED,
     RESTART,
+    SESSION_LOST,
     SLOW_POLL,
     SLOW_REVOKE,
     STATIC_LEAVE,
@@ -39,6 +40,8 @@ LONGEST_SESSION_MS = 60_000
 _SLACK_MS = 3_500  # a heartbeat, and what a log line is late
 # A session that began when the group was loaded ends this much later at most.
 _LOAD_SLACK_MS = 1_500
+# A process restarted in that time looks like a client that lost its session.
+_SESSION_LOST_CONFIDENCE = 0.7
 
 
 class What(Enum):
@@ -52,6 +55,7 @@ class What(Enum):
     EXPIRED = "session expired"
     FROZEN = "frozen"  # its session expired, and it came back with its old state
     SLOW_POLL = "slow poll"
+    SESSION_LOST = "session lost"  # the group had no coordinator; the process ran on
     TAKEOVER = "takeover"  # a second process has its group.instance.id
     REFUSED = "refused"  # the group had its maximum size
 
@@ -211,6 +215,8 @@ class _Matching:
     def _arrived(self, arrival: Cause) -> ProcessChange:
         if arrival.story == TAKEOVER:
             return self._change(What.TAKEOVER, None, arrival, 0.95)
+        if arrival.story == SESSION_LOST:
+            return self._change(What.SESSION_LOST, None, arrival, _SESSION_LOST_CONFIDENCE)
         if arrival.story == SLOW_POLL:  # a static member, replaced by itself
             return self._change(What.SLOW_POLL, None, arrival, 0.7)
         if arrival.story == CRASH_RESTART:  # the session of its previous member has not expired yet
@@ -394,8 +400,10 @@ def _expired(expiry: Cause, arrival: Cause | None, loads: Sequence[int]) -> tupl
         return What.FROZEN, 0.9 if expiry.is_identified else 0.5
     if not _is_same_process(expiry, arrival):
         return What.EXPIRED, 0.7
+    is_unheard = is_unheard_since_load(expiry, loads)
+    if arrival.story == SESSION_LOST and (is_unheard or at(arrival) < at(expiry)):
+        return What.SESSION_LOST, _SESSION_LOST_CONFIDENCE
     if at(arrival) < at(expiry):
-        is_unheard = is_unheard_since_load(expiry, loads)
         return (What.RESTARTED, 0.6) if is_unheard else (What.KILLED, 0.95)
     if arrival.kept_state is None:
         return What.EXPIRED, 0.7

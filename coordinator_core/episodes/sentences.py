@@ -15,6 +15,7 @@ from coordinator_core.episodes.evidence import (
     SCHEDULED_CAUSES,
     SLOW_REVOKE,
 )
+from coordinator_core.episodes.failover import is_after_load
 from coordinator_core.episodes.inference import Episode
 from coordinator_core.episodes.process_changes import (
     LONGEST_SESSION_MS,
@@ -280,10 +281,12 @@ def _assignment_failed(episode: Episode) -> str:
 
 
 def _failover(episode: Episode) -> str:
-    is_fenced = all(each.what is What.TAKEOVER for each in episode.changes)
-    verb = "fenced" if is_fenced else "joined again"
+    verbs = {What.TAKEOVER: "fenced", What.SESSION_LOST: "lost the session and joined again"}
+    whats = {each.what for each in episode.changes}
+    verb = verbs.get(next(iter(whats)), "joined again") if len(whats) == 1 else "joined again"
     names = f", {_processes(episode.changes)} {verb}" if episode.processes else ""
-    return f"coordinator failover{names}"
+    is_outage = whats == {What.SESSION_LOST} and not is_after_load(episode.to_ms, episode.loads)
+    return f"coordinator {'outage' if is_outage else 'failover'}{names}"
 
 
 def _planned(changes: Sequence[ProcessChange]) -> str:

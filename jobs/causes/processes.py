@@ -15,6 +15,7 @@ from jobs.causes.rows import MEMBER_AND_TIME
 from jobs.engine.union import union_of
 from jobs.generations import client_of
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KEY
+from jobs.lake.outages import lost_session_ms
 
 # A process that comes back more than this many days after it left counts as new.
 REMEMBERED_DAYS = 7
@@ -159,6 +160,24 @@ def with_neighbors(causes: DataFrame) -> DataFrame:
         )
         .drop("process_key")
     )
+
+
+def with_lost_session(causes: DataFrame, outages: DataFrame | None) -> DataFrame:
+    """``lost_session``: whether the client of an arrival had lost its session in an outage of the
+    coordinator, so that its process may have run on.
+    """
+    if outages is None:
+        return causes.withColumn("lost_session", F.lit(False))
+    joined_ms = F.unix_millis("event_time")
+    arrived = causes.where("kind = 'arrival' AND NOT is_new_type")
+    lost = (
+        arrived.select(*MEMBER_AND_TIME, "session_timeout_ms")
+        .join(F.broadcast(outages), on=GROUP_KEY, how="inner")
+        .where(lost_session_ms(joined_ms, F.col("session_timeout_ms")).isNotNull())
+        .select(*MEMBER_AND_TIME, F.lit(True).alias("lost_session"))
+        .distinct()
+    )
+    return causes.join(lost, on=MEMBER_AND_TIME, how="left")
 
 
 def beside_previous(causes: DataFrame, generation_members: DataFrame) -> DataFrame:

@@ -72,15 +72,17 @@ def _departure_story() -> Column:
 def _arrival_story() -> Column:
     is_replacement = F.col("cause") == "STATIC_REPLACED"
     own_id = F.coalesce(F.col("replaces") == F.col("member_id"), F.lit(False))
+    has_been = is_replacement | (F.col("earlier_arrivals") > 0) | F.col("was_seen")
     return (
         F.when(is_replacement & F.col("was_alive"), "takeover")
         .when(is_replacement & F.col("was_slow"), "slow_poll")
         .when(is_replacement & own_id, "return")
+        .when(F.coalesce("lost_session", F.lit(False)) & has_been, "session_lost")
         .when(is_replacement, "restart")
         .when(F.col("was_killed") & F.col("is_new_type"), "crash_restart")
         # Lines do not show which process a dynamic member is.
         .when(F.coalesce("process", "instance_id").isNull(), F.lit(None).cast("string"))
-        .when((F.col("earlier_arrivals") > 0) | F.col("was_seen"), "return")
+        .when(has_been, "return")
         .otherwise("start")
     )
 

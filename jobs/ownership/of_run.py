@@ -12,6 +12,7 @@ from jobs.engine.keeping import computed
 from jobs.engine.pieces import in_pieces
 from jobs.lake.group_types import COUNTS_AS_CLASSIC
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KEY, PARTITION_KEY
+from jobs.lake.outages import lost_session_ms, outages_of
 from jobs.lake.scope import RunScope
 from jobs.modern_history.played import READS as PLAYED
 from jobs.modern_history.played import TENURES, played
@@ -53,6 +54,8 @@ def classic_tenures(scope: RunScope) -> DataFrame:
     tables = {"classic_rebalances": classic_rebalances(scope)}
     tables |= {name: scope.read(name) for name in names}
     tables["committed_offsets"] = scope.read_recent("committed_offsets")
+    if scope.has_rows("group_events"):
+        tables["outages"] = outages_of(scope)
 
     def make() -> DataFrame:
         return in_pieces(
@@ -129,21 +132,45 @@ def tenures_by_member(
     assignments: DataFrame,
     committed_offsets: DataFrame,
     classic_rebalances: DataFrame,
+    outages: DataFrame | None = None,
 ) -> DataFrame:
     """When each member of each classic generation owned its partitions, see `tenures`.  The rows
-    are already computed."""
+    are already computed.  ``outages``: see `jobs.lake.outages`; None without log lines."""
     members = computed(members_of(timeline, generation_members, classic_rebalances))
     committed = computed(last_commits(members, owners_of(assignments), committed_offsets))
     departed = (
         members.where("left_how IS NOT NULL")
         .join(committed, on=[*MEMBER_KEY, "generation"], how="left")
         .join(returned(members, timeline, group_metadata), on=MEMBER_KEY, how="left")
+        .join(_lost_sessions(members, outages), on=MEMBER_KEY, how="left")
     )
     rejoined = committed.select(*MEMBER_KEY, "generation", "rejoined_ms")
     owning = members.join(process_ends(departed), on=MEMBER_KEY, how="left").join(
         rejoined, on=[*MEMBER_KEY, "generation"], how="left"
     )
     return computed(_converted(tenures(owning), timeline))
+
+
+def _lost_sessions(members: DataFrame, outages: DataFrame | None) -> DataFrame:
+    """MEMBER_KEY, ``lost_ms``: when the client lost its session in an outage of the coordinator,
+    ``outage_ms``: when the outage began.
+    """
+    if outages is None:
+        absent = F.lit(None).cast("bigint")
+        none = members.select(*MEMBER_KEY).where("false")
+        return none.withColumns({"lost_ms": absent, "outage_ms": absent})
+    back_ms = F.when(F.col("left_how") == "replaced", F.col("left_ms")).otherwise(F.col("back_ms"))
+    gone = members.where("left_how IN ('replaced', 'expired')").select(
+        *MEMBER_KEY, back_ms.alias("joined_ms"), "session_timeout_ms"
+    )
+    lost = gone.join(F.broadcast(outages), on=GROUP_KEY, how="inner").withColumn(
+        "lost_ms", lost_session_ms(F.col("joined_ms"), F.col("session_timeout_ms"))
+    )
+    return (
+        lost.where("lost_ms IS NOT NULL")
+        .groupBy(*MEMBER_KEY)
+        .agg(F.min("lost_ms").alias("lost_ms"), F.max("since_ms").alias("outage_ms"))
+    )
 
 
 def _converted(tenures: DataFrame, timeline: DataFrame) -> DataFrame:

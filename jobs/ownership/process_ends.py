@@ -44,7 +44,8 @@ def process_ends(departed: DataFrame) -> DataFrame:
 def _end() -> Column:
     has_polled = F.col("polled_ms").isNotNull()
     return (
-        F.when(F.coalesce("has_returned", F.lit(False)), _at(F.col("back_ms"), "log"))
+        F.when(_has_lost_session(), _at(F.col("lost_ms"), "log"))
+        .when(F.coalesce("has_returned", F.lit(False)), _at(F.col("back_ms"), "log"))
         .when(has_polled & F.col("back_ms").isNotNull(), _at(_polled_again_ms(), "log"))
         .when(F.col("left_how") == "left", _left())
         .when(F.col("left_how") == "expired", _expired())
@@ -62,6 +63,16 @@ def _at(at_ms: Column, by: str, *, is_estimated: bool = True) -> Column:
 
 
 # -- processes that were alive ---------------------------------------------------------------------
+
+
+def _has_lost_session() -> Column:
+    """Whether it lost its session in an outage of the coordinator, and was not closed before.  A
+    dynamic member that expired may as well have been closed in the outage, unless it lost its
+    session before another coordinator loaded the group.
+    """
+    was_closed = F.col("is_closing") & (F.col("committed_ms") <= F.col("outage_ms"))
+    is_before_load = (F.col("left_how") == "replaced") | (F.col("lost_ms") < F.col("contact_ms"))
+    return F.col("lost_ms").isNotNull() & is_before_load & ~F.coalesce(was_closed, F.lit(False))
 
 
 def _polled_ms() -> Column:

@@ -588,6 +588,22 @@ AFTER_LOAD = {
         [(rebalance(2, 10), expires(2, 10, "a1"))],
         ["process_lost a [2]"],
     ),
+    "one whose client lost its session while the group had no coordinator ran on": (
+        [
+            (
+                rebalance(2, 5, until=10),
+                joins(2, 5, "a2", "session_lost"),
+                also(expires(2, 10, "a1")),
+                also(joins(2, 6, "b2", "session_lost")),
+                also(expires(2, 10, "b1")),
+            )
+        ],
+        ["coordinator_failover a,b [2]"],
+    ),
+    "so did static members that took their own place then": (
+        [(rebalance(2, -100), joins(2, 5, "a2", "session_lost", role="absorbed"))],
+        ["unknown  [2]", "coordinator_failover a []"],
+    ),
     "one that is back before the session ends may have left without a coordinator": (
         [(rebalance(2, 5, until=10), joins(2, 5, "a2", "return"), also(expires(2, 10, "a1")))],
         ["restart a [2]"],

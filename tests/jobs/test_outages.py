@@ -1,0 +1,54 @@
+"""Outages of the coordinator, and the clients that lost their session in them."""
+
+import pytest
+from pyspark.sql import functions as F
+
+from jobs.lake.outages import lost_session_ms, outages
+
+LAST_COMMIT, LOADED = 100_000, 117_000
+# (load, its partition's last commit) per group -> outages (since, until) of each group
+WAVES = {
+    "a broker that is killed is silent from its last record to the load": (
+        {"a": (LOADED, LAST_COMMIT), "b": (LOADED + 400, LAST_COMMIT - 3_000)},
+        {(LAST_COMMIT, LOADED + 400)},
+    ),
+    "a move without an outage": ({"a": (LAST_COMMIT + 2_500, LAST_COMMIT)}, set()),
+    "nothing shows when a partition without records was left": (
+        {"a": (LAST_COMMIT + 121_000, LAST_COMMIT)},
+        set(),
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ["embedded"], indirect=True)
+@pytest.mark.parametrize("wave", WAVES)
+def test_outages(frame, wave):
+    loads, expected = WAVES[wave]
+    timeline, committed = [], []
+    for place, (group, (loaded_ms, committed_ms)) in enumerate(loads.items()):
+        of = {"group_id": group, "topic_partition": f"__consumer_offsets-{place}"}
+        timeline.append(of | {"seq": 2, "event": "LOADED", "event_time": loaded_ms})
+        committed.append(of | {"log_offset": 9, "partition": 0, "append_time": committed_ms})
+
+    rows = outages(frame("timeline", timeline), frame("committed_offsets", committed)).collect()
+
+    assert {(row.since_ms, row.until_ms) for row in rows} == expected
+    assert {row.group_id for row in rows} == (set(loads) if expected else set())
+
+
+@pytest.mark.parametrize("engine", ["embedded"], indirect=True)
+@pytest.mark.parametrize(
+    ("joined_ms", "session_ms", "lost_ms"),
+    [
+        (118_200, 20_000, 118_200),  # it joins at once, the next coordinator is there
+        (117_100, 10_000, 108_500),  # a session timeout after its last heartbeat, before the load
+        (116_900, 20_000, None),  # no client's session is over yet
+        (124_000, 20_000, None),  # too late: it was restarted
+    ],
+)
+def test_lost_sessions(spark, joined_ms, session_ms, lost_ms):
+    row = spark.createDataFrame([(LAST_COMMIT, LOADED)], "since_ms BIGINT, until_ms BIGINT")
+
+    lost = row.select(lost_session_ms(F.lit(joined_ms), F.lit(session_ms))).collect()
+
+    assert lost[0][0] == lost_ms
