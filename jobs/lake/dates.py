@@ -10,6 +10,9 @@ from jobs.console.errors import UsageError
 # The end, in ms since the epoch, of what has not ended.
 NEVER_MS = 1 << 62
 _EPOCH = date(1970, 1, 1)
+# Arrow counts nanoseconds in 64 bits, up to April 2262; later values of evidence are not times.
+LAST_DATE = date(2261, 12, 31)
+LAST_TIME_MS = 9_214_646_400_000 - 1
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,11 @@ def _date(text: str | None, option: str) -> date | None:
     if text is None:
         return None
     try:
-        return date.fromisoformat(text)
+        day = date.fromisoformat(text)
     except ValueError:
         raise UsageError(
             f"{option} {text}: not a date; give YYYY-MM-DD, such as 2026-11-21"
         ) from None
+    if not _EPOCH <= day <= LAST_DATE:
+        raise UsageError(f"{option} {text}: give a date between {_EPOCH} and {LAST_DATE}")
+    return day

@@ -6,6 +6,10 @@ import fnmatch
 import glob
 import os
 import re
+import shutil
+import stat
+import sys
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO, cast
 from urllib.parse import urlsplit
@@ -13,19 +17,33 @@ from urllib.parse import urlsplit
 from pyarrow import fs
 
 from jobs.console.errors import UsageError
+from jobs.console.printing import printable
+from jobs.engine.scratch import scratch_folder
+
+_STDIN = "/dev/stdin"
 
 
 def list_files(pattern: str, option: str, *, name_like: str) -> list[str]:
     """Files of ``pattern``, sorted: a file, a glob (``**`` too) or a folder.
 
-    A folder stands for all files below it whose names match ``name_like``.  UsageError with
-    ``option`` if no file matches: a run over zero files would look like a quiet cluster.
+    A folder stands for all files below it whose names match ``name_like``.  /dev/stdin is copied
+    if it is a pipe: sources read their files several times.  Pipes, devices and sockets that a
+    glob matches are skipped with a line on stderr: to read them may never end.
+
+    UsageError with ``option`` if no file matches (a run over zero files would look like a quiet
+    cluster), if the only match is no regular file, or if a name is not UTF-8.
     """
-    files = _list_uri(pattern, name_like) if "://" in pattern else _list_local(pattern, name_like)
+    files = (
+        _list_uri(pattern, name_like)
+        if "://" in pattern
+        else _list_local(pattern, option, name_like)
+    )
     if not files:
         raise UsageError(
             f"{option} {pattern}: no such file; give a path, a folder or a quoted glob"
         )
+    for path in files:
+        _check_utf8(path, option)
     return sorted(files)
 
 
@@ -45,14 +63,44 @@ def file_system(uri: str) -> tuple[fs.FileSystem, str]:
     return cast(tuple[fs.FileSystem, str], fs.FileSystem.from_uri(re.sub("^s3a:", "s3:", uri)))
 
 
-def _list_local(pattern: str, name_like: str) -> list[str]:
+def _list_local(pattern: str, option: str, name_like: str) -> list[str]:
     files: list[str] = []
+    others: list[str] = []
     for path in glob.glob(os.path.expanduser(pattern), recursive=True):
         if os.path.isdir(path):
             files += [str(p) for p in Path(path).rglob(name_like) if p.is_file()]
-        else:
+        elif os.path.isfile(path):
             files.append(path)
+        elif path == _STDIN and stat.S_ISFIFO(os.stat(path).st_mode):
+            files.append(_copy_of_stdin())
+        else:
+            others.append(path)
+    if others and not files:
+        raise UsageError(
+            f"{option} {others[0]}: not a regular file; write its content to a file, or give"
+            f" {_STDIN}"
+        )
+    for path in others:
+        print(f"regroup: {printable(path)}: skipped, not a regular file", file=sys.stderr)
     return [os.path.abspath(path) for path in dict.fromkeys(files)]
+
+
+@cache
+def _copy_of_stdin() -> str:
+    """Read once, whatever the number of options that name it."""
+    copy = scratch_folder() / "stdin"
+    with open(_STDIN, "rb") as stdin, copy.open("wb") as file:
+        shutil.copyfileobj(stdin, file)
+    return str(copy)
+
+
+def _check_utf8(path: str, option: str) -> None:
+    """Tables hold the paths of inputs, and have no other encoding."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        name = os.fsencode(path).decode(errors="backslashreplace")
+        raise UsageError(f"{option} {name}: the name is not UTF-8; rename it") from None
 
 
 def _list_uri(pattern: str, name_like: str) -> list[str]:

@@ -136,17 +136,17 @@ def test_several_types_and_keys_without_a_type():
     }
 
 
-LAST_MS = 253_402_300_799_999  # end of the year 9999
+LAST_MS = 9_214_646_399_999  # end of 2261
 TIMES = [  # time of a dump's record in ms, as TIMESTAMP, its date, kind of the row
     (None,         None,                      "1970-01-01", "record"),
     (-1,           None,                      "1970-01-01", "record"),
-    (LAST_MS,      "9999-12-31 23:59:59.999", "9999-12-31", "other date"),
+    (LAST_MS,      "2261-12-31 23:59:59.999", "2261-12-31", "other date"),
     (LAST_MS + 1,  None,                      "1970-01-01", "record"),
     (2**63 - 1,    None,                      "1970-01-01", "record"),
 ]  # fmt: skip
 
 
-def test_a_time_after_the_year_9999_becomes_null_and_the_record_is_kept():
+def test_a_time_after_2261_becomes_null_and_the_record_is_kept():
     group = {"key": encode_key(2, {"group": "g"}), "value": None}
     raw = [
         {"time_ms": time_ms, "log_offset": offset} | group

@@ -118,6 +118,14 @@ def test_dates(values, first, last):
         ({"log_timezone": "Mars/Olympus"}, "unknown time zone 'Mars/Olympus'"),
         ({"date": "21.11.2026"}, "--date 21.11.2026: not a date"),
         ({"date": "2026-02-30"}, "--date 2026-02-30: not a date"),
+        (
+            {"date": "9999-12-31"},
+            "--date 9999-12-31: give a date between 1970-01-01 and 2261-12-31",
+        ),
+        (
+            {"date": "0001-01-01"},
+            "--date 0001-01-01: give a date between 1970-01-01 and 2261-12-31",
+        ),
         ({"first": "x", "last": "2026-11-21"}, "--from x: not a date"),
         ({"first": "2026-11-21", "last": "x"}, "--to x: not a date"),
         ({"first": "2026-11-21"}, "--from and --to: give both"),

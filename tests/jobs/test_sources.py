@@ -2,6 +2,9 @@
 
 import gzip
 import io
+import os
+import subprocess
+import sys
 from datetime import date
 
 import pytest
@@ -61,6 +64,45 @@ def test_no_matching_file_is_an_error_that_names_the_option(folder, scheme, patt
 
     with pytest.raises(UsageError, match=r"^--segments .*: no such file; give a path"):
         list_files(f"{scheme}{folder}/{pattern}", "--segments", name_like="*.log")
+
+
+def test_a_pipe_alone_is_an_error(folder):
+    os.mkfifo(folder / "pipe.log")
+
+    with pytest.raises(UsageError, match=r"^--broker-log .*/pipe\.log: not a regular file; write"):
+        list_files(f"{folder}/pipe.log", "--broker-log", name_like="*")
+
+
+def test_a_pipe_among_files_is_skipped_with_a_line(folder, capsys):
+    os.mkfifo(folder / "pipe.log")
+
+    files = list_files(f"{folder}/*.log", "--broker-log", name_like="*")
+
+    assert files == [f"{folder}/a.log", f"{folder}/b.log"]
+    assert capsys.readouterr().err == (f"regroup: {folder}/pipe.log: skipped, not a regular file\n")
+
+
+def test_stdin_from_a_pipe_can_be_read_twice():
+    read_twice = (
+        "from jobs.lake.files import list_files, open_file\n"
+        "paths = list_files('/dev/stdin', '--broker-log', name_like='*')\n"
+        "print([open_file(paths[0]).read() for _ in range(2)])"
+    )
+
+    run = subprocess.run(
+        [sys.executable, "-c", read_twice], input=b"line", stdout=subprocess.PIPE, check=True
+    )
+
+    assert run.stdout == b"[b'line', b'line']\n"
+
+
+def test_a_name_that_is_not_utf8_is_an_error(folder):
+    bad_name = os.fsencode(folder) + b"/bad-\xff.log"
+    with open(bad_name, "wb"):
+        pass
+
+    with pytest.raises(UsageError, match=r"bad-\\xff\.log: the name is not UTF-8; rename it$"):
+        list_files(f"{folder}/*.log", "--broker-log", name_like="*")
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,13 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from coordinator_core.log_lines.calendar import DAY_MS, printed
+from jobs.lake.dates import LAST_TIME_MS
 
 _STEP_BACK_MS = 30 * 60 * 1000
-# Local times that are in the years 1970 to 9999 in any zone.
+# Local times that a lake can hold in any zone.
 # For other local times the clock uses the offset of the nearest of these times.
-_FIRST_LOCAL_MS, _LAST_LOCAL_MS = 86_400_000, 253_402_300_800_000 - 86_400_000
-_DATES = "1970-01-02 and 9999-12-30"
+_FIRST_LOCAL_MS, _LAST_LOCAL_MS = DAY_MS, LAST_TIME_MS - DAY_MS
+_DATES = "1970-01-02 and 2261-12-30"
 
 
 class WallClock:

@@ -20,7 +20,7 @@ from jobs.bulk.arrow_buffers import number_array
 from jobs.bulk.byte_rows import ByteRows
 from jobs.bulk.unreadable import unreadable_records
 from jobs.console.errors import UsageError, internal_error
-from jobs.lake.dates import DateRange
+from jobs.lake.dates import LAST_TIME_MS, DateRange
 from jobs.lake.files import list_files, open_file
 from jobs.segments import Quarantined, not_a_segment, partition_of
 from jobs.segments.arrow_records import arrow_records
@@ -30,7 +30,6 @@ from jobs.sources.rows import COUNTS, RowBuffer, SourceRows, counts_of_files, ro
 
 TOPIC = "__consumer_offsets"
 FILES_LIKE = "*.log"
-LAST_TIME_MS = 253_402_300_799_999  # the end of year 9999; later values are not times
 MAX_INFLATED_SETTING = "spark.regroup.segments.maxInflatedBytes"  # of one batch
 
 # One row is a record, a quarantined batch or record, or (last of each file) the file's counts.
