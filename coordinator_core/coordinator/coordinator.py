@@ -31,7 +31,7 @@ from coordinator_core.coordinator.loading import load, unload
 from coordinator_core.coordinator.metadata_image import TopicImage
 from coordinator_core.coordinator.modern.configuration import setting_ms
 from coordinator_core.coordinator.modern.group import ModernGroup
-from coordinator_core.coordinator.modern.handlers import HANDLERS
+from coordinator_core.coordinator.modern.handlers import handlers_of
 from coordinator_core.coordinator.modern.timers import SESSION
 from coordinator_core.coordinator.modern.topics import change_topics
 from coordinator_core.coordinator.offset_fetch import fetch_offsets
@@ -96,7 +96,7 @@ class Coordinator:
     __slots__ = ("_clean_up", "_turn")
 
     def __init__(self, config: CoordinatorConfig, era: Era, member_ids: MemberIds) -> None:
-        self._turn = Turn(config, era, member_ids, HANDLERS)
+        self._turn = Turn(config, era, member_ids, handlers_of(era.modern_types))
         interval_ms = config.offsets_retention_check_interval_ms
         self._clean_up = None if interval_ms is None else CleanUp(self._turn, interval_ms)
         if self._clean_up is not None:
@@ -125,10 +125,11 @@ class Coordinator:
         turn, kind = self._turn, type(request)
         handle = CLASSIC_HANDLERS.get(kind)
         if handle is None:
-            if turn.era.modern is None:
+            handle = turn.handlers.requests.get(kind)
+            if handle is None:
                 turn.effects.respond(request.request_id, BareError(Errors.UNSUPPORTED_VERSION))
             else:
-                turn.handlers.requests[kind](turn, request)
+                handle(turn, request)
             return
         group = turn.groups.modern.get(request.group_id) if turn.groups.modern else None
         if group is not None:

@@ -61,12 +61,16 @@ class CoordinatorConfig:
 class ModernRules:
     """What differs between eras in consumer, share and streams groups.
 
-    ``first_epoch``: the epoch of a consumer or share group without records.
+    ``group_types``: the types beside classic groups, by name.  ``first_epoch``: the epoch of a
+    consumer or share group without records.
     """
+
+    group_types: tuple[str, ...]
 
     first_epoch: int
     has_assignment_interval: bool  # KIP-1263: between two target assignments
     broker_adds_topic_ids: bool  # KIP-848: to commits of all versions, and checks the topics
+    writes_topics: bool  # until KIP-1101: a group's topics, without racks; then only their hash
     writes_assignment_epochs: bool  # KIP-1251: the epoch at which each partition was assigned
     accepts_commits_of_older_epochs: bool  # KIP-1251: if the member had the partitions by then
     describes_pending_partitions: bool  # as part of a member's assignment
@@ -78,6 +82,7 @@ class ModernRules:
     takes_members_back: bool  # that join again, with epoch 0
     deletes_offsets_of_topics: bool  # with the topics; before, the broker asked for that
     bumps_for_dropped_regexes: bool  # a member no longer subscribes by regular expression
+    refreshes_regexes: bool  # group.consumer.regex.refresh.interval.ms, without new topics
     classic_joins_refresh_regexes: bool  # as heartbeats do, and drop the member's own
     votes_bump_epoch: bool  # a change of the members' server assignor
     follows_subscription_at_once: bool  # takes topics away that a member no longer subscribes to
@@ -186,6 +191,11 @@ class EraOf(Generic[T]):
     def client_library(self) -> str:
         """The Java client of the same version, a name of the client model's LIBRARIES."""
         return self.client_libraries[0]
+
+    @property
+    def modern_types(self) -> tuple[str, ...]:
+        """The group types beside classic groups, by name."""
+        return () if self.modern is None else self.modern.group_types
 
 
 Era = EraOf[Any]  # for code that only reads the data of an era

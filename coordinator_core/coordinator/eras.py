@@ -111,9 +111,11 @@ _KAFKAS_DEFAULTS = {
 }
 
 _MODERN_4_1 = ModernRules(
+    group_types=("consumer", "share", "streams"),
     first_epoch=0,
     has_assignment_interval=False,
     broker_adds_topic_ids=False,
+    writes_topics=False,
     writes_assignment_epochs=False,
     accepts_commits_of_older_epochs=False,
     describes_pending_partitions=False,
@@ -125,6 +127,7 @@ _MODERN_4_1 = ModernRules(
     takes_members_back=False,
     deletes_offsets_of_topics=False,
     bumps_for_dropped_regexes=False,
+    refreshes_regexes=True,
     classic_joins_refresh_regexes=False,
     votes_bump_epoch=False,
     follows_subscription_at_once=False,
@@ -139,7 +142,7 @@ _MODERN_4_1 = ModernRules(
 
 ERA_4_1: EraOf[Turn] = EraOf(
     name="4.1",
-    versions="4.0-4.1.1",
+    versions="4.1-4.1.1",
     kafka="4.1.1",
     signs=(
         Sign("log wording of the Java coordinator", lambda of: of.has_java_wording),
@@ -212,6 +215,24 @@ ERA_4_1: EraOf[Turn] = EraOf(
     modern=_MODERN_4_1,
 )
 
+# Before KIP-1101.  Share groups are not for production (KIP-932).
+ERA_4_0 = replace(
+    ERA_4_1,
+    name="4.0",
+    versions="4.0",
+    kafka="4.0.2",
+    signs=(),
+    offset_value_version=3,
+    modern=replace(
+        _MODERN_4_1,
+        group_types=("consumer",),
+        writes_topics=True,
+        takes_back_pending_partitions=True,
+        refreshes_regexes=False,
+        classic_joins_refresh_regexes=True,
+    ),
+)
+
 ERA_4_1_2 = replace(
     ERA_4_1,
     name="4.1.2",
@@ -251,9 +272,11 @@ ERA_4_2 = replace(
 
 # KIP-1263, KIP-1251.
 _MODERN_4_4 = ModernRules(
+    group_types=("consumer", "share", "streams"),
     first_epoch=1,
     has_assignment_interval=True,
     broker_adds_topic_ids=True,
+    writes_topics=False,
     writes_assignment_epochs=True,
     accepts_commits_of_older_epochs=True,
     describes_pending_partitions=True,
@@ -265,6 +288,7 @@ _MODERN_4_4 = ModernRules(
     takes_members_back=True,
     deletes_offsets_of_topics=True,
     bumps_for_dropped_regexes=True,
+    refreshes_regexes=True,
     classic_joins_refresh_regexes=True,
     votes_bump_epoch=True,
     follows_subscription_at_once=True,
@@ -497,6 +521,7 @@ ERAS: Mapping[str, EraOf[Turn]] = {
         ERA_2_0,
         ERA_2_5,
         ERA_3_9,
+        ERA_4_0,
         ERA_4_1,
         ERA_4_1_2,
         ERA_4_2,

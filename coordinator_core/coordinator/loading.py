@@ -34,7 +34,7 @@ def load(turn: Turn, records: Iterable[Record]) -> None:
         elif record.name in ("OffsetCommit", "LegacyOffsetCommit"):
             partition = (record.key["topic"], record.key["partition"])
             _apply_offset(turn, record.key["group"], partition, record.value)
-        elif turn.era.modern is not None and record.name in turn.handlers.replays:
+        elif record.name in turn.handlers.replays:
             turn.handlers.replays[record.name](turn, record.key, record.value)
     turn.log.reverts.clear()
     for group_id, modern in sorted(turn.groups.modern.items()):

@@ -77,7 +77,7 @@ def random_fleet(
         for name, _ in zip(names, range(draws.number(1, 3)), strict=False)
     ]
     if with_modern_groups:
-        groups = [_of_any_type(draws, group, minutes) for group in groups]
+        groups = [_of_any_type(draws, group, era, minutes) for group in groups]
     network: Values = {"latency": f"{draws.number(1, 5)}ms", "jitter": f"{draws.number(0, 20)}ms"}
     if faults and draws.happens(0.2):
         network |= {"loss": 0.002, "duplication": 0.002, "reordering": 0.01}
@@ -143,9 +143,10 @@ def _group(draws: _Draws, name: str, era: str, minutes: int) -> Values:
     return group
 
 
-def _of_any_type(draws: _Draws, group: Values, minutes: int) -> Values:
-    """The group as one of a random type."""
-    protocol = draws.one_of(("consumer", "consumer", "consumer", "share", "streams", "classic"))
+def _of_any_type(draws: _Draws, group: Values, era: str, minutes: int) -> Values:
+    """The group as one of a random type that the era has."""
+    types = ("consumer", "consumer", *ERAS[era].modern_types, "classic")
+    protocol = draws.one_of(types)
     client = draws.one_of(sorted(MODERN_CLIENTS))
     group_type = GROUP_TYPES[protocol]
     if not group_type.converts:

@@ -330,8 +330,9 @@ def _check_protocols(table: SpecTable, group: GroupSpec, era: str) -> None:
     types = _modern_types(group)
     if not types:
         return
-    if ERAS[era].modern is None:
-        table.wrong("protocol", "classic: brokers of this era have no other groups")
+    present = ("classic", *ERAS[era].modern_types)
+    if any(each.name not in present for each in types):
+        table.wrong("protocol", f"{' or '.join(present)}: brokers of this era have no other groups")
     if group.client not in MODERN_CLIENTS:
         table.wrong("client", f"one of {', '.join(sorted(MODERN_CLIENTS))} for this protocol")
     if group.client == "librdkafka-2" and types != [CONSUMER]:

@@ -19,15 +19,17 @@ from typing import Annotated
 
 import typer
 
+from coordinator_core.coordinator.eras import ERAS as KAFKA_ERAS
+from coordinator_core.coordinator.group_types import MODERN_TYPES
 from tools.differential.check import Compare, Finding, Player, findings, shrunk
-from tools.differential.consumer_groups import consumer_scenario
+from tools.differential.consumer_groups import consumer_scenario, mixed_scenario
 from tools.differential.coverage import print_coverage
 from tools.differential.engine import Engine
 from tools.differential.kafka import (
     ALL_TYPES,
-    ALL_TYPES_ERAS,
+    ALL_TYPES_RUNNERS,
     BUILD,
-    ERAS,
+    CLASSIC_RUNNERS,
     KafkaRunner,
     NotBuilt,
     Scenario,
@@ -39,6 +41,7 @@ from tools.differential.traces import JsonLine, first_difference, first_differen
 CLASSIC = "classic"
 GROUP_TYPES: Mapping[str, Callable[[random.Random, str], Scenario]] = {
     "consumer": consumer_scenario,
+    "mixed": mixed_scenario,
     "share": share_scenario,
     "streams": streams_scenario,
 }
@@ -65,21 +68,27 @@ class Options:
     out: Path | None
     coverage: bool
 
-    @property
-    def has_all_types(self) -> bool:
-        return self.group_type != CLASSIC
+    def has_all_types(self, era: str) -> bool:
+        """Whether the era's runner plays groups of all types."""
+        return self.group_type != CLASSIC or era not in CLASSIC_RUNNERS
 
     def runner(self, era: str) -> str:
-        return era + ALL_TYPES if self.has_all_types else era
+        return era + ALL_TYPES if self.has_all_types(era) else era
 
     def player(self, era: str) -> Player:
         if self.against:
             return OtherKafka(self.runner(self.against))
-        return Engine(era, self.has_all_types)
+        return Engine(era, self.has_all_types(era))
 
-    @property
-    def compare(self) -> Compare:
-        return first_difference_by_key if self.has_all_types else first_difference
+    def compare(self, era: str) -> Compare:
+        return first_difference_by_key if self.has_all_types(era) else first_difference
+
+    def eras(self) -> list[str]:
+        """The eras that have the group type."""
+        if self.group_type == CLASSIC:
+            return list(dict.fromkeys((*ALL_TYPES_RUNNERS, *CLASSIC_RUNNERS)))
+        group_type = "consumer" if self.group_type == "mixed" else self.group_type
+        return [era for era in ALL_TYPES_RUNNERS if group_type in KAFKA_ERAS[era].modern_types]
 
 
 def main(
@@ -88,7 +97,9 @@ def main(
     eras: Annotated[
         str, typer.Option(help="Eras, separated by commas; empty: all of the group type.")
     ] = "",
-    group_type: Annotated[str, typer.Option(help="classic, consumer, share or streams.")] = CLASSIC,
+    group_type: Annotated[
+        str, typer.Option(help="classic, consumer, mixed, share or streams.")
+    ] = CLASSIC,
     scenarios: Annotated[
         Path | None, typer.Option(help="Play the scenarios of this folder.")
     ] = None,
@@ -103,12 +114,12 @@ def main(
 ) -> None:
     if group_type not in (CLASSIC, *GROUP_TYPES):
         raise typer.BadParameter(f"--group-type {group_type}: use {', '.join(GROUP_TYPES)}")
-    possible = ERAS if group_type == CLASSIC else ALL_TYPES_ERAS
-    chosen = eras.split(",") if eras else list(possible)
+    options = Options(group_type, seed, count, scenarios, against, show, out, coverage)
+    possible = options.eras()
+    chosen = eras.split(",") if eras else possible
     for era in [*chosen, *([against] if against else [])]:
         if era not in possible:
             raise typer.BadParameter(f"era {era}: {group_type} groups have {', '.join(possible)}")
-    options = Options(group_type, seed, count, scenarios, against, show, out, coverage)
     try:
         equal = [_check(era, options) for era in chosen]
     except NotBuilt as e:
@@ -121,12 +132,12 @@ def main(
 
 def _check(era: str, options: Options) -> bool:
     """Play one era; True if nothing differs."""
-    player, compare = options.player(era), options.compare
+    player, compare = options.player(era), options.compare(era)
     started = time.perf_counter()
     played, differing = 0, 0
     kinds: dict[object, Finding] = {}
     with KafkaRunner(options.runner(era), _tally(era) if options.coverage else None) as kafka:
-        for finding in findings(_scenarios(options), kafka, player, compare):
+        for finding in findings(_scenarios(era, options), kafka, player, compare):
             played += 1
             if finding:
                 differing += 1
@@ -139,13 +150,21 @@ def _check(era: str, options: Options) -> bool:
     return differing == 0
 
 
-def _scenarios(options: Options) -> Iterator[Scenario]:
+def _scenarios(era: str, options: Options) -> Iterator[Scenario]:
+    """The scenarios without those of group types that the era lacks."""
     if options.scenarios:
         for path in sorted(options.scenarios.glob("*.json")):
-            yield json.loads(path.read_text("utf-8"))
+            read = json.loads(path.read_text("utf-8"))
+            if not _types_of(read) - {*KAFKA_ERAS[era].modern_types}:
+                yield read
     else:
         for index in range(options.count):
             yield _scenario(options.group_type, options.seed, index)
+
+
+def _types_of(scenario: Scenario) -> set[str]:
+    ops = {step["op"].split("_")[0] for step in scenario["steps"]}
+    return ops & {each.name for each in MODERN_TYPES}
 
 
 def _scenario(group_type: str, seed: int, index: int) -> Scenario:

@@ -21,13 +21,14 @@ REGEXES = ("a.*", "orders-.*", "a|b", "[a-z]", "orders-[2-9]", "x\\.y", "none", 
 SUBSCRIPTIONS = (["a"], ["a"], ["a"], ["a", "b"], ["b"], ["a", "b", "ab"], ["orders-1"], [])
 ASSIGNORS = (None, None, None, None, "uniform", "range", "range", "unknown")
 RACKS = ("r1", "r2", "r3")
+_MIXED = "migration"
 THEMES: Mapping[str, Mapping[str, float]] = {
     "crowd": {"arrive": 14, "round": 8, "beat": 10, "leave": 2, "silence": 1},
     "static": {"arrive": 4, "return": 9, "leave": 6, "steal": 5, "beat": 10, "round": 2},
     "epochs": {"arrive": 4, "past": 12, "beat": 12, "leave": 1, "commit": 6, "fetch": 3},
     "regexes": {"arrive": 4, "regex": 8, "topics": 6, "beat": 14, "pause": 5, "round": 1},
     "topics": {"arrive": 4, "topics": 10, "subscribe": 5, "beat": 14, "round": 2, "commit": 2},
-    "migration": {
+    _MIXED: {
         "arrive": 4, "join": 10, "sync": 6, "classic_beat": 8, "classic_leave": 3, "beat": 10,
         "leave": 5, "round": 1, "silence": 1,
     },
@@ -38,7 +39,14 @@ STEP_COUNTS = (20, 40, 80)
 
 
 def consumer_scenario(rng: random.Random, name: str) -> Scenario:
-    return _ConsumerSteps(rng, name).play()
+    themes = rng.sample([*THEMES], rng.choice([1, 1, 2]))
+    return _ConsumerSteps(rng, name, themes).play()
+
+
+def mixed_scenario(rng: random.Random, name: str) -> Scenario:
+    """A group with members of both protocols."""
+    themes = [rng.choice([*THEMES]), _MIXED]
+    return _ConsumerSteps(rng, name, themes).play()
 
 
 class _Consumer:
@@ -83,9 +91,8 @@ class _ClassicConsumer:
 
 
 class _ConsumerSteps(Steps):
-    def __init__(self, rng: random.Random, name: str) -> None:
+    def __init__(self, rng: random.Random, name: str, themes: Sequence[str]) -> None:
         super().__init__(rng, name, TOPICS)
-        themes = rng.sample([*THEMES], rng.choice([1, 1, 2]))
         self._weights = _weights(themes)
         counts = [MEMBER_COUNTS.get(theme, (2, 3, 5)) for theme in themes]
         self._most_members = max(map(rng.choice, counts))

@@ -16,8 +16,8 @@ from tools.differential.traces import JsonLine
 Scenario = dict[str, Any]
 
 BUILD = Path(__file__).resolve().parents[2] / "build" / "differential"
-ERAS = ("4.1", "3.9", "2.5")
-ALL_TYPES_ERAS = tuple(name for name, era in reversed(KAFKA_ERAS.items()) if era.modern)
+CLASSIC_RUNNERS = ("4.1", "3.9", "2.5")
+ALL_TYPES_RUNNERS = tuple(name for name, era in reversed(KAFKA_ERAS.items()) if era.modern)
 ALL_TYPES = "-all-types"
 """Ends the name of a runner of groups of all types; others play classic groups."""
 

@@ -9,12 +9,17 @@ types, records of one time may also differ in order, if they have different keys
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import groupby, zip_longest
+from operator import itemgetter
 from typing import Any
 
+from coordinator_core.records import decode
+
 JsonLine = dict[str, Any]
+_PARTITION_METADATA = "AAQ"
 
 
 @dataclass(frozen=True)
@@ -97,8 +102,17 @@ def by_key(trace: list[JsonLine]) -> list[JsonLine]:
     Records of one moment come first, by key, those of one key in their order: Kafka's own order is
     that of hash maps.  Everything else keeps its order.
     """
-    numbered = enumerate([event for event in trace if event["event"] != "start"])
+    numbered = enumerate([_with_sorted_topics(e) for e in trace if e["event"] != "start"])
     return [event for _, event in sorted(numbered, key=_moment_and_key)]
+
+
+def _with_sorted_topics(event: JsonLine) -> JsonLine:
+    """Kafka 4.0 writes a group's topics in the order of a hash map, which the engine can miss."""
+    if _record_type(event) != _PARTITION_METADATA or event["value"] is None:
+        return event
+    record = decode(b64decode(event["key"]), b64decode(event["value"]))
+    topics = (record.value or {})["topics"]
+    return {**event, "value": sorted(topics, key=itemgetter("topic_name"))}
 
 
 def _moment_and_key(numbered: tuple[int, JsonLine]) -> tuple[int, bool, str, int]:

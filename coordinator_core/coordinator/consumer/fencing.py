@@ -16,7 +16,7 @@ from coordinator_core.coordinator.consumer.records import (
     removal_records,
     target_record,
 )
-from coordinator_core.coordinator.consumer.subscriptions import Subscriptions, bump
+from coordinator_core.coordinator.consumer.subscriptions import Subscriptions, take_topics
 from coordinator_core.coordinator.modern.timers import Failed
 from coordinator_core.coordinator.modern.writing import answer, write
 from coordinator_core.coordinator.turn import Turn
@@ -88,7 +88,7 @@ def fence_members(
     for regex in dict.fromkeys([member.regex for member in members if member.regex]):
         if regex not in subscriptions.regexes:
             draft.records.append(regex_tombstone(group.group_id, regex))
-    bump(draft, turn.image.group_hash(subscriptions.topics()))
+    take_topics(draft, subscriptions.topics(), bumps=True)
     if not left and draft.rules.empties_target:
         draft.records.append(target_record(draft.rules, group.group_id, draft.epoch, 0))
     for member in members:

@@ -15,6 +15,8 @@ from coordinator_core.coordinator.consumer.group import (
 )
 from coordinator_core.coordinator.consumer.states import ConsumerMemberState
 from coordinator_core.coordinator.group_handlers import Replay
+from coordinator_core.coordinator.metadata_image import MetadataImage, TopicImage
+from coordinator_core.coordinator.modern.configuration import rules_of
 from coordinator_core.coordinator.modern.order import in_order_of_ids, in_order_of_ints
 from coordinator_core.coordinator.modern.records import Fields
 from coordinator_core.coordinator.modern.replaying import group_of, put, set_field, set_target
@@ -29,10 +31,10 @@ def _group(turn: Turn, key: Fields, value: Fields | None) -> ConsumerGroup | Non
 
 def new_group(turn: Turn, group_id: str) -> ConsumerGroup:
     """A group that is not registered yet, with the offsets that the group id has."""
-    assert turn.era.modern is not None
+    rules = rules_of(turn)
     partition, offsets = turn.log.partition_of(group_id), turn.groups.offsets_for(group_id)
-    group = ConsumerGroup(group_id, partition, offsets, turn.era.modern.first_epoch)
-    group.frees_instance_ids = turn.era.modern.frees_instance_ids
+    group = ConsumerGroup(group_id, partition, offsets, rules.first_epoch)
+    group.frees_instance_ids = rules.frees_instance_ids
     return group
 
 
@@ -44,14 +46,27 @@ def _replay_group(turn: Turn, key: Fields, value: Fields | None) -> None:
         turn.groups.remove_modern(group)
         return
     set_field(turn, group, "epoch", value["epoch"])
-    set_field(turn, group, "metadata_hash", value.get("metadata_hash", 0))
+    if not rules_of(turn).writes_topics:
+        set_field(turn, group, "metadata_hash", value.get("metadata_hash", 0))
 
 
 def _replay_partition_metadata(turn: Turn, key: Fields, value: Fields | None) -> None:
     """Written before 4.1 only: the group's topics, now a hash in the group's record."""
     group = _group(turn, key, value)
-    if group is not None:
-        set_field(turn, group, "has_partition_metadata", value is not None)
+    if group is None:
+        return
+    set_field(turn, group, "has_partition_metadata", value is not None)
+    if rules_of(turn).writes_topics:
+        rows = [] if value is None else value["topics"]
+        set_field(turn, group, "metadata_hash", _hash_of(rows))
+
+
+def _hash_of(rows: list[dict[str, Any]]) -> int:
+    topics = {
+        row["topic_name"]: TopicImage(row["topic_name"], row["topic_id"], row["num_partitions"])
+        for row in rows
+    }
+    return MetadataImage(topics).group_hash(topics)
 
 
 def _replay_target(turn: Turn, key: Fields, value: Fields | None) -> None:

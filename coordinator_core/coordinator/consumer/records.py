@@ -13,6 +13,7 @@ from coordinator_core.coordinator.consumer.group import (
     ResolvedRegex,
 )
 from coordinator_core.coordinator.era import ModernRules
+from coordinator_core.coordinator.metadata_image import TopicImage
 from coordinator_core.coordinator.modern.order import in_order_of_ids, in_order_of_ints
 from coordinator_core.coordinator.modern.records import ModernRecord
 
@@ -25,13 +26,28 @@ _CURRENT = "ConsumerGroupCurrentMemberAssignment"
 _REGEX = "ConsumerGroupRegularExpression"
 
 
-def group_record(group_id: str, epoch: int, metadata_hash: int) -> ModernRecord:
-    value = {"epoch": epoch, "metadata_hash": metadata_hash}
+def group_record(rules: ModernRules, group_id: str, epoch: int, metadata_hash: int) -> ModernRecord:
+    value = {"epoch": epoch}
+    if not rules.writes_topics:
+        value["metadata_hash"] = metadata_hash
     return ModernRecord(_GROUP, {"group_id": group_id}, value)
 
 
 def group_tombstone(group_id: str) -> ModernRecord:
     return ModernRecord(_GROUP, {"group_id": group_id}, None)
+
+
+def partition_metadata_record(group_id: str, topics: Iterable[TopicImage]) -> ModernRecord:
+    rows = [
+        {
+            "topic_id": topic.topic_id,
+            "topic_name": topic.name,
+            "num_partitions": topic.partitions,
+            "partition_metadata": [],
+        }
+        for topic in topics
+    ]
+    return ModernRecord(_PARTITION_METADATA, {"group_id": group_id}, {"topics": rows})
 
 
 def partition_metadata_tombstone(group_id: str) -> ModernRecord:

@@ -19,7 +19,7 @@ from coordinator_core.coordinator.consumer.group import (
     ResolvedRegex,
 )
 from coordinator_core.coordinator.consumer.records import regex_record, regex_tombstone
-from coordinator_core.coordinator.consumer.subscriptions import REFRESH_MS, bump
+from coordinator_core.coordinator.consumer.subscriptions import REFRESH_MS, take_topics
 from coordinator_core.coordinator.modern.writing import write
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
@@ -97,7 +97,7 @@ def resolve_later(draft: Draft, before: ConsumerMember, after: ConsumerMember) -
         is_new
         or len(regexes) != len(group.regexes)
         or version < turn.version_with_new_topics
-        or turn.now_ms > last_ms + interval_ms
+        or (draft.rules.refreshes_regexes and turn.now_ms > last_ms + interval_ms)
     )
     if is_due and regexes:
         _schedule(turn, group.group_id, regexes)
@@ -144,8 +144,7 @@ def _take(turn: Turn, group: ConsumerGroup, resolved: dict[str, ResolvedRegex]) 
     names = set().union(*topics_of.values())
     for member in group.members.values():
         names |= member.topics
-    metadata_hash = turn.image.group_hash(names)
-    if bumps or metadata_hash != group.metadata_hash:
-        bump(draft, metadata_hash)
+    take_topics(draft, names, bumps=bumps)
+    if draft.epoch > group.epoch:
         group.refreshed(turn.now_ms + REFRESH_MS, draft.epoch)
     write(turn, group.group_id, draft.records)

@@ -9,10 +9,17 @@ from coordinator_core.coordinator.consumer.draft import Draft
 from coordinator_core.coordinator.consumer.group import ConsumerGroup, ConsumerMember
 from coordinator_core.coordinator.consumer.records import (
     group_record,
+    partition_metadata_record,
     partition_metadata_tombstone,
 )
+from coordinator_core.coordinator.metadata_image import MetadataImage, TopicImage
 from coordinator_core.jvm.hash_codes import string_hash
-from coordinator_core.jvm.hash_tables import HashTable, capacity_of_copy, capacity_of_map_copy
+from coordinator_core.jvm.hash_tables import (
+    HashTable,
+    capacity_of_copy,
+    capacity_of_map_copy,
+    table_size_for,
+)
 from coordinator_core.jvm.java_maps import hash_order
 from coordinator_core.jvm.timeline_maps import TimelineKeys
 
@@ -125,19 +132,43 @@ def _in_order(counts: Iterable[str]) -> list[str]:
 
 
 def update_epoch(draft: Draft, subscriptions: Subscriptions, *, bumps: bool) -> None:
-    """Compute the hash of the topics; write a new epoch if it differs or ``bumps``."""
+    """Write a new epoch if the topics differ from those last written, or ``bumps``."""
     group, turn = draft.group, draft.turn
-    metadata_hash = turn.image.group_hash(subscriptions.topics())
-    if bumps or metadata_hash != group.metadata_hash:
-        bump(draft, metadata_hash)
+    take_topics(draft, subscriptions.topics(), bumps=bumps)
     draft.are_equal = subscriptions.are_equal()
     group.refreshed(turn.now_ms + REFRESH_MS, draft.epoch)
-    if group.has_partition_metadata:
+    if group.has_partition_metadata and not draft.rules.writes_topics:
         draft.records.append(partition_metadata_tombstone(group.group_id))
 
 
-def bump(draft: Draft, metadata_hash: int) -> None:
+def take_topics(draft: Draft, names: Collection[str], *, bumps: bool) -> None:
+    """Write the topics, or their hash, if they changed; that or ``bumps`` makes a new epoch."""
+    turn = draft.turn
+    metadata_hash = turn.image.group_hash(names)
+    has_changed = metadata_hash != draft.group.metadata_hash
+    if has_changed and draft.rules.writes_topics:
+        topics = _as_computed(names, turn.image)
+        draft.records.append(partition_metadata_record(draft.group_id, topics))
+    if not has_changed and not bumps:
+        return
     draft.epoch += 1
-    draft.records.append(group_record(draft.group_id, draft.epoch, metadata_hash))
-    fields = {"epoch": draft.epoch, "metadata_hash": metadata_hash}
-    draft.turn.effects.modern_event("EPOCH_BUMP", draft.group_id, **fields)
+    draft.records.append(group_record(draft.rules, draft.group_id, draft.epoch, metadata_hash))
+    fields = {"epoch": draft.epoch}
+    if not draft.rules.writes_topics:
+        fields["metadata_hash"] = metadata_hash
+    turn.effects.modern_event("EPOCH_BUMP", draft.group_id, **fields)
+
+
+def _as_computed(names: Collection[str], image: MetadataImage) -> list[TopicImage]:
+    """The topics that exist, in the order of the HashMap that Kafka computes them in."""
+    order: HashTable[str, TopicImage] = HashTable(string_hash, table_size_for(len(names)))
+    for name in hash_order(sorted(names)):
+        if name in image.topics:
+            order.put(name, image.topics[name])
+    return [order[name] for name in order]
+
+
+def topics_as_kept(names: Collection[str], image: MetadataImage) -> list[TopicImage]:
+    """The topics that exist, in the order of the group's own map."""
+    in_order = _in_order(topic.name for topic in _as_computed(names, image))
+    return [image.topics[name] for name in in_order]

@@ -23,9 +23,11 @@ from coordinator_core.coordinator.consumer.records import (
     group_record,
     member_record,
     member_target_record,
+    partition_metadata_record,
     rows_of,
     target_record,
 )
+from coordinator_core.coordinator.consumer.subscriptions import topics_as_kept
 from coordinator_core.coordinator.modern.records import ModernRecord, classic_tombstone
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors, UnexpectedState
@@ -161,7 +163,10 @@ def _records_of(draft: Draft) -> list[ModernRecord]:
     group, rules, group_id = draft.group, draft.rules, draft.group_id
     members = group.in_order()
     records = [member_record(group_id, member) for member in members]
-    records.append(group_record(group_id, group.epoch, group.metadata_hash))
+    if rules.writes_topics:
+        topics = topics_as_kept(group.subscribed_topics(), draft.turn.image)
+        records.append(partition_metadata_record(group_id, topics))
+    records.append(group_record(rules, group_id, group.epoch, group.metadata_hash))
     for member in members:
         rows = rows_of(group.targets[member.member_id])
         records.append(member_target_record(group_id, member.member_id, rows))

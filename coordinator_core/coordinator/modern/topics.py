@@ -15,7 +15,9 @@ from coordinator_core.coordinator.turn import Turn
 
 def change_topics(turn: Turn, topics: list[TopicImage], deleted: list[str]) -> None:
     """Replace the image; groups that subscribe to a changed topic compute its hash again."""
-    before = turn.image
+    before, modern = turn.image, turn.era.modern
+    if modern is not None and modern.writes_topics:
+        topics = [topic._replace(racks=()) for topic in topics]
     turn.image = before.changed(topics, deleted)
     is_first = turn.version_with_new_topics == -1
     if is_first or any(topic.topic_id not in before.by_id for topic in topics):
@@ -25,7 +27,7 @@ def change_topics(turn: Turn, topics: list[TopicImage], deleted: list[str]) -> N
         if any(group.depends_on(name) for name in changed):
             group.request_refresh()
     ids = {name: before.topics[name].topic_id for name in deleted if name in before.topics}
-    if turn.era.modern is not None and turn.era.modern.deletes_offsets_of_topics:
+    if modern is not None and modern.deletes_offsets_of_topics:
         _delete_offsets(turn, ids)
     for handlers in turn.handlers.of.values():
         if handlers.forget_topics is not None:

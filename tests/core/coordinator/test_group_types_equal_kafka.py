@@ -1,7 +1,7 @@
 """Traces of groups of all types equal those of Kafka's own coordinator classes.
 
 tests/data/coordinator-group-types has all named scenarios, some random ones, and the traces of
-Kafka 4.4.0 and 4.1.1; of other versions, the traces that differ from those of the nearest era.
+Kafka 4.4.0 and 4.1.1; of other versions, traces that differ from those of the nearest era.
 Records of one moment are compared by key.  A row has its scenario if the file of scenarios lacks
 it.
 """

@@ -146,7 +146,8 @@ def test_most_of_a_quiet_hour_is_skipped_with_the_same_output():
     [
         ({"protocol": "consumer", "client": "java-3.9"}, "client"),
         ({"protocol": "share", "client": "librdkafka-2"}, "a Java client"),
-        ({"protocol": "consumer", "era": "3.9"}, "brokers of this era"),
+        ({"protocol": "consumer", "era": "3.9"}, "classic: brokers of this era"),
+        ({"protocol": "share", "era": "4.0"}, "classic or consumer: brokers of this era"),
         ({"protocol": "cooperative"}, "protocol"),
     ],
 )

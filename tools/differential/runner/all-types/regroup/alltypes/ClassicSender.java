@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
-import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.message.DescribeGroupsResponseData;
 import org.apache.kafka.common.message.HeartbeatRequestData;
 import org.apache.kafka.common.message.JoinGroupRequestData.JoinGroupRequestProtocol;
@@ -114,8 +113,7 @@ final class ClassicSender extends Sender {
         List<JsonNode> unknown = new ArrayList<>();
         for (JsonNode row : step.rows("offsets")) {
             if (KafkaVersion.ADDS_TOPIC_IDS && topics.image().topics().getTopic(row.get(0).asText()) == null) unknown.add(row);
-            else byName.computeIfAbsent(row.get(0).asText(), name -> new OffsetCommitRequestTopic().setName(name)
-                .setTopicId(KafkaVersion.ADDS_TOPIC_IDS || version >= 10 ? topics.id(name) : Uuid.ZERO_UUID)).partitions()
+            else byName.computeIfAbsent(row.get(0).asText(), name -> topicOfCommit(name, version)).partitions()
                 .add(new OffsetCommitRequestPartition().setPartitionIndex(row.get(1).asInt())
                     .setCommittedOffset(row.get(2).asLong()).setCommittedMetadata(AllTypesStep.textOf(row.get(3))));
         }
@@ -126,6 +124,11 @@ final class ClassicSender extends Sender {
         }
         answer(coordinator.commitOffsets(context(step, ApiKeys.OFFSET_COMMIT, version), request, KafkaVersion.BUFFERS),
             response -> committed(step, unknown, response));
+    }
+
+    private OffsetCommitRequestTopic topicOfCommit(String name, int version) {
+        OffsetCommitRequestTopic topic = new OffsetCommitRequestTopic().setName(name);
+        return KafkaVersion.ADDS_TOPIC_IDS || version >= 10 ? KafkaVersion.withId(topic, topics.id(name)) : topic;
     }
 
     /** The broker itself refuses topics that it does not know. */

@@ -18,7 +18,6 @@ import java.lang.reflect.Field;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Properties;
 import java.util.regex.Matcher;
@@ -122,7 +121,7 @@ public final class KafkaCoordinator implements AllTypesCoordinator {
     private final class WatchedShardBuilder extends GroupCoordinatorShard.Builder {
         WatchedShardBuilder(GroupCoordinatorConfig config, GroupConfigManager groupConfigs) {
             super(config, groupConfigs);
-            withAuthorizerPlugin(Optional.empty());
+            KafkaVersion.withoutAuthorizer(this);
         }
 
         @Override

@@ -96,7 +96,7 @@ abstract class ReplayedLog implements PartitionWriter, CoordinatorLoader<Coordin
         return new LogConfig(Map.of());
     }
 
-    @Override
+    /** Overrides the method of Kafka 4.1 and later; that of 4.0 has another type of version. */
     public CompletableFuture<VerificationGuard> maybeStartTransactionVerification(
         TopicPartition tp, String transactionalId, long producerId, short producerEpoch, int apiVersion) {
         throw new UnsupportedOperationException("no transactions");

@@ -10,14 +10,13 @@ import org.apache.kafka.coordinator.group.classic.ClassicGroup;
 import org.apache.kafka.coordinator.group.classic.ClassicGroupMember;
 import org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup;
 import org.apache.kafka.coordinator.group.modern.share.ShareGroup;
-import org.apache.kafka.coordinator.group.streams.StreamsGroup;
 
 import java.util.Map;
 import java.util.TreeMap;
 
 /** The contents of `state` events. */
 final class ShownGroups {
-    private record Member(int epoch, String state) { }
+    record Member(int epoch, String state) { }
 
     private ShownGroups() { }
 
@@ -38,9 +37,8 @@ final class ShownGroups {
         } else if (group instanceof ShareGroup share) {
             epochs(shown, share.stateAsString(), share.groupEpoch(), share.assignmentEpoch());
             share.members().forEach((id, m) -> members.put(id, new Member(m.memberEpoch(), m.state().name())));
-        } else if (group instanceof StreamsGroup streams) {
-            epochs(shown, streams.stateAsString(), streams.groupEpoch(), streams.assignmentEpoch());
-            streams.members().forEach((id, m) -> members.put(id, new Member(m.memberEpoch(), m.state().name())));
+        } else {
+            ShownStreams.show(shown, group, members);
         }
         ArrayNode rows = shown.putArray("members");
         members.forEach((id, member) -> rows.addArray().add(id).add(member.epoch).add(member.state));
@@ -54,7 +52,7 @@ final class ShownGroups {
         return shown;
     }
 
-    private static void epochs(ObjectNode shown, String state, int epoch, int assignmentEpoch) {
+    static void epochs(ObjectNode shown, String state, int epoch, int assignmentEpoch) {
         shown.put("state", state).put("epoch", epoch).put("assignment_epoch", assignmentEpoch);
     }
 }

@@ -2,6 +2,8 @@ package org.apache.kafka.coordinator.group;
 
 import regroup.requests.KafkaTimer;
 
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.message.OffsetCommitRequestData.OffsetCommitRequestTopic;
 import org.apache.kafka.common.message.StreamsGroupDescribeResponseData;
 import org.apache.kafka.common.requests.RequestContext;
 import org.apache.kafka.common.utils.AppInfoParser;
@@ -19,6 +21,7 @@ import org.apache.kafka.server.share.persister.NoOpStatePersister;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 
@@ -35,6 +38,14 @@ public final class KafkaVersion {
 
     public static String number() {
         return AppInfoParser.getVersion();
+    }
+
+    static void withoutAuthorizer(GroupCoordinatorShard.Builder builder) {
+        builder.withAuthorizerPlugin(Optional.empty());
+    }
+
+    public static OffsetCommitRequestTopic withId(OffsetCommitRequestTopic topic, Uuid id) {
+        return topic.setTopicId(id);
     }
 
     static GroupConfigManager groupConfigs(Map<String, Object> settings, GroupCoordinatorConfig config) {
