@@ -32,6 +32,7 @@ from coordinator_core.episodes import (
 )
 from jobs.engine.pieces import in_pieces
 from jobs.engine.union import union_of
+from jobs.group_metadata import kept_states
 from jobs.lake.group_types import COUNTS_AS_CLASSIC, IS_CLASSIC
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY
 from jobs.lake.scope import RunScope
@@ -78,7 +79,7 @@ def episodes(
     schema = schema_of("episodes")
     rows = union_of(
         _named(_rebalances(generations, churn, rebalance_latency, generation_members), "rebalance"),
-        _named(_causes(rebalance_causes, _kept_states(group_metadata)), "cause"),
+        _named(_causes(rebalance_causes, kept_states(group_metadata)), "cause"),
         _named(_loads(timeline), "load"),
         _named(_gaps(ownership_gaps), "gap"),
     )
@@ -233,27 +234,6 @@ def _causes(causes: DataFrame, kept_states: DataFrame) -> DataFrame:
 def _loads(timeline: DataFrame) -> DataFrame:
     """When a broker had loaded the group as its coordinator."""
     return timeline.where("event = 'LOADED'").select(*GROUP_KEY, _ms(F.col("event_time"), "at_ms"))
-
-
-def _kept_states(group_metadata: DataFrame) -> DataFrame:
-    """Whether a member was one before, under another id, by its first subscription: the Java
-    client's cooperative-sticky assignor remembers its last generation, -1 in a new process.
-    """
-    records = group_metadata.where("protocol = 'cooperative-sticky'").select(
-        *GROUP_KEY, "log_offset", F.explode("members").alias("member")
-    )
-    topics = F.col("member.subscribed_topics")
-    # Version, number of topics, and each topic with its length precede the user data.
-    at = 6 + 2 * F.size(topics) + F.octet_length(F.array_join(topics, ""))
-    user_data = F.hex("member.subscription").substr(2 * at + 1, F.lit(16))
-    generation = F.when(F.substring(user_data, 1, 8) == "00000004", F.substring(user_data, 9, 8))
-    first = records.select(
-        *GROUP_KEY, "log_offset", F.col("member.member_id").alias("member_id"),
-        (generation != "FFFFFFFF").alias("kept_state"),
-    )  # fmt: skip
-    return first.groupBy(*GROUP_KEY, "member_id").agg(
-        F.min_by("kept_state", "log_offset").alias("kept_state")
-    )
 
 
 def _gaps(ownership_gaps: DataFrame) -> DataFrame:

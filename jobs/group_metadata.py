@@ -22,6 +22,7 @@ from jobs.bulk.arrow_buffers import struct_array, with_values
 from jobs.bulk.consumer_protocol import assignments, subscriptions
 from jobs.bulk.decoder import ColumnArrays, Decoder, decode_into
 from jobs.bulk.records import read_records
+from jobs.lake.keys import GROUP_KEY
 from jobs.lake.scope import RunScope
 
 READS = ("offsets_records",)
@@ -55,6 +56,13 @@ TASK_MEMBER = pa.struct(
         ("unreadable", pa.string()),
     ]
 )
+# The end of a subscription of Kafka Streams since 3.2: number of the thread's joins, no error, no
+# client tags; then no owned partitions.  A new process joins twice, once without a member id.
+_STREAMS_JOINS = "([0-9A-F]{2})0{24}[0-9A-F]{8}(FFFF|0[0-9A-F]{3}.*)$"
+_JOINS_OF_NEW, _JOINS_OF_OLD = "02", "04"
+_NO_BYTES = "FFFFFFFF"
+# Java's assignors write -1 in a new process, franz-go's write 0.
+_NO_GENERATION = ("FFFFFFFF", "00000000")
 CARRIED = ("cluster_id", "topic_partition", "log_offset", "event_date", "append_time")
 
 
@@ -75,6 +83,71 @@ def members_with(*fields: str, own: Mapping[str, str] = NO_FIELDS) -> Column:
         none = F.array().cast(f"array<{type_}>")
         values.append(F.coalesce(F.col(f"task_members.{field}"), none).alias(field))
     return F.arrays_zip(*values)
+
+
+# The state of clients -------------------------------------------------------------------------
+
+
+def kept_states(group_metadata: DataFrame) -> DataFrame:
+    """Whether a member's process had been a member before, under another id, by the member's first
+    subscription: GROUP_KEY, ``member_id``, ``kept_state`` (null if it does not show this) and
+    ``kept_generation`` of the previous membership, in hex, null if the subscription lacks it.
+    """
+    records = group_metadata.where(
+        "protocol IN ('cooperative-sticky', 'sticky', 'stream')"
+        " OR protocol_type = 'connect' AND protocol IN ('compatible', 'sessioned')"
+    ).select(*GROUP_KEY, "log_offset", "protocol", F.explode("members").alias("member"))
+    state = F.struct(_kept_state().alias("state"), _kept_generation().alias("generation"))
+    first = records.groupBy(*GROUP_KEY, F.col("member.member_id").alias("member_id")).agg(
+        F.min_by(state, "log_offset").alias("kept")
+    )
+    is_kept = F.col("kept.state")
+    return first.select(
+        *GROUP_KEY,
+        "member_id",
+        is_kept.alias("kept_state"),
+        F.when(is_kept, F.col("kept.generation")).alias("kept_generation"),
+    )
+
+
+def _kept_state() -> Column:
+    generation = _kept_generation()
+    joins = F.when(
+        F.col("protocol") == "stream",
+        F.regexp_extract(F.hex("member.subscription"), _STREAMS_JOINS, 1),
+    )
+    return (
+        F.when(joins >= _JOINS_OF_OLD, True)
+        .when((joins > "") & (joins <= _JOINS_OF_NEW), False)
+        .when(joins.isNotNull(), None)
+        # The worker's metadata end with its assignment.
+        .when(
+            F.col("protocol").isin("compatible", "sessioned"),
+            ~F.hex("member.subscription").endswith(_NO_BYTES),
+        )
+        .when(generation.isNotNull(), ~generation.isin(*_NO_GENERATION))
+        # Partitions of the previous assignment, before their generation.
+        .when(_user_data(0, 4).between("00000009", "7FFFFFFF"), True)
+    )
+
+
+def _kept_generation() -> Column:
+    """The user data of a sticky assignor is the last generation; of some assignors, the partitions
+    that the member had in it come first."""
+    has_none = (_user_data(0, 4) == "00000008") & (_user_data(4, 4) == "00000000")
+    return (
+        F.when(F.col("protocol") == "stream", None)
+        .when(_user_data(0, 4) == "00000004", _user_data(4, 4))
+        .when(has_none, _user_data(8, 4))
+    )
+
+
+def _user_data(begin: int, size: int) -> Column:
+    """Bytes of the user data in hex; the first four bytes are its length."""
+    topics = F.col("member.subscribed_topics")
+    # Version, number of topics, and each topic with its length precede the user data.
+    at = 6 + 2 * F.size(topics) + F.octet_length(F.array_join(topics, ""))
+    return F.hex("member.subscription").substr(2 * (at + begin) + 1, F.lit(2 * size))
 
 
 # In bulk --------------------------------------------------------------------------------------

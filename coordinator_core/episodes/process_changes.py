@@ -160,7 +160,7 @@ class _Matching:
         self._arrivals = [each for each in events if each.is_arrival]
         self._departures_of = by(self._keys, self._departures)
         self._arrivals_of = by(self._keys, self._arrivals)
-        self._matched_ids = set[int]()
+        self._arrival_of = self._matched_arrivals()
         self._group_starts_ms = [each.from_ms for each in activity.rebalances if each.was_empty]
         self._refused = [each for each in in_order if each.is_refused]
         self._without_place = [each for each in in_order if each.story == FULL]
@@ -180,7 +180,8 @@ class _Matching:
 
     def _matched(self) -> list[ProcessChange]:
         changes = [self._departed(each) for each in self._departures]
-        rest = (each for each in self._arrivals if id(each) not in self._matched_ids)
+        matched = set(map(id, self._arrival_of.values()))
+        rest = (each for each in self._arrivals if id(each) not in matched)
         arrived = [self._arrived(each) for each in rest]
         began = {each.id for each in self._activity.rebalances if each.was_empty}
         first = [each for each in arrived if _generation(each) in began]
@@ -208,7 +209,7 @@ class _Matching:
         return _CLOSE_MS if is_group_start else RESTART_MS
 
     def _departed(self, departure: Cause) -> ProcessChange:
-        arrival = self._match(departure)
+        arrival = self._arrival_of.get(id(departure))
         what, confidence = _what(departure, arrival, self._activity.loads)
         return self._change(what, departure, arrival, confidence)
 
@@ -241,25 +242,36 @@ class _Matching:
             confidence=confidence,
         )
 
-    def _match(self, departure: Cause) -> Cause | None:
-        """The first arrival of the same process since it was last heard of, in time; before its
-        session expired, the one beside it.
+    def _matched_arrivals(self) -> dict[int, Cause]:
+        """The arrival of each departed process, by id of the departure: the first one.  If several
+        processes have the same client id, the ones nearest in time belong together.
+        """
+        arrival_of: dict[int, Cause] = {}
+        used = set[int]()
+        for departures in self._departures_of.values():
+            pairs = [(old, new) for old in departures for new in self._may_return(old)]
+            if all(map(_is_shared, departures)):
+                pairs.sort(key=_apart)
+            for departure, arrival in pairs:
+                if id(departure) not in arrival_of and id(arrival) not in used:
+                    arrival_of[id(departure)] = arrival
+                    used.add(id(arrival))
+        return arrival_of
+
+    def _may_return(self, departure: Cause) -> Iterator[Cause]:
+        """Arrivals of the same process since it was last heard of, in time; before its session
+        expired, the one beside it comes first.
         """
         since_ms, until_ms = self._away(departure)
         same = [
             each
             for each in self._arrivals_of.get(self._keys(departure), ())
-            if id(each) not in self._matched_ids
-            and each.story != TAKEOVER
-            and _may_follow(each, departure)
+            if each.story != TAKEOVER and _may_follow(each, departure)
         ]
-        beside = [each for each in same if each.story == CRASH_RESTART]
-        later = [each for each in same if each.story != CRASH_RESTART]
-        in_time = (each for each in later if since_ms <= at(each) <= until_ms)
-        arrival = next(iter(beside), None) or next(in_time, None)
-        if arrival is not None:
-            self._matched_ids.add(id(arrival))
-        return arrival
+        yield from (each for each in same if each.story == CRASH_RESTART)
+        for each in same:
+            if each.story != CRASH_RESTART and since_ms <= at(each) <= until_ms:
+                yield each
 
     def _away(self, departure: Cause) -> tuple[int, int]:
         departed_ms = at(departure)
@@ -284,6 +296,18 @@ class _Matching:
             if contact_ms <= each.to_ms and each.from_ms < at(expiry)
         )
         return min([contact_ms, *waited])
+
+
+def _is_shared(cause: Cause) -> bool:
+    """Whether several processes of the host have the client id: each member is a process."""
+    return cause.process is not None and cause.process == cause.member_id
+
+
+def _apart(pair: tuple[Cause, Cause]) -> int:
+    """From the last heartbeat of the process, or its leave, until it was back."""
+    departure, arrival = pair
+    session_ms = departure.session_timeout_ms if departure.is_expiry else 0
+    return abs(at(arrival) - at(departure) + session_ms)
 
 
 def _may_follow(arrival: Cause, departure: Cause) -> bool:
@@ -461,8 +485,11 @@ def _names(causes: Sequence[Cause]) -> Callable[[Cause], str]:
     def name(cause: Cause) -> str:
         if cause.instance_id is not None:
             return cause.instance_id
-        is_shared = cause.process is not None and cause.process == cause.member_id
-        if is_shared or not cause.client or (cause.process is None and cause.client in shared):
+        if (
+            _is_shared(cause)
+            or not cause.client
+            or (cause.process is None and cause.client in shared)
+        ):
             return cause.member_id or "unknown"
         client = _process_client(cause)
         if len(hosts.get(cause.client, ())) < 2 or cause.client_host is None:

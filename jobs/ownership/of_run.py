@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from jobs.assignments import IS_CONSUMER
 from jobs.engine.keeping import computed
 from jobs.engine.pieces import in_pieces
+from jobs.group_metadata import kept_states
 from jobs.lake.group_types import COUNTS_AS_CLASSIC
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KEY, PARTITION_KEY
 from jobs.lake.outages import lost_session_ms, outages_of
@@ -21,7 +22,7 @@ from jobs.ownership.members import members_of
 from jobs.ownership.modern_groups import until_revoked
 from jobs.ownership.process_ends import process_ends
 from jobs.ownership.rebalances import rebalances
-from jobs.ownership.returns import returned
+from jobs.ownership.returns import returned, with_shared_clients
 from jobs.ownership.tenures import tenures
 from jobs.timeline import CONVERSION_RECORD
 
@@ -136,12 +137,14 @@ def tenures_by_member(
 ) -> DataFrame:
     """When each member of each classic generation owned its partitions, see `tenures`.  The rows
     are already computed.  ``outages``: see `jobs.lake.outages`; None without log lines."""
-    members = computed(members_of(timeline, generation_members, classic_rebalances))
+    kept = computed(kept_states(group_metadata))
+    members = members_of(timeline, generation_members, classic_rebalances)
+    members = computed(with_shared_clients(members, kept))
     committed = computed(last_commits(members, owners_of(assignments), committed_offsets))
     departed = (
         members.where("left_how IS NOT NULL")
         .join(committed, on=[*MEMBER_KEY, "generation"], how="left")
-        .join(returned(members, timeline, group_metadata), on=MEMBER_KEY, how="left")
+        .join(returned(members, timeline, group_metadata, kept), on=MEMBER_KEY, how="left")
         .join(_lost_sessions(members, outages), on=MEMBER_KEY, how="left")
     )
     rejoined = committed.select(*MEMBER_KEY, "generation", "rejoined_ms")

@@ -10,7 +10,7 @@ from coordinator_core.records import (
     encode_subscription,
     encode_value,
 )
-from jobs.group_metadata import group_metadata
+from jobs.group_metadata import group_metadata, kept_states
 from jobs.lake.tables import conform
 
 SUBSCRIPTION = encode_subscription(
@@ -188,3 +188,56 @@ def test_metadata_of_a_worker_that_is_no_worker_s_is_named(groups):
 
     assert worker.tasks == []
     assert worker.unreadable.startswith("ConnectWorkerState")
+
+
+def sticky(user_data, protocol="cooperative-sticky", topics=("orders", "payments")):
+    subscription = encode_subscription(Subscription(3, list(topics), bytes.fromhex(user_data), []))
+    return {"protocol": protocol}, subscription
+
+
+def worker(assignment):
+    """A Connect worker's metadata, version 2: URL a:80, config offset 5."""
+    values = {"protocol_type": "connect", "protocol": "sessioned"}
+    return values, b"\0\2\0\4a:80" + bytes(7) + b"\5" + assignment
+
+
+def thread(joins):
+    """A thread of Kafka Streams 4.4 that has joined so often, without tasks."""
+    head = f"0000000B0000000B{'AB' * 16}0000000000000000"
+    return sticky(f"{head}{joins:02X}{'00' * 8}", "stream")
+
+
+# first subscription of a member -> kept state, and generation in hex
+STATES = {
+    "a new Java process": (sticky("FFFFFFFF"), False, None),
+    "a Java process that was in generation 7": (sticky("00000007"), True, "00000007"),
+    "a new process of franz-go": (sticky("00000000"), False, None),
+    "a process of franz-go that was in generation 17": (
+        sticky("0000000000000011"), True, "00000011",
+    ),
+    "partitions of the previous assignment": (
+        sticky("0000000100066F72646572730000000100000003"), True, None,
+    ),
+    "no user data": (sticky(""), None, None),
+    "a new process of Streams joins without, then with its member id": (thread(2), False, None),
+    "a thread of Streams after rebalances": (thread(8), True, None),
+    "a thread of Streams that joined once more": (thread(3), None, None),
+    "a new worker": (worker(b"\xff" * 4), False, None),
+    "a worker with an assignment": (worker(b"\0\0\0\2\0\1"), True, None),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def states(frame):
+    records = [
+        {"log_offset": offset, "key_type": 2, "key": encode_key(2, {"group": name}),
+         "value": value(3, **values, members=[MEMBER | {"subscription": subscription}])}
+        for offset, (name, ((values, subscription), _, _)) in enumerate(STATES.items())
+    ]  # fmt: skip
+    kept = kept_states(group_metadata(frame("offsets_records", records)))
+    return {row.group_id: (row.kept_state, row.kept_generation) for row in kept.collect()}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_kept_states(states, name):
+    assert states[name] == STATES[name][1:]

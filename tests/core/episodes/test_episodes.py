@@ -31,7 +31,7 @@ def rebalance(generation, second, *, until=None, outcome="stable", size=6, **mor
     )
 
 
-def cause(kind, story, generation, second, process, *, role="trigger", **more):
+def cause(kind, story, generation, second, process, /, *, role="trigger", **more):
     """Member ids are numbered by ``process``, as in a: a1, a2, ...; ``process``: a or a2."""
     name = process.rstrip("0123456789")
     usual = {
@@ -54,16 +54,21 @@ def cause(kind, story, generation, second, process, *, role="trigger", **more):
     )
 
 
-def joins(generation, second, process, story="start", **more):
+def joins(generation, second, process, /, story="start", **more):
     return cause("MEMBER_NEW", story, generation, second, process, **more)
 
 
-def leaves(generation, second, process, story="stop", **more):
+def leaves(generation, second, process, /, story="stop", **more):
     return cause("LEAVE", story, generation, second, process, **more)
 
 
-def expires(generation, second, process, **more):
+def expires(generation, second, process, /, **more):
     return cause("HEARTBEAT_EXPIRY", "crash", generation, second, process, **more)
+
+
+def shared(member_id):
+    """Of a member whose client id other processes have, too."""
+    return {"process": member_id}
 
 
 def replaced(generation, second, process, **more):
@@ -273,6 +278,14 @@ CASES = {
             (rebalance(3, 7), joins(3, 7, "a2", "return", kept_state=True)),
         ],
         ["process_frozen a [2, 3]"],
+    ),
+    "of processes with one client id, the one that is back is the last one that departed": (
+        [
+            (rebalance(2, 0), leaves(2, 0, "a1", **shared("a1"))),
+            (rebalance(3, 26), expires(3, 26, "a2", **shared("a2"))),
+            (rebalance(4, 31), joins(4, 31, "a3", **shared("a3"))),
+        ],
+        ["scale_in a1 [2]", "process_lost a2 [3, 4]"],
     ),
     "a consumer that polls too slowly leaves and comes back": (
         [

@@ -1,0 +1,197 @@
+"""Compare groups in a lake with the truth of captured client libraries.
+
+    python -m tools.client_zoo_groups LAKE CLUSTER PLAY
+
+PLAY holds truth.json.  Prints a row per group: rebalances, time not stable and partition downtime,
+each ``lake / truth``; the downtime of a frozen process's partitions until others own them; and
+actions of the script without an episode of their kind, and other episodes.  Downtime counts while
+the script ran, from the first time at which all partitions were owned.  Its truth is what callbacks
+told, by which a frozen process owns its partitions.  Exits with 1 if a count or an action differs,
+or a downtime is out of bounds.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jobs.lake.sql import query
+from schemas import evidence_sql
+
+Row = dict[str, Any]
+HEADINGS = ("group", "rebalances", "not stable ms", "downtime s", "frozen s", "actions")
+# Bounds of the partition downtime: the larger one counts.
+SHARE, LEAST_MS = 0.15, 10_000
+# An episode begins at most this long before its action (last heartbeat) or after it (expiry).
+BEFORE_MS, AFTER_MS = 5_000, 16_000
+# Stops within this time of each other are one action.
+TOGETHER_MS = 5_000
+# A process that starts within this time of its stop was restarted.
+RESTART_MS = 10_000
+
+FIGURES = """
+    SELECT g.group_id,
+        COUNT(*) FILTER (g.outcome <> 'empty') AS rebalances, SUM(l.total_ms)::BIGINT AS not_stable
+    FROM generations g JOIN rebalance_latency l
+        USING (cluster_id, group_id, incarnation, generation)
+    WHERE g.cluster_id = '{cluster}' GROUP BY 1"""
+EPISODES = """
+    SELECT group_id, kind, EPOCH_MS(from_time) AS from_ms, EPOCH_MS(to_time) AS to_ms,
+        LEN(processes) AS processes
+    FROM episodes WHERE cluster_id = '{cluster}' ORDER BY from_time, to_time"""
+
+
+class Action(NamedTuple):
+    """What the script did to a group.  ``kinds``: of the right episode; none: no episode at all.
+    ``until_ms``: when several processes were done.
+    """
+
+    name: str
+    from_ms: int
+    kinds: Sequence[str]
+    processes: int = 1
+    until_ms: int | None = None
+
+    def is_in(self, episode: Row) -> bool:
+        return (
+            self.from_ms - BEFORE_MS <= episode["from_ms"] <= self.from_ms + AFTER_MS
+            and (self.until_ms is None or episode["to_ms"] <= self.until_ms + AFTER_MS)
+            and episode["processes"] == self.processes
+        )
+
+
+def main(lake: str, cluster: str, play: str) -> int:
+    groups = json.loads((Path(play) / "truth.json").read_text())["groups"]
+    figures = rows_of(lake, FIGURES.format(cluster=cluster))
+    episodes = rows_of(lake, EPISODES.format(cluster=cluster))
+    wrong = 0
+    print_row(*HEADINGS)
+    print_row(*("---" for _ in HEADINGS))
+    for group, truth in groups.items():
+        own = next((row for row in figures if row["group_id"] == group), {})
+        begin_ms, end_ms = truth["first_full_assignment_ms"], truth["final_stop_ms"]
+        true = (truth["unowned_partition_ms"] or {}).get("first_full_to_final_stop")
+        downtime_ms = 0 if true is None else downtime(lake, cluster, group, begin_ms, end_ms)
+        of_group = [row for row in episodes if row["group_id"] == group]
+        # The processes of the script are workers: each has several members of the sink's group.
+        faults = [] if truth["library"] not in group else list(faults_of(actions(truth), of_group))
+        is_off = true is not None and abs(downtime_ms - true) > max(SHARE * true, LEAST_MS)
+        wrong += bool(faults) + is_off + (own.get("rebalances") != truth["rebalances"])
+        print_row(
+            group,
+            f"{own.get('rebalances')} / {truth['rebalances']}",
+            f"{own.get('not_stable')} / {truth['not_stable_ms']}",
+            "-" if true is None else f"{downtime_ms / 1000:.1f} / {true / 1000:.1f}{' !' * is_off}",
+            f"{frozen_ms(truth) / 1000:.1f}",
+            "; ".join(faults) or "all found",
+        )
+    return 1 if wrong else 0
+
+
+def rows_of(lake: str, sql: str) -> list[Row]:
+    columns, rows = query(lake, sql)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def downtime(lake: str, cluster: str, group: str, begin_ms: int, end_ms: int) -> int:
+    sql = evidence_sql("downtime", begin_ms=begin_ms, end_ms=end_ms)
+    where = f"cluster_id = '{cluster}' AND group_id = '{group}'"
+    rows = query(lake, f"SELECT downtime_ms::BIGINT FROM ({sql}) WHERE {where}")[1]
+    return int(rows[0][0]) if rows else 0
+
+
+def frozen_ms(truth: Row) -> int:
+    """Partition-ms in which a frozen process alone owned its partitions."""
+    frozen = (event for event in truth["events"] if event["action"] == "freeze")
+    return sum(sum(event.get("reassigned_after_ms") or ()) for event in frozen)
+
+
+def actions(truth: Row) -> Iterator[Action]:
+    """The script of a group, in order of time."""
+    events = [event for event in truth["events"] if event["action"] != "thaw"]
+    starts = [event for event in events if event["action"] == "start"]
+    stops = [event for event in events if event["action"] == "stop"]
+    first_ms = starts[0]["wall_ms"]
+    began = [event for event in starts if event["wall_ms"] - first_ms < TOGETHER_MS]
+    yield Action("group start", first_ms, ("group_start",), len(began))
+    last_ms = max(event["wall_ms"] for event in stops)
+    ended = [event for event in stops if last_ms - event["wall_ms"] < TOGETHER_MS]
+    restarted = [event for event in stops if back_ms(event, starts) is not None]
+    if restarted:
+        until_ms = max(back_ms(event, starts) or 0 for event in restarted)
+        from_ms, kinds = restarted[0]["wall_ms"], ("rolling_deployment",)
+        yield Action("roll", from_ms, kinds, len(restarted), until_ms)
+    for event in events:
+        name, at_ms = event["action"], event["wall_ms"]
+        if name == "kill":
+            yield Action("kill", at_ms, ("process_lost",))
+        elif name == "slow":
+            # The coordinator does not see a slow handler of clients that stay members.
+            kinds = slow_kinds(event)
+            yield Action("slow", at_ms, kinds)
+        elif name == "freeze":
+            yield Action("freeze", at_ms, ("process_frozen",))
+        elif name == "start" and event not in began and not is_restart(event, truth["events"]):
+            yield Action("scale out", at_ms, ("scale_out",))
+        elif name == "stop" and event not in ended and event not in restarted:
+            yield Action("scale in", at_ms, ("scale_in",))
+    yield Action("shutdown", ended[0]["wall_ms"], ("shutdown",), len(ended))
+
+
+def slow_kinds(event: Row) -> Sequence[str]:
+    lines = {each[0] for each in event.get("broker_said") or ()}
+    if not lines:
+        return ()
+    # An expired session does not tell a slow handler from a frozen process.
+    return ("process_frozen", "slow_poll") if "fail" in lines else ("slow_poll",)
+
+
+def back_ms(stop: Row, starts: Sequence[Row]) -> int | None:
+    """When the process of a stop started again soon."""
+    return next(
+        (
+            start["wall_ms"]
+            for start in starts
+            if start["process"] == stop["process"]
+            and 0 < start["wall_ms"] - stop["wall_ms"] < RESTART_MS
+        ),
+        None,
+    )
+
+
+def is_restart(start: Row, events: Sequence[Row]) -> bool:
+    """Whether a life of this process ended before."""
+    return any(
+        event["process"] == start["process"]
+        and event["action"] in ("stop", "kill")
+        and event["wall_ms"] < start["wall_ms"]
+        for event in events
+    )
+
+
+def faults_of(expected: Iterator[Action], episodes: Sequence[Row]) -> Iterator[str]:
+    rest = list(episodes)
+    for action in expected:
+        if not action.kinds:
+            continue
+        own = next(
+            (each for each in rest if each["kind"] in action.kinds and action.is_in(each)), None
+        )
+        if own is None:
+            yield f"{action.name} missing"
+        else:
+            rest.remove(own)
+    # The script creates a connector.
+    others = (each for each in rest if each["kind"] != "configuration_change")
+    yield from (f"{each['kind']} of {each['processes']} too many" for each in others)
+
+
+def print_row(*cells: Any) -> None:
+    print("|", " | ".join(map(str, cells)), "|")
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
