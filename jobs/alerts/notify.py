@@ -8,14 +8,17 @@ receiver refuses is tried again at each call, too, but does not hold up others.
 from __future__ import annotations
 
 import json
+import socket
 import ssl
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from http.client import HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 from jobs.alerts.alerting import AlertWindow
@@ -26,7 +29,8 @@ from jobs.configuration.alert_settings import AlertSettings
 from jobs.configuration.webhooks import Webhook
 from jobs.console.errors import UsageError
 
-_TIMEOUT_S = 10
+_TIMEOUT_S = 10  # of one read
+_LIMIT_S = 20.0  # from the connection to the answer: a receiver can send a byte per read
 _PAUSES_S = (1.0, 3.0)  # between the attempts of one call
 _LONGEST_PAUSE_S = 30.0  # of those that a receiver asks for (Retry-After)
 _MAY_PASS = (408, 425, 429)  # and all from 500
@@ -143,6 +147,39 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-_OPENER = urllib.request.build_opener(
-    _NoRedirect, urllib.request.HTTPSHandler(context=ssl.create_default_context())
-)
+class _Limited(HTTPConnection):
+    """Ends a connection whose receiver has not answered within the limit."""
+
+    def connect(self) -> None:
+        self._timer = Timer(_LIMIT_S, self._end)
+        self._timer.daemon = True
+        self._timer.start()
+        super().connect()
+
+    def getresponse(self) -> HTTPResponse:
+        try:
+            return super().getresponse()
+        finally:
+            self._timer.cancel()
+
+    def _end(self) -> None:
+        if self.sock is not None:
+            with suppress(OSError):
+                self.sock.shutdown(socket.SHUT_RDWR)
+
+
+class _LimitedTLS(_Limited, HTTPSConnection):
+    """As above, with a certificate."""
+
+
+class _Http(urllib.request.HTTPHandler):
+    def http_open(self, request: urllib.request.Request) -> HTTPResponse:
+        return self.do_open(_Limited, request)
+
+
+class _Https(urllib.request.HTTPSHandler):
+    def https_open(self, request: urllib.request.Request) -> HTTPResponse:
+        return self.do_open(_LimitedTLS, request, context=ssl.create_default_context())
+
+
+_OPENER = urllib.request.build_opener(_NoRedirect, _Http, _Https)

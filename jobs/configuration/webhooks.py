@@ -53,14 +53,28 @@ class Webhook:
     def address(self) -> str:
         """No message may have it: many receivers' addresses are secrets."""
         url = _variable(self, self.url_variable) if self.url_variable else self.url or PAGERDUTY
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError(f"{_where(self.name)}: the address is not an http or https URL")
+        if not _is_http(url):
+            raise UsageError(
+                f"{_where(self.name)}: the address is not an http or https URL without user, spaces"
+                " and letters beyond ASCII"
+            )
         return url
 
     def key(self) -> str:
         """PagerDuty's routing key; empty for other formats."""
         return _variable(self, self.key_variable) if self.key_variable else ""
+
+
+def _is_http(url: str) -> bool:
+    """Whether urllib can ask it: what it cannot, it quotes in its errors."""
+    try:
+        parts = urlsplit(url)
+        (parts.hostname or "").encode("idna")
+        is_whole = bool(parts.hostname) and parts.username is None and parts.port != 0
+    except ValueError:
+        return False
+    is_plain = url.isascii() and url.isprintable() and " " not in url
+    return parts.scheme in ("http", "https") and is_whole and is_plain
 
 
 def _variable(webhook: Webhook, name: str) -> str:

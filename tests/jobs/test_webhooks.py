@@ -1,7 +1,11 @@
 """Webhooks: what each receiver gets, what is sent again, and that no alert is lost."""
 
+import itertools
 import json
+import socket
 import threading
+import time
+from contextlib import suppress
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -164,6 +168,65 @@ def test_no_message_has_the_address(tmp_path):
 
     assert delivery.waiting == 1
     assert "secret" not in delivery.line
+
+
+@pytest.fixture
+def slow_receiver():
+    """Accepts connections, and sends a byte of its answer every 50 ms."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def answer(connection):
+        with connection, suppress(OSError):
+            for byte in itertools.chain(b"HTTP/1.1 200 OK\r\nX: ", itertools.repeat(ord("a"))):
+                connection.sendall(bytes([byte]))
+                time.sleep(0.05)
+
+    def accept():
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=answer, args=listening.accept()[:1], daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    yield f"http://127.0.0.1:{listening.getsockname()[1]}/hook/secret"
+    listening.close()
+
+
+def test_a_receiver_that_answers_byte_by_byte_is_given_up(slow_receiver, tmp_path, monkeypatch):
+    monkeypatch.setattr("jobs.alerts.notify._LIMIT_S", 0.3)
+    webhook = Webhook(name="ops", format="json", url=slow_receiver)
+
+    (delivery,) = notify(
+        AlertSettings(webhooks=(webhook,)), str(tmp_path), [alert()], [WINDOW], lambda _: None
+    )
+
+    assert (delivery.sent, delivery.waiting) == (0, 1)
+    assert "secret" not in delivery.line
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "ftp://host/secret",
+        "http://user:secret@host/",
+        "http://host:secret/",
+        "http://host:0/secret",
+        "http://[secret/",
+        "http://a..b/secret",
+        "http://host/sec ret",
+        "http://host/secr\u00e9t",
+        "http:///secret",
+        "secret",
+    ],
+)
+def test_an_address_that_cannot_be_asked_is_an_error_without_it(monkeypatch, address):
+    monkeypatch.setenv("HOOK", address)
+    webhook = Webhook(name="ops", format="json", url_variable="HOOK")
+
+    with pytest.raises(UsageError) as error:
+        webhook.require_variables()
+
+    assert "secret" not in str(error.value)
+    assert str(error.value).startswith("[alerts.webhooks.ops]: the address is not an http")
 
 
 def test_what_waited_for_a_receiver_that_was_down_is_sent_when_it_is_up(send, receiver):
