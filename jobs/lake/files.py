@@ -66,7 +66,10 @@ def file_system(uri: str) -> tuple[fs.FileSystem, str]:
 def _list_local(pattern: str, option: str, name_like: str) -> list[str]:
     files: list[str] = []
     others: list[str] = []
-    for path in glob.glob(os.path.expanduser(pattern), recursive=True):
+    expanded = os.path.expanduser(pattern)
+    # A name may have the characters of a glob.
+    is_name = os.path.lexists(expanded)
+    for path in [expanded] if is_name else glob.glob(expanded, recursive=True):
         if os.path.isdir(path):
             files += [str(p) for p in Path(path).rglob(name_like) if p.is_file()]
         elif os.path.isfile(path):

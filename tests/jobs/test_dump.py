@@ -203,6 +203,50 @@ def table(records, **columns):
     )  # fmt: skip
 
 
+# A column of a Parquet file -> column of RAW, its value, and the reason why it is unreadable.
+ANY_TYPE = [
+    ("topic", pa.array(["orders"], pa.string_view()), "topic", "orders", None),
+    ("topic", pa.array([b"orders"]), "topic", "orders", None),
+    ("topic", pa.array([b"\xff"]), "topic", None, "topic b'\\xff'"),
+    ("topic", pa.array([["orders"]]), "topic", None, "topic ['orders']"),
+    ("topic", pa.array([{"a": 1}]), "topic", None, "topic {'a': 1}"),
+    ("partition", pa.array([3.0]), "partition", 3, None),
+    ("partition", pa.array([3], pa.decimal256(40, 0)), "partition", 3, None),
+    ("partition", pa.array([[3]]), "partition", None, "partition [3]"),
+    ("offset", pa.array([1 << 63], pa.uint64()), "log_offset", None, f"offset {1 << 63}"),
+    ("timestamp", pa.array([DAY_MS * 10**6], pa.timestamp("ns", "Asia/Tokyo")), "time_ms",
+     DAY_MS, None),
+    ("timestamp", pa.array([DAY]), "time_ms", None, "timestamp 2026-11-21"),
+    ("key", pa.array([KEY_OF_GROUP], pa.binary_view()), "key", KEY_OF_GROUP, None),
+    ("key", pa.array([KEY_OF_GROUP], pa.binary(len(KEY_OF_GROUP))), "key", KEY_OF_GROUP, None),
+    ("key", pa.array([[0, 2]], pa.list_(pa.uint8())), "key", None,
+     "key has the type list<element: uint8>, not bytes"),
+    ("value", pa.array([5]), "value", None, "value has the type int64, not bytes"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "read_as", "value", "reason"),
+    ANY_TYPE,
+    ids=[f"{name} {column.type}" for name, column, *_ in ANY_TYPE],
+)
+def test_a_column_of_any_type_is_read_or_refused(tmp_path, name, column, read_as, value, reason):
+    columns = {
+        "topic": pa.array(["__consumer_offsets"]),
+        "partition": pa.array([3]),
+        "offset": pa.array([7]),
+        "timestamp": pa.array([DAY_MS]),
+        "key": pa.array([KEY_OF_GROUP]),
+        "value": pa.array([None], pa.binary()),
+    }
+    file = tmp_path / "dump[1].parquet"  # a name with the characters of a glob
+    pq.write_table(pa.table(columns | {name: column}), file)
+
+    (row,) = pa.Table.from_batches(Dump(str(file)).batches()).to_pylist()
+
+    assert (row[read_as], row["reason"]) == (value, reason)
+
+
 def at(time_ms):
     return datetime.fromtimestamp(time_ms / 1000, UTC)
 

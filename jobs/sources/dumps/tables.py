@@ -91,24 +91,29 @@ def raw_rows(fields: pa.RecordBatch) -> pa.RecordBatch:
     """RAW of rows with the columns of SPELLINGS (topic is optional) and FILE_COLUMNS."""
     own = {name: _plain(fields.column(name)) for name in SPELLINGS if name in fields.schema.names}
     keys, values = _bytes(own["key"]), _bytes(own["value"])
+    contents = (("key", keys), ("value", values))
     partitions, offsets = _numbers(own["partition"]), _numbers(own["offset"])
     times = _times_ms(own["timestamp"])
+    topics = _texts(own["topic"]) if "topic" in own else pa.nulls(fields.num_rows, pa.string())
     is_partition = _is_between(partitions, 0, _PARTITIONS - 1)
     is_offset = _is_between(offsets, 0, None)
     time = own["timestamp"]
     checks: list[tuple[pa.BooleanArray, Callable[[int], str]]] = [
+        (
+            _is_converted(own.get("topic", topics), topics),
+            lambda row: f"topic {_shown(own['topic'], row)}",
+        ),
         (is_partition, lambda row: f"partition {_shown(own['partition'], row)}"),
         (is_offset, lambda row: f"offset {_shown(own['offset'], row)}"),
         (_is_converted(time, times), lambda row: f"timestamp {_shown(time, row)}"),
-        (_is_converted(own["key"], keys), lambda _: "key is not base64"),
-        (_is_converted(own["value"], values), lambda _: "value is not base64"),
+        *((_is_converted(own[name], read), _not_bytes(own[name], name)) for name, read in contents),
     ]
     count = fields.num_rows
     columns = {
         "file": _local_paths(fields.column("file_path")),
         "bytes": fields.column("file_size"),
         "position": _positions(fields.column("row_index"), is_offset, own),
-        "topic": own.get("topic", pa.nulls(count)),
+        "topic": topics,
         "partition": pc.if_else(is_partition, partitions, None),
         "log_offset": pc.if_else(is_offset, offsets, None),
         "time_ms": times,
@@ -121,9 +126,26 @@ def raw_rows(fields: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _plain(column: pa.Array) -> pa.Array:
-    """Without dictionary encoding."""
-    is_encoded = pa.types.is_dictionary(column.type)
-    return column.cast(column.type.value_type) if is_encoded else column
+    """Without dictionary encoding and views."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_string_view(column.type):
+        return column.cast(pa.large_string())
+    return column.cast(pa.large_binary()) if pa.types.is_binary_view(column.type) else column
+
+
+def _texts(column: pa.Array) -> pa.StringArray:
+    """The text; None for anything else, and for bytes that are not UTF-8."""
+    if _is_text(column) or pa.types.is_null(column.type):
+        return column.cast(pa.string())
+    return pa.array([_text(value) for value in column.to_pylist()], pa.string())
+
+
+def _text(value: Any) -> str | None:
+    try:
+        return value.decode() if isinstance(value, bytes) else None
+    except UnicodeDecodeError:
+        return None
 
 
 def _numbers(column: pa.Array) -> pa.Int64Array:
@@ -163,6 +185,12 @@ def _time_ms(text: str | None) -> int | None:
     except ValueError:
         return None
     return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def _not_bytes(column: pa.Array, name: str) -> Callable[[int], str]:
+    """Why a value of the column is unreadable."""
+    why = "is not base64" if _is_text(column) else f"has the type {column.type}, not bytes"
+    return lambda _: f"{name} {why}"
 
 
 def _bytes(column: pa.Array) -> pa.BinaryArray:
