@@ -15,7 +15,15 @@ from typing import Any, NamedTuple
 from coordinator_core.episodes.sentences import counted
 from coordinator_core.simulation.spec import Topic
 from coordinator_core.whatif import Baseline, Figures
-from coordinator_core.whatif.autoscaler import Load, Policy, Replayed, replay
+from coordinator_core.whatif.autoscaler import (
+    SCALE_DOWN,
+    SCALE_UP,
+    Load,
+    Policy,
+    Replayed,
+    ScalingPolicy,
+    replay,
+)
 from coordinator_core.whatif.deployments import (
     DeployedGroup,
     Deployment,
@@ -43,7 +51,7 @@ from jobs.what_if.plan import (
     shown_figures,
     value_text,
 )
-from jobs.what_if.scaled_object import policy_of
+from jobs.what_if.scaled_object import scaled_object_of
 
 _SEEDS = 3
 # The rate of a process is its highest rate within this time.
@@ -98,13 +106,14 @@ class PlannedPolicy(NamedTuple):
 
 
 class AutoscaleResult(NamedTuple):
-    """``misses`` and ``recommended``: as of PlanResult."""
+    """``misses`` and ``recommended``: as of PlanResult; ``not_simulated``: fields of the file."""
 
     observed: Observed
     load: ObservedLoad
     plans: Sequence[PlannedPolicy]
     misses: Sequence[str]
     recommended: int | None
+    not_simulated: Sequence[str]
 
 
 def run(options: AutoscaleOptions, format: Format) -> None:
@@ -116,6 +125,8 @@ def run(options: AutoscaleOptions, format: Format) -> None:
     if format is Format.TABLE:
         print_line(observed_text(result.observed))
         print_line(_load_text(result.load))
+        if result.not_simulated:
+            print_line(f"not simulated: {', '.join(result.not_simulated)}")
     print_rows(*_rows(result, format), format)
     if format is Format.TABLE:
         print_line(_why(result))
@@ -123,7 +134,8 @@ def run(options: AutoscaleOptions, format: Format) -> None:
 
 def evaluate(options: AutoscaleOptions) -> AutoscaleResult:
     """Raises UsageError for an unreadable file, and for a group whose load is unknown."""
-    policy = policy_of(options.file, options.group_id)
+    scaled = scaled_object_of(options.file, options.group_id)
+    policy = scaled.policy
     what_if = WhatIfOptions(
         lake=options.lake,
         cluster_id=options.cluster_id,
@@ -131,9 +143,10 @@ def evaluate(options: AutoscaleOptions) -> AutoscaleResult:
         era=options.era,
     )
     _, baseline = evidence_and_baseline(what_if)
-    load = observed_load(options.lake, options.cluster_id, options.group_id, baseline)
-    count = min(max(policy.max_replicas, len(running(baseline))), load.load.partitions)
-    group = DeployedGroup.of(baseline, min(count, MOST_PROCESSES), restarts(baseline))
+    topics = _topics(options, baseline, scaled.topic)
+    load = observed_load(options, baseline, topics)
+    most = max(policy.max_replicas, policy.min_replicas, len(running(baseline)))
+    group = DeployedGroup.of(baseline, min(most, MOST_PROCESSES), restarts(baseline))
     scaler = Scaler(group, load.load.partitions)
     plans = [scaler.plan(each, changed, load.load) for each, changed in policies(policy)]
     missed = model_misses(what_if)
@@ -143,6 +156,7 @@ def evaluate(options: AutoscaleOptions) -> AutoscaleResult:
         plans,
         missed,
         None if missed else recommended_policy(plans),
+        scaled.not_simulated,
     )
 
 
@@ -165,6 +179,7 @@ def as_json(options: AutoscaleOptions, result: AutoscaleResult) -> Row:
         "plans": [_plan(each) for each in result.plans],
         "misses": result.misses,
         "recommended": result.recommended,
+        "not_simulated": result.not_simulated,
     }
 
 
@@ -231,9 +246,23 @@ def _costs(plan: PlannedPolicy) -> str:
 # -- the load --------------------------------------------------------------------------------------
 
 
-def observed_load(lake: str, cluster_id: str, group_id: str, baseline: Baseline) -> ObservedLoad:
+def _topics(options: AutoscaleOptions, baseline: Baseline, topic: str | None) -> list[Topic]:
+    """The topics whose lag KEDA reads; ``topic``: that of the file.  Raises UsageError."""
+    topics = [each for each in baseline.topics if topic in (None, each.name)]
+    if not topics:
+        names = ", ".join(each.name for each in baseline.topics)
+        raise UsageError(
+            f"--autoscaler {options.file}: topic {topic}: group {options.group_id} has {names}"
+        )
+    return topics
+
+
+def observed_load(
+    options: AutoscaleOptions, baseline: Baseline, topics: Sequence[Topic]
+) -> ObservedLoad:
     """Raises UsageError if the lake does not show how many records are produced and handled."""
-    topics = [topic.name for topic in baseline.topics]
+    lake, cluster_id, group_id = options.lake, options.cluster_id, options.group_id
+    names = ", ".join(quoted(topic.name) for topic in topics)
     commits = _series(
         rows(
             lake,
@@ -241,7 +270,7 @@ def observed_load(lake: str, cluster_id: str, group_id: str, baseline: Baseline)
                     committed_offset AS "offset"
                 FROM committed_offsets
                 WHERE {of_group(cluster_id, group_id)} AND NOT tombstone AND outcome = 'plain'
-                    AND commit_time IS NOT NULL
+                    AND commit_time IS NOT NULL AND topic IN ({names})
                 ORDER BY commit_time, log_offset""",
         )
     )
@@ -256,7 +285,7 @@ def observed_load(lake: str, cluster_id: str, group_id: str, baseline: Baseline)
             f"""SELECT topic, partition, epoch_ms(seen_time) AS at_ms, log_end_offset AS "offset"
                 FROM end_offsets
                 WHERE cluster_id = {quoted(cluster_id)}
-                    AND topic IN ({", ".join(map(quoted, topics))})
+                    AND topic IN ({names})
                 ORDER BY seen_time, log_end_offset""",
             optional=["end_offsets"],
         )
@@ -271,7 +300,7 @@ def observed_load(lake: str, cluster_id: str, group_id: str, baseline: Baseline)
     load = Load(
         records=_per_second(loads, from_ms, to_ms),
         capacity=capacity,
-        partitions=sum(map(_partitions, baseline.topics)),
+        partitions=sum(map(_partitions, topics)),
         commit_s=_commit_s(commits),
     )
     return ObservedLoad(load, from_ms, to_ms, source)
@@ -316,29 +345,38 @@ def policies(policy: Policy) -> list[tuple[Policy, dict[str, int]]]:
         {},
         {"lagThreshold": 2 * policy.lag_threshold},
         {"lagThreshold": max(policy.lag_threshold // 2, 1)},
-        {"stabilizationWindowSeconds": 2 * policy.stabilization_s or 300},
+        {"stabilizationWindowSeconds": 2 * policy.down.window_s or 300},
         {"stabilizationWindowSeconds": 60},
     ]
-    if policy.min_replicas == 0:
+    if policy.idles:
         changes.append({"cooldownPeriod": 2 * policy.cooldown_s or 300})
+    if policy.min_replicas == 0:
         changes.append({"minReplicaCount": 1})
-    if policy.step is None:
+    if policy.down.policies == SCALE_DOWN.policies:
         changes.append({"scaleDown.policies.value": 1})
     different = [(_changed(policy, change), change) for change in changes]
     return [each for each in different if not each[1] or each[0] != policy]
 
 
-_FIELDS = {
-    "lagThreshold": "lag_threshold",
-    "stabilizationWindowSeconds": "stabilization_s",
-    "cooldownPeriod": "cooldown_s",
-    "minReplicaCount": "min_replicas",
-    "scaleDown.policies.value": "step",
-}
-
-
 def _changed(policy: Policy, change: dict[str, int]) -> Policy:
-    return policy._replace(**{_FIELDS[name]: value for name, value in change.items()})
+    """``scaleDown.policies.value``: processes per minute.  A change of the behavior has the default
+    behavior of the other direction.
+    """
+    for name, value in change.items():
+        match name:
+            case "lagThreshold":
+                policy = policy._replace(lag_threshold=value)
+            case "cooldownPeriod":
+                policy = policy._replace(cooldown_s=value)
+            case "minReplicaCount":
+                policy = policy._replace(min_replicas=value, idles=False)
+            case "stabilizationWindowSeconds":
+                down = policy.down._replace(window_s=value)
+                policy = policy._replace(down=down, up=policy.up or SCALE_UP)
+            case "scaleDown.policies.value":
+                down = policy.down._replace(policies=(ScalingPolicy(False, value, 60),))
+                policy = policy._replace(down=down, up=policy.up or SCALE_UP)
+    return policy
 
 
 class Scaler:
