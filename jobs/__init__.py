@@ -17,8 +17,8 @@ The tables of a lake come in three layers; `schemas/tables` defines them, one fi
   generation and per assigned partition.
 - Gold: results.  churn, rebalance_latency, rebalance_causes, ownership_gaps, handovers,
   handover_costs, unserved_times, episodes,
-  findings, assignor_quality, incident_replay, process_lives, what_if, advice, migration_advice, and
-  the SQL views in `schemas/views`.
+  findings, assignor_quality, incident_replay, process_lives, what_if, advice, advice_outcomes,
+  migration_advice, and the SQL views in `schemas/views`.
 
 A deleted group can be created again, and its generations then start at 1 again.  So a generation
 is identified by (cluster_id, group_id, incarnation, generation), see `jobs.lake.keys`.  A record is
@@ -51,7 +51,8 @@ order:
     incident_replay     each group through the coordinator model, compared with production
     what_if_sweep       processes behind the members, other settings tried, advice,
                         whether to migrate to the consumer protocol
-    nightly             ingest and all jobs above, except the last two
+    advice_outcomes     advice that was given, and what came of it
+    nightly             ingest and all jobs above, except incident_replay and what_if_sweep
     snapshot            the groups of a running cluster -> group_snapshots
     topic_partitions, register, maintain                  partition counts, metastore, housekeeping
 
@@ -75,7 +76,7 @@ rooms below it.  tests/test_layers.py checks this order.
     what_if        other settings tried: `regroup what-if` for one group, the sweep for all;
                    `regroup plan`: ways to deploy a group; `regroup gate`: whether a
                    deployment is complete
-                   jobs: what_if_sweep
+                   jobs: what_if_sweep, advice_outcomes
     replay         the coordinator model beside production: `regroup replay`, and for all groups
                    jobs: incident_replay
     known_problems  the symptoms of known problems, and the versions of brokers and clients

@@ -211,9 +211,13 @@ def _advise(
     simulate_all: bool,
     budget_s: float | None,
 ) -> list[str]:
-    from jobs.nightly_run import advice_step  # here: the models take a second to import
+    # Here, as the models take a second to import.
+    from jobs import advice_outcomes
+    from jobs.nightly_run import advice_step
 
-    return advice_step.run(lake, first, last, simulate_all=simulate_all, budget_s=budget_s)
+    lines = advice_step.run(lake, first, last, simulate_all=simulate_all, budget_s=budget_s)
+    advice_outcomes.run(lake, first, last)
+    return lines
 
 
 def _ingest(run: Run, inputs: ingest.Inputs) -> None:

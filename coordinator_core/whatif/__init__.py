@@ -55,6 +55,8 @@ assignor here assigns; others raise NotAConsumerGroup.
 - judgement:     `judge`: predictions and advice of one group, for all commands
 - figures:       the figures; `Prediction`, one result per seed
 - advice:        the cheapest change that saves most of the unavailable time, and what was rejected
+- carried_out:   whether advice was carried out, and since when
+- advice_outcomes: predicted beside observed figures per deployment, before and after
 - reasons:       why a change helps, what it risks, what its prediction assumes
 - config_blocks: the lines to paste into configurations
 - client_settings: what a change sets and removes in the consumers' configurations

@@ -397,6 +397,27 @@ LAWS = [
             AND s.partitions = g.highest + 1
         WHERE g.highest IS NOT NULL""",
     ),
+    Law(
+        "a figure of advice has the verdict of its interval",
+        ("advice_outcomes",),
+        """
+        SELECT cluster_id, group_id || ' ' || setting || ' ' || f.figure,
+            CASE WHEN f.after < f.low THEN 'better' WHEN f.after > f.high THEN 'worse'
+                ELSE 'as predicted' END AS expected, f.verdict
+        FROM (SELECT cluster_id, group_id, setting, UNNEST(figures) AS f FROM advice_outcomes)
+        WHERE f.verdict <> expected""",
+    ),
+    Law(
+        "only advice that was carried out is compared",
+        ("advice_outcomes",),
+        """
+        SELECT cluster_id, group_id || ' ' || setting, 'carried out, and compared figures',
+            carried_out || ', ' || COALESCE(LEN(figures), 0) || ' figures'
+        FROM advice_outcomes
+        WHERE verdict IN ('as predicted', 'better', 'worse')
+            AND (carried_out <> 'yes' OR carried_out_time IS NULL
+                OR COALESCE(LEN(figures), 0) = 0)""",
+    ),
     *(_dated(table, time) for table, time in TIMES.items()),
     *(
         Law(each.name, each.tables, each.sql, of_brokers=each.table != "rebalance_latency")

@@ -64,6 +64,7 @@ SPARK_FUNCTIONS = [
 # Commands that write the tables which not every `regroup nightly` writes.
 WRITERS = {
     "advice": "what-if-sweep",
+    "advice_outcomes": "what-if-sweep",
     "broker_log_events": "nightly --broker-log GLOB",
     "client_events": "nightly --client-log GLOB",
     "configurations": "nightly --broker-config GLOB",

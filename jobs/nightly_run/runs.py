@@ -57,7 +57,7 @@ EPISODES_SHOWN = 5
 # The tables of steps that do not write exactly the table of their name.
 WRITES = {
     "ingest": (*BRONZE, "trace_events", "quarantine", "ingested_files"),
-    "advice": ("what_if", "advice"),
+    "advice": ("what_if", "advice", "advice_outcomes"),
     "assign_partitions": ("assignments", "assignor_quality", "seen_partitions"),
     "client_evidence": CLIENT_TABLES,
 }

@@ -6,7 +6,8 @@ class computes from it.  So the advice of a nightly run and `regroup what-if` pr
 evidence.
 
 One group is read with DuckDB, without a JVM; jobs.what_if_sweep predicts all groups by the engine
-of the run into the tables process_lives, what_if, advice and migration_advice.
+of the run into the tables process_lives, what_if, advice and migration_advice; jobs.advice_outcomes
+keeps the advice.
 
 - evidence:          a group's evidence: baseline, observed figures, conversions, blockers
 
@@ -27,6 +28,7 @@ All groups:
 - predicted_groups:  the prediction of one group from its evidence
 - result_rows:       rows of process_lives, what_if and advice
 - migration_rows:    rows of migration_advice
+- kept_advice:       rows of advice_outcomes: advice that was given, and what came of it
 
 Both:
 

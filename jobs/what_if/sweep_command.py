@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from coordinator_core.whatif import InvalidSetting, SettingsChange
 from coordinator_core.whatif.currencies import PREFERENCES
+from jobs import advice_outcomes
 from jobs.configuration.config import Config
 from jobs.console.errors import UsageError
 from jobs.console.printing import Format, print_rows
@@ -54,6 +55,7 @@ def run_all(options: SweepOptions, config: Config, format: Format) -> None:
         raise UsageError(missing_table(lake, "ownership_gaps"))
     with spinner("what-if-sweep"):
         run(opened_lake, changes or None, seeds, prefer)
+        advice_outcomes.run(opened_lake)
     sql = f"""SELECT group_id, setting, ROUND(100 * share_saved) AS percent_saved, sentence
         FROM advice WHERE cluster_id = {quoted(cluster_id)} ORDER BY setting IS NULL,
         saved_{PREFERENCES[prefer].figure} DESC, saved_unavailable_partition_ms DESC, group_id"""

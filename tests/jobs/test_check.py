@@ -60,6 +60,12 @@ RECORD = {"group_id": "g", "append_time": T + 2001, "leader": "m", "protocol": "
 # Two readable records and four lines, one more of each unreadable, and the derived tables.
 GAP = {"group_id": "g", "topic": "t", "partition": 0, "from_process": "m", "from_generation": 1,
        "why": "rebalance", "evidence": "log", "estimated": True}  # fmt: skip
+COMPARED = {"figure": "rebalances", "low": 0, "high": 2, "after": 1, "verdict": "as predicted"}
+OUTCOME = {"group_id": "g", "setting": "membership=static", "settings": "group.instance.id",
+           "first_advised_time": T, "advised_time": T, "sentence": "static", "carried_out": "yes",
+           "evidence": "all 6 members", "carried_out_time": T, "deployments_before": 1,
+           "deployments_after": 1, "figures": [COMPARED], "verdict": "as predicted",
+           "reason": "as predicted"}  # fmt: skip
 SOUND = {
     "ingested_files": [
         {"file": "0.log", "path": "0.log", "inputs": 3, "kept_by_date": {DAY: 2},
@@ -121,6 +127,7 @@ SOUND = {
                      "unavailable_partition_ms")}}],
     "advice": [{"group_id": "g", "saved_unavailable_partition_ms": 0, "saved_not_stable_ms": 0,
                 "saved_rebalances": 0, "share_saved": 0.0, "sentence": "nothing to gain"}],
+    "advice_outcomes": [OUTCOME],
     "migration_advice": [{"group_id": "g", "rank": 1, "verdict": "unknown", "reason": "no members",
                           "group_type": "classic", "blockers": []}],
     "group_metadata": [RECORD | {"log_offset": 0, "generation": 1, "members": [MEMBER]}],
@@ -402,6 +409,16 @@ BROKEN = {
         lost("ingested_files", 1),
         [(OF_LOG, "c", "server.log", "a row of ingested_files", "none")],
     ),
+    "a figure of advice outside of its interval": (
+        changed("advice_outcomes", 0, figures=[COMPARED | {"after": 3}]),
+        [("a figure of advice has the verdict of its interval", "c",
+          "g membership=static rebalances", "worse", "as predicted")],
+    ),
+    "compared advice that was not carried out": (
+        changed("advice_outcomes", 0, carried_out="partly"),
+        [("only advice that was carried out is compared", "c", "g membership=static",
+          "carried out, and compared figures", "partly, 1 figures")],
+    ),
     "a topic missing in seen_partitions": (
         without("seen_partitions"),
         [(SEEN, "c", "t", 1, "not seen")],
@@ -612,7 +629,7 @@ def test_bronze_tables_alone_violate_no_law(write_lake, tmp_path):
 
 NOT_OF_A_RUN = {
     "topic_partitions", "runs", "incident_replay", "process_lives", "what_if", "advice",
-    "migration_advice", "group_snapshots", "configurations",
+    "advice_outcomes", "migration_advice", "group_snapshots", "configurations",
 }  # fmt: skip
 DROPPED = [table for table in SOUND if table not in NOT_OF_A_RUN]
 

@@ -7,17 +7,16 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tools.data_costs_play.producer import create_topics, list_end_offsets, note_load, produce
-from tools.deployments.script import GROUPS, RATES, TOPIC, deployments, first_steps
+from tools.deployments.script import RATES, TOPIC, Act, Script, first_steps
 from tools.twins.client import Client
 from tools.twins.play import fork
 
 TOPICS = {TOPIC: RATES}
-# Groups begin their actions one after the other.
-_APART_S = 0.03
 _TICK_S = 0.01
 _PRODUCER_LEAD_S = 2
 _SHUTDOWN_S = 60
@@ -25,10 +24,19 @@ _OFFSETS_EVERY_S = 5
 
 
 class Play:
-    """``java``: the command of the Java host; this process must not have threads."""
+    """``java``: the command of the Java host; this process must not have threads.  ``night``: keeps
+    what a nightly run would find before the groups change.
+    """
 
-    def __init__(self, bootstrap: str, out: Path, java: list[str]) -> None:
-        self._bootstrap, self._out = bootstrap, out
+    def __init__(
+        self,
+        bootstrap: str,
+        out: Path,
+        java: list[str],
+        script: Script,
+        night: Callable[[], None],
+    ) -> None:
+        self._bootstrap, self._out, self._script, self._night = bootstrap, out, script, night
         (out / "handled").mkdir()
         (out / "control").mkdir()
         (out / "control" / "producer.json").write_text('{"factor": {}, "pills": []}')
@@ -50,13 +58,15 @@ class Play:
         ]
         time.sleep(_PRODUCER_LEAD_S)
         self._t0_s = time.time()
-        for step in first_steps():
-            self._act(step.at_s, step.action, step.process)
-        for each in deployments():
+        for act in self._script.acts(first_steps(), 0):
+            self._act(act)
+        for number, each in enumerate(self._script.deployments):
             self._wait_until(each.from_s)
+            if number == self._script.changed_at:
+                self._night()
             self._note("deployment", strategy=each.strategy._asdict(), repetition=each.repetition)
-            for step in each.steps:
-                self._act(step.at_s, step.action, step.process)
+            for act in self._script.acts(each.steps, number):
+                self._act(act)
             self._wait_until(each.to_s)
         self._note("ends")
         self._shut_down()
@@ -64,21 +74,18 @@ class Play:
             os.kill(helper, signal.SIGTERM)
             _finish(helper)
 
-    def _act(self, at_s: float, action: str, process: str) -> None:
-        for place, (group, settings) in enumerate(GROUPS.items()):
-            self._wait_until(at_s + place * _APART_S)
-            conf = dict(settings.conf)
-            if settings.static:
-                conf["group.instance.id"] = process
-            if settings.client == "java":
-                self._tell(action=action, group=group, process=process, conf=conf)
-            elif action == "start":
-                self._start(group, process, conf)
-            else:
-                pid = self._pids.pop((group, process))
-                os.kill(pid, signal.SIGTERM)
-                self._stopped.append(pid)
-            self._note(action, group=group, process=process)
+    def _act(self, act: Act) -> None:
+        self._wait_until(act.at_s)
+        action, group, process = act.action, act.group, act.process
+        if act.client == "java":
+            self._tell(action=action, group=group, process=process, conf=act.conf)
+        elif action == "start":
+            self._start(group, process, act.conf)
+        else:
+            pid = self._pids.pop((group, process))
+            os.kill(pid, signal.SIGTERM)
+            self._stopped.append(pid)
+        self._note(action, group=group, process=process)
 
     def _start(self, group: str, process: str, conf: dict[str, Any]) -> None:
         out = self._out

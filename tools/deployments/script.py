@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 TOPIC, RATES = "orders", [5.0] * 12
@@ -10,6 +10,8 @@ PROCESSES = 6
 SESSION_MS, HEARTBEAT_MS = 10_000, 3000
 RESTART_S = 4.0
 START_S = 25.0
+# Groups begin their actions one after the other.
+_APART_S = 0.03
 BROKER = f"""
 group.initial.rebalance.delay.ms=3000
 group.min.session.timeout.ms=6000
@@ -23,14 +25,26 @@ _PACKAGE = "org.apache.kafka.clients.consumer"
 
 
 class Group(NamedTuple):
-    """``conf``: settings of its clients, for the library ``client`` (librdkafka, java)."""
+    """``conf``: settings of its clients, for the library ``client`` (librdkafka, java).
+    ``static``: the number of its processes that are static members.  ``later_s``: its processes
+    start so much later than the script says.
+    """
 
     client: str
     conf: Mapping[str, Any]
-    static: bool = False
+    static: int = 0
+    processes: int = PROCESSES
+    later_s: float = 0
+
+    def conf_of(self, process: str) -> dict[str, Any] | None:
+        """The settings of this process; None: the group does not have it."""
+        slot = int(process.split("-")[1])
+        if slot >= self.processes:
+            return None
+        return {**self.conf, **({"group.instance.id": process} if slot < self.static else {})}
 
 
-def _group(client: str, assignor: str, java: str, static: bool = False) -> Group:
+def classic(client: str, assignor: str, java: str, static: int = 0) -> Group:
     name = assignor if client == "librdkafka" else f"{_PACKAGE}.{java}Assignor"
     return Group(client, {**_CLASSIC, "partition.assignment.strategy": name}, static)
 
@@ -39,9 +53,9 @@ GROUPS = {
     f"{kind}-{client}": group
     for client in ("librdkafka", "java")
     for kind, group in {
-        "eager": _group(client, "range", "Range"),
-        "cooperative": _group(client, "cooperative-sticky", "CooperativeSticky"),
-        "static": _group(client, "range", "Range", static=True),
+        "eager": classic(client, "range", "Range"),
+        "cooperative": classic(client, "cooperative-sticky", "CooperativeSticky"),
+        "static": classic(client, "range", "Range", static=PROCESSES),
         "consumer": Group(client, {"group.protocol": "consumer"}),
     }.items()
 }
@@ -75,6 +89,17 @@ class Step(NamedTuple):
     process: str
 
 
+class Act(NamedTuple):
+    """A step of one group; ``conf``: settings of its client."""
+
+    at_s: float
+    action: str
+    group: str
+    process: str
+    client: str
+    conf: dict[str, Any]
+
+
 class Deployment(NamedTuple):
     strategy: Strategy
     repetition: int
@@ -83,11 +108,46 @@ class Deployment(NamedTuple):
     steps: tuple[Step, ...]
 
 
+class Script(NamedTuple):
+    """``groups``: by name.  From the deployment ``changed_at`` on, ``changed`` has the groups with
+    their new settings; right before it, a night passes.
+    """
+
+    groups: Mapping[str, Group]
+    deployments: Sequence[Deployment]
+    changed: Mapping[str, Group] = {}
+    changed_at: int | None = None
+
+    def acts(self, steps: Iterable[Step], deployment: int) -> list[Act]:
+        """The steps of all groups, in order of time."""
+        is_changed = self.changed_at is not None and deployment >= self.changed_at
+        groups = self.changed if is_changed else self.groups
+        acts = [
+            Act(
+                step.at_s + place * _APART_S + (group.later_s if step.action == "start" else 0),
+                step.action,
+                name,
+                step.process,
+                group.client,
+                conf,
+            )
+            for step in steps
+            for place, (name, group) in enumerate(groups.items())
+            if (conf := group.conf_of(step.process)) is not None
+        ]
+        return sorted(acts, key=lambda act: act.at_s)
+
+
 def first_steps() -> list[Step]:
-    return [Step(0.4 * slot, "start", _name(slot, 1)) for slot in range(PROCESSES)]
+    return [Step(0.4 * slot, "start", name_of(slot, 1)) for slot in range(PROCESSES)]
 
 
-def deployments() -> Iterator[Deployment]:
+def strategies() -> Script:
+    """Each group is deployed by each strategy, three times."""
+    return Script(GROUPS, list(_deployments()))
+
+
+def _deployments() -> Iterator[Deployment]:
     at_s, version = START_S, 1
     for repetition, order in enumerate(ORDERS):
         for strategy in (STRATEGIES[place] for place in order):
@@ -97,15 +157,15 @@ def deployments() -> Iterator[Deployment]:
             at_s += strategy.lasts_s
 
 
-def _name(slot: int, version: int) -> str:
+def name_of(slot: int, version: int) -> str:
     return f"orders-{slot}-v{version}"
 
 
 def _steps(strategy: Strategy, at_s: float, version: int) -> Iterator[Step]:
     for slot in range(PROCESSES):
-        name = _name(slot, version)
+        name = name_of(slot, version)
         if strategy.name == "surge":
-            yield Step(at_s + 0.2 * slot, "start", _name(slot, version + 1))
+            yield Step(at_s + 0.2 * slot, "start", name_of(slot, version + 1))
             yield Step(at_s + strategy.pace_s + 0.2 * slot, "stop", name)
         else:
             stop_s = at_s + strategy.pace_s * (slot // strategy.batch)

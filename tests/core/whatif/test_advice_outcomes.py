@@ -1,0 +1,228 @@
+"""Advice that was carried out: since when, and predicted beside observed figures."""
+
+import pytest
+
+from coordinator_core.whatif import Figures, Prediction, SettingsChange
+from coordinator_core.whatif.advice_outcomes import (
+    DeploymentEpisode,
+    outcome_of,
+    predicted_figures,
+    typical,
+)
+from coordinator_core.whatif.carried_out import (
+    ConfiguredSetting,
+    GenerationSettings,
+    MemberSettings,
+    carried_out,
+)
+
+STATIC = SettingsChange.of(["membership=static"])
+ADVISED_MS = 1000
+
+
+def generation(at_ms, *, static=0, dynamic=0, session_ms=10_000, partitions=12, protocol="range"):
+    members = [
+        MemberSettings(is_static, session_ms, 300_000, count)
+        for is_static, count in ((True, static), (False, dynamic))
+        if count
+    ]
+    return GenerationSettings(at_ms, "classic", protocol, partitions, members)
+
+
+BEFORE = generation(900, dynamic=6)
+
+
+@pytest.mark.parametrize(
+    ("later", "status", "text", "times"),
+    [
+        ([], "no", "no generation since the advice", (None, None, None)),
+        (
+            [generation(1100, dynamic=6)],
+            "no",
+            "0 of 6 members have a group.instance.id",
+            (None, None, None),
+        ),
+        (
+            [generation(1100, dynamic=5), generation(1200, static=1, dynamic=5)],
+            "partly",
+            "1 of 6 members have a group.instance.id",
+            (1200, None, None),
+        ),
+        (
+            [generation(1200, static=1, dynamic=5), generation(1300, static=6)],
+            "yes",
+            "all 6 members have a group.instance.id",
+            (1200, 1300, None),
+        ),
+        (
+            [generation(1200, static=6), generation(1300, static=5, dynamic=1)],
+            "yes",
+            "all 6 members have a group.instance.id",
+            (1200, 1200, 1300),
+        ),
+    ],
+)
+def test_generations_show_static_membership(later, status, text, times):
+    shown = carried_out(STATIC, ADVISED_MS, [BEFORE, *later], {})
+
+    assert (shown.status, shown.text) == (status, text)
+    assert (shown.from_ms, shown.to_ms, shown.until_ms) == times
+
+
+def test_some_members_were_static_when_the_advice_was_given():
+    generations = [generation(900, static=3, dynamic=3), generation(1100, static=3, dynamic=3)]
+
+    assert carried_out(STATIC, ADVISED_MS, generations, {}).status == "no"
+
+
+def test_another_value_than_advised():
+    change = SettingsChange.of(["session_timeout_ms=45000"])
+    generations = [BEFORE, generation(1100, dynamic=6, session_ms=30_000)]
+
+    shown = carried_out(change, ADVISED_MS, generations, {})
+
+    assert (shown.status, shown.text) == (
+        "other values",
+        "session.timeout.ms=30000 instead of 45000",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "status"),
+    [
+        ("consumer.session.timeout.ms", "20000", "yes"),
+        ("group.consumer.session.timeout.ms", "20000", "yes"),
+        ("consumer.session.timeout.ms", "45000", "no"),
+        ("consumer.heartbeat.interval.ms", "20000", "unknown"),
+    ],
+)
+def test_a_configuration_shows_a_setting_of_a_consumer_group(name, value, status):
+    change = SettingsChange.of(["consumer_session_timeout_ms=20000"])
+
+    shown = carried_out(change, ADVISED_MS, [BEFORE], {name: ConfiguredSetting(value, 5000)})
+
+    assert shown.status == status
+    assert (shown.from_ms, shown.to_ms) == ((1000, 5000) if status == "yes" else (None, None))
+
+
+def test_no_evidence_shows_a_commit_interval():
+    change = SettingsChange.of(["commit_interval_ms=1000"])
+
+    assert carried_out(change, ADVISED_MS, [BEFORE], {}).text == (
+        "no evidence shows commit_interval_ms"
+    )
+
+
+# -- the comparison --------------------------------------------------------------------------------
+
+
+def deployment(from_ms, downtime_ms, *, rebalances=12, processes=6, kind="rolling_deployment"):
+    figures = {"unavailable_partition_ms": downtime_ms, "rebalances": rebalances}
+    return DeploymentEpisode(kind, processes, from_ms, from_ms + 50, figures)
+
+
+def predicted(*downtimes_ms):
+    unchanged = Prediction(SettingsChange(), [Figures(12, 9000, 20, 40_000)])
+    changed = Prediction(STATIC, [Figures(0, 0, 0, each) for each in downtimes_ms])
+    return predicted_figures([(unchanged, changed)], "classic")
+
+
+def outcome(after, *, later=None, size=("rolling_deployment", 6)):
+    """The change takes from 1200 to 1300 ms; deployed before it, and by it."""
+    later = later or generation(1300, static=6)
+    generations = [BEFORE, generation(1200, static=1, dynamic=5), later]
+    status = carried_out(STATIC, ADVISED_MS, generations, {})
+    deployments = [deployment(800, 39_000), deployment(900, 41_000), deployment(1250, 99_000)]
+    return outcome_of(
+        STATIC, status, predicted(23_000, 24_000, 25_000), size, [*deployments, *after], generations
+    )
+
+
+@pytest.mark.parametrize(
+    ("downtimes_ms", "verdict"),
+    [
+        # The range of 23 to 25 s, and a quarter of 24 s.
+        ([24_000, 25_000], "as predicted"),
+        ([31_000], "as predicted"),
+        ([31_100], "worse"),
+        ([16_900], "better"),
+        # The median is 45 s; half the range of 30 s widens the interval to 40 s.
+        ([30_000, 60_000], "worse"),
+        ([20_000, 50_000], "as predicted"),
+    ],
+)
+def test_downtime_beside_its_interval(downtimes_ms, verdict):
+    after = [
+        deployment(2000 + 100 * place, each, rebalances=0)
+        for place, each in enumerate(downtimes_ms)
+    ]
+
+    result = outcome(after)
+
+    assert result.verdict == verdict
+    downtime, rebalances = result.figures
+    assert downtime.verdict == verdict
+    assert (rebalances.low, rebalances.high, rebalances.verdict) == (0, 1, "as predicted")
+    assert (len(result.before), len(result.after)) == (2, len(after))
+
+
+def test_the_sentence_names_the_promised_figures():
+    result = outcome([deployment(2000, 24_500, rebalances=0)])
+
+    assert result.reason == (
+        "per rolling deployment of 6 processes: partition downtime 24 s (predicted 24 s, interval"
+        " 17 s to 31 s; before 40 s); rebalances 0 (predicted 0, interval 0 to 1; before 12)"
+    )
+    assert result.basis == (
+        "the range of the simulations and the spread of 2 deployments before and 1 after, at least"
+        " a quarter of the prediction"
+    )
+
+
+@pytest.mark.parametrize(
+    ("after", "options", "reason"),
+    [
+        ([], {}, "no deployment since the change"),
+        (
+            [deployment(2000, 24_000, processes=8)],
+            {},
+            "no deployment of equal size: rolling deployment of 6 processes before,"
+            " rolling deployment of 8 processes after",
+        ),
+        ([], {"size": None}, "the group had no deployment before the advice"),
+        (
+            [deployment(2000, 24_000)],
+            {"later": generation(1300, static=6, session_ms=45_000)},
+            "other changes at the same time: session.timeout.ms 10000 -> 45000",
+        ),
+        (
+            [deployment(2000, 24_000)],
+            {"later": generation(1300, static=6, partitions=24)},
+            "other changes at the same time: partitions 12 -> 24",
+        ),
+    ],
+)
+def test_not_comparable(after, options, reason):
+    result = outcome(after, **options)
+
+    assert (result.verdict, result.reason) == ("not comparable", reason)
+
+
+def test_more_members_are_a_remark():
+    result = outcome([deployment(2000, 24_000)], later=generation(1300, static=8))
+
+    assert result.others == "members 6 -> 8"
+    assert result.figures
+
+
+def test_the_last_deployment_of_the_whole_group_decides_the_size():
+    deployments = [
+        deployment(1, 1),
+        deployment(2, 1, processes=8),
+        deployment(3, 1),
+        deployment(4, 1),
+        deployment(5, 1, processes=1, kind="restart"),
+    ]
+
+    assert [each.from_ms for each in typical(deployments, 2)] == [3, 4]
+    assert [each.kind for each in typical(deployments[-1:], 2)] == ["restart"]
