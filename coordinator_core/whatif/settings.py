@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 
 from coordinator_core.assignors import CLIENT_ASSIGNORS
 from coordinator_core.client import LIBRARIES
@@ -97,8 +98,7 @@ class SettingsChange:
         for text in texts:
             for name, value in short_settings(text):
                 if name not in SETTINGS:
-                    names = ", ".join([*SETTINGS, *SETTING_OF])
-                    raise InvalidSetting(f"{text}: unknown setting; must be one of {names}")
+                    raise InvalidSetting(f"{text}: unknown setting; {_names_like(name)}")
                 if name in values:
                     raise InvalidSetting(f"{text}: {name} is given twice")
                 values[name] = _value(name, value, text)
@@ -236,6 +236,12 @@ _CHOICES = {
 }
 TIMES = ("migration_start", "migration_back")
 _OF_MIGRATIONS = ("migration_interval_ms", "migration_processes", "migration_back")
+
+
+def _names_like(name: str) -> str:
+    names = [*SETTINGS, *SETTING_OF]
+    similar = get_close_matches(name, names, n=1)
+    return f"did you mean {similar[0]}?" if similar else f"must be one of {', '.join(names)}"
 
 
 def _check_protocol(values: Mapping[str, str | int]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
 from typing import NamedTuple
 
 from jobs.console.errors import UsageError
@@ -88,7 +89,19 @@ def _without_evidence(lake: str, cluster_id: str, group_id: str) -> str:
         [of_table] = query_all(lake, [sql], optional=[table], notices=False)
         if of_table:
             return f"only {evidence} of this group in {lake}; add records or the brokers' logs"
-    return f"no events or records of this group in {lake}"
+    return f"no events or records of this group in {lake}{_similar(lake, cluster_id, group_id)}"
+
+
+def _similar(lake: str, cluster_id: str, group_id: str) -> str:
+    """The end of an error: the group that is meant if a name is mistyped; empty if unknown."""
+    sql = "SELECT DISTINCT cluster_id, group_id FROM group_days"
+    groups_of: dict[str, list[str]] = {}
+    for row in rows(lake, sql, optional=["group_days"]):
+        groups_of.setdefault(row["cluster_id"], []).append(row["group_id"])
+    if cluster_id not in groups_of:
+        return f"; its clusters: {', '.join(sorted(groups_of))}" if groups_of else ""
+    similar = get_close_matches(group_id, groups_of[cluster_id], n=3)
+    return f"; did you mean {' or '.join(similar)}?" if similar else ""
 
 
 def rows(lake: str, sql: str, *, optional: Collection[str] = ()) -> list[Row]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.console.errors import UsageError
+from jobs.console.errors import RunFailed, UsageError
 from jobs.sources.topic.kafka import Kafka, slices
 from jobs.sources.topic.kafka_client import ClientTopic
 from jobs.sources.topic.kafka_settings import reader_settings
@@ -118,3 +118,15 @@ def test_a_valid_address(address):
 def test_an_invalid_address(address):
     with pytest.raises(UsageError, match=r"give HOST:PORT\[,HOST:PORT\.\.\.\]"):
         Kafka(address)
+
+
+def test_hosts_that_cannot_be_resolved_end_the_run_before_its_limit(monkeypatch):
+    monkeypatch.setattr("jobs.sources.topic.kafka_client._RESOLVE_LIMIT_S", 0.5)
+    topic = ClientTopic(
+        Kafka("a.invalid:9092,b.invalid:9092", {"default.api.timeout.ms": "900000"})
+    )
+
+    with pytest.raises(
+        RunFailed, match=r"^--kafka a\.invalid:9092,b\.invalid:9092: .*Failed to res"
+    ):
+        topic.offset_ranges()

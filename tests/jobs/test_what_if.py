@@ -27,6 +27,7 @@ def lake(write_lake, tmp_path_factory):
     a tool that only commits.
     """
     rows = tables(GROUPS)
+    rows["group_days"] = [{"group_id": group} for group in GROUPS]
     workers = [row for row in rows["group_metadata"] if row["group_id"] == "inventory-static"]
     rows["group_metadata"] += [
         row | {"group_id": "connect", "protocol_type": "connect", "log_offset": 1000 + n}
@@ -263,7 +264,7 @@ def test_a_wrong_argument_is_one_line(what_if, arguments, message):
     assert err.count("\n") == 1
 
 
-def test_groups_that_cannot_be_simulated(what_if):
+def test_groups_that_cannot_be_simulated(what_if, lake):
     unknown = "no events or records of this group in"
     for group, message in [
         ("nobody", unknown),
@@ -275,6 +276,7 @@ def test_groups_that_cannot_be_simulated(what_if):
             " range, roundrobin, sticky or cooperative-sticky, and predict from the evidence after"
             " that change",
         ),
+        ("biling-eager", f"{unknown} {lake}; did you mean billing-eager?"),
     ]:
         code, _, err = what_if(group=group)
 

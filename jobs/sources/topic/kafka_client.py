@@ -58,6 +58,8 @@ _LEVELS = {
     UNCOMMITTED: IsolationLevel.READ_UNCOMMITTED,
 }
 _FINAL = {KafkaError._AUTHENTICATION, KafkaError._SSL}  # another attempt has the same result
+_RESOLVE = KafkaError._RESOLVE
+_RESOLVE_LIMIT_S = 3.0  # a name server may fail for a moment
 _OF_NO_USE = {KafkaError._ALL_BROKERS_DOWN}  # follows the error of a broker
 
 
@@ -156,16 +158,22 @@ class ClientTopic(OffsetsTopic):
                 yield rows.batch()
 
     def _partitions(self, client: AdminClient) -> list[int]:
-        deadline = time.monotonic() + self._limit_s
+        started = time.monotonic()
         while True:
             try:
                 topic = client.list_topics(TOPIC, timeout=min(POLL_S, self._limit_s)).topics[TOPIC]
                 return [] if topic.error else sorted(topic.partitions)
             except KafkaException as error:
                 client.poll(0)  # calls error_cb
-                is_final = any(each.code() in _FINAL for each in self._errors)
-                if is_final or time.monotonic() > deadline:
+                if self._is_final(time.monotonic() - started):
                     raise self._failure(error.args[0]) from None
+
+    def _is_final(self, elapsed_s: float) -> bool:
+        unresolved = {e.str().split(": ")[0] for e in self._errors if e.code() == _RESOLVE}
+        is_unknown = len(unresolved) == len(self._kafka.bootstrap.split(","))
+        if any(each.code() in _FINAL for each in self._errors):
+            return True
+        return elapsed_s > (min(_RESOLVE_LIMIT_S, self._limit_s) if is_unknown else self._limit_s)
 
     def _offsets(
         self,

@@ -24,6 +24,7 @@ def test_a_protocol_is_an_assignor():
     ("text", "message"),
     [
         ("speed=1", "speed=1: unknown setting; must be one of membership, instance_ids"),
+        ("sesion.timeout.ms=1", "=1: unknown setting; did you mean session.timeout.ms?"),
         ("group.instance.id=a-1", "a-1: instance_ids must be one of process, ordinal"),
         ("membership", "membership: membership must be one of static, dynamic"),
         ("membership=maybe", "must be one of static, dynamic"),
