@@ -117,7 +117,7 @@ class EngineDriver:
             self._load()
         elif stimulus.kind is StimulusKind.UNLOAD:
             self._perform(self._coordinator.unload(self._now_ms))
-            self._renew()
+            self._renew_coordinator()
         else:
             if stimulus.kind is StimulusKind.SYNC:
                 self._wait_for_join(stimulus)
@@ -166,10 +166,14 @@ class EngineDriver:
             self.advance_to(due_ms)
 
     def _load(self) -> None:
-        log, generations = self._log, self._generation
+        self._renew_coordinator()
+        self._perform(self._coordinator.load(self._log, self._now_ms))
+
+    def _renew_coordinator(self) -> None:
+        """Clients keep their generations when the coordinator moves."""
+        generations, loaded = self._generation, self._loaded_generation
         self._renew()
-        self._generation = generations  # clients keep theirs when the coordinator moves
-        self._perform(self._coordinator.load(log, self._now_ms))
+        self._generation, self._loaded_generation = generations, loaded
 
     def _perform(self, effects: list[Effect]) -> None:
         for effect in effects:
