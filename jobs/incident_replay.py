@@ -133,7 +133,7 @@ def classic_rows(cluster_id: str, result: GroupReplay) -> list[Row]:
             "late_ms": each.comparison.late_ms if each.explained.is_logged else None,
             "stimuli": len(each.stimuli),
             "assumed": sum(s.basis is Basis.ASSUMED for s in each.stimuli),
-            "era": result.era.name,
+            "era": each.era.name,
         }
         for each in result.generations
         for divergence in [each.comparison.divergence]

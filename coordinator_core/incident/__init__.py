@@ -37,6 +37,7 @@ group.initial.rebalance.delay.ms, and the timeouts and protocols of members.
 - generation_evidence: an incarnation's evidence cut into generations
 - members:             settings, protocols and metadata of each member, from the records
 - broker_settings:     era and initial rebalance delay
+- stretches:           the eras of a group's coordinators, if the brokers were upgraded
 - stimuli:             what reached the coordinator; expired sessions
 - stimulus_builder:    builds a generation's stimuli while it tracks the members present
 - log_inference:       stimuli of a generation whose start is logged

@@ -7,7 +7,7 @@ which accepts every append unless the evidence shows that it failed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from coordinator_core.coordinator.classic.group import ClassicGroup
@@ -51,18 +51,18 @@ class EngineOutput(NamedTuple):
 
 class EngineDriver:
     """``last_contacts``: last contact in ms of each member whose session expired, in the order of
-    the expiries.
+    the expiries.  ``era_at``: the coordinator's era at a time in ms; a load may change it.
     """
 
     def __init__(
         self,
         group_id: str,
-        era: Era,
+        era_at: Callable[[int], Era],
         config: CoordinatorConfig,
         members: MemberDirectory,
         last_contacts: Mapping[str, int],
     ) -> None:
-        self.group_id, self.era, self.config = group_id, era, config
+        self.group_id, self._era_at, self.config = group_id, era_at, config
         self.members, self.last_contacts = members, last_contacts
         self._order = {member_id: place for place, member_id in enumerate(last_contacts)}
         self.outputs: list[EngineOutput] = []
@@ -70,7 +70,7 @@ class EngineDriver:
         self._renew()
 
     def _renew(self) -> None:
-        self._coordinator = Coordinator(self.config, self.era, self._make_id)
+        self._coordinator = Coordinator(self.config, self._era_at(self._now_ms), self._make_id)
         self._next_id = ""
         self._has_id: set[str] = set()  # members that received this id with MEMBER_ID_REQUIRED
         self._generation: dict[str, int] = {}  # by member, of its last JoinGroup response
@@ -94,8 +94,8 @@ class EngineDriver:
     def load_record(self, record: Record, at_ms: int) -> None:
         """Continue from production's record, as a coordinator that takes over the group."""
         self._log = [record]
-        self._renew()
         self._now_ms = max(self._now_ms, at_ms)
+        self._renew()
         self._coordinator.load(self._log, self._now_ms)
         group = self.group()
         self._loaded_generation = -1 if group is None else group.generation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -29,6 +29,10 @@ class LogEvent(NamedTuple):
     cause: str | None = None
     member_count: int | None = None
     members: tuple[str, ...] = ()
+
+    @property
+    def broker(self) -> str:
+        return self.where.partition(" log ")[0]
 
 
 class RecordedMember(NamedTuple):
@@ -146,9 +150,19 @@ def incarnations(group_id: str, events: Iterable[Row], records: Iterable[Row]) -
         if not row["tombstone"]:
             by_number.setdefault(row["incarnation"], ([], []))[1].append(MetadataRecord(row))
     return [
-        Incarnation(group_id, number, tuple(log_events), tuple(group_records))
+        Incarnation(group_id, number, tuple(_of_coordinators(log_events)), tuple(group_records))
         for number, (log_events, group_records) in sorted(by_number.items())
     ]
+
+
+def _of_coordinators(events: Iterable[LogEvent]) -> Iterator[LogEvent]:
+    """Without the unloads of a broker that the next coordinator's load precedes in time."""
+    loaded_by = None
+    for event in events:
+        if event.event == "LOADED":
+            loaded_by = event.broker
+        if event.event != "UNLOADED" or loaded_by in (None, event.broker):
+            yield event
 
 
 def _event(row: Row) -> LogEvent:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from coordinator_core.coordinator.era import Era
@@ -83,7 +83,7 @@ def explain(
             each.incarnation,
             each.members,
             explain_generations(
-                each.generations, each.members, ERAS[inferred_era.name], delay.delay_ms
+                each.generations, each.members, lambda _: ERAS[inferred_era.name], delay.delay_ms
             ),
         )
         for each in prepared
@@ -119,11 +119,13 @@ def delay_of(prepared: Iterable[PreparedIncarnation]) -> InferredDelay:
 def explain_generations(
     generations: Iterable[GenerationEvidence],
     members: MemberDirectory,
-    era: Era,
+    era_at: Callable[[int], Era],
     delay_ms: int,
     commits: Iterable[Stimulus] = (),
 ) -> list[ExplainedGeneration]:
-    """In order.  ``delay_ms``: group.initial.rebalance.delay.ms; ``commits``: stimuli to add."""
+    """In order.  ``era_at``: the coordinator's era at a time in ms; ``delay_ms``:
+    group.initial.rebalance.delay.ms; ``commits``: stimuli to add.
+    """
     generations = list(generations)
     later = later_evidence(generations, members)
     pending_ms: dict[str, int] = {}
@@ -145,7 +147,7 @@ def explain_generations(
                 previous_generation=previous_generation,
                 since_ms=since_ms,
                 directory=members,
-                era=era,
+                era=era_at(evidence.begins_ms),
                 delay_ms=delay_ms,
             )
             stimuli, expired_sessions, previous_members = from_records.infer()

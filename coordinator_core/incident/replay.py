@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from coordinator_core.coordinator.era import CoordinatorConfig, Era
+from coordinator_core.coordinator.era import CoordinatorConfig
 from coordinator_core.coordinator.era_evidence import InferredEra
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.incident.broker_settings import InferredDelay
@@ -18,13 +18,13 @@ from coordinator_core.incident.explanation import (
     ExplainedGeneration,
     PreparedIncarnation,
     delay_of,
-    era_of,
     explain_generations,
     prepare,
 )
 from coordinator_core.incident.generation_evidence import GenerationEvidence
 from coordinator_core.incident.members import MemberDirectory
 from coordinator_core.incident.stimuli import Stimulus
+from coordinator_core.incident.stretches import Eras, infer_eras, one_era
 from coordinator_core.incident.takeover import Takeover
 from coordinator_core.protocol.messages import Record
 from coordinator_core.records import encode_key
@@ -42,9 +42,10 @@ class ReplayVerdict(Enum):
 
 @dataclass(frozen=True)
 class ReplayedGeneration:
-    """``engine_outputs``: what the engine logged and wrote."""
+    """``engine_outputs``: what the engine logged and wrote; ``era``: of its coordinator."""
 
     incarnation: int
+    era: InferredEra
     explained: ExplainedGeneration
     comparison: Comparison
     engine_outputs: Sequence[EngineOutput]
@@ -74,16 +75,21 @@ class ReplayedGeneration:
 @dataclass(frozen=True, kw_only=True)
 class GroupReplay:
     """``resumed_from``: (incarnation, generation) whose record the engine was loaded with at the
-    beginning; these generations have no verdict.  ``members``: by incarnation.
+    beginning; these generations have no verdict.  ``members``: by incarnation.  ``eras``: the eras
+    of its coordinators in order of time; ``era``: of the last one.
     """
 
     group_id: str
-    era: InferredEra
+    eras: Eras
     config: CoordinatorConfig
     generations: Sequence[ReplayedGeneration]
     resumed_from: Sequence[tuple[int, int]]
     members: Mapping[int, MemberDirectory]
     delay: InferredDelay
+
+    @property
+    def era(self) -> InferredEra:
+        return self.eras.last
 
 
 def replay(
@@ -98,12 +104,16 @@ def replay(
 ) -> GroupReplay:
     """Replay all incarnations of a group; verdicts of generations that end in from_ms .. to_ms.
 
-    Without ``era``, the era is inferred.  ``committed``: rows of committed_offsets with ``at_ms``,
-    their commit_time; these commits are replayed, too.  ``takeovers``: of each incarnation, the
-    engine that has the group at its beginning, if it was of another type before; the time in which
-    a group was classic counts as an incarnation.
+    Without ``era``, the eras are inferred.  ``committed``: rows of committed_offsets with
+    ``at_ms``, their commit_time; these commits are replayed, too.  ``takeovers``: of each
+    incarnation, the engine that has the group at its beginning, if it was of another type before;
+    the time in which a group was classic counts as an incarnation.
     """
-    inferred_era = era_of(incarnations, era, offset_versions)
+    eras = (
+        infer_eras(incarnations, offset_versions)
+        if era is None
+        else one_era(InferredEra(era, "as requested"))
+    )
     prepared = prepare(incarnations)
     delay = delay_of(prepared)
     config = CoordinatorConfig(
@@ -118,7 +128,7 @@ def replay(
             for commit in commit_stimuli(each.incarnation, offsets)
             if each.incarnation.begins_ms <= commit.at_ms < each.incarnation.ends_ms
         ]
-        run = _IncarnationReplay(each, ERAS[inferred_era.name], config, commits_of_incarnation)
+        run = _IncarnationReplay(each, eras, config, commits_of_incarnation)
         run.takeover = takeovers[place] if place < len(takeovers) else None
         generations += run.replay(from_ms, to_ms)
         resumed_from += run.resumed_from
@@ -126,7 +136,7 @@ def replay(
     group_id = incarnations[0].group_id if incarnations else ""
     return GroupReplay(
         group_id=group_id,
-        era=inferred_era,
+        eras=eras,
         config=config,
         generations=generations,
         resumed_from=resumed_from,
@@ -152,13 +162,13 @@ class _IncarnationReplay:
     def __init__(
         self,
         prepared: PreparedIncarnation,
-        era: Era,
+        eras: Eras,
         config: CoordinatorConfig,
         commits: list[Stimulus],
     ) -> None:
         self.incarnation, self.members = prepared.incarnation, prepared.members
         self.generations = prepared.generations
-        self.era, self.config, self.commits = era, config, commits
+        self.eras, self.config, self.commits = eras, config, commits
         self.resumed_from: list[tuple[int, int]] = []
         self._events_before: list[EngineOutput] = []  # of the conversion
 
@@ -168,7 +178,7 @@ class _IncarnationReplay:
         explained = explain_generations(
             selected[max(first - 1, 0) :],
             self.members,
-            self.era,
+            self.eras.at,
             self.config.group_initial_rebalance_delay_ms,
             self.commits,
         )
@@ -180,7 +190,7 @@ class _IncarnationReplay:
             for expired in each.expired_sessions
         }
         driver = EngineDriver(
-            self.incarnation.group_id, self.era, self.config, self.members, last_contacts
+            self.incarnation.group_id, self.eras.at, self.config, self.members, last_contacts
         )
         replayed = []
         needs_state = first > 0 or _misses_earlier_generations(selected)
@@ -230,13 +240,19 @@ class _IncarnationReplay:
         if each.evidence.generation == 0:
             return []
         has_records = bool(self.incarnation.records)
+        era = self.eras.inferred_at(each.evidence.begins_ms)
         comparison = compare(
-            each.evidence, outputs, self.era, with_times=each.is_logged, with_records=has_records
+            each.evidence,
+            outputs,
+            ERAS[era.name],
+            with_times=each.is_logged,
+            with_records=has_records,
         )
         if comparison.divergence is not None:
             self._load_state(driver, each.evidence)  # later generations are judged independently
         verdict = _verdict(comparison, has_records=has_records)
-        return [ReplayedGeneration(self.incarnation.number, each, comparison, outputs, verdict)]
+        number = self.incarnation.number
+        return [ReplayedGeneration(number, era, each, comparison, outputs, verdict)]
 
     def _as_written(self, record: MetadataRecord) -> Record:
         key = encode_key("GroupMetadata", {"group": self.incarnation.group_id})

@@ -295,9 +295,20 @@ def _summary(replay: WholeReplay) -> str:
     starts = [*replay.classic.resumed_from, *replay.modern.resumed_from]
     resumed = "".join(f"; starts from the record of generation {g}" for _, g in starts)
     missing = "".join(f"; missing: {each}" for each in _missing(replay.modern))
-    era = replay.classic.era if replay.modern.era is None else replay.modern.era
     return (
         f"{len(reproduced)} of {counted(total, 'generation')} reproduced by the coordinator of era"
-        f" {era.name} ({era.why}), {exact} of them byte for byte,"
+        f" {_eras(replay)}, {exact} of them byte for byte,"
         f" {len(diverged)} diverged{thin}{resumed}{missing}"
     )
+
+
+def _eras(replay: WholeReplay) -> str:
+    """The era of the coordinator, or each of its eras after an upgrade of the brokers."""
+    classic, modern = replay
+    stretches = classic.eras.stretches
+    if len(stretches) < 2:
+        era = classic.era if modern.era is None else modern.era
+        return f"{era.name} ({era.why})"
+    texts = [f"{era.name} from {time_text(from_ms)} ({era.why})" for from_ms, era in stretches[1:]]
+    first = stretches[0].era
+    return f"{first.name} ({first.why}), then " + ", ".join(texts)

@@ -1,0 +1,66 @@
+"""Eras of a group's coordinators before and after an upgrade of the brokers."""
+
+from coordinator_core.incident.evidence import Incarnation, LogEvent, incarnations
+from coordinator_core.incident.stretches import infer_eras
+
+SCALA = "Adding new member m with group instance id None; client reason: not provided"
+JAVA = "explicit `LeaveGroup` request for (m) members."
+
+
+def line(at_ms, event, **more):
+    return LogEvent(seq=at_ms, at_ms=at_ms, event=event, where="broker 1 log f:0", **more)
+
+
+def names(*events, offset_versions=()):
+    eras = infer_eras([Incarnation("g", 1, events, ())], offset_versions)
+    return [(each.from_ms, each.era.name) for each in eras.stretches]
+
+
+def test_the_wording_of_reasons_changes_with_the_coordinator():
+    events = (
+        line(10, "REBALANCE_START", generation=0, reason=SCALA),
+        line(20, "LOADED", member_count=2),
+        line(30, "REBALANCE_START", generation=1, reason=JAVA),
+    )
+
+    assert names(*events) == [(0, "3.9"), (20, "4.1")]
+
+
+def test_the_line_about_a_load_shows_the_coordinator_of_a_group_without_rebalances():
+    events = (
+        line(10, "REBALANCE_START", generation=0, reason=SCALA),
+        line(20, "LOADED", generation=1),
+        line(40, "LOADED", member_count=2),
+    )
+
+    assert names(*events, offset_versions=(3, 4)) == [(0, "3.9"), (40, "4.1")]
+
+
+def test_one_coordinator_has_one_era():
+    events = (
+        line(10, "REBALANCE_START", generation=0, reason=JAVA),
+        line(20, "LOADED", member_count=2),
+    )
+
+    assert names(*events) == [(0, "4.1")]
+
+
+def test_an_unload_that_is_logged_after_the_next_load_unloads_nothing():
+    rows = [
+        {"event": event, "broker_id": broker, "event_seq": seq}
+        for seq, (event, broker) in enumerate(
+            [("UNLOADED", 1), ("LOADED", 2), ("LOADED", 3), ("UNLOADED", 2), ("UNLOADED", 3)]
+        )
+    ]
+    absent = dict.fromkeys(
+        ("generation", "member_id", "instance_id", "old_member_id", "step", "reason",
+         "client_reason", "cause", "member_count", "members")
+    )  # fmt: skip
+    common = {"incarnation": 1, "at_ms": 0, "file_id": "f", "position": 0}
+
+    (only,) = incarnations("g", [absent | common | row for row in rows], [])
+
+    assert [(each.event, each.broker) for each in only.events] == [
+        ("UNLOADED", "broker 1"), ("LOADED", "broker 2"), ("LOADED", "broker 3"),
+        ("UNLOADED", "broker 3"),
+    ]  # fmt: skip

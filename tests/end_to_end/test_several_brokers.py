@@ -1,0 +1,67 @@
+"""Clusters of several brokers: killed coordinators, and an upgrade in mid-history."""
+
+from pathlib import Path
+
+import pytest
+
+from jobs.checks.check import broken_laws
+from jobs.replay.command import ReplayOptions, replay_whole_group
+from tests.end_to_end.incident_lake import IncidentLake
+
+DATA = Path(__file__).parents[1] / "data" / "several_brokers"
+UPGRADE, THREE = DATA / "upgrade-3.9-to-4.4", DATA / "three-brokers-4.4.0"
+# By the callbacks of all clients, in partition-seconds, until the groups were stopped.
+UNOWNED_S = {"bills-eager": 174.3, "billing": 335.6, "stock-static": 161.0}
+EPISODES = {
+    "bills-eager": ["group_start", "rolling_deployment", "rolling_deployment", "process_lost",
+                    "shutdown"],
+    "billing": ["group_start", "rolling_deployment", "coordinator_failover", "shutdown"],
+    "stock-static": ["group_start", "rolling_deployment", "rolling_deployment",
+                     "rolling_deployment", "coordinator_failover"],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def clusters(made_once):
+    def write(root):
+        lake = IncidentLake(str(root), "embedded")
+        lake.run("upgrade", UPGRADE / "__consumer_offsets-*/*.log", UPGRADE / "b*/server.log.gz")
+        lake.run("three", THREE / "b2/__consumer_offsets-*/*.log", THREE / "b*.server.log.gz")
+
+    return IncidentLake(str(made_once("lake-several-brokers", write)), "embedded")
+
+
+def test_no_client_that_lost_its_session_counts_as_restarted(clusters):
+    kinds = {group: [] for group in EPISODES}
+    for group, kind in clusters.rows("SELECT group_id, kind FROM episodes ORDER BY from_time"):
+        kinds[group].append(kind)
+
+    assert kinds == EPISODES
+    assert broken_laws(clusters.root)[1] == []
+
+
+def test_the_partition_downtime_is_that_of_the_callbacks(clusters):
+    unowned = clusters.rows("""
+        SELECT group_id, SUM(unowned_partition_ms) / 1000 FROM episodes
+        WHERE kind <> 'shutdown' GROUP BY group_id""")
+
+    assert dict(unowned) == pytest.approx(UNOWNED_S, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "group", "generations", "eras"),
+    [
+        ("upgrade", "bills-eager", 28, ["3.9", "4.1"]),
+        ("upgrade", "stock-static", 1, ["3.9", "4.1"]),
+        ("three", "billing", 14, ["4.1"]),
+    ],
+)
+def test_each_stretch_is_replayed_by_the_coordinator_that_had_the_group(
+    clusters, cluster, group, generations, eras
+):
+    options = ReplayOptions(lake=clusters.root, cluster_id=cluster, group_id=group)
+
+    replay = replay_whole_group(options).replay.classic
+
+    assert [each.era.name for each in replay.eras.stretches] == eras
+    assert [each.comparison.divergence for each in replay.generations] == [None] * generations
