@@ -26,7 +26,7 @@ HEADINGS = ("group", "rebalances", "not stable ms", "downtime s", "frozen s", "a
 # Bounds of the partition downtime: the larger one counts.
 SHARE, LEAST_MS = 0.15, 10_000
 # An episode begins at most this long before its action (last heartbeat) or after it (expiry).
-BEFORE_MS, AFTER_MS = 5_000, 16_000
+BEFORE_MS, AFTER_MS = 5_000, 20_000
 # Stops within this time of each other are one action.
 TOGETHER_MS = 5_000
 # A process that starts within this time of its stop was restarted.

@@ -19,6 +19,8 @@ TRIGGER, ABSORBED = "trigger", "absorbed"
 RESTART, STOP, SLOW_POLL = "restart", "stop", "slow_poll"
 START, RETURN, TAKEOVER = "start", "return", "takeover"
 CRASH = "crash"
+# Members that do not leave when they are closed.
+STOP_OR_CRASH = "stop_or_crash"
 # The client lost its session while the group had no coordinator, and joined again.
 SESSION_LOST = "session_lost"
 # Modern groups: its session expired, and it was back under its member id; it joined
@@ -86,6 +88,11 @@ class Cause(NamedTuple):
     @property
     def is_expiry(self) -> bool:
         return self.cause in ("HEARTBEAT_EXPIRY", "SESSION_EXPIRY")
+
+    @property
+    def was_closed(self) -> bool:
+        """Whether its session expired because it does not leave when it is closed."""
+        return self.cause == "HEARTBEAT_EXPIRY" and self.story in (RESTART, STOP)
 
     @property
     def is_arrival(self) -> bool:

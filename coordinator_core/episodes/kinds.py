@@ -145,13 +145,14 @@ def _kind_of_emptied(
     departed: list[ProcessChange], back: list[ProcessChange]
 ) -> tuple[EpisodeKind | None, float]:
     has_left = any(each.departure and not each.departure.is_expiry for each in departed)
+    was_closed = any(each.departure and each.departure.was_closed for each in departed)
     is_static = all(each.departure and each.departure.instance_id for each in departed)
-    if not departed or not (has_left or is_static):
+    if not departed or not (has_left or is_static or was_closed):
         return None, 0.0
     if back or any(each.arrival is not None for each in departed):
         return (EpisodeKind.WHOLE_GROUP_RESTART if len(departed) > 1 else EpisodeKind.RESTART), 0.9
     # A static member does not leave when it is closed: a shutdown looks like the loss of all.
-    return EpisodeKind.SHUTDOWN, 0.9 if has_left else 0.6
+    return EpisodeKind.SHUTDOWN, 0.9 if has_left else 0.8 if was_closed else 0.6
 
 
 def _group_start(scene: Scene) -> Iterator[EpisodeDraft]:
@@ -219,20 +220,29 @@ def _crash_loop(scene: Scene) -> Iterator[EpisodeDraft]:
 def _rolling_deployment(scene: Scene) -> Iterator[EpisodeDraft]:
     """Processes restarted one after another, or in batches: more than half of the group's; of
     static members all, because a killed one that is back in time looks like a restarted one.
+
+    A process that may have been killed is part of it only between others.
     """
     series: list[list[ProcessChange]] = []
-    for each in scene.of(What.RESTARTED, What.REPLACED):
+    for each in scene.changes:
+        if each.what not in (What.RESTARTED, What.REPLACED) and not each.may_be_restart:
+            continue
         last = series[-1] if series else []
         is_new = each.process not in {other.process for other in last}
         if last and is_new and each.from_ms - max(c.to_ms for c in last) <= DEPLOY_GAP_MS:
             last.append(each)
         else:
             series.append([each])
-    for deployed in series:
+    for deployed in map(_between_restarts, series):
         if len(deployed) > 1 and len(deployed) >= _deployed_at_least(deployed, scene):
             yield EpisodeDraft(
                 EpisodeKind.ROLLING_DEPLOYMENT, deployed, min(c.confidence for c in deployed)
             )
+
+
+def _between_restarts(series: Sequence[ProcessChange]) -> list[ProcessChange]:
+    sure = [n for n, each in enumerate(series) if not each.may_be_restart]
+    return list(series[sure[0] : sure[-1] + 1]) if sure else []
 
 
 def _deployed_at_least(deployed: Sequence[ProcessChange], scene: Scene) -> int:

@@ -19,6 +19,7 @@ from coordinator_core.episodes.evidence import (
     SLOW_REVOKE,
     STATIC_LEAVE,
     STOP,
+    STOP_OR_CRASH,
     TAKEOVER,
     Activity,
     Cause,
@@ -87,6 +88,15 @@ class ProcessChange:
     @property
     def to_ms(self) -> int:
         return max(map(at, self.causes))
+
+    @property
+    def may_be_restart(self) -> bool:
+        """Whether its session expired, as also after a close, and it was back soon after."""
+        departure, arrival = self.departure, self.arrival
+        if self.what not in (What.EXPIRED, What.KILLED) or departure is None or arrival is None:
+            return False
+        is_soon = at(arrival) - self.departed_ms <= RESTART_MS
+        return departure.story == STOP_OR_CRASH and departure.instance_id is None and is_soon
 
     @property
     def is_identified(self) -> bool:
@@ -415,6 +425,8 @@ def _expired(expiry: Cause, arrival: Cause | None, loads: Sequence[int]) -> tupl
     have kept, is known to have been killed; but it may have left while no broker was the
     coordinator.
     """
+    if expiry.was_closed and not (arrival and arrival.kept_state):
+        return (What.STOPPED if arrival is None else What.RESTARTED), 0.8
     if expiry.story == FROZEN and expiry.is_logged_by_client:
         return What.FROZEN, 0.9 if expiry.client_details else 0.7
     if arrival is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import mod
 from typing import Any
 
 # heartbeat.interval.ms, which no request of the classic protocol contains.
@@ -32,6 +34,14 @@ def exceeded_poll_interval(quiet_ms: Any, poll_ms: Any) -> Any:
     """
     less_ms, more_ms = poll_ms - COMMIT_SLACK_MS, poll_ms + COMMIT_SLACK_MS
     return (quiet_ms > COMMIT_SLACK_MS) & (quiet_ms >= less_ms) & (quiet_ms <= more_ms)
+
+
+def is_commit_interval(since_ms: Any, modulo: Callable[[Any, Any], Any] = mod) -> Any:
+    """Whether automatic commits with the default interval are this far apart.  ``modulo``: the
+    positive remainder.  Takes and returns numbers, or columns of an engine.
+    """
+    phase_ms = modulo(since_ms + COMMIT_JITTER_MS, COMMIT_INTERVAL_MS)
+    return (since_ms >= COMMIT_INTERVAL_MS - COMMIT_JITTER_MS) & (phase_ms <= 2 * COMMIT_JITTER_MS)
 
 
 def commits_batches(interval_ms: Any) -> Any:

@@ -1,8 +1,9 @@
-"""Members that were slow to poll, by their commits.
+"""What the last commits of a member show: whether it was slow to poll, or was closed.
 
 A consumer that does not poll for max.poll.interval.ms leaves by itself, and commits nothing while
 it does not poll.  So the last commit for a partition that the member owned says when it last
-polled.
+polled.  Some libraries (aiokafka, kafka-python 3) go on to commit the same offsets meanwhile.
+Members of Kafka Streams commit when they are closed, but do not leave.
 """
 
 from __future__ import annotations
@@ -10,7 +11,13 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from coordinator_core.protocol.client_times import COMMIT_SLACK_MS
+from coordinator_core.protocol.client_times import (
+    COMMIT_SLACK_MS,
+    SAME_COMMIT_MS,
+    SAME_MOMENT_MS,
+    TIMER_STEP_MS,
+    is_commit_interval,
+)
 from jobs.assignments import IS_CONSUMER
 from jobs.causes.rows import MEMBER_AND_TIME, predecessors
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KEY, PARTITION_KEY
@@ -27,17 +34,26 @@ def with_slow(
     committed_offsets: DataFrame | None,
 ) -> DataFrame:
     """``was_slow``: whether the member was slow to poll; null or False if it was not.
+    ``was_closed``: likewise, whether a member of Kafka Streams that expired was closed.
 
     Slow are members that left max.poll.interval.ms after the last commit for a partition they
     owned; members that are back after their session expired, if their last commit was longer ago;
     and static members that took their own place later than that, although their session lasted.
-    A process that had run for a shorter time than max.poll.interval.ms was not slow.
+    A process that had run for a shorter time than max.poll.interval.ms was not slow.  Repeated
+    commits of one offset do not count if there were records: the next owner commits a higher one.
     """
     if committed_offsets is None:
-        return causes.withColumn("was_slow", F.lit(False))
+        return causes.withColumns({"was_slow": F.lit(False), "was_closed": F.lit(False)})
     last = _last_commits(_ended(causes), generations, assignments, committed_offsets)
-    slow = last.where(_shows_slow_poll()).select(*MEMBER_AND_TIME).distinct()
-    return causes.join(slow.withColumn("was_slow", F.lit(True)), on=MEMBER_AND_TIME, how="left")
+    handled = F.when(F.col("had_records"), F.col("advanced"))
+    is_slow = _shows_slow_poll(F.col("committed")) | (
+        (F.col("cause") == "LEAVE") & F.coalesce(_shows_slow_poll(handled), F.lit(False))
+    )
+    shown = last.groupBy(*MEMBER_AND_TIME).agg(
+        F.max(is_slow & (F.col("cause") != "HEARTBEAT_EXPIRY")).alias("was_slow"),
+        F.max(_shows_close()).alias("was_closed"),
+    )
+    return causes.join(shown, on=MEMBER_AND_TIME, how="left")
 
 
 def _ended(causes: DataFrame) -> DataFrame:
@@ -50,7 +66,8 @@ def _ended(causes: DataFrame) -> DataFrame:
         before.rowsBetween(Window.unboundedPreceding, -1)
     )
     return causes.where(
-        "(cause IN ('LEAVE', 'STATIC_REPLACED') OR cause = 'SESSION_EXPIRY' AND is_own_return)"
+        "(cause IN ('LEAVE', 'STATIC_REPLACED') OR cause = 'SESSION_EXPIRY' AND is_own_return"
+        " OR cause = 'HEARTBEAT_EXPIRY' AND process_id IS NOT NULL)"
         f" AND rebalance_timeout_ms BETWEEN 1 AND {LONGEST_POLL_MS}"
     ).select(
         *MEMBER_KEY, "process", "cause", "event_time", "rebalance_timeout_ms",
@@ -65,12 +82,29 @@ def _last_commits(
     assignments: DataFrame,
     committed_offsets: DataFrame,
 ) -> DataFrame:
-    """``committed``: the last commit for one of the member's partitions, until it ended.
+    """``committed``: the last commit for one of the member's partitions, until it ended;
+    ``earlier``: of the previous request; ``advanced``: the last commit of a higher offset than
+    before; ``had_records``: the first commit after the end has a higher offset.
 
     A commit in an aborted transaction counts as well: it shows that the member was running.
     """
-    commits = committed_offsets.where("NOT tombstone").select(
-        *GROUP_KEY, *PARTITION_KEY, F.col("append_time").alias("committed")
+    in_order = Window.partitionBy(*GROUP_KEY, *PARTITION_KEY).orderBy("append_time", "log_offset")
+    around = {
+        "previous": F.lag("append_time").over(in_order),
+        "is_higher": F.col("committed_offset") > F.lag("committed_offset").over(in_order),
+        "next_time": F.lead("append_time").over(in_order),
+        "next_is_higher": F.lead("committed_offset").over(in_order) > F.col("committed_offset"),
+    }
+    commits = (
+        committed_offsets.where("NOT tombstone")
+        .join(ended.select(*GROUP_KEY).distinct(), on=GROUP_KEY, how="left_semi")
+        .withColumns(around)
+        .select(*GROUP_KEY, *PARTITION_KEY, F.col("append_time").alias("committed"), *around)
+    )
+    is_own = ~F.col("is_new") | (F.col("previous") >= F.col("stable_time"))
+    is_other = F.unix_millis("previous") < F.unix_millis("committed") - SAME_COMMIT_MS
+    was_due = (F.col("next_time") > F.col("event_time")) & (
+        F.unix_millis("next_time") - F.unix_millis("event_time") <= COMMIT_SLACK_MS
     )
     return (
         _with_partitions(ended, assignments, predecessors(generations))
@@ -78,7 +112,12 @@ def _last_commits(
         .join(commits, on=[*GROUP_KEY, *PARTITION_KEY], how="inner")
         .where("committed <= event_time AND (NOT is_new OR committed >= stable_time)")
         .groupBy(*ended.columns, "preparing_time", "stable_time")
-        .agg(F.max("committed").alias("committed"))
+        .agg(
+            F.max("committed").alias("committed"),
+            F.max(F.when(is_own & is_other, F.col("previous"))).alias("earlier"),
+            F.max(F.when(F.col("is_higher"), F.col("committed"))).alias("advanced"),
+            F.max(F.coalesce(was_due & F.col("next_is_higher"), F.lit(False))).alias("had_records"),
+        )
     )
 
 
@@ -114,11 +153,25 @@ def _rebalance_times(generations: DataFrame) -> DataFrame:
     return generations.select(*GENERATION_KEY, began.alias("preparing_time"), "stable_time")
 
 
-def _shows_slow_poll() -> Column:
-    """A member commits nothing while it does not poll, nor during a rebalance."""
-    ended, committed, prepared = (
-        F.unix_millis(name) for name in ("event_time", "committed", "preparing_time")
+def _shows_close() -> Column:
+    """Its last request was a commit, and no automatic one: these follow at intervals.  The log has
+    the expiry of a session some ms late."""
+    contact_ms = F.unix_millis("event_time") - F.col("session_timeout_ms")
+    committed_ms = F.unix_millis("committed")
+    since_ms = committed_ms - F.unix_millis(F.coalesce("earlier", "stable_time"))
+    is_closing = (
+        (committed_ms >= contact_ms - 2 * SAME_MOMENT_MS)
+        & (since_ms >= TIMER_STEP_MS)
+        & ~is_commit_interval(since_ms, F.pmod)
     )
+    return (F.col("cause") == "HEARTBEAT_EXPIRY") & F.coalesce(is_closing, F.lit(False))
+
+
+def _shows_slow_poll(last: Column) -> Column:
+    """A member commits nothing while it does not poll, nor during a rebalance.  ``last``: when it
+    last committed."""
+    ended, prepared = F.unix_millis("event_time"), F.unix_millis("preparing_time")
+    committed = F.unix_millis(last)
     poll_ms, session_ms = F.col("rebalance_timeout_ms"), F.col("session_timeout_ms")
     polled = ended - poll_ms
     in_rebalance = (prepared <= polled + COMMIT_SLACK_MS) & (

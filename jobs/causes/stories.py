@@ -52,7 +52,10 @@ def _departure_story() -> Column:
     never_leaves = F.col("instance_id").isNotNull() | F.col("process_id").isNotNull()
     expired = F.col("cause").isin("HEARTBEAT_EXPIRY", "SESSION_EXPIRY")
     is_back = F.col("is_own_return")
-    ended_ms = F.unix_millis(F.coalesce(F.when(expired, F.col("away_time")), "event_time"))
+    heard_ms = F.unix_millis("event_time") - F.col("session_timeout_ms")
+    ended_ms = F.when(F.col("was_closed"), heard_ms).otherwise(
+        F.unix_millis(F.coalesce(F.when(expired, F.col("away_time")), "event_time"))
+    )
     back_in_ms = F.unix_millis("next_arrival_time") - ended_ms
     closed = F.when(F.coalesce(back_in_ms <= RESTART_MS, F.lit(False)), "restart").otherwise("stop")
     return (
@@ -61,6 +64,7 @@ def _departure_story() -> Column:
         .when(F.col("cause") == "REBALANCE_TIMEOUT", "slow_revoke")
         .when(expired & F.col("away_time").isNotNull(), closed)
         .when(expired & is_back, F.when(was_slow, "slow_poll").otherwise("frozen"))
+        .when(F.col("was_closed"), closed)
         # A static member of a classic group does not leave when it is closed.
         .when(expired & never_leaves & ~F.col("is_new_type"), "stop_or_crash")
         .when(expired, "crash")

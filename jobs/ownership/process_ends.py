@@ -7,11 +7,11 @@ from pyspark.sql import functions as F
 
 from coordinator_core.protocol.client_times import (
     COMMIT_INTERVAL_MS,
-    COMMIT_JITTER_MS,
     COMMIT_SLACK_MS,
     HEARTBEAT_MS,
     SAME_MOMENT_MS,
     exceeded_poll_interval,
+    is_commit_interval,
 )
 from coordinator_core.protocol.processes import Arithmetic, killed_between
 from jobs.lake.keys import MEMBER_KEY
@@ -207,9 +207,5 @@ def _is_closing() -> Column:
 
 
 def _is_interval_after(at_ms: Column) -> Column:
-    since_ms = F.col("committed_ms") - at_ms
-    phase_ms = F.pmod(since_ms + COMMIT_JITTER_MS, F.lit(COMMIT_INTERVAL_MS))
-    is_interval = (since_ms >= COMMIT_INTERVAL_MS - COMMIT_JITTER_MS) & (
-        phase_ms <= 2 * COMMIT_JITTER_MS
-    )
+    is_interval = is_commit_interval(F.col("committed_ms") - at_ms)
     return F.coalesce(is_interval, F.lit(False))

@@ -24,7 +24,7 @@ def rebalances(
     timed = (
         _timed(generations)
         .join(_departures(timeline), on=GENERATION_KEY, how="left")
-        .join(_all_static(generation_members), on=GENERATION_KEY, how="left")
+        .join(_never_leaving(generation_members), on=GENERATION_KEY, how="left")
         .withColumn("has_departure", F.col("departed_ms") > F.col("began_ms") + SAME_CALL_MS)
     )
     return _with_shutdown(timed.withColumns(_revoking() | _next()))
@@ -56,9 +56,11 @@ def _departures(timeline: DataFrame) -> DataFrame:
     )
 
 
-def _all_static(generation_members: DataFrame) -> DataFrame:
+def _never_leaving(generation_members: DataFrame) -> DataFrame:
+    """Whether none of the members leaves when it is closed: static ones, and those of Streams."""
+    stays = F.col("instance_id").isNotNull() | F.col("process_id").isNotNull()
     return generation_members.groupBy(*GENERATION_KEY).agg(
-        F.min(F.col("instance_id").isNotNull().cast("int")).alias("all_static")
+        F.min(stays.cast("int")).alias("never_leave")
     )
 
 
@@ -96,14 +98,14 @@ def _next_where(condition: Column, **columns: str) -> dict[str, Column]:
 
 def _with_shutdown(followed: DataFrame) -> DataFrame:
     """A group was shut down if it became empty and none of its members was back in time.  Dynamic
-    members whose sessions expired were not shut down; static ones do not leave when they are.
+    members whose sessions expired were not shut down; others do not leave when they are.
     """
     before = _history().rowsBetween(Window.unboundedPreceding, -1)
-    was_static = F.last("all_static", ignorenulls=True).over(before)
+    never_left = F.last("never_leave", ignorenulls=True).over(before)
     is_away = F.col("revoking_began_ms") - F.col("joined_ms") > SHUT_DOWN_MS
     is_shutdown = (
         F.col("is_empty")
-        & (~F.col("is_by_expiry") | F.col("was_static").eqNullSafe(1))
+        & (~F.col("is_by_expiry") | F.col("never_left").eqNullSafe(1))
         & F.coalesce(is_away, F.lit(True))
     )
     shutdown = _next_where(
@@ -112,7 +114,7 @@ def _with_shutdown(followed: DataFrame) -> DataFrame:
         shutdown_generation="generation",
         shutdown_date="event_date",
     )
-    return followed.withColumn("was_static", was_static).withColumns(shutdown)
+    return followed.withColumn("never_left", never_left).withColumns(shutdown)
 
 
 def stays_cooperative() -> Column:

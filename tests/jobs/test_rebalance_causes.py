@@ -88,6 +88,27 @@ def leaver(committed_ms):
     }
 
 
+def repeats(next_offset):
+    """A member whose commits repeat one offset for five minutes until it leaves; then the next
+    owner's first commit."""
+    repeated = [(3, 5 * MINUTE + n * SECOND, 80) for n in range(4, 300, 5)]
+    return leaver(15 * SECOND) | {
+        "commits": [(3, 4 * MINUTE, 70), *repeated, (3, 604_000, next_offset)],
+    }
+
+
+def streams_member(*committed_ms):
+    """A member of Kafka Streams, session timeout 10 s, that is removed after 60 s."""
+    own = {"process_id": "598aae7a-ceca-4047-b1a8-c5f4384a2751", **SHORT_POLLS}
+    return {
+        "generations": [A_IN_1[1], generation(2, "HEARTBEAT_EXPIRY", "a", 60_000, 60_010)],
+        "members": [A_IN_1[0] | own],
+        "events": [A_JOINS, line(60_000, "HEARTBEAT_EXPIRED", 2, "a")],
+        "owned": [(1, "a", 3)],
+        "commits": [(3, at_ms) for at_ms in committed_ms],
+    }
+
+
 # rule -> rows of the tables, then
 #         (generation, number, role, cause, story, member, evidence)
 CASES = {
@@ -294,6 +315,14 @@ CASES = {
         leaver(committed_ms=598 * SECOND),
         [A_STARTED, (2, 1, "trigger", "LEAVE", "stop", "a", "log")],
     ),
+    "commits that repeat an offset are no progress, if the next owner has records": (
+        repeats(next_offset=95),
+        [A_STARTED, (2, 1, "trigger", "LEAVE", "slow_poll", "a", "commits")],
+    ),
+    "commits that repeat an offset are usual without records": (
+        repeats(next_offset=80),
+        [A_STARTED, (2, 1, "trigger", "LEAVE", "stop", "a", "log")],
+    ),
     "a commit gap of another length is no slow poll": (
         leaver(committed_ms=4 * MINUTE),
         [A_STARTED, (2, 1, "trigger", "LEAVE", "stop", "a", "log")],
@@ -337,6 +366,14 @@ CASES = {
             "members": [A_IN_1[0] | {"process_id": "598aae7a-ceca-4047-b1a8-c5f4384a2751"}],
             "events": [A_JOINS, line(1000, "HEARTBEAT_EXPIRED", 2, "a")],
         },
+        [A_STARTED, (2, 1, "trigger", "HEARTBEAT_EXPIRY", "stop_or_crash", "a", "log")],
+    ),
+    "a member of Kafka Streams commits when it is closed": (
+        streams_member(38_000, 49_990),
+        [A_STARTED, (2, 1, "trigger", "HEARTBEAT_EXPIRY", "stop", "a", "log")],
+    ),
+    "a member of Kafka Streams that committed at its interval may have been killed": (
+        streams_member(19_990, 49_990),
         [A_STARTED, (2, 1, "trigger", "HEARTBEAT_EXPIRY", "stop_or_crash", "a", "log")],
     ),
     "a stop of a static member looks like a crash": (
@@ -528,7 +565,7 @@ def rows(name):
 
 def tuples(name, *columns):
     return [
-        {"group_id": rule, **dict(zip(columns, row, strict=True))}
+        {"group_id": rule, **dict(zip(columns, row))}  # noqa: B905 - an offset is optional
         for rule, (tables, _) in CASES.items()
         for row in tables.get(name, [])
     ]
@@ -538,7 +575,7 @@ def tuples(name, *columns):
 def causes(frame):
     events = [row | {"seq": seq} for seq, row in enumerate(rows("events"))]
     owned = tuples("owned", "generation", "member_id", "partition")
-    commits = tuples("commits", "partition", "append_time")
+    commits = tuples("commits", "partition", "append_time", "committed_offset")
     rows_of_all = rebalance_causes(
         frame("timeline", events),
         frame("generations", rows("generations")),

@@ -62,8 +62,22 @@ def leaves(generation, second, process, /, story="stop", **more):
     return cause("LEAVE", story, generation, second, process, **more)
 
 
-def expires(generation, second, process, /, **more):
-    return cause("HEARTBEAT_EXPIRY", "crash", generation, second, process, **more)
+def expires(generation, second, process, /, story="crash", **more):
+    return cause("HEARTBEAT_EXPIRY", story, generation, second, process, **more)
+
+
+def stays(generation, second, process, story, life=1):
+    """The session expires of a process that does not leave when it is closed; it is back."""
+    return [
+        (
+            rebalance(generation, second, size=3),
+            expires(generation, second, f"{process}{life}", story),
+        ),
+        (
+            rebalance(generation + 1, second + 2, size=3),
+            joins(generation + 1, second + 2, f"{process}{life + 1}", "return"),
+        ),
+    ]
 
 
 def shared(member_id):
@@ -278,6 +292,31 @@ CASES = {
             (rebalance(3, 7), joins(3, 7, "a2", "return", kept_state=True)),
         ],
         ["process_frozen a [2, 3]"],
+    ),
+    "a process that may have been killed is restarted between others that were": (
+        [
+            (rebalance(1, -100, size=3),),
+            *stays(2, 10, "a", "restart"),
+            *stays(4, 30, "b", "stop_or_crash"),
+            *stays(6, 50, "c", "restart"),
+            *stays(8, 70, "a", "stop_or_crash", life=2),
+        ],
+        [
+            "group_start  [1]",
+            "rolling_deployment a,b,c [2, 3, 4, 5, 6, 7]",
+            "process_lost a [8, 9]",
+        ],
+    ),
+    "members that do not leave when they are closed are shut down": (
+        [
+            (rebalance(1, -100, size=2),),
+            (
+                rebalance(2, 10, outcome="empty", size=0),
+                expires(2, 10, "a1", story="stop"),
+                also(expires(2, 10.5, "b1", story="stop")),
+            ),
+        ],
+        ["group_start  [1]", "shutdown a,b [2]"],
     ),
     "of processes with one client id, the one that is back is the last one that departed": (
         [
