@@ -51,12 +51,19 @@ def made_once(tmp_path_factory):
 @pytest.fixture(scope="session")
 def demo_by(made_once):
     """``demo_by("spark")``: the lake of `make demo`, where Spark continues a lake of the embedded
-    engine.  ``demo_by("embedded")``: the same by the embedded engine alone."""
+    engine, after its first run was killed.  ``demo_by("embedded")``: the same by the embedded
+    engine alone, without a killed run."""
+    (first, incident_of_first), (second, incident_of_second) = INCIDENTS.items()
+
+    def write_first(root):
+        IncidentLake(str(root), ENGINES[first]).run_incident(first, incident_of_first)
 
     def write(engine, root):
-        for cluster, incident in INCIDENTS.items():
-            lake = IncidentLake(str(root), ENGINES[cluster] if engine == "spark" else engine)
-            lake.run(cluster, incident / "segments", incident / "server.log")
+        shutil.copytree(made_once("demo-first", write_first), root)
+        lake = IncidentLake(str(root), engine)
+        if engine == "spark":
+            lake.kill_run(second, incident_of_second)
+        lake.run_incident(second, incident_of_second)
 
     @cache
     def written_by(engine):

@@ -36,6 +36,7 @@ def captured(tmp_path_factory):
 
 @pytest.mark.every_time
 def test_the_demo_lakes_are_equal(demo_by):
+    """Spark's run was killed and started again."""
     in_spark, embedded = (tables_of(demo_by(engine).root) for engine in ("spark", "embedded"))
 
     assert in_spark.keys() == embedded.keys()
@@ -46,11 +47,7 @@ def test_the_demo_lakes_are_equal(demo_by):
 def test_the_other_incident_on_spark_gives_the_same_tables(demo_by, tmp_path):
     """Of the demo, Spark has read CLUSTER alone."""
     lake = IncidentLake(str(tmp_path), "spark")
-    lake.run(
-        OTHER_CLUSTER,
-        INCIDENTS[OTHER_CLUSTER] / "segments",
-        INCIDENTS[OTHER_CLUSTER] / "server.log",
-    )
+    lake.run_incident(OTHER_CLUSTER, INCIDENTS[OTHER_CLUSTER])
 
     embedded = tables_of(demo_by("embedded").root)
     for table, rows in tables_of(lake.root).items():

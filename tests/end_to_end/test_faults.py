@@ -2,11 +2,7 @@
 `make -C tools faults` tries many more."""
 
 import gzip
-import os
 import random
-import signal
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -14,8 +10,9 @@ import pytest
 from jobs import ingest
 from jobs.checks.check import broken_laws
 from jobs.lake.sql import query
-from jobs.nightly import NightlyOptions, inputs_of, nightly, open_lake_of
+from jobs.nightly import NightlyOptions, inputs_of, open_lake_of
 from jobs.nightly_run.demo import INCIDENTS
+from tests.end_to_end.incident_lake import IncidentLake
 from tools.faults import inputs as faults
 from tools.faults import lakes as damage
 
@@ -256,26 +253,13 @@ def test_a_changed_value_is_found(copy, table, column):
 
 
 @pytest.mark.every_time
-def test_a_killed_run_that_is_started_again_gives_the_same_tables(demo, config, tmp_path):
-    sources = {
-        "segments": str(INCIDENT / "segments"),
-        "broker_log": str(INCIDENT / "server.log"),
-    }
-    where = ["--lake", str(tmp_path), "--cluster-id", CLUSTER, "--engine", config.engine]
-    source_options = ["--segments", sources["segments"], "--broker-log", sources["broker_log"]]
-    run = subprocess.Popen(
-        [sys.executable, "-m", "jobs.command_line.cli", "nightly", *where, *source_options],
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        assert any(line.startswith("group_metadata") for line in run.stderr)
-    finally:
-        os.killpg(run.pid, signal.SIGKILL)  # the JVM and its workers too
-        run.wait()
-    readable = query(str(tmp_path), "SELECT COUNT(*) FROM offsets_records")[1]
-    nightly(NightlyOptions(lake=str(tmp_path), cluster_id=CLUSTER, **sources), config)
+@pytest.mark.parametrize("engine", ["embedded"], indirect=True, scope="module")
+def test_a_killed_run_that_is_started_again_gives_the_same_tables(demo, tmp_path):
+    """On Spark, test_both_engines compares the tables after a killed run."""
+    lake = IncidentLake(str(tmp_path), "embedded")
+    lake.kill_run(CLUSTER, INCIDENT)
+    readable = query(lake.root, "SELECT COUNT(*) FROM offsets_records")[1]
+    lake.run_incident(CLUSTER, INCIDENT)
 
     assert readable[0][0] > 0
     assert broken_laws(str(tmp_path))[1] == []
