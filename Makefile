@@ -7,6 +7,10 @@ BROKER_JARS := .jars/broker/.resolved
 DEMO := .demo
 HAS_JAVA := { command -v java >/dev/null || test -x "$${JAVA_HOME:-/nowhere}/bin/java"; }
 
+# Each process that the tests start imports the same modules, so Python keeps them compiled even where
+# the environment forbids this.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-fast lint format package clean jars
 
