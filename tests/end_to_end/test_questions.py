@@ -6,9 +6,8 @@ results from the same lake: the tests run their commands and compare the output.
 
 import contextlib
 import io
-import os
 import re
-import subprocess
+import shlex
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +18,7 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from jobs.command_line import cli
 from jobs.console.printing import Format, print_rows
 from jobs.engine.session import build_session
 from jobs.lake.sql import existing_tables, query
@@ -164,8 +164,6 @@ def reader(demo, tmp_path_factory):
     folder = tmp_path_factory.mktemp("reader")
     demo.copy(folder / ".demo")
     (folder / "examples").symlink_to(ROOT / "examples")
-    (folder / ".venv" / "bin").mkdir(parents=True)
-    (folder / ".venv" / "bin" / "regroup").symlink_to(Path(sys.executable).with_name("regroup"))
     return folder
 
 
@@ -212,22 +210,22 @@ def _run_of(words, printed, start):
     ("command", "shown"),
     list(_commands("README.md", "docs/coordinator.md", "docs/investigate.md")),
 )
-def test_a_command_prints_the_output_below_it(reader, command, shown):
+def test_a_command_prints_the_output_below_it(reader, command, shown, monkeypatch, capsys):
     """Three dots stand for omitted lines.  Stories of replay, and diagrams below the names of their
     lanes, may be parts of the output.
     """
-    run = subprocess.run(
-        ["bash", "-c", command],
-        cwd=reader,
-        env=os.environ | {"COLUMNS": "250"},
-        capture_output=True,
-        text=True,
-    )
+    monkeypatch.chdir(reader)
+    monkeypatch.setenv("COLUMNS", "250")
+    monkeypatch.setattr(sys, "argv", shlex.split(command))
 
-    printed = _words(run.stdout)
+    with pytest.raises(SystemExit):
+        cli.main()
+
+    output = capsys.readouterr()
+    printed = _words(output.out)
     runs = [_words(lines) for lines in re.split(r"^ *\.\.\.$", shown, flags=re.M)]
     if len(runs) == 1 and not re.search(r"regroup (replay|scenario diagram)", command):
-        assert printed == runs[0], run.stderr
+        assert printed == runs[0], output.err
     if runs[0][0][-2:] == ["coordinator", "log"]:
         runs[:1] = [runs[0][:1], runs[0][1:]]
     at = 0

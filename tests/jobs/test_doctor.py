@@ -34,6 +34,12 @@ from jobs.sources.topic.kafka_settings import client_settings
 from jobs.sources.topic.segments import TOPIC
 
 
+@pytest.fixture(autouse=True)
+def _few_attempts(monkeypatch):
+    """A broker that refuses is asked twice, not for a second."""
+    monkeypatch.setattr(broker_metadata, "RETRY_LIMIT_S", 0.1)
+
+
 @pytest.fixture
 def java_prints(tmp_path, monkeypatch):
     """Install a java that prints this for -version."""
@@ -507,8 +513,7 @@ NO_LEADER = {0: 1, 1: -1, 2: 1}
     ],
     ids=["ok", "no topic", "not authorized", "another error", "no leader", "wrong listener"],
 )
-def test_metadata_of_a_broker(monkeypatch, metadata, severity, text):
-    monkeypatch.setattr(broker_metadata, "RETRY_LIMIT_S", 0)
+def test_metadata_of_a_broker(metadata, severity, text):
     [result] = brokers._check_topic(ADDRESS, metadata, {})
 
     assert result.severity == severity

@@ -66,6 +66,18 @@ def answer(tmp_path_factory):
     return folder / "server.log"
 
 
+@pytest.fixture(scope="module")
+def lake(answer, tmp_path_factory):
+    """A lake with the log as cluster what_if, and as cluster east with another group."""
+    folder = tmp_path_factory.mktemp("lake")
+    (folder / "other.log").write_text(answer.read_text().replace("orders", "billing"))
+    root = str(folder / "lake")
+    for cluster, path in (("what_if", answer), ("east", folder / "other.log")):
+        options = ["--lake", root, "--cluster-id", cluster, "--broker-log", str(path)]
+        app(["nightly", *options, "--no-advice", "--engine", "embedded"], standalone_mode=False)
+    return root
+
+
 def test_a_brokers_log_answers_without_a_lake(answer, capsys):
     code, out, err = run(capsys, "--broker-log", str(answer), "--format", "json")
 
@@ -102,22 +114,14 @@ def test_a_deleted_group_of_the_consumer_protocol_is_an_episode(tmp_path, capsys
     ]
 
 
-def test_another_group_is_refused_with_the_names_of_those_there_are(answer, capsys):
-    code, out, err = run(capsys, "--broker-log", str(answer), "--group", "order")
+def test_another_group_is_refused_with_the_names_of_those_there_are(lake, capsys):
+    code, out, err = run(capsys, "--lake", lake, "--cluster-id", "what_if", "--group", "order")
 
     assert (code, out) == (2, "")
     assert err == "regroup: --group order: not in the evidence; the groups in it: orders\n"
 
 
-def test_a_lake_answers_for_one_cluster_whatever_its_name_is(answer, tmp_path, capsys):
-    log = answer.read_text()
-    (tmp_path / "other.log").write_text(log.replace("orders", "billing"))
-    lake = str(tmp_path / "lake")
-    for cluster, path in (("what_if", answer), ("east", tmp_path / "other.log")):
-        options = ["--lake", lake, "--cluster-id", cluster, "--broker-log", str(path)]
-        app(["nightly", *options, "--no-advice", "--engine", "embedded"], standalone_mode=False)
-    capsys.readouterr()
-
+def test_a_lake_answers_for_one_cluster_whatever_its_name_is(lake, capsys):
     arguments = ["--lake", lake, "--cluster-id", "what_if", "--format", "json"]
     code, out, _ = run(capsys, *arguments)
 

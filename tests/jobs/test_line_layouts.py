@@ -21,7 +21,7 @@ from tests.jobs.line_layouts import (
 
 pytestmark = pytest.mark.slow
 
-BROKER_LINES, CLIENT_LINES = 500, 300
+BROKER_LINES, CLIENT_LINES = 250, 150  # over two midnights
 OTHER = "INFO [app] handled 417 orders"
 
 
