@@ -70,8 +70,8 @@ def _send_to(item, group):
 
 
 def _latest_captures(items):
-    """The latest version of a captured broker, per test file and set of other parameters."""
-    of_captures = (item for item in items if "end_to_end" in item.path.parts)
+    """The latest version of a captured broker, per test function and set of other parameters."""
+    of_captures = (item for item in items if {"end_to_end", "whatif"} & {*item.path.parts})
     by_version = sorted(of_captures, key=_version)
     return {_but_for_version(item): _version(item) for item in by_version}
 
@@ -81,7 +81,7 @@ def _version(item):
 
 
 def _but_for_version(item):
-    return item.path, frozenset(_names(item) - CAPTURED - set(OTHER))
+    return item.path, item.originalname, frozenset(_names(item) - CAPTURED - set(OTHER))
 
 
 def _names(item):

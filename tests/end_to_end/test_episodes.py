@@ -174,10 +174,10 @@ ON_BOTH_ENGINES = [
 ]
 # Spark shows nothing in these that it does not show in the others.
 EMBEDDED_ONLY = [
-    ("rolling-deploy-and-crash", "3.9.1"),
+    pytest.param("rolling-deploy-and-crash", "3.9.1", marks=pytest.mark.campaign),
     ("flapping-and-slow-poll", "3.9.1"),
     ("flapping-and-slow-poll", "4.1.2"),
-    ("surge-freeze-and-autoscale", "4.1.2"),
+    pytest.param("surge-freeze-and-autoscale", "4.1.2", marks=pytest.mark.campaign),
     ("next-rolling-deploy-and-crash", "4.1.2"),
     ("next-rolling-deploy-and-crash", "4.4.0"),
 ]

@@ -110,6 +110,7 @@ shipping-4 1 0 1
 """
 
 
+@pytest.mark.campaign
 def test_process_lives_over_the_types_of_a_group(config, twins_by, tmp_path):
     lake = twins_by("embedded", "mixed-protocols", "4.1.2").copy(tmp_path)
 

@@ -106,7 +106,7 @@ def test_java_with_literal_ids(bootstrap, java, started, tmp_path):
 @pytest.mark.parametrize(
     "form",
     [
-        "kubernetes",
+        pytest.param("kubernetes", marks=pytest.mark.campaign),
         pytest.param("env", marks=pytest.mark.campaign),
         pytest.param("compose", marks=pytest.mark.campaign),
     ],

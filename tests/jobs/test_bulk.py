@@ -416,6 +416,7 @@ print(group_metadata._columns(keys, pyarrow.nulls(1, pyarrow.binary()))[1]["grou
 """
 
 
+@pytest.mark.campaign
 def test_a_process_without_a_writable_cache_compiles_when_it_first_decodes(tmp_path):
     """The package is a zip file, as Spark ships it to workers, and the home is not a folder."""
     no_folder = tmp_path / "file"

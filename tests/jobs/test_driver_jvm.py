@@ -232,6 +232,7 @@ session.stop()
 
 
 @pytest.mark.spark
+@pytest.mark.campaign
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="no /proc")
 def test_a_session_keeps_secrets_to_itself_and_listens_on_loopback_only(tmp_path):
     """Secrets are no arguments of processes and not in Spark's event log."""

@@ -4,6 +4,7 @@ import pytest
 
 from jobs.episodes import READS, episodes
 
+pytestmark = pytest.mark.embedded_suffices
 TABLES = {
     # A Java client with the cooperative-sticky assignor: version 1, one topic, and as user data the
     # generation that the assignor remembers.
@@ -114,6 +115,7 @@ def inferred(frame, by_group):
     return run
 
 
+@pytest.mark.every_time
 def test_an_episode_has_the_figures_of_its_rebalances(inferred):
     (row,) = inferred(
         generations=[generation(2, 0), generation(3, 3000)],

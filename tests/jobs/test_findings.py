@@ -10,6 +10,7 @@ from jobs.lake.scope import scope_of
 from schemas import table_names
 from schemas.known_problems import problem
 
+pytestmark = pytest.mark.embedded_suffices
 DAY_MS = 86_400_000
 # 2026-11-21T00:00Z
 START = 1_795_219_200_000
@@ -59,6 +60,7 @@ def test_all_dates_at_once_twice(lake):
         assert stored(lake) == EXPECTED
 
 
+@pytest.mark.every_time
 def test_dates_one_by_one_in_any_order(lake):
     for day in (SECOND, FIRST, SECOND):
         findings.run(scope_of(lake, day, day))

@@ -530,7 +530,6 @@ def test_partitions_with_one_commit_each_show_no_interval():
     assert (interval_ms.tolist(), most.tolist()) == ([5000.0], [0.0])
 
 
-@pytest.mark.every_time
 def test_a_run_computes_both_tables_by_one_pass_over_the_commits(
     spark, tmp_path, write_lake, monkeypatch
 ):

@@ -69,6 +69,7 @@ def test_a_backslash_is_refused(spark, tmp_path):
         open_lake(spark, f"{tmp_path}/a\\b", "c")
 
 
+@pytest.mark.embedded_suffices
 def test_a_reader_sees_whole_tables_while_they_are_written(spark, frame, tmp_path):
     """Each version has as many generations as partitions moved in each of them."""
     lake, is_done = open_lake(spark, str(tmp_path), "c"), Event()

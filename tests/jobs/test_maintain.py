@@ -57,6 +57,7 @@ def test_small_files_of_a_date_are_combined_and_deleted(config, lake, tmp_path):
     assert generations(lake) == [1, 2, 3, 4, 5, 6]
 
 
+@pytest.mark.embedded_suffices
 def test_old_dates_are_deleted_and_rows_without_a_time_stay(config, lake):
     rows = by_table(maintain(MaintainOptions(lake, keep_days=1), config, TODAY))
 

@@ -1,10 +1,13 @@
 """check and doctor name every group that is seen but has no generation."""
 
+import pytest
+
 from jobs.checks.check import notes
 from jobs.doctor.lakes import check_lake
 from jobs.lake.missing_groups import EVENT_REASON, VIEW
 from schemas import view_sql
 
+pytestmark = pytest.mark.embedded_suffices
 REASON = "no target assignment in the records"
 
 

@@ -8,6 +8,7 @@ from jobs import __version__
 from jobs.lake.opening import open_lake
 from jobs.nightly_run.pending_dates import PendingDates, pending
 
+pytestmark = pytest.mark.embedded_suffices
 MONDAY, TUESDAY, WEDNESDAY = date(2026, 11, 16), date(2026, 11, 17), date(2026, 11, 18)
 TIMELESS = date(1970, 1, 1)
 
@@ -77,6 +78,7 @@ def test_after_a_successful_run_only_dates_with_new_rows_are_pending(lake, write
     assert (new.versions, new.covered) == ({"offsets_records": 2}, {"offsets_records": 0})
 
 
+@pytest.mark.every_time
 def test_compaction_leaves_nothing_pending(lake, write_lake, add):
     add("offsets_records", record(1, MONDAY))
     write_lake(lake.root, {"runs": [run({"offsets_records": 1})]})

@@ -11,6 +11,7 @@ from jobs.lake.sql import query
 from jobs.nightly_run.pipeline import Progress
 from jobs.nightly_run.runs import Run, summary
 
+pytestmark = pytest.mark.embedded_suffices
 DAY = date(2026, 11, 21)
 
 
@@ -56,6 +57,7 @@ def test_a_run_writes_one_row_per_step_and_one_for_the_whole_run(run, progress, 
     assert versions["regroup"] == __version__
 
 
+@pytest.mark.every_time
 def test_rows_that_a_merge_only_copied_are_not_counted(run, progress, frame):
     run.lake.replace("churn", churn(frame, 1, 2, 3))
 

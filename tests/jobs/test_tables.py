@@ -296,6 +296,7 @@ def test_the_lakes_folder_may_be_relative(spark, frame, tmp_path, monkeypatch):
     assert (tmp_path / ".hidden" / "lake" / "generations" / "_delta_log").is_dir()
 
 
+@pytest.mark.embedded_suffices
 def test_an_altered_byte_of_a_data_file_is_found(lake, frame):
     lake.replace("churn", frame("churn", [counted(1, 1)]))
     lake.upsert("churn", frame("churn", [counted(2, 1)]))
