@@ -556,10 +556,10 @@ def violations_of(write_lake, tmp_path_factory):
     for how, (change, _) in BROKEN.items():
         for table, rows in (SOUND | change).items():
             tables[table] += [row | {"cluster_id": how} for row in rows]
-    found = {how: [] for how in BROKEN}
+    by_cluster = {how: [] for how in BROKEN}
     for law, how, *rest in broken_laws(write_lake(tmp_path_factory.mktemp("broken"), tables))[1]:
-        found[how].append((law, "c", *rest))
-    return found
+        by_cluster[how].append((law, "c", *rest))
+    return by_cluster
 
 
 @pytest.mark.parametrize("how", BROKEN)
