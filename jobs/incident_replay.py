@@ -1,6 +1,7 @@
 """Replay every generation of every group through the engine, and write each one's verdict.
 
 reads   timeline, group_events, group_metadata, committed_offsets
+        broker_log_events, ingested_files   for the versions of the brokers
         group_records, offsets_records, topic_ids   of consumer, share and streams groups
 writes  incident_replay   one row per generation
 
@@ -17,6 +18,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from coordinator_core.coordinator.era_evidence import EraEvidence
 from coordinator_core.incident import GroupReplay
 from coordinator_core.incident.divergence_hints import likely_reason
 from coordinator_core.incident.modern import (
@@ -27,6 +29,8 @@ from coordinator_core.incident.modern import (
 )
 from coordinator_core.incident.modern.hints import likely_reason as likely_reason_of_modern
 from coordinator_core.incident.stimuli import Basis
+from coordinator_core.log_lines.line_versions import versions_of_logs
+from coordinator_core.log_lines.version_ranges import ALL_VERSIONS, Ranges
 from jobs.configuration.config import Config
 from jobs.console.printing import Format, print_rows
 from jobs.console.spinner import spinner
@@ -37,7 +41,7 @@ from jobs.lake.literals import quoted
 from jobs.lake.scope import AllDates
 from jobs.lake.sql import query
 from jobs.lake.tables import Lake, schema_of
-from jobs.replay.group_rows import KINDS, evidence_rows
+from jobs.replay.group_rows import BROKER_VERSIONS, KINDS, evidence_rows
 from schemas import evidence_reads
 
 READS = ("timeline", "group_events", "group_metadata", "committed_offsets")
@@ -45,20 +49,27 @@ _OF_MODERN_GROUPS = ("offsets_records", "group_records")
 
 
 def incident_replay(
-    tables: Mapping[str, DataFrame], names: Mapping[str, str] | None = None
+    tables: Mapping[str, DataFrame],
+    names: Mapping[str, str] | None = None,
+    versions: Ranges = ALL_VERSIONS,
 ) -> DataFrame:
     """A task replays whole groups, because a generation depends on all previous ones.
 
     Commits are not replayed: there are many, and they start no generation.  ``tables``: the tables
     READS, and the tables of modern groups if the lake has them.  ``names``: topic names by id.
+    ``versions``: of the brokers, by their logs.
     """
     schema = schema_of("incident_replay")
     kinds = [kind for kind in KINDS if evidence_reads(kind) <= tables.keys()]
     grouped = by_group(packed({kind: evidence(kind, tables) for kind in kinds}))
-    return grouped.applyInArrow(_replay_of_group(to_arrow_schema(schema), names or {}), schema)
+    return grouped.applyInArrow(
+        _replay_of_group(to_arrow_schema(schema), names or {}, versions), schema
+    )
 
 
-def _replay_of_group(schema: pa.Schema, names: Mapping[str, str]) -> Callable[[pa.Table], pa.Table]:
+def _replay_of_group(
+    schema: pa.Schema, names: Mapping[str, str], brokers: Ranges
+) -> Callable[[pa.Table], pa.Table]:
     """Replays one group; ``schema`` comes from the driver, as workers have no SparkSession."""
 
     def replayed(of_group: pa.Table) -> pa.Table:
@@ -67,7 +78,8 @@ def _replay_of_group(schema: pa.Schema, names: Mapping[str, str]) -> Callable[[p
         if not events and not records:
             return schema.empty_table()
         group = GroupEvidence(keys["group_id"], events, records, stored, names)
-        result = replay_group(group, offset_versions=versions)
+        cluster = EraEvidence(versions=brokers)
+        result = replay_group(group, offset_versions=versions, cluster=cluster)
         return pa.Table.from_pylist(rows_of(keys["cluster_id"], result), schema)
 
     return replayed
@@ -79,7 +91,9 @@ def run(lake: Lake) -> None:
     has_modern = scope.has_rows("group_records")
     read = (*READS, *_OF_MODERN_GROUPS) if has_modern else READS
     names = topic_names(scope) if has_modern else None
-    made = incident_replay({name: lake.read(name) for name in read}, names)
+    of_brokers = {name: lake.read(name) for name in sorted(evidence_reads(BROKER_VERSIONS))}
+    versions = versions_of_logs(evidence(BROKER_VERSIONS, of_brokers).collect())
+    made = incident_replay({name: lake.read(name) for name in read}, names, versions)
     lake.replace("incident_replay", made)
 
 

@@ -7,12 +7,15 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from coordinator_core.log_lines.version_ranges import ALL_VERSIONS, Ranges
+
 _JAVA_WORDS = re.compile(
     r"explicit `LeaveGroup` request|heartbeat expiration\.$|instance id null"
     r"|is joining group during|assignmentduring"
 )
 _SCALA_3_WORDS = re.compile(r"; client reason: |^(Leader|Removing member) ")
 _NEWEST_GROUP_VERSION = 3
+_JAVA_OFFSET_VERSION = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,24 +24,37 @@ class EraEvidence:
 
     ``group_versions``: value versions of records of classic groups; ``offset_versions``: of offset
     commits.  ``reasons``: logged reasons of rebalances.  ``has_generation_0``: a record of a
-    classic group in generation 0.  The remaining fields say whether the evidence has records of
-    modern groups, a target assignment with its time, an assignment with the epoch of each
-    partition, and a consumer or share group that became empty without a new target.
+    classic group in generation 0.  ``versions``: of the brokers, as their logs show them.  The
+    remaining fields say whether the evidence has records of modern groups, the topics of a consumer
+    group as a record, a target assignment with its time, an assignment with the epoch of each
+    partition, a consumer or share group that became empty without a new target, a partition that a
+    member was to revoke and kept, a member that revoked and had more to revoke in the same epoch,
+    and a streams group with the epoch of its validated topology.
     """
 
     group_versions: Set[int] = frozenset()
     offset_versions: Set[int] = frozenset()
     reasons: Sequence[str] = ()
     has_generation_0: bool = False
+    versions: Ranges = ALL_VERSIONS
     has_modern_records: bool = False
+    has_topic_records: bool = False
     has_target_times: bool = False
     has_assignment_epochs: bool = False
     has_emptied_without_target: bool = False
+    has_kept_pending_partition: bool = False
+    has_revoked_twice_in_an_epoch: bool = False
+    has_validated_topology: bool = False
 
     @property
     def group_version(self) -> int:
         """The newest version of group records; the newest known version without such a record."""
         return max(self.group_versions, default=_NEWEST_GROUP_VERSION)
+
+    @property
+    def has_offsets_of_java(self) -> bool | None:
+        """Whether offset commits have the version of 4.1 and later; None without commits."""
+        return _JAVA_OFFSET_VERSION in self.offset_versions if self.offset_versions else None
 
     @property
     def has_java_wording(self) -> bool:

@@ -32,6 +32,7 @@ from coordinator_core.jvm.java_maps import HashMapKeys
 from coordinator_core.jvm.scala_maps import Scala212Keys, ScalaHashMapKeys
 from coordinator_core.jvm.timeline_maps import TimelineKeys
 from coordinator_core.log_lines import holds_in
+from coordinator_core.log_lines.version_ranges import common, ranges_of, words_of
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import BareError, LeaveResponse, TopicPartition
 
@@ -145,10 +146,19 @@ ERA_4_1: EraOf[Turn] = EraOf(
     versions="4.1-4.1.1",
     kafka="4.1.1",
     signs=(
-        Sign("log wording of the Java coordinator", lambda of: of.has_java_wording),
-        Sign("offset commits have version 4", lambda of: 4 in of.offset_versions),
-        Sign("the group has a record of generation 0", lambda of: of.has_generation_0),
-        Sign("its targets have no times", lambda of: of.has_modern_records),
+        Sign(
+            "log wording of the Java coordinator",
+            lambda of: of.has_java_wording and of.has_offsets_of_java is not False,
+        ),
+        Sign("offset commits have version 4", lambda of: bool(of.has_offsets_of_java)),
+        Sign(
+            "the group has a record of generation 0",
+            lambda of: of.has_generation_0 and of.has_offsets_of_java is not False,
+        ),
+        Sign(
+            "its targets have no times",
+            lambda of: of.has_modern_records and not of.has_topic_records,
+        ),
     ),
     client_libraries=("java-4.1", "java-3.9", "librdkafka-2", "kafka-python-3"),
     grid=automaton.GRID_4_1,
@@ -221,7 +231,17 @@ ERA_4_0 = replace(
     name="4.0",
     versions="4.0",
     kafka="4.0.2",
-    signs=(),
+    signs=(
+        Sign("records have the group's topics", lambda of: of.has_topic_records),
+        Sign(
+            "log wording of the Java coordinator, offset commits have version 3",
+            lambda of: of.has_java_wording,
+        ),
+        Sign(
+            "the group has a record of generation 0, offset commits have version 3",
+            lambda of: of.has_generation_0,
+        ),
+    ),
     offset_value_version=3,
     modern=replace(
         _MODERN_4_1,
@@ -238,7 +258,12 @@ ERA_4_1_2 = replace(
     name="4.1.2",
     versions="4.1.2-4.1",
     kafka="4.1.2",
-    signs=(),
+    signs=(
+        Sign(
+            "a member kept a partition that it was to revoke",
+            lambda of: of.has_kept_pending_partition and not of.has_topic_records,
+        ),
+    ),
     modern=replace(
         _MODERN_4_1,
         takes_back_pending_partitions=True,
@@ -253,6 +278,16 @@ ERA_4_2 = replace(
     name="4.2",
     versions="4.2",
     kafka="4.2.2",
+    signs=(
+        Sign(
+            "a member revoked partitions twice in an epoch",
+            lambda of: of.has_revoked_twice_in_an_epoch,
+        ),
+        Sign(
+            "its record has the epoch of the validated topology",
+            lambda of: of.has_validated_topology,
+        ),
+    ),
     assignor_texts={"simple": _SIMPLE},
     fails_on_malformed_subscriptions=False,
     modern=replace(
@@ -542,10 +577,26 @@ def era_of_version(version: str) -> EraOf[Turn]:
 
 
 def era_of_evidence(evidence: EraEvidence) -> InferredEra:
-    """The newest era that the evidence shows, and the reason."""
-    return next(
+    """The newest era that the evidence shows, and the reason.
+
+    If the brokers' logs show other versions: the next newer era that has one of them, else the next
+    older one.
+    """
+    shown = next(
         InferredEra(era.name, sign.why)
         for era in reversed([*ERAS.values()])
         for sign in era.signs
         if sign.is_in(evidence)
     )
+    possible = [
+        name
+        for name, era in ERAS.items()
+        if common(ranges_of(era.versions), evidence.versions)
+        and (era.modern is not None or ERAS[shown.name].modern is None)  # a preview before 4.0
+    ]
+    if not possible or shown.name in possible:
+        return shown
+    order = list(ERAS)
+    newer = [name for name in possible if order.index(name) > order.index(shown.name)]
+    nearest = newer[0] if newer else possible[-1]
+    return InferredEra(nearest, f"the brokers' logs show Kafka {words_of(evidence.versions)}")

@@ -22,8 +22,9 @@ def infer_era(
 ) -> InferredEra:
     """The engine's era nearest to the broker, by its log wordings and record versions.
 
-    ``offset_versions``: value versions of the group's offset commits.  ``cluster``: evidence of all
-    modern groups; it distinguishes the eras that have modern groups.
+    ``offset_versions``: value versions of the group's offset commits.  ``cluster``: versions of the
+    brokers by their logs, and evidence of all modern groups, which distinguishes the eras that have
+    modern groups.
     """
     incarnations = list(incarnations)
     records = [record for incarnation in incarnations for record in incarnation.records]
@@ -33,6 +34,7 @@ def infer_era(
             group_versions={each.version for each in records},
             offset_versions=set(offset_versions),
             reasons=[each.reason for each in events if each.reason],
+            versions=cluster.versions,
             has_generation_0=any(each.generation == 0 for each in records),
         )
     )

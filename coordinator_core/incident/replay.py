@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from coordinator_core.coordinator.era import CoordinatorConfig
-from coordinator_core.coordinator.era_evidence import InferredEra
+from coordinator_core.coordinator.era_evidence import NO_EVIDENCE, EraEvidence, InferredEra
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.incident.broker_settings import InferredDelay
 from coordinator_core.incident.commits import commit_stimuli, commits
@@ -99,18 +99,19 @@ def replay(
     from_ms: int = 0,
     to_ms: int = FOREVER_MS,
     offset_versions: Iterable[int] = (),
+    cluster: EraEvidence = NO_EVIDENCE,
     committed: Iterable[Row] = (),
     takeovers: Sequence[Takeover | None] = (),
 ) -> GroupReplay:
     """Replay all incarnations of a group; verdicts of generations that end in from_ms .. to_ms.
 
-    Without ``era``, the eras are inferred.  ``committed``: rows of committed_offsets with
-    ``at_ms``, their commit_time; these commits are replayed, too.  ``takeovers``: of each
-    incarnation, the engine that has the group at its beginning, if it was of another type before;
-    the time in which a group was classic counts as an incarnation.
+    Without ``era``, the eras are inferred; ``cluster``: see `infer_era`.  ``committed``: rows of
+    committed_offsets with ``at_ms``, their commit_time; these commits are replayed, too.
+    ``takeovers``: of each incarnation, the engine that has the group at its beginning, if it was of
+    another type before; the time in which a group was classic counts as an incarnation.
     """
     eras = (
-        infer_eras(incarnations, offset_versions)
+        infer_eras(incarnations, offset_versions, cluster)
         if era is None
         else one_era(InferredEra(era, "as requested"))
     )

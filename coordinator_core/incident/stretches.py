@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
 from coordinator_core.coordinator.era import Era
-from coordinator_core.coordinator.era_evidence import EraEvidence, InferredEra
+from coordinator_core.coordinator.era_evidence import NO_EVIDENCE, EraEvidence, InferredEra
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.incident.broker_settings import infer_era
 from coordinator_core.incident.evidence import Incarnation, LogEvent
+from coordinator_core.log_lines.version_ranges import common, ranges_of
 
 # Scala prints options so; the Java coordinator shares its other reasons.
 _SCALA_WORDS = re.compile(r"group instance id (None|Some\()|on LeaveGroup")
 # Commits of Kafka up to 3.9 have at most this version.
 _SCALA_OFFSET_VERSION = 3
+_OF_SCALA, _OF_JAVA = "-3.9", "4.0-"
 
 
 class Stretch(NamedTuple):
@@ -53,20 +56,30 @@ def one_era(era: InferredEra) -> Eras:
     return Eras([Stretch(0, era)])
 
 
-def infer_eras(incarnations: Sequence[Incarnation], offset_versions: Iterable[int] = ()) -> Eras:
+def infer_eras(
+    incarnations: Sequence[Incarnation],
+    offset_versions: Iterable[int] = (),
+    cluster: EraEvidence = NO_EVIDENCE,
+) -> Eras:
+    """``offset_versions``, ``cluster``: see `infer_era`."""
     versions = set(offset_versions)
     events = [event for each in incarnations for event in each.events]
     coordinators = _coordinators(events)
     kinds = {is_java for _, is_java in coordinators}
     if kinds != {False, True}:
-        return one_era(infer_era(incarnations, versions))
+        return one_era(infer_era(incarnations, versions, cluster))
     ends = [from_ms for from_ms, _ in coordinators[1:]]
     periods = list(zip(coordinators, [*ends, None], strict=True))
     eras = {}
     for kind in kinds:
         times = [(from_ms, to_ms) for (from_ms, is_java), to_ms in periods if is_java is kind]
         newest = {each for each in versions if kind or each <= _SCALA_OFFSET_VERSION}
-        eras[kind] = infer_era([_within(each, times) for each in incarnations], newest)
+        of_kind = common(cluster.versions, ranges_of(_OF_JAVA if kind else _OF_SCALA))
+        eras[kind] = infer_era(
+            [_within(each, times) for each in incarnations],
+            newest,
+            replace(cluster, versions=of_kind),
+        )
     return Eras([Stretch(from_ms, eras[is_java]) for from_ms, is_java in coordinators])
 
 

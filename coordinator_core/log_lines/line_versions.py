@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import schemas.log_lines as data
 from coordinator_core.log_lines.client_lines import parse_client_line
 from coordinator_core.log_lines.lines import parse_line
 from coordinator_core.log_lines.templates import Template
-from coordinator_core.log_lines.version_ranges import Ranges, ranges_of
+from coordinator_core.log_lines.version_ranges import (
+    ALL_VERSIONS,
+    Ranges,
+    consistent,
+    ranges_of,
+    united,
+)
 from coordinator_core.log_lines.wordings import (
     Wording,
     WordingIndex,
@@ -19,6 +26,7 @@ from coordinator_core.log_lines.wordings import (
     reason_wordings,
 )
 
+_KAFKA = "java"  # a broker logs the version of Kafka's classes
 # Default client ids of libraries that name themselves there, some with their version.
 _CLIENT_IDS = (
     ("librdkafka", re.compile(r"rdkafka")),
@@ -48,6 +56,22 @@ def broker_versions(line: str, reason: str | None) -> list[Ranges]:
     if reason is not None:
         texts.append(_of_reasons().versions(reason))
     return [ranges for ranges in texts if ranges is not None]
+
+
+def versions_of_logs(rows: Iterable[Any]) -> Ranges:
+    """The versions of brokers by their logs; all versions if the logs do not limit them.
+
+    ``rows``: rows of schemas/evidence/broker_versions.sql.  A log that names several versions is of
+    a broker that was upgraded.
+    """
+    logs: dict[str, set[Ranges]] = defaultdict(set)
+    for row in rows:
+        if row["line"] is not None:
+            logs[row["file_id"]].update(broker_versions(row["line"], row["reason"]))
+        names = [each.split(" ") for each in (row["software"] or "").splitlines()]
+        if versions := [ranges_of(version) for name, version in names if name == _KAFKA]:
+            logs[row["file_id"]].add(united(versions))
+    return united(map(consistent, logs.values())) or ALL_VERSIONS
 
 
 def client_of_line(line: str) -> SeenClient | None:

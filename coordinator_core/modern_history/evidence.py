@@ -22,6 +22,7 @@ class RecordKind(StrEnum):
     CURRENT = "GroupCurrentMemberAssignment"
     REGEX = "GroupRegularExpression"
     TOPOLOGY = "GroupTopology"
+    TOPICS = "GroupPartitionMetadata"  # until 4.0
     STATE_PARTITIONS = "GroupStatePartitionMetadata"
     CLASSIC = "ClassicGroup"
     OTHER = "Other"

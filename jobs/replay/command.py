@@ -35,6 +35,7 @@ from jobs.lake.evidence import Row
 from jobs.replay.episodes import group_episodes
 from jobs.replay.findings import group_findings
 from jobs.replay.group_rows import (
+    brokers_of,
     commits_within,
     moment_ms,
     replayed_rows,
@@ -101,6 +102,7 @@ def replay_whole_group(options: ReplayOptions) -> ReplayedGroup:
         from_ms=begin_ms,
         to_ms=end_ms,
         offset_versions=versions,
+        cluster=brokers_of(options.lake, options.cluster_id),
         committed=commits_within(*group, begin_ms, end_ms),
     )
     return ReplayedGroup(replayed, {**names, **replayed.modern.names})

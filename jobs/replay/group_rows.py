@@ -10,8 +10,10 @@ from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from typing import NamedTuple
 
+from coordinator_core.coordinator.era_evidence import EraEvidence
+from coordinator_core.log_lines.line_versions import versions_of_logs
 from jobs.console.errors import UsageError
-from jobs.lake.evidence import Row, Rows, of_group, rows_of_group
+from jobs.lake.evidence import Row, Rows, of_group, rows_of_cluster, rows_of_group
 from jobs.lake.literals import quoted
 from jobs.lake.sql import existing_tables, query, query_all
 
@@ -21,6 +23,7 @@ _TIME_OF_DAY = re.compile(r"(?:\d{1,2}:\d\d|\d\d:\d\d:\d\d(?:\.\d{1,6})?)Z?")
 
 # Kinds of evidence.
 EVENTS, RECORDS, COMMITS, STORED = KINDS = ("events", "records", "commits", "stored_records")
+BROKER_VERSIONS = "broker_versions"  # of the cluster
 _OF_MODERN_GROUPS = frozenset({"offsets_records", "group_records", "topic_ids"})
 
 
@@ -49,6 +52,12 @@ def replayed_rows(lake: str, cluster_id: str, group_id: str) -> EvidenceRows:
     of_kinds = rows_of_group(lake, cluster_id, group_id, kinds)
     require_evidence(lake, cluster_id, group_id, of_kinds)
     return evidence_rows(of_kinds)
+
+
+def brokers_of(lake: str, cluster_id: str) -> EraEvidence:
+    """The versions of the brokers by their logs."""
+    rows = rows_of_cluster(lake, cluster_id, [BROKER_VERSIONS])
+    return EraEvidence(versions=versions_of_logs(rows[BROKER_VERSIONS]))
 
 
 def require_evidence(lake: str, cluster_id: str, group_id: str, rows: Rows) -> None:

@@ -18,6 +18,7 @@ from coordinator_core.coordinator.eras import era_of_evidence
 from coordinator_core.incident import Incarnation, explain, incarnations
 from coordinator_core.incident.broker_settings import InferredDelay
 from coordinator_core.incident.evidence import MetadataRecord
+from coordinator_core.log_lines.line_versions import versions_of_logs
 from coordinator_core.modern_history.heartbeats import INTERVAL_MS, SESSION_MS, Timing
 from coordinator_core.modern_history.process_ends import Ends
 from coordinator_core.whatif import Baseline, Figures, NotAConsumerGroup, baseline_of, observed
@@ -62,8 +63,8 @@ MODERN_KINDS = (
 PERIOD_KINDS = DOWNTIME, COSTS = ("downtime", "partition_costs")
 # One row per group of which the kinds of MODERN_KINDS are read.
 MODERN_GROUPS = "modern_groups"
-CLUSTER_KINDS = LAST_TIMES, TARGET_TIMES, CONFIGURATIONS = (
-    *("last_times", "target_times", "configurations"),
+CLUSTER_KINDS = LAST_TIMES, TARGET_TIMES, BROKER_VERSIONS, CONFIGURATIONS = (
+    *("last_times", "target_times", "broker_versions", "configurations"),
 )
 # A record of a member has its subscribed topics under this name.
 _MEMBER_RECORD = "ConsumerGroupMemberMetadata"
@@ -94,14 +95,22 @@ def last_of(rows: Iterable[Any]) -> int:
     return max((row["at_ms"] or 0 for row in rows), default=0)
 
 
-def era_evidence(rows: Iterable[Any]) -> EraEvidence:
-    """What the records of targets show of the era; ``rows``: the kind TARGET_TIMES."""
-    timed = [row["timed"] for row in rows]
-    return EraEvidence(has_modern_records=bool(timed), has_target_times=any(timed))
+def era_evidence(target_times: Iterable[Any], broker_versions: Iterable[Any]) -> EraEvidence:
+    """What records of targets and topics, and the brokers' logs, show of the era."""
+    rows = list(target_times)
+    return EraEvidence(
+        versions=versions_of_logs(broker_versions),
+        has_modern_records=any(row["targets"] for row in rows),
+        has_topic_records=any(row["topics"] for row in rows),
+        has_target_times=any(row["timed"] for row in rows),
+    )
 
 
 def cluster_evidence_of(
-    last_times: Iterable[Any], target_times: Iterable[Any], configurations: Iterable[Any]
+    last_times: Iterable[Any],
+    target_times: Iterable[Any],
+    broker_versions: Iterable[Any],
+    configurations: Iterable[Any],
 ) -> ClusterEvidence:
     """``configurations``: a setting in which the brokers differ is unknown."""
     of_brokers: dict[str, KnownSetting] = {}
@@ -116,7 +125,7 @@ def cluster_evidence_of(
             differ.add(name)
     return ClusterEvidence(
         last_of(last_times),
-        era_evidence(target_times),
+        era_evidence(target_times, broker_versions),
         {name: each for name, each in of_brokers.items() if name not in differ},
         of_groups,
     )

@@ -118,7 +118,7 @@ def test_a_setting_in_which_brokers_differ_is_unknown():
         row("orders", "consumer.heartbeat.interval.ms", "5000", "group", is_default=True),
     ]
 
-    cluster = cluster_evidence_of([], [], rows)
+    cluster = cluster_evidence_of([], [], [], rows)
 
     assert cluster.of_brokers == {
         "group.min.session.timeout.ms": KnownSetting("6000", "server.properties")

@@ -90,11 +90,13 @@ def _time_difference(theirs: Entry, mine: Entry) -> Divergence | None:
 
 
 def _normal(value: Any) -> Any:
-    """Lists of partitions and tasks as mappings: their order is that of hash maps."""
+    """Lists of topics, partitions and tasks as mappings: their order is that of hash maps."""
     if not isinstance(value, list) or not value or not isinstance(value[0], Mapping):
         return value
     if "subtopology_id" in value[0] and "source_topics" in value[0]:
         return [_subtopology(each) for each in value]
+    if "num_partitions" in value[0]:
+        return {row["topic_name"]: (row["topic_id"], row["num_partitions"]) for row in value}
     names = [name for name in ("topic_id", "subtopology_id") if name in value[0]]
     if not names or "partitions" not in value[0]:
         return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from coordinator_core.coordinator.era_evidence import InferredEra
+from coordinator_core.coordinator.era_evidence import NO_EVIDENCE, EraEvidence, InferredEra
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.incident.evidence import Incarnation, Row, incarnations
 from coordinator_core.incident.modern.evidence import Entry, GroupLine, ModernIncarnation, entry
@@ -64,12 +64,16 @@ def replay_group(
     from_ms: int = 0,
     to_ms: int = FOREVER_MS,
     offset_versions: Iterable[int] = (),
+    cluster: EraEvidence = NO_EVIDENCE,
     committed: Iterable[Row] = (),
 ) -> WholeReplay:
-    """Verdicts of generations that end in from_ms .. to_ms; without ``era``, it is inferred."""
+    """Verdicts of generations that end in from_ms .. to_ms; without ``era``, it is inferred.
+
+    ``cluster``: see `infer_era`.
+    """
     classic = incarnations(evidence.group_id, evidence.events, evidence.records)
     modern = modern_incarnations(evidence)
-    replayed = {each.number: _replay(each, evidence.names, era) for each in modern}
+    replayed = {each.number: _replay(each, evidence.names, era, cluster) for each in modern}
     runs = {number: run for number, (run, _) in replayed.items()}
     generations = [each for _, of_run in replayed.values() for each in of_run]
     result = ModernReplay(
@@ -88,6 +92,7 @@ def replay_group(
             from_ms=from_ms,
             to_ms=to_ms,
             offset_versions=offset_versions,
+            cluster=cluster,
             committed=committed,
             takeovers=takeovers,
         ),
@@ -96,10 +101,13 @@ def replay_group(
 
 
 def _replay(
-    incarnation: ModernIncarnation, names: Mapping[str, str], requested: str | None
+    incarnation: ModernIncarnation,
+    names: Mapping[str, str],
+    requested: str | None,
+    cluster: EraEvidence,
 ) -> tuple[IncarnationReplay, list[ModernGeneration]]:
     """With the broker's default assignor that reproduces most generations."""
-    era = _era(incarnation.entries, requested)
+    era = _era(incarnation.entries, requested, cluster)
     best: tuple[IncarnationReplay, list[ModernGeneration]] | None = None
     for assignor in ASSIGNORS:
         run = IncarnationReplay(incarnation, era, names, assignor)
@@ -122,10 +130,10 @@ def _has_other_target(generation: ModernGeneration) -> bool:
     return divergence is not None and TARGET_MEMBER in divergence.what
 
 
-def _era(entries: Iterable[Entry], requested: str | None) -> InferredEra:
+def _era(entries: Iterable[Entry], requested: str | None, cluster: EraEvidence) -> InferredEra:
     """An era without these types cannot be requested for them."""
     has_types = requested is not None and ERAS[requested].modern is not None
-    return modern_era(entries, requested if has_types else None)
+    return modern_era(entries, requested if has_types else None, cluster.versions)
 
 
 def _classic_phases(

@@ -111,7 +111,12 @@ class Inference:
         after.apply(write.entries)
         if self.group_type.has_topology:
             return self._topology_changes(write, after, assigned)
-        names = after.subscribed()
+        names, written = after.subscribed(), after.of(RecordKind.TOPICS)
+        if written is not None:
+            self.hash_is_known = True
+            return self._change_topics(
+                write, group, *self.topics.changes_to(names, written["topics"])
+            )
         self.topics.name_ids(assigned, names, group.value.get("metadata_hash"))
         ids = {each["topic_id"]: each["topic_name"] for each in _state_topics(after)}
         self.topics.learn(ids)

@@ -239,7 +239,13 @@ class IncarnationReplay:
         names = self._stored.subscribed()
         group = self._stored.of(RecordKind.GROUP)
         written = None if group is None else group.get("metadata_hash")
-        changed, deleted, is_known = self._topics.changes(names, self._stored.assigned(), written)
+        topics = self._stored.of(RecordKind.TOPICS)
+        if topics is not None:
+            changed, deleted = self._topics.changes_to(names, topics["topics"])
+            is_known = True
+        else:
+            assigned = self._stored.assigned()
+            changed, deleted, is_known = self._topics.changes(names, assigned, written)
         if changed or deleted:
             self.driver.apply(
                 ModernStimulus(

@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
+from typing import Any
 
 from coordinator_core.coordinator.era_evidence import EraEvidence, InferredEra
 from coordinator_core.coordinator.eras import era_of_evidence
 from coordinator_core.coordinator.group_types import MODERN_TYPES
 from coordinator_core.incident.comparison import TIMER_LATE_MS
 from coordinator_core.incident.modern.evidence import Entry
+from coordinator_core.log_lines.version_ranges import ALL_VERSIONS, Ranges
 from coordinator_core.modern_history.evidence import RecordKind
 
 _DEFAULT_INTERVAL_MS = 1000
 _DEFAULT_DELAY_MS = 3000
 _DEFAULT_REFRESH_MS = 600_000
 _NEVER_MS = 1 << 43
+_NO_TOPOLOGY = -1
+_ASSIGNMENT = "ConsumerGroupCurrentMemberAssignment"
 ASSIGNORS = ("uniform", "range")
+Value = Mapping[str, Any]  # of a record
 
 
-def modern_era(entries: Iterable[Entry], requested: str | None = None) -> InferredEra:
-    """The era of brokers that wrote these records of a consumer, share or streams group."""
+def modern_era(
+    entries: Iterable[Entry], requested: str | None = None, versions: Ranges = ALL_VERSIONS
+) -> InferredEra:
+    """The era of brokers that wrote these records of a consumer, share or streams group.
+
+    ``versions``: of the brokers, as their logs show them.
+    """
     if requested is not None:
         return InferredEra(requested, "as requested")
     entries = list(entries)
     values = [each.value for each in entries if each.value is not None]
+    steps = _member_steps(entries)
     return era_of_evidence(
         EraEvidence(
             has_modern_records=True,
@@ -33,11 +44,55 @@ def modern_era(entries: Iterable[Entry], requested: str | None = None) -> Inferr
             has_assignment_epochs=any(
                 row.get("assignment_epochs")
                 for value in values
-                for row in value.get("assigned_partitions") or value.get("active_tasks") or ()
+                for row in value.get("assigned_partitions") or ()
+            ),
+            has_topic_records=any(
+                each.kind is RecordKind.TOPICS and not each.is_tombstone for each in entries
             ),
             has_emptied_without_target=_has_emptied_without_target(entries),
+            has_kept_pending_partition=any(
+                _pending(before) & _assigned(after) for before, after in steps
+            ),
+            has_revoked_twice_in_an_epoch=any(
+                before["member_epoch"] == after["member_epoch"]
+                and _pending(before) - _pending(after)
+                and _pending(after) - _pending(before)
+                for before, after in steps
+            ),
+            has_validated_topology=any(
+                value.get("validated_topology_epoch", _NO_TOPOLOGY) != _NO_TOPOLOGY
+                for value in values
+            ),
+            versions=versions,
         )
     )
+
+
+def _member_steps(entries: Iterable[Entry]) -> list[tuple[Value, Value]]:
+    """Assignments of a consumer group's member that follow each other, while it stays."""
+    last: dict[str, Value] = {}
+    steps = []
+    for each in entries:
+        if each.name != _ASSIGNMENT:
+            continue
+        before = last.pop(each.member_id, None)
+        if each.value is not None and each.value["member_epoch"] > 0:
+            last[each.member_id] = each.value
+            if before is not None:
+                steps.append((before, each.value))
+    return steps
+
+
+def _pending(value: Value) -> set[tuple[str, int]]:
+    return _partitions(value["partitions_pending_revocation"])
+
+
+def _assigned(value: Value) -> set[tuple[str, int]]:
+    return _partitions(value["assigned_partitions"])
+
+
+def _partitions(rows: Iterable[Value]) -> set[tuple[str, int]]:
+    return {(row["topic_id"], partition) for row in rows for partition in row["partitions"]}
 
 
 def _has_emptied_without_target(entries: Sequence[Entry]) -> bool:

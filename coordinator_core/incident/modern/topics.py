@@ -98,6 +98,17 @@ class TopicsSeen:
             chosen = {name: options[0] for name, options in candidates.items()}
         return *self._take(chosen), agrees
 
+    def changes_to(
+        self, names: Iterable[str], written: Iterable[Mapping[str, Any]]
+    ) -> tuple[list[TopicImage], list[str]]:
+        """As ``changes``, for topics that a record has; the others of ``names`` do not exist."""
+        chosen: dict[str, TopicImage | None] = dict.fromkeys(sorted(names))
+        for row in written:
+            name, topic_id = row["topic_name"], row["topic_id"]
+            self.names[topic_id] = name
+            chosen[name] = TopicImage(name, topic_id, row["num_partitions"])
+        return self._take(chosen)
+
     def changes_for_topology(
         self,
         topology: Mapping[str, Any],

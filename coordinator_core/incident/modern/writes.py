@@ -1,9 +1,9 @@
 """Cuts the records of a group into writes: what one request, or one timer, wrote together.
 
 A coordinator writes the records of one heartbeat in a fixed order: member, regular expressions no
-longer used, topology, group epoch, targets, the member's current assignment, states of share
-partitions.  Removals begin with tombstones.  So the order of kinds, the member ids and the time
-show where a write ends.
+longer used, topology, topics, group epoch, targets, the member's current assignment, states of
+share partitions.  Removals begin with tombstones.  So the order of kinds, the member ids and the
+time show where a write ends.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ _STAGES = {
     RecordKind.MEMBER: 0,
     RecordKind.REGEX: 1,
     RecordKind.TOPOLOGY: 2,
-    RecordKind.GROUP: 3,
-    RecordKind.OTHER: 4,
-    RecordKind.TARGET_MEMBER: 5,
-    RecordKind.TARGET: 6,
-    RecordKind.CURRENT: 7,
-    RecordKind.STATE_PARTITIONS: 8,
+    RecordKind.TOPICS: 3,
+    RecordKind.GROUP: 4,
+    RecordKind.TARGET_MEMBER: 6,
+    RecordKind.TARGET: 7,
+    RecordKind.CURRENT: 8,
+    RecordKind.STATE_PARTITIONS: 9,
 }
+_FORGOTTEN_TOPICS = 5  # a broker of 4.1 or later removes the record of an older broker
 
 
 class Wrote(Enum):
@@ -119,7 +120,7 @@ def _heartbeat(entries: Sequence[Entry], start: int, *, converts: bool = False) 
     while at < len(entries):
         each = entries[at]
         repeats = each.kind in (RecordKind.TARGET_MEMBER, RecordKind.REGEX)
-        place = _STAGES.get(each.kind, 99)
+        place = _stage(each)
         if place < stage or (place == stage and not repeats):
             break
         if each.kind in (RecordKind.MEMBER, RecordKind.CURRENT):
@@ -127,7 +128,7 @@ def _heartbeat(entries: Sequence[Entry], start: int, *, converts: bool = False) 
             if is_other or each.is_tombstone or (each.value or {}).get("member_epoch") == AWAY:
                 break
             member_id = each.member_id
-        elif each.is_tombstone is not (each.kind in (RecordKind.REGEX, RecordKind.OTHER)):
+        elif each.is_tombstone is not _is_forgotten(each):
             break  # a heartbeat forgets regular expressions, but does not resolve them
         stage, at = place, at + 1
     at = max(at, start + 1) if start < len(entries) else at
@@ -139,6 +140,18 @@ def _heartbeat(entries: Sequence[Entry], start: int, *, converts: bool = False) 
     )
 
 
+def _stage(entry: Entry) -> int:
+    if entry.kind is RecordKind.TOPICS and entry.is_tombstone:
+        return _FORGOTTEN_TOPICS
+    return _STAGES.get(entry.kind, 99)
+
+
+def _is_forgotten(entry: Entry) -> bool:
+    """Whether a heartbeat writes such a record as a tombstone."""
+    is_topics = entry.kind is RecordKind.TOPICS
+    return entry.kind is RecordKind.REGEX or (is_topics and entry.is_tombstone)
+
+
 def _resolution(entries: Sequence[Entry]) -> Write:
     """Resolved regular expressions, and the epoch that they bump."""
     at = 0
@@ -146,8 +159,9 @@ def _resolution(entries: Sequence[Entry]) -> Write:
         at < len(entries) and entries[at].kind is RecordKind.REGEX and not entries[at].is_tombstone
     ):
         at += 1
-    if at < len(entries) and entries[at].kind is RecordKind.GROUP and not entries[at].is_tombstone:
-        at += 1
+    for kind in (RecordKind.TOPICS, RecordKind.GROUP):
+        if at < len(entries) and entries[at].kind is kind and not entries[at].is_tombstone:
+            at += 1
     return Write(Wrote.REGEX, tuple(entries[:at]))
 
 
@@ -157,7 +171,7 @@ def _conversion(entries: Sequence[Entry]) -> Write:
     if _is_classic_member(entries[1]):
         while at < len(entries) and _is_classic_member(entries[at]):
             at += 1
-        stage = _STAGES[RecordKind.GROUP]
+        stage = _STAGES[RecordKind.TOPICS]
         while at < len(entries) and _STAGES.get(entries[at].kind, -1) >= stage:
             stage = _STAGES[entries[at].kind]
             at += 1
@@ -186,10 +200,9 @@ def _tombstones(entries: Sequence[Entry]) -> Write:
     if members and replacing and replacing[0].kind is RecordKind.MEMBER:
         return _replacement(entries, end, members[-1])
     at = end
-    if at < len(entries) and entries[at].kind is RecordKind.GROUP:
-        at += 1
-    while at < len(entries) and entries[at].is_tombstone and entries[at].kind is RecordKind.OTHER:
-        at += 1
+    for kind in (RecordKind.TOPICS, RecordKind.GROUP, RecordKind.TOPICS):
+        if at < len(entries) and entries[at].kind is kind:
+            at += 1
     if at < len(entries) and _is_empty_target(entries[at]):
         at += 1
     return Write(Wrote.REMOVAL, tuple(entries[:at]), members)

@@ -6,6 +6,7 @@ from coordinator_core.client import LIBRARIES
 from coordinator_core.coordinator.era_evidence import EraEvidence
 from coordinator_core.coordinator.eras import ERAS, era_of_evidence, era_of_version
 from coordinator_core.log_lines import holds_in
+from coordinator_core.log_lines.version_ranges import ranges_of
 
 VERSIONS = {
     "0.9.0.1": "0.9",
@@ -55,6 +56,7 @@ def test_the_client_libraries_of_eras_are_modelled():
     assert ERAS["4.4"].client_library == "java-4.4"
 
 
+JAVA_REASON = "explicit `LeaveGroup` request for (a) members."
 EVIDENCE = [
     ({}, "3.9", "group records have version 3, no log"),
     ({"group_versions": {0}}, "0.9", "group records have version 0"),
@@ -67,6 +69,49 @@ EVIDENCE = [
         "4.3",
         "targets have times, and a group that becomes empty gets no new target",
     ),
+    ({"reasons": [JAVA_REASON]}, "4.1", "log wording of the Java coordinator"),
+    (
+        {"reasons": [JAVA_REASON], "offset_versions": {3}},
+        "4.0",
+        "log wording of the Java coordinator, offset commits have version 3",
+    ),
+    (
+        {"has_modern_records": True, "has_topic_records": True, "has_kept_pending_partition": True},
+        "4.0",
+        "records have the group's topics",
+    ),
+    (
+        {"has_modern_records": True, "has_kept_pending_partition": True},
+        "4.1.2",
+        "a member kept a partition that it was to revoke",
+    ),
+    (
+        {"has_modern_records": True, "has_revoked_twice_in_an_epoch": True},
+        "4.2",
+        "a member revoked partitions twice in an epoch",
+    ),
+    (
+        {"has_modern_records": True, "has_validated_topology": True},
+        "4.2",
+        "its record has the epoch of the validated topology",
+    ),
+    (
+        {"has_modern_records": True, "versions": ranges_of("4.2.1")},
+        "4.2",
+        "the brokers' logs show Kafka 4.2.1",
+    ),
+    ({"versions": ranges_of("3.0-3.9")}, "3.9", "group records have version 3, no log"),
+    (
+        {"reasons": [JAVA_REASON], "versions": ranges_of("3.9.2, 4.4.0")},
+        "4.4",
+        "the brokers' logs show Kafka 3.9.2 or 4.4.0",
+    ),
+    (
+        {"reasons": [JAVA_REASON], "versions": ranges_of("3.9.1")},
+        "4.1",
+        "log wording of the Java coordinator",
+    ),
+    ({"versions": ranges_of("2.8.1")}, "2.5", "the brokers' logs show Kafka 2.8.1"),
     (
         {"offset_versions": {4}, "has_assignment_epochs": True},
         "4.4",

@@ -42,6 +42,7 @@ def histories(folder, era, count):
 CASES = [
     ("coordinator-group-types", "4.4", 0.95),
     ("coordinator-group-types", "4.1", 0.95),
+    ("coordinator-group-types", "4.0", 0.95),
     ("coordinator-share-streams", "4.4", 0.85),
     ("coordinator-share-streams", "4.1", 0.9),
 ]

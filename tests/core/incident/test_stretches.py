@@ -1,7 +1,9 @@
 """Eras of a group's coordinators before and after an upgrade of the brokers."""
 
+from coordinator_core.coordinator.era_evidence import NO_EVIDENCE, EraEvidence
 from coordinator_core.incident.evidence import Incarnation, LogEvent, incarnations
 from coordinator_core.incident.stretches import infer_eras
+from coordinator_core.log_lines.version_ranges import ranges_of
 
 SCALA = "Adding new member m with group instance id None; client reason: not provided"
 JAVA = "explicit `LeaveGroup` request for (m) members."
@@ -11,8 +13,8 @@ def line(at_ms, event, **more):
     return LogEvent(seq=at_ms, at_ms=at_ms, event=event, where="broker 1 log f:0", **more)
 
 
-def names(*events, offset_versions=()):
-    eras = infer_eras([Incarnation("g", 1, events, ())], offset_versions)
+def names(*events, offset_versions=(), cluster=NO_EVIDENCE):
+    eras = infer_eras([Incarnation("g", 1, events, ())], offset_versions, cluster)
     return [(each.from_ms, each.era.name) for each in eras.stretches]
 
 
@@ -24,6 +26,8 @@ def test_the_wording_of_reasons_changes_with_the_coordinator():
     )
 
     assert names(*events) == [(0, "3.9"), (20, "4.1")]
+    cluster = EraEvidence(versions=ranges_of("3.9.2, 4.4.0"))
+    assert names(*events, cluster=cluster) == [(0, "3.9"), (20, "4.4")]
 
 
 def test_the_line_about_a_load_shows_the_coordinator_of_a_group_without_rebalances():

@@ -1,0 +1,37 @@
+"""The versions of brokers by their logs."""
+
+from coordinator_core.log_lines.line_versions import versions_of_logs
+from coordinator_core.log_lines.version_ranges import text_of
+
+_HEAD = "[2025-05-01 10:00:00,000] INFO [GroupCoordinator id=1] "
+_LOGGER = " (org.apache.kafka.coordinator.group.GroupMetadataManager)"
+BUMPED = f"{_HEAD}[GroupId g] Bumped group epoch to 3.{_LOGGER}"
+BUMPED_WITH_HASH = f"{_HEAD}[GroupId g] Bumped group epoch to 3 with metadata hash 9.{_LOGGER}"
+CONVERTED = f"{_HEAD}[GroupId g] Converted the classic group to a consumer group.{_LOGGER}"
+
+
+def row(file_id, line=None, software=None):
+    return {"file_id": file_id, "line": line, "reason": None, "software": software}
+
+
+def versions(*rows):
+    return text_of(versions_of_logs(rows))
+
+
+def test_wordings_of_one_log_narrow_its_versions():
+    assert versions(row("a", BUMPED)) == "3.6-4.0"
+    assert versions(row("a", BUMPED), row("a", CONVERTED)) == "4.0"
+    assert versions(row("a", BUMPED_WITH_HASH)) == "4.1-"
+
+
+def test_a_log_that_names_its_version_has_this_version():
+    assert versions(row("a", CONVERTED), row("a", software="java 4.2.1")) == "4.2.1"
+
+
+def test_brokers_that_were_upgraded_have_both_versions():
+    assert versions(row("a", software="java 3.9.2\njava 4.4.0")) == "3.9.2, 4.4.0"
+    assert versions(row("a", BUMPED), row("b", BUMPED_WITH_HASH)) == "3.6-4.0, 4.1-"
+
+
+def test_without_lines_all_versions_are_possible():
+    assert versions() == versions(row("a", software="librdkafka 2.3.0")) == ""
