@@ -3,6 +3,7 @@
 reads   advice, configurations, episodes, generations, generation_members, churn, handover_costs,
         and what jobs.what_if_sweep reads
 writes  advice_outcomes   one row per advice given to a group
+        advice            the rows of groups that have carried out their advice
 
 Nightly runs this after its advice, and `regroup what-if-sweep` after its own.  Only groups with
 advice are looked at, and of these only the groups that had an episode on the dates of the run.
@@ -38,10 +39,12 @@ from jobs.what_if.kept_advice import (
     DeployedHistory,
     asked,
     history_of,
+    is_given_no_more,
     kept_rows,
     prediction_row,
     with_outcome,
     with_prediction,
+    withdrawn,
 )
 from jobs.what_if.periods import EvaluatedPeriod
 from jobs.what_if.result_rows import time_of
@@ -108,6 +111,18 @@ def _update(
         ]
     written = [with_outcome(row, histories[name]) for name in names for row in rows[name]]
     _write(lake, names, written)
+    _withdraw(lake, [row for row in written if is_given_no_more(row, advised)])
+
+
+def _withdraw(lake: Lake, carried_out: Iterable[Row]) -> None:
+    """Replace advice that was carried out: groups that no longer rebalance are not judged again."""
+    rows = {row["group_id"]: withdrawn(row) for row in carried_out}
+    if not rows:
+        return
+    columns = schema_of("advice").names
+    values = [[row.get(name) for name in columns] for row in rows.values()]
+    where = f"group_id IN ({', '.join(map(quoted, rows))})"
+    lake.replace("advice", lake.frame("advice", values), where=where, few=True)
 
 
 def _write(lake: Lake, names: Iterable[str], written: Iterable[Row]) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import groupby
 from typing import NamedTuple
 
+from coordinator_core.lives.processes import RESTART_MS
 from coordinator_core.whatif.kafka_names import (
     CONSUMER_ASSIGNMENT,
     CONSUMER_HEARTBEAT,
@@ -183,16 +185,13 @@ def _by_members(
     had = {name: before[-1].values(name).get(value, 0) for name, value in advised.items()}
     last = later[-1]
     begun = [each for each in later if any(_count(each, n, v) > had[n] for n, v in advised.items())]
-    complete = [each for each in later if _has_all(each, advised)]
-    if complete:
-        undone = [e for e in later if e.at_ms > complete[0].at_ms and not _has_all(e, advised)]
-        return CarriedOut(
-            CarriedOutStatus.YES,
-            f"all {complete[0].size} members have {_named(advised)}",
-            (begun or complete)[0].at_ms,
-            complete[0].at_ms,
-            undone[0].at_ms if undone else None,
-        )
+    complete = next(_complete(later, advised), None)
+    if complete is not None:
+        period, until_ms = complete
+        size = max(each.size for each in period)
+        text = f"all {size} members have {_named(advised)}"
+        from_ms = min(each.at_ms for each in (*begun, period[0]))
+        return CarriedOut(CarriedOutStatus.YES, text, from_ms, period[0].at_ms, until_ms)
     other = list(_other_values(advised, before[-1], last))
     if other:
         return CarriedOut(CarriedOutStatus.OTHER_VALUES, "; ".join(other))
@@ -211,6 +210,19 @@ def _count(generation: GenerationSettings, name: str, value: str) -> int:
 
 def _has_all(generation: GenerationSettings, advised: Mapping[str, str]) -> bool:
     return all(_count(generation, *each) == generation.size for each in advised.items())
+
+
+def _complete(
+    generations: Sequence[GenerationSettings], advised: Mapping[str, str]
+) -> Iterator[tuple[list[GenerationSettings], int | None]]:
+    """The periods in which all members have the settings, and their ends.  While the last process
+    without them restarts, the others are all members for a short time.
+    """
+    for has_all, same in groupby(generations, key=lambda each: _has_all(each, advised)):
+        period = list(same)
+        until_ms = next((each.at_ms for each in generations if each.at_ms > period[-1].at_ms), None)
+        if has_all and (until_ms is None or until_ms - period[0].at_ms > RESTART_MS):
+            yield period, until_ms
 
 
 def _other_values(

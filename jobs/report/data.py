@@ -13,7 +13,7 @@ from typing import Any
 
 from jobs.report import queries
 from jobs.report.budgets import budgets
-from jobs.report.episodes import advice, episodes
+from jobs.report.episodes import advice, episodes, outcomes
 from jobs.report.findings import findings
 from jobs.report.json_text import as_json
 from jobs.report.lake import ReportLake, Table
@@ -82,6 +82,7 @@ def _overview(lake: ReportLake, cluster_id: str, groups: Table, listed: int) -> 
         "budgets": budgets(lake),
         "episodes": episodes(lake),
         "advice": advice(lake),
+        "outcomes": outcomes(lake),
     }
 
 

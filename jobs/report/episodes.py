@@ -64,6 +64,24 @@ _ALL_ADVICE = _ADVICE.format(f"""
     LIMIT {MOST_ADVICE}""")
 _ADVICE_OF_GROUPS = _ADVICE.format("WHERE a.group_id IN $ids ORDER BY a.group_id")
 
+# Advice that was not carried out has no verdict; of these rows a page of all groups has none.
+_OUTCOMES = """
+    SELECT o.group_id, o.settings, o.verdict, o.carried_out, o.evidence, o.reason,
+        EPOCH_MS(o.first_advised_time) AS first_advised_ms,
+        EPOCH_MS(o.carried_out_from_time) AS from_ms, EPOCH_MS(o.carried_out_time) AS to_ms,
+        o.kind, o.processes, o.deployments_before, o.deployments_after, o.figures,
+        o.interval_basis, o.other_changes
+    FROM advice_outcomes o JOIN scope ON o.cluster_id = scope.cluster_id
+        AND (scope.only_group IS NULL OR o.group_id = scope.only_group)
+    {}"""
+_ALL_OUTCOMES = _OUTCOMES.format(f"""
+    WHERE o.verdict IS NOT NULL
+    ORDER BY o.verdict = 'not comparable', o.carried_out_from_time DESC, o.group_id, o.setting
+    LIMIT {MOST_ADVICE}""")
+_OUTCOMES_OF_GROUPS = _OUTCOMES.format(
+    "WHERE o.group_id IN $ids ORDER BY o.group_id, o.first_advised_time DESC, o.setting"
+)
+
 
 def episodes(lake: ReportLake) -> Json | None:
     """The costliest episodes, the kinds of all episodes, and the kinds per group; null if there is
@@ -82,5 +100,14 @@ def advice(lake: ReportLake) -> Json | None:
     return lake.rows(_ALL_ADVICE).json() if "advice" in lake.has else None
 
 
+def outcomes(lake: ReportLake) -> Json | None:
+    """What advice brought that was carried out; null without the table."""
+    return lake.rows(_ALL_OUTCOMES).json() if "advice_outcomes" in lake.has else None
+
+
 # Queries of several groups: each row begins with its group_id, rows are ordered by group.
-OF_GROUPS = {"episodes": _OF_GROUPS, "advice": _ADVICE_OF_GROUPS}
+OF_GROUPS = {
+    "episodes": _OF_GROUPS,
+    "advice": _ADVICE_OF_GROUPS,
+    "advice_outcomes": _OUTCOMES_OF_GROUPS,
+}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 OPTIONAL = (  # a lake may lack these
     "what_if", "advice", "process_lives", "episodes", "findings", "member_epochs",
-    "handovers", "unserved_times", "handover_costs",
+    "handovers", "unserved_times", "handover_costs", "advice_outcomes",
 )  # fmt: skip
 SERVICE = ("unserved_times", "handover_costs")  # without them, budgets would look unused
 _NEEDED = (

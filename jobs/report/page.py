@@ -18,8 +18,8 @@ from jobs.report.json_text import as_json
 
 SCRIPTS = (
     "format", "data", "kinds", "family", "theme", "address", "overview", "findings", "budgets",
-    "episodes", "groups", "advice", "charts", "scale", "bars", "drawing", "marks", "timeline",
-    "gestures", "details", "periods", "what_if", "main",
+    "episodes", "groups", "advice", "outcomes", "charts", "scale", "bars", "drawing", "marks",
+    "timeline", "gestures", "details", "periods", "what_if", "main",
 )  # fmt: skip
 
 

@@ -59,6 +59,7 @@ class GroupRows(NamedTuple):
     periods: Table | None
     episodes: Table | None
     advice: Table | None
+    outcomes: Table | None
     what_if: Table | None
     lives: list[Json] | None
     epochs: list[Json]
@@ -94,6 +95,7 @@ def _batch(lake: ReportLake, ids: list[str]) -> Iterator[GroupRows]:
             periods=own["periods"],
             episodes=has.get("episodes"),
             advice=has.get("advice"),
+            outcomes=has.get("advice_outcomes"),
             what_if=has.get("what_if"),
             lives=_dicts(lives) if "process_lives" in lake.has else None,
             epochs=_dicts(has.get("member_epochs")),
@@ -146,6 +148,7 @@ def timeline(rows: GroupRows, keep: int | None = None) -> Json:
         "periods": rows.periods.json() if rows.periods else None,
         "episodes": _episodes(rows, base_ms),
         "advice": rows.advice.json() if rows.advice else None,
+        "outcomes": rows.outcomes.json() if rows.outcomes else None,
         "what_if": rows.what_if.json() if rows.what_if else None,
         "lives": _lives(rows, places, base_ms),
     }

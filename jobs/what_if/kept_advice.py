@@ -22,6 +22,7 @@ from coordinator_core.whatif.advice_outcomes import (
     typical,
 )
 from coordinator_core.whatif.carried_out import (
+    CarriedOut,
     CarriedOutStatus,
     ConfiguredSetting,
     GenerationSettings,
@@ -29,6 +30,7 @@ from coordinator_core.whatif.carried_out import (
     carried_out,
 )
 from jobs.lake.evidence import Row
+from jobs.what_if.result_rows import no_advice, time_of
 
 KINDS_OF_EVIDENCE = GENERATIONS, EPISODES, HANDOVERS = (
     *("generation_settings", "episode_figures", "handover_times"),
@@ -241,6 +243,26 @@ def with_outcome(row: Mapping[str, Any], history: DeployedHistory) -> Row:
         history.generations,
     )
     return dict(row) | _outcome(outcome)
+
+
+def is_given_no_more(row: Mapping[str, Any], advised: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether the row is the group's present advice, and the group has carried it out.
+    ``advised``: rows of advice by group.
+    """
+    status: CarriedOut = row["status"]
+    is_in_force = status.status is CarriedOutStatus.YES and status.until_ms is None
+    present = advised.get(row["group_id"])
+    return is_in_force and present is not None and present["setting"] == row["setting"]
+
+
+def withdrawn(row: Mapping[str, Any]) -> Row:
+    """The row of advice of a group that has carried its advice out."""
+    keys = {name: row[name] for name in ("cluster_id", "group_id")}
+    since = f"{time_of(row['carried_out_time']):%Y-%m-%d %H:%M} UTC"
+    return keys | no_advice(
+        f"{row['settings']} was advised and is in force since {since} ({row['verdict']},"
+        " see advice_outcomes); not simulated since"
+    )
 
 
 def _outcome(outcome: AdviceOutcome) -> Row:

@@ -19,7 +19,7 @@ from tools.deployments.script import (
 )
 
 _WAY = Strategy("one_by_one", 12, 1, 84)
-_RESTART_S = 2.0
+_RESTART_S = 1.0
 _BEFORE, _ALL = 2, 5
 _SCALED = PROCESSES + 2
 # A rebalance waits for the next heartbeat of each member.

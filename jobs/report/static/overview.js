@@ -20,6 +20,7 @@ function drawOverview() {
   drawHeadline();
   drawBudgets();
   drawAdvice();
+  drawOutcomes();
   byId("figures").append(...figures());
   byId("groups-note").textContent = groupsNote();
   startGroups();

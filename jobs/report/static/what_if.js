@@ -18,12 +18,13 @@ function drawWhatIf() {
   const rows = state.timeline.what_if ? objects(state.timeline.what_if) : [];
   if (!rows.length) {
     box.replaceChildren(title, ...adviceOfGroup(), element("p", { class: "muted" },
-      `No what-if of ${shownGroup()} in this lake: run regroup what-if-sweep.`));
+      `No what-if of ${shownGroup()} in this lake: run regroup what-if-sweep.`), ...outcomesOfGroup());
     return;
   }
   const heads = ["setting", "basis", ...WHAT_IF_COLUMNS.map(([, name]) => name)].map(columnHead);
   const table = fillTable(element("table"), heads, rows.map((row) => whatIfRow(row, rows)));
-  box.replaceChildren(title, ...adviceOfGroup(), element("div", { class: "scroll", tabindex: 0 }, table));
+  box.replaceChildren(title, ...adviceOfGroup(), element("div", { class: "scroll", tabindex: 0 }, table),
+    ...outcomesOfGroup());
 }
 
 function adviceOfGroup() {

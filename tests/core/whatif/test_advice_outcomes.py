@@ -55,10 +55,28 @@ BEFORE = generation(900, dynamic=6)
             (1200, 1300, None),
         ),
         (
-            [generation(1200, static=6), generation(1300, static=5, dynamic=1)],
+            [generation(1200, static=6), generation(99_000, static=5, dynamic=1)],
             "yes",
             "all 6 members have a group.instance.id",
-            (1200, 1200, 1300),
+            (1200, 1200, 99_000),
+        ),
+        # While the sixth process restarts, five members are all members.
+        (
+            [
+                generation(1200, static=5),
+                generation(9000, static=5, dynamic=1),
+                generation(21_000, static=5),
+                generation(24_000, static=6),
+            ],
+            "yes",
+            "all 6 members have a group.instance.id",
+            (1200, 21_000, None),
+        ),
+        (
+            [generation(1200, static=5), generation(9000, static=5, dynamic=1)],
+            "partly",
+            "5 of 6 members have a group.instance.id",
+            (1200, None, None),
         ),
     ],
 )

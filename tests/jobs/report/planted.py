@@ -129,3 +129,18 @@ def advised(group_id, sentence, **more):
         "saved_unavailable_partition_ms": 9000, "saved_not_stable_ms": 1000,
         "saved_rebalances": 1, "share_saved": 0.5, "confidence": 0.75,
     } | more  # fmt: skip
+
+
+def advice_outcome(group_id, verdict, **more):
+    """A row of advice_outcomes: static membership, compared in one deployment on each side."""
+    sides = {f"{side}{end}": 35_000 for side in ("before", "after") for end in ("", "_min", "_max")}
+    figure = {"figure": "unavailable_partition_ms", "predicted": 24_000, "low": 18_000}
+    of_figure = figure | sides | {"high": 30_000, "promised": True, "verdict": "worse"}
+    return {
+        "group_id": group_id, "setting": "membership=static", "settings": "group.instance.id",
+        "first_advised_time": 2000, "advised_time": 3000, "sentence": "make it static",
+        "kind": "rolling_deployment", "processes": 6, "carried_out": "yes",
+        "evidence": "all 6 members", "carried_out_from_time": 4000, "carried_out_time": 5000,
+        "deployments_before": 1, "deployments_after": 1, "figures": [of_figure],
+        "interval_basis": "the range", "verdict": verdict, "reason": "as measured",
+    } | more  # fmt: skip

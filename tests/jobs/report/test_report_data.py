@@ -286,6 +286,7 @@ def test_a_lake_without_what_if_advice_and_lives(eager):
     page = page_of(eager)
 
     assert page["advice"] is None
+    assert page["outcomes"] is None
     assert (page["timelines"][0]["what_if"], page["timelines"][0]["lives"]) == (None, None)
 
 

@@ -7,6 +7,7 @@ from jobs.report.lake import ReportLake
 from jobs.report.window import ReportWindow
 from tests.jobs.report.planted import (
     HOSTILE,
+    advice_outcome,
     advised,
     cause,
     episode,
@@ -62,6 +63,13 @@ def two_groups():
         advice=[
             advised(GROUP, "static: 1 rebalance less", client_properties="a=1\n# b\n"),
             advised(HOSTILE, HOSTILE, client_properties=HOSTILE, risk=HOSTILE),
+        ],
+        advice_outcomes=[
+            advice_outcome(GROUP, "worse"),
+            advice_outcome(GROUP, None, setting="x=1", carried_out="no", figures=None),
+            advice_outcome(
+                HOSTILE, "not comparable", settings=HOSTILE, figures=None, reason=HOSTILE
+            ),
         ],
         timeline=events(1000, 60_000, group_id=GROUP),
     )
@@ -404,13 +412,29 @@ def test_findings_come_first_the_surest_of_them_first(chromium, report_file):
     assert tab.errors() == []
 
 
+def test_outcomes_of_advice_are_beside_the_advice_and_the_group(tab):
+    cells = "[...document.querySelectorAll('#outcomes tbody tr > *')].map((e) => e.textContent)"
+    leads = "[...document.querySelectorAll('{} .advice .lead')].map((e) => e.textContent)"
+
+    assert tab.run(cells) == [
+        "partition downtime (partition-seconds)", "35 s", "24 s", "18 s to 30 s", "35 s", "worse",
+    ]  # fmt: skip
+    assert tab.run(leads.format("#outcomes"))[0] == "billing: group.instance.id: worse"
+    # Only the group itself has advice that was not carried out.
+    assert len(tab.run(leads.format("#outcomes"))) == 2
+    assert tab.run(leads.format("#what-if"))[1:] == [
+        "group.instance.id: worse",
+        "group.instance.id: not carried out so far",
+    ]
+
+
 def test_hostile_findings_episodes_and_advice_are_text(chromium, report_file):
     tab = chromium.open(report_file)
     tab.run("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     shown = HOSTILE.replace("\u202e", "\\u202e")
     tab.until("document.querySelector('#advice pre')")
 
-    for part in ("findings", "episodes", "advice"):
+    for part in ("findings", "episodes", "advice", "outcomes"):
         assert shown in tab.run(f"document.getElementById('{part}').textContent"), part
     blocks = tab.run("[...document.querySelectorAll('#advice pre')].map((e) => e.textContent)")
     assert blocks == [shown, "a=1\n# b\n"]
