@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from coordinator_core.assignors import CLIENT_ASSIGNORS
 from coordinator_core.episodes.sentences import counted
 from coordinator_core.whatif import Figures
 from coordinator_core.whatif.advice import has_little
 from coordinator_core.whatif.kafka_names import seconds
-from jobs.what_if.migration_rows import WITHOUT_CONSUMERS
+from coordinator_core.whatif.settings import CLASSIC_PROTOCOL, CONSUMER_PROTOCOL
 from jobs.what_if.periods import EvaluatedPeriod
 
 KINDS = ("gain_bounds", "episode_kinds")  # Kinds of evidence.
@@ -30,12 +31,16 @@ class GainBound(NamedTuple):
     downtime_ms: int
     not_stable_ms: int
     group_type: str | None
+    protocol: str | None
     members: int
     alike: tuple[object, ...]
 
     @property
     def has_model(self) -> bool:
-        return self.members > 0 and self.group_type not in WITHOUT_CONSUMERS
+        if self.group_type not in (None, CLASSIC_PROTOCOL, CONSUMER_PROTOCOL) or not self.members:
+            return False
+        is_classic = self.group_type != CONSUMER_PROTOCOL
+        return not is_classic or self.protocol is None or self.protocol in CLIENT_ASSIGNORS
 
     @property
     def has_little(self) -> bool:
@@ -81,12 +86,13 @@ def gain_bounds(bounds: Iterable[Any], episodes: Iterable[Any]) -> list[GainBoun
     names = ("group_type", "protocol", "members", "partitions")
     of_groups = [
         GainBound(
-            row["group_id"],
-            int(row["downtime_ms"]),
-            int(row["not_stable_ms"]),
-            row["group_type"],
-            row["members"],
-            (*(row[name] for name in names), *sorted(kinds.get(row["group_id"], []))),
+            group_id=row["group_id"],
+            downtime_ms=int(row["downtime_ms"]),
+            not_stable_ms=int(row["not_stable_ms"]),
+            group_type=row["group_type"],
+            protocol=row["protocol"],
+            members=row["members"],
+            alike=(*(row[name] for name in names), *sorted(kinds.get(row["group_id"], []))),
         )
         for row in bounds
     ]

@@ -13,8 +13,11 @@ LEFT JOIN (
     FROM ownership_gaps GROUP BY cluster_id, group_id
 ) AS o ON o.cluster_id = l.cluster_id AND o.group_id = l.group_id
 LEFT JOIN (
-    SELECT cluster_id, group_id, MAX(COALESCE(group_type, 'classic')) AS group_type,
-        MAX(protocol) AS protocol
+    -- Of a classic group whose members are not consumers, the protocol type.
+    SELECT cluster_id, group_id, MAX(protocol) AS protocol,
+        MAX(CASE WHEN COALESCE(group_type, 'classic') <> 'classic' THEN group_type
+            WHEN COALESCE(protocol_type, '') IN ('', 'consumer') THEN 'classic'
+            ELSE protocol_type END) AS group_type
     FROM generations WHERE evidence <> 'clients' GROUP BY cluster_id, group_id
 ) AS g ON g.cluster_id = l.cluster_id AND g.group_id = l.group_id
 LEFT JOIN (

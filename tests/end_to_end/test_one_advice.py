@@ -4,6 +4,7 @@
 """
 
 import os
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -22,9 +23,25 @@ from jobs.what_if.command import WhatIfOptions, evaluate
 from jobs.what_if.sweep import Sweep
 from jobs.what_if_sweep import READS, cluster_evidence, periods_of, predicted
 from tests.end_to_end.conftest import NEW_GROUPS, TWINS
+from tests.end_to_end.incident_lake import IncidentLake
 
 pytestmark = pytest.mark.slow
 
+DATA = Path(TWINS).parent
+EXAMPLES = Path(__file__).parents[2] / "examples"
+INCIDENT_LOGS = DATA / "incident_client_logs"
+LOGGED = {
+    "3.9": {
+        "segments": EXAMPLES / "mixed-clients-3.9.1" / "segments",
+        "broker_log": EXAMPLES / "mixed-clients-3.9.1" / "server.log",
+        "client_log": str(INCIDENT_LOGS / "mixed-3.9.1"),
+    },
+    "4.4": {
+        "dump": str(DATA / "modern_groups" / "mixed-4.4.0" / "records.jsonl.gz"),
+        "broker_log": DATA / "modern_groups" / "mixed-4.4.0" / "server.log.gz",
+        "client_log": str(INCIDENT_LOGS / "mixed-4.4.0"),
+    },
+}
 SCRIPTS = [
     tuple(path.name.removesuffix(".tar.gz").rsplit("-", 1))
     for path in sorted(Path(TWINS).glob("*.tar.gz"))
@@ -36,17 +53,46 @@ CAPTURES = [
 ]
 if "REGROUP_ALL_CAPTURES" in os.environ:
     CAPTURES = [("demo", "kafka-3.9"), *(("new", name) for name in NEW_GROUPS), *SCRIPTS]
+    CAPTURES += [("costs", name) for name in "BCD"]
+    CAPTURES += [("logged", "3.9"), ("logged", "4.4")]
+    # Further captures: folders with segments, server.log and the clients' logs.
+    folders = Path(os.environ.get("REGROUP_CAPTURES") or "/nowhere").glob("**/segments")
+    CAPTURES += [("folder", str(each.parent)) for each in sorted(folders)]
 
 
 @pytest.fixture(scope="module", params=CAPTURES, ids="-".join)
 def advised(request, demo_by, incidents, twins_by, tmp_path_factory):
     """Lake and cluster, with nightly's advice and the lines that it prints."""
     script, cluster = request.param
+    folder = tmp_path_factory.mktemp("advised")
     lakes = {"demo": lambda: demo_by("embedded"), "new": lambda: incidents}
-    source = lakes.get(script, lambda: twins_by("embedded", script, cluster))()
-    root = source.copy(tmp_path_factory.mktemp("advised")).root
+    if script in ("costs", "logged", "folder"):
+        root = str(folder / "lake")
+        IncidentLake(root, "embedded").run("c", **_files(script, cluster, folder))
+        cluster = "c"
+    else:
+        source = lakes.get(script, lambda: twins_by("embedded", script, cluster))()
+        root = source.copy(folder).root
     lake = open_lake(embedded_session(), root, cluster)
     return lake, cluster, advice_step.run(lake, None, None)
+
+
+def _files(script, name, folder):
+    """The options of nightly for a capture with clients' logs or log end offsets."""
+    if script == "logged":
+        return LOGGED[name]
+    if script == "costs":
+        with tarfile.open(DATA / "data_costs" / f"{name}.tar.gz") as archive:
+            archive.extractall(folder, filter="data")
+        (source,) = {path.parent for path in folder.rglob("end_offsets.jsonl*")}
+    else:
+        source = Path(name)
+    kinds = {"broker_log": "server.log*", "end_offsets": "end_offsets.jsonl*"}
+    found = {option: next(source.glob(like), None) for option, like in kinds.items()}
+    files = {option: str(path) for option, path in found.items() if path is not None}
+    if (source / "java-clients").is_dir():
+        files["client_log"] = str(source / "java-clients")
+    return {"segments": str(source / "segments")} | files
 
 
 def verdicts(rows):
@@ -76,13 +122,14 @@ def test_all_commands_give_the_same_advice(advised):
         assert of_what_if(lake.root, cluster, group) == verdict, group
 
     tables = {name: lake.read(name) for name in READS}
+    of_cluster = cluster_evidence(tables)
     tables |= {
         name: rows.where(rows.group_id.isin(list(own)))
         for name, rows in tables.items()
         if "group_id" in rows.columns
     }
     earlier = advice_step.earlier_outcomes(lake, list(own))
-    sweep = Sweep(periods_of(tables), cluster_evidence(tables), migrations=False, earlier=earlier)
+    sweep = Sweep(periods_of(tables), of_cluster, migrations=False, earlier=earlier)
     swept = predicted(tables, sweep).collect()
     assert verdicts(row for group in swept for row in group["advice"]) == own
     for group in swept:

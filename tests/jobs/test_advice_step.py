@@ -139,6 +139,17 @@ def test_groups_without_a_model_cost_nothing():
     )
 
 
+@pytest.mark.parametrize(
+    "columns",
+    [{"group_type": "connect"}, {"protocol": "stream"}, {"protocol": "RoundRobinAssigner"}],
+)
+def test_a_group_without_a_model_has_no_bound(columns):
+    """Otherwise nightly says that it has nothing to gain, and what-if that nothing predicts it."""
+    rows = [bound_row("others", 0, 2, 3) | columns]
+
+    assert plan(4, gain_bounds(rows, []))[:2] == (["others"], [])
+
+
 def test_a_downtime_of_unknown_members_is_not_little():
     """A log without records has no members, a compacted group only an empty record."""
     assert plan(0, bounds(compacted=(0, 0, 0)))[:2] == (["compacted"], [])
