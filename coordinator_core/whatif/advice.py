@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from coordinator_core.episodes.sentences import counted
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.broker_limits import cost_of
+from coordinator_core.whatif.concerned import concerned
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
 from coordinator_core.whatif.currencies import (
     DOWNTIME,
@@ -49,6 +50,7 @@ class Advice:
     change makes better, and worse, in every seed.  ``confidence``: 0 to 1, as near as the model of
     the unchanged settings comes to the observed figures.  ``assumption``: where instance ids come
     from, and what the other source would change.  ``settings_in_force``: with their evidence.
+    ``whose``: the processes that cause the rebalances, and who bears them.
     """
 
     unchanged: Prediction
@@ -66,6 +68,7 @@ class Advice:
     confidence: float
     confidence_reason: str
     settings_in_force: str
+    whose: str
     makes_better: str | None
     makes_worse: str | None
     misses: Sequence[str] = ()
@@ -118,6 +121,7 @@ def advise(
         confidence=confidence,
         confidence_reason=reason,
         settings_in_force=in_force_text(baseline),
+        whose=concerned(baseline),
         misses=missed,
     )
 

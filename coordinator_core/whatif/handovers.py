@@ -30,12 +30,14 @@ from coordinator_core.simulation.random_draws import fraction, key_of
 class Consumption(NamedTuple):
     """What a group's commits show.  ``rates``: records per second of each partition with commits;
     ``commit_interval_ms``: between two commits of a partition; ``commits_while_slow``: whether
-    librdkafka clients commit while the application does not poll, as automatic commits do.
+    librdkafka clients commit while the application does not poll, as automatic commits do;
+    ``pauses_ms``: observed, by topic, summed over partitions.
     """
 
     rates: Mapping[TopicPartition, float]
     commit_interval_ms: int
     commits_while_slow: bool = True
+    pauses_ms: Mapping[str, int] = {}
 
 
 class Uncommitted(NamedTuple):

@@ -13,4 +13,5 @@ ADVICE_TEXTS = (
     "confidence",
     "confidence_reason",
     "settings_in_force",
+    "whose",
 )

@@ -455,6 +455,7 @@ def _print_advice(advice: Advice) -> None:
         ("advice", advice.sentence),
         ("better", advice.makes_better),
         ("worse", advice.makes_worse),
+        ("whose", advice.whose),
         ("range", None if advice.change is None else _range(advice.predicted)),
         ("risk", advice.risk),
         ("instance ids", advice.assumption),

@@ -6,6 +6,7 @@ compute with this class.  `regroup what-if` reads by DuckDB, the sweep by the en
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -263,10 +264,14 @@ class PredictionEvidence:
         interval_ms = round(sum(row["commit_interval_ms"] for row in costs) / len(costs))
         # Slow applications that commit themselves leave as many records as killed ones.
         expected = sum(row["slow_rate"] for row in costs) * interval_ms / 2000
+        pauses_ms: Counter[str] = Counter()
+        for row in costs:
+            pauses_ms[row["topic"]] += row["consumption_pause_ms"] or 0
         return Consumption(
             rates={(row["topic"], row["partition"]): row["records_per_second"] for row in costs},
             commit_interval_ms=interval_ms,
             commits_while_slow=sum(row["slow_records"] for row in costs) <= expected / 2,
+            pauses_ms=pauses_ms,
         )
 
     def conversions(self, baseline: Baseline) -> list[Converted]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from coordinator_core.protocol.errors import CoordinatorBug
 from coordinator_core.whatif import NotAConsumerGroup, SettingsChange, refusals
+from coordinator_core.whatif.concerned import concerned
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
 from coordinator_core.whatif.in_force import in_force_text, without_in_force
 from coordinator_core.whatif.predict import instance_ids_of
@@ -49,4 +50,5 @@ def shared_row(evidence: PredictionEvidence, sweep: Sweep, like: Mapping[str, An
         "confidence": None if confidence is None else min(confidence, _MAX_CONFIDENCE),
         "confidence_reason": f"that of group {name}: {like['confidence_reason']}",
         "settings_in_force": in_force_text(baseline),
+        "whose": concerned(baseline),
     }

@@ -26,4 +26,5 @@ settings_in_force              STRING             COMMENT 'the settings that the
 makes_better                   STRING             COMMENT 'the figures that the change makes better in every simulation, each with the figure without the change: partition downtime, rebalances, time in rebalances, moved partitions, records reprocessed, consumption pauses; null: none',
 makes_worse                    STRING             COMMENT 'the figures that the change makes worse in every simulation; null: none',
 saved_records_reprocessed      BIGINT             COMMENT 'records reprocessed that the change saves, predicted; null without commits and in rows of earlier versions',
-saved_consumption_pause_ms     BIGINT             COMMENT 'consumption pauses that the change saves, predicted, ms, summed over partitions; null without commits and in rows of earlier versions'
+saved_consumption_pause_ms     BIGINT             COMMENT 'consumption pauses that the change saves, predicted, ms, summed over partitions; null without commits and in rows of earlier versions',
+whose                          STRING             COMMENT 'the processes that cause the rebalances (without start and shutdown of the group), the members that bear them, and the pauses of topics in partition-seconds; null without a simulation and in rows of earlier versions'

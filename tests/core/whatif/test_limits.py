@@ -70,6 +70,8 @@ def group(
             delay=InferredDelay(3000, "Kafka's default"),
         ),
         configured=NOTHING_KNOWN,
+        from_ms=0,
+        to_ms=900_000,
         clients=lambda: {f"m{n}": f"p{n}" for n, _ in enumerate(libraries)},
     )
 
