@@ -88,8 +88,8 @@ def _files(script, name, folder):
     else:
         source = Path(name)
     kinds = {"broker_log": "server.log*", "end_offsets": "end_offsets.jsonl*"}
-    found = {option: next(source.glob(like), None) for option, like in kinds.items()}
-    files = {option: str(path) for option, path in found.items() if path is not None}
+    matches = {option: next(source.glob(like), None) for option, like in kinds.items()}
+    files = {option: str(path) for option, path in matches.items() if path is not None}
     if (source / "java-clients").is_dir():
         files["client_log"] = str(source / "java-clients")
     return {"segments": str(source / "segments")} | files

@@ -25,7 +25,7 @@ def life(begin_s, end_s=None, **values):
 
 
 def of(*lives_of_processes, instance_id=None, **values):
-    """What is said of a group with processes p1, p2, ... that have these lives."""
+    """The text of a group with processes p1, p2, ... that have these lives."""
     processes = [
         ConsumerProcess(f"p{number}", instance_id, tuple(lives))
         for number, lives in enumerate(lives_of_processes, 1)
