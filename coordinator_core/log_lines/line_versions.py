@@ -62,16 +62,18 @@ def versions_of_logs(rows: Iterable[Any]) -> Ranges:
     """The versions of brokers by their logs; all versions if the logs do not limit them.
 
     ``rows``: rows of schemas/evidence/broker_versions.sql.  A log that names several versions is of
-    a broker that was upgraded.
+    a broker that was upgraded: its wordings are of several versions, too, and do not count.
     """
-    logs: dict[str, set[Ranges]] = defaultdict(set)
+    of_lines: dict[str, set[Ranges]] = defaultdict(set)
+    named: dict[str, Ranges] = {}
     for row in rows:
         if row["line"] is not None:
-            logs[row["file_id"]].update(broker_versions(row["line"], row["reason"]))
+            of_lines[row["file_id"]].update(broker_versions(row["line"], row["reason"]))
         names = [each.split(" ") for each in (row["software"] or "").splitlines()]
         if versions := [ranges_of(version) for name, version in names if name == _KAFKA]:
-            logs[row["file_id"]].add(united(versions))
-    return united(map(consistent, logs.values())) or ALL_VERSIONS
+            named[row["file_id"]] = united(versions)
+    of_logs = {file_id: consistent(ranges) for file_id, ranges in of_lines.items() if ranges}
+    return united((of_logs | named).values()) or ALL_VERSIONS
 
 
 def client_of_line(line: str) -> SeenClient | None:

@@ -92,14 +92,20 @@ def rows_of_group(
 
 
 def rows_of_cluster(
-    lake: str, cluster_id: str, kinds: Collection[str], *, optional: Collection[str] = ()
+    lake: str,
+    cluster_id: str,
+    kinds: Collection[str],
+    *,
+    optional: Collection[str] = (),
+    notices: bool = True,
 ) -> Rows:
-    """The rows of all groups; ``optional`` as in `rows_of_group`."""
+    """The rows of all groups; ``optional`` as in `rows_of_group`, ``notices`` as in `query_all`."""
     where = f"cluster_id = {quoted(cluster_id)}"
     statements = [
         evidence_sql(kind, lambda table: f"(SELECT * FROM {table} WHERE {where})") for kind in kinds
     ]
-    return dict(zip(kinds, query_all(lake, statements, optional=optional), strict=True))
+    rows = query_all(lake, statements, optional=optional, notices=notices)
+    return dict(zip(kinds, rows, strict=True))
 
 
 def _scope(table: str, cluster_id: str, group_id: str) -> str:

@@ -16,6 +16,7 @@ from jobs.console.errors import UsageError
 from jobs.lake.evidence import Row, Rows, of_group, rows_of_cluster, rows_of_group
 from jobs.lake.literals import quoted
 from jobs.lake.sql import existing_tables, query, query_all
+from schemas import evidence_reads
 
 FOREVER_MS = 1 << 62
 
@@ -56,7 +57,8 @@ def replayed_rows(lake: str, cluster_id: str, group_id: str) -> EvidenceRows:
 
 def brokers_of(lake: str, cluster_id: str) -> EraEvidence:
     """The versions of the brokers by their logs."""
-    rows = rows_of_cluster(lake, cluster_id, [BROKER_VERSIONS])
+    tables = evidence_reads(BROKER_VERSIONS)
+    rows = rows_of_cluster(lake, cluster_id, [BROKER_VERSIONS], optional=tables, notices=False)
     return EraEvidence(versions=versions_of_logs(rows[BROKER_VERSIONS]))
 
 

@@ -70,7 +70,10 @@ from jobs.what_if.periods import (
 )
 
 # Tables that a lake of an older version lacks.
-_OPTIONAL = ("group_records", "topic_ids", "handover_costs", "configurations")
+_OPTIONAL = (
+    *("group_records", "topic_ids", "handover_costs", "configurations"),
+    *("broker_log_events", "ingested_files"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)

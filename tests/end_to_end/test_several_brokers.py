@@ -51,9 +51,9 @@ def test_the_partition_downtime_is_that_of_the_callbacks(clusters):
 @pytest.mark.parametrize(
     ("cluster", "group", "generations", "eras"),
     [
-        ("upgrade", "bills-eager", 28, ["3.9", "4.1"]),
-        ("upgrade", "stock-static", 1, ["3.9", "4.1"]),
-        ("three", "billing", 14, ["4.1"]),
+        ("upgrade", "bills-eager", 28, ["3.9", "4.4"]),
+        ("upgrade", "stock-static", 1, ["3.9", "4.4"]),
+        ("three", "billing", 14, ["4.4"]),
     ],
 )
 def test_each_stretch_is_replayed_by_the_coordinator_that_had_the_group(
