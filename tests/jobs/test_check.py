@@ -548,15 +548,46 @@ def test_a_sound_lake_violates_no_law(violations):
     assert violations({}) == []
 
 
+def left(logged, evidence):
+    """A member left; ``logged``: why by the broker's log."""
+    cause = {"cause": "LEAVE_POLL_TIMEOUT", "evidence": evidence}
+    return changed("generations", 0, cause=logged) | changed("rebalance_causes", 0, **cause)
+
+
+NOTHING = [(table, -1) for table, _ in VERSIONS]
+OWN = {"first_date": DAY, "last_date": DAY, "own_versions": VERSIONS}
+# The records came with version 0, which the last successful run did not cover.
+PENDING = changed("runs", 0, bronze_versions=[("offsets_records", -1), *VERSIONS[1:]])
+COVERED = changed("runs", 0, bronze_versions=NOTHING, **OWN)
+LEFT = {
+    "a consumer group: only the client says why": left("LEAVE", "clients+log"),
+    "both logs say why": left("LEAVE_POLL_TIMEOUT", "clients+log"),
+    "without the client's log": left("LEAVE", "log"),
+    "another cause": left("MEMBER_NEW", "clients+log"),
+}
+SOUND_CHANGES = {
+    "dates that retention deleted": changed(
+        "ingested_files", 4, inputs=6, kept_by_date={DAY: 2, EVE: 3}
+    ),
+    "pending dates": PENDING | without("committed_offsets"),
+}
+CHANGES = {
+    **{how: change for how, (change, _) in BROKEN.items()},
+    **LEFT,
+    **SOUND_CHANGES,
+    "covered as its own": COVERED | without("committed_offsets"),
+}
+
+
 @pytest.fixture(scope="module")
 def violations_of(write_lake, tmp_path_factory):
-    """The violations per entry of BROKEN; a cluster of one lake has the sound lake with its
+    """The violations per entry of CHANGES; a cluster of one lake has the sound lake with its
     change."""
     tables = {table: [] for table in SOUND}
-    for how, (change, _) in BROKEN.items():
+    for how, change in CHANGES.items():
         for table, rows in (SOUND | change).items():
             tables[table] += [row | {"cluster_id": how} for row in rows]
-    by_cluster = {how: [] for how in BROKEN}
+    by_cluster = {how: [] for how in CHANGES}
     for law, how, *rest in broken_laws(write_lake(tmp_path_factory.mktemp("broken"), tables))[1]:
         by_cluster[how].append((law, "c", *rest))
     return by_cluster
@@ -570,23 +601,24 @@ def test_each_violation_is_found(violations_of, how):
 
 
 @pytest.mark.parametrize(
-    ("logged", "evidence", "is_broken"),
-    [
-        pytest.param(
-            "LEAVE", "clients+log", False, id="a consumer group: only the client says why"
-        ),
-        pytest.param("LEAVE", "log", True, id="without the client's log"),
-        pytest.param("MEMBER_NEW", "clients+log", True, id="another cause"),
-        pytest.param("LEAVE_POLL_TIMEOUT", "clients+log", False, id="both logs say why"),
-    ],
+    ("how", "logged"),
+    [*zip(LEFT, [None, None, "LEAVE", "MEMBER_NEW"], strict=True)],
 )
-def test_a_clients_log_may_refine_why_a_member_left(violations, logged, evidence, is_broken):
-    changes = changed("generations", 0, cause=logged)
-    changes |= changed("rebalance_causes", 0, cause="LEAVE_POLL_TIMEOUT", evidence=evidence)
+def test_a_clients_log_may_refine_why_a_member_left(violations_of, how, logged):
     law = "rebalance_causes agrees with generations"
 
     broken = [(law, "c", "g 1/1", f"{logged}, true", "LEAVE_POLL_TIMEOUT, true")]
-    assert [row for row in violations(changes) if row[0] == law] == broken * is_broken
+    of_law = [row for row in violations_of[how] if row[0] == law]
+    assert of_law == (broken if logged else [])
+
+
+@pytest.mark.parametrize("how", SOUND_CHANGES)
+def test_what_a_later_run_or_retention_explains_violates_no_law(violations_of, how):
+    assert violations_of[how] == []
+
+
+def test_a_date_that_a_run_covered_as_its_own_is_not_pending(violations_of):
+    assert COMMITS in {law for law, *_ in violations_of["covered as its own"]}
 
 
 def test_duplicate_rows_are_found_in_every_table(violations):
@@ -608,27 +640,6 @@ def test_each_cluster_is_checked_by_itself(violations):
             for table, rows in SOUND.items()}  # fmt: skip
 
     assert violations(twin) == []
-
-
-def test_dates_that_retention_deleted_violate_no_law(violations):
-    change = changed("ingested_files", 4, inputs=6, kept_by_date={DAY: 2, EVE: 3})
-
-    assert violations(change) == []
-
-
-def test_pending_dates_violate_no_law(violations):
-    """The records came with version 0, which the last successful run did not cover."""
-    pending = changed("runs", 0, bronze_versions=[("offsets_records", -1), *VERSIONS[1:]])
-
-    assert violations(pending | without("committed_offsets")) == []
-
-
-def test_a_date_that_a_run_covered_as_its_own_is_not_pending(violations):
-    nothing = [(table, -1) for table, _ in VERSIONS]
-    own = {"first_date": DAY, "last_date": DAY, "own_versions": VERSIONS}
-    covered = changed("runs", 0, bronze_versions=nothing, **own)
-
-    assert COMMITS in {law for law, *_ in violations(covered | without("committed_offsets"))}
 
 
 def test_bronze_tables_alone_violate_no_law(write_lake, tmp_path):
