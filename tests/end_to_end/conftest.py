@@ -80,15 +80,26 @@ def demo(demo_by, engine):
 
 
 @pytest.fixture(scope="session")
-def incidents(made_once, demo_by):
-    """The lake of `make demo` by the embedded engine, with a further cluster per NEW_GROUPS."""
+def incidents_of(made_once, demo_by):
+    """``incidents_of(version)``: the lake of `make demo` by the embedded engine, with a further
+    cluster per NEW_GROUPS of this version."""
 
-    def write(root):
+    def write(version, root):
         lake = demo_by("embedded").copy(root)
         for cluster in NEW_GROUPS:
-            lake.read_modern_groups(cluster)
+            if cluster.endswith(version):
+                lake.read_modern_groups(cluster)
 
-    return IncidentLake(str(made_once("incidents", write) / "lake"), "embedded")
+    def written(version):
+        root = made_once(f"incidents-{version}", lambda root: write(version, root))
+        return IncidentLake(str(root / "lake"), "embedded")
+
+    return written
+
+
+@pytest.fixture(scope="session")
+def incidents(incidents_of):
+    return incidents_of("4.4.0")
 
 
 @pytest.fixture(scope="session")

@@ -61,11 +61,14 @@ if "REGROUP_ALL_CAPTURES" in os.environ:
 
 
 @pytest.fixture(scope="module", params=CAPTURES, ids="-".join)
-def advised(request, demo_by, incidents, twins_by, tmp_path_factory):
+def advised(request, demo_by, incidents_of, twins_by, tmp_path_factory):
     """Lake and cluster, with nightly's advice and the lines that it prints."""
     script, cluster = request.param
     folder = tmp_path_factory.mktemp("advised")
-    lakes = {"demo": lambda: demo_by("embedded"), "new": lambda: incidents}
+    lakes = {
+        "demo": lambda: demo_by("embedded"),
+        "new": lambda: incidents_of(cluster.rpartition("-")[2]),
+    }
     if script in ("costs", "logged", "folder"):
         root = str(folder / "lake")
         IncidentLake(root, "embedded").run("c", **_files(script, cluster, folder))
