@@ -183,7 +183,7 @@ EMBEDDED_ONLY = [
 ]
 CHANGES = [
     ("configuration-changes", "3.9.1"),
-    ("configuration-changes", "4.1.2"),
+    pytest.param("configuration-changes", "4.1.2", marks=pytest.mark.campaign),
     ("failovers", "3.9.1"),
     ("failovers", "4.1.2"),
 ]
@@ -262,6 +262,7 @@ SETTINGS = {
 }
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("version", ["3.9.1", "4.1.2"])
 def test_a_configuration_change_names_the_settings(twins_by, version):
     changes = twins_by("embedded", "configuration-changes", version).rows(

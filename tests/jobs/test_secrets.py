@@ -54,7 +54,7 @@ def conf(tmp_path, monkeypatch):
         "kafka": {
             "sasl.jaas.config": LOGIN,
             "ssl.key.password": KAFKA_SECRETS[1],
-            "default.api.timeout.ms": "3000",  # no broker answers
+            "default.api.timeout.ms": "1000",  # no broker answers
         },
         "spark": {
             "spark.hadoop.fs.s3a.secret.key": STORE_SECRETS[0],

@@ -204,6 +204,7 @@ def test_few_rows_are_written_as_many_are(spark, tmp_path, frame, cluster):
     assert list(damages(str(tmp_path), "churn")) == []
 
 
+@pytest.mark.embedded_suffices
 def test_tables_of_few_rows_are_known_from_the_delta_log(lake, frame, monkeypatch):
     lake.replace("churn", frame("churn", [counted(n, 0) for n in (1, 2, 3)]))
     trace = {
@@ -311,6 +312,7 @@ def test_an_altered_byte_of_a_data_file_is_found(lake, frame):
         assert len(list(damages(lake.root, "churn"))) == 1, at
 
 
+@pytest.mark.embedded_suffices
 def test_vacuum_deletes_the_checksums_of_the_files_that_it_deletes(lake, frame):
     for generation in (1, 2):
         lake.replace("churn", frame("churn", [counted(generation, 1)]))
