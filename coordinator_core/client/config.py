@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from coordinator_core.protocol.messages import Topology
+from coordinator_core.protocol.messages import TopicPartition, Topology
 
 JITTER = 0.2  # share of the exponential backoff (KIP-580)
 
@@ -16,7 +16,8 @@ class ConsumerConfig:
 
     ``name``: prefix of all request ids, unique among all processes.  ``max_poll_interval_ms``: also
     the rebalance timeout.  ``assignors``: names, in order of preference.  ``timer_delay_us``: how
-    late librdkafka's timers fire, in microseconds.
+    late librdkafka's timers fire, in microseconds.  ``claims``: partitions that the first JoinGroup
+    of a cooperative member claims, as if the member had owned them before.
 
     ``group_protocol``: classic, consumer, share or streams.  Only for members of the last three:
     ``member_id``: made by the client (``modern.member_ids``).  ``remote_assignor`` None: the
@@ -43,6 +44,7 @@ class ConsumerConfig:
     close_timeout_ms: int = 30000
     leave_group_on_close: bool = True
     timer_delay_us: int = 0
+    claims: tuple[TopicPartition, ...] = ()
     group_protocol: str = "classic"
     member_id: str = ""
     remote_assignor: str | None = None

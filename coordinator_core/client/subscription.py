@@ -31,6 +31,9 @@ from coordinator_core.records import (
     encode_subscription,
 )
 
+# Below all generations of the group that come after it.
+_CLAIMED_GENERATION = 1
+
 
 class LastAssignment(NamedTuple):
     """The last assignment in the order received, with its generation; sticky assignors use it."""
@@ -51,6 +54,9 @@ def subscriptions(
     context: ClientContext, owned: Partitions, last: LastAssignment | None
 ) -> Protocols:
     """The library's subscription bytes per assignor, in order of preference."""
+    claims = context.config.claims
+    if claims and last is None and is_cooperative(context.protocols):
+        owned, last = claims, LastAssignment(claims, _CLAIMED_GENERATION)
     write = _of_librdkafka if context.library.is_librdkafka else _of_java
     return tuple(
         (name, encode_subscription(write(context, name, owned, last))) for name in context.protocols

@@ -59,10 +59,13 @@ class Obstacle(NamedTuple):
 
 
 class ProcessSpec(NamedTuple):
-    """``instance_of``: the slot's name, which is the group.instance.id of static members."""
+    """``instance_of``: the slot's name, which is the group.instance.id of static members.
+    ``claims``: see ConsumerConfig; of the first life.
+    """
 
     name: str
     instance_of: str
+    claims: tuple[TopicPartition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,6 +85,7 @@ class SimulatedProcess:
         self.protocol = group.protocol
         self.assignors = group.assignors or LIBRARIES[group.client].assignors
         self._member_ids = member_ids
+        self._claims = spec.claims
         self.refused = 0  # lives that ended because their group.instance.id was in use
         self.key = key_of(seed, group.name, spec.name)
         self.host = host or "/10.{}.{}.{}".format(*(mixed(self.key, n) % 250 for n in range(3)))
@@ -131,6 +132,7 @@ class SimulatedProcess:
             auto_commit_interval_ms=group.commit_interval_ms or 5000,
             metadata_max_age_ms=group.metadata_max_age_ms,
             timer_delay_us=group.timer_delay_us,
+            claims=self._claims if self.life == 1 else (),
             group_protocol=self.protocol,
             member_id=self._member_id(),
             remote_assignor=group.remote_assignor,

@@ -15,6 +15,7 @@ from coordinator_core.incident.explanation import ExplainedGroup, ExplainedIncar
 from coordinator_core.incident.stimulus_builder import DEPARTURES
 from coordinator_core.lives import ConsumerProcess, Silences, identify_processes, memberships_of
 from coordinator_core.protocol.client_times import HEARTBEAT_MS
+from coordinator_core.protocol.messages import TopicPartition
 from coordinator_core.records import BadRecord, decode_subscription, streams_metadata
 from coordinator_core.simulation.spec import Topic
 from coordinator_core.whatif.common_ends import with_common_ends
@@ -60,6 +61,7 @@ class Baseline:
     in which the group was shut down.  ``libraries``: by process, a name of LIBRARIES;
     ``metadata_max_age_ms``: how often clients look for new partitions; ``topics`` grow at ms since
     the epoch.  ``consumer``: of a group of the consumer protocol; None: the group is classic.
+    ``owned``: by process, what it owns before ``from_ms``; empty: unknown.
     ``protocols``: of a group that was converted, by the first member id of a process life: its
     protocol.  ``consumption``: None without commits.  ``configured``: settings from files or
     the Admin API.
@@ -78,6 +80,7 @@ class Baseline:
     to_ms: int
     idle: tuple[tuple[int, int], ...]
     consumer: ConsumerSettings | None = None
+    owned: Mapping[str, tuple[TopicPartition, ...]] = field(default_factory=dict)
     protocols: Mapping[str, str] = field(default_factory=dict)
     consumption: Consumption | None = None
     configured: KnownSettings = NOTHING_KNOWN

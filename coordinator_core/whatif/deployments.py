@@ -28,6 +28,7 @@ from typing import NamedTuple
 from coordinator_core.lives import ConsumerProcess, ProcessLife, TimeEstimate
 from coordinator_core.lives.life_kinds import DEPLOY_GAP_MS
 from coordinator_core.lives.processes import RESTART_MS
+from coordinator_core.protocol.messages import TopicPartition
 from coordinator_core.simulation.random_draws import between, key_of
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.figures import Figures, maximum_of, median_of, minimum_of
@@ -43,6 +44,8 @@ _STOPS_APART_MS, _STARTS_APART_MS = 50, 200
 _READY_MS = 200
 # The deployment begins this long after the last evidence: topics no longer grow by then.
 _LATER_MS = 120_000
+# Static members joined one by one, within a heartbeat interval this long before the first action.
+_JOINED_MS, _SWITCH_MS = 20_000, 200
 # The period begins this long before the first action: a process starts before it joins.
 _EARLY_MS = 1000
 # After the last action and the expiry of sessions: members rejoin within this time.
@@ -127,6 +130,22 @@ def present_protocol(baseline: Baseline) -> str:
     """The group's protocol; of a converted group, the protocol of its last members."""
     last = running(baseline)[-1].lives[-1].member_ids[0]
     return baseline.protocols.get(last, baseline.group_protocol)
+
+
+def last_owned(
+    baseline: Baseline, processes: Sequence[ConsumerProcess]
+) -> dict[str, tuple[TopicPartition, ...]]:
+    """By process: its partitions in the last record that has all these processes; else empty."""
+    names = {each.lives[-1].member_ids[-1]: each.name for each in processes}
+    for explained in reversed(baseline.explained.incarnations):
+        for record in reversed(explained.incarnation.records):
+            if names.keys() <= {member.member_id for member in record.members}:
+                owned: dict[str, list[TopicPartition]] = {name: [] for name in names.values()}
+                for member_id, partition in record.assigned:
+                    if member_id in names:
+                        owned[names[member_id]].append(partition)
+                return {name: tuple(partitions) for name, partitions in owned.items()}
+    return {}
 
 
 class Restart(NamedTuple):
@@ -313,20 +332,36 @@ class DeployedGroup(NamedTuple):
         restart = restart_time(_like(self.restarts, deployment.batch), self.given_ms)
         for seed in range(1, seeds + 1):
             phase_ms = self.baseline.heartbeat_ms * (seed - 1) // seeds
-            deployed = _Deployed(self, restart, phase_ms, seed)
+            deployed = _Deployed(self, restart, phase_ms, seed, _is_static(self.baseline, change))
             act(deployed)
             lasts_ms = max(lasts_ms, deployed.lasts_ms)
             outcomes.append(figures_of(deployed.baseline(change), change, seed))
         return PlannedDeployment(deployment, change, lasts_ms, outcomes)
 
 
+def _is_static(baseline: Baseline, change: SettingsChange) -> bool:
+    if change.membership is not None:
+        return change.membership == "static"
+    return all(process.instance_id is not None for process in baseline.processes)
+
+
 class _Deployed:
-    """Collects the process lives of a deployment, which begins ``phase_ms`` after the time 0."""
+    """Collects the process lives of a deployment, which begins ``phase_ms`` after the time 0.
+
+    Members of a group that rebalances send their heartbeats together.  A restarted static member
+    joins without a rebalance, so its heartbeats have a phase of their own.
+    """
 
     def __init__(
-        self, group: DeployedGroup, restart: RestartTime, phase_ms: int, seed: int
+        self,
+        group: DeployedGroup,
+        restart: RestartTime,
+        phase_ms: int,
+        seed: int,
+        is_static: bool,
     ) -> None:
         self._group, self._restart_time, self._seed = group, restart, seed
+        self._is_static = is_static
         self._from_ms = group.baseline.to_ms + _LATER_MS
         self._phase_ms = phase_ms
         self._processes: list[ConsumerProcess] = []
@@ -389,6 +424,11 @@ class _Deployed:
     def _add(self, slot: _Slot, name: str, lives: Sequence[tuple[int | None, int | None]]) -> None:
         """A process that starts and ends at these times; None: before and after the deployment."""
         like = slot.like
+        (first_ms, first_end_ms), *others = lives
+        if self._is_static and first_ms is None:
+            within_ms = self._group.baseline.heartbeat_ms
+            joined_ms = between(0, within_ms, key_of(self._seed, name, "joined")) - _JOINED_MS
+            lives = [(None, joined_ms - _SWITCH_MS), (joined_ms, first_end_ms), *others]
         is_same = name == like.name
         instance_id = like.instance_id if is_same or like.instance_id is None else name
         self._likes[name] = like.name
@@ -432,6 +472,7 @@ class _Deployed:
         return replace(
             own,
             processes=tuple(self._processes),
+            owned=last_owned(own, [slot.like for slot in self._group.slots]),
             libraries={name: own.libraries[like] for name, like in likes.items()},
             subscriptions={name: own.subscriptions[like] for name, like in likes.items()},
             protocols=self._protocols,

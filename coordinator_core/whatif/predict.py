@@ -537,7 +537,8 @@ def _script(baseline: Baseline, change: SettingsChange, start_ms: int, seed: int
         own: list[Action] = []
         for number, life in enumerate(process.lives):
             name = names[life.member_ids[0]]
-            specs.setdefault(name, ProcessSpec(name, _instance_id(process, name, change)))
+            instance_id = _instance_id(process, name, change)
+            specs.setdefault(name, ProcessSpec(name, instance_id, baseline.owned.get(name, ())))
             hosts[name] = life.client_host
             times = _DrawnTimes(seed, process.name, number, expiries.get(life.member_ids[-1]))
             protocol = _protocol(baseline, life, change)

@@ -236,3 +236,46 @@ def test_the_manifest_of_an_autoscaler_has_the_batch_and_the_pace():
         "          value: 3",
         "          periodSeconds: 30",
     ]
+
+
+def test_heartbeats_of_static_members_have_different_phases(baseline):
+    """At the join of the new members the old members revoke their partitions one after the other;
+    a group that always rebalanced together would be without owners for less time.
+    """
+    group = DeployedGroup.of(baseline, None, [], 4000)
+
+    static = SettingsChange.of(["membership=static", "session.timeout.ms=10000"])
+    plan = group.plan(Deployment(Strategy.SURGE, 8000, 6), static, 4)
+
+    assert plan.median.unavailable_partition_ms > 75_000
+
+
+@pytest.mark.parametrize(("client", "moved"), [("java-4.1", 4), ("librdkafka-2", 12)])
+def test_a_cooperative_group_is_deployed_from_its_last_assignment(client, moved):
+    """After a restart one by one, the sticky assignment is another one than that of a new group."""
+    rows = of_fleet(
+        {
+            "name": "deployed",
+            "length": "6m",
+            "topics": [{"name": "orders", "partitions": 12}],
+            "groups": [
+                {
+                    "name": "billing",
+                    "topics": ["orders"],
+                    "processes": 6,
+                    "client": client,
+                    "assignors": ["cooperative-sticky"],
+                    "plans": [
+                        {"kind": "deploy", "at": "2m", "times": 1, "gap": "20s", "down": "4s"}
+                    ],
+                }
+            ],
+        }
+    )
+    records = rows.records["billing"]
+    evidence = baseline_of(incarnations("billing", rows.events["billing"], records))
+    group = DeployedGroup.of(evidence, None, [], 4000)
+
+    plan = group.plan(Deployment(Strategy.RECREATE, 0, 6), UNCHANGED, 1)
+
+    assert plan.median.moved_partitions == moved
