@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from coordinator_core.whatif import (
     check,
     instance_ids_of,
 )
+from coordinator_core.whatif.calibration import range_of
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
 from coordinator_core.whatif.currencies import (
     PREFERENCES,
@@ -31,13 +32,7 @@ from coordinator_core.whatif.currencies import (
     worse_changes,
 )
 from coordinator_core.whatif.deployment_forms import Form, UnfitForm, require_fit
-from coordinator_core.whatif.figures import (
-    Converted,
-    PredictedMigration,
-    maximum_of,
-    median_of,
-    minimum_of,
-)
+from coordinator_core.whatif.figures import Converted, PredictedMigration, median_of
 from coordinator_core.whatif.fit import misses
 from coordinator_core.whatif.judgement import ADVICE_SEEDS, GroupJudgement, judge
 from coordinator_core.whatif.kafka_names import SETTING_OF
@@ -140,7 +135,7 @@ def run(options: WhatIfOptions, format: Format) -> None:
         return
     shown = shown_figures(result, format)
     rows = _rows(result, shown, format)
-    print_rows(["basis", "setting", *shown, "range over seeds"], rows, format)
+    print_rows(["basis", "setting", *shown, "range"], rows, format)
     if format is Format.TABLE:
         _print_summary(result)
 
@@ -320,16 +315,17 @@ def _advice(baseline: Baseline, advice: Advice) -> Row:
 
 
 def _prediction(baseline: Baseline, each: Prediction) -> Row:
+    least, most = range_of(baseline, each.change, each.outcomes)
     return {
         "setting": str(each.change),
         "settings": each.change.in_kafka_names(),
         "instance_ids": instance_ids_of(baseline, each.change),
         **each.median._asdict(),
-        "least": each.minimum._asdict(),
-        "most": each.maximum._asdict(),
+        "least": least._asdict(),
+        "most": most._asdict(),
         "seeds": len(each.outcomes),
         "conversions": list(map(_conversions, each.conversions)),
-        "migrations": list(map(_migration, each.migrations)),
+        "migrations": [_migration(baseline, each.change, own) for own in each.migrations],
     }
 
 
@@ -337,14 +333,15 @@ def _conversions(conversions: Iterable[Converted]) -> list[Row]:
     return [{"at": time_text(each.at_ms), "protocol": each.protocol} for each in conversions]
 
 
-def _migration(each: PredictedMigration) -> Row:
+def _migration(baseline: Baseline, change: SettingsChange, each: PredictedMigration) -> Row:
+    least, most = range_of(baseline, change, each.outcomes)
     return {
         "protocol": each.protocol,
         "from": time_text(each.from_ms),
         "to": time_text(each.to_ms),
         **median_of(each.outcomes)._asdict(),
-        "least": minimum_of(each.outcomes)._asdict(),
-        "most": maximum_of(each.outcomes)._asdict(),
+        "least": least._asdict(),
+        "most": most._asdict(),
         "conversions": list(map(_conversions, each.conversions)),
         "blockers": blockers_of(each),
     }
@@ -377,21 +374,19 @@ def _rows(result: WhatIfResult, shown: list[str], format: Format) -> list[list[A
 
     rows: list[list[Any]] = [["observed", str(UNCHANGED), *values(result.observed), None]]
     for basis, each in [("model", result.model), *(("predicted", p) for p in predicted)]:
-        low, high = each.minimum.unavailable_partition_ms, each.maximum.unavailable_partition_ms
-        rows.append([basis, name_of(each.change), *values(each.median), f"{low} to {high}"])
-        rows += [_migration_row(migration, values) for migration in each.migrations]
+        own = _downtime_range(result.baseline, each.change, each.outcomes)
+        rows.append([basis, name_of(each.change), *values(each.median), own])
+        for migration in each.migrations:
+            when = f"{time_text(migration.from_ms)} to {time_text(migration.to_ms)}"
+            figures = values(median_of(migration.outcomes))
+            own = _downtime_range(result.baseline, each.change, migration.outcomes)
+            rows.append([f"migration to {migration.protocol}", when, *figures, own])
     return rows
 
 
-def _migration_row(
-    each: PredictedMigration, values: Callable[[Figures], list[int | None]]
-) -> list[Any]:
-    low, high = (
-        limit(each.outcomes).unavailable_partition_ms for limit in (minimum_of, maximum_of)
-    )
-    when = f"{time_text(each.from_ms)} to {time_text(each.to_ms)}"
-    basis = f"migration to {each.protocol}"
-    return [basis, when, *values(median_of(each.outcomes)), f"{low} to {high}"]
+def _downtime_range(baseline: Baseline, change: SettingsChange, outcomes: Sequence[Figures]) -> str:
+    least, most = range_of(baseline, change, outcomes)
+    return f"{least.unavailable_partition_ms} to {most.unavailable_partition_ms}"
 
 
 def _print_summary(result: WhatIfResult) -> None:
@@ -413,7 +408,7 @@ def _print_summary(result: WhatIfResult) -> None:
                 f"{counted(others, 'further change')} tried: the unchanged settings or a change"
                 " above are as good in all figures"
             )
-        _print_advice(result.advice)
+        _print_advice(baseline, result.advice)
 
 
 def _print_change(result: WhatIfResult) -> None:
@@ -453,13 +448,13 @@ def _migration_lines(each: PredictedMigration) -> Iterator[tuple[str, str]]:
         yield "blocker", sentence
 
 
-def _print_advice(advice: Advice) -> None:
+def _print_advice(baseline: Baseline, advice: Advice) -> None:
     _print_lines(
         ("advice", advice.sentence),
         ("better", advice.makes_better),
         ("worse", advice.makes_worse),
         ("whose", advice.whose),
-        ("range", None if advice.change is None else _range(advice.predicted)),
+        ("range", None if advice.change is None else _range(baseline, advice.predicted)),
         ("risk", advice.risk),
         ("instance ids", advice.assumption),
         ("in force", advice.settings_in_force),
@@ -470,11 +465,10 @@ def _print_advice(advice: Advice) -> None:
     _print_blocks(advice.client_properties, advice.broker_properties)
 
 
-def _range(each: Prediction) -> str:
-    low, high = each.minimum, each.maximum
+def _range(baseline: Baseline, each: Prediction) -> str:
+    low, high = range_of(baseline, each.change, each.outcomes)
     return (
-        f"over {counted(len(each.outcomes), 'simulation')}: {low.rebalances} to"
-        f" {counted(high.rebalances, 'rebalance')},"
+        f"{low.rebalances} to {counted(high.rebalances, 'rebalance')},"
         f" {low.moved_partitions} to {counted(high.moved_partitions, 'partition')} moved,"
         f" partition downtime {low.unavailable_partition_ms} to {high.unavailable_partition_ms} ms"
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 from coordinator_core.whatif import Baseline, Figures
 from coordinator_core.whatif.advice import figures_text
+from coordinator_core.whatif.calibration import range_of
 from coordinator_core.whatif.fit import not_explained
 from coordinator_core.whatif.judgement import GroupJudgement
 from coordinator_core.whatif.settings import CLASSIC_PROTOCOL
@@ -57,8 +58,9 @@ def predicted_row(
         row |= _figures("predicted", chosen.median)
         row["setting"] = str(chosen.change)
         row["static_refused_predicted"] = chosen.median.static_refused
-        row["unavailable_predicted_min_partition_ms"] = chosen.minimum.unavailable_partition_ms
-        row["unavailable_predicted_max_partition_ms"] = chosen.maximum.unavailable_partition_ms
+        least, most = range_of(baseline, chosen.change, chosen.outcomes)
+        row["unavailable_predicted_min_partition_ms"] = least.unavailable_partition_ms
+        row["unavailable_predicted_max_partition_ms"] = most.unavailable_partition_ms
     if defaults is not None:
         row["unavailable_defaults_partition_ms"] = defaults.median.unavailable_partition_ms
     return row

@@ -13,6 +13,7 @@ from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.episodes.sentences import counted
 from coordinator_core.whatif import Baseline, Figures
 from coordinator_core.whatif.broker_limits import cost_of
+from coordinator_core.whatif.calibration import PLAN, PredictedRange, range_of
 from coordinator_core.whatif.candidates import settings_to_deploy
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
 from coordinator_core.whatif.deployment_forms import Form
@@ -270,7 +271,7 @@ def shown_figures(figures: Figures) -> Row:
 
 
 def _plan(result: PlanResult, plan: PlannedDeployment) -> Row:
-    low, high = plan.minimum, plan.maximum
+    low, high = plan_range(result.baseline, plan)
     return {
         "strategy": plan.deployment.strategy.value,
         "pace_ms": plan.deployment.pace_ms,
@@ -286,11 +287,9 @@ def _plan(result: PlanResult, plan: PlannedDeployment) -> Row:
 def _all_figures(result: PlanResult) -> tuple[list[str], list[list[Any]]]:
     limits = [f"{name}_{limit}" for name in SHOWN for limit in ("least", "most")]
     columns = ["strategy", "pace_ms", "batch", "settings", "lasts_ms", *SHOWN, *limits]
-    rows = []
+    baseline, rows = result.baseline, []
     for plan in result.plans:
-        both = [
-            getattr(figures, name) for name in SHOWN for figures in (plan.minimum, plan.maximum)
-        ]
+        both = [getattr(figures, name) for name in SHOWN for figures in plan_range(baseline, plan)]
         way = plan.deployment
         values = [getattr(plan.median, name) for name in SHOWN]
         first = [way.strategy.value, way.pace_ms, way.batch, str(plan.change), plan.lasts_ms]
@@ -310,7 +309,7 @@ def _print(options: PlanOptions, result: PlanResult) -> None:
             way_text(plan),
             settings_text(plan.change),
             seconds(plan.lasts_ms),
-            *(_range_text(plan, name) for name in shown),
+            *(_range_text(result.baseline, plan, name) for name in shown),
         ]
         for plan in order
     ]
@@ -388,8 +387,12 @@ def settings_text(change: SettingsChange) -> str:
     return "as they are" if change == UNCHANGED else change.in_kafka_names()
 
 
-def _range_text(plan: PlannedDeployment, name: str) -> str:
-    least, most = getattr(plan.minimum, name), getattr(plan.maximum, name)
+def plan_range(baseline: Baseline, plan: PlannedDeployment) -> PredictedRange:
+    return range_of(baseline, plan.change, plan.outcomes, PLAN)
+
+
+def _range_text(baseline: Baseline, plan: PlannedDeployment, name: str) -> str:
+    least, most = (getattr(each, name) for each in plan_range(baseline, plan))
     value = value_text(name, getattr(plan.median, name))
     if least == most:
         return value
@@ -408,7 +411,7 @@ def _why(options: PlanOptions, result: PlanResult, chosen: PlannedDeployment) ->
     present = [each for each in result.plans if each.change == chosen.change]
     worst = max(present, key=_order(result.baseline, options.prefer))
     name = _PREFERRED[options.prefer]
-    best_text, worst_text = (_range_text(each, name) for each in (chosen, worst))
+    best_text, worst_text = (_range_text(result.baseline, each, name) for each in (chosen, worst))
     text = (
         f"recommended: {way_text(chosen)}, settings {settings_text(chosen.change)}:"
         f" {SHOWN[name]} {best_text}"

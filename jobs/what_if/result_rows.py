@@ -11,6 +11,7 @@ from typing import Any
 
 from coordinator_core.lives import ConsumerProcess, classify_lives, is_flapping
 from coordinator_core.whatif import UNCHANGED, Advice, Baseline, Figures, Prediction
+from coordinator_core.whatif.calibration import PredictedRange, range_of
 from coordinator_core.whatif.currencies import pareto
 from coordinator_core.whatif.judgement import GroupJudgement
 from jobs.lake.evidence import Row
@@ -73,19 +74,24 @@ def figure_rows(baseline: Baseline, judged: GroupJudgement) -> Iterator[Row]:
     """Rows of what_if, without cluster, group and period."""
     era = baseline.explained.era.name
     as_observed = Prediction(UNCHANGED, [judged.observed])
-    yield {"era": era} | _figures("observed", as_observed) | {"seeds": 0}
-    yield {"era": era} | _figures("model", judged.model)
+    exact = judged.observed, judged.observed
+    yield {"era": era} | _figures("observed", as_observed, exact) | {"seeds": 0}
+    yield {"era": era} | _figures("model", judged.model, _range(baseline, judged.model))
     best = pareto(judged.model, judged.predicted, baseline.group_protocol)
     for each in judged.predicted:
-        row = _figures("predicted", each) | {"pareto": each in best}
+        row = _figures("predicted", each, _range(baseline, each)) | {"pareto": each in best}
         yield {"era": each.change.era or era} | row
 
 
-def _figures(basis: str, each: Prediction) -> Row:
+def _range(baseline: Baseline, each: Prediction) -> PredictedRange:
+    return range_of(baseline, each.change, each.outcomes)
+
+
+def _figures(basis: str, each: Prediction, limits: tuple[Figures, Figures]) -> Row:
     row: dict[str, Any] = {"setting": str(each.change), "basis": basis, "pareto": None}
     row["settings"] = each.change.in_kafka_names()
     row |= each.median._asdict() | {"seeds": len(each.outcomes)}
-    for end, figures in (("min", each.minimum), ("max", each.maximum)):
+    for end, figures in zip(("min", "max"), limits, strict=True):
         row |= {f"{name}_{end}": value for name, value in figures._asdict().items()}
     if each.simulation is None:
         return row | dict.fromkeys(("simulation", "sessions_matter", "outcomes", "outcome_costs"))

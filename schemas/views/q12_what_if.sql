@@ -15,8 +15,8 @@ SELECT
     o.unavailable_partition_ms AS unavailable_observed_partition_ms, -- partition downtime in ms, summed over partitions, observed
     m.unavailable_partition_ms AS unavailable_unchanged_partition_ms, -- simulated with the group's own settings
     p.unavailable_partition_ms AS unavailable_predicted_partition_ms, -- simulated with the changed settings
-    p.unavailable_partition_ms_min AS unavailable_predicted_min_partition_ms, -- minimum of the seeds
-    p.unavailable_partition_ms_max AS unavailable_predicted_max_partition_ms, -- maximum of the seeds
+    p.unavailable_partition_ms_min AS unavailable_predicted_min_partition_ms, -- lower end of the range, which holds 9 of 10 captured figures
+    p.unavailable_partition_ms_max AS unavailable_predicted_max_partition_ms, -- upper end of the range, which holds 9 of 10 captured figures
     o.records_reprocessed AS reprocessed_observed, -- records handled again by the next owners, observed; null without commits, as in the columns below
     m.records_reprocessed AS reprocessed_unchanged, -- simulated with the group's own settings
     p.records_reprocessed AS reprocessed_predicted, -- simulated with the changed settings
@@ -25,7 +25,7 @@ SELECT
     p.consumption_pause_ms AS pause_predicted_ms, -- simulated with the changed settings
     m.unavailable_partition_ms - p.unavailable_partition_ms AS saved_partition_ms, -- downtime saved, from one simulation to the other, so that the model's errors affect both sides
     ROUND(100 * (m.unavailable_partition_ms - p.unavailable_partition_ms) / NULLIF(m.unavailable_partition_ms, 0), 1) AS saved_percent, -- share of the downtime that is saved
-    p.unavailable_partition_ms_min > m.unavailable_partition_ms_max AS longer_downtime, -- whether the change makes the partition downtime longer in every simulation
+    p.unavailable_partition_ms_min > m.unavailable_partition_ms_max AS longer_downtime, -- whether the range of the partition downtime lies above the range without the change
     p.setting IS NOT DISTINCT FROM a.setting AS advised, -- whether this is the advised change: the cheapest that removes most of the downtime
     CASE WHEN p.setting = a.setting THEN a.sentence END AS sentence, -- the reason, for the advised change
     CASE WHEN p.setting = a.setting THEN a.risk END AS risk, -- what it costs or risks, for the advised change

@@ -25,7 +25,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from coordinator_core.whatif import UNCHANGED
+from coordinator_core.whatif import UNCHANGED, Baseline
 from coordinator_core.whatif.deployments import (
     DeployedGroup,
     Deployment,
@@ -46,6 +46,7 @@ class Way(NamedTuple):
     """A way to deploy a group: its captured figures, one per repetition, and the prediction."""
 
     group: str
+    baseline: Baseline
     deployment: Deployment
     captured: Sequence[Mapping[str, int]]
     planned: PlannedDeployment
@@ -72,7 +73,7 @@ def ways(lake: str, truth: Mapping[str, Any]) -> Iterator[Way]:
             way = Deployment(Strategy(each["strategy"]), each["pace_ms"], each["batch"])
             captured.setdefault(way, []).append(each)
         for way, figures in captured.items():
-            yield Way(group, way, figures, planned.plan(way, UNCHANGED, SEEDS))
+            yield Way(group, baseline, way, figures, planned.plan(way, UNCHANGED, SEEDS))
 
 
 class Order(NamedTuple):

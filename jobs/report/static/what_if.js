@@ -50,7 +50,7 @@ function known(text) {
   return (value) => value === null ? "–" : text(value);
 }
 
-/** Minimum and maximum over the seeds, if they differ. */
+/** The ends of the range, if they differ. */
 function spread(row, name, text) {
   const [least, most] = [row[`${name}_min`], row[`${name}_max`]].map(text);
   return least === most ? "" : ` (${least} to ${most})`;
