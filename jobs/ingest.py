@@ -27,6 +27,7 @@ from jobs.bronze import configurations, counts
 from jobs.bronze.kafka_topic import store_topic
 from jobs.bronze.live_end_offsets import store_end_offsets
 from jobs.bronze.log_ids import LogSource, log_ids
+from jobs.bronze.replicas import forget_diverged
 from jobs.bronze.storing import record_tables, stored
 from jobs.bronze.table_rows import (
     BROKER_LOG,
@@ -111,7 +112,8 @@ def _store(lake: Lake, inputs: Inputs) -> None:
         with stored(lake, _dump(inputs.dump, inputs.dates), record_tables(lake, DUMP)) as rows:
             lake.upsert(counts.TABLE, counts.dump_files(rows, lake.cluster_id))
     if inputs.segments:
-        source = segments.segments_source(inputs.segments, inputs.dates)
+        again, epochs = forget_diverged(lake, inputs.segments)
+        source = segments.segments_source([*inputs.segments, *again], inputs.dates, epochs)
         with stored(lake, source, record_tables(lake, SEGMENTS)) as rows:
             _store_counts(lake, counts.segment_files(rows, lake.cluster_id))
     if inputs.traces:

@@ -179,6 +179,15 @@ LAWS = [
         GROUP BY f.cluster_id, f.file, f.path, f.quarantined
         HAVING COUNT(q.reason) < f.quarantined""",
     ),
+    Law(
+        "no record of a diverged replica is in offsets_records",
+        ("quarantine", "offsets_records"),
+        """
+        SELECT q.cluster_id, q.file || ' ' || q.log_offset, 'in quarantine only', 'in both'
+        FROM quarantine q JOIN offsets_records r
+            USING (cluster_id, source, file, topic_partition, log_offset)
+        WHERE q.reason LIKE 'diverged replica:%'""",
+    ),
     _decoded_once("every classic group's record is decoded once", "group_metadata", "2"),
     _decoded_once(
         "every consumer, share and streams group's record is decoded once",

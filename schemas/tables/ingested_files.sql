@@ -8,7 +8,7 @@ path             STRING    NOT NULL COMMENT 'path that the file was last read fr
 bytes            BIGINT    NOT NULL COMMENT 'size on disk when the file was last read',
 inputs           BIGINT    NOT NULL COMMENT 'number of records or lines in the file',
 kept_by_date     MAP<DATE, BIGINT> NOT NULL COMMENT 'readable inputs by UTC date; a bronze table has them for every date that was ingested',
-quarantined      BIGINT    NOT NULL COMMENT 'unreadable inputs, in quarantine',
+quarantined      BIGINT    NOT NULL COMMENT 'unreadable inputs and records of diverged replicas, in quarantine',
 skipped          BIGINT    NOT NULL COMMENT 'skipped inputs: lines that are not a coordinator logger''s, and continuation lines; in a dump records of other topics; in a dump or segment repeated records; in a file of end_offsets lines about something else, and sightings of an offset between the first and the last one of a date',
 unreadable_bytes BIGINT    NOT NULL COMMENT 'bytes that are not part of a record batch (in quarantine, not among the inputs)',
 topic_partition  STRING             COMMENT 'log that the records belong to',

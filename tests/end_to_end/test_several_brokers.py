@@ -5,7 +5,11 @@ from pathlib import Path
 import pytest
 
 from jobs.checks.check import broken_laws
+from jobs.engine.embedded import embedded_session
+from jobs.ingest import Inputs, run
+from jobs.lake.opening import open_lake
 from jobs.replay.command import ReplayOptions, replay_whole_group
+from jobs.sources.topic.segments import segment_files
 from tests.end_to_end.incident_lake import IncidentLake
 
 DATA = Path(__file__).parents[1] / "data" / "several_brokers"
@@ -31,6 +35,20 @@ def clusters(made_once):
     return IncidentLake(str(made_once("lake-several-brokers", write)), "embedded")
 
 
+@pytest.fixture
+def ingested_in(tmp_path):
+    """``ingested_in(*patterns)``: the lake after one run per pattern of segments."""
+
+    def ingest(*patterns):
+        session = embedded_session()
+        for pattern in patterns:
+            lake = open_lake(session, str(tmp_path), "three")
+            run(lake, Inputs(segments=segment_files(str(pattern))))
+        return IncidentLake(str(tmp_path), "embedded")
+
+    return ingest
+
+
 def test_no_client_that_lost_its_session_counts_as_restarted(clusters):
     kinds = {group: [] for group in EPISODES}
     for group, kind in clusters.rows("SELECT group_id, kind FROM episodes ORDER BY from_time"):
@@ -46,6 +64,29 @@ def test_the_partition_downtime_is_that_of_the_callbacks(clusters):
         WHERE kind <> 'shutdown' GROUP BY group_id""")
 
     assert dict(unowned) == pytest.approx(UNOWNED_S, rel=0.1)
+
+
+DEAD, ALIVE = (THREE / name / "__consumer_offsets-1/*.log" for name in ("dead-b1", "b2"))
+BOTH = THREE / "*/__consumer_offsets-1/*.log"
+RECORDS = "SELECT md5(string_agg(md5(key) || md5(value), '' ORDER BY log_offset)) FROM {}"
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [[BOTH], [DEAD, ALIVE], [ALIVE, DEAD]],
+    ids=["one run", "the tail is corrected by a later run", "the tail is read later"],
+)
+def test_a_tail_that_was_never_replicated_changes_no_table(clusters, ingested_in, runs):
+    lake = ingested_in(*runs)
+
+    stored = RECORDS.format("offsets_records")
+    assert lake.rows(stored) == clusters.rows(f"{stored} WHERE cluster_id = 'three'")
+    assert lake.rows("SELECT log_offset, reason FROM quarantine ORDER BY 1") == [
+        (offset, f"diverged replica: offset {offset} of leader epoch 2, but epoch 3 begins at"
+         " offset 636 in another copy of the partition")
+        for offset in (636, 637)
+    ]  # fmt: skip
+    assert broken_laws(lake.root)[1] == []
 
 
 @pytest.mark.parametrize(

@@ -248,6 +248,7 @@ CLIENT_LINES = "every readable line of an ingested date is in client_events"
 SIGHTINGS = "every readable line of an ingested date is in end_offsets"
 CLIENT_JOINS = "every generation that a client joined is in generations"
 TRACES = "every readable line of a trace is in trace_events"
+REPLICATED = "no record of a diverged replica is in offsets_records"
 QUARANTINED = "every input counted as quarantined is in quarantine"
 GROUPS = "every classic group's record is decoded once"
 NEW_GROUPS = "every consumer, share and streams group's record is decoded once"
@@ -285,6 +286,11 @@ BROKEN = {
     "a quarantined record lost": (
         lost("quarantine", 0),
         [(QUARANTINED, "c", "0.log", 1, 0)],
+    ),
+    "a record of a diverged replica kept": (
+        changed("quarantine", 0, log_offset=0, topic_partition="__consumer_offsets-0",
+                reason="diverged replica: offset 0"),
+        [(REPLICATED, "c", "0.log 0", "in quarantine only", "in both")],
     ),
     "a quarantined line lost": (
         lost("quarantine", 1),

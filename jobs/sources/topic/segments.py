@@ -6,9 +6,9 @@ quarantine row with position, bytes and reason.
 
 from __future__ import annotations
 
-import mmap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from jobs.segments.arrow_records import arrow_records
 from jobs.segments.compression import MAX_INFLATED
 from jobs.segments.reader import QUARANTINE_BYTES
 from jobs.sources.rows import COUNTS, RowBuffer, SourceRows, counts_of_files, rows_of_files
+from jobs.sources.topic.replicas import EpochStarts, epochs_at, mapped
 
 TOPIC = "__consumer_offsets"
 FILES_LIKE = "*.log"
@@ -81,26 +82,37 @@ def _is_of_topic(file: str) -> bool:
     return True
 
 
-def segments_source(files: list[str], dates: DateRange) -> SourceRows:
-    """ROWS of all ``files``."""
+# Leader epochs by partition.
+Replicas = Mapping[int, EpochStarts]
+_ALONE: Replicas = MappingProxyType({})
+
+
+def segments_source(files: list[str], dates: DateRange, replicas: Replicas = _ALONE) -> SourceRows:
+    """ROWS of all ``files``; ``replicas``: of partitions of which several brokers have copies."""
     return SourceRows(
         ROWS,
         counts_of_files,
-        lambda spark: read_segments(spark, files, dates),
-        lambda session: _batches(files, dates, _max_inflated(session)),
+        lambda spark: read_segments(spark, files, dates, replicas),
+        lambda session: _batches(files, dates, _max_inflated(session), replicas),
         files=files,
     )
 
 
-def read_segments(spark: SparkSession, files: list[str], dates: DateRange) -> DataFrame:
+def read_segments(
+    spark: SparkSession, files: list[str], dates: DateRange, replicas: Replicas = _ALONE
+) -> DataFrame:
     """ROWS of all ``files``, one task per file."""
-    max_inflated = _max_inflated(spark)
-    return rows_of_files(spark, files, lambda file: segment_rows(file, dates, max_inflated), ROWS)
+    max_inflated, of_partitions = _max_inflated(spark), dict(replicas)
+    return rows_of_files(
+        spark, files, lambda file: segment_rows(file, dates, max_inflated, of_partitions), ROWS
+    )
 
 
-def _batches(files: list[str], dates: DateRange, max_inflated: int) -> Iterator[pa.RecordBatch]:
+def _batches(
+    files: list[str], dates: DateRange, max_inflated: int, replicas: Replicas
+) -> Iterator[pa.RecordBatch]:
     for file in files:
-        yield from segment_rows(file, dates, max_inflated)
+        yield from segment_rows(file, dates, max_inflated, replicas)
 
 
 def _max_inflated(session: SparkSession) -> int:
@@ -108,21 +120,26 @@ def _max_inflated(session: SparkSession) -> int:
 
 
 def segment_rows(
-    file: str, dates: DateRange, max_inflated: int = MAX_INFLATED
+    file: str,
+    dates: DateRange,
+    max_inflated: int = MAX_INFLATED,
+    replicas: Replicas = _ALONE,
 ) -> Iterator[pa.RecordBatch]:
     """Arrow batches of ROWS for one file."""
     partition = partition_of(file)
+    starts = replicas.get(partition)
     counts = _Counts(file, f"{TOPIC}-{partition}")
     others = RowBuffer(ROWS)
     with open_file(file) as stream:
-        data, counts.row["bytes"] = _mapped(stream)
+        data, counts.row["bytes"] = mapped(stream)
         items = arrow_records(
             memoryview(data), partition=partition, file=file, max_inflated=max_inflated
         )
         try:
             for item in items:
                 if isinstance(item, pa.RecordBatch):
-                    yield _rows(item, counts, dates)
+                    diverged = {} if starts is None else _diverged(item, data, starts)
+                    yield _rows(item, counts, dates, diverged)
                     continue
                 others.add(counts.quarantine_bytes(item))
                 if others.is_full:
@@ -135,22 +152,22 @@ def segment_rows(
     yield others.take()
 
 
-def _mapped(stream: Any) -> tuple[Any, int]:
-    """The file's bytes and their number, memory-mapped if the file system allows it."""
-    size = stream.seek(0, 2)
-    stream.seek(0)
-    if size == 0:
-        return b"", 0
-    try:
-        return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), size
-    except (OSError, AttributeError, ValueError):  # an object store's stream has no descriptor
-        return stream.read(), size
+def _diverged(records: pa.RecordBatch, data: Any, starts: EpochStarts) -> dict[int, str]:
+    """Why records are of a diverged replica, by their place."""
+    offsets = records.column("log_offset").to_numpy()
+    epochs = epochs_at(data, records.column("position").to_numpy())
+    return {
+        int(place): starts.reason(int(epochs[place]), int(offsets[place]))
+        for place in np.flatnonzero(starts.are_diverged(epochs, offsets))
+    }
 
 
-def _rows(records: pa.RecordBatch, counts: _Counts, dates: DateRange) -> pa.RecordBatch:
+def _rows(
+    records: pa.RecordBatch, counts: _Counts, dates: DateRange, diverged: Mapping[int, str]
+) -> pa.RecordBatch:
     """One row per record that is in ``dates`` or quarantined."""
     is_data = records.column("control").is_null()
-    reasons = _reasons(records, is_data)
+    reasons = _reasons(records, is_data, diverged)
     is_bad = reasons.is_valid()
     times = times_of(records.column("time_ms"))
     days = days_of(times)
@@ -185,13 +202,17 @@ _OF_BATCH = ("magic", "is_transactional", "producer_id", "control")
 _AS_READ = ("position", "log_offset", "key", "value", *_OF_BATCH)
 
 
-def _reasons(records: pa.RecordBatch, is_data: pa.BooleanArray) -> pa.StringArray:
-    """Why a record cannot be decoded, or null.  Control records are not checked."""
+def _reasons(
+    records: pa.RecordBatch, is_data: pa.BooleanArray, diverged: Mapping[int, str]
+) -> pa.StringArray:
+    """Why a record cannot be decoded or is ``diverged``, or null.  Only data are decoded."""
     rows = pc.indices_nonzero(is_data)
     data = records if len(rows) == records.num_rows else records.take(rows)
     reasons: list[str | None] = [None] * records.num_rows
     for index, reason in unreadable_records(data.column("key"), data.column("value")).items():
         reasons[rows[index].as_py()] = reason
+    for place, reason in diverged.items():
+        reasons[place] = reason
     return pa.array(reasons, pa.string())
 
 
