@@ -1,0 +1,50 @@
+"""Groups of client libraries on a real broker: rebalances, downtime, episodes, commits in gaps."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.incident_lake import IncidentLake
+from tools.client_zoo_groups import main
+
+DATA = Path(__file__).parents[1] / "data" / "client_zoo"
+PARTITIONS = {"zoo-aiokafka": 0, "zoo-franz-go-kzap": 3, "zoo-streams": 4}
+# A frozen process of aiokafka comes back as a new one would: nothing shows that it was not killed.
+EXPECTED = """\
+| group | rebalances | not stable ms | downtime s | frozen s | actions |
+| --- | --- | --- | --- | --- | --- |
+| zoo-aiokafka | 15 / 15 | 31422 / 31422 | 62.8 / 41.8 ! | 21.8 | freeze missing; process_lost of 1 too many |
+| zoo-franz-go-kzap | 20 / 20 | 27469 / 27469 | 38.3 / 36.4 | 21.6 | all found |
+| zoo-streams | 23 / 23 | 34316 / 34316 | 118.8 / 136.1 | 23.5 | all found |
+"""  # noqa: E501
+# A revocation commits: the record may be later than the time at which the partition was free.
+COMMITS_IN_GAPS = """
+    SELECT c.group_id, c.partition, from_time, append_time
+    FROM ownership_gaps g JOIN committed_offsets c USING (cluster_id, group_id, topic, partition)
+    WHERE NOT tombstone AND EPOCH_MS(append_time) > EPOCH_MS(from_time) + 1000
+    AND EPOCH_MS(append_time) < EPOCH_MS(from_time) + unowned_ms - 50"""
+
+
+@pytest.fixture(scope="module")
+def lake(made_once):
+    def write(root):
+        sources = root.parent / f"{root.name}-sources"
+        for group, partition in PARTITIONS.items():
+            folder = sources / f"__consumer_offsets-{partition}"
+            folder.mkdir(parents=True)
+            segment = folder / "00000000000000000000.log"
+            segment.write_bytes(gzip.decompress((DATA / f"{group}.log.gz").read_bytes()))
+        IncidentLake(str(root), "embedded").run("c", f"{sources}/*/*.log", DATA / "server.log.gz")
+
+    return IncidentLake(str(made_once("client-zoo", write)), "embedded")
+
+
+def test_groups_against_the_script_of_their_processes(lake, capsys):
+    main(lake.root, "c", str(DATA))
+
+    assert capsys.readouterr().out == EXPECTED
+
+
+def test_no_gap_spans_commits_of_an_owner(lake):
+    assert lake.rows(COMMITS_IN_GAPS) == []
