@@ -10,11 +10,15 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.lake.keys import GENERATION_KEY, GROUP_KEY
+from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY
 
 # Cause of a row about a member that had no partitions: no cause of a rebalance.
 WITHOUT_PARTITIONS = "WITHOUT_PARTITIONS"
 EXPIRIES = ("HEARTBEAT_EXPIRY", "SESSION_EXPIRY")
+DEPARTURES = (
+    *(*EXPIRIES, "LEAVE", "LEAVE_POLL_TIMEOUT"),
+    *("NOT_REJOINED", "REBALANCE_TIMEOUT", "SYNC_TIMEOUT"),
+)
 _NO_PARTITIONS = "no line about the end of its session; had no partitions"
 _UUID = "-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 _ADDED = [
@@ -29,13 +33,30 @@ def with_clients(causes: DataFrame, of_clients: DataFrame, generations: DataFram
     """
     dates = generations.select(*GENERATION_KEY, "event_date")
     logged = (
-        of_clients.where(F.col("cause") != WITHOUT_PARTITIONS)
+        _in_generation_of_departure(of_clients, causes)
+        .where(F.col("cause") != WITHOUT_PARTITIONS)
         .drop("event_date")
         .join(dates, on=GENERATION_KEY, how="inner")
     )
     return _refined(_with_idle(causes, of_clients), logged).unionByName(
         _only_of_clients(causes, logged), allowMissingColumns=True
     )
+
+
+def _in_generation_of_departure(of_clients: DataFrame, causes: DataFrame) -> DataFrame:
+    """Departures in the generation of the broker, if the member departed once: a client notices
+    late that its session expired, and some logs name the ids of other members, too."""
+    departures = F.col("cause").isin(*DEPARTURES)
+    departed = (
+        causes.where(departures & F.col("member_id").isNotNull())
+        .groupBy(*INCARNATION_KEY, "member_id")
+        .agg(F.max("generation").alias("departed_in"), F.count_distinct("event_time").alias("n"))
+        .where("n = 1")
+        .drop("n")
+    )
+    generation = F.coalesce(F.when(departures, F.col("departed_in")), "generation")
+    joined = of_clients.join(departed, on=[*INCARNATION_KEY, "member_id"], how="left")
+    return joined.withColumn("generation", generation).drop("departed_in")
 
 
 def _with_idle(causes: DataFrame, of_clients: DataFrame) -> DataFrame:

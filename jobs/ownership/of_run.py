@@ -32,6 +32,7 @@ READS = (
     "generations",
     "generation_members",
     "assignments",
+    "rebalance_causes",
     *PLAYED,
 )
 # Rows of assignments in memory at once, on the embedded engine.
@@ -57,6 +58,9 @@ def classic_tenures(scope: RunScope) -> DataFrame:
     tables["committed_offsets"] = scope.read_recent("committed_offsets")
     if scope.has_rows("group_events"):
         tables["outages"] = outages_of(scope)
+    if scope.has_rows("client_events"):
+        frozen = scope.read("rebalance_causes").where("story = 'frozen'")
+        tables["frozen"] = frozen.select(*MEMBER_KEY).distinct()
 
     def make() -> DataFrame:
         return in_pieces(
@@ -134,9 +138,12 @@ def tenures_by_member(
     committed_offsets: DataFrame,
     classic_rebalances: DataFrame,
     outages: DataFrame | None = None,
+    frozen: DataFrame | None = None,
 ) -> DataFrame:
     """When each member of each classic generation owned its partitions, see `tenures`.  The rows
-    are already computed.  ``outages``: see `jobs.lake.outages`; None without log lines."""
+    are already computed.  ``outages``: see `jobs.lake.outages`; None without log lines.
+    ``frozen``: removed members whose processes were frozen by their own logs; None without these.
+    """
     kept = computed(kept_states(group_metadata))
     members = members_of(timeline, generation_members, classic_rebalances)
     members = computed(with_shared_clients(members, kept))
@@ -144,7 +151,7 @@ def tenures_by_member(
     departed = (
         members.where("left_how IS NOT NULL")
         .join(committed, on=[*MEMBER_KEY, "generation"], how="left")
-        .join(returned(members, timeline, group_metadata, kept), on=MEMBER_KEY, how="left")
+        .join(returned(members, timeline, group_metadata, kept, frozen), on=MEMBER_KEY, how="left")
         .join(_lost_sessions(members, outages), on=MEMBER_KEY, how="left")
     )
     rejoined = committed.select(*MEMBER_KEY, "generation", "rejoined_ms")

@@ -14,6 +14,7 @@ from coordinator_core.protocol.client_times import (
     is_commit_interval,
 )
 from coordinator_core.protocol.processes import Arithmetic, killed_between
+from jobs.lake.dates import NEVER_MS
 from jobs.lake.keys import MEMBER_KEY
 from jobs.ownership.rebalances import stays_cooperative
 
@@ -45,7 +46,7 @@ def _end() -> Column:
     has_polled = F.col("polled_ms").isNotNull()
     return (
         F.when(_has_lost_session(), _at(F.col("lost_ms"), "log"))
-        .when(F.coalesce("has_returned", F.lit(False)), _at(F.col("back_ms"), "log"))
+        .when(F.coalesce("has_returned", F.lit(False)), _at(_returned_ms(), "log"))
         .when(has_polled & F.col("back_ms").isNotNull(), _at(_polled_again_ms(), "log"))
         .when(F.col("left_how") == "left", _left())
         .when(F.col("left_how") == "expired", _expired())
@@ -86,6 +87,11 @@ def _polled_ms() -> Column:
     return F.when(has_left & is_slow, F.col("left_ms") - poll_ms).when(
         is_static & _stopped_committing(F.col("contact_ms")), last_heartbeat_ms - poll_ms
     )
+
+
+def _returned_ms() -> Column:
+    """A frozen process owns its partitions until others are assigned them, if not known better."""
+    return F.coalesce("back_ms", F.lit(NEVER_MS))
 
 
 def _polled_again_ms() -> Column:

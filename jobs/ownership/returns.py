@@ -47,9 +47,13 @@ def with_shared_clients(members: DataFrame, kept_states: DataFrame) -> DataFrame
 
 
 def returned(
-    members: DataFrame, timeline: DataFrame, group_metadata: DataFrame, kept_states: DataFrame
+    members: DataFrame,
+    timeline: DataFrame,
+    group_metadata: DataFrame,
+    kept_states: DataFrame,
+    frozen: DataFrame | None,
 ) -> DataFrame:
-    """MEMBER_KEY of these members, with ``has_returned``.
+    """MEMBER_KEY of these members, with ``has_returned``; ``frozen``: further ones.
 
     The client names the error response because of which it joins again (KIP-800), or its first
     subscription has state of the previous membership: a generation from before it joined, or what
@@ -67,9 +71,10 @@ def returned(
         .unionByName(_with_generation(departed, timeline, group_metadata))
         .distinct()
     )
-    return departed.join(back, on=_BACK, how="inner").select(
-        *MEMBER_KEY, F.lit(True).alias("has_returned")
-    )
+    of_members = departed.join(back, on=_BACK, how="inner").select(*MEMBER_KEY)
+    if frozen is not None:
+        of_members = of_members.unionByName(frozen)
+    return of_members.distinct().withColumn("has_returned", F.lit(True))
 
 
 def _with_generation(
