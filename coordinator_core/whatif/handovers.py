@@ -31,13 +31,16 @@ class Consumption(NamedTuple):
     """What a group's commits show.  ``rates``: records per second of each partition with commits;
     ``commit_interval_ms``: between two commits of a partition; ``commits_while_slow``: whether
     librdkafka clients commit while the application does not poll, as automatic commits do;
-    ``pauses_ms``: observed, by topic, summed over partitions.
+    ``pauses_ms``: observed, by topic, summed over partitions.  ``catch_up_share``: how many times
+    as long as its pause a handover took until the partition had caught up; None: no log end offsets
+    show the lag.
     """
 
     rates: Mapping[TopicPartition, float]
     commit_interval_ms: int
     commits_while_slow: bool = True
     pauses_ms: Mapping[str, int] = {}
+    catch_up_share: float | None = None
 
 
 class Uncommitted(NamedTuple):
@@ -68,12 +71,13 @@ class Uncommitted(NamedTuple):
 
 class PlayedHandovers(NamedTuple):
     """The handovers of the simulation with this seed.  ``pause_ms``: from each stop until the next
-    owner had its first records, or the end of the period, summed over partitions; ``uncommitted``:
-    in order of time.
+    owner had its first records, or the end of the period, summed over partitions;
+    ``longest_pause_ms``: of a partition that has a next owner; ``uncommitted``: in order of time.
     """
 
     seed: int
     pause_ms: int
+    longest_pause_ms: int
     uncommitted: Sequence[Uncommitted]
 
     def records_reprocessed(self, rates: Mapping[TopicPartition, float], interval_ms: int) -> float:
@@ -139,7 +143,7 @@ class HandoverCounter:
         self._tenures: dict[TopicPartition, _Tenure] = {}
         self._stops: dict[TopicPartition, _Stop] = {}
         self._absences: dict[str, _Absence] = {}
-        self._pause_ms = 0
+        self._pause_ms = self._longest_pause_ms = 0
         self._uncommitted: list[Uncommitted] = []
 
     def take(self, truth: Mapping[str, Any]) -> None:
@@ -160,7 +164,9 @@ class HandoverCounter:
         """Partitions without a next owner pause until the end of the period."""
         pause_ms = self._pause_ms
         pause_ms += sum(self._pause(stop.at_ms, self._to_ms) for stop in self._stops.values())
-        return PlayedHandovers(self._seed, pause_ms, tuple(self._uncommitted))
+        return PlayedHandovers(
+            self._seed, pause_ms, self._longest_pause_ms, tuple(self._uncommitted)
+        )
 
     def _called(self, truth: Mapping[str, Any]) -> None:
         process, at_ms, callback = truth["process"], truth["at_ms"], truth["callback"]
@@ -181,7 +187,9 @@ class HandoverCounter:
         stop = self._stops.pop(partition, None)
         committed_ms: int | None = at_ms
         if stop is not None:
-            self._pause_ms += self._pause(stop.at_ms, at_ms + FETCH_MS)
+            pause_ms = self._pause(stop.at_ms, at_ms + FETCH_MS)
+            self._pause_ms += pause_ms
+            self._longest_pause_ms = max(self._longest_pause_ms, pause_ms)
             committed_ms = stop.at_ms if stop.is_committed else None
         self._tenures[partition] = _Tenure(process, at_ms, committed_ms)
 

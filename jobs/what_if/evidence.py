@@ -236,6 +236,12 @@ class PredictionEvidence:
             consumption_pause_ms=sum(row["consumption_pause_ms"] or 0 for row in costs),
         )
 
+    @property
+    def catch_up_ms(self) -> int | None:
+        """The longest time from the stop of an owner until its partition had caught up."""
+        times_ms = [row["catch_up_ms"] for row in self._of(COSTS)]
+        return max((each for each in times_ms if each is not None), default=None)
+
     def _observed(self, baseline: Baseline) -> Figures:
         if baseline.consumer is None:
             return observed(baseline, self.downtime_ms)
@@ -264,6 +270,9 @@ class PredictionEvidence:
         interval_ms = round(sum(row["commit_interval_ms"] for row in costs) / len(costs))
         # Slow applications that commit themselves leave as many records as killed ones.
         expected = sum(row["slow_rate"] for row in costs) * interval_ms / 2000
+        caught_ms, pause_ms = (
+            sum(row[name] or 0 for row in costs) for name in ("caught_up_ms", "caught_pause_ms")
+        )
         pauses_ms: Counter[str] = Counter()
         for row in costs:
             pauses_ms[row["topic"]] += row["consumption_pause_ms"] or 0
@@ -272,6 +281,7 @@ class PredictionEvidence:
             commit_interval_ms=interval_ms,
             commits_while_slow=sum(row["slow_records"] for row in costs) <= expected / 2,
             pauses_ms=pauses_ms,
+            catch_up_share=caught_ms / pause_ms if pause_ms else None,
         )
 
     def conversions(self, baseline: Baseline) -> list[Converted]:

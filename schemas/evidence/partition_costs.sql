@@ -6,6 +6,10 @@ SELECT
     -- In tenths: a sum of doubles depends on the order of the rows.
     SUM(CAST(ROUND(10 * records_reprocessed) AS BIGINT)) / 10.0 AS records_reprocessed,
     SUM(consumption_pause_ms) AS consumption_pause_ms,
+    -- Of partitions that caught up: the longest time, the sum of times, and that of their pauses.
+    MAX(catch_up_ms) AS catch_up_ms,
+    SUM(CASE WHEN consumption_pause_ms IS NOT NULL THEN catch_up_ms END) AS caught_up_ms,
+    SUM(CASE WHEN catch_up_ms IS NOT NULL THEN consumption_pause_ms END) AS caught_pause_ms,
     SUM(CASE WHEN how_ended = 'poll_timeout'
         THEN CAST(ROUND(10 * records_reprocessed) AS BIGINT) ELSE 0 END) / 10.0 AS slow_records,
     SUM(CASE WHEN how_ended = 'poll_timeout' THEN records_per_second ELSE 0 END) AS slow_rate

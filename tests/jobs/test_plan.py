@@ -52,6 +52,12 @@ def test_json_has_observed_plans_and_the_recommended_one(plan):
         for name in FIGURES:
             least, most = each["range"][name]
             assert least <= each[name] <= most
+    # The partitions of the lake take twice as long as their pauses until they have caught up.
+    assert output["observed"]["catch_up_ms"] == 60_000
+    one_by_one = output["plans"][0]
+    recreate = next(each for each in output["plans"] if each["strategy"] == "recreate")
+    assert one_by_one["catch_up_ms"] < recreate["catch_up_ms"]
+    assert 2 * 4000 < recreate["range"]["catch_up_ms"][0] <= recreate["catch_up_ms"]
     assert output["restart_ms"] == 4000
     least = min(each["unavailable_partition_ms"] for each in output["plans"])
     assert output["plans"][output["recommended"]]["unavailable_partition_ms"] == least
@@ -64,6 +70,7 @@ def test_csv_has_a_row_per_plan(plan):
     assert rows[0]["strategy"] == "one_by_one"
     assert rows[0]["settings"] == "unchanged"
     assert rows[0]["rebalances_least"] == rows[0]["rebalances"] == "3"
+    assert rows[0]["catch_up_ms_most"] == rows[0]["catch_up_ms"] != ""
 
 
 def test_the_text_begins_with_the_observed_figures_and_ends_with_the_manifest(plan):
@@ -71,6 +78,7 @@ def test_the_text_begins_with_the_observed_figures_and_ends_with_the_manifest(pl
 
     lines = out.splitlines()
     assert lines[0].startswith("observed: ")
+    assert lines[0].endswith(", catch-up 60.0 s")
     assert lines[1] == "deployed: 2 processes; a process is back after 4 s, as given"
     assert "recommended: " in out
     assert "      terminationGracePeriodSeconds: 60" in lines

@@ -60,7 +60,8 @@ def lake(write_lake, tmp_path_factory):
          "to_time_high": to_ms, "how_ended": "revoked",
          "bounded": True, "incarnation": 1, "from_generation": 1, "evidence": "log",
          "estimated": True, "commit_interval_ms": 5000, "records_per_second": rate,
-         "records_reprocessed": records, "consumption_pause_ms": pause_ms}
+         "records_reprocessed": records, "consumption_pause_ms": pause_ms,
+         "catch_up_ms": pause_ms and 2 * pause_ms}
         for topic, partition, to_ms, rate, records, pause_ms in [
             ("orders", 0, GAP_MS, 9.0, 20.5, 30_000),
             ("orders", 0, GAP_MS + 200_000, 11.0, 0.0, None),

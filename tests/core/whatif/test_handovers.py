@@ -217,6 +217,21 @@ def test_clients_that_commit_each_batch_leave_only_that_of_a_slow_application(in
     assert results == pytest.approx(records)
 
 
+def test_the_longest_pause_is_that_of_a_partition_with_a_next_owner():
+    result = handovers(
+        *OWNED,
+        callback(60_000, "a", "revoked"),
+        assigned(61_000, "b"),
+        end(70_000, "b", "killed"),
+        assigned(75_000, "a"),
+        end(80_000, "a", "killed"),
+        to_ms=100_000,
+    )
+
+    assert result.longest_pause_ms == 5350
+    assert result.pause_ms == 1350 + 5350 + 20_000
+
+
 def test_further_seeds_draw_one_last_commit_per_process():
     partitions = [("orders", n) for n in range(2)]
     killed = [
@@ -234,14 +249,15 @@ def test_further_seeds_draw_one_last_commit_per_process():
     rates = dict.fromkeys(partitions, 10.0)
 
     drawn = [
-        PlayedHandovers(seed, 0, killed).records_reprocessed(rates, 5000) for seed in range(1, 200)
+        PlayedHandovers(seed, 0, 0, killed).records_reprocessed(rates, 5000)
+        for seed in range(1, 200)
     ]
 
     assert drawn[0] == 50
     assert (min(drawn) >= 0, max(drawn) < 100) == (True, True)
     assert sum(drawn) / len(drawn) == pytest.approx(50, abs=8)
     alone = [
-        PlayedHandovers(seed, 0, killed[:1]).records_reprocessed(rates, 5000)
+        PlayedHandovers(seed, 0, 0, killed[:1]).records_reprocessed(rates, 5000)
         for seed in range(1, 200)
     ]
     assert drawn == [2 * each for each in alone]
