@@ -415,8 +415,8 @@ def _range_text(baseline: Baseline, plan: PlannedDeployment, name: str) -> str:
 
 def _catch_up_ms(plan: PlannedDeployment) -> tuple[int, int, int] | None:
     """Least, median and most; None: unknown."""
-    known = sorted(each for each in plan.catch_ups_ms if each is not None)
-    return (known[0], known[len(known) // 2], known[-1]) if known else None
+    in_order = sorted(each for each in plan.catch_ups_ms if each is not None)
+    return (in_order[0], in_order[len(in_order) // 2], in_order[-1]) if in_order else None
 
 
 def _catch_up_text(plan: PlannedDeployment) -> str:
