@@ -155,19 +155,19 @@ def _scenarios(era: str, options: Options) -> Iterator[Scenario]:
     if options.scenarios:
         for path in sorted(options.scenarios.glob("*.json")):
             read = json.loads(path.read_text("utf-8"))
-            if not _types_of(read) - {*KAFKA_ERAS[era].modern_types}:
+            if not types_of(read) - {*KAFKA_ERAS[era].modern_types}:
                 yield read
     else:
         for index in range(options.count):
-            yield _scenario(options.group_type, options.seed, index)
+            yield random_scenario(options.group_type, options.seed, index)
 
 
-def _types_of(scenario: Scenario) -> set[str]:
+def types_of(scenario: Scenario) -> set[str]:
     ops = {step["op"].split("_")[0] for step in scenario["steps"]}
     return ops & {each.name for each in MODERN_TYPES}
 
 
-def _scenario(group_type: str, seed: int, index: int) -> Scenario:
+def random_scenario(group_type: str, seed: int, index: int) -> Scenario:
     if group_type == CLASSIC:
         return scenario(seed, index)
     name = f"{group_type}-{seed}-{index:05d}"
