@@ -24,6 +24,7 @@ from pyspark.sql.types import StructField, StructType
 from coordinator_core.protocol.errors import CoordinatorBug
 from coordinator_core.whatif import UNCHANGED, NotAConsumerGroup, SettingsChange, predict_each
 from coordinator_core.whatif.advice_outcomes import PredictedFigure, predicted_figures
+from coordinator_core.whatif.baseline import within_period
 from coordinator_core.whatif.carried_out import ConfiguredSetting
 from coordinator_core.whatif.judgement import ADVICE_SEEDS
 from jobs import what_if_sweep
@@ -104,7 +105,7 @@ def _update(
     predicted = _predicted(tables, questions) if questions else {}
     for name, question in questions.items():
         rows[name] = [
-            with_prediction(row, histories[name], predicted[name])
+            with_prediction(row, histories[name], predicted.get(name))
             if row["setting"] == question.setting and row["status"].status in OPEN
             else row
             for row in rows[name]
@@ -214,7 +215,7 @@ def _figures(own: PredictionEvidence, question: AskedPrediction) -> list[Predict
     predictions = []
     try:
         for from_ms, to_ms in question.periods:
-            baseline = own.baseline(from_ms=from_ms, to_ms=to_ms)
+            baseline = within_period(own.baseline(from_ms=from_ms, to_ms=to_ms))
             unchanged, changed = predict_each(baseline, (UNCHANGED, change), seeds=ADVICE_SEEDS)
             predictions.append((unchanged, changed))
     except (NotAConsumerGroup, CoordinatorBug):

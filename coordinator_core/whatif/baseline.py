@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from coordinator_core.assignors import CLIENT_ASSIGNORS, LIBRDKAFKA_ASSIGNORS
@@ -167,6 +167,22 @@ def baseline_of(
         to_ms=max(last_ms, first_ms),
         idle=tuple(idle_times(processes, first_ms, last_ms)),
     )
+
+
+def within_period(baseline: Baseline) -> Baseline:
+    """The baseline without process lives outside of its period: a restart shortly before the period
+    would be simulated while the group forms.
+    """
+    processes = []
+    for process in baseline.processes:
+        lives = [
+            life
+            for life in process.lives
+            if life.started.at_ms <= baseline.to_ms
+            and (life.ended is None or life.ended.at_ms >= baseline.from_ms)
+        ]
+        processes += [replace(process, lives=tuple(lives))] if lives else []
+    return replace(baseline, processes=tuple(processes))
 
 
 def require_models(group_id: str, assignors: Iterable[str], simulated: Collection[str]) -> None:

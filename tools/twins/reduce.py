@@ -31,7 +31,7 @@ def main(
 ) -> None:
     with tarfile.open(archive, "w:gz") as packed:
         for segment in sorted(play.glob("segments/*/*.log")):
-            data = b"".join(_batches(segment))
+            data = b"".join(batches_of(segment, PREDICTED_FROM))
             if data:
                 add(packed, str(segment.relative_to(play)), data)
         add(packed, "server.log", "".join(_lines(play / "server.log")).encode())
@@ -45,18 +45,15 @@ def add(packed: tarfile.TarFile, name: str, data: bytes) -> None:
     packed.addfile(entry, BytesIO(data))
 
 
-def _batches(segment: Path) -> Iterator[bytes]:
-    """The bytes of each batch with a record of these groups."""
+def batches_of(segment: Path, groups: re.Pattern[str]) -> Iterator[bytes]:
+    """The bytes of each batch with a record of a group whose name has this pattern."""
     data = segment.read_bytes()
     for batch in read_segment(data, partition=0, file=segment.name):
         assert isinstance(batch, Batch), f"{segment}: {batch}"
         records = zip(batch.keys, batch.values, strict=True)
-        if any(_is_kept(decode(key or b"", value).key) for key, value in records):
+        keys = [decode(key or b"", value).key for key, value in records]
+        if any(groups.search(str(key.get("group_id") or key.get("group"))) for key in keys):
             yield data[batch.position : batch.position + batch.size]
-
-
-def _is_kept(key: dict[str, object]) -> bool:
-    return PREDICTED_FROM.search(str(key.get("group_id") or key.get("group"))) is not None
 
 
 def _lines(log: Path) -> Iterator[str]:
