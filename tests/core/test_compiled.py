@@ -25,6 +25,7 @@ PLAYED_BY_COMPILED_MODULES = [
     "test_values_between_processes.py",
     "test_diagram.py",
     "client",
+    "coordinator",
     "simulation",
     "whatif/test_across_protocols.py",
 ]
