@@ -42,15 +42,14 @@ def nightly(
         bool,
         typer.Option(
             "--advice/--no-advice",
-            help="At the end, try the standard changes of what-if for groups with something to"
-            " gain.",
+            help="After all jobs, try the standard changes of what-if for groups that may gain.",
         ),
     ] = True,
     advice_budget: Annotated[
         float | None,
         typer.Option(
             help="Seconds of simulation for advice (estimated for an idle machine); default: 15,"
-            " and a quarter of a millisecond per rebalance.",
+            " plus 0.25 ms per rebalance.",
             min=0,
         ),
     ] = None,
@@ -80,7 +79,7 @@ def nightly(
 def watch(
     sources: SourceOptions,
     every: Annotated[
-        str, typer.Option(help="Time from the start of a pass to the next: 90s, 15m, 1h.")
+        str, typer.Option(help="Time between the starts of two passes: 90s, 15m, 1h.")
     ] = "60s",
     out: Annotated[
         str | None, typer.Option(help="Also write the page of `report` after each change.")
@@ -93,7 +92,7 @@ def watch(
     engine: EngineOption = None,
     conf: ConfOption = None,
 ) -> None:
-    """Run nightly and alerts again and again.  Reads what is new; prints a line per pass."""
+    """Run nightly and alerts repeatedly.  Reads new input; prints a line per pass."""
     from jobs.configuration.config import load_config
     from jobs.nightly import NightlyOptions
     from jobs.watch.passes import Watch, WatchOptions
@@ -178,11 +177,11 @@ def snapshot(
     lake: LakeOption,
     cluster_id: ClusterOption,
     bootstrap: Annotated[
-        str | None, typer.Option(help="Brokers to ask: HOST:PORT[,HOST:PORT...].")
+        str | None, typer.Option(help="Brokers to query: HOST:PORT[,HOST:PORT...].")
     ] = None,
     every: Annotated[
         str | None,
-        typer.Option(help="Time from the start of a snapshot to the next: 30s, 5m (default: 30s)."),
+        typer.Option(help="Time between the starts of two snapshots: 30s, 5m (default: 30s)."),
     ] = None,
     lasts: Annotated[
         str | None, typer.Option("--for", help="Start no snapshot after this time: 90s, 10m, 1h.")
@@ -191,15 +190,15 @@ def snapshot(
     describe: Annotated[
         str | None,
         typer.Option(
-            help="Output of `kafka-consumer-groups --describe` to read instead of asking brokers,"
-            " with a date in a line before each output; path, folder, glob or URI."
+            help="Output of `kafka-consumer-groups --describe`, read instead of brokers; a line"
+            " before each output has its date. Path, folder, glob or URI."
         ),
     ] = None,
     log_timezone: LogTimezoneOption = None,
     log_date: LogDateOption = None,
     conf: ConfOption = None,
 ) -> None:
-    """Store the state of all groups, of brokers or printed."""
+    """Store the state of all groups.  Reads brokers, or output of kafka-consumer-groups."""
     from jobs.configuration.config import load_config, valid_timezone
     from jobs.console.errors import UsageError
     from jobs.snapshot import DescribeOptions, SnapshotOptions, snapshots_of_files

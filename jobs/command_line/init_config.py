@@ -17,12 +17,12 @@ from jobs.sources.topic.kafka import OFFSETS_PER_SLICE, SLICE_SETTING
 
 HEAD = """\
 # Settings of Regroup with their defaults: `regroup nightly --conf {name} ...`.
-# Without them: Spark's own defaults in [spark], log_level "ERROR", and these values elsewhere.
+# Defaults of missing settings: Spark's own in [spark], "ERROR" for log_level, else these values.
 """
 LOG_LEVEL = 'log level of Spark on stderr: "OFF" (a failure is one line), "ERROR", "WARN", "INFO"'
 ENGINE = 'what runs the jobs: "auto", "embedded" (no Java) or "spark"; see --engine'
-EMBEDDED_LIMIT = "MiB of input; above, auto uses Spark"
-TIMEZONE = "time zone of log lines that name none, such as Europe/Berlin; see --log-timezone"
+EMBEDDED_LIMIT = "MiB of input above which auto uses Spark"
+TIMEZONE = "time zone of log lines without a zone, such as Europe/Berlin; see --log-timezone"
 SPARK = {
     "spark.master": 'where jobs run: "local[*]" (this machine, all cores) or a cluster\'s URL',
     "spark.ui.enabled": "Spark's web page of a run",
@@ -32,10 +32,10 @@ SPARK = {
     "spark.sql.codegen.factoryMode": '"NO_CODEGEN", or "FALLBACK" to compile expressions, too',
     "spark.driver.extraJavaOptions": "JVM options for a fast start; remove them for hours of data",
     "spark.driver.bindAddress": "loopback: a local run needs no connections from outside",
-    "spark.driver.host": "loopback, as above",
+    "spark.driver.host": "loopback: the driver's address",
     "spark.sql.shuffle.partitions": "tasks after a shuffle: number of cores; more for large data",
     "spark.sql.lightweightPlanChangeValidation": "fewer checks of Spark's own plans",
-    "spark.sql.constraintPropagation.enabled": "derive filters from filters: slow planning",
+    "spark.sql.constraintPropagation.enabled": "derive filters from filters; slows planning",
     "spark.sql.autoBroadcastJoinThreshold": "largest table, in files, that is sent to each task",
     "spark.sql.adaptive.enabled": "change plans while running: useful for large data",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "rows per batch for Python workers",
@@ -53,8 +53,8 @@ KAFKA = """\
 # Spark's Kafka source: minimum number of tasks; default: one per partition of the topic
 # minPartitions = 100
 """
-FINDING_KINDS = "findings of other kinds are no alerts"
-WINDOW = "how far back `regroup alerts` looks without --since: 90s, 15m, 1h, 7d"
+FINDING_KINDS = "kinds of findings that become alerts"
+WINDOW = "time span of `regroup alerts` without --since: 90s, 15m, 1h, 7d"
 GROUPS = """\
 # Thresholds for groups by pattern; the last matching pattern has priority.
 # [alerts.groups."etl-*"]
@@ -133,8 +133,8 @@ def _alerts() -> Iterator[str]:
 
 def _slo() -> Iterator[str]:
     """Commented out: there are no objectives by default."""
-    yield "# Objectives per group and UTC date; `regroup alerts` says how much of the errors that\n"
-    yield "# they allow is used.\n"
+    yield "# Objectives per group and UTC date; `regroup alerts` shows the used part of each\n"
+    yield "# error budget.\n"
     for each in fields(Objectives):
         yield f"# {each.metadata['meaning']}\n# {each.name} = {EXAMPLES[each.name]}\n"
     yield '# For groups by pattern:\n# [slo.groups."etl-*"]\n# catch_up_s = 600\n'

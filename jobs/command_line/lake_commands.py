@@ -28,7 +28,7 @@ def sql(
     lake: LakeOption,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """Query a lake with SQL, without a JVM.  Tables and views have their names."""
+    """Query a lake with SQL, without a JVM.  SHOW TABLES lists tables and views."""
     from jobs.lake.sql import query
 
     columns, rows = query(lake, statement)
@@ -42,7 +42,7 @@ def register(
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """Register a lake in Spark's metastore.  Tables and views, with their comments."""
+    """Register a lake in Spark's metastore.  Adds tables and views with their comments."""
     from jobs.configuration.config import load_config
     from jobs.register import COLUMNS, RegisterOptions
     from jobs.register import register as run
@@ -52,7 +52,7 @@ def register(
 
 @commands.command()
 def check(lake: LakeOption, format: FormatOption = Format.TABLE) -> None:
-    """Check a lake: conservation, keys, order.  Exit 1 if a law is broken."""
+    """Check a lake: conservation, keys, order.  Exit 1 on a violation."""
     from jobs.checks.check import broken_laws, kept_laws, notes
     from jobs.checks.in_progress import IN_PROGRESS, is_written
 

@@ -74,9 +74,10 @@ def simulate(
         str | None, typer.Option(help="Name of the cluster (with --lake).")
     ] = None,
     groups: Annotated[
-        int | None, typer.Option(help="Number of groups, of the spec's kinds (with --lake).")
+        int | None,
+        typer.Option(help="Number of groups, copies of the spec's groups (with --lake)."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed; default: the spec's.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed; default: seed of the spec.")] = None,
     engine: EngineOption = None,
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
@@ -103,7 +104,7 @@ def replay(
     cluster_id: ClusterOption,
     group: Annotated[
         str | None,
-        typer.Option(help="Consumer group; default: all, into table incident_replay."),
+        typer.Option(help="Consumer group; default: all groups, into table incident_replay."),
     ] = None,
     first: FromTimeOption = None,
     last: ToTimeOption = None,
@@ -128,8 +129,8 @@ def replay(
 PreferOption = Annotated[
     str,
     typer.Option(
-        help="What advice saves: downtime (of partitions), rebalances, reprocessed (records) or"
-        " lag (pauses of consumption)."
+        help="Figure that advice reduces: downtime (of partitions), rebalances, reprocessed"
+        " (records) or lag (pauses of consumption)."
     ),
 ]
 
@@ -172,7 +173,7 @@ def what_if(
     prefer: PreferOption = "downtime",
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """Predict a group's rebalances with other settings.  Compares them with the observed ones."""
+    """Predict a group's rebalances with other settings.  Compares prediction and observation."""
     from jobs.what_if import command as job
 
     settings = (*(set_ or ()), *(more or ()))
@@ -199,34 +200,36 @@ def plan(
     cluster_id: ClusterOption,
     group: Annotated[str, typer.Option(help="Consumer group.")],
     processes: Annotated[
-        int | None, typer.Option(help="Processes to deploy; default: as many as run.")
+        int | None, typer.Option(help="Number of processes to deploy; default: as many as run.")
     ] = None,
     restart_time: Annotated[
         str | None,
         typer.Option(
-            help="From the stop of a process to its next join, e.g. 20s; default: as observed."
+            help="Time from the stop of a process to its next join, e.g. 20s; default: as observed."
         ),
     ] = None,
     prefer: Annotated[
         str,
         typer.Option(
-            help="What the recommended deployment has least of: downtime, rebalances or"
+            help="Figure that the recommended deployment minimises: downtime, rebalances or"
             " reprocessed (records)."
         ),
     ] = "downtime",
     scale: Annotated[
         str | None,
-        typer.Option(help="Plan to scale instead: processes before and after, e.g. 6..12."),
+        typer.Option(
+            help="Plan a scaling, not a deployment: processes before and after, e.g. 6..12."
+        ),
     ] = None,
     autoscaler: Annotated[
         str | None,
         typer.Option(
-            help="KEDA ScaledObject (YAML): replay the observed load under its policy and others."
+            help="KEDA ScaledObject (YAML); compares its policy with others on the observed load."
         ),
     ] = None,
     seeds: Annotated[
         int | None,
-        typer.Option(help="Simulations of each way; default: 16, and fewer above 8 processes."),
+        typer.Option(help="Simulations per way to deploy; default: 16, fewer above 8 processes."),
     ] = None,
     era: EraOption = None,
     deploy_as: DeployAsOption = None,
@@ -270,14 +273,15 @@ def gate(
     group: Annotated[str, typer.Option(help="Consumer group.")],
     since: Annotated[str, typer.Option(help="UTC time at which the deployment began.")],
     processes: Annotated[
-        int | None, typer.Option(help="Processes that must run; default: as many as before.")
+        int | None,
+        typer.Option(help="Number of processes that must run; default: as many as before."),
     ] = None,
     timeout: Annotated[
         str | None,
         typer.Option(help="Read the lake again for at most this long, e.g. 5m; default: once."),
     ] = None,
 ) -> None:
-    """Exit 0 if a deployment is complete, else 1.  Prints what is missing."""
+    """Check that a deployment is complete.  Exit 1 if not; prints what is missing."""
     from jobs.what_if import gate as job
 
     options = job.GateOptions(

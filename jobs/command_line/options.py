@@ -82,13 +82,15 @@ FromTimeOption = Annotated[
     str | None,
     typer.Option(
         "--from",
-        help="Only generations that end at or after this UTC time; 00:47 is of the last date.",
+        help="Only generations that end at or after this UTC time, or time of the last date, e.g."
+        " 00:47.",
     ),
 ]
 ToTimeOption = Annotated[
     str | None,
     typer.Option(
-        "--to", help="Only generations that begin by this UTC time; 00:47 is of the last date."
+        "--to",
+        help="Only generations that begin by this UTC time, or time of the last date, e.g. 00:47.",
     ),
 ]
 OnlyGroupOption = Annotated[

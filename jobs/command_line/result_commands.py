@@ -29,7 +29,7 @@ commands = typer.Typer()
 def investigate(
     inputs: InputOptions,
     lake: Annotated[
-        str | None, typer.Option("--lake", help="A lake that nightly filled, instead of inputs.")
+        str | None, typer.Option("--lake", help="Lake that nightly filled, instead of input files.")
     ] = None,
     cluster_id: Annotated[
         str | None,
@@ -39,7 +39,7 @@ def investigate(
     format: Annotated[Document, typer.Option(help="Format of the answer.")] = Document.TEXT,
     conf: ConfOption = None,
 ) -> None:
-    """Say why groups rebalance.  Known problems, causes, cost, what to change."""
+    """Explain why groups rebalance.  Prints known problems, causes, cost, what to change."""
     from jobs.configuration.config import load_config
     from jobs.investigate.command import InvestigateOptions
     from jobs.investigate.command import investigate as run
@@ -62,14 +62,14 @@ def alerts(
     ] = None,
     at: Annotated[
         str | None,
-        typer.Option(help="UTC time that counts as now; default: the lake's last."),
+        typer.Option(help="UTC time that counts as now; default: the lake's last time."),
     ] = None,
     prometheus: PrometheusOption = None,
     notify: NotifyOption = False,
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """List what is wrong with groups now.  Storms, stuck or flapping groups: exit 1."""
+    """List storms, stuck and flapping groups.  Exit 1 if there are alerts."""
     from jobs.alerts.alerting import AlertsOptions
     from jobs.alerts.command import run
     from jobs.configuration.config import load_config
@@ -82,17 +82,17 @@ def alerts(
 @commands.command()
 def dashboard(
     out: Annotated[
-        str | None, typer.Option(help="The dashboard, JSON for Grafana; default: on stdout.")
+        str | None, typer.Option(help="File for the dashboard, JSON for Grafana; default: stdout.")
     ] = None,
     rules: Annotated[
-        str | None, typer.Option(help="Alerting rules for Prometheus, YAML for rule_files.")
+        str | None, typer.Option(help="File for Prometheus' alerting rules, YAML for rule_files.")
     ] = None,
     late: Annotated[
-        str, typer.Option(help="Age of the lake's last time that is late: 90s, 15m, 2h, 7d.")
+        str, typer.Option(help="Age above which the lake's last time is late: 90s, 15m, 2h.")
     ] = "25h",
     conf: ConfOption = None,
 ) -> None:
-    """Make a Grafana dashboard of the metrics."""
+    """Write a Grafana dashboard.  It shows the metrics of alerts and watch."""
     from jobs.alerts.monitoring.command import run
     from jobs.configuration.config import load_config
 
@@ -107,10 +107,10 @@ def report_(
     first: FromTimeOption = None,
     last: ToTimeOption = None,
     out: Annotated[
-        str | None, typer.Option(help="The page: an HTML file that opens offline.")
+        str | None, typer.Option(help="File for the page, HTML that opens offline.")
     ] = None,
     trace: Annotated[
-        str | None, typer.Option(help="A trace for Perfetto or chrome://tracing: FILE.json.")
+        str | None, typer.Option(help="File for a trace, JSON for Perfetto or chrome://tracing.")
     ] = None,
     mermaid: Annotated[
         str | None,
@@ -120,7 +120,7 @@ def report_(
     ] = None,
     conf: ConfOption = None,
 ) -> None:
-    """Write a page with charts and timelines.  Which groups rebalanced, how long, why."""
+    """Write a page with charts and timelines.  Shows which groups rebalanced, how long, why."""
     from jobs.configuration.config import load_config
     from jobs.report.command import ReportOptions, report
 

@@ -49,8 +49,8 @@ def demo(
 
 @commands.command()
 def jars() -> None:
-    """Fetch the jars that Spark needs.  Delta and the Kafka connector, from the Maven registry.
-    Then archive their classes, so that Spark starts faster.
+    """Fetch the jars that Spark needs.  Gets Delta and the Kafka connector from the Maven
+    registry, and archives their classes, so that Spark starts faster.
     """
     from jobs.engine.jars import fetch_spark_jars
     from jobs.nightly_run.class_archive import archive_classes
