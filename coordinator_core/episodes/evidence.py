@@ -14,6 +14,7 @@ STABLE, EMPTY = _RECORDED = "stable", "empty"
 UNKNOWN_OUTCOME = "unknown"
 # Cause of a rebalance after a change to another group protocol.
 CONVERT = "CONVERT"
+MEMBER_NEW = "MEMBER_NEW"
 TRIGGER, ABSORBED = "trigger", "absorbed"
 # Actions of processes (`story` of a cause).
 RESTART, STOP, SLOW_POLL = "restart", "stop", "slow_poll"
@@ -152,7 +153,7 @@ _DEPARTURES = frozenset(
         "SYNC_TIMEOUT",
     }
 )
-_ARRIVALS = frozenset({"MEMBER_NEW", "STATIC_REPLACED", "STATIC_RETURN"})
+_ARRIVALS = frozenset({MEMBER_NEW, "STATIC_REPLACED", "STATIC_RETURN"})
 
 
 class Rebalance(NamedTuple):

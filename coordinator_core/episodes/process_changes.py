@@ -12,6 +12,7 @@ from coordinator_core.episodes.evidence import (
     FENCED,
     FROZEN,
     FULL,
+    MEMBER_NEW,
     NOT_REJOINED,
     RESTART,
     SESSION_LOST,
@@ -234,7 +235,8 @@ class _Matching:
             return self._change(What.KILLED, None, arrival, 0.9)
         if arrival.cause in ("STATIC_REPLACED", "STATIC_RETURN") or arrival.story == RESTART:
             # A static member does not leave: only its return is logged.
-            return self._change(What.RESTARTED, None, arrival, 0.7)
+            has_new_id = arrival.cause == MEMBER_NEW
+            return self._change(What.RESTARTED, None, arrival, 0.5 if has_new_id else 0.7)
         return self._change(What.STARTED, None, arrival, 0.9 if arrival.is_identified else 0.7)
 
     def _change(

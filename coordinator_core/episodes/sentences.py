@@ -11,6 +11,7 @@ from coordinator_core.episodes.evidence import (
     CLIENTS,
     CONFIG_CHANGE,
     EMPTY,
+    MEMBER_NEW,
     NOT_REJOINED,
     SCHEDULED_CAUSES,
     SLOW_REVOKE,
@@ -126,8 +127,12 @@ def _restart(episode: Episode) -> str:
         for each in episode.changes
         for c in each.causes
     )
+    if is_logged:
+        return what
+    if all(c.cause == MEMBER_NEW for each in episode.changes for c in each.causes):
+        return f"{_processes(episode.changes)} joined under new member ids, restarted or not"
     noun = "static member" if len(episode.processes) == 1 else "static members"
-    return what if is_logged else f"{what} ({noun})"
+    return f"{what} ({noun})"
 
 
 def _is_unproven(change: ProcessChange) -> bool:

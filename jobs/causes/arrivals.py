@@ -14,6 +14,7 @@ from jobs.causes.rows import cause_rows
 from jobs.generation_members import by_instance
 from jobs.lake.group_types import COUNTS_AS_CLASSIC
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KEY
+from jobs.timeline import MEMBER_RECORD
 
 # Consumer settings that records have, by their column in generation_members.
 SETTINGS = {
@@ -40,13 +41,13 @@ def _recorded(
     joined = _with_join_time(_new_members(generation_members), timeline)
     replaced = _replacements(timeline)
     logged = joined.join(replaced, on=[*INCARNATION_KEY, "instance_id", "replaces"], how="left")
-    dated = _with_epoch_time(logged, group_epochs)
+    dated = _with_record_time(_with_epoch_time(logged, group_epochs), timeline)
     is_replacement = F.col("change") == "replaced"
     is_unlogged = F.coalesce("replaced_time", "join_time").isNull()
     return cause_rows(
         dated,
         *("generation", "member_id", "replaces", "settings"),
-        event_time=F.coalesce("replaced_time", "join_time", "epoch_time"),
+        event_time=F.coalesce("replaced_time", "join_time", "record_time", "epoch_time"),
         cause=F.when(is_replacement, "STATIC_REPLACED").otherwise("MEMBER_NEW"),
         kind=F.lit("arrival"),
         evidence=F.when(is_unlogged, "records").otherwise("log"),
@@ -149,6 +150,22 @@ def _with_epoch_time(members: DataFrame, group_epochs: DataFrame | None) -> Data
         .agg(F.min("time").alias("epoch_time"))
     )
     return members.join(begun, on=[*GENERATION_KEY, "member_id"], how="left")
+
+
+def _with_record_time(members: DataFrame, timeline: DataFrame) -> DataFrame:
+    """``record_time``: of the record that a static member's replacement wrote, null without one."""
+    static = members.where("change = 'replaced'").select(*INCARNATION_KEY, "member_id").distinct()
+    columns = [*INCARNATION_KEY, "member_id", "event_time"]
+    of_groups = timeline.where("event = 'RECORD'").withColumn("member_id", F.explode("members"))
+    of_members = timeline.where(F.col("event") == MEMBER_RECORD)
+    first = (
+        of_groups.select(*columns)
+        .unionByName(of_members.select(*columns))
+        .join(static, on=[*INCARNATION_KEY, "member_id"], how="left_semi")
+        .groupBy(*INCARNATION_KEY, "member_id")
+        .agg(F.min("event_time").alias("record_time"))
+    )
+    return members.join(first, on=[*INCARNATION_KEY, "member_id"], how="left")
 
 
 def _changed_settings() -> Column:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from coordinator_core.lives.processes import RESTART_MS
 from jobs.causes.modern_groups import STATIC_LEAVE
 from jobs.causes.rows import MEMBER_AND_TIME
 from jobs.engine.union import union_of
@@ -94,25 +95,40 @@ def _with_logged_clients(causes: DataFrame, timeline: DataFrame) -> DataFrame:
 def seen_before(
     generations: DataFrame, generation_members: DataFrame, gone_processes: DataFrame | None
 ) -> DataFrame:
-    """Members whose process was in an earlier generation, at most REMEMBERED_DAYS before."""
+    """Members whose process was in an earlier generation, at most REMEMBERED_DAYS before;
+    ``has_new_id``: it was in the group under another id until RESTART_MS before, and no line says
+    how that member ended.
+    """
     history = Window.partitionBy(*GROUP_KEY).orderBy("incarnation", "generation")
+    at_ms = F.unix_millis(F.coalesce("joined_time", "stable_time"))
     recorded = generations.where("evidence <> 'log'").select(
         *GENERATION_KEY,
         F.row_number().over(history).alias("record_no"),
         F.lead("event_date").over(history).alias("until"),
+        at_ms.alias("at_ms"),
+        F.lead(at_ms).over(history).alias("gone_ms"),
     )
     rows = generation_members.join(recorded, on=GENERATION_KEY, how="inner").select(
-        *GENERATION_KEY, "member_id", "event_date", "process", "record_no", "until"
-    )
+        *GENERATION_KEY, "member_id", "event_date", "process", "record_no", "until",
+        "at_ms", F.when(F.expr("gone AND left_how IS NULL"), F.col("gone_ms")).alias("gone_ms"),
+    )  # fmt: skip
     if gone_processes is not None:
         gone = gone_processes.select(*GROUP_KEY, "process", "until", F.lit(0).alias("record_no"))
         rows = union_of(rows, gone)
     earlier = Window.partitionBy(*GROUP_KEY, "process").orderBy("record_no")
-    last = F.max("until").over(earlier.rangeBetween(Window.unboundedPreceding, -1))
-    remembered = F.datediff("event_date", last) <= REMEMBERED_DAYS
-    return rows.withColumn("was_seen", remembered).where("was_seen").select(
-        *GENERATION_KEY, "member_id", "was_seen"
-    )  # fmt: skip
+    before = earlier.rangeBetween(Window.unboundedPreceding, -1)
+    remembered = F.datediff("event_date", F.max("until").over(before)) <= REMEMBERED_DAYS
+    away_ms = F.col("at_ms") - F.max("gone_ms").over(before)
+    return (
+        rows.withColumns({"was_seen": remembered, "away_ms": away_ms})
+        .where("was_seen")
+        .select(
+            *GENERATION_KEY,
+            "member_id",
+            "was_seen",
+            (F.col("away_ms") <= RESTART_MS).alias("has_new_id"),
+        )
+    )
 
 
 def with_neighbors(causes: DataFrame) -> DataFrame:

@@ -59,7 +59,7 @@ def _is_named() -> Column:
 def _is_first() -> Column:
     # A cause that is the broker's own, such as a change of the group's protocol, has no member.
     in_order = Window.partitionBy(*GENERATION_KEY).orderBy(
-        "absorbed",
+        _is_absorbed(),
         F.col("member_id").isNotNull(),
         F.col("event_time").asc_nulls_last(),
         "kind",

@@ -86,6 +86,7 @@ def _arrival_story() -> Column:
         .when(F.col("was_killed") & F.col("is_new_type"), "crash_restart")
         # Lines do not show which process a dynamic member is.
         .when(F.coalesce("process", "instance_id").isNull(), F.lit(None).cast("string"))
+        .when(F.col("has_new_id") & (F.col("evidence") == "records"), "restart")
         .when(has_been, "return")
         .otherwise("start")
     )

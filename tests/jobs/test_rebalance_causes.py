@@ -123,6 +123,42 @@ CASES = {
             (1, 2, "contributing", "MEMBER_NEW", "start", "a", "log"),
         ],
     ),
+    "records alone: a process that has another member id was restarted or joined again": (
+        {
+            "generations": [
+                generation(1, None, joined=SECOND),
+                generation(2, None, joined=30 * SECOND),
+            ],
+            "members": [
+                member(1, "a", "joined", gone=True),
+                member(1, "b", "joined"),
+                member(2, "a2", "joined", "A"),
+                member(2, "b"),
+            ],
+        },
+        [
+            (1, 1, "trigger", "UNKNOWN", "start", "a", "records"),
+            (1, 2, "contributing", "MEMBER_NEW", "start", "b", "records"),
+            (2, 1, "trigger", "UNKNOWN", "restart", "a2", "records"),
+        ],
+    ),
+    "records alone: a static member that is replaced later is no trigger": (
+        {
+            "generations": [generation(1, None, joined=SECOND)],
+            "members": [
+                static(1, "s1", "joined", left_how="replaced"),
+                static(1, "s2", "replaced"),
+            ],
+            "events": [
+                line(SECOND, "RECORD", 2, members=["s1"]),
+                line(40 * SECOND, "RECORD", 2, members=["s2"]),
+            ],
+        },
+        [
+            (1, 1, "trigger", "UNKNOWN", "start", "s1", "records"),
+            (1, 2, "absorbed", "STATIC_REPLACED", "restart", "s2", "records"),
+        ],
+    ),
     "a log alone: lines name who joined": (
         {
             "generations": [generation(1, "MEMBER_NEW", "b", 12, 3000) | LOG],
