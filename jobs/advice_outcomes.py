@@ -23,7 +23,11 @@ from pyspark.sql.types import StructField, StructType
 
 from coordinator_core.protocol.errors import CoordinatorBug
 from coordinator_core.whatif import UNCHANGED, NotAConsumerGroup, SettingsChange, predict_each
-from coordinator_core.whatif.advice_outcomes import PredictedFigure, predicted_figures
+from coordinator_core.whatif.advice_outcomes import (
+    PredictedFigure,
+    SimulatedDeployment,
+    predicted_figures,
+)
 from coordinator_core.whatif.baseline import within_period
 from coordinator_core.whatif.carried_out import ConfiguredSetting
 from coordinator_core.whatif.judgement import ADVICE_SEEDS
@@ -212,12 +216,12 @@ def _predict_group(
 
 def _figures(own: PredictionEvidence, question: AskedPrediction) -> list[PredictedFigure] | None:
     change = SettingsChange.of(question.setting.split())
-    predictions = []
+    simulated = []
     try:
         for from_ms, to_ms in question.periods:
             baseline = within_period(own.baseline(from_ms=from_ms, to_ms=to_ms))
             unchanged, changed = predict_each(baseline, (UNCHANGED, change), seeds=ADVICE_SEEDS)
-            predictions.append((unchanged, changed))
+            simulated.append(SimulatedDeployment(baseline, unchanged, changed))
     except (NotAConsumerGroup, CoordinatorBug):
         return None
-    return predicted_figures(predictions, baseline.group_protocol)
+    return predicted_figures(simulated)

@@ -3,10 +3,10 @@
 Only deployments of one kind and size are compared: as many processes, restarted in the same way.
 The deployment that brings the change itself counts on neither side.
 
-The interval of a figure is the range of its simulations, widened by how much deployments that are
-repeated differ: half the range of the deployments before (in proportion to the smaller predicted
-figure) or after, but at least a quarter of the prediction, and never less than noise.  The median
-of the deployments after the change is as predicted if it is within this interval.  The verdict on
+The interval of a figure is its predicted range (coordinator_core.whatif.calibration), widened by
+how much deployments that are repeated differ: half the range of the deployments before (in
+proportion to the smaller predicted figure) or after, and never less than noise.  The median of the
+deployments after the change is as predicted if it is within this interval.  The verdict on
 the advice is that of the figures that the advice was to make better.
 """
 
@@ -19,6 +19,8 @@ from typing import NamedTuple
 
 from coordinator_core.episodes.drafts import EpisodeKind
 from coordinator_core.episodes.sentences import counted
+from coordinator_core.whatif.baseline import Baseline
+from coordinator_core.whatif.calibration import range_of
 from coordinator_core.whatif.carried_out import (
     CarriedOut,
     CarriedOutStatus,
@@ -33,8 +35,8 @@ from coordinator_core.whatif.settings import SettingsChange
 # Deployments of whole groups; without one, restarts of some processes are compared.
 WHOLE = (EpisodeKind.ROLLING_DEPLOYMENT, EpisodeKind.WHOLE_GROUP_RESTART)
 KINDS = tuple(kind.value for kind in (*WHOLE, EpisodeKind.RESTART))
-# Per figure, a prediction of a deployment is this near, or as near as noise.
-_SHARE, _OF_LEAST_SAVED = 0.25, 0.5
+# Noise: this share of what a change must save at least.
+_OF_LEAST_SAVED = 0.5
 # While a process restarts, the group has fewer members, and perhaps fewer owned partitions.
 _LAST = 10
 # A change of any other setting prevents a comparison: its effect cannot be told from the advice's.
@@ -80,16 +82,23 @@ class Spread(NamedTuple):
 
 
 class PredictedFigure(NamedTuple):
-    """Per deployment; ``unchanged``: simulated with the group's own settings."""
+    """Per deployment; ``unchanged``: simulated with the group's own settings, over all seeds;
+    ``predicted``: with the predicted range.  ``is_promised``: the change makes the figure better in
+    every simulation.
+    """
 
     figure: str
     unchanged: Spread
     predicted: Spread
+    is_promised: bool
 
-    @property
-    def is_promised(self) -> bool:
-        """Whether the change makes the figure better in every simulation."""
-        return self.predicted.high < self.unchanged.low
+
+class SimulatedDeployment(NamedTuple):
+    """A deployment before the change, simulated with the group's settings and with the change."""
+
+    baseline: Baseline
+    unchanged: Prediction
+    changed: Prediction
 
 
 class ComparedFigure(NamedTuple):
@@ -127,21 +136,30 @@ class AdviceOutcome(NamedTuple):
     others: str | None = None
 
 
-def predicted_figures(
-    predictions: Sequence[tuple[Prediction, Prediction]], protocol: str
-) -> list[PredictedFigure]:
-    """The figures per deployment; ``predictions``: per deployment, with the unchanged settings and
-    with the advised ones; ``protocol``: of the group at that time.
-    """
+def predicted_figures(simulated: Sequence[SimulatedDeployment]) -> list[PredictedFigure]:
+    """The figures per deployment that the prediction has."""
+    if not simulated:
+        return []
+    baseline, change = simulated[0].baseline, simulated[0].changed.change
+    ranges = [range_of(each.baseline, change, each.changed.outcomes) for each in simulated]
     predicted = []
-    for currency in compared(predictions[0][1].change, protocol) if predictions else ():
-        values = [
-            [currency.of(each) for pair in predictions for each in pair[place].outcomes]
-            for place in range(2)
-        ]
-        shown = [[each for each in side if each is not None] for side in values]
-        if shown == values:
-            predicted.append(PredictedFigure(currency.figure, *map(Spread.of, shown)))
+    for currency in compared(change, baseline.group_protocol):
+        unchanged, changed = (
+            [currency.of(figures) for outcomes in side for figures in outcomes]
+            for side in (
+                [each.unchanged.outcomes for each in simulated],
+                [each.changed.outcomes for each in simulated],
+            )
+        )
+        ends = [currency.of(end) for each in ranges for end in each]
+        if None in (*unchanged, *changed, *ends):
+            continue
+        now, then, limits = (
+            Spread.of([value for value in values if value is not None])
+            for values in (unchanged, changed, ends)
+        )
+        range_ = Spread(then.median, limits.low, limits.high)
+        predicted.append(PredictedFigure(currency.figure, now, range_, then.high < now.low))
     return predicted
 
 
@@ -278,7 +296,7 @@ def _figure(
     of = expected.predicted
     varied = before.half * of.median / before.median if before.median else before.half
     noise = max(1, _OF_LEAST_SAVED * currency.least_saved)
-    wider = max(varied, after.half, _SHARE * of.median, noise)
+    wider = max(varied, after.half, noise)
     low, high = max(0, round(of.low - wider)), round(of.high + wider)
     verdict = OutcomeVerdict.AS_PREDICTED
     if not low <= after.median <= high:
@@ -315,10 +333,8 @@ def _verdict(figures: Sequence[ComparedFigure]) -> OutcomeVerdict:
 
 
 def _basis(before: Sequence[DeploymentEpisode], after: Sequence[DeploymentEpisode]) -> str:
-    text = "the range of the simulations"
+    text = "the predicted range"
     if len(before) == len(after) == 1:
-        return (
-            f"{text} and a quarter of the prediction: one deployment on each side shows no spread"
-        )
+        return f"{text} alone: one deployment on each side shows no spread"
     sides = f"{counted(len(before), 'deployment')} before and {len(after)} after"
-    return f"{text} and the spread of {sides}, at least a quarter of the prediction"
+    return f"{text} and the spread of {sides}"

@@ -295,6 +295,7 @@ def prediction_row(each: PredictedFigure) -> Row:
         "figure": each.figure,
         **_spread("unchanged", each.unchanged),
         **_spread("predicted", each.predicted),
+        "promised": each.is_promised,
     }
 
 
@@ -307,4 +308,4 @@ def _predicted(row: Mapping[str, Any]) -> PredictedFigure:
         Spread(*(row[f"{name}{end}"] for end in ("", "_min", "_max")))
         for name in ("unchanged", "predicted")
     )
-    return PredictedFigure(row["figure"], unchanged, predicted)
+    return PredictedFigure(row["figure"], unchanged, predicted, row["promised"])

@@ -13,7 +13,7 @@ SECOND = 1000
 SENTENCE = "group.instance.id (process name): 0 rebalances instead of 12"
 FIGURES = {
     "figure": "rebalances", "unchanged": 12, "unchanged_min": 11, "unchanged_max": 12,
-    "predicted": 0, "predicted_min": 0, "predicted_max": 0,
+    "predicted": 0, "predicted_min": 0, "predicted_max": 0, "promised": True,
 }  # fmt: skip
 ADVICE = {
     "group_id": "g", "setting": "membership=static", "sentence": SENTENCE, "share_saved": 0.5,

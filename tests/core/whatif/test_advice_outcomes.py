@@ -1,10 +1,15 @@
 """Advice that was carried out: since when, and predicted beside observed figures."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from coordinator_core.whatif import Figures, Prediction, SettingsChange
+from coordinator_core.whatif import Figures, Prediction, SettingsChange, calibration
 from coordinator_core.whatif.advice_outcomes import (
     DeploymentEpisode,
+    PredictedFigure,
+    SimulatedDeployment,
+    Spread,
     outcome_of,
     predicted_figures,
     typical,
@@ -139,10 +144,40 @@ def deployment(from_ms, downtime_ms, *, rebalances=12, processes=6, kind="rollin
     return DeploymentEpisode(kind, processes, from_ms, from_ms + 50, figures)
 
 
-def predicted(*downtimes_ms):
-    unchanged = Prediction(SettingsChange(), [Figures(12, 9000, 20, 40_000)])
-    changed = Prediction(STATIC, [Figures(0, 0, 0, each) for each in downtimes_ms])
-    return predicted_figures([(unchanged, changed)], "classic")
+PREDICTED = [
+    PredictedFigure(
+        "unavailable_partition_ms",
+        Spread(40_000, 38_000, 42_000),
+        Spread(24_000, 22_000, 26_000),
+        is_promised=True,
+    ),
+    PredictedFigure("rebalances", Spread(12, 11, 12), Spread(0, 0, 0), is_promised=True),
+]
+
+
+def test_predicted_figures_have_the_calibrated_range(monkeypatch):
+    shares = {"unavailable_partition_ms": 0.1}
+    monkeypatch.setattr(calibration, "widening", lambda: {"what-if": {"other": shares}})
+    baseline = SimpleNamespace(group_protocol="classic", processes=(), assignors=("range",))
+    simulated = [
+        SimulatedDeployment(
+            baseline,
+            Prediction(SettingsChange(), [Figures(12, 9000, 20, each) for each in (39, 40_000)]),
+            Prediction(STATIC, [Figures(0, 0, 0, each) for each in (23_000, 25_000)]),
+        )
+    ]
+
+    figures = {each.figure: each for each in predicted_figures(simulated)}
+
+    assert list(figures) == [
+        "unavailable_partition_ms",
+        "rebalances",
+        "not_stable_ms",
+        "moved_partitions",
+    ]
+    assert figures["unavailable_partition_ms"].predicted == (24_000, 20_500, 27_500)
+    assert not figures["unavailable_partition_ms"].is_promised
+    assert figures["rebalances"] == ("rebalances", (12, 12, 12), (0, 0, 0), True)
 
 
 def outcome(after, *, later=None, size=("rolling_deployment", 6)):
@@ -151,20 +186,18 @@ def outcome(after, *, later=None, size=("rolling_deployment", 6)):
     generations = [BEFORE, generation(1200, static=1, dynamic=5), later]
     status = carried_out(STATIC, ADVISED_MS, generations, {})
     deployments = [deployment(800, 39_000), deployment(900, 41_000), deployment(1250, 99_000)]
-    return outcome_of(
-        STATIC, status, predicted(23_000, 24_000, 25_000), size, [*deployments, *after], generations
-    )
+    return outcome_of(STATIC, status, PREDICTED, size, [*deployments, *after], generations)
 
 
 @pytest.mark.parametrize(
     ("downtimes_ms", "verdict"),
     [
-        # The range of 23 to 25 s, and a quarter of 24 s.
+        # The range of 22 to 26 s, and noise of 2.5 s.
         ([24_000, 25_000], "as predicted"),
-        ([31_000], "as predicted"),
-        ([31_100], "worse"),
-        ([16_900], "better"),
-        # The median is 45 s; half the range of 30 s widens the interval to 40 s.
+        ([28_500], "as predicted"),
+        ([28_501], "worse"),
+        ([19_499], "better"),
+        # The median is 45 s; half the range of 30 s widens the interval to 41 s.
         ([30_000, 60_000], "worse"),
         ([20_000, 50_000], "as predicted"),
     ],
@@ -189,11 +222,10 @@ def test_the_sentence_names_the_promised_figures():
 
     assert result.reason == (
         "per rolling deployment of 6 processes: partition downtime 24 s (predicted 24 s, interval"
-        " 17 s to 31 s; before 40 s); rebalances 0 (predicted 0, interval 0 to 1; before 12)"
+        " 20 s to 28 s; before 40 s); rebalances 0 (predicted 0, interval 0 to 1; before 12)"
     )
     assert result.basis == (
-        "the range of the simulations and the spread of 2 deployments before and 1 after, at least"
-        " a quarter of the prediction"
+        "the predicted range and the spread of 2 deployments before and 1 after"
     )
 
 
