@@ -77,7 +77,8 @@ def main(lake: str, cluster: str, play: str) -> int:
         downtime_ms = 0 if true is None else downtime(lake, cluster, group, begin_ms, end_ms)
         of_group = [row for row in episodes if row["group_id"] == group]
         # The processes of the script are workers: each has several members of the sink's group.
-        faults = [] if truth["library"] not in group else list(faults_of(actions(truth), of_group))
+        is_scripted = group.endswith(f"-{truth['library']}")
+        faults = list(faults_of(actions(truth), of_group)) if is_scripted else []
         is_off = true is not None and abs(downtime_ms - true) > max(SHARE * true, LEAST_MS)
         wrong += bool(faults) + is_off + (own.get("rebalances") != truth["rebalances"])
         print_row(

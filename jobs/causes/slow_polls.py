@@ -2,7 +2,7 @@
 
 A consumer that does not poll for max.poll.interval.ms leaves by itself, and commits nothing while
 it does not poll.  So the last commit for a partition that the member owned says when it last
-polled.  Some libraries (aiokafka, kafka-python 3) go on to commit the same offsets meanwhile.
+polled.  aiokafka goes on to commit the same offsets meanwhile.
 Members of Kafka Streams commit when they are closed, but do not leave.
 """
 
