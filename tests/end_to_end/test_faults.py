@@ -252,7 +252,6 @@ def test_a_changed_value_is_found(copy, table, column):
 # Killed runs ---------------------------------------------------------------------------------
 
 
-@pytest.mark.every_time
 @pytest.mark.parametrize("engine", ["embedded"], indirect=True, scope="module")
 def test_a_killed_run_that_is_started_again_gives_the_same_tables(demo, tmp_path):
     """On Spark, test_both_engines compares the tables after a killed run."""

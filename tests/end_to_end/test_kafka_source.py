@@ -464,6 +464,7 @@ without_engine = pytest.mark.parametrize("engine", ["embedded"], indirect=True, 
 
 
 @without_engine
+@pytest.mark.campaign
 def test_snapshots_over_tls_show_what_a_join_changed(live_groups, snapshot, tmp_path):
     before = snapshot("lake")
     for group in live_groups:

@@ -94,6 +94,7 @@ def properties_file(folder, name, bootstrap, group_id, *pasted):
     return file
 
 
+@pytest.mark.campaign
 def test_java_with_literal_ids(bootstrap, java, started, tmp_path):
     common, *own = blocks(group("java-3.9", "java-3.9"), "properties", *STATIC)
     for number, block in enumerate(own):

@@ -170,6 +170,7 @@ TIMES = [
 
 
 @pytest.mark.again_on_spark
+@pytest.mark.campaign
 def test_dates_apart_give_the_same_rows_as_together(tmp_path, run):
     logs = []
     for client in ("a", "b"):
