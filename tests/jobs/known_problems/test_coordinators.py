@@ -103,6 +103,34 @@ def test_a_load_that_ends_is_no_failed_load(findings):
     assert findings("coordinator_load_failed", tables, "finding") == []
 
 
+def test_a_broker_that_shuts_down_stops_its_loads(findings):
+    closed = FAILED["line"].replace("java.lang.IllegalStateException: not a consumer group",
+                                    "Coordinator loader is closed.")  # fmt: skip
+    tables = {"broker_log_events": [FAILED | {"line": closed}]}
+
+    assert findings("coordinator_load_failed", tables, "finding") == []
+
+
+def test_a_refused_migration_has_its_reason(findings):
+    line = (
+        "[2026-11-26 21:59:52,454] WARN [GroupCoordinator id=1 topic=__consumer_offsets"
+        " partition=4] Cannot upgrade classic group orders to consumer group: userData from a"
+        " custom assignor would be lost. (org.apache.kafka.coordinator.group.GroupMetadataManager)"
+    )
+    refused = {"event": "OTHER", "event_time": 4000, "group_id": "orders", "line": line}
+    tables = {"broker_log_events": [refused, refused | {"position": 9, "event_time": 7000}]}
+
+    assert findings("migration_refused", tables, "from_time", "to_time", "summary") == [
+        (
+            4000,
+            7000,
+            "broker 1 refused 2 times to convert orders to the consumer protocol: userData from a"
+            " custom assignor would be lost; its new members got GROUP_ID_NOT_FOUND, which is"
+            " fatal",
+        )
+    ]
+
+
 def test_a_finding_per_logger_has_its_errors(findings):
     error = {"event": "OTHER", "level": "ERROR", "event_time": 4000, "position": 0}
     error |= {"logger": "o.a.k.CoordinatorRuntime", "line": "Execution of X failed due to Y."}
