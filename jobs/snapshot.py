@@ -62,7 +62,7 @@ class SnapshotOptions:
 
     def check(self) -> None:
         if self.lasts is not None and self.count is not None:
-            raise UsageError("--for and --count: give one of them")
+            raise UsageError("give either --for or --count")
 
     @property
     def every_s(self) -> int:
@@ -105,7 +105,7 @@ class Snapshots:
             number += 1
             self._take(number)
         if self._failed:
-            raise RunFailed(f"{self._failed} of {number} snapshots failed; the lines above say why")
+            raise RunFailed(f"{self._failed} of {number} snapshots failed; see the lines above")
 
     def _take(self, number: int) -> None:
         try:

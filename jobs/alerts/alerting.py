@@ -219,7 +219,9 @@ def _last_times(
     if options.cluster_id is not None:
         if options.cluster_id not in days:
             clusters = ", ".join(sorted(days)) or "no cluster"
-            raise UsageError(f"--cluster-id {options.cluster_id}: this lake has {clusters}")
+            raise UsageError(
+                f"--cluster-id {options.cluster_id}: no such cluster; this lake has {clusters}"
+            )
         days = {options.cluster_id: days[options.cluster_id]}
     if at is not None or not days:
         return dict.fromkeys(days, at) if at else {}

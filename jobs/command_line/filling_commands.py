@@ -213,4 +213,4 @@ def snapshot(
         since_ms = since_ms_of_option(log_date)
         snapshots_of_files(DescribeOptions(lake, cluster_id, describe, timezone, since_ms))
     else:
-        raise UsageError("--bootstrap and --describe: give one of them")
+        raise UsageError("give either --bootstrap or --describe")

@@ -241,7 +241,7 @@ def plan(
 
     if autoscaler is not None:
         if any(each is not None for each in (scale, processes, deploy_as)):
-            raise UsageError("--autoscaler: give it without --scale, --processes and --deploy-as")
+            raise UsageError("give --autoscaler without --scale, --processes and --deploy-as")
         autoscale.run(
             autoscale.AutoscaleOptions(
                 lake=lake, cluster_id=cluster_id, group_id=group, file=autoscaler, era=era

@@ -55,8 +55,8 @@ class Webhook:
         url = _variable(self, self.url_variable) if self.url_variable else self.url or PAGERDUTY
         if not _is_http(url):
             raise UsageError(
-                f"{_where(self.name)}: the address is not an http or https URL without user, spaces"
-                " and letters beyond ASCII"
+                f"{_where(self.name)}: the address must be an http or https URL in ASCII, without"
+                " user and spaces"
             )
         return url
 
@@ -109,7 +109,9 @@ def _webhook(name: str, table: dict[str, Any], where: str) -> Webhook:
     if ("url" in table) + ("url_variable" in table) != 1 and format != "pagerduty":
         raise UsageError(f"{where} needs url or url_variable")
     if (format == "pagerduty") != ("key_variable" in table):
-        raise UsageError(f"{where} key_variable is required for pagerduty, and only there")
+        raise UsageError(
+            f"{where} key_variable is required for format pagerduty, and only allowed for it"
+        )
     unknown = set(table.get("alerts", ())) - set(ALERTS)
     if unknown:
         checks = ", ".join(ALERTS)

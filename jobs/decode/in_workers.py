@@ -100,8 +100,8 @@ class _Worker:
         if len(data) < size:
             self._process.join()
             raise RunFailed(
-                f"a worker process was killed (exit code {self._process.exitcode}), the output is "
-                "incomplete; run it again, with more memory if memory ran out"
+                f"a worker process was killed (exit code {self._process.exitcode}), so the output"
+                " is incomplete; run decode again, with more memory if memory ran out"
             )
         return data
 

@@ -128,17 +128,17 @@ def _time_zone(file: str, lines: CoordinatorLines, timezone: str) -> CheckResult
     if lines.zoned == lines.counts.events:
         return ok("log dates", "every line names its time zone")
     first, last = (f"{_time(ms):%Y-%m-%d %H:%M}" for ms in (lines.times[0], lines.times[-1]))
-    text = f"{first} to {last} UTC if the brokers' clocks show {timezone}"
+    text = f"{first} to {last} UTC, assuming time zone {timezone}"
     ahead_ms = _clock_ahead_ms(file, timezone)
     if ahead_ms is None:
-        ask = "ask where the broker runs; give --log-timezone if that is another zone"
-        return ok("log dates", f"{text}, which cannot be determined from this file", ask)
+        ask = "if the broker has another time zone, give --log-timezone"
+        return ok("log dates", f"{text}; this file does not confirm it", ask)
     if ahead_ms == 0:
         return ok("log dates", f"{text}; the file's write time confirms it")
     hours = f"{abs(ahead_ms) / 3600_000:g} h {'ahead of' if ahead_ms > 0 else 'behind'} {timezone}"
     return warning(
         "log dates",
-        f"{text}; by the file's write time they are {hours}",
+        f"{text}; by the file's write time, the brokers' clocks are {hours}",
         "give the brokers' zone: --log-timezone, or timezone under [logs]",
     )
 

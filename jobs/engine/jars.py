@@ -183,7 +183,7 @@ def _resolve(coordinates: Sequence[str], home: str) -> list[str]:
     except Py4JJavaError as error:
         reason = str(error.java_exception.getMessage()).splitlines()[0]
         raise RunFailed(
-            f"jars: the Maven registry does not deliver them ({reason}); check the network, or name"
+            f"jars: not delivered by the Maven registry ({reason}); check the network, or name"
             " a mirror in DEFAULT_ARTIFACT_REPOSITORY"
         ) from None
     jars = [resolved.apply(number) for number in range(resolved.size())]

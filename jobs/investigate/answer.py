@@ -138,7 +138,7 @@ def answer_of(asked: Asked) -> Answer:
         notices=False,
     )
     if not files:
-        raise UsageError(f"--lake {asked.lake}: it has no input of cluster {asked.cluster_id}")
+        raise UsageError(f"--lake {asked.lake}: no input of cluster {asked.cluster_id}")
     groups += others
     _require_group(asked.group_id, groups)
     of_group = partial(_of_group, asked.group_id)

@@ -103,7 +103,7 @@ def _check_utf8(path: str, option: str) -> None:
         path.encode()
     except UnicodeEncodeError:
         name = os.fsencode(path).decode(errors="backslashreplace")
-        raise UsageError(f"{option} {name}: the name is not UTF-8; rename it") from None
+        raise UsageError(f"{option} {name}: the name is not UTF-8; rename the file") from None
 
 
 def _list_uri(pattern: str, name_like: str) -> list[str]:

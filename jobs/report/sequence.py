@@ -45,7 +45,7 @@ def sequence(lake: str, cluster_id: str, group_id: str | None, generation: str) 
     if the group has no such generation.
     """
     if group_id is None:
-        raise UsageError(f"--mermaid {generation}: give its --group, too")
+        raise UsageError(f"--mermaid {generation}: give the --group of this generation, too")
     place = _new_type(lake, cluster_id, group_id, generation)
     if place is not None:
         return as_mermaid(heartbeat_diagram(lake, place))

@@ -92,7 +92,7 @@ def _snappy(data: bytes, magic: int, limit: int) -> bytes:
         start = position + 4
         position = start + int.from_bytes(data[start - 4 : start], "big", signed=True)
         if not start <= position <= len(data):
-            raise ValueError("a block runs past the end")
+            raise ValueError("a block is longer than the data")
         blocks.append(_snappy_block(data[start:position], limit))
         limit -= len(blocks[-1])
     return b"".join(blocks)
@@ -101,9 +101,9 @@ def _snappy(data: bytes, magic: int, limit: int) -> bytes:
 def _snappy_block(data: bytes, limit: int) -> bytes:
     length = cramjam.snappy.decompress_raw_len(data)
     if length > SNAPPY_MAX_RATIO * len(data):  # the decoder allocates this length at once
-        raise ValueError(f"{len(data)} bytes cannot hold the {length} they promise")
+        raise ValueError(f"{len(data)} bytes are too few for the declared length {length}")
     if length > limit:
-        raise ValueError(f"{len(data)} bytes inflate to {length}, where {limit} are left")
+        raise ValueError(f"{len(data)} bytes inflate to {length}; the limit is {limit}")
     return bytes(cramjam.snappy.decompress_raw(data))
 
 

@@ -69,7 +69,9 @@ def diagram(path: str, era: str | None, trace: str | None, kind: str) -> str:
     else:
         scenario = _read(file)
     if trace is None and era is None:
-        raise UsageError(f"{path}: set --era to play it, or --trace to draw an existing trace")
+        raise UsageError(
+            f"{path}: set --era to run the scenario, or --trace to draw an existing trace"
+        )
     try:
         return DIAGRAMS[kind](draw(_recording(scenario, era, trace)))
     except (AttributeError, KeyError, TypeError, ValueError) as error:

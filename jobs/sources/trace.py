@@ -139,7 +139,7 @@ def _too_long(line: bytes, length: int) -> dict[str, Any]:
 def _event_fields(event: Any) -> dict[str, Any]:
     """Raises one of _WRONG if this is not an event of a trace."""
     if not isinstance(event, dict) or event.get("event") not in EVENTS:
-        raise ValueError(f"needs an object with an event of {', '.join(EVENTS)}")
+        raise ValueError(f"expected an object with an event of {', '.join(EVENTS)}")
     if event["event"] != "start" and not isinstance(event.get("at_ms"), int):
         raise ValueError(f"at_ms {event.get('at_ms')!r:.80}")
     fields = {name: event.get(TRACE_NAMES.get(name, name)) for name in EVENT_FIELDS}

@@ -38,7 +38,7 @@ def send_spans(options: SpansOptions) -> None:
     if not rows:
         group = f" of group {options.group_id}" if options.group_id else ""
         raise UsageError(
-            f"no rebalance{group} ended then in cluster {options.cluster_id};"
+            f"no rebalance{group} ended in this time in cluster {options.cluster_id};"
             " change --cluster-id, --group, --from or --to"
         )
     count = export(spans(rows), options.endpoint)

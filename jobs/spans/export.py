@@ -46,8 +46,8 @@ def export(spans: Iterable[Span], endpoint: str | None) -> int:
         while batch := list(islice(readable, _BATCH)):
             if exporter.export(batch) != SpanExportResult.SUCCESS:
                 raise RunFailed(
-                    f"the collector did not take the spans ({reason.text}); {sent} were sent"
-                    " before: mend --endpoint or the collector, then repeat the command"
+                    f"the collector refused the spans ({reason.text}); {sent} were sent before:"
+                    " check --endpoint and the collector, then repeat the command"
                 )
             sent += len(batch)
     finally:

@@ -187,7 +187,7 @@ def _scale(options: PlanOptions) -> Scale:
             f"--scale {options.scale}: give two different numbers of processes, as 6..12"
         )
     if options.processes is not None:
-        raise UsageError("--scale: give it without --processes")
+        raise UsageError("give --scale without --processes")
     return Scale(*counts)
 
 

@@ -90,7 +90,7 @@ def test_a_refused_login_is_one_line_that_names_the_cause(broker, changed, text)
     ("zone", "severity", "text"),
     [
         ("UTC", "ok", "the file's write time confirms it"),
-        ("Asia/Tokyo", "warning", "they are 9 h behind Asia/Tokyo"),
+        ("Asia/Tokyo", "warning", "the brokers' clocks are 9 h behind Asia/Tokyo"),
     ],
 )
 def test_the_zone_of_a_log_in_use_is_confirmed(broker, with_a_group, zone, severity, text):

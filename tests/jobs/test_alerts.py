@@ -621,7 +621,7 @@ def test_now_is_each_clusters_last_time(plant):
 
 
 def test_an_unknown_cluster(plant):
-    with pytest.raises(UsageError, match="--cluster-id d: this lake has c"):
+    with pytest.raises(UsageError, match="--cluster-id d: no such cluster; this lake has c"):
         find_alerts(AlertsOptions(plant(), cluster_id="d"), AlertSettings())
 
 

@@ -231,7 +231,7 @@ def test_the_command_adds_each_snapshot_once(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "message"),
     [
-        ([], 2, "regroup: --bootstrap and --describe: give one of them"),
+        ([], 2, "regroup: give either --bootstrap or --describe"),
         (["--describe", "/nowhere.txt"], 2, "regroup: --describe /nowhere.txt: no such file"),
     ],
 )

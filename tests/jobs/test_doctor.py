@@ -362,9 +362,9 @@ def test_a_missing_log():
     [
         ("UTC", "UTC", "ok", "the file's write time confirms it"),
         ("Europe/Berlin", "Europe/Berlin", "ok", "the file's write time confirms it"),
-        ("Europe/Berlin", "UTC", "warning", "they are 1 h ahead of UTC"),
-        ("Asia/Kolkata", "UTC", "warning", "they are 5.5 h ahead of UTC"),
-        ("America/New_York", "UTC", "warning", "they are 5 h behind UTC"),
+        ("Europe/Berlin", "UTC", "warning", "the brokers' clocks are 1 h ahead of UTC"),
+        ("Asia/Kolkata", "UTC", "warning", "the brokers' clocks are 5.5 h ahead of UTC"),
+        ("America/New_York", "UTC", "warning", "the brokers' clocks are 5 h behind UTC"),
     ],
 )
 def test_a_logs_write_time_shows_its_zone(log, clock, read_as, severity, text):
@@ -384,7 +384,7 @@ def test_a_copied_logs_zone_is_unknown(log):
 
     assert (result.severity, result.remedy) == (
         "ok",
-        "ask where the broker runs; give --log-timezone if that is another zone",
+        "if the broker has another time zone, give --log-timezone",
     )
 
 

@@ -150,7 +150,7 @@ def test_bytes_that_kcat_prints_as_they_are():
 def test_bytes_that_another_tool_replaced_are_quarantined(tmp_path):
     data = (CAPTURES / "kcat.json").read_bytes().decode("utf-8", "replace")
 
-    lost = "value has lost bytes, as jq and other tools replace what is no UTF-8"
+    lost = "value has lost bytes: jq and other tools replace bytes that are not UTF-8"
     assert reasons(written(tmp_path, data, "a.json")) == [lost, lost, None]
 
 
@@ -160,16 +160,16 @@ VALUE = '{"version":"3","data":{"offset":1,"leaderEpoch":0,"metadata":"","commit
 UNREADABLE = [
     ("| offset: 1 CreateTime: 5 keySize: 1",
      "without key and payload: print it with --offsets-decoder"),
-    ("| offset: 1 CreateTime: 5 " + COMMIT + VALUE[:40], "JSON that is cut short or damaged"),
-    ("| offset: 1 CreateTime: 5 " + COMMIT[:30], "a line that is cut short"),
-    ("| offset: 1 " + COMMIT + VALUE, "a line that is cut short"),
+    ("| offset: 1 CreateTime: 5 " + COMMIT + VALUE[:40], "truncated or damaged JSON"),
+    ("| offset: 1 CreateTime: 5 " + COMMIT[:30], "a truncated line"),
+    ("| offset: 1 " + COMMIT + VALUE, "a truncated line"),
     ("| offset: 1 CreateTime: 5 key: \\x00g payload: y",
      "key is not printed as by --offsets-decoder"),
     ("| offset: 1 CreateTime: 5 key: group_metadata::group=g payload: "
      '{"protocolType":"consumer","protocol":"range","generationId":1,"assignment":"{m=[t-0, t"}',
-     "payload is no group: ValueError assignment is cut short"),
+     "payload is no group: ValueError assignment is truncated"),
     ("Exception in thread main", "not a line of kafka-dump-log"),
-    ("| offset: 1 CreateTime: 5 " + COMMIT + "[" * 100_000, "JSON that is cut short or damaged"),
+    ("| offset: 1 CreateTime: 5 " + COMMIT + "[" * 100_000, "truncated or damaged JSON"),
     (b"| offset: 1 CreateTime: 5 key: \xff payload: y", "not UTF-8"),
     ("| offset: 1 CreateTime: 5 " + COMMIT.replace('"1"', '"99"') + VALUE,
      "not JSON of a coordinator's record: ValueError no record type 99 is known"),

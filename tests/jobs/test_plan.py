@@ -120,7 +120,11 @@ def test_lines_to_paste_have_the_chosen_form(plan):
         ("billing-eager", ["--era", "7"], "--era 7: not one of 0.9"),
         ("billing-eager", ["--scale", "6"], "--scale 6: give two different numbers of processes"),
         ("billing-eager", ["--scale", "6..6"], "--scale 6..6: give two different numbers"),
-        ("billing-eager", ["--scale", "2..4", "--processes", "3"], "--scale: give it without"),
+        (
+            "billing-eager",
+            ["--scale", "2..4", "--processes", "3"],
+            "give --scale without --processes",
+        ),
         ("nobody", [], "--group nobody: no events or records of this group in"),
         ("connect", [], "--group connect: not a group of consumers (connect)"),
         ("streams", [], "--group streams: not a group of consumers (Kafka Streams"),

@@ -46,7 +46,7 @@ def test_a_trace_by_itself(trace):
 @pytest.mark.parametrize(
     ("era", "trace_file", "kind", "says"),
     [
-        (None, None, "text", "set --era to play it, or --trace"),
+        (None, None, "text", "set --era to run the scenario, or --trace"),
         ("1.0", None, "text", "--era 1.0: not one of"),
         ("2.0", None, "svg", "--as svg: not one of text, mermaid"),
         (None, "/nowhere", "text", "/nowhere: no such trace"),

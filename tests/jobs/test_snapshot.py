@@ -372,7 +372,7 @@ def test_when_the_loop_ends(options, expected):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"lasts": "1m", "count": 2}, "--for and --count: give one of them"),
+        ({"lasts": "1m", "count": 2}, "give either --for or --count"),
         ({"every": "soon"}, "--every soon: not a duration"),
         ({"lasts": "0s"}, "--for 0s: not a duration"),
     ],
@@ -459,7 +459,7 @@ def test_a_later_failure_is_a_line_and_exit_1(loop):
         "2: failed: no answer",
         "3: 1 groups (1 Stable)",
     ]
-    assert error == "1 of 3 snapshots failed; the lines above say why"
+    assert error == "1 of 3 snapshots failed; see the lines above"
 
 
 def test_a_failure_of_the_first_snapshot_ends_the_command(loop):

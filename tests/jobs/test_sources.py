@@ -101,7 +101,9 @@ def test_a_name_that_is_not_utf8_is_an_error(folder):
     with open(bad_name, "wb"):
         pass
 
-    with pytest.raises(UsageError, match=r"bad-\\xff\.log: the name is not UTF-8; rename it$"):
+    with pytest.raises(
+        UsageError, match=r"bad-\\xff\.log: the name is not UTF-8; rename the file$"
+    ):
         list_files(f"{folder}/*.log", "--broker-log", name_like="*")
 
 

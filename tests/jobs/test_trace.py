@@ -68,9 +68,9 @@ def test_fields_of_a_line(line, fields):
     ("line", "reason"),
     [
         (b"{", "not a trace event: Expecting property name"),
-        (b"[]", "not a trace event: needs an object with an event of start, response"),
+        (b"[]", "not a trace event: expected an object with an event of start, response"),
         (b'{"event": "surprise"}',
-         "not a trace event: needs an object with an event of start, response"),
+         "not a trace event: expected an object with an event of start, response"),
         (b'{"event": "state", "at_ms": "0"}', "not a trace event: at_ms '0'"),
         (b'{"event": "state", "at_ms": 0, "generation": 3000000000}', "not a trace event: "),
         (b'{"event": "state", "at_ms": 0, "members": [1]}', "not a trace event: "),

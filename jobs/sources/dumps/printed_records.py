@@ -191,7 +191,7 @@ def json_of(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise Unprintable("JSON that is cut short or damaged") from None
+        raise Unprintable("truncated or damaged JSON") from None
 
 
 def _commit_pair(group: str, topic: str, partition: str, fields: Mapping[str, Any] | None) -> Pair:
@@ -256,13 +256,13 @@ def _members(text: str, is_consumer: bool) -> Iterator[tuple[str, bytes]]:
     its bytes cannot be told.
     """
     if not (text.startswith("{") and text.endswith("}")):
-        raise ValueError("assignment is cut short")
+        raise ValueError("assignment is truncated")
     position, end = 1, len(text) - 1
     while position < end:
         equals = text.find("=[" if is_consumer else "=", position, end)
         close = text.find("]", equals, end) if is_consumer else equals
         if min(equals, close) < 0:
-            raise ValueError("assignment is cut short")
+            raise ValueError("assignment is truncated")
         partitions = _partitions(text[equals + 2 : close]) if is_consumer else None
         assignment = (
             b"" if partitions is None else encode_assignment(Assignment(0, partitions, None))

@@ -211,11 +211,13 @@ def _bytes(field: Any, name: str) -> bytes | None:
 def _bytes_of_text(text: str, name: str) -> bytes:
     """Bytes that kcat prints as text: keys and values begin with a byte 0, base64 does not."""
     if "\N{REPLACEMENT CHARACTER}" in text:
-        raise ValueError(f"{name} has lost bytes, as jq and other tools replace what is no UTF-8")
+        raise ValueError(
+            f"{name} has lost bytes: jq and other tools replace bytes that are not UTF-8"
+        )
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise ValueError(f"{name} has half of a character") from None
+        raise ValueError(f"{name} has an incomplete character") from None
 
 
 def decoded_base64(text: Any) -> bytes | None:

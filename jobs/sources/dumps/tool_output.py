@@ -113,7 +113,7 @@ def _dumped(
         if not has_key:
             raise Unprintable("without key and payload: print it with --offsets-decoder")
         if not has_payload or not time:
-            raise Unprintable("a line that is cut short")
+            raise Unprintable("a truncated line")
         key_bytes, value = pair_of_dump_log(key, payload)
     except Unprintable as error:
         where = {"partition": log[1], "log_offset": offset} if log else {}

@@ -123,9 +123,9 @@ def deleted_offsets(ranges: OffsetRanges, next_offsets: Offsets) -> Iterator[Del
         written = ranges.written.get(partition, 0)
         if written < next_offset:
             raise RunFailed(
-                f"{TOPIC}-{partition}: earlier runs read up to offset {next_offset}, the "
-                f"broker has {written}: the topic was recreated, or this is another cluster; "
-                "give it its own --cluster-id"
+                f"{TOPIC}-{partition}: earlier runs read up to offset {next_offset}, but "
+                f"the broker has {written}: the topic was recreated, or this is another cluster; "
+                "give another cluster another --cluster-id"
             )
         if ranges.begin[partition] > next_offset:
             yield DeletedOffsets(partition, next_offset, ranges.begin[partition] - 1)
