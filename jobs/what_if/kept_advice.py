@@ -30,13 +30,16 @@ from coordinator_core.whatif.carried_out import (
     carried_out,
 )
 from jobs.lake.evidence import Row
+from jobs.what_if.periods import simulation_s
 from jobs.what_if.result_rows import no_advice, time_of
 
 KINDS_OF_EVIDENCE = GENERATIONS, EPISODES, HANDOVERS = (
     *("generation_settings", "episode_figures", "handover_times"),
 )
-# Deployments that are simulated: each takes about a second for six processes.
-SIMULATED = 3
+# Deployments that are simulated, with the unchanged and with the advised settings.
+SIMULATED, _CHANGES = 3, 2
+# A simulation begins so long before the period.
+_WARM_UP_MS = 60_000
 # A simulation begins and ends so long before and after the deployment.
 _MARGIN_MS = 5000
 # A static member's restart is first seen when it is back; records are handled later than that.
@@ -61,10 +64,14 @@ class DeployedHistory(NamedTuple):
 
 
 class AskedPrediction(NamedTuple):
-    """What to simulate: the change, and the periods of deployments in ms since the epoch."""
+    """What to simulate: the change, and the periods of deployments in ms since the epoch.
+    ``cost_s``: estimated; ``is_renewed``: the row has an older prediction.
+    """
 
     setting: str
     periods: Sequence[tuple[int, int]]
+    cost_s: float
+    is_renewed: bool
 
 
 def history_of(
@@ -216,7 +223,14 @@ def asked(
     if not deployments or row.get("simulated_time") == deployments[-1].to_ms:
         return None
     periods = [(each.from_ms - _MARGIN_MS, each.to_ms + _MARGIN_MS) for each in deployments]
-    return AskedPrediction(row["setting"], periods)
+    members = max((each.size for each in history.generations), default=0)
+    spans_ms = sum(to_ms - from_ms + _WARM_UP_MS for from_ms, to_ms in periods)
+    return AskedPrediction(
+        row["setting"],
+        periods,
+        simulation_s(spans_ms, members, _CHANGES),
+        row.get("simulated_time") is not None,
+    )
 
 
 def with_prediction(row: Row, history: DeployedHistory, predicted: Sequence[Row] | None) -> Row:

@@ -88,9 +88,13 @@ def period_of(rebalances: Sequence[TimedRebalance]) -> EvaluatedPeriod | None:
 def _cost_s(rebalances: Sequence[TimedRebalance]) -> float:
     """The seconds that simulations of the rebalances' span take."""
     span_ms = max(each.end_ms for each in rebalances) - rebalances[0].begin_ms + _MARGIN_MS
-    heartbeats = span_ms / HEARTBEAT_MS * max(each.members for each in rebalances)
-    simulated_s = heartbeats * _HEARTBEAT_S * _SIMULATIONS * ADVICE_SEEDS
-    return len(rebalances) * _GENERATION_S + simulated_s
+    members = max(each.members for each in rebalances)
+    return len(rebalances) * _GENERATION_S + simulation_s(span_ms, members, _SIMULATIONS)
+
+
+def simulation_s(span_ms: int, members: int, changes: int) -> float:
+    """The seconds that it takes to simulate this span under so many changes, each seed once."""
+    return span_ms / HEARTBEAT_MS * members * _HEARTBEAT_S * changes * ADVICE_SEEDS
 
 
 def _series(rebalances: Iterable[TimedRebalance]) -> list[list[TimedRebalance]]:

@@ -3,10 +3,12 @@
 import pytest
 
 from jobs import advice_outcomes
-from jobs.engine.embedded import embedded_session
+from jobs.advice_outcomes import within_budget
 from jobs.lake.opening import open_lake
 from jobs.lake.sql import query
-from jobs.what_if.kept_advice import history_of
+from jobs.what_if.kept_advice import AskedPrediction, history_of
+
+pytestmark = pytest.mark.embedded_suffices
 
 T = 1_795_219_200_000  # 2026-11-21T00:00Z
 SECOND = 1000
@@ -82,12 +84,12 @@ KEPT = {
 
 
 @pytest.fixture
-def ran(write_lake, tmp_path):
+def ran(spark, write_lake, tmp_path):
     """Runs the job on these tables, as often as given; returns the rows of advice_outcomes."""
 
     def run(tables, times=1):
         root = write_lake(tmp_path / "lake", tables)
-        lake = open_lake(embedded_session(), root, "c")
+        lake = open_lake(spark, root, "c")
         for _ in range(times):
             advice_outcomes.run(lake)
         return rows(root)
@@ -166,6 +168,18 @@ def test_replaced_static_members_count_once_and_from_their_replacement_on(ran):
 
     assert row["evidence"] == "all 2 members have session.timeout.ms=45000"
     assert row["carried_out_time"].timestamp() - T / 1000 == 520
+
+
+def test_groups_without_a_prediction_and_with_large_savings_come_first():
+    questions = {
+        name: AskedPrediction("membership=static", [], 2.0, is_renewed)
+        for name, is_renewed in (("old", True), ("small", False), ("large", False))
+    }
+    savings = {"old": 9000, "small": 100, "large": 5000}
+    advised = {name: {"saved_unavailable_partition_ms": saved} for name, saved in savings.items()}
+
+    assert within_budget(questions, advised, 6.0) == ["large", "small", "old"]
+    assert within_budget(questions, advised, 5.0) == ["large", "small"]
 
 
 def test_costs_belong_to_the_deployment_that_had_begun():
