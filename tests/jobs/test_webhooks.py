@@ -226,7 +226,7 @@ def test_an_address_that_cannot_be_asked_is_an_error_without_it(monkeypatch, add
         webhook.require_variables()
 
     assert "secret" not in str(error.value)
-    assert str(error.value).startswith("[alerts.webhooks.ops]: the address is not an http")
+    assert str(error.value).startswith("[alerts.webhooks.ops]: the address must be an http")
 
 
 def test_what_waited_for_a_receiver_that_was_down_is_sent_when_it_is_up(send, receiver):
