@@ -75,7 +75,7 @@ def _replay_of_group(
     def replayed(of_group: pa.Table) -> pa.Table:
         keys, rows = unpacked(of_group)
         events, records, stored, versions = evidence_rows(rows)
-        if not events and not records:
+        if not events and not records and not stored:
             return schema.empty_table()
         group = GroupEvidence(keys["group_id"], events, records, stored, names)
         cluster = EraEvidence(versions=brokers)

@@ -64,7 +64,7 @@ def brokers_of(lake: str, cluster_id: str) -> EraEvidence:
 
 def require_evidence(lake: str, cluster_id: str, group_id: str, rows: Rows) -> None:
     """UsageError if the lake has no evidence of the group by records or brokers' logs."""
-    if not rows[EVENTS] and not rows[RECORDS]:
+    if not any(rows.get(kind) for kind in (EVENTS, RECORDS, STORED)):
         raise UsageError(f"--group {group_id}: {_without_evidence(lake, cluster_id, group_id)}")
 
 

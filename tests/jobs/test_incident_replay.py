@@ -9,7 +9,7 @@ from jobs.console.errors import UsageError
 from jobs.incident_replay import READS, classic_rows, incident_replay
 from jobs.lake.tables import conform
 from jobs.replay.command import ReplayOptions, as_json, replay_group, replay_whole_group
-from jobs.replay.group_rows import with_date
+from jobs.replay.group_rows import require_evidence, with_date
 from tests.core.incident.incident_rows import of_example
 
 pytestmark = pytest.mark.slow
@@ -46,6 +46,10 @@ def tables(groups=(GROUP,), change=lambda record: record):
             event = {"seq": (1 << 40) + place, "event": "RECORD", "incarnation": 1}
             rows["timeline"].append({"group_id": group} | at | event)
     return rows
+
+
+def test_records_of_a_modern_group_are_evidence_without_a_log():
+    require_evidence("unused", "c", "g", {"events": [], "records": [], "stored_records": [{}]})
 
 
 def another_leader(record):
