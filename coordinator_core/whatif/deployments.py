@@ -57,6 +57,10 @@ _TOGETHER_MS = 60_000
 _CONSUMER_SESSION_MS = 45_000
 
 
+# Above this number of processes, deployments one by one take too long to simulate.
+MANY = 64
+
+
 class Strategy(StrEnum):
     ONE_BY_ONE = "one_by_one"
     BATCHES = "batches"
@@ -226,19 +230,21 @@ def deployments(count: int, restart_ms: int, heartbeat_ms: int) -> Iterator[Depl
     """Ways to deploy ``count`` processes.
 
     Paces: the next process stops when the previous process is back, after the rebalance of its
-    return, or half a minute after it is back.
+    return, or half a minute after it is back.  Of many processes a tenth is the smallest batch.
     """
     paces_ms = [
         _seconds(restart_ms),
         _seconds(restart_ms + 2 * heartbeat_ms),
         _seconds(restart_ms + 30_000),
     ]
-    for pace_ms in paces_ms if count > 1 else paces_ms[:1]:
-        yield Deployment(Strategy.ONE_BY_ONE, pace_ms, 1)
-    for batch in sorted({2, (count + 1) // 2}):
+    least = 1 if count <= MANY else count // 10
+    if least == 1:
+        for pace_ms in paces_ms if count > 1 else paces_ms[:1]:
+            yield Deployment(Strategy.ONE_BY_ONE, pace_ms, 1)
+    for batch in sorted({max(least, 2), (count + 1) // 2}):
         if 1 < batch < count:
             yield Deployment(Strategy.BATCHES, paces_ms[1], batch)
-    for batch in sorted({1, count}):
+    for batch in sorted({least, count}):
         yield Deployment(Strategy.SURGE, paces_ms[1], batch)
     if count > 1:
         yield Deployment(Strategy.RECREATE, 0, count)
@@ -257,12 +263,14 @@ class Scale(NamedTuple):
 
 def ways_to_scale(scale: Scale, heartbeat_ms: int) -> Iterator[Deployment]:
     """All processes at once, half of them at a time, or one by one: each after the rebalance of the
-    previous process, or after half a minute.
+    previous process, or after half a minute.  Of many processes a tenth is the smallest batch.
     """
     count = abs(scale.after - scale.before)
     paces_ms = [_seconds(3 * heartbeat_ms), 30_000]
+    least = 1 if count <= MANY else count // 10
+    strategy = Strategy.ONE_BY_ONE if least == 1 else Strategy.BATCHES
     for pace_ms in paces_ms if count > 1 else paces_ms[:1]:
-        yield Deployment(Strategy.ONE_BY_ONE, pace_ms, 1)
+        yield Deployment(strategy, pace_ms, least)
     if count > 2:
         yield Deployment(Strategy.BATCHES, paces_ms[1], (count + 1) // 2)
     if count > 1:

@@ -18,6 +18,7 @@ from coordinator_core.whatif.candidates import settings_to_deploy
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
 from coordinator_core.whatif.deployment_forms import Form
 from coordinator_core.whatif.deployments import (
+    MANY,
     DeployedGroup,
     PlannedDeployment,
     Restart,
@@ -159,6 +160,8 @@ def evaluate(options: PlanOptions) -> PlanResult:
     count = options.processes if scale is None else max(scale)
     group = DeployedGroup.of(baseline, count, seen, given_ms)
     seeds = options.seeds or seeds_for(len(group.slots))
+    if options.prefer == "reprocessed" and baseline.consumption is None:
+        raise UsageError(f"--prefer reprocessed: the lake has no commits of {options.group_id}")
     plans = list(_plans(group, scale, seeds))
     missed = model_misses(what_if)
     return PlanResult(
@@ -197,7 +200,10 @@ def _plans(group: DeployedGroup, scale: Scale | None, seeds: int) -> Iterator[Pl
         for way in ways_to_scale(scale, heartbeat_ms):
             yield group.scale(scale, way, seeds)
         return
-    for change in settings_to_deploy(group.baseline, restart_ms):
+    changes = [UNCHANGED]
+    if len(group.slots) <= MANY:
+        changes = settings_to_deploy(group.baseline, restart_ms)
+    for change in changes:
         for way in deployments(len(group.slots), restart_ms, heartbeat_ms):
             yield group.plan(way, change, seeds)
 
@@ -311,6 +317,10 @@ def _print(options: PlanOptions, result: PlanResult) -> None:
     plans, chosen = result.plans, result.chosen
     print_line(observed_text(result.observed))
     print_line(_restart_text(result))
+    if result.processes > MANY:
+        print_line(
+            f"Above {MANY} processes, batches are at least a tenth, and no setting is changed."
+        )
     shown = [name for name in SHOWN if getattr(plans[0].median, name) is not None]
     has_catch_up = _catch_up_ms(plans[0]) is not None
     order = sorted(plans, key=_order(result.baseline, options.prefer))

@@ -126,6 +126,11 @@ def test_lines_to_paste_have_the_chosen_form(plan):
             "give --scale without --processes",
         ),
         ("nobody", [], "--group nobody: no events or records of this group in"),
+        (
+            "inventory-static",
+            ["--prefer", "reprocessed"],
+            "--prefer reprocessed: the lake has no commits of",
+        ),
         ("connect", [], "--group connect: not a group of consumers (connect)"),
         ("streams", [], "--group streams: not a group of consumers (Kafka Streams"),
     ],

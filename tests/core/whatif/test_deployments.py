@@ -199,6 +199,22 @@ def test_a_manifest_leaves_the_pace_between_two_processes():
     ]
 
 
+def test_of_many_processes_a_tenth_is_the_smallest_batch():
+    assert [tuple(each) for each in deployments(300, 4000, 3000)] == [
+        ("batches", 10_000, 30),
+        ("batches", 10_000, 150),
+        ("surge", 10_000, 30),
+        ("surge", 10_000, 300),
+        ("recreate", 0, 300),
+    ]
+    assert [tuple(each) for each in ways_to_scale(Scale(100, 200), 3000)] == [
+        ("batches", 9000, 10),
+        ("batches", 30_000, 10),
+        ("batches", 30_000, 50),
+        ("batches", 0, 100),
+    ]
+
+
 def test_ways_to_scale_from_six_to_twelve_processes():
     assert [tuple(each) for each in ways_to_scale(Scale(6, 12), 3000)] == [
         ("one_by_one", 9000, 1),
