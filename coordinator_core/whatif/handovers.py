@@ -12,6 +12,10 @@ before its stop is unknown: the first seed has the expected time, the others dra
 that ends before its first commit also leaves what the tenures before it left: in a crash loop each
 owner handles the same records.
 
+A member of a cooperative group keeps its partitions while it waits for the response to JoinGroup.
+If it closes then, librdkafka's final commit waits behind this request, on the same connection.  The
+commit has the previous generation, so the coordinator refuses it.
+
 Clients that commit each batch as soon as they have handled it leave only the records of a slow
 application.  librdkafka commits in a thread of its own, also while the application does not poll;
 all others commit in the application's poll.
@@ -118,11 +122,16 @@ class _Absence(NamedTuple):
     is_slow: bool
 
 
+# A closed member is gone after this time, unless its requests wait behind a JoinGroup.
+_CLOSED_MS = 100
+
+
 class HandoverCounter:
     """Takes the truth lines of a simulated group.
 
     ``idle``: times in which the group was shut down, which are no pauses; ``partitions``: those
-    that count; ``in_background``: processes whose clients commit while the application is slow.
+    that count; ``in_background``: processes whose clients commit while the application is slow;
+    ``librdkafka``: processes with this library.
     """
 
     def __init__(
@@ -134,15 +143,18 @@ class HandoverCounter:
         idle: Sequence[tuple[int, int]],
         partitions: Iterable[TopicPartition],
         in_background: frozenset[str],
+        librdkafka: frozenset[str],
     ) -> None:
         self._from_ms, self._to_ms = from_ms, to_ms
         self._seed = seed
         self._idle = idle
         self._partitions = frozenset(partitions)
         self._in_background = in_background
+        self._librdkafka = librdkafka
         self._tenures: dict[TopicPartition, _Tenure] = {}
         self._stops: dict[TopicPartition, _Stop] = {}
         self._absences: dict[str, _Absence] = {}
+        self._closing: dict[str, list[tuple[TopicPartition, _Tenure, int]]] = {}
         self._pause_ms = self._longest_pause_ms = 0
         self._uncommitted: list[Uncommitted] = []
 
@@ -155,7 +167,10 @@ class HandoverCounter:
             self._absences[truth["process"]] = _Absence(
                 at_ms, at_ms + truth["length_ms"], truth["action"] == "slow"
             )
+        elif kind == "action" and truth["action"] == "stop":
+            self._closing[truth["process"]] = []
         elif kind == "end":
+            self._closed(truth["process"], truth["at_ms"])
             owned = [p for p, each in self._tenures.items() if each.process == truth["process"]]
             for partition in owned:
                 self._ended(partition, truth["at_ms"], commits=truth["how"] == "closed")
@@ -179,7 +194,15 @@ class HandoverCounter:
                 if tenure is None or tenure.process != process:
                     self._begins(partition, process, at_ms)
             elif tenure is not None and tenure.process == process:
+                if process in self._closing:
+                    self._closing[process].append((partition, tenure, at_ms))
                 self._ended(partition, at_ms, commits=callback == "revoked")
+
+    def _closed(self, process: str, at_ms: int) -> None:
+        """The final commit was refused if the close had to wait."""
+        for partition, tenure, stop_ms in self._closing.pop(process, ()):
+            if process in self._librdkafka and at_ms - stop_ms > _CLOSED_MS:
+                self._leave_uncommitted(partition, tenure, _Stop(stop_ms, False))
 
     def _begins(self, partition: TopicPartition, process: str, at_ms: int) -> None:
         if partition in self._tenures:  # its owner does not know yet that it lost the partition
@@ -202,19 +225,24 @@ class HandoverCounter:
         stop = _Stop(at_ms, commits)
         if not commits:
             stop = self._stop_of(tenure, at_ms)
-        if not stop.is_committed:
-            self._uncommitted.append(
-                Uncommitted(
-                    process=tenure.process,
-                    partition=partition,
-                    from_ms=tenure.from_ms,
-                    stop_ms=stop.at_ms,
-                    committed_ms=tenure.committed_ms,
-                    is_slow=stop.is_slow,
-                    counts=self._counts(stop.at_ms),
-                )
-            )
+        if stop.is_committed:
+            self._stops[partition] = stop
+        else:
+            self._leave_uncommitted(partition, tenure, stop)
+
+    def _leave_uncommitted(self, partition: TopicPartition, tenure: _Tenure, stop: _Stop) -> None:
         self._stops[partition] = stop
+        self._uncommitted.append(
+            Uncommitted(
+                process=tenure.process,
+                partition=partition,
+                from_ms=tenure.from_ms,
+                stop_ms=stop.at_ms,
+                committed_ms=tenure.committed_ms,
+                is_slow=stop.is_slow,
+                counts=self._counts(stop.at_ms),
+            )
+        )
 
     def _stop_of(self, tenure: _Tenure, at_ms: int) -> _Stop:
         """When the owner stopped, for a tenure that ended without a final commit.

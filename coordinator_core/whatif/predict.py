@@ -67,7 +67,7 @@ _HEARTBEAT_DELAY_MS, _HEARTBEAT_DELAYS_MS = 4, (2, 10)
 _TIMERS_PER_HEARTBEAT = 6
 # Raise this if the same simulation now has other records reprocessed or pauses: tables keep the
 # outcomes of earlier versions.
-_COSTS_VERSION = 2
+_COSTS_VERSION = 3
 _NO_OUTCOMES: Mapping[str, Outcomes] = MappingProxyType({})
 
 
@@ -298,7 +298,8 @@ def _played(
     ]
     own, handovers = baseline.consumption, list[HandoverCounter]()
     if own is not None:
-        background = _in_background(cluster.fleet) if own.commits_while_slow else frozenset()
+        librdkafka = _of_librdkafka(cluster.fleet)
+        background = librdkafka if own.commits_while_slow else frozenset()
         handovers = [
             HandoverCounter(
                 *span,
@@ -306,6 +307,7 @@ def _played(
                 idle=baseline.idle,
                 partitions=own.rates,
                 in_background=background,
+                librdkafka=librdkafka,
             )
             for span in spans
         ]
@@ -322,8 +324,8 @@ def _played(
     ]
 
 
-def _in_background(fleet: Fleet) -> frozenset[str]:
-    """The processes whose clients commit while the application does not poll."""
+def _of_librdkafka(fleet: Fleet) -> frozenset[str]:
+    """The processes with librdkafka."""
     (group,) = fleet.groups
     own = {} if group.script is None else group.script.own
     return frozenset(name for name, spec in own.items() if LIBRARIES[spec.client].is_librdkafka)

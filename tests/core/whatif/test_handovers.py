@@ -30,7 +30,7 @@ def absent(at_ms, process, kind, length_ms):
     }
 
 
-def handovers(*lines, from_ms=0, to_ms=1_000_000, idle=(), in_background=(), seed=1):
+def handovers(*lines, from_ms=0, to_ms=1_000_000, idle=(), in_background=(), librdkafka=(), seed=1):
     counter = HandoverCounter(
         from_ms,
         to_ms,
@@ -38,6 +38,7 @@ def handovers(*lines, from_ms=0, to_ms=1_000_000, idle=(), in_background=(), see
         idle=idle,
         partitions=RATES,
         in_background=frozenset(in_background),
+        librdkafka=frozenset(librdkafka),
     )
     for line in lines:
         counter.take(line)
@@ -46,6 +47,13 @@ def handovers(*lines, from_ms=0, to_ms=1_000_000, idle=(), in_background=(), see
 
 OWNED = [assigned(0, "a")]
 FROZEN = [*OWNED, absent(60_000, "a", "freeze", 30_000)]
+CLOSED_WHILE_JOINING = [
+    *OWNED,
+    absent(60_000, "a", "stop", 0),
+    callback(60_000, "a", "revoked"),
+    end(62_000, "a", "closed"),
+    assigned(65_000, "b"),
+]
 SLOW = [*OWNED, absent(60_000, "a", "slow", 30_000)]
 
 
@@ -65,6 +73,20 @@ SLOW = [*OWNED, absent(60_000, "a", "slow", 30_000)]
             0,
             1350,
             id="a consumer that closes commits",
+        ),
+        pytest.param(
+            CLOSED_WHILE_JOINING,
+            {"librdkafka": ["a"]},
+            25,
+            5350,
+            id="librdkafka's final commit waits for the response to JoinGroup, and is refused",
+        ),
+        pytest.param(
+            CLOSED_WHILE_JOINING,
+            {},
+            0,
+            5350,
+            id="another client's final commit is accepted",
         ),
         pytest.param(
             [*OWNED, end(60_000, "a", "killed"), assigned(70_000, "b")],
