@@ -13,20 +13,19 @@ PARTITIONS = {
     "zoo-aiokafka": 0,
     "zoo-franz-go-kzap": 3,
     "zoo-streams": 4,
-    "zoo-spring-classic": 4,
+    "zoo-confluent-python-debug": 3,
 }
 # A frozen process of aiokafka comes back as a new one would: nothing shows that it was not killed.
-# Of Spring's, its own log shows it.
+# The log of librdkafka shows it.
 EXPECTED = """\
 | group | rebalances | not stable ms | downtime s | frozen s | actions |
 | --- | --- | --- | --- | --- | --- |
 | zoo-aiokafka | 15 / 15 | 31422 / 31422 | 62.8 / 41.8 ! | 21.8 | freeze missing; process_lost of 1 too many |
 | zoo-franz-go-kzap | 20 / 20 | 27469 / 27469 | 38.3 / 36.4 | 21.6 | all found |
 | zoo-streams | 23 / 23 | 34316 / 34316 | 118.8 / 136.1 | 23.5 | all found |
-| zoo-spring-classic | 15 / 15 | 35731 / 35731 | 60.1 / 58.4 | 25.3 | all found |
+| zoo-confluent-python-debug | 15 / 15 | 27295 / 27295 | 50.5 / 56.7 | 19.0 | all found |
 """  # noqa: E501
-# A revocation commits: the record may be later than the time at which the partition was free.  The
-# batches of zoo-spring-classic have commits of another group, without its coordinator's lines.
+# A revocation commits: the record may be later than the time at which the partition was free.
 COMMITS_IN_GAPS = f"""
     SELECT c.group_id, c.partition, from_time, append_time
     FROM ownership_gaps g JOIN committed_offsets c USING (cluster_id, group_id, topic, partition)
@@ -48,7 +47,7 @@ def lake(made_once):
             "c",
             f"{sources}/*/*.log",
             DATA / "server.log.gz",
-            client_log=f"{DATA}/spring-classic-*.log.gz",
+            client_log=f"{DATA}/confluent-python-debug-*.log.gz",
         )
 
     return IncidentLake(str(made_once("client-zoo", write)), "embedded")
