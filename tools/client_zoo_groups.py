@@ -34,7 +34,10 @@ RESTART_MS = 10_000
 
 FIGURES = """
     SELECT g.group_id,
-        COUNT(*) FILTER (g.outcome <> 'empty') AS rebalances, SUM(l.total_ms)::BIGINT AS not_stable
+        COUNT(*) FILTER (
+            g.outcome = 'stable' OR g.group_type <> 'classic' AND g.outcome <> 'empty'
+        ) AS rebalances,
+        SUM(l.total_ms)::BIGINT AS not_stable
     FROM generations g JOIN rebalance_latency l
         USING (cluster_id, group_id, incarnation, generation)
     WHERE g.cluster_id = '{cluster}' GROUP BY 1"""

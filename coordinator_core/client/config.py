@@ -112,6 +112,7 @@ _JAVA_2_3 = replace(
     name="java-2.3",
     subscription_version=0,
     assignment_version=0,
+    empty_user_data=b"",
     commit_version=7,
     has_lost=False,
     revokes_on_first_join=True,

@@ -36,7 +36,8 @@ _CLIENT_IDS = (
     ("franz-go", re.compile(r"kgo")),
     ("kafkajs", re.compile(r"kafkajs")),
     ("ruby-kafka", re.compile(r"ruby-kafka")),
-    ("java", re.compile(r"consumer-.+-\d+")),
+    ("kafka-go", re.compile(r".+@.+ \(github\.com/segmentio/kafka-go\)")),
+    ("java", re.compile(r"consumer(?:-.+)?-\d+")),
     ("java", re.compile(r"connector-consumer-.+")),
     ("java", re.compile(r".+-StreamThread-\d+-consumer")),
 )

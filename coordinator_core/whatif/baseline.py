@@ -14,6 +14,7 @@ from coordinator_core.incident.evidence import Incarnation, MetadataRecord, Reco
 from coordinator_core.incident.explanation import ExplainedGroup, ExplainedIncarnation, explain
 from coordinator_core.incident.stimulus_builder import DEPARTURES
 from coordinator_core.lives import ConsumerProcess, Silences, identify_processes, memberships_of
+from coordinator_core.log_lines.line_versions import client_of_id
 from coordinator_core.protocol.client_times import HEARTBEAT_MS
 from coordinator_core.protocol.messages import TopicPartition
 from coordinator_core.records import BadRecord, decode_subscription, streams_metadata
@@ -246,7 +247,11 @@ def library_of(process: ConsumerProcess, records: Iterable[MetadataRecord], era:
                 user_data.add(subscription.user_data)
                 assignors.add(record.protocol)
     newest = max(versions, default=3)
-    if b"" in user_data:
+    # Up to 2.3 Java's user data are empty, as those of kafka-python.
+    named = {client.library for life in process.lives if (client := client_of_id(life.client_id))}
+    is_old_broker = LIBRARIES[ERAS[era].client_library].subscription_version == 0
+    is_java = newest == 0 and ("java" in named or (is_old_broker and not named))
+    if b"" in user_data and not is_java:
         # sarama and franz-go have an assignor that librdkafka lacks: sticky.
         is_other = assignors & (CLIENT_ASSIGNORS.keys() - LIBRDKAFKA_ASSIGNORS.keys())
         return "librdkafka-2" if newest and not is_other else "kafka-python-3"

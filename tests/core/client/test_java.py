@@ -447,7 +447,7 @@ def test_with_a_pattern_metadata_is_requested_before_each_join():
     [
         ("java-4.1", 3, None),
         ("java-2.5", 1, None),
-        ("java-2.0", 0, None),
+        ("java-2.0", 0, b""),
         ("kafka-python-3", 0, b""),
     ],
 )

@@ -134,6 +134,8 @@ def test_the_client_that_logged_a_line():
         ("aiokafka-0.7.1", SeenClient("aiokafka", ranges_of("0.7.1"))),
         ("rdkafka", SeenClient("librdkafka", None)),
         ("consumer-orders-1", SeenClient("java", None)),
+        ("consumer-1", SeenClient("java", None)),
+        ("billing@pod-1 (github.com/segmentio/kafka-go)", SeenClient("kafka-go", None)),
         ("billing-7", None),
     ],
 )

@@ -79,15 +79,34 @@ LIBRARIES = [
     ("4.4", 1, None, "range", "java-2.5"),
     ("4.4", 3, b"", "range", "librdkafka-2"),
     ("4.4", 0, b"", "range", "kafka-python-3"),
+    ("2.0", 0, b"", "range", "java-2.0"),
     ("4.4", 3, b"", "sticky", "kafka-python-3"),
 ]
+# The client.id of a library that sends subscriptions of version 0 with empty user data.
+CLIENT_IDS = {
+    "consumer-1": "java-2.3",
+    "consumer-orders-2": "java-2.3",
+    "kafka-python-3.0.12": "kafka-python-3",
+    "aiokafka-0.14.0": "kafka-python-3",
+    "billing-7": "kafka-python-3",
+}
 
 
 @pytest.mark.parametrize(("era", "version", "user_data", "assignor", "library"), LIBRARIES)
 def test_the_library_of_a_process(era, version, user_data, assignor, library):
-    subscription = encode_subscription(Subscription(version, ["orders"], user_data))
-    member = SimpleNamespace(member_id="m", subscription=subscription)
-    record = SimpleNamespace(members=[member], protocol=assignor)
-    process = SimpleNamespace(lives=[SimpleNamespace(member_ids=["m"])])
+    assert library_with(era, Subscription(version, ["orders"], user_data), assignor) == library
 
-    assert library_of(process, [record], era) == library
+
+@pytest.mark.parametrize("client_id", CLIENT_IDS)
+def test_the_library_of_a_default_client_id(client_id):
+    old = Subscription(0, ["orders"], b"")
+
+    assert library_with("4.4", old, "range", client_id) == CLIENT_IDS[client_id]
+
+
+def library_with(era, subscription, assignor, client_id="billing-7"):
+    member = SimpleNamespace(member_id="m", subscription=encode_subscription(subscription))
+    record = SimpleNamespace(members=[member], protocol=assignor)
+    life = SimpleNamespace(member_ids=["m"], client_id=client_id)
+
+    return library_of(SimpleNamespace(lives=[life]), [record], era)
