@@ -432,8 +432,8 @@ def test_each_snapshot_appends_rows_and_a_line(loop, tmp_path):
 
     assert [line.rpartition(", ")[0] for line in lines] == [
         "regroup: not described: 2 groups, the first is d: denied".rpartition(", ")[0],
-        "1: 4 groups (1 Stable, 1 Empty), 1 members",
-        "2: 1 groups (1 Dead), 0 members",
+        "1: 4 groups (1 Stable, 1 Empty), 1 member",
+        "2: 1 group (1 Dead), 0 members",
     ]
     assert scripted.previous == [set(), {"a", "b", "d", "e"}]
     assert error is None
@@ -455,9 +455,9 @@ def test_a_later_failure_is_a_line_and_exit_1(loop):
     lines, _, error = loop([row()], RunFailed("no answer"), [row()], count=3)
 
     assert [line.partition(",")[0] for line in lines] == [
-        "1: 1 groups (1 Stable)",
+        "1: 1 group (1 Stable)",
         "2: failed: no answer",
-        "3: 1 groups (1 Stable)",
+        "3: 1 group (1 Stable)",
     ]
     assert error == "1 of 3 snapshots failed; see the lines above"
 
