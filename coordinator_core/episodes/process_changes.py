@@ -167,6 +167,7 @@ class _Matching:
         self._names = _names(activity.causes)
         in_order = sorted(activity.causes, key=at)
         events, self._repeated = _once(c for c in in_order if c.is_departure or c.is_arrival)
+        events, self._joined_again = _without_forgotten(events, self._keys, activity.loads)
         self._departures = [each for each in events if each.is_departure]
         self._arrivals = [each for each in events if each.is_arrival]
         self._departures_of = by(self._keys, self._departures)
@@ -182,6 +183,9 @@ class _Matching:
         changes = _with_fenced(changes)
         changes += self._conflicts(changes)
         changes += [self._change(What.REFUSED, None, each, 1.0) for each in self._without_place]
+        for each in changes:
+            if each.arrival is not None:
+                each.causes += self._joined_again.get(id(each.arrival), [])
         for cause in self._repeated:
             for each in changes:
                 same = each.departure if cause.is_departure else each.arrival
@@ -390,6 +394,36 @@ def _once(causes: Iterable[Cause]) -> tuple[list[Cause], list[Cause]]:
         (repeated if each.member_id and is_repeated else once).append(each)
         was_departure[each.member_id or ""] = each.is_departure
     return once, repeated
+
+
+def _without_forgotten(
+    events: Iterable[Cause], key: Callable[[Cause], Key], loads: Sequence[int]
+) -> tuple[list[Cause], dict[int, list[Cause]]]:
+    """The events, and by ``id`` of an arrival the later joins of its process: a coordinator that
+    loads the group forgets a member that joined since the last record, and the client joins again.
+    """
+    kept: list[Cause] = []
+    again: dict[int, list[Cause]] = {}
+    last: dict[Key, Cause] = {}
+    for each in events:
+        before = last.get(key(each))
+        if before is not None and each.is_arrival and _is_forgotten(before, each, loads):
+            again[id(before)] = [each]
+        else:
+            kept.append(each)
+        last[key(each)] = each
+    return kept, again
+
+
+def _is_forgotten(before: Cause, again: Cause, loads: Sequence[int]) -> bool:
+    """No record has the earlier member, so that its action is unknown, and a broker loaded the
+    group between the two joins.
+    """
+    is_dynamic = before.instance_id is None and again.instance_id is None
+    is_recorded = before.story is not None or again.story is None
+    if not before.is_arrival or not is_dynamic or is_recorded:
+        return False
+    return any(at(before) <= each <= at(again) for each in loads)
 
 
 def _what(departure: Cause, arrival: Cause | None, loads: Sequence[int]) -> tuple[What, float]:

@@ -640,6 +640,14 @@ AFTER_LOAD = {
         [(rebalance(2, 10), expires(2, 10, "a1"))],
         ["process_lost a [2]"],
     ),
+    "a join that the previous coordinator did not record is repeated": (
+        [
+            (rebalance(2, -10), leaves(2, -10, "a1", "restart")),
+            (rebalance(3, -5), joins(3, -5, "a2", None)._replace(process=None)),
+            (rebalance(4, 3), joins(4, 3, "a3", "return")),
+        ],
+        ["restart a [2, 3, 4]"],
+    ),
     "one whose client lost its session while the group had no coordinator ran on": (
         [
             (
