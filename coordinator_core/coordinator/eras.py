@@ -431,12 +431,42 @@ ERA_3_9 = replace(
     extends_every_initial_delay=False,
 )
 
+# Members that never sync are removed (KAFKA-12890); 2.8.0 still keeps them.
+ERA_2_8 = replace(
+    ERA_3_9,
+    name="2.8",
+    versions="2.8.1-2.8",
+    kafka="2.8.2",
+    signs=(),
+    client_libraries=("java-2.5", "java-2.3", "java-2.0", "librdkafka-2"),
+    has_builds_of_scala_2_12=True,
+    answers_step_last=False,
+    takes_rows_by_topic=False,
+    commit_order=scala_maps.scala_213_order_of_map,
+    check_member=checks.check_member_leniently,
+    logs_leave_last=False,
+    takes_new_timeouts=False,
+    skips_assignment=False,
+    too_large_stay_pending=True,
+)
+
+# Before: a replaced static member is not written, and the size of a group counts otherwise.
+ERA_2_6 = replace(
+    ERA_2_8,
+    name="2.6",
+    versions="2.6-2.8.0",
+    kafka="2.6.3",
+    expires_only_when_stable=False,
+    fails_on_malformed_subscriptions=False,
+    has_pending_sync=False,
+)
+
 # The first era with static members (KIP-345), required member ids (KIP-394) and group.max.size
 # (KIP-389).
 ERA_2_5 = replace(
     ERA_3_9,
     name="2.5",
-    versions="2.3-2.8",
+    versions="2.3-2.5",
     kafka="2.5.1",
     signs=(
         Sign(
@@ -555,6 +585,8 @@ ERAS: Mapping[str, EraOf[Turn]] = {
         ERA_0_10,
         ERA_2_0,
         ERA_2_5,
+        ERA_2_6,
+        ERA_2_8,
         ERA_3_9,
         ERA_4_0,
         ERA_4_1,

@@ -191,7 +191,8 @@ class StepRequests:
         adds_ids = rules is not None and rules.broker_adds_topic_ids
         rows = _by_topic(step.get("offsets") or [])
         if adds_ids:
-            self.unknown[step["id"]] = [row for row in rows if row[0] not in self._topics.images]
+            offsets = step.get("offsets") or []
+            self.unknown[step["id"]] = [row for row in offsets if row[0] not in self._topics.images]
             rows = [row for row in rows if row[0] in self._topics.images]
             if not rows and self.unknown[step["id"]]:
                 return None

@@ -12,7 +12,21 @@ from pathlib import Path
 
 from tools.structure.sources import sources
 
-ERAS = {"0.9", "0.10", "2.0", "2.5", "3.9", "4.0", "4.1", "4.1.2", "4.2", "4.3", "4.4"}
+ERAS = {
+    "0.9",
+    "0.10",
+    "2.0",
+    "2.5",
+    "2.6",
+    "2.8",
+    "3.9",
+    "4.0",
+    "4.1",
+    "4.1.2",
+    "4.2",
+    "4.3",
+    "4.4",
+}
 _NAME = re.compile(r"ERA_\d")
 
 

@@ -24,7 +24,7 @@ def check_member(group: ClassicGroup, member_id: str, instance_id: str | None) -
 
 
 def check_member_leniently(group: ClassicGroup, member_id: str, instance_id: str | None) -> Errors:
-    """Up to 2.5: an instance id that no member has is ignored."""
+    """Up to 2.8: an instance id that no member has is ignored."""
     if instance_id is not None and group.static_members.get(instance_id, member_id) != member_id:
         return Errors.FENCED_INSTANCE_ID
     return Errors.NONE if member_id in group.members else Errors.UNKNOWN_MEMBER_ID

@@ -20,6 +20,7 @@ import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.OffsetFetchResponse;
 
+import scala.Function0;
 import scala.Function1;
 import scala.Option;
 import scala.Some;
@@ -34,7 +35,6 @@ import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.BoxedUnit;
 
 import java.util.Collection;
-import java.util.Optional;
 import java.util.function.Consumer;
 
 /** Kafka 2.5's own Scala coordinator, called as its broker's request handlers call it. */
@@ -54,12 +54,12 @@ public final class Coordinator25 implements CoordinatorUnderTest {
         KafkaTimer time = new KafkaTimer(clock, ScalaGroups::countTimer);
         replicas = new StubbedReplicas(trace, clock);
         KafkaZkClient oneOffsetsPartition = StubbedReplicas.stub(KafkaZkClient.class, call -> new Some<>(1));
-        coordinator = GroupCoordinator$.MODULE$.apply(
+        coordinator = (GroupCoordinator) Signatures.call(GroupCoordinator$.MODULE$, "apply",
             KafkaConfig.fromProps(ScalaGroups.properties(settings)), oneOffsetsPartition, replicas.manager(),
             new DelayedOperationPurgatory<DelayedHeartbeat>("Heartbeat", time, 0, PURGE_INTERVAL, false, true),
             new DelayedOperationPurgatory<DelayedJoin>("Rebalance", time, 0, PURGE_INTERVAL, false, true),
             time, new Metrics(time));
-        coordinator.startup(false);
+        Signatures.call(coordinator, "startup", (Function0<Object>) () -> 1, false);
         coordinator.groupManager().addPartitionOwnership(OFFSETS_PARTITION);
         groups = new ScalaGroups(coordinator.groupManager());
         groups.expireEvery(settings.retentionCheckIntervalMs(), clock);
@@ -143,7 +143,7 @@ public final class Coordinator25 implements CoordinatorUnderTest {
 
     private OffsetAndMetadata committed(Step.Offset row) {
         String metadata = row.metadata() == null ? "" : row.metadata();
-        return OffsetAndMetadata.apply(row.offset(), Optional.empty(), metadata, clock.nowMs());
+        return OffsetAndMetadata.apply(row.offset(), metadata, clock.nowMs());
     }
 
     /** The response has no error field: it shows the error of all partitions if they have the same. */
