@@ -194,7 +194,7 @@ def test_the_summary_has_new_input_rebalances_and_their_duration(run, frame):
         "c, 2026-11-21 to 2026-11-21: 6,994 new records, 0 new log lines, 2 quarantined",
         "g\\x1b[2J: slow, 7 partition-seconds owned but not served",
         "g\\x1b[2J: a restarted",
-        "1 groups, 1 rebalances, 1 aborted; 5.2 s not stable, longest 4.0 s (g\\x1b[2J)",
+        "1 group, 1 rebalance, 1 aborted; 5.2 s not stable, longest 4.0 s (g\\x1b[2J)",
         "1 group without generations (no target assignment in the records): new",
         "1 group without generations (deleted, no rebalance in records or log): warmup",
         "1 group without generations (commits without members): tool",
