@@ -71,7 +71,11 @@ def test_a_fault_repeats():
         ("length", "ten", r"length: 'ten' is not a duration; write it as 90s"),
         ("length", 10, r"length: must be a duration"),
         ("colour", 1, r"the spec: unknown key colour; known keys: "),
-        ("cluster.era", "1.1", r"cluster.era: must be one of 0.10, 0.9, 2.0, 2.5, 3.9, 4.1"),
+        (
+            "cluster.era",
+            "1.1",
+            r"cluster.era: must be one of 0.10, 0.9, 2.0, 2.5, 3.9, 4.0, 4.1, 4.1.2, 4.2, 4.3, 4.4",
+        ),
         ("cluster.config.max", 1, r"cluster.config.max: unknown setting; use one of .*group_"),
         (
             "cluster.append",
