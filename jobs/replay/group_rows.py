@@ -107,7 +107,8 @@ def _similar(lake: str, cluster_id: str, group_id: str) -> str:
     """The end of an error: the group that is meant if a name is mistyped; empty if unknown."""
     sql = "SELECT DISTINCT cluster_id, group_id FROM group_days"
     groups_of: dict[str, list[str]] = {}
-    for row in rows(lake, sql, optional=["group_days"]):
+    [of_days] = query_all(lake, [sql], optional=["group_days"], notices=False)
+    for row in of_days:
         groups_of.setdefault(row["cluster_id"], []).append(row["group_id"])
     if cluster_id not in groups_of:
         return f"; its clusters: {', '.join(sorted(groups_of))}" if groups_of else ""
