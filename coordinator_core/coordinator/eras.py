@@ -93,7 +93,7 @@ def _winner_in_scala_212(votes: Mapping[str, int]) -> str:
 
 
 _AWAITING_SYNC = {state: state.value for state in GroupState} | {
-    GroupState.COMPLETING_REBALANCE: "AwaitingSync"  # renamed in 0.11
+    GroupState.COMPLETING_REBALANCE: "AwaitingSync"  # renamed in 1.1
 }
 
 _OBJECT = "org.apache.kafka.coordinator.group.{}@0"
@@ -513,7 +513,7 @@ def of_scala_2_12(era: EraOf[Turn]) -> EraOf[Turn]:
 ERA_2_0 = replace(
     of_scala_2_12(ERA_2_5),
     name="2.0",
-    versions="1.0-2.2",
+    versions="2.0-2.2",
     kafka="2.0.1",
     signs=(Sign("group records have version 1", lambda of: of.group_version == 1),),
     client_libraries=("java-2.0", "java-1.0"),
@@ -540,11 +540,19 @@ ERA_2_0 = replace(
     offsets_expire_on_their_own=True,
 )
 
-# 0.10.1 to 0.11: no initial delay, and a member removed by a rebalance may expire once more.
+# Offsets are kept for a day until KIP-186.
+ERA_1_1 = replace(
+    ERA_2_0, name="1.1", versions="1.1", kafka="1.1.1", signs=(), offsets_retention_ms=_DAY_MS
+)
+
+# CompletingRebalance has this name since 1.1.
+ERA_1_0 = replace(ERA_1_1, name="1.0", versions="1.0", kafka="1.0.2", state_names=_AWAITING_SYNC)
+
+# 0.10.1 and 0.10.2: no initial delay, and a member removed by a rebalance may expire once more.
 ERA_0_10 = replace(
     ERA_2_0,
     name="0.10",
-    versions="0.10.1-0.11",
+    versions="0.10.1-0.10",
     kafka="0.10.2",
     signs=(),
     client_libraries=("java-0.10", "java-0.9"),
@@ -555,6 +563,16 @@ ERA_0_10 = replace(
     ends_sessions_of_dropped=False,
     has_initial_delay=False,
     empty_group_id_is_invalid=False,
+)
+
+# KIP-134 gave 0.11.0 the initial delay.
+ERA_0_11 = replace(
+    ERA_0_10,
+    name="0.11",
+    versions="0.11",
+    kafka="0.11.0",
+    partition_order=ERA_2_0.partition_order,
+    has_initial_delay=True,
 )
 
 # 0.9 and 0.10.0: no Empty state, no rebalance timeout.
@@ -583,6 +601,9 @@ ERAS: Mapping[str, EraOf[Turn]] = {
     for era in (
         ERA_0_9,
         ERA_0_10,
+        ERA_0_11,
+        ERA_1_0,
+        ERA_1_1,
         ERA_2_0,
         ERA_2_5,
         ERA_2_6,
