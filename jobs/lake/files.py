@@ -72,8 +72,8 @@ def _list_local(pattern: str, option: str, name_like: str) -> list[str]:
     for path in [expanded] if is_name else glob.glob(expanded, recursive=True):
         if os.path.isdir(path):
             files += [str(p) for p in Path(path).rglob(name_like) if p.is_file()]
-        elif os.path.isfile(path):
-            files.append(path)
+        elif os.path.isfile(path) or not os.path.exists(path):
+            files.append(path)  # to read a link to nowhere is an error with its reason
         elif path == _STDIN and stat.S_ISFIFO(os.stat(path).st_mode):
             files.append(_copy_of_stdin())
         else:
