@@ -47,7 +47,7 @@ def test_a_trace_by_itself(trace):
     ("era", "trace_file", "kind", "says"),
     [
         (None, None, "text", "set --era to run the scenario, or --trace"),
-        ("1.0", None, "text", "--era 1.0: not one of"),
+        ("1.2", None, "text", "--era 1.2: not one of"),
         ("2.0", None, "svg", "--as svg: not one of text, mermaid"),
         (None, "/nowhere", "text", "/nowhere: no such trace"),
         (None, str(FILE), "text", "cannot be drawn"),

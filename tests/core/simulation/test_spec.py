@@ -73,8 +73,8 @@ def test_a_fault_repeats():
         ("colour", 1, r"the spec: unknown key colour; known keys: "),
         (
             "cluster.era",
-            "1.1",
-            r"cluster.era: must be one of 0.10, 0.9, 2.0, 2.5, 3.9, 4.0, 4.1, 4.1.2, 4.2, 4.3, 4.4",
+            "1.2",
+            r"cluster.era: must be one of 0.10, 0.11, 0.9, 1.0, 1.1, 2.0, 2.5, 2.6, 2.8, 3.9",
         ),
         ("cluster.config.max", 1, r"cluster.config.max: unknown setting; use one of .*group_"),
         (
