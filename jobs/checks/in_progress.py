@@ -7,7 +7,9 @@ from pathlib import Path
 
 from jobs.lake.store_lock import has_renewals
 
-IN_PROGRESS = "a run is writing this lake: tables may not agree until it ends; check again then"
+IN_PROGRESS = (
+    "a run is writing this lake: tables may disagree until the run ends; check again later"
+)
 
 
 def is_written(root: str) -> bool:

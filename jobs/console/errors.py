@@ -38,7 +38,7 @@ _REMEDIES = {
     "Py4JNetworkError": _JVM_ENDED,
     "Read-only file system": "the file system is read-only: the lake and the folder of temporary"
     " files (TMPDIR) must be writable",
-    "Permission denied": "no permission to read or write a file: grant it to this user",
+    "Permission denied": "no permission to read or write a file: grant this user access",
 }
 # The reason of an input that is quarantined because of a defect of Regroup.
 INTERNAL_ERROR = "internal error"

@@ -77,7 +77,7 @@ def _results(
             "log order",
             f"{sample.file} is not in the order of time: a run sorts it, if it has at most "
             f"{ORDERED_BYTES >> 20} MiB",
-            "export it ascending: `sort @timestamp asc`, `logcli --forward`, or `tac`",
+            "export the log in time order: `sort @timestamp asc`, `logcli --forward`, or `tac`",
         )
 
 

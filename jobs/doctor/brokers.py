@@ -80,7 +80,7 @@ def _check_topic(
     address: Address, metadata: BrokerMetadata, settings: Mapping[str, str]
 ) -> Iterator[CheckResult]:
     if metadata.error == "TOPIC_AUTHORIZATION_FAILED":
-        remedy = "grant this user DESCRIBE and READ on it, or set credentials under [kafka]"
+        remedy = "grant this user DESCRIBE and READ on the topic, or set credentials under [kafka]"
         yield failure("kafka", f"no permission to describe {TOPIC}", remedy)
     elif metadata.error == "UNKNOWN_TOPIC_OR_PART":
         remedy = "expected before the first consumer group; else set credentials that may see it"
@@ -99,7 +99,7 @@ def _check_groups(address: Address, settings: Mapping[str, str]) -> CheckResult:
         remedy = "grant this user DESCRIBE on the groups, or on the cluster to list all of them"
         return warning("snapshot", f"no group can be listed: {groups}", remedy)
     if groups == 0:
-        remedy = "expected before the first consumer group; else grant this user DESCRIBE on them"
+        remedy = "expected before the first consumer group; else grant DESCRIBE on the groups"
         return warning("snapshot", "no group is listed", remedy)
     hint = "`regroup snapshot --bootstrap` stores their members without the topic"
     return ok("snapshot", f"{counted(groups, 'consumer group')} listed", hint)

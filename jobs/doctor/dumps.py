@@ -25,11 +25,11 @@ def check_dump(pattern: str) -> Iterator[CheckResult]:
         yield failure(CHECK, str(error), "give an export of __consumer_offsets: --dump PATH")
         return
     except OSError as error:
-        yield failure(CHECK, f"{pattern} cannot be read: {error}", "let this user read it")
+        yield failure(CHECK, f"{pattern} cannot be read: {error}", "let this user read the file")
         return
     text = f"{pattern}: {records - len(unreadable):,} of {records:,} records are readable"
     if not unreadable:
         yield ok(CHECK, text)
         return
-    remedy = "a run writes them to table quarantine and uses the other records"
+    remedy = "a run quarantines unreadable records and uses the other records"
     yield warning(CHECK, f"{text}; first unreadable record: {unreadable[0]}", remedy)

@@ -31,7 +31,7 @@ def check_end_offsets(pattern: str, timezone: str) -> Iterator[CheckResult]:
             yield _check(file, zone)
         except OSError as error:
             text = f"{file} cannot be read: {error.strerror or error}"
-            yield failure(CHECK, text, "let this user read it")
+            yield failure(CHECK, text, "let this user read the file")
 
 
 def _check(file: str, timezone: str) -> CheckResult:
@@ -56,7 +56,7 @@ def _check(file: str, timezone: str) -> CheckResult:
         text += f", {first} to {last} UTC"
     if not reasons:
         return ok(CHECK, text)
-    remedy = "a run writes them to table quarantine and uses the other values"
+    remedy = "a run quarantines unreadable values and uses the other values"
     return warning(CHECK, f"{text}; {len(reasons):,} unreadable, first: {reasons[0]}", remedy)
 
 

@@ -43,7 +43,7 @@ def _check_folder(lake: str) -> CheckResult:
     try:
         free = free_bytes(str(existing))
     except OSError as error:
-        remedy = "let this user write there, or give another --lake"
+        remedy = "let this user write to the lake, or give another --lake"
         return failure("lake", f"{existing} cannot be written: {error.strerror}", remedy)
     text = f"{lake} can be written, {free / GIB:.1f} GiB free"
     if not path.is_dir():

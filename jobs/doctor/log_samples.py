@@ -77,7 +77,7 @@ def check_samples(
         try:
             sample = _sample(file)
         except OSError as error:
-            remedy = "let this user read it"
+            remedy = "let this user read the file"
             yield failure(logs.check, f"{file} cannot be read: {error.strerror or error}", remedy)
             continue
         for result in check(sample, zone):
@@ -105,7 +105,7 @@ def unreadable_lines(
         for line in lines[:MOST_SHOWN]
     ]
     text = f"{sample.name}: {len(lines)} unreadable lines, first: {' | '.join(examples)}"
-    yield warning(check, text, "a run writes them to table quarantine and uses the other lines")
+    yield warning(check, text, "a run quarantines unreadable lines and uses the other lines")
 
 
 def _sample(file: str) -> LogSample:

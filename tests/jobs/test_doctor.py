@@ -536,7 +536,7 @@ def test_metadata_of_a_broker(metadata, severity, text):
             warning(
                 "snapshot",
                 "no group is listed",
-                "expected before the first consumer group; else grant this user DESCRIBE on them",
+                "expected before the first consumer group; else grant DESCRIBE on the groups",
             ),
         ),
         (

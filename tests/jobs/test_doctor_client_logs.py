@@ -12,7 +12,7 @@ from jobs.doctor.client_logs import LOGS, check_client_logs
 from jobs.doctor.results import failure, ok, warning
 
 DATA = Path(__file__).parents[1] / "data" / "client_logs"
-QUARANTINED = "a run writes them to table quarantine and uses the other lines"
+QUARANTINED = "a run quarantines unreadable lines and uses the other lines"
 
 
 def line(time, client, message, group="g"):
@@ -159,7 +159,7 @@ def test_a_file_that_cannot_be_read_does_not_end_the_check(tmp_path, log, check)
     assert (first.severity, first.text, first.remedy) == (
         "failure",
         f"{tmp_path}/a.log cannot be read: No such file or directory",
-        "let this user read it",
+        "let this user read the file",
     )
     assert f"{tmp_path}/b.log" in second.text
 

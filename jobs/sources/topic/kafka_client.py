@@ -199,7 +199,7 @@ class ClientTopic(OffsetsTopic):
         except KafkaException as error:
             raise UsageError(
                 f"[kafka] {error.args[0].str()}: the embedded engine's client, librdkafka, does "
-                "not accept this; change it, or use --engine spark"
+                "not accept this setting; change it, or use --engine spark"
             ) from None
 
     def _failure(self, error: KafkaError | None) -> RunFailed:

@@ -141,7 +141,7 @@ def reader_settings(java: Mapping[str, str]) -> dict[str, str]:
     if security.untranslatable:
         raise UsageError(
             f"[kafka] {security.untranslatable[0]}: the embedded engine's client, librdkafka, has "
-            "no equivalent; change it, or use --engine spark"
+            "no equivalent; change the setting, or use --engine spark"
         )
     others = {
         RENAMED.get(name, name): value
