@@ -29,7 +29,7 @@ def test_a_protocol_is_an_assignor():
         ("membership", "membership: membership must be one of static, dynamic"),
         ("membership=maybe", "must be one of static, dynamic"),
         ("assignor=mine", "must be one of range, roundrobin, sticky, cooperative-sticky"),
-        ("era=1.0", "must be one of 0.9"),
+        ("era=1.2", "must be one of 0.9"),
         ("session_timeout_ms=45s", "must be a whole number of milliseconds"),
         ("session_timeout_ms=-1", "must be a whole number of milliseconds"),
         ("session_timeout_ms=0", "must be 1 to 2147483647"),
