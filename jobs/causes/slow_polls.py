@@ -26,6 +26,9 @@ from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KE
 # leave and of the previous date are read.
 LONGEST_POLL_MS = 80_000_000
 
+# Streams commits after the records at hand, so its intervals vary by this share.
+_SAME_INTERVAL = 0.25
+
 
 def with_slow(
     causes: DataFrame,
@@ -83,14 +86,16 @@ def _last_commits(
     committed_offsets: DataFrame,
 ) -> DataFrame:
     """``committed``: the last commit for one of the member's partitions, until it ended;
-    ``earlier``: of the previous request; ``advanced``: the last commit of a higher offset than
-    before; ``had_records``: the first commit after the end has a higher offset.
+    ``earlier``: of the previous request; ``before_ms``: from the commit before to ``earlier``;
+    ``advanced``: the last commit of a higher offset than before; ``had_records``: the first commit
+    after the end has a higher offset.
 
     A commit in an aborted transaction counts as well: it shows that the member was running.
     """
     in_order = Window.partitionBy(*GROUP_KEY, *PARTITION_KEY).orderBy("append_time", "log_offset")
     around = {
         "previous": F.lag("append_time").over(in_order),
+        "before_previous": F.lag("append_time", 2).over(in_order),
         "is_higher": F.col("committed_offset") > F.lag("committed_offset").over(in_order),
         "next_time": F.lead("append_time").over(in_order),
         "next_is_higher": F.lead("committed_offset").over(in_order) > F.col("committed_offset"),
@@ -103,6 +108,8 @@ def _last_commits(
     )
     is_own = ~F.col("is_new") | (F.col("previous") >= F.col("stable_time"))
     is_other = F.unix_millis("previous") < F.unix_millis("committed") - SAME_COMMIT_MS
+    earlier = F.when(is_own & is_other, F.col("previous"))
+    between_ms = F.unix_millis("previous") - F.unix_millis("before_previous")
     was_due = (F.col("next_time") > F.col("event_time")) & (
         F.unix_millis("next_time") - F.unix_millis("event_time") <= COMMIT_SLACK_MS
     )
@@ -114,7 +121,8 @@ def _last_commits(
         .groupBy(*ended.columns, "preparing_time", "stable_time")
         .agg(
             F.max("committed").alias("committed"),
-            F.max(F.when(is_own & is_other, F.col("previous"))).alias("earlier"),
+            F.max(earlier).alias("earlier"),
+            F.max_by(between_ms, earlier).alias("before_ms"),
             F.max(F.when(F.col("is_higher"), F.col("committed"))).alias("advanced"),
             F.max(F.coalesce(was_due & F.col("next_is_higher"), F.lit(False))).alias("had_records"),
         )
@@ -154,15 +162,18 @@ def _rebalance_times(generations: DataFrame) -> DataFrame:
 
 
 def _shows_close() -> Column:
-    """Its last request was a commit, and no automatic one: these follow at intervals.  The log has
-    the expiry of a session some ms late."""
+    """Its last request was a commit, and no automatic one: these follow at the default interval, or
+    as the commits before did.  The log has the expiry of a session some ms late."""
     contact_ms = F.unix_millis("event_time") - F.col("session_timeout_ms")
     committed_ms = F.unix_millis("committed")
     since_ms = committed_ms - F.unix_millis(F.coalesce("earlier", "stable_time"))
+    before_ms = F.col("before_ms")
+    is_as_before = F.abs(since_ms - before_ms) <= _SAME_INTERVAL * before_ms
     is_closing = (
         (committed_ms >= contact_ms - 2 * SAME_MOMENT_MS)
         & (since_ms >= TIMER_STEP_MS)
         & ~is_commit_interval(since_ms, F.pmod)
+        & ~F.coalesce(is_as_before, F.lit(False))
     )
     return (F.col("cause") == "HEARTBEAT_EXPIRY") & F.coalesce(is_closing, F.lit(False))
 

@@ -185,7 +185,7 @@ def test_a_run_with_internal_errors_writes_all_else_and_fails(tmp_path, monkeypa
     with pytest.raises(RunFailed, match="1 input"):
         lake.run("c", None, log)
 
-    assert "1 quarantined (1 by internal errors)" in capsys.readouterr().err
+    assert "1 quarantined (1 internal error)" in capsys.readouterr().err
     assert lake.rows("SELECT COUNT(*) FROM broker_log_events") == [(1,)]
     assert lake.rows("SELECT outcome FROM runs WHERE step = 'nightly'") == [("done",)]
     lake.run("c", None, log)  # nothing new
