@@ -240,7 +240,7 @@ def _rejected(
 def _rebalancing(each: Prediction) -> list[Figures]:
     """The outcomes without the figures that depend on commits."""
     return [
-        figures._replace(records_reprocessed=None, consumption_pause_ms=None)
+        figures._replace(records_reprocessed=None, consumption_pause_ms=None, catch_up_ms=None)
         for figures in each.outcomes
     ]
 

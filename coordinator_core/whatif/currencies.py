@@ -67,7 +67,8 @@ REPROCESSED = Currency(
 PAUSES = Currency(
     "consumption_pause_ms", MIN_SAVED_MS, "consumption pauses", "longer consumption pauses", seconds
 )
-CURRENCIES = (DOWNTIME, REBALANCES, NOT_STABLE, MOVES, REPROCESSED, PAUSES)
+CATCH_UP = Currency("catch_up_ms", MIN_SAVED_MS, "of catch-up", "longer catch-up", seconds)
+CURRENCIES = (DOWNTIME, REBALANCES, NOT_STABLE, MOVES, REPROCESSED, PAUSES, CATCH_UP)
 # By the value of --prefer.  Lag grows while nobody consumes.
 PREFERENCES = {
     "downtime": DOWNTIME,

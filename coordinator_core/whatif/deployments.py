@@ -96,16 +96,12 @@ _ASSUMED_RESTART = RestartTime(10_000, 10_000, 10_000, is_assumed=True)
 
 
 class PlannedDeployment(NamedTuple):
-    """``outcomes``, ``catch_ups_ms``: one per seed; a catch-up is the longest time from the stop of
-    an owner until its partition had caught up, None: unknown.  ``lasts_ms``: from the first action
-    to the last one.
-    """
+    """``outcomes``: one per seed; ``lasts_ms``: from the first action to the last one."""
 
     deployment: Deployment
     change: SettingsChange
     lasts_ms: int
     outcomes: Sequence[Figures]
-    catch_ups_ms: Sequence[int | None]
 
     @property
     def median(self) -> Figures:
@@ -340,7 +336,7 @@ class DeployedGroup(NamedTuple):
         seeds: int,
         act: Callable[[_Deployed], None],
     ) -> PlannedDeployment:
-        outcomes, lasts_ms = list[tuple[Figures, int | None]](), 0
+        outcomes, lasts_ms = list[Figures](), 0
         restart = restart_time(_like(self.restarts, deployment.batch), self.given_ms)
         for seed in range(1, seeds + 1):
             phase_ms = self.baseline.heartbeat_ms * (seed - 1) // seeds
@@ -348,8 +344,7 @@ class DeployedGroup(NamedTuple):
             act(deployed)
             lasts_ms = max(lasts_ms, deployed.lasts_ms)
             outcomes.append(figures_of(deployed.baseline(change), change, seed))
-        figures, catch_ups_ms = zip(*outcomes, strict=True)
-        return PlannedDeployment(deployment, change, lasts_ms, figures, catch_ups_ms)
+        return PlannedDeployment(deployment, change, lasts_ms, outcomes)
 
 
 def _is_static(baseline: Baseline, change: SettingsChange) -> bool:

@@ -17,7 +17,9 @@ class Figures(NamedTuple):
     ``static_refused``: starts of static members that were refused, as another member had their id;
     ``records_reprocessed``: records that the next owner of a partition handles again;
     ``consumption_pause_ms``: from the stop of each owner to the next one's first records, summed
-    over partitions.  None: no commits show how much the group consumes.
+    over partitions; ``catch_up_ms``: from the stop of an owner until its partition had caught up,
+    the longest.  None: no commits show how much the group consumes; ``catch_up_ms`` is also unknown
+    without log end offsets.
     """
 
     rebalances: int
@@ -27,6 +29,7 @@ class Figures(NamedTuple):
     static_refused: int = 0
     records_reprocessed: int | None = None
     consumption_pause_ms: int | None = None
+    catch_up_ms: int | None = None
 
 
 def median_of(outcomes: Sequence[Figures]) -> Figures:

@@ -110,14 +110,13 @@ def predict_each(
     return [outcomes[settings].prediction(baseline, change) for change, settings in tried]
 
 
-def figures_of(baseline: Baseline, change: SettingsChange, seed: int) -> tuple[Figures, int | None]:
-    """The figures of one simulation, and the time in ms until the last partition had caught up."""
+def figures_of(baseline: Baseline, change: SettingsChange, seed: int) -> Figures:
+    """The figures of one simulation."""
     start_ms = baseline.from_ms - _lead_ms(baseline)
     fleet = fleet_of(baseline, change, start_ms, seed)
     cluster = SimulatedCluster(fleet, start_ms, seed, traces=False, log_lines=False, commits=False)
     (played,) = _played(baseline, cluster, [(baseline.from_ms, baseline.to_ms)], seed)
-    own = baseline.consumption
-    return played.figures(own, _commit_ms(baseline, change)), played.catch_up_ms(own)
+    return played.figures(baseline.consumption, _commit_ms(baseline, change))
 
 
 class _Settings(NamedTuple):
@@ -141,16 +140,12 @@ class _Played(NamedTuple):
         if self.handovers is None or consumption is None or commit_ms is None:
             return figures
         records = self.handovers.records_reprocessed(consumption.rates, commit_ms)
+        share = consumption.catch_up_share
         return figures._replace(
-            records_reprocessed=round(records), consumption_pause_ms=self.handovers.pause_ms
+            records_reprocessed=round(records),
+            consumption_pause_ms=self.handovers.pause_ms,
+            catch_up_ms=None if share is None else round(share * self.handovers.longest_pause_ms),
         )
-
-    def catch_up_ms(self, consumption: Consumption | None) -> int | None:
-        """From the stop of an owner, the longest; None: unknown."""
-        share = None if consumption is None else consumption.catch_up_share
-        if self.handovers is None or share is None:
-            return None
-        return round(share * self.handovers.longest_pause_ms)
 
 
 class _Simulated(NamedTuple):

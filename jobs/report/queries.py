@@ -276,7 +276,8 @@ WHAT_IF = """
         w.not_stable_ms_max, w.moved_partitions_min, w.moved_partitions_max,
         w.unavailable_partition_ms_min, w.unavailable_partition_ms_max, w.records_reprocessed,
         w.records_reprocessed_min, w.records_reprocessed_max, w.consumption_pause_ms,
-        w.consumption_pause_ms_min, w.consumption_pause_ms_max, w.settings, w.pareto, w.seeds
+        w.consumption_pause_ms_min, w.consumption_pause_ms_max, w.catch_up_ms,
+        w.catch_up_ms_min, w.catch_up_ms_max, w.settings, w.pareto, w.seeds
     FROM what_if w JOIN scope USING (cluster_id) WHERE w.group_id IN $ids
     ORDER BY w.group_id, CASE w.basis WHEN 'observed' THEN 1 WHEN 'model' THEN 2 ELSE 3 END,
         w.unavailable_partition_ms, w.setting"""

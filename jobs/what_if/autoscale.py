@@ -410,7 +410,8 @@ def _sum(figures: Sequence[Figures]) -> Figures:
     if not figures:
         return Figures(0, 0, 0, 0, records_reprocessed=0, consumption_pause_ms=0)
     values = [None if None in each else sum(each) for each in zip(*figures, strict=True)]
-    return Figures(*values)  # type: ignore[arg-type]
+    # The sum of the longest times has no meaning.
+    return Figures(*values)._replace(catch_up_ms=None)  # type: ignore[arg-type]
 
 
 def recommended_policy(plans: Sequence[PlannedPolicy]) -> int:

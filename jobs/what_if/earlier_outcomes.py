@@ -8,18 +8,27 @@ from typing import Any
 
 from coordinator_core.whatif import Figures, Outcomes
 
-OUTCOME_COLUMNS = ("simulation", "sessions_matter", "outcomes", "outcome_costs")
+OUTCOME_COLUMNS = (
+    "simulation",
+    "sessions_matter",
+    "outcomes",
+    "outcome_costs",
+    "outcome_catch_ups_ms",
+)
 
 
 def outcomes_of(rows: Iterable[Any]) -> dict[str, Outcomes]:
     """Outcomes by simulation; ``rows``: rows of one group in which simulation is not null."""
     return {
         row["simulation"]: Outcomes(
-            # Rows of earlier versions have no costs.
+            # Rows of earlier versions have no costs and no catch-ups.
             [
-                Figures(*_values(outcome), *_values(cost))
-                for outcome, cost in zip(
-                    row["outcomes"], row["outcome_costs"] or repeat(()), strict=False
+                Figures(*_values(outcome), *_values(cost))._replace(catch_up_ms=catch_up_ms)
+                for outcome, cost, catch_up_ms in zip(
+                    row["outcomes"],
+                    row["outcome_costs"] or repeat(()),
+                    row["outcome_catch_ups_ms"] or repeat(None),
+                    strict=False,
                 )
             ],
             row["sessions_matter"],

@@ -234,13 +234,10 @@ class PredictionEvidence:
             # Tenths, whose sums depend on the order of the rows after many digits.
             records_reprocessed=round(round(sum(row["records_reprocessed"] for row in costs), 1)),
             consumption_pause_ms=sum(row["consumption_pause_ms"] or 0 for row in costs),
+            catch_up_ms=max(
+                (ms for row in costs if (ms := row["catch_up_ms"]) is not None), default=None
+            ),
         )
-
-    @property
-    def catch_up_ms(self) -> int | None:
-        """The longest time from the stop of an owner until its partition had caught up."""
-        times_ms = [row["catch_up_ms"] for row in self._of(COSTS)]
-        return max((each for each in times_ms if each is not None), default=None)
 
     def _observed(self, baseline: Baseline) -> Figures:
         if baseline.consumer is None:

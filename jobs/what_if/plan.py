@@ -60,9 +60,8 @@ SHOWN = {
     "unavailable_partition_ms": "partition downtime",
     "moved_partitions": "moved",
     "records_reprocessed": "reprocessed",
+    "catch_up_ms": "catch-up",
 }
-# From the stop of an owner until its partition had caught up, the longest.
-_CATCH_UP = "catch-up"
 # By what --prefer names.
 _PREFERRED = {
     "downtime": "unavailable_partition_ms",
@@ -98,7 +97,6 @@ class Observed(NamedTuple):
     from_ms: int
     to_ms: int
     figures: Figures
-    catch_up_ms: int | None
     deployment: Sequence[Restart]
 
 
@@ -217,8 +215,7 @@ def observed_within(
         last_ms = max(each.started_ms for each in deployment)
         from_ms, to_ms = deployment[0].ended_ms - 1000, min(last_ms + _SETTLE_MS, to_ms)
     evidence, within = evidence_and_baseline(options, from_ms, to_ms)
-    figures = evidence.observed(within)
-    return Observed(from_ms, to_ms, figures, evidence.catch_up_ms, deployment)
+    return Observed(from_ms, to_ms, evidence.observed(within), deployment)
 
 
 def recommended(baseline: Baseline, plans: Sequence[PlannedDeployment], prefer: str) -> int:
@@ -260,7 +257,6 @@ def as_json(options: PlanOptions, result: PlanResult) -> Row:
             "restarts": len(observed.deployment),
             "restart_ms": result.restart.usual_ms if result.restart.restarts else None,
             **shown_figures(observed.figures),
-            "catch_up_ms": observed.catch_up_ms,
         },
         "processes": result.processes,
         "scale": None if result.scale is None else list(result.scale),
@@ -283,7 +279,6 @@ def shown_figures(figures: Figures) -> Row:
 
 def _plan(result: PlanResult, plan: PlannedDeployment) -> Row:
     low, high = plan_range(result.baseline, plan)
-    catch_up = _catch_up_ms(plan)
     return {
         "strategy": plan.deployment.strategy.value,
         "pace_ms": plan.deployment.pace_ms,
@@ -291,25 +286,21 @@ def _plan(result: PlanResult, plan: PlannedDeployment) -> Row:
         "settings": plan.change.values(),
         "lasts_ms": plan.lasts_ms,
         **shown_figures(plan.median),
-        "catch_up_ms": None if catch_up is None else catch_up[1],
-        "range": {name: [getattr(low, name), getattr(high, name)] for name in SHOWN}
-        | {"catch_up_ms": catch_up and [catch_up[0], catch_up[2]]},
+        "range": {name: [getattr(low, name), getattr(high, name)] for name in SHOWN},
         "manifest": _manifest(result, plan),
     }
 
 
 def _all_figures(result: PlanResult) -> tuple[list[str], list[list[Any]]]:
-    shown = [*SHOWN, "catch_up_ms"]
-    limits = [f"{name}_{limit}" for name in shown for limit in ("least", "most")]
-    columns = ["strategy", "pace_ms", "batch", "settings", "lasts_ms", *shown, *limits]
+    limits = [f"{name}_{limit}" for name in SHOWN for limit in ("least", "most")]
+    columns = ["strategy", "pace_ms", "batch", "settings", "lasts_ms", *SHOWN, *limits]
     baseline, rows = result.baseline, []
     for plan in result.plans:
         both = [getattr(figures, name) for name in SHOWN for figures in plan_range(baseline, plan)]
         way = plan.deployment
-        least, usual, most = _catch_up_ms(plan) or (None, None, None)
-        values = [*(getattr(plan.median, name) for name in SHOWN), usual]
+        values = [getattr(plan.median, name) for name in SHOWN]
         first = [way.strategy.value, way.pace_ms, way.batch, str(plan.change), plan.lasts_ms]
-        rows.append([*first, *values, *both, least, most])
+        rows.append([*first, *values, *both])
     return columns, rows
 
 
@@ -322,7 +313,6 @@ def _print(options: PlanOptions, result: PlanResult) -> None:
             f"Above {MANY} processes, batches are at least a tenth, and no setting is changed."
         )
     shown = [name for name in SHOWN if getattr(plans[0].median, name) is not None]
-    has_catch_up = _catch_up_ms(plans[0]) is not None
     order = sorted(plans, key=_order(result.baseline, options.prefer))
     rows = [
         [
@@ -331,11 +321,10 @@ def _print(options: PlanOptions, result: PlanResult) -> None:
             settings_text(plan.change),
             seconds(plan.lasts_ms),
             *(_range_text(result.baseline, plan, name) for name in shown),
-            *([_catch_up_text(plan)] if has_catch_up else []),
         ]
         for plan in order
     ]
-    names = [*(SHOWN[name] for name in shown), *([_CATCH_UP] if has_catch_up else [])]
+    names = [SHOWN[name] for name in shown]
     print_rows(["", "deployment", "settings", "lasts", *names], rows)
     print_line(
         no_recommendation(result.misses) if chosen is None else _why(options, result, chosen)
@@ -369,8 +358,6 @@ def observed_text(observed: Observed) -> str:
         for name, value in shown_figures(observed.figures).items()
         if value is not None
     )
-    if observed.catch_up_ms is not None:
-        figures += f", {_CATCH_UP} {value_text('catch_up_ms', observed.catch_up_ms)}"
     if observed.deployment:
         what = f"last deployment of {counted(len(observed.deployment), 'process')}, {times}"
     else:
@@ -421,17 +408,6 @@ def _range_text(baseline: Baseline, plan: PlannedDeployment, name: str) -> str:
     if least == most:
         return value
     return f"{value} ({value_text(name, least)} to {value_text(name, most)})"
-
-
-def _catch_up_ms(plan: PlannedDeployment) -> tuple[int, int, int] | None:
-    """Least, median and most; None: unknown."""
-    in_order = sorted(each for each in plan.catch_ups_ms if each is not None)
-    return (in_order[0], in_order[len(in_order) // 2], in_order[-1]) if in_order else None
-
-
-def _catch_up_text(plan: PlannedDeployment) -> str:
-    least, usual, most = _catch_up_ms(plan) or (0, 0, 0)
-    return f"{usual / 1000:.1f} s ({least / 1000:.1f} s to {most / 1000:.1f} s)"
 
 
 def value_text(name: str, value: int) -> str:

@@ -16,6 +16,7 @@ from coordinator_core.whatif.currencies import pareto
 from coordinator_core.whatif.judgement import GroupJudgement
 from jobs.lake.evidence import Row
 from jobs.what_if.advice_columns import ADVICE_TEXTS
+from jobs.what_if.earlier_outcomes import OUTCOME_COLUMNS
 
 
 def lives_rows(baseline: Baseline) -> Iterator[Row]:
@@ -94,13 +95,14 @@ def _figures(basis: str, each: Prediction, limits: tuple[Figures, Figures]) -> R
     for end, figures in zip(("min", "max"), limits, strict=True):
         row |= {f"{name}_{end}": value for name, value in figures._asdict().items()}
     if each.simulation is None:
-        return row | dict.fromkeys(("simulation", "sessions_matter", "outcomes", "outcome_costs"))
+        return row | dict.fromkeys(OUTCOME_COLUMNS)
     outcomes = [outcome._asdict() for outcome in each.outcomes]
     return row | {
         "simulation": each.simulation,
         "sessions_matter": each.depends,
         "outcomes": outcomes,
         "outcome_costs": outcomes,
+        "outcome_catch_ups_ms": [outcome.catch_up_ms for outcome in each.outcomes],
     }
 
 

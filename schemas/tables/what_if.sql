@@ -43,4 +43,8 @@ outcome_costs                ARRAY<STRUCT<
     records_reprocessed: BIGINT COMMENT 'as the column of this name, in one simulation',
     consumption_pause_ms: BIGINT COMMENT 'likewise, ms'>> COMMENT 'further figures of each seed, as outcomes; null where simulation is null and in rows of earlier versions',
 settings                     STRING             COMMENT 'the change with Kafka''s names of the settings, as users write them; unchanged for observed figures and the model; null in rows of earlier versions',
-pareto                       BOOLEAN            COMMENT 'whether neither the unchanged settings nor another change is as good in all figures and better in one; null for observed figures and the model, and in rows of earlier versions'
+pareto                       BOOLEAN            COMMENT 'whether neither the unchanged settings nor another change is as good in all figures and better in one; null for observed figures and the model, and in rows of earlier versions',
+catch_up_ms                  BIGINT             COMMENT 'longest time from the stop of an owner until its partition had caught up, ms; null without log end offsets and in rows of earlier versions, as are the next columns',
+catch_up_ms_min              BIGINT             COMMENT 'minimum of the seeds',
+catch_up_ms_max              BIGINT             COMMENT 'maximum of the seeds',
+outcome_catch_ups_ms         ARRAY<BIGINT>      COMMENT 'catch_up_ms of each seed, as outcomes'

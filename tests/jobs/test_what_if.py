@@ -369,7 +369,17 @@ def test_records_reprocessed_and_pauses(what_if):
     assert predicted | own == model | own
     assert (predicted["settings"], predicted["pareto"]) == ("auto.commit.interval.ms=1000", True)
     assert output["client_properties"].splitlines()[2:] == ['{"auto.commit.interval.ms": "1000"}']
-    assert "records_reprocessed   consumption_pause_ms   range" in what_if(*setting)[1]
+    columns = "records_reprocessed   consumption_pause_ms   catch_up_ms   range"
+    assert columns in what_if(*setting)[1]
+
+
+def test_catch_up_is_the_longest_pause_by_the_observed_ratio(what_if):
+    code, out, _ = what_if("--set", "membership=static", "--seeds", "1", "--format", "json")
+
+    output = json.loads(out)
+    assert code == 0
+    assert output["observed"]["catch_up_ms"] == 60_000  # of a pause of 30 s
+    assert output["model"]["catch_up_ms"] == 21_190  # of a pause of 10,595 ms
 
 
 def test_a_period_has_the_costs_of_tenures_that_ended_in_it(what_if):
@@ -431,11 +441,14 @@ def test_the_sweep_stores_the_costs_of_each_seed(lake, regroup, what_if, tmp_pat
 
     model = json.loads(what_if(*change, "--format", "json")[1])["model"]
     sql = """SELECT records_reprocessed, consumption_pause_ms, records_reprocessed_min AS least,
-        consumption_pause_ms_max AS most, outcome_costs
+        consumption_pause_ms_max AS most, outcome_costs, catch_up_ms, outcome_catch_ups_ms
         FROM what_if WHERE group_id = 'billing-eager' AND basis = 'model'"""
     ((row),) = json.loads(regroup("sql", *where[:2], sql, "--format", "json")[1])
     assert costs_of(row) == costs_of(model)
     assert row["least"] == model["least"]["records_reprocessed"]
     assert row["most"] == model["most"]["consumption_pause_ms"]
     assert len(row["outcome_costs"]) == 2
+    assert row["catch_up_ms"] == model["catch_up_ms"]
+    assert len(row["outcome_catch_ups_ms"]) == 2
+    assert model["catch_up_ms"] in row["outcome_catch_ups_ms"]
     assert costs_of(model) in [costs_of(each) for each in row["outcome_costs"]]

@@ -7,6 +7,7 @@ const WHAT_IF_COLUMNS = [
   ["moved_partitions", "partitions moved", counted],
   ["records_reprocessed", "records handled again", known(counted)],
   ["consumption_pause_ms", "consumption pauses", known(downtime)],
+  ["catch_up_ms", "longest catch-up", known(duration)],
 ];
 const BASIS_WORDS = {
   observed: "observed", model: "model with the same settings", predicted: "predicted",

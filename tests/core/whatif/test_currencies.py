@@ -29,6 +29,7 @@ def one(change, **figures):
 
 
 UNCHANGED_NOW = one(UNCHANGED)
+CAUGHT_UP = ((UNCHANGED, 30_000), (STATIC, 12_000))
 
 
 def test_better_and_worse_figures_are_named_with_those_of_the_unchanged_settings():
@@ -54,6 +55,16 @@ def test_better_and_worse_figures_are_named_with_those_of_the_unchanged_settings
             "consumption pauses 386 s instead of 90 s (partition-seconds)",
         ],
     )
+
+
+def test_catch_up_is_compared_where_it_is_known():
+    unchanged, changed = (one(each, catch_up_ms=ms) for each, ms in CAUGHT_UP)
+
+    assert better_and_worse(unchanged, changed, "classic") == (
+        ["12 s of catch-up instead of 30 s"],
+        [],
+    )
+    assert better_and_worse(UNCHANGED_NOW, changed, "classic") == ([], [])
 
 
 def test_what_some_simulation_contradicts_is_neither_better_nor_worse():
