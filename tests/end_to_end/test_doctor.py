@@ -44,7 +44,7 @@ def test_a_broker_with_a_group(broker, with_a_group):
 
     assert (result.severity, result.text) == (
         "ok",
-        f"{broker.bootstrap} answers, __consumer_offsets has 1 partitions on 1 broker",
+        f"{broker.bootstrap} answers, __consumer_offsets has 1 partition on 1 broker",
     )
 
 
@@ -65,7 +65,7 @@ def test_a_broker_with_tls_and_a_login(broker, with_a_group):
 
     assert (result.severity, result.text) == (
         "ok",
-        f"{broker.secured_bootstrap} answers, __consumer_offsets has 1 partitions on 1 broker",
+        f"{broker.secured_bootstrap} answers, __consumer_offsets has 1 partition on 1 broker",
     )
 
 

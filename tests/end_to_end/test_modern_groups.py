@@ -311,9 +311,9 @@ def test_every_generation_of_every_type_is_reproduced(config, lake, tmp_path):
         ("clicks-streams", 7, 7, "4.4"),
         ("inventory-static", 9, 9, "4.4"),
         ("jobs-share", 8, 8, "4.4"),
-        ("ledger-rolled-back", 12, 12, "4.1"),
-        ("legacy-eager", 9, 9, "4.1"),
-        ("search-migrated", 11, 11, "4.1"),
+        ("ledger-rolled-back", 12, 12, "4.3"),
+        ("legacy-eager", 9, 9, "4.3"),
+        ("search-migrated", 11, 11, "4.3"),
         ("shipping-librdkafka", 18, 18, "4.4"),
     ]
 

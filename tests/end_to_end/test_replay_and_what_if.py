@@ -20,7 +20,7 @@ COUNTS = """
 INCIDENTS = [
     ("kafka-3.9", "3.9", {"analytics-cooperative": 8, "audit-python": 6,
                                     "billing-eager": 16, "inventory-static": 5, "reports-java": 7}),
-    ("kafka-4.1", "4.1", {"analytics-cooperative": 9, "audit-python": 6,
+    ("kafka-4.1", "4.1.2", {"analytics-cooperative": 9, "audit-python": 6,
                                     "billing-eager": 18, "inventory-static": 5, "reports-java": 6}),
 ]  # fmt: skip
 
@@ -98,10 +98,11 @@ _WHAT_IF = """
 
 def _set_outcomes(lake):
     rows = [row.asDict(recursive=True) for row in lake.read("what_if").collect()]
-    outcome = dict(zip(Figures._fields, (1, 2, 3, 4, 0, 5, 6), strict=True))
+    outcome = dict(zip(Figures._fields, (1, 2, 3, 4, 0, 5, 6, 7), strict=True))
     for row in rows:
         if row["simulation"]:
             row["outcomes"] = row["outcome_costs"] = [outcome] * 3
+            row["outcome_catch_ups_ms"] = [outcome["catch_up_ms"]] * 3
     lake.replace("what_if", lake.frame("what_if", [[*row.values()] for row in rows]))
 
 
