@@ -320,7 +320,7 @@ def test_zero_rows_of_a_log_with_records_is_an_error(broker, clients, lake, monk
 def test_a_log_shorter_than_the_last_read_offset_is_an_error(broker, clients, lake, monkeypatch):
     monkeypatch.setattr(kafka_topic, "stored_offsets", lambda _: {0: 1_000_000})
 
-    with pytest.raises(RunFailed, match="read up to offset 1000000, but the broker has 31"):
+    with pytest.raises(RunFailed, match="read up to offset 1000000, but the broker has"):
         run(lake, broker)
 
 
