@@ -160,7 +160,7 @@ EXPECTED = {
     },
     "surge-freeze-and-autoscale": {
         "g-base": SURGE,
-        "g-cooperative": SURGE,
+        "g-cooperative": SURGE.replace("process_lost", "process_frozen"),
         "g-static": """
             group_start p1,p2,p3; rolling_deployment p1,p2,p3; process_lost p2-v2;
             scale_out p4,p5; process_lost p4,p5; whole_group_restart p1-v2,p2-v2,p3-v2""",

@@ -41,7 +41,7 @@ OUTPUTS = {
     "simulate": ("\n billing           6           20", 0),
     "replay": ("5 of 5 generations reproduced", 0),
     "what-if": ("\n predicted   group.instance.id (process name)", 0),
-    "plan": ("\nrecommended: ", 0),
+    "plan": ("\nno recommendation: ", 0),  # without tables of causes, no downtime is observed
     "gate": ("group billing-eager: ", 1),
     "report": ("", 0),
     "init": ("", 0),
