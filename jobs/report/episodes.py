@@ -55,7 +55,8 @@ _OF_GROUPS = """
 _ADVICE = """
     SELECT a.group_id, a.setting, a.sentence, a.saved_unavailable_partition_ms, a.share_saved,
         a.client_properties, a.broker_properties, a.risk, a.rejected, a.worse, a.assumption,
-        a.confidence, a.confidence_reason, a.makes_better, a.makes_worse, a.settings_in_force
+        a.confidence, a.confidence_reason, a.makes_better, a.makes_worse, a.whose,
+        a.settings_in_force
     FROM advice a JOIN scope ON a.cluster_id = scope.cluster_id
         AND (scope.only_group IS NULL OR a.group_id = scope.only_group)
     {}"""

@@ -28,7 +28,7 @@ function adviceCard(row, others, withGroup) {
   if (withGroup) sentence.append(groupLink(row.group_id), ": ");
   sentence.append(plain(row.sentence));
   const facts = [
-    ["better", row.makes_better], ["worse", row.makes_worse], ["risk", row.risk],
+    ["better", row.makes_better], ["worse", row.makes_worse], ["whose", row.whose], ["risk", row.risk],
     ["rejected", row.rejected], ["worse changes", row.worse],
     ["in force", row.settings_in_force], ["assumed", row.assumption], ["confidence", confidenceText(row)],
   ].filter(([, text]) => text);

@@ -61,7 +61,12 @@ def two_groups():
             finding("host_lost", 5000, group_id=HOSTILE, summary=HOSTILE, evidence=f"x\n{HOSTILE}"),
         ],
         advice=[
-            advised(GROUP, "static: 1 rebalance less", client_properties="a=1\n# b\n"),
+            advised(
+                GROUP,
+                "static: 1 rebalance less",
+                client_properties="a=1\n# b\n",
+                whose="caused by b (1 restart)",
+            ),
             advised(HOSTILE, HOSTILE, client_properties=HOSTILE, risk=HOSTILE),
         ],
         advice_outcomes=[
@@ -410,6 +415,14 @@ def test_findings_come_first_the_surest_of_them_first(chromium, report_file):
     assert tab.run("document.querySelector('#findings pre').textContent") == "a=1"
     assert tab.run("document.querySelector('#findings a[rel]').href") == "https://example.org/"
     assert tab.errors() == []
+
+
+def test_advice_says_whose_rebalances_it_is_about(tab):
+    facts = "[...document.querySelectorAll('#advice dl > *')].map((e) => e.textContent)"
+    shown = tab.run(facts)
+
+    place = shown.index("whose")
+    assert shown[place + 1] == "caused by b (1 restart)"
 
 
 def test_outcomes_of_advice_are_beside_the_advice_and_the_group(tab):
