@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-from functools import cache
 from hashlib import sha256
 
 from jobs.console.errors import UsageError
@@ -18,7 +17,6 @@ _REFUSED = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]\\]")
 _PLAIN = re.compile(r"[A-Za-z0-9_.,+=@~:/-]*", re.ASCII)
 
 
-@cache
 def plain_path(folder: str) -> str:
     """The folder's absolute path, or that of a link to it, which this process deletes at its end.
     The URI of an object store is as it was given.

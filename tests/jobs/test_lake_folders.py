@@ -11,9 +11,19 @@ import pytest
 from jobs.console.errors import UsageError, failure_line
 from jobs.console.printing import printable
 from jobs.lake.opening import open_lake
+from jobs.lake.path_alias import plain_path
 from jobs.lake.sql import query
 
 FOLDERS = ['it\'s `a` "lake"', "100% ü ; DROP TABLE x --", "a#b?c&d=e", "-$(touch owned)"]
+
+
+def test_a_relative_path_is_that_of_the_present_folder(tmp_path, monkeypatch):
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path)
+    before = plain_path("lake")
+    monkeypatch.chdir(tmp_path / "other")
+
+    assert (before, plain_path("lake")) == (f"{tmp_path}/lake", f"{tmp_path}/other/lake")
 
 
 def counted(generations, moved):
