@@ -464,7 +464,7 @@ ERA_2_6 = replace(
 # The first era with static members (KIP-345), required member ids (KIP-394) and group.max.size
 # (KIP-389).
 ERA_2_5 = replace(
-    ERA_3_9,
+    ERA_2_6,
     name="2.5",
     versions="2.3-2.5",
     kafka="2.5.1",
@@ -475,24 +475,11 @@ ERA_2_5 = replace(
         ),
         Sign("group records have version 2", lambda of: of.group_version == 2),
     ),
-    client_libraries=("java-2.5", "java-2.3", "java-2.0", "librdkafka-2"),
-    has_builds_of_scala_2_12=True,
     logs_loaded_dynamic_members=False,
-    takes_rows_by_topic=False,
-    answers_step_last=False,
     grid=automaton.GRID_2_5,
-    commit_order=scala_maps.scala_213_order_of_map,
-    check_member=checks.check_member_leniently,
     check_commit=checks.check_commit_fencing_first,
     accepts_size=checks.accepts_size_by_members,
-    logs_leave_last=False,
-    takes_new_timeouts=False,
-    skips_assignment=False,
-    too_large_stay_pending=True,
     leaving_pending_may_be_static=False,
-    expires_only_when_stable=False,
-    fails_on_malformed_subscriptions=False,
-    has_pending_sync=False,
 )
 
 
