@@ -8,38 +8,27 @@ from itertools import groupby
 from typing import NamedTuple
 
 from coordinator_core.lives.processes import RESTART_MS
-from coordinator_core.whatif.kafka_names import (
-    CONSUMER_ASSIGNMENT,
-    CONSUMER_HEARTBEAT,
-    CONSUMER_SESSION,
-    GROUP_PROTOCOL,
-    INITIAL_DELAY,
-    INSTANCE_ID,
-    MIGRATION_POLICY,
-    POLL,
-    REMOTE_ASSIGNOR,
-    SESSION,
-    STRATEGY,
-)
+from coordinator_core.whatif.kafka_names import INSTANCE_ID, NAME_OF
 from coordinator_core.whatif.settings import SettingsChange
 
-# Settings of members or of the group that each generation shows, by the setting of a change.
-_OF_GENERATIONS = {
-    "membership": INSTANCE_ID,
-    "session_timeout_ms": SESSION,
-    "rebalance_timeout_ms": POLL,
-    "assignor": STRATEGY,
-    "group_protocol": GROUP_PROTOCOL,
-    "remote_assignor": REMOTE_ASSIGNOR,
-}
+# Settings of members or of the group that each generation shows.
+_OF_GENERATIONS = (
+    "membership",
+    "session_timeout_ms",
+    "rebalance_timeout_ms",
+    "assignor",
+    "group_protocol",
+    "remote_assignor",
+)
 # Settings that only a configuration file or the Admin API shows.
-_OF_CONFIGURATIONS = {
-    "initial_rebalance_delay_ms": INITIAL_DELAY,
-    "consumer_session_timeout_ms": CONSUMER_SESSION,
-    "consumer_heartbeat_interval_ms": CONSUMER_HEARTBEAT,
-    "consumer_assignment_interval_ms": CONSUMER_ASSIGNMENT,
-    "migration_policy": MIGRATION_POLICY,
-}
+_OF_CONFIGURATIONS = (
+    "initial_rebalance_delay_ms",
+    "consumer_session_timeout_ms",
+    "consumer_heartbeat_interval_ms",
+    "consumer_assignment_interval_ms",
+    "migration_policy",
+)
+_SHOWN = _OF_GENERATIONS + _OF_CONFIGURATIONS
 # Settings of a change that no process configures.
 _NOT_CONFIGURED = ("instance_ids", "protocol")
 
@@ -124,7 +113,7 @@ def carried_out(
     order of time; ``configured``: by Kafka's name.
     """
     advised = _advised(change)
-    hidden = [name for name in advised if name not in {**_OF_GENERATIONS, **_OF_CONFIGURATIONS}]
+    hidden = [name for name in advised if name not in _SHOWN]
     hidden += [name for name in _in(advised, _OF_CONFIGURATIONS) if _of(configured, name) is None]
     if hidden:
         return CarriedOut(
@@ -148,10 +137,10 @@ def differences(
     before: GenerationSettings, after: GenerationSettings, without: set[str]
 ) -> Iterator[tuple[str, str]]:
     """Settings that differ between two generations: name and text; ``without``: not these."""
-    for name, kafka in _OF_GENERATIONS.items():
+    for name in _OF_GENERATIONS:
         was, is_ = before.values(name), after.values(name)
         if name not in without and set(was) != set(is_):
-            yield name, f"{kafka} {'/'.join(sorted(was))} -> {'/'.join(sorted(is_))}"
+            yield name, f"{_kafka(name)} {'/'.join(sorted(was))} -> {'/'.join(sorted(is_))}"
 
 
 def _advised(change: SettingsChange) -> dict[str, str]:
@@ -161,12 +150,12 @@ def _advised(change: SettingsChange) -> dict[str, str]:
     return {name: value for name, value in values.items() if name not in _NOT_CONFIGURED}
 
 
-def _in(advised: Mapping[str, str], names: Mapping[str, str]) -> list[str]:
+def _in(advised: Mapping[str, str], names: Sequence[str]) -> list[str]:
     return [name for name in advised if name in names]
 
 
 def _kafka(name: str) -> str:
-    return {**_OF_GENERATIONS, **_OF_CONFIGURATIONS}.get(name, name)
+    return NAME_OF[name] if name in _SHOWN else name
 
 
 # -- members ---------------------------------------------------------------------------------------
@@ -267,7 +256,7 @@ def _by_configuration(
 
 def _of(configured: Mapping[str, ConfiguredSetting], name: str) -> ConfiguredSetting | None:
     """A consumer group's own setting, else that of the brokers."""
-    kafka = _OF_CONFIGURATIONS[name]
+    kafka = NAME_OF[name]
     return configured.get(kafka) or configured.get(f"group.{kafka}")
 
 

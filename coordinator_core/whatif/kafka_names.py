@@ -42,6 +42,8 @@ SETTING_OF = {
     MIGRATION_INTERVAL: "migration_interval_ms",
     MIGRATION_PROCESSES: "migration_processes",
 }
+# By the setting of a change: Kafka's name.
+NAME_OF = {setting: name for name, setting in SETTING_OF.items()}
 _PACKAGE = "org.apache.kafka.clients.consumer."
 _CLASSES = {
     "range": "RangeAssignor",

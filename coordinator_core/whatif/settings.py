@@ -19,6 +19,7 @@ from coordinator_core.whatif.kafka_names import (
     INSTANCE_ID,
     MIGRATION_BACK,
     MIGRATION_START,
+    NAME_OF,
     REMOTE_ASSIGNOR,
     SETTING_OF,
     STRATEGY,
@@ -113,9 +114,8 @@ class SettingsChange:
 
     def in_kafka_names(self) -> str:
         """The change with Kafka's names of the settings."""
-        names = {short: name for name, short in SETTING_OF.items()}
         texts = [
-            f"{names.get(name, name)}={value}"
+            f"{NAME_OF.get(name, name)}={value}"
             for name, value in self.values().items()
             if name in _COMMON_NAMES
         ]
@@ -253,17 +253,16 @@ def _check_protocol(values: Mapping[str, str | int]) -> None:
 
 def refused_by_protocol(protocol: str, names: Iterable[str]) -> Iterator[str]:
     """The settings, by name, that a group of this protocol does not have."""
-    kafka = {short: name for name, short in SETTING_OF.items()}
     is_consumer = protocol == CONSUMER_PROTOCOL
     others = _OF_CLASSIC_GROUPS if is_consumer else ("remote_assignor", *_OF_CONSUMER_GROUPS)
     for name in names:
         if name in others and is_consumer:
             yield (
-                f"{kafka.get(name, name)}: {GROUP_PROTOCOL}={CONSUMER_PROTOCOL} does not have"
+                f"{NAME_OF.get(name, name)}: {GROUP_PROTOCOL}={CONSUMER_PROTOCOL} does not have"
                 f" it; use {REMOTE_ASSIGNOR}, {CONSUMER_SESSION}"
             )
         elif name in others:
-            yield f"{kafka[name]}: needs {GROUP_PROTOCOL}={CONSUMER_PROTOCOL}"
+            yield f"{NAME_OF[name]}: needs {GROUP_PROTOCOL}={CONSUMER_PROTOCOL}"
 
 
 def _check_migration(values: Mapping[str, str | int]) -> None:
