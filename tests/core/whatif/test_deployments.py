@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from coordinator_core.incident import incarnations
-from coordinator_core.whatif import UNCHANGED, SettingsChange, baseline_of
+from coordinator_core.whatif import UNCHANGED, SettingsChange
 from coordinator_core.whatif.candidates import settings_to_deploy
 from coordinator_core.whatif.deployments import (
     DeployedGroup,
@@ -22,7 +21,7 @@ from coordinator_core.whatif.deployments import (
 )
 from coordinator_core.whatif.known_settings import KnownSetting, KnownSettings
 from coordinator_core.whatif.manifests import manifest, scaling_policy
-from tests.core.incident.incident_rows import of_fleet
+from tests.core.whatif.deployed_groups import DEPLOYED, baseline_of_group
 from tests.core.whatif.test_limits import LIBRDKAFKA, group
 
 PACE_MS = 30_000
@@ -31,26 +30,7 @@ PACE_MS = 30_000
 @pytest.fixture(scope="module")
 def baseline():
     """Six Java processes with twelve partitions, deployed once, one by one, each away for 4 s."""
-    rows = of_fleet(
-        {
-            "name": "deployed",
-            "length": "10m",
-            "topics": [{"name": "orders", "partitions": 12}],
-            "groups": [
-                {
-                    "name": "billing",
-                    "topics": ["orders"],
-                    "processes": 6,
-                    "client": "java-4.1",
-                    "assignors": ["range"],
-                    "plans": [
-                        {"kind": "deploy", "at": "3m", "times": 1, "gap": "20s", "down": "4s"}
-                    ],
-                }
-            ],
-        }
-    )
-    return baseline_of(incarnations("billing", rows.events["billing"], rows.records["billing"]))
+    return baseline_of_group({**DEPLOYED, "at": "3m"}, "10m")
 
 
 def test_ways_to_deploy_six_processes():
@@ -269,27 +249,9 @@ def test_heartbeats_of_static_members_have_different_phases(baseline):
 @pytest.mark.parametrize(("client", "moved"), [("java-4.1", 4), ("librdkafka-2", 12)])
 def test_a_cooperative_group_is_deployed_from_its_last_assignment(client, moved):
     """After a restart one by one, the sticky assignment is another one than that of a new group."""
-    rows = of_fleet(
-        {
-            "name": "deployed",
-            "length": "6m",
-            "topics": [{"name": "orders", "partitions": 12}],
-            "groups": [
-                {
-                    "name": "billing",
-                    "topics": ["orders"],
-                    "processes": 6,
-                    "client": client,
-                    "assignors": ["cooperative-sticky"],
-                    "plans": [
-                        {"kind": "deploy", "at": "2m", "times": 1, "gap": "20s", "down": "4s"}
-                    ],
-                }
-            ],
-        }
-    )
-    records = rows.records["billing"]
-    evidence = baseline_of(incarnations("billing", rows.events["billing"], records))
+    assignors = ["cooperative-sticky"]
+    plan = {**DEPLOYED, "at": "2m"}
+    evidence = baseline_of_group(plan, client=client, assignors=assignors)
     group = DeployedGroup.of(evidence, None, [], 4000)
 
     plan = group.plan(Deployment(Strategy.RECREATE, 0, 6), UNCHANGED, 1)

@@ -2,36 +2,16 @@
 
 import pytest
 
-from coordinator_core.incident import incarnations
-from coordinator_core.whatif import baseline_of
 from coordinator_core.whatif.observed_deployment import deployment_since
-from tests.core.incident.incident_rows import of_fleet
+from tests.core.whatif.deployed_groups import baseline_of_group
 
 BEGAN_MS = 1795161600000  # of the fleet
 FIRST_MS = BEGAN_MS + 180_000
 
 
 def baseline(plan, static=False):
-    rows = of_fleet(
-        {
-            "name": "deployed",
-            "length": "6m",
-            "topics": [{"name": "orders", "partitions": 12}],
-            "groups": [
-                {
-                    "name": "billing",
-                    "topics": ["orders"],
-                    "processes": 4,
-                    "client": "java-4.1",
-                    "assignors": ["range"],
-                    "static": static,
-                    "session_timeout": "10s",
-                    "plans": [{"at": "3m", "times": 1, **plan}],
-                }
-            ],
-        }
-    )
-    return baseline_of(incarnations("billing", rows.events["billing"], rows.records["billing"]))
+    plan = {"at": "3m", "times": 1, **plan}
+    return baseline_of_group(plan, processes=4, static=static, session_timeout="10s")
 
 
 @pytest.mark.parametrize(
