@@ -2,8 +2,9 @@
 
 Every group gets a verdict.  A group is not simulated if its partition downtime and time in
 rebalances are below the least saving of advice.  Other groups are simulated in the order of their
-downtime, within the budget.  Of groups that are alike, a typical group comes first.  A group beyond
-the budget gets the advice of a simulated group that is alike.
+downtime, within the budget.  Of groups that are alike, a typical group comes first.  The group with
+the most downtime comes right after the typical group that it is alike.  A group beyond the budget
+gets the advice of a simulated group that is alike.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def plan_of(
     bounds: Sequence[GainBound], periods: Mapping[str, EvaluatedPeriod], budget_s: float
 ) -> AdvicePlan:
     """``bounds``: most downtime first.  Of groups that are alike, the middle group is simulated
-    first: the others differ from it by chance.
+    first: the others differ from it by chance.  The group with the most downtime comes next.
     """
     worth = [each for each in bounds if not each.has_little]
     of_kinds: dict[tuple[object, ...], list[GainBound]] = {}
@@ -114,7 +115,7 @@ def plan_of(
     typical = [groups[(len(groups) - 1) // 2] for groups in of_kinds.values()]
     left_s, simulated = budget_s, dict[str, GainBound]()
     first_alike: dict[tuple[object, ...], str] = {}
-    for each in (*typical, *worth):
+    for each in (*typical[:1], *worth[:1], *typical, *worth):
         cost_s = periods[each.group_id].cost_s if each.has_model else 0.0
         if each.group_id not in simulated and cost_s <= left_s:
             left_s -= cost_s

@@ -122,6 +122,14 @@ def test_of_groups_that_are_alike_the_middle_one_is_simulated_first():
     assert plan(8, of_groups)[0] == ["typical", "worst"]
 
 
+def test_the_group_with_the_most_downtime_is_simulated_before_groups_of_other_kinds():
+    alike = {"typical": (50, 20, 3), "least": (20, 20, 3)}
+    of_groups = bounds(worst=(90, 20, 3), other=(60, 20, 9), **alike)
+
+    assert plan(8, of_groups)[0] == ["typical", "worst"]
+    assert plan(12, of_groups)[0] == ["typical", "worst", "other"]
+
+
 def test_a_group_that_no_simulated_group_is_like_is_left_out():
     assert plan(4, GROUPS)[:4] == (["worst"], ["calm"], ["large"], {"alike": "worst"})
     assert plan(3, GROUPS)[:4] == ([], ["calm"], ["worst", "alike", "large"], {})
