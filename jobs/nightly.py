@@ -211,7 +211,7 @@ def _advise(
     simulate_all: bool,
     budget_s: float | None,
 ) -> list[str]:
-    # Here, as the models take a second to import.
+    # Imported here, because the models take a second to import.
     from jobs import advice_outcomes
     from jobs.nightly_run import advice_step
 

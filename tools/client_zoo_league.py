@@ -68,7 +68,9 @@ def on_close(stops: Sequence[Row]) -> str:
 
 
 def reaction(event: Row) -> str:
-    """By the coordinator's lines, and the first callback that takes the process's partitions."""
+    """What the coordinator's lines say of the member, and the first callback of its process that
+    takes partitions away, each in s after the action.
+    """
     lines = event.get("broker_said") or ()
     seen = f"{SEEN[lines[0][0]]} at {lines[0][1] / 1000:.0f}" if lines else "stays a member"
     taken = [each for each in event["own_callbacks"] if each[0] in ("revoked", "lost")]

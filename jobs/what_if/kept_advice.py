@@ -38,9 +38,9 @@ KINDS_OF_EVIDENCE = GENERATIONS, EPISODES, HANDOVERS = (
 )
 # Deployments that are simulated, with the unchanged and with the advised settings.
 SIMULATED, _CHANGES = 3, 2
-# A simulation begins so long before the period.
+# A simulation begins this long before its period.
 _WARM_UP_MS = 60_000
-# A simulation begins and ends so long before and after the deployment.
+# The period begins this long before the deployment, and ends as long after it.
 _MARGIN_MS = 5000
 # A static member's restart is first seen when it is back; records are handled later than that.
 _EARLY_MS, _LATE_MS = 1000, 5000

@@ -16,7 +16,7 @@ PARTITIONS = {
     "zoo-confluent-python-debug": 3,
 }
 # A frozen process of aiokafka comes back as a new one would: nothing shows that it was not killed.
-# The log of librdkafka shows it.
+# The log of librdkafka shows the freeze.
 EXPECTED = """\
 | group | rebalances | not stable ms | downtime s | frozen s | actions |
 | --- | --- | --- | --- | --- | --- |

@@ -146,7 +146,7 @@ def test_policies_limit_the_processes_that_stop_in_a_period(rules, expected):
     ("rules", "expected"),
     [
         (ScalingRules(0, (PODS,)), [(15, 1, 3), (75, 3, 5)]),
-        # Half more than one, rounded up.
+        # Half of a process more is rounded up.
         (ScalingRules(0, (PERCENT,)), [(15, 1, 2), (75, 2, 3)]),
         (ScalingRules(60, SCALE_UP.policies), [(60, 1, 5), (75, 5, 10)]),
         (ScalingRules(0, (PODS,), Select.DISABLED), []),
