@@ -32,14 +32,15 @@ __all__ = [
 ]
 
 
-def sql(lake: str, statement: str) -> pd.DataFrame:
+def sql(lake: str, statement: str, *, allow_files: bool = False) -> pd.DataFrame:
     """The rows of one SELECT (DuckDB's SQL) over the lake's tables and views.
 
-    Times are UTC; integer columns are pandas' nullable Int64 or Int32.
+    Times are UTC; integer columns are pandas' nullable Int64 or Int32.  ``allow_files``: the
+    statement may read other files, and write files by COPY.
     """
     from jobs.lake.sql import arrow_table
 
-    return _frame(arrow_table(str(lake), statement))
+    return _frame(arrow_table(str(lake), statement, allow_files=allow_files))
 
 
 def tables(lake: str) -> pd.DataFrame:

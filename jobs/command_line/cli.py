@@ -107,7 +107,7 @@ def _end(error: BaseException) -> NoReturn:
         sys.exit(INTERRUPTED)
     match error:
         case UsageError():
-            fail(str(error))
+            fail(str(error), excerpt=error.excerpt)
         case RunFailed():
             fail(str(error), code=1)
         case TyperException():

@@ -26,13 +26,22 @@ def sql(
         str, typer.Argument(help="One SELECT statement, a table or view, or SHOW TABLES.")
     ],
     lake: LakeOption,
+    allow_files: Annotated[
+        bool,
+        typer.Option(
+            "--allow-files", help="Allow DuckDB to read other files, and to write files by COPY."
+        ),
+    ] = False,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Query a lake with SQL, without a JVM.  SHOW TABLES lists tables and views."""
     from jobs.lake.sql import query
 
-    columns, rows = query(lake, statement)
-    print_rows(columns, rows, format)
+    columns, rows = query(lake, statement, allow_files=allow_files)
+    if columns == ["explain_key", "explain_value"] and format is Format.TABLE:
+        print(*(plan for _, plan in rows), sep="\n")
+    else:
+        print_rows(columns, rows, format)
 
 
 @commands.command()

@@ -47,16 +47,25 @@ _WRAPPER = re.compile(r"An error occurred while calling |Traceback |An exception
 
 
 class UsageError(Exception):
-    """A wrong argument, configuration or input path: exit 2, no stack trace."""
+    """A wrong argument, configuration or input path: exit 2, no stack trace.
+
+    ``excerpt``: lines below the message that show the place of an error in a text.
+    """
+
+    def __init__(self, message: str = "", excerpt: str = "") -> None:
+        super().__init__(message)
+        self.excerpt = excerpt
 
 
 class RunFailed(Exception):
     """Valid arguments, but the run failed: exit 1, no stack trace."""
 
 
-def fail(message: str, code: int = 2) -> NoReturn:
-    """Print one line on stderr and exit."""
+def fail(message: str, code: int = 2, excerpt: str = "") -> NoReturn:
+    """Print one line on stderr, and the lines of the excerpt below it; exit."""
     print(f"regroup: {printable(without_secrets(message))}", file=sys.stderr)
+    for line in without_secrets(excerpt).splitlines():
+        print(f"  {printable(line)}", file=sys.stderr)
     sys.exit(code)
 
 

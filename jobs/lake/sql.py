@@ -1,19 +1,22 @@
 """SQL over the lake without a JVM: DuckDB over the Delta tables and the views of schemas/views.
 
-A user's statement is a single SELECT, on a connection that reads files of the lake's tables only.
+A user's statement is a single SELECT, on a connection that reads files of the lake's tables only:
+see `answer`.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobs.console.errors import UsageError
 from jobs.engine.choice import lake_only_for_spark
+from jobs.engine.scratch import scratch_folder
 from jobs.lake.commit_log import CommitLog, FileLogFolder
 from jobs.lake.compatibility import unknown_column
 from jobs.lake.literals import quoted
@@ -21,10 +24,10 @@ from jobs.lake.path_alias import plain_path
 from jobs.lake.statements import (
     TABLES_AND_VIEWS,
     expanded,
-    explained,
     is_show_tables,
     mentions_copy,
     require_select,
+    sql_error,
 )
 from schemas import (
     table_names,
@@ -88,17 +91,65 @@ WITHOUT_NOTICE = ("client_events", "configurations", "end_offsets", "findings")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def query(
-    root: str, sql: str, *, optional: Collection[str] = ()
-) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Column names and rows.  A missing lake or wrong SQL is a UsageError; ``optional`` tables that
-    an older version did not write are empty.
+class Answer(NamedTuple):
+    """``types``: DuckDB's type of each column.  ``is_cut``: whether there are more rows."""
+
+    columns: list[str]
+    types: list[str]
+    rows: list[tuple[Any, ...]]
+    is_cut: bool
+
+
+def answer(
+    root: str,
+    sql: str,
+    *,
+    optional: Collection[str] = (),
+    allow_files: bool = False,
+    max_rows: int | None = None,
+    seconds: float | None = None,
+) -> Answer:
+    """The rows of one statement that a user wrote, which can only read tables of the lake.
+
+    ``allow_files``: may also read other files, and write files by COPY.  ``optional`` tables that
+    an older version did not write are empty.  ``max_rows``: return at most this many rows;
+    ``seconds``: stop the statement after this time.  UsageError, with an excerpt if the place is
+    known: missing lake, wrong SQL, forbidden file, or stopped.
     """
-    connection, statement = _opened_for(root, sql, optional)
-    with _sql_errors():
+    connection, statement = _opened_for(root, sql, optional, allow_files=allow_files)
+    with connection, _time_limit(connection, seconds), _sql_errors(statement):
         result = connection.execute(statement)
-    columns = [column[0] for column in result.description or []]
-    return columns, result.fetchall()
+        described = result.description or []
+        rows = result.fetchall() if max_rows is None else result.fetchmany(max_rows + 1)
+    kept = rows[:max_rows]
+    columns, types = [column[0] for column in described], [str(column[1]) for column in described]
+    return Answer(columns, types, kept, len(kept) < len(rows))
+
+
+@contextmanager
+def _time_limit(connection: duckdb.DuckDBPyConnection, seconds: float | None) -> Iterator[None]:
+    """UsageError if the statements within take longer."""
+    import duckdb
+
+    if seconds is None:
+        yield
+        return
+    timer = threading.Timer(seconds, connection.interrupt)
+    timer.start()
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise UsageError(f"stopped after {seconds:g} s; select fewer rows") from None
+    finally:
+        timer.cancel()
+
+
+def query(
+    root: str, sql: str, *, optional: Collection[str] = (), allow_files: bool = False
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Column names and rows; arguments and errors of `answer`."""
+    all_rows = answer(root, sql, optional=optional, allow_files=allow_files)
+    return all_rows.columns, all_rows.rows
 
 
 def query_all(
@@ -128,39 +179,43 @@ def _rows(
         return [dict(zip(columns, row, strict=True)) for row in result.fetchall()]
 
 
-def arrow_table(root: str, sql: str) -> pa.Table:
+def arrow_table(root: str, sql: str, *, allow_files: bool = False) -> pa.Table:
     """The rows in Arrow's types; sums of integers, HUGEINT in DuckDB, are decimals there."""
-    connection, statement = _opened_for(root, sql)
-    with _sql_errors():
+    connection, statement = _opened_for(root, sql, allow_files=allow_files)
+    with _sql_errors(statement):
         return connection.execute(statement).to_arrow_table()
 
 
 def _opened_for(
-    root: str, sql: str, optional: Collection[str] = ()
+    root: str, sql: str, optional: Collection[str] = (), *, allow_files: bool = False
 ) -> tuple[duckdb.DuckDBPyConnection, str]:
     """A connection, and the statement to run on it."""
     if is_show_tables(sql):
         return open_lake(root, ""), TABLES_AND_VIEWS
     statement = expanded(sql)
-    with _sql_errors():
-        require_select(statement)
+    with _sql_errors(statement):
+        require_select(statement, allow_files=allow_files)
     # DuckDB can also write to the files that it may read.
-    by_duckdb = not mentions_copy(statement)
+    by_duckdb = allow_files or not mentions_copy(statement)
     connection = open_lake(root, statement, optional=optional, by_duckdb=by_duckdb)
-    _confine(connection, root if by_duckdb else None)
+    connection.execute("SET errors_as_json = true")
+    # By default, DuckDB's temporary files are in the current folder.
+    connection.execute(f"SET temp_directory = {quoted(str(scratch_folder()))}")
+    if not allow_files:
+        _confine(connection, root if by_duckdb else None)
+    connection.execute("SET python_enable_replacements = false")
+    connection.execute("SET lock_configuration = true")
     return connection, statement
 
 
 def _confine(connection: duckdb.DuckDBPyConnection, root: str | None) -> None:
     """Restrict the connection: later statements access only files of the lake's tables below
-    ``root``, see no Python variables, and cannot change settings.
+    ``root``; without it, no files.
     """
     if root is not None:
         folders = ", ".join(quoted(f"{plain_path(root)}/{table}") for table in table_names())
         connection.execute(f"SET allowed_directories = [{folders}]")
     connection.execute("SET enable_external_access = false")
-    connection.execute("SET python_enable_replacements = false")
-    connection.execute("SET lock_configuration = true")
 
 
 def existing_tables(root: str) -> list[str]:
@@ -179,13 +234,15 @@ def _require_lake(root: str) -> None:
 
 
 @contextmanager
-def _sql_errors() -> Iterator[None]:
+def _sql_errors(sql: str = "") -> Iterator[None]:
     import duckdb
 
     try:
         yield
+    except duckdb.InterruptException:
+        raise
     except duckdb.Error as error:
-        raise UsageError(explained(" ".join(str(error).split()))) from None
+        raise sql_error(str(error), sql) from None
 
 
 def open_lake(

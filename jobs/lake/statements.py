@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from difflib import get_close_matches
+from typing import Any
+
+from rich.cells import cell_len
 
 from jobs.console.errors import UsageError
 from jobs.lake.literals import quoted
@@ -14,10 +18,14 @@ _NAME = re.compile(r"\s*([A-Za-z]\w*)\s*;?\s*")
 _UNKNOWN = re.compile(r"Table with name (\S+) does not exist")
 _HINT = "SHOW TABLES lists all"
 _ONE_SELECT = "give one SELECT, a table or view, DESCRIBE, EXPLAIN or SHOW TABLES"
+_NOT_READING = "not a statement that reads"
 _EXPLAIN = re.compile(r"explain\b\s*(analyze\b|\(\s*(format|analyze)\b[^)]*\))?", re.IGNORECASE)
 _COPIES = re.compile("copy|query|execute", re.IGNORECASE)
 _READS = re.compile(r"(explain|pivot|select|with|from)\b", re.IGNORECASE)
 _FORBIDDEN_FILE = re.compile(r'Cannot access (?:file|directory) "(.*?)"')
+_ERROR = re.compile(r"(.*? Error): (\{.*\})", re.DOTALL)
+_MOST_BEFORE = 70  # characters of a line before the place of an error
+_MOST_AFTER = 30
 
 
 def is_show_tables(sql: str) -> bool:
@@ -39,28 +47,30 @@ def expanded(sql: str) -> str:
     return f"SELECT * FROM {names[0]}"
 
 
-def require_select(sql: str) -> None:
-    """Check that the text is a single statement that only reads.
+def require_select(sql: str, *, allow_files: bool = False) -> None:
+    """Check that the text is a single statement that only reads, or with ``allow_files`` COPY.
 
-    Raises UsageError if it is not, and duckdb.Error if DuckDB cannot parse the text.
+    Raises UsageError if it is not, and duckdb.Error, with details in JSON, if DuckDB cannot parse
+    the text.
     """
     import duckdb
 
-    statements = duckdb.extract_statements(sql)
+    with duckdb.connect(config={"errors_as_json": True}) as parser:
+        statements = parser.extract_statements(sql)
     if not statements:
         raise UsageError(f"no statement; {_ONE_SELECT}")
     if len(statements) > 1:
         raise UsageError(f"{len(statements)} statements; {_ONE_SELECT}")
     text, kind = statements[0].query, statements[0].type
     if kind == duckdb.StatementType.EXPLAIN:  # ANALYZE runs the explained statement
-        require_select(_EXPLAIN.sub("", text, count=1))
+        require_select(_EXPLAIN.sub("", text, count=1), allow_files=allow_files)
         return
+    allowed = [duckdb.StatementType.SELECT, *[duckdb.StatementType.COPY] * allow_files]
     # DuckDB splits a statement with PIVOT into several statements.
-    is_pivot = kind == duckdb.StatementType.MULTI and _READS.match(text)
-    if kind != duckdb.StatementType.SELECT and not is_pivot:
-        raise UsageError(
-            f"{text.split(maxsplit=1)[0].upper()}: not a statement that reads; {_ONE_SELECT}"
-        )
+    is_pivot = kind == duckdb.StatementType.MULTI and (allow_files or _READS.match(text))
+    if kind not in allowed and not is_pivot:
+        needs = "needs --allow-files" if kind == duckdb.StatementType.COPY else _NOT_READING
+        raise UsageError(f"{text.split(maxsplit=1)[0].upper()}: {needs}; {_ONE_SELECT}")
 
 
 def mentions_copy(sql: str) -> bool:
@@ -70,17 +80,48 @@ def mentions_copy(sql: str) -> bool:
     return _COPIES.search(sql) is not None
 
 
-def explained(message: str) -> str:
-    """DuckDB's message, with this lake's names for an unknown table instead of DuckDB's own."""
+def sql_error(error: str, sql: str = "") -> UsageError:
+    """DuckDB's error about the statement ``sql``, with the place of the error below it.
+
+    Names this lake's tables and views for an unknown table, instead of DuckDB's own.
+    """
+    in_json = _ERROR.fullmatch(error)
+    details = json.loads(in_json[2]) if in_json else {"exception_message": error}
+    message = " ".join(details["exception_message"].split())
+    excerpt = _excerpt(details, sql)
     if forbidden := _FORBIDDEN_FILE.search(message):
-        return f"{forbidden[1]}: only tables of the lake can be read; {_HINT}"
+        hint = "SHOW TABLES lists all; --allow-files allows files"
+        return UsageError(f"{forbidden[1]}: only tables of the lake can be read; {hint}")
     unknown = _UNKNOWN.search(message)
     if unknown is None:
-        return f"{message} ({_HINT})"
+        kind = f"{in_json[1]}: " if in_json else ""
+        return UsageError(f"{kind}{message} ({_HINT})", excerpt)
     name = unknown[1].strip('"').lower()
     names = _names_like(name) or get_close_matches(name, _all_names())
     meant = f"; did you mean {' or '.join(names)}?" if names else ";"
-    return f"no table or view {name}{meant} {_HINT}"
+    return UsageError(f"no table or view {name}{meant} {_HINT}", excerpt)
+
+
+def _excerpt(details: dict[str, Any], sql: str) -> str:
+    """The line of the statement that has the error, and carets below its place; empty if unknown.
+
+    DuckDB's own excerpt is wrong after leading comments.
+    """
+    if "position" not in details or not sql:
+        return ""
+    start, length = json.loads(details.get("location", f"[{details['position']},1]"))
+    data = sql.encode()
+    before, place = data[:start].decode(), data[start : start + length].decode()
+    line = f"line {before.count(chr(10)) + 1}: "
+    before = before.rpartition("\n")[2]
+    after = data[start:].decode().partition("\n")[0][len(place) :]
+    place = place.partition("\n")[0]
+    if len(before) > _MOST_BEFORE:
+        before = f"...{before[-_MOST_BEFORE:]}"
+    before = before.replace("\t", " ")
+    carets = "^" * max(cell_len(place), 1)
+    shown = f"{line}{before}{place}{after[:_MOST_AFTER]}"
+    return f"{shown}\n{' ' * cell_len(line + before)}{carets}"
 
 
 def _names_like(beginning: str) -> list[str]:

@@ -6,6 +6,7 @@ import pytest
 from py4j.protocol import Py4JNetworkError
 
 from jobs.command_line import cli
+from jobs.console.errors import UsageError
 
 NESTED_CAUSE = """An error occurred while calling o96.save.
 : org.apache.spark.SparkException: Job aborted.
@@ -72,7 +73,7 @@ def failing(capsys, monkeypatch):
     """Exit code and stderr of a command that raises ``error``."""
 
     def run(error):
-        def query(root, sql):
+        def query(root, sql, **_):
             raise error
 
         monkeypatch.setattr("jobs.lake.sql.query", query)
@@ -91,6 +92,13 @@ def test_a_failure_is_one_line(failing, case):
     assert failing(error) == (1, message)
 
 
+def test_an_excerpt_is_below_the_message(failing):
+    error = UsageError("no such column", "line 1: SELECT \x1b x\n               ^")
+
+    printed = "regroup: no such column\n  line 1: SELECT \\x1b x\n                 ^\n"
+    assert failing(error) == (2, printed)
+
+
 def test_regroup_trace_prints_the_traceback(failing, monkeypatch):
     monkeypatch.setenv("REGROUP_TRACE", "1")
 
@@ -104,7 +112,7 @@ def test_regroup_trace_prints_the_traceback(failing, monkeypatch):
 
 
 def test_a_command_that_fails(monkeypatch, capsys):
-    def fails(root, sql):
+    def fails(root, sql, **_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("jobs.lake.sql.query", fails)

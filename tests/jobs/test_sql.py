@@ -8,7 +8,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from jobs.console.errors import UsageError
 from jobs.lake.opening import open_lake
-from jobs.lake.sql import query
+from jobs.lake.sql import answer, query
 from schemas import table_names, view_columns, view_dependencies, view_names, views_in_order
 
 
@@ -248,6 +248,65 @@ def test_a_statement_reads_only_the_lakes_tables(lake, statement, tmp_path):
         query(lake, text)
 
 
+@pytest.mark.parametrize(
+    ("statement", "excerpt"),
+    [
+        ("SELECT nothing FROM churn", "line 1: SELECT nothing FROM churn\n               ^^^^^^^"),
+        ("-- why\n\nSELECT 'é',\n\tno FROM churn", "line 4:  no FROM churn\n         ^^"),
+        (
+            "EXPLAIN SELECT no FROM churn",
+            "line 1: EXPLAIN SELECT no FROM churn\n" + " " * 23 + "^^",
+        ),
+        ("SELECT x FORM y", "line 1: SELECT x FORM y\n                      ^"),
+        ("SELECT * FROM zzz", "line 1: SELECT * FROM zzz\n                      ^^^"),
+        (
+            "SELECT" + " generation," * 90 + " no, generation, generation, generation FROM churn",
+            "line 1: ..."
+            "neration, generation, generation, generation, generation, generation, no,"
+            " generation, generation, gene\n" + " " * 81 + "^^",
+        ),
+        ("SELECT 1; SELECT 2", ""),
+    ],
+)
+def test_carets_point_at_the_users_text(lake, statement, excerpt):
+    with pytest.raises(UsageError) as raised:
+        query(lake, statement)
+
+    assert raised.value.excerpt == excerpt
+
+
+def test_files_are_read_and_written_only_when_allowed(lake, tmp_path):
+    file = tmp_path / "generations.csv"
+    copy = f"COPY (SELECT generation FROM churn ORDER BY 1) TO '{file}'"
+
+    written = query(lake, copy, allow_files=True)[1]
+
+    assert (written, file.read_text()) == ([(2,)], "generation\n4\n5\n")
+    assert query(lake, f"FROM read_csv('{file}')", allow_files=True)[1] == [(4,), (5,)]
+    for statement in ("SELECT 1; SELECT 2", "SET threads = 1", f"ATTACH '{file}.db'"):
+        with pytest.raises(UsageError, match="give one SELECT"):
+            query(lake, statement, allow_files=True)
+
+
+def test_temporary_files_are_not_in_the_current_folder(lake):
+    folder = query(lake, "SELECT current_setting('temp_directory')")[1][0][0]
+
+    assert Path(folder).name.startswith("regroup-scratch-")
+
+
+def test_an_answer_of_many_rows_is_cut(lake):
+    two = answer(lake, "SELECT generation FROM churn ORDER BY 1", max_rows=2)
+    one = answer(lake, "SELECT generation FROM churn ORDER BY 1", max_rows=1)
+
+    assert two == (["generation"], ["INTEGER"], [(4,), (5,)], False)
+    assert one == (["generation"], ["INTEGER"], [(4,)], True)
+
+
+def test_a_long_statement_is_stopped(lake):
+    with pytest.raises(UsageError, match=r"^stopped after 0\.2 s; select fewer rows$"):
+        answer(lake, "SELECT COUNT(*) FROM range(10000000000), range(1000)", seconds=0.2)
+
+
 def test_a_statement_does_not_see_variables_of_the_program(lake):
     hidden = DeltaTable(f"{lake}/churn").to_pyarrow_table()
     assert hidden.num_rows == 2
@@ -260,7 +319,8 @@ def test_a_statement_does_not_see_variables_of_the_program(lake):
     ("statement", "message"),
     [
         ("SELECT 1; SELECT 2", "2 statements; give one SELECT, a table or view, DESCRIBE, EXPLAIN"),
-        ("copy churn to 'x'", "COPY: not a statement that reads; give one SELECT"),
+        ("copy churn to 'x'", "COPY: needs --allow-files; give one SELECT"),
+        ("set threads = 1", "SET: not a statement that reads; give one SELECT"),
     ],
 )
 def test_a_refusal_says_what_to_give(lake, statement, message):
