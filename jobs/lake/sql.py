@@ -91,7 +91,7 @@ WITHOUT_NOTICE = ("client_events", "configurations", "end_offsets", "findings")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-class Answer(NamedTuple):
+class SelectedRows(NamedTuple):
     """``types``: DuckDB's type of each column.  ``is_cut``: whether there are more rows."""
 
     columns: list[str]
@@ -108,7 +108,7 @@ def answer(
     allow_files: bool = False,
     max_rows: int | None = None,
     seconds: float | None = None,
-) -> Answer:
+) -> SelectedRows:
     """The rows of one statement that a user wrote, which can only read tables of the lake.
 
     ``allow_files``: may also read other files, and write files by COPY.  ``optional`` tables that
@@ -123,7 +123,7 @@ def answer(
         rows = result.fetchall() if max_rows is None else result.fetchmany(max_rows + 1)
     kept = rows[:max_rows]
     columns, types = [column[0] for column in described], [str(column[1]) for column in described]
-    return Answer(columns, types, kept, len(kept) < len(rows))
+    return SelectedRows(columns, types, kept, len(kept) < len(rows))
 
 
 @contextmanager
