@@ -4,8 +4,7 @@ reads   timeline, group_metadata, generation_members
         group_records      targets of consumer groups; topic_ids: names of their topics
         topic_partitions   partition counts, if jobs.topic_partitions filled it
 writes  seen_partitions    partition counts seen in assignments
-        assignments        one step of every assignor, from the actual previous assignment; the
-                           rows with assignor 'actual' are written by the job assignments
+        assignor_reruns    one step of every assignor, from the actual previous assignment
         assignor_quality   figures of these steps, of chains of steps, and of the actual assignment
 
 A step depends on the previous generation only.  So an incarnation's generations are cut into
@@ -28,7 +27,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from coordinator_core.assignors import ASSIGNORS, SERVER_ASSIGNORS
 from coordinator_core.coordinator.consumer.group_type import CONSUMER
-from jobs.assignments import ACTUAL
+from jobs.assignments import ACTUAL, RERUNS
 from jobs.assignors.partition_counts import (
     partition_counts,
     seen_partitions,
@@ -38,20 +37,16 @@ from jobs.assignors.partition_counts import (
 from jobs.assignors.rerun import ASSIGNED_LISTS, GENERATION_COLUMNS, NAME_LISTS, SCHEMA, Rerun
 from jobs.assignors.targets import TARGET, TargetRows
 from jobs.engine.keeping import kept
-from jobs.lake.client_rows import no_evidence
 from jobs.lake.epoch_rows import new_records, topic_names
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, RECORD_KEY
 from jobs.lake.scope import RunScope
 from jobs.modern_history.played import of_histories
 
-# Runs after `assignments`, which writes the other rows of its table.
 READS = (
     "timeline", "group_metadata", "generation_members", "topic_partitions", "assignments",
     "group_records", "topic_ids",
 )  # fmt: skip
 
-# The rows of assignments that this job writes; those of an older version have no is_target.
-RERUN = f"assignor <> '{ACTUAL}' AND (is_target IS NULL OR is_target = false)"
 # Generations per chunk, which is the maximum length of a chain.  A chunk ends at midnight UTC, so
 # that a date's rows do not depend on the dates of the run.
 CHUNK = 256
@@ -168,7 +163,7 @@ def quality(results: DataFrame) -> DataFrame:
     return results.drop(*NAME_LISTS, *ASSIGNED_LISTS)
 
 
-def assignments(results: DataFrame) -> DataFrame:
+def assignor_reruns(results: DataFrame) -> DataFrame:
     steps = results.where((F.col("mode") == "step") & (F.col("assignor") != ACTUAL))
     assigned = steps.withColumn("assigned", F.explode(F.arrays_zip(*ASSIGNED_LISTS)))
     return assigned.select(
@@ -180,8 +175,6 @@ def assignments(results: DataFrame) -> DataFrame:
         "assigned.partition",
         F.lit("active").alias("role"),
         F.lit(None).cast("string").alias("subtopology"),
-        F.lit(False).alias("is_target"),
-        no_evidence(),
     )
 
 
@@ -191,7 +184,7 @@ def store(scope: RunScope, results: DataFrame, frames: int) -> None:
         writers = max(scope.lake.parallelism, frames // FRAMES_PER_WRITER)
         coalesced = _without_repeated(rows, scope.read("assignments")).coalesce(writers)
         scope.replace("assignor_quality", quality(coalesced))
-        scope.replace("assignments", assignments(coalesced), where=RERUN)
+        scope.replace(RERUNS, assignor_reruns(coalesced))
 
 
 def _without_repeated(results: DataFrame, assignments: DataFrame) -> DataFrame:

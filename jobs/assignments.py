@@ -2,7 +2,8 @@
 
 reads   group_metadata, timeline, generation_members
         group_records, committed_offsets, topic_ids   of consumer, share and streams groups
-writes  assignments   rows of assignor 'actual' and of targets, one per assigned partition
+writes  assignments       rows of assignor 'actual' and of targets, one per assigned partition
+        assignor_reruns   rows that lakes of older versions have in assignments
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from jobs.group_metadata import TASKS, members_with
 from jobs.lake.client_rows import no_evidence
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY, RECORD_KEY
 from jobs.lake.scope import RunScope
+from jobs.lake.tables import Lake
 from jobs.modern_history.played import READS as PLAYED
 from jobs.modern_history.played import with_played
 from jobs.modern_history.rows import ACTUAL as ACTUAL
@@ -24,8 +26,9 @@ READS = ("timeline", "group_metadata", "generation_members", *PLAYED)
 IS_OWNER = f"assignor = '{ACTUAL}' AND (role IS NULL OR role NOT IN ('standby', 'warmup'))"
 # Rows of partitions of topics that the member consumes: not those of Connect either.
 IS_CONSUMER = f"assignor = '{ACTUAL}' AND (role IS NULL OR role = 'active')"
-# The rows that this job writes.
-STORED = f"assignor = '{ACTUAL}' OR is_target = true"
+RERUNS = "assignor_reruns"
+# Once the table had the re-runs, too; the rows of the oldest lakes have no is_target.
+_RERUN = f"assignor <> '{ACTUAL}' AND (is_target IS NULL OR is_target = false)"
 
 
 def assignments(
@@ -87,11 +90,22 @@ def _assigned() -> Column:
     return F.coalesce(tasks, partitions).alias("assigned")
 
 
+def _move_reruns(lake: Lake) -> None:
+    """Re-runs move from `assignments`, where older versions wrote them, to their own table."""
+    if lake.rows_on_dates(RERUNS, None) or lake.rows_on_dates("assignments", None) == 0:
+        return
+    of_older_version = lake.read("assignments").where(_RERUN)
+    if not of_older_version.isEmpty():
+        lake.append(RERUNS, of_older_version)
+        lake.replace("assignments", lake.frame("assignments", []), where=_RERUN)
+
+
 def run(scope: RunScope) -> None:
+    _move_reruns(scope.lake)
     events, classic, members = map(scope.read, READS[:3])
     actual = assignments(events, classic, members)
     rows = with_played(scope, actual, "assignments")
-    scope.replace("assignments", rows, where=STORED)
+    scope.replace("assignments", rows)
 
 
 if __name__ == "__main__":

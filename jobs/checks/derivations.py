@@ -384,20 +384,21 @@ DERIVATIONS = [
     ),
     Derivation(
         "assignor_quality",
-        ("assignments", "generation_members", "generations"),
+        ("assignments", "assignor_reruns", "generation_members", "generations"),
         # Modes: one step, and for every assignor that was re-run also the chain.  Of a consumer
         # group, the target is re-run; the server assignor that computed it may give another one.
         f"""
         SELECT cluster_id, {GENERATION} || ' ' || assignor AS row_id,
             COUNT(*) || ', ' || CASE assignor WHEN 'actual' THEN 1 ELSE 2 END AS content
-        FROM (SELECT * FROM assignments
+        FROM (SELECT {INCARNATION}, generation, assignor FROM assignments
                   ANTI JOIN ({_NEW_TYPES}) USING (cluster_id, group_id, incarnation, generation)
                   WHERE role IS NULL OR role = 'active'
               UNION ALL
-              SELECT * REPLACE (CASE WHEN is_target THEN 'actual' ELSE assignor END AS assignor)
-              FROM assignments
+              SELECT {INCARNATION}, generation, 'actual' FROM assignments
                   SEMI JOIN ({_TARGETS}) USING (cluster_id, group_id, incarnation, generation)
-              WHERE is_target OR assignor <> 'actual')
+              WHERE is_target
+              UNION ALL
+              SELECT {INCARNATION}, generation, assignor FROM assignor_reruns)
         SEMI JOIN ({_READABLE}) USING (cluster_id, group_id, incarnation, generation)
         GROUP BY cluster_id, row_id, assignor""",
         f"""

@@ -238,12 +238,17 @@ LAWS = [
     ),
     Law(
         "rows refer to an existing generation",
-        ("generations", "generation_members", "assignments", "rebalance_causes", "ownership_gaps"),
+        (
+            "generations",
+            *("generation_members", "assignments", "assignor_reruns"),
+            *("rebalance_causes", "ownership_gaps"),
+        ),
         # Retention may have deleted the first generations of an incarnation.
         """
         WITH referring AS (
             SELECT cluster_id, group_id, incarnation, generation FROM generation_members
             UNION SELECT cluster_id, group_id, incarnation, generation FROM assignments
+            UNION SELECT cluster_id, group_id, incarnation, generation FROM assignor_reruns
             -- A client's log may name no generation.
             UNION SELECT cluster_id, group_id, incarnation, generation FROM rebalance_causes
                 WHERE generation > 0
@@ -261,12 +266,21 @@ LAWS = [
     ),
     Law(
         "partitions are assigned to members of the generation",
-        ("assignments", "generation_members"),
+        ("assignments", "assignor_reruns", "generation_members"),
         """
         SELECT DISTINCT cluster_id, group_id || ' generation ' || generation || ' ' || assignor,
             'a member and its process', member_id || ' ' || process
-        FROM assignments ANTI JOIN generation_members
+        FROM (SELECT * FROM assignments UNION ALL BY NAME SELECT * FROM assignor_reruns)
+            ANTI JOIN generation_members
             USING (cluster_id, group_id, incarnation, generation, member_id, process)""",
+    ),
+    Law(
+        "assignments has what members had, and targets",
+        ("assignments",),
+        """
+        SELECT cluster_id, assignor, 'in assignor_reruns: run `regroup nightly` over all dates',
+            'rows of a re-run: ' || COUNT(*)
+        FROM assignments WHERE assignor <> 'actual' AND is_target IS NOT TRUE GROUP BY ALL""",
     ),
     Law(
         "a gap of ownership lasts from from_time to to_time, and ends with a generation",

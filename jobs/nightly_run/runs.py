@@ -58,7 +58,7 @@ EPISODES_SHOWN = 5
 WRITES = {
     "ingest": (*BRONZE, "trace_events", "quarantine", "ingested_files"),
     "advice": ("what_if", "advice", "advice_outcomes"),
-    "assign_partitions": ("assignments", "assignor_quality", "seen_partitions"),
+    "assign_partitions": ("assignor_reruns", "assignor_quality", "seen_partitions"),
     "client_evidence": CLIENT_TABLES,
 }
 

@@ -1,13 +1,13 @@
 -- assignments: one row per partition assigned to a member in a generation.
 -- Key: (cluster_id, group_id, incarnation, generation, assignor, topic, partition, member_id)
 -- Partitioned by: (cluster_id, event_date)
--- Written by: jobs.assignments (assignor = actual, and targets), jobs.assign_partitions (the others)
+-- Written by: jobs.assignments
 cluster_id   STRING NOT NULL COMMENT 'cluster',
 group_id     STRING NOT NULL COMMENT 'consumer group',
 incarnation  INT    NOT NULL COMMENT 'incarnation of the group',
 generation   INT    NOT NULL COMMENT 'generation',
 event_date   DATE   NOT NULL COMMENT 'UTC date of the generation',
-assignor     STRING NOT NULL COMMENT 'actual: the stored assignment, in consumer, share and streams groups what each member had last; else the target under the server assignor''s name (is_target), or the assignor that was run again',
+assignor     STRING NOT NULL COMMENT 'actual: the stored assignment, in consumer, share and streams groups what each member had last; else the target under the server assignor''s name (is_target)',
 member_id    STRING NOT NULL COMMENT 'member that it is assigned to (the last member id of a replaced static member)',
 process      STRING NOT NULL COMMENT 'process of the member, the same across restarts, as in generation_members',
 topic        STRING NOT NULL COMMENT 'topic; its id if no evidence has the name; of a streams task each topic that it reads; of Kafka Connect the connector''s name',

@@ -38,6 +38,7 @@ REQUIRED = {
     "generation_members": {"is_leader": False, "change": "retained", "gone": False},
     "generations": {"outcome": "stable", "evidence": "both"},
     "assignments": {"assignor": "actual", "topic": "t"},
+    "assignor_reruns": {"assignor": "range", "topic": "t"},
     "committed_offsets": {
         "topic_partition": "__consumer_offsets-0",
         "topic": "t",

@@ -292,8 +292,6 @@ STORED = [
 
 def test_the_tables(spark, lake, write_lake):
     write_lake(lake.root, tables(STORED))
-    actual = {"group_id": "g", "generation": 254, "member_id": "a", "process": "a", "partition": 0}
-    write_lake(lake.root, {"assignments": [actual]})
 
     run(AllDates(lake), ("range", "sticky"))
     run(AllDates(lake), ("range",))
@@ -316,10 +314,9 @@ def test_the_tables(spark, lake, write_lake):
         ("other", 1, "range", "chain", False, 1, 0, None, "assignments"),
     ], key=str)  # fmt: skip
 
-    rows = lake.read("assignments").where("group_id = 'g' AND generation < 256").collect()
+    rows = lake.read("assignor_reruns").where("group_id = 'g' AND generation < 256").collect()
     columns = ("generation", "assignor", "member_id", "process", "partition")
     assert sorted(tuple(row[name] for name in columns) for row in rows) == [
-        (254, "actual", "a", "a", 0),
         (254, "range", "a", "a", 0),
         (254, "range", "a", "a", 1),
         (254, "range", "b", "b", 2),

@@ -141,15 +141,15 @@ def test_each_target_is_compared_with_the_coordinators_assignors(scope):
         line.split() for line in EXPECTED.split("\n")[1:-1]
     ]
 
-    rows = scope.lake.read("assignments").where("group_id = 'prefers-range'").collect()
-    columns = ("generation", "assignor", "is_target", "member_id", "process", "topic", "partition")
+    rows = scope.lake.read("assignor_reruns").where("group_id = 'prefers-range'").collect()
+    columns = ("generation", "assignor", "member_id", "process", "topic", "partition")
     assert sorted(tuple(row[name] for name in columns) for row in rows) == [
-        (1, "uniform", False, "b", "b@h", "orders", 0),
-        (1, "uniform", False, "b", "b@h", "orders", 1),
-        (1, "uniform", False, "b", "b@h", "orders", 2),
-        (1, "uniform", False, "b", "b@h", "orders", 3),
-        (2, "uniform", False, "a", "a@h", "orders", 2),
-        (2, "uniform", False, "a", "a@h", "orders", 3),
-        (2, "uniform", False, "b", "b@h", "orders", 0),
-        (2, "uniform", False, "b", "b@h", "orders", 1),
+        (1, "uniform", "b", "b@h", "orders", 0),
+        (1, "uniform", "b", "b@h", "orders", 1),
+        (1, "uniform", "b", "b@h", "orders", 2),
+        (1, "uniform", "b", "b@h", "orders", 3),
+        (2, "uniform", "a", "a@h", "orders", 2),
+        (2, "uniform", "a", "a@h", "orders", 3),
+        (2, "uniform", "b", "b@h", "orders", 0),
+        (2, "uniform", "b", "b@h", "orders", 1),
     ]

@@ -1,8 +1,12 @@
 """assignments: the partitions of each member by the last record of a generation."""
 
+from datetime import date
+
 import pytest
 
-from jobs.assignments import assignments
+from jobs.assignments import assignments, run
+from jobs.lake.opening import open_lake
+from jobs.lake.scope import scope_of
 from jobs.lake.tables import conform
 from tests.jobs.comparison import assert_rows
 
@@ -105,3 +109,30 @@ def test_members_of_connect_and_streams_have_what_their_own_metadata_says(frame)
         for row in rows
     ) == [(1, "A", "active", "1", "t", 0), (1, "A", "standby", "0", "u", 3),
           (2, "A", "active", "", "t", 0)]  # fmt: skip
+
+
+def test_re_runs_of_an_older_lake_move_to_their_own_table(spark, tmp_path, write_lake):
+    """A run for other dates moves them, too; a target and another cluster's rows stay."""
+    owned = {"group_id": "g", "generation": 1, "member_id": "m", "process": "m", "topic": "t",
+             "partition": 0}  # fmt: skip
+    older = [
+        owned | {"assignor": "actual"},
+        owned | {"assignor": "uniform", "is_target": True},
+        owned | {"assignor": "range", "is_target": False},
+        owned | {"assignor": "sticky", "is_target": None},
+        owned | {"assignor": "range", "is_target": False, "cluster_id": "d"},
+    ]
+    lake = open_lake(spark, write_lake(tmp_path, {"assignments": older}), "c")
+    of_another_date = scope_of(lake, date(2020, 1, 1), date(2020, 1, 1))
+
+    run(of_another_date)
+
+    assert sorted(row.assignor for row in lake.read("assignments").collect()) == [
+        "actual",
+        "uniform",
+    ]
+    assert sorted(row.assignor for row in lake.read("assignor_reruns").collect()) == [
+        "range",
+        "sticky",
+    ]
+    assert open_lake(spark, lake.root, "d").read("assignments").count() == 1

@@ -174,6 +174,7 @@ SOUND = {
                                      "change": "joined"}
     ],
     "assignments": [OWNED],
+    "assignor_reruns": [OWNED],
     "churn": [
         FIRST_GENERATION | {"members_joined": 1, "members_retained": 0, "partitions_assigned": 1},
         FIRST_GENERATION | {"generation": 2},
@@ -213,7 +214,10 @@ SOUND = {
          "rebalances": 1, "unowned_partition_ms": 0, "summary": "", "evidence": "log",
          "confidence": 1.0, "activity_last_generation": 2}
     ],
-    "assignor_quality": [FIRST_GENERATION | {"assignor": "actual", "partitions_assigned": 1}],
+    "assignor_quality": [
+        FIRST_GENERATION | {"assignor": assignor, "mode": mode, "partitions_assigned": 1}
+        for assignor, mode in (("actual", "step"), ("range", "step"), ("range", "chain"))
+    ],
     "runs": [{"run_id": "r", "step": "nightly", "started_at": T, "seconds": 1.0,
               "outcome": "done", "bronze_versions": VERSIONS}],
     "seen_partitions": [{"topic": "t", "partitions": 1, "since": 5}],
@@ -472,12 +476,21 @@ BROKEN = {
         changed("assignments", 0, process="p"),
         [(MEMBERS, "c", "g generation 1 actual", "a member and its process", "m p")],
     ),
+    "a re-run that assigns a partition to a process that is not a member": (
+        changed("assignor_reruns", 0, process="p"),
+        [(MEMBERS, "c", "g generation 1 range", "a member and its process", "m p")],
+    ),
+    "a re-run among the assignments": (
+        added("assignments", OWNED | {"assignor": "range"}),
+        [("assignments has what members had, and targets", "c", "range",
+          "in assignor_reruns: run `regroup nightly` over all dates", "rows of a re-run: 1")],
+    ),
     "an assigned partition lost": (
         without("assignments"),
         [("assignments agrees with timeline and group_metadata and generation_members and "
           "generations", "c", "g 1/1 m t 0", "m", "no row"),
-         ("assignor_quality agrees with assignments and generation_members and generations", "c",
-          "g 1/1 actual", "no row", "1, 1")],
+         ("assignor_quality agrees with assignments and assignor_reruns and generation_members"
+          " and generations", "c", "g 1/1 actual", "no row", "1, 1")],
     ),
     "a wrong count of members": (
         changed("churn", 0, members_joined=2),
