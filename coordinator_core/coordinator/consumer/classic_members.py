@@ -7,6 +7,8 @@ tells a member to join again when there is something for it to revoke or to take
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
 from coordinator_core.assignors.model import AssignorError
 from coordinator_core.coordinator.classic.handlers import join
 from coordinator_core.coordinator.consumer import downgrade, fencing, regexes, timers, upgrade
@@ -31,6 +33,8 @@ from coordinator_core.coordinator.consumer.records import tombstones
 from coordinator_core.coordinator.consumer.states import ConsumerMemberState
 from coordinator_core.coordinator.consumer.target import Target, update_target
 from coordinator_core.coordinator.era import ModernRules
+from coordinator_core.coordinator.modern.configuration import rules_of
+from coordinator_core.coordinator.modern.order import copied_partitions
 from coordinator_core.coordinator.modern.timers import JOIN, SYNC
 from coordinator_core.coordinator.modern.writing import answer, write
 from coordinator_core.coordinator.turn import Turn
@@ -260,8 +264,10 @@ def handle_sync(turn: Turn, group: ConsumerGroup, request: SyncGroup) -> None:
     turn.modern_timers.cancel((SYNC, group.group_id, member.member_id))
     session_timeout_ms = member.classic.session_timeout_ms
     timers.start_session(turn, group.group_id, member.member_id, session_timeout_ms)
-    partitions = {topic_id: frozenset(epochs) for topic_id, epochs in member.assigned.items()}
-    data = downgrade.assignment_bytes(turn, partitions, member.classic.protocols[0][1])
+    assigned: Mapping[str, Collection[int]] = member.assigned
+    if rules_of(turn).writes_assignment_epochs:  # Kafka copies what has epochs
+        assigned = {topic_id: copied_partitions(epochs) for topic_id, epochs in assigned.items()}
+    data = downgrade.assignment_bytes(turn, assigned, member.classic.protocols[0][1])
     response = SyncResponse(Errors.NONE, request.protocol_type, request.protocol_name, data)
     turn.log.answer(request, response)
 

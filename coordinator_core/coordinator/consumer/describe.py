@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from coordinator_core.coordinator.consumer.group import ConsumerGroup, ConsumerMember
 from coordinator_core.coordinator.consumer.records import tombstones
@@ -75,7 +75,7 @@ def _described_member(
     )
 
 
-def _by_name(turn: Turn, partitions: Mapping[str, set[int] | frozenset[int]]) -> TopicRows:
+def _by_name(turn: Turn, partitions: Mapping[str, Set[int]]) -> TopicRows:
     """Rows of the topics that still exist."""
     by_id = turn.image.by_id
     return tuple(

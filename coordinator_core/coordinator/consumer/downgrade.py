@@ -19,7 +19,6 @@ from coordinator_core.coordinator.modern.order import in_order_of_ids
 from coordinator_core.coordinator.modern.records import ModernRecord
 from coordinator_core.coordinator.modern.timers import Failed
 from coordinator_core.coordinator.turn import Turn
-from coordinator_core.jvm.hash_tables import copied_ints
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.records import Assignment, encode_assignment
 
@@ -161,7 +160,7 @@ def assignment_bytes(
     """A ConsumerProtocolAssignment in the version of the member's subscription."""
     by_id = turn.image.by_id
     rows = [
-        (by_id[topic_id].name, copied_ints(sorted(partitions[topic_id])).keys())
+        (by_id[topic_id].name, list(partitions[topic_id]))
         for topic_id in in_order_of_ids(partitions)
         if topic_id in by_id
     ]

@@ -17,7 +17,11 @@ from coordinator_core.coordinator.consumer.states import ConsumerMemberState
 from coordinator_core.coordinator.group_handlers import Replay
 from coordinator_core.coordinator.metadata_image import MetadataImage, TopicImage
 from coordinator_core.coordinator.modern.configuration import rules_of
-from coordinator_core.coordinator.modern.order import in_order_of_ids, in_order_of_ints
+from coordinator_core.coordinator.modern.order import (
+    copied_partitions,
+    in_order_of_ids,
+    in_order_of_ints,
+)
 from coordinator_core.coordinator.modern.records import Fields
 from coordinator_core.coordinator.modern.replaying import group_of, put, set_field, set_target
 from coordinator_core.coordinator.turn import Turn
@@ -81,7 +85,7 @@ def _replay_member_target(turn: Turn, key: Fields, value: Fields | None) -> None
         target = None
         if value is not None:
             rows = value["topic_partitions"]
-            target = {row["topic_id"]: frozenset(row["partitions"]) for row in rows}
+            target = {row["topic_id"]: copied_partitions(row["partitions"]) for row in rows}
         put(turn, group.targets, key["member_id"], target)
 
 

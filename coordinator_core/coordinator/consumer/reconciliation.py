@@ -20,6 +20,7 @@ from coordinator_core.coordinator.consumer.group import (
 from coordinator_core.coordinator.consumer.states import ConsumerMemberState, Report
 from coordinator_core.coordinator.era import ModernRules
 from coordinator_core.coordinator.modern.order import (
+    copied_partitions,
     in_order_of_ids,
     in_order_of_ints,
     in_order_of_table,
@@ -156,7 +157,7 @@ def advance(member: ConsumerMember, goal: Goal) -> ConsumerMember:
     """Recompute the partitions of the member against the present target."""
     kept: dict[str, dict[int, int]] = {}
     revoked: dict[str, dict[int, int]] = {}
-    missing: dict[str, frozenset[int]] = {}
+    missing: dict[str, list[int]] = {}
     for topic_id in _all_topics(goal.target, member.assigned):
         wanted = goal.target.get(topic_id, frozenset()) if goal.keeps(topic_id) else frozenset()
         assigned = member.assigned.get(topic_id, {})
@@ -164,7 +165,7 @@ def advance(member: ConsumerMember, goal: Goal) -> ConsumerMember:
         for partition in in_order_of_ints(assigned, _capacity(goal, len(assigned))):
             part = kept if partition in wanted else revoked
             part.setdefault(topic_id, {})[partition] = assigned[partition]
-        if new := wanted.difference(assigned):
+        if new := [each for each in copied_partitions(wanted) if each not in assigned]:
             missing[topic_id] = new
     if revoked and goal.still_owns(revoked):
         has_revoked = member.state is ConsumerMemberState.UNREVOKED_PARTITIONS
@@ -199,7 +200,10 @@ def _all_topics(target: Partitions, assigned: Owned) -> list[str]:
 
 
 def _with_free(
-    member: ConsumerMember, goal: Goal, missing: Partitions, kept: dict[str, dict[int, int]]
+    member: ConsumerMember,
+    goal: Goal,
+    missing: Mapping[str, list[int]],
+    kept: dict[str, dict[int, int]],
 ) -> tuple[dict[str, dict[int, int]], bool]:
     """``kept`` with the free ones of ``missing``, and whether all are free.
 
@@ -217,7 +221,7 @@ def _with_free(
             copied = len(member.assigned.get(topic_id, ())) if topic_id in kept else 0
             capacity = _capacity(goal, copied) if copied else FIRST_CAPACITY
             epochs = kept.get(topic_id, {}) | dict.fromkeys(free, goal.epoch)
-            in_order = in_order_of_ints([*kept.get(topic_id, ()), *sorted(free)], capacity)
+            in_order = in_order_of_ints([*kept.get(topic_id, ()), *free], capacity)
             added[topic_id] = {partition: epochs[partition] for partition in in_order}
     new = {each: added[each] for each in reversed(added) if each not in kept}
     return {**new, **kept, **added}, is_complete

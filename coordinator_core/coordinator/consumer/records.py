@@ -14,7 +14,7 @@ from coordinator_core.coordinator.consumer.group import (
 )
 from coordinator_core.coordinator.era import ModernRules
 from coordinator_core.coordinator.metadata_image import TopicImage
-from coordinator_core.coordinator.modern.order import in_order_of_ids, in_order_of_ints
+from coordinator_core.coordinator.modern.order import in_order_of_ids
 from coordinator_core.coordinator.modern.records import ModernRecord
 
 _GROUP = "ConsumerGroupMetadata"
@@ -101,10 +101,7 @@ def member_target_record(
 
 def rows_of(target: Partitions) -> list[tuple[str, list[int]]]:
     """A target that was read from a record, in the order of Kafka's maps."""
-    return [
-        (topic_id, in_order_of_ints(sorted(target[topic_id])))
-        for topic_id in in_order_of_ids(target)
-    ]
+    return [(topic_id, list(target[topic_id])) for topic_id in in_order_of_ids(target)]
 
 
 def current_record(rules: ModernRules, group_id: str, member: ConsumerMember) -> ModernRecord:

@@ -21,7 +21,6 @@ from coordinator_core.coordinator.modern.configuration import setting_ms
 from coordinator_core.coordinator.modern.order import (
     in_order_of_copied_ids,
     in_order_of_ids,
-    in_order_of_ints,
     in_order_of_uuids,
 )
 from coordinator_core.coordinator.turn import Turn
@@ -168,11 +167,8 @@ class _Assignment:
         self.targets = {each: _by_id(turn, assigned.get(each, [])) for each in by_id}
 
     def in_order(self, member: ConsumerMember) -> Partitions:
-        """The member's target, topics in the order of ``rows``."""
-        target = self.targets[member.member_id]
-        if len(target) < 2:
-            return target
-        return {topic_id: target[topic_id] for topic_id, _ in self.rows(member)}
+        """The member's target in the order of ``rows``."""
+        return {topic_id: dict.fromkeys(numbers).keys() for topic_id, numbers in self.rows(member)}
 
     def rows(self, member: ConsumerMember) -> list[tuple[str, list[int]]]:
         """The member's topics and partitions in the order of the maps that the assignor fills."""
@@ -192,8 +188,7 @@ class _Assignment:
         before = self._present.get(member_id, {})
         copy: HashTable[str, IntSet] = HashTable(uuid_hash, table_size_for(len(before)))
         for topic_id in in_order_of_ids(before):
-            numbers = in_order_of_ints(sorted(before[topic_id]))
-            copy.put(topic_id, copied_ints(numbers))
+            copy.put(topic_id, copied_ints(before[topic_id]))
         return copy
 
     def _filled(self, member_id: str) -> HashTable[str, IntSet]:
@@ -222,7 +217,7 @@ class _Assignment:
         for member_id in self._counts:
             before, target = self._present.get(member_id, {}), self.targets[member_id]
             for topic_id in in_order_of_ids(before):
-                for partition in in_order_of_ints(sorted(before[topic_id])):
+                for partition in before[topic_id]:
                     had.add((topic_id, partition))
                     if partition not in target.get(topic_id, ()):
                         given_up.append((topic_id, partition))
@@ -268,7 +263,7 @@ def _spec(draft: Draft, member: ConsumerMember, present: Partitions) -> Member:
     """The member as the assignor sees it: topics that exist, and its present target."""
     image = draft.turn.image
     owned = [
-        (image.by_id[topic_id].name, in_order_of_ints(sorted(present[topic_id])))
+        (image.by_id[topic_id].name, list(present[topic_id]))
         for topic_id in in_order_of_ids(present)
         if topic_id in image.by_id
     ]

@@ -28,6 +28,7 @@ from coordinator_core.coordinator.consumer.records import (
     target_record,
 )
 from coordinator_core.coordinator.consumer.subscriptions import topics_as_kept
+from coordinator_core.coordinator.modern.order import copied_partitions
 from coordinator_core.coordinator.modern.records import ModernRecord, classic_tombstone
 from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors, UnexpectedState
@@ -95,7 +96,7 @@ def _upgraded(turn: Turn, classic: ClassicGroup) -> tuple[Draft | None, Errors]:
             converted = _consumer_member(turn, classic, member)
             group.put_member(converted)
             group.targets[member.member_id] = {
-                topic_id: frozenset(epochs) for topic_id, epochs in converted.assigned.items()
+                topic_id: epochs.keys() for topic_id, epochs in converted.assigned.items()
             }
     except _CannotUpgrade:
         turn.effects.modern_event("UPGRADE_FAILED", classic.group_id)
@@ -115,8 +116,8 @@ def _consumer_member(turn: Turn, group: ClassicGroup, member: ClassicMember) -> 
     topics: dict[str, dict[int, int]] = {}
     for name, partitions in _assigned(member):
         if name in turn.image.topics and partitions:
-            epochs = topics.setdefault(turn.image.topics[name].topic_id, {})
-            epochs.update(dict.fromkeys(partitions, group.generation))
+            epochs = dict.fromkeys(copied_partitions(partitions), group.generation)
+            topics[turn.image.topics[name].topic_id] = epochs
     if group.protocol is None:
         raise UnexpectedState(f"{group.group_id} has no protocol yet")
     metadata = member.metadata(group.protocol)

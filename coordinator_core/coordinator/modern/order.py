@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Set
 from functools import lru_cache
 
 from coordinator_core.jvm.hash_codes import spread, uuid_halves, uuid_hash
@@ -22,6 +22,11 @@ def in_order_of_ints(numbers: Iterable[int], capacity: int = FIRST_CAPACITY) -> 
         capacity *= 2
     mask = capacity - 1
     return sorted(in_order, key=lambda number: number & mask)
+
+
+def copied_partitions(numbers: Collection[int]) -> Set[int]:
+    """Partitions as a HashSet iterates that is made as a copy of these, in this order."""
+    return dict.fromkeys(in_order_of_ints(numbers, capacity_of_copy(len(numbers)))).keys()
 
 
 def in_order_of_ids(topic_ids: Collection[str], capacity: int = FIRST_CAPACITY) -> list[str]:
