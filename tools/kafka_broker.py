@@ -1,6 +1,7 @@
 """Run a real Kafka broker on loopback: `with Broker(folder) as broker`.
 
 One process is broker and controller (KRaft), on free ports, with all files below one folder.
+`with Cluster(folder) as cluster` runs several such processes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import subprocess
 import time
 import uuid
 from base64 import urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -20,13 +21,13 @@ import pyspark
 
 JARS = Path(__file__).resolve().parent.parent / ".jars" / "broker"
 SPARK_JARS = Path(pyspark.__file__).parent / "jars"
-START_LIMIT_S = 60
+START_LIMIT_S = 180
 FETCH = {True: "python -m tools.fetch_jars", False: "make -C tools broker-requests"}
 
 PROPERTIES = """
 process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:{controller_port}
+node.id={node_id}
+controller.quorum.voters={voters}
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAINTEXT
 log.dirs={data}
@@ -44,6 +45,13 @@ group.min.session.timeout.ms=1000
 log.cleaner.dedupe.buffer.size=16777216
 log.retention.check.interval.ms=500
 log.initial.task.delay.ms=500
+"""
+REPLICATED = """
+offsets.topic.replication.factor=3
+default.replication.factor=3
+transaction.state.log.replication.factor=3
+share.coordinator.state.topic.replication.factor=3
+auto.leader.rebalance.enable=false
 """
 LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 # A second listener for clients, with TLS and a login.
@@ -85,11 +93,17 @@ class Broker:
         jars: Path = JARS,
         properties: str = "",
         features: Sequence[str] = (),
+        node_id: int = 1,
+        controller_ports: Mapping[int, int] | None = None,
+        cluster_id: str | None = None,
     ) -> None:
-        """``jars``: of any version.  ``properties``: lines added to server.properties, where the
-        last of one name counts.  ``features``: such as share.version=1."""
-        self._jars, self._features = jars, features
-        port, secured_port, controller_port = _free_ports(3)
+        """``jars``: of any version; a start takes the present ones.  ``properties``: lines added
+        to server.properties, where the last of one name counts.  ``features``: such as
+        share.version=1.  ``controller_ports``: of all brokers of a cluster, by node id."""
+        self.jars, self._features = jars, features
+        port, secured_port, controller_port = free_ports(3)
+        controller_ports = controller_ports or {node_id: controller_port}
+        self._cluster_id = cluster_id or new_cluster_id()
         self.bootstrap = f"127.0.0.1:{port}"
         self.secured_bootstrap = f"127.0.0.1:{secured_port}"
         self.certificate = folder / "broker.pem"
@@ -100,7 +114,9 @@ class Broker:
         self._properties = (PROPERTIES + SECURED).format(
             port=port,
             secured_port=secured_port,
-            controller_port=controller_port,
+            controller_port=controller_ports[node_id],
+            node_id=node_id,
+            voters=",".join(f"{n}@127.0.0.1:{each}" for n, each in controller_ports.items()),
             login=LOGIN,
             data=self.data,
             offsets_partitions=offsets_partitions,
@@ -108,28 +124,37 @@ class Broker:
         self._properties += properties
 
     def __enter__(self) -> Self:
-        if not any(self._jars.glob("*.jar")):
+        self.format()
+        self.start()
+        return self
+
+    def format(self) -> None:
+        if not any(self.jars.glob("*.jar")):
             raise RuntimeError(
-                f"no broker in {self._jars}: fetch it with {FETCH[self._jars == JARS]}"
+                f"no broker in {self.jars}: fetch it with {FETCH[self.jars == JARS]}"
             )
         self._folder.mkdir(parents=True, exist_ok=True)
         (self._folder / "server.properties").write_text(self._properties)
         (self._folder / "log4j2.properties").write_text(LOG4J.format(log=self.log))
         self._create_key_and_certificate()
-        # A cluster id must not begin with a dash, or it would be parsed as an option.
-        cluster = "R" + urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
-        format_ = ["format", "--cluster-id", cluster, "--config", "server.properties"]
+        format_ = ["format", "--cluster-id", self._cluster_id, "--config", "server.properties"]
         for feature in self._features:
             format_ += ["--feature", feature]
         self._run("kafka.tools.StorageTool", *format_).wait()
-        self.start()
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
 
     def start(self) -> None:
+        self.launch()
+        self.wait()
+
+    def launch(self) -> None:
         self._process = self._run("kafka.Kafka", "server.properties")
+
+    def wait(self) -> None:
+        """Until the broker accepts connections."""
+        assert self._process is not None
         limit = time.monotonic() + START_LIMIT_S
         while not _answers(self._port):
             if self._process.poll() is not None or time.monotonic() > limit:
@@ -146,12 +171,17 @@ class Broker:
                 self._process.kill()
                 self._process.wait()
 
+    def kill(self) -> None:
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+
     def _run(self, main_class: str, *arguments: str) -> subprocess.Popen[bytes]:
         java = shutil.which("java", path=_java_path()) or "java"
         jvm = ["-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
         jvm += ["-Djava.net.preferIPv4Stack=true", "-Dlog4j2.configurationFile=log4j2.properties"]
         scala = next(SPARK_JARS.glob("scala-library-2.13.*.jar"))
-        command = [java, *jvm, "-cp", f"{self._jars}/*:{scala}", main_class, *arguments]
+        command = [java, *jvm, "-cp", f"{self.jars}/*:{scala}", main_class, *arguments]
         with open(self._output(), "ab") as out:
             return subprocess.Popen(
                 command, cwd=self._folder, stdout=out, stderr=out, stdin=subprocess.DEVNULL
@@ -179,6 +209,53 @@ class Broker:
         return self._folder / "out.txt"
 
 
+class Cluster:
+    """Three brokers by node id, with three replicas of each topic."""
+
+    def __init__(
+        self,
+        folder: Path,
+        offsets_partitions: int,
+        jars: Path,
+        properties: str = "",
+        features: Sequence[str] = (),
+    ) -> None:
+        controller_ports = dict(enumerate(free_ports(3), start=1))
+        cluster_id = new_cluster_id()
+        self.brokers = {
+            number: Broker(
+                folder / f"b{number}",
+                offsets_partitions,
+                jars,
+                REPLICATED + properties,
+                features,
+                node_id=number,
+                controller_ports=controller_ports,
+                cluster_id=cluster_id,
+            )
+            for number in controller_ports
+        }
+        self.bootstrap = ",".join(each.bootstrap for each in self.brokers.values())
+
+    def __enter__(self) -> Self:
+        for broker in self.brokers.values():
+            broker.format()
+        for broker in self.brokers.values():
+            broker.launch()
+        for broker in self.brokers.values():
+            broker.wait()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for broker in self.brokers.values():
+            broker.stop()
+
+
+def new_cluster_id() -> str:
+    # A cluster id must not begin with a dash, or it would be parsed as an option.
+    return "R" + urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
+
+
 def _java_path() -> str:
     home = os.environ.get("JAVA_HOME")
     return os.pathsep.join([f"{home}/bin"] * bool(home) + [os.environ.get("PATH", "")])
@@ -192,7 +269,7 @@ def _answers(port: int) -> bool:
     return True
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     """Different ports that were free a moment ago."""
     sockets = [socket.socket() for _ in range(count)]
     try:

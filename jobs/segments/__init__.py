@@ -39,7 +39,7 @@ Modules
 
 from jobs.segments.batch import BadBatch, Batch, Quarantined
 from jobs.segments.end_markers import EndMarkers, transactions
-from jobs.segments.paths import not_a_segment, partition_of
+from jobs.segments.paths import copied_topic, not_a_segment, partition_of
 from jobs.segments.reader import read_segment
 
 __all__ = [
@@ -47,6 +47,7 @@ __all__ = [
     "Batch",
     "EndMarkers",
     "Quarantined",
+    "copied_topic",
     "not_a_segment",
     "partition_of",
     "read_segment",

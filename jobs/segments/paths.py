@@ -8,6 +8,7 @@ from pathlib import PurePath
 TOPIC = "__consumer_offsets"
 
 _PARTITION = re.compile(rf"(?<![A-Za-z0-9]){TOPIC}-(\d+)(?!\d)")
+_COPIED = re.compile(rf"([\w.-]+\.{TOPIC})-\d+")
 
 
 # Files beside the segments of a partition.
@@ -33,9 +34,23 @@ def partition_of(path: str | PurePath) -> int:
     """The partition of the nearest ``__consumer_offsets-N`` in a segment's path.
 
     Brokers and archives may add to the name: ``-3.1f2e-delete``, ``-3.tar``,
-    ``kafka1-__consumer_offsets-3_00000000000000000000.log``. ValueError if no part has it.
+    ``kafka1-__consumer_offsets-3_00000000000000000000.log``. ValueError if no part has it, or the
+    nearest is of a copied topic.
     """
+    if topic := copied_topic(path):
+        raise ValueError(f"{path}: topic {topic} is a copy of another cluster's {TOPIC}")
     for part in reversed(PurePath(path).parts):
         if match := _PARTITION.search(part):
             return int(match[1])
     raise ValueError(f"{path}: cannot determine the partition: no folder is named {TOPIC}-N")
+
+
+def copied_topic(path: str | PurePath) -> str | None:
+    """The topic of the nearest ``SOURCE.__consumer_offsets-N`` in a segment's path: MirrorMaker 2
+    names the copy of another cluster's topic so.  None if the path has no such part, or a
+    ``__consumer_offsets-N`` below it."""
+    for part in reversed(PurePath(path).parts):
+        if _PARTITION.search(part):
+            match = _COPIED.fullmatch(part)
+            return match[1] if match else None
+    return None

@@ -62,6 +62,18 @@ def test_only_consumer_offsets_of_a_brokers_data_folder_is_read(captured):
         inputs_of(options(segments=str(other.parent)), Config())
 
 
+def test_a_copy_by_mirrormaker_is_skipped_and_by_itself_refused(captured):
+    copy = captured / "eu-west.__consumer_offsets-1" / "00000000000000000000.log"
+    copy.parent.mkdir()
+    copy.touch()
+
+    inputs = inputs_of(options(segments=str(captured)), Config())
+
+    assert inputs.segments == [f"{captured}/__consumer_offsets-1/00000000000000000000.log"]
+    with pytest.raises(UsageError, match=r"topic eu-west\.__consumer_offsets is a copy"):
+        inputs_of(options(segments=str(copy.parent)), Config())
+
+
 def test_an_index_beside_a_segment_is_skipped_and_by_itself_refused(captured):
     index = captured / "__consumer_offsets-1" / "00000000000000000000.index"
     index.touch()

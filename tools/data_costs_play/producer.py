@@ -20,9 +20,9 @@ TICK_S = 0.05
 LOAD_EVERY_S = 5
 
 
-def create_topics(bootstrap: str, topics: Mapping[str, list[float]]) -> None:
+def create_topics(bootstrap: str, topics: Mapping[str, list[float]], replicas: int = 1) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    new = [NewTopic(name, len(rates), 1) for name, rates in topics.items()]
+    new = [NewTopic(name, len(rates), replicas) for name, rates in topics.items()]
     for created in admin.create_topics(new).values():
         created.result(30)
 

@@ -22,7 +22,7 @@ from jobs.bulk.unreadable import unreadable_records
 from jobs.console.errors import UsageError, internal_error
 from jobs.lake.dates import LAST_TIME_MS, DateRange
 from jobs.lake.files import list_files, open_file
-from jobs.segments import Quarantined, not_a_segment, partition_of
+from jobs.segments import Quarantined, copied_topic, not_a_segment, partition_of
 from jobs.segments.arrow_records import arrow_records
 from jobs.segments.compression import MAX_INFLATED
 from jobs.segments.reader import QUARANTINE_BYTES
@@ -70,7 +70,13 @@ def segment_files(pattern: str) -> list[str]:
         raise UsageError(f"--segments {pattern}: {not_a_segment(matches[0])}; give the .log file")
     of_topic = [file for file in files if _is_of_topic(file)]
     if not of_topic:
-        raise UsageError(f"--segments {pattern}: no file in a folder {TOPIC}-N")
+        copies = (topic for file in files if (topic := copied_topic(file)))
+        why = (
+            f"topic {copy} is a copy of another cluster's {TOPIC}; give that cluster's segments"
+            if (copy := next(copies, None))
+            else f"no file in a folder {TOPIC}-N"
+        )
+        raise UsageError(f"--segments {pattern}: {why}")
     return of_topic
 
 

@@ -45,7 +45,14 @@ def test_the_partition_is_in_the_folders_name(path, partition):
 
 
 @pytest.mark.parametrize(
-    "path", ["orders-0/00000000000000000000.log", "my__consumer_offsets-1/0.log", "0.log"]
+    "path",
+    [
+        "orders-0/00000000000000000000.log",
+        "my__consumer_offsets-1/0.log",
+        "0.log",
+        "data/source.__consumer_offsets-1/0.log",
+        "__consumer_offsets-1/eu-west.__consumer_offsets-1/0.log",
+    ],
 )
 def test_a_path_without_partition_is_an_error_that_names_it(path):
     with pytest.raises(ValueError, match=f"^{path}: "):

@@ -16,6 +16,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.FeatureUpdate;
+import org.apache.kafka.clients.admin.UpdateFeaturesOptions;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
@@ -25,7 +28,9 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 /**
  * Consumers of many groups in one JVM, one thread each: 24 JVMs that start at once would delay each
  * other. Arguments: bootstrap, topic, folder. Each line of stdin is a JSON object: action (start,
- * stop, or end, which closes all consumers), group, process, conf.
+ * stop, or end, which closes all consumers), group, process, conf; optional are topic, and pid, the
+ * name of this process life. Action finalize upgrades the cluster's feature to the highest level
+ * that all brokers support.
  */
 public final class Consumers {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -43,6 +48,10 @@ public final class Consumers {
       if (command.get("action").asText().equals("end")) {
         break;
       }
+      if (command.get("action").asText().equals("finalize")) {
+        finalizeFeature(arguments[0], command.get("feature").asText());
+        continue;
+      }
       String key = command.get("group").asText() + "." + command.get("process").asText();
       if (command.get("action").asText().equals("stop")) {
         running.remove(key).end();
@@ -53,9 +62,19 @@ public final class Consumers {
         one.start();
       }
     }
-    running.values().forEach(One::end);
+    all.forEach(One::end);
     for (One one : all) {
       one.join();
+    }
+  }
+
+  private static void finalizeFeature(String bootstrap, String feature) throws Exception {
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", bootstrap))) {
+      short level = admin.describeFeatures().featureMetadata().get()
+          .supportedFeatures().get(feature).maxVersion();
+      admin.updateFeatures(
+          Map.of(feature, new FeatureUpdate(level, FeatureUpdate.UpgradeType.UPGRADE)),
+          new UpdateFeaturesOptions()).all().get();
     }
   }
 
@@ -72,10 +91,10 @@ public final class Consumers {
     One(JsonNode command, String[] arguments, FileOutputStream notes, String life)
         throws IOException {
       this.command = command;
-      this.topic = arguments[1];
+      this.topic = command.path("topic").asText(arguments[1]);
       this.notes = notes;
-      this.life = life;
-      String name = text("group") + "." + text("process") + "." + life;
+      this.life = command.path("pid").asText(life);
+      String name = text("group") + "." + text("process") + "." + this.life;
       handled = new FileOutputStream(Path.of(arguments[2], "handled", name).toFile());
       settings.put("bootstrap.servers", arguments[0]);
       settings.put("group.id", text("group"));
