@@ -3,7 +3,8 @@
 import pytest
 
 from tools.language.__main__ import WORDS, ruled_out
-from tools.language.prose import Text, sentences
+from tools.language.prose import COMMENT, DOCSTRING, MESSAGE, Text, passages, sentences
+from tools.sentences import drawn
 
 
 @pytest.mark.parametrize("word", WORDS["words"], ids=lambda word: word["before"][:40])
@@ -23,3 +24,49 @@ def test_a_passage_is_split_into_sentences_of_four_words_and_more():
         "One row per generation.",
         "Written by the job churn.",
     ]
+
+
+def test_each_entry_of_a_list_and_each_row_of_a_table_is_a_sentence_of_its_own():
+    passage = Text(
+        "a.md", 3, "- the first entry has\n  two lines\n- and the second one\n| a | cell of it |"
+    )
+
+    assert [text.words for text in sentences(passage)] == [
+        "- the first entry has two lines",
+        "- and the second one",
+        "| a | cell of it |",
+    ]
+
+
+MODULE = '''"""The module's own docstring."""
+# A comment
+# of two lines.
+def f(x):
+    raise ValueError(f"{x.name} is no member of the group")
+'''
+
+
+def test_the_kinds_of_a_module_s_texts():
+    """An f-string is one text, with its expressions in braces."""
+    assert sorted(passages("a.py", MODULE)) == [
+        (1, DOCSTRING, "The module's own docstring."),
+        (2, COMMENT, "A comment of two lines."),
+        (5, MESSAGE, "{x.name} is no member of the group"),
+    ]
+
+
+def test_a_draw_has_each_kind_by_its_share_and_no_query():
+    texts = [
+        Text(f"jobs/{n}.py", n, f"sentence number {n} of this kind", kind)
+        for kind in ("message", "doc", "docstring", "comment", "sql")
+        for n in range(40)
+    ]
+    texts += [Text("jobs/q.py", 1, "SELECT a FROM t WHERE b", "message")] * 500
+
+    rows = drawn(texts, seed=3, count=20)
+
+    assert [row.kind for row in rows] == (
+        ["message"] * 4 + ["doc"] * 5 + ["docstring"] * 5 + ["comment"] * 4 + ["sql"] * 2
+    )
+    assert not any("SELECT" in row.words for row in rows)
+    assert rows == drawn(texts, seed=3, count=20) != drawn(texts, seed=4, count=20)

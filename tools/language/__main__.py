@@ -1,22 +1,20 @@
-"""Look for ruled-out words and names, or draw random sentences for a reader.
+"""Look for ruled-out words and names.
 
 python -m tools.language
-python -m tools.language --sample 100 --seed 7
 """
 
 from __future__ import annotations
 
-import random
 import re
 import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import typer
 
-from tools.language.prose import Text, bound_names, project_texts, python_files, sentences
+from tools.language.prose import bound_names, project_texts, python_files
 
 WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 
@@ -47,19 +45,7 @@ def violations() -> Iterator[str]:
                 yield f"{path}:{line}: name {name!r}: name the value for what it holds"
 
 
-def sampled(count: int, seed: int) -> list[Text]:
-    everything = [sentence for text in project_texts() for sentence in sentences(text)]
-    return random.Random(seed).sample(everything, count)
-
-
-def main(
-    sample: Annotated[int, typer.Option(help="Print this many random sentences instead.")] = 0,
-    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 1,
-) -> None:
-    if sample:
-        for text in sampled(sample, seed):
-            print(f"{text.path}:{text.line}: {text.words}")
-        return
+def main() -> None:
     lines = list(violations())
     print(*lines, sep="\n", file=sys.stderr)
     raise typer.Exit(1 if lines else 0)

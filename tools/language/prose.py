@@ -7,7 +7,7 @@ import io
 import re
 import subprocess
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,24 +19,47 @@ _FENCED = re.compile(r"^```.*?^```", re.M | re.S)
 _HASH_COMMENT = re.compile(r"(?:^|\s)#\s*(.*)$")
 _SQL_TEXT = re.compile(r"--\s*(.*)$|COMMENT '((?:[^']|'')*)'")
 _JS_COMMENT = re.compile(r"//\s*(.*)$|/\*(.*?)\*/")
-_SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+(?=[A-Z`])|\n\s*\n")
+_SENTENCE_END = re.compile(
+    r"""(?<=[.!?:;])\s+(?=[A-Z`])
+    | \n\s*\n                          # a paragraph
+    | \n\s*(?=[-*|\#]\s | \d+\.\s)    # an entry of a list, a row of a table, a heading""",
+    re.VERBOSE,
+)
+
+
+MESSAGE, DOCUMENTATION, DOCSTRING, COMMENT, SQL = "message", "doc", "docstring", "comment", "sql"
+# Line, kind and words of a passage within its file.
+Passage = tuple[int, str, str]
 
 
 class Text(NamedTuple):
-    """One passage: ``path`` relative to the repository, first ``line``, and the words."""
+    """One passage: ``path`` relative to the repository, first ``line``, the words and their kind.
+
+    A MESSAGE is any string of several words in Python that is no docstring.
+    """
 
     path: str
     line: int
     words: str
+    kind: str = DOCUMENTATION
 
 
 def project_texts() -> Iterator[Text]:
     """Every text of the tracked files, in the order of paths and lines."""
     for path in sorted(_tracked_files()):
-        read = _READERS.get(Path(path).suffix or Path(path).name)
-        if read and not path.startswith(EXCLUDED):
-            content = (ROOT / path).read_text(encoding="utf-8")
-            yield from (Text(path, line, words) for line, words in read(content) if words.strip())
+        if not path.startswith(EXCLUDED) and _reader(path):
+            for line, kind, words in passages(path, (ROOT / path).read_text(encoding="utf-8")):
+                yield Text(path, line, words, kind)
+
+
+def passages(path: str, content: str) -> list[Passage]:
+    """The passages of a file's content that have words; none of a file of another format."""
+    read = _reader(path)
+    return [passage for passage in read(content) if passage[2].strip()] if read else []
+
+
+def _reader(path: str) -> Callable[[str], Iterator[Passage]] | None:
+    return _READERS.get(Path(path).suffix or Path(path).name)
 
 
 def sentences(text: Text) -> Iterator[Text]:
@@ -44,7 +67,7 @@ def sentences(text: Text) -> Iterator[Text]:
     for sentence in _SENTENCE_END.split(text.words):
         words = " ".join(sentence.split())
         if len(words.split()) > FEWEST_WORDS:
-            yield Text(text.path, text.line, words)
+            yield text._replace(words=words)
 
 
 def bound_names(path: str) -> Iterator[tuple[int, str]]:
@@ -73,8 +96,43 @@ def _tracked_files() -> list[str]:
     return [path for path in listed.stdout.splitlines() if (ROOT / path).is_file()]
 
 
-def _python(content: str) -> Iterator[tuple[int, str]]:
-    """Comments, consecutive ones as one passage, and strings of several words."""
+def _python(content: str) -> Iterator[Passage]:
+    """Comments, consecutive ones as one passage, docstrings, and strings of several words."""
+    yield from _python_comments(content)
+    tree = ast.parse(content)
+    docstrings = {id(node) for node in _docstrings(tree)}
+    templates = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    parts = {id(part) for node in templates for part in ast.walk(node) if part is not node}
+    for node in ast.walk(tree):
+        if id(node) in parts:
+            continue
+        text = _string(node)
+        if len(text.split()) >= FEWEST_WORDS:
+            yield node.lineno, DOCSTRING if id(node) in docstrings else MESSAGE, text
+
+
+def _string(node: ast.AST) -> str:
+    """The text of a string, where an f-string has its expressions in braces; else empty."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=values):
+            return "".join(map(_string, values))
+        case ast.FormattedValue(value=value):
+            return f"{{{ast.unparse(value)}}}"
+        case _:
+            return ""
+
+
+def _docstrings(tree: ast.Module) -> Iterator[ast.AST]:
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in ast.walk(tree):
+        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
+            assert isinstance(node.body[0], ast.Expr)
+            yield node.body[0].value
+
+
+def _python_comments(content: str) -> Iterator[Passage]:
     comment: list[str] = []
     start = last = 0
     for token in tokenize.generate_tokens(io.StringIO(content).readline):
@@ -82,40 +140,39 @@ def _python(content: str) -> Iterator[tuple[int, str]]:
             continue
         line = token.start[0]
         if line != last + 1 and comment:
-            yield start, " ".join(comment)
+            yield start, COMMENT, " ".join(comment)
             comment = []
         start = start if comment else line
         comment.append(token.string.lstrip("#! "))
         last = line
     if comment:
-        yield start, " ".join(comment)
-    for node in ast.walk(ast.parse(content)):
-        if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
-            continue
-        if len(node.value.split()) >= FEWEST_WORDS:
-            yield node.lineno, node.value
+        yield start, COMMENT, " ".join(comment)
 
 
-def _markdown(content: str) -> Iterator[tuple[int, str]]:
+def _markdown(content: str) -> Iterator[Passage]:
     """Paragraphs outside code blocks."""
     prose = _FENCED.sub(lambda block: "\n" * block[0].count("\n"), content)
     line = 1
     for paragraph in prose.split("\n\n"):
-        yield line + len(paragraph) - len(paragraph.lstrip("\n")), paragraph
+        first = line + len(paragraph) - len(paragraph.lstrip("\n"))
+        yield first, DOCUMENTATION, paragraph
         line += paragraph.count("\n") + 2
 
 
-def _by_line(pattern: re.Pattern[str], content: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(content.splitlines(), 1):
-        for groups in pattern.findall(line):
-            yield number, groups if isinstance(groups, str) else " ".join(groups)
+def _by_line(pattern: re.Pattern[str], kind: str) -> Callable[[str], Iterator[Passage]]:
+    def read(content: str) -> Iterator[Passage]:
+        for number, line in enumerate(content.splitlines(), 1):
+            for groups in pattern.findall(line):
+                yield number, kind, groups if isinstance(groups, str) else " ".join(groups)
+
+    return read
 
 
 _READERS = {
     ".py": _python,
     ".md": _markdown,
-    ".sql": lambda content: _by_line(_SQL_TEXT, content),
-    ".toml": lambda content: _by_line(_HASH_COMMENT, content),
-    ".js": lambda content: _by_line(_JS_COMMENT, content),
-    "Makefile": lambda content: _by_line(_HASH_COMMENT, content),
+    ".sql": _by_line(_SQL_TEXT, SQL),
+    ".toml": _by_line(_HASH_COMMENT, COMMENT),
+    ".js": _by_line(_JS_COMMENT, COMMENT),
+    "Makefile": _by_line(_HASH_COMMENT, COMMENT),
 }
