@@ -63,6 +63,10 @@ LIBRDKAFKA_ASSIGNORS: dict[str, Assignor] = {
     "roundrobin": roundrobin.assign,
     "cooperative-sticky": librdkafka_sticky.assign_cooperative,
 }
+# kafkajs assigns as Kafka's roundrobin does where all members subscribe to the same topics.
+KAFKAJS_ASSIGNORS: dict[str, Assignor] = {"RoundRobinAssigner": roundrobin.assign}
+# Those of the clients that the client model plays.
+SIMULATED_ASSIGNORS: dict[str, Assignor] = CLIENT_ASSIGNORS | KAFKAJS_ASSIGNORS
 SERVER_ASSIGNORS: dict[str, Assignor] = {
     "uniform": uniform.assign,
     "server-range": range.assign_on_server,
@@ -72,9 +76,11 @@ ASSIGNORS: dict[str, Assignor] = CLIENT_ASSIGNORS | SERVER_ASSIGNORS
 __all__ = [
     "ASSIGNORS",
     "CLIENT_ASSIGNORS",
+    "KAFKAJS_ASSIGNORS",
     "LIBRDKAFKA_ASSIGNORS",
     "NO_GENERATION",
     "SERVER_ASSIGNORS",
+    "SIMULATED_ASSIGNORS",
     "Assignment",
     "Assignor",
     "AssignorError",

@@ -30,8 +30,8 @@ coordinator again, rejoin, reset the generation, raise to the application.
 
 Modules:
 
-- ``config``: consumer settings; the libraries (java-0.9 to java-4.4, librdkafka-2, kafka-python-3)
-  and how they differ.
+- ``libraries``: the client libraries, how they differ, and how their members are recognised.
+- ``config``: consumer settings.
 - ``consumer``: ``Consumer``, the public interface.
 - ``messages``: requests, responses and effects.  ``metrics``: counters.
 - ``context``: requests in flight, timers and member state, common to all libraries.
@@ -42,8 +42,9 @@ Modules:
 - ``librdkafka/``: the main thread, join states, partitions, responses.
 """
 
-from coordinator_core.client.config import LIBRARIES, ClientLibrary, ConsumerConfig
+from coordinator_core.client.config import ConsumerConfig
 from coordinator_core.client.consumer import Consumer, no_jitter
+from coordinator_core.client.libraries import LIBRARIES, ClientLibrary
 from coordinator_core.client.messages import (
     ClientEffect,
     ClientRequest,

@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
-from coordinator_core.assignors import CLIENT_ASSIGNORS, LIBRDKAFKA_ASSIGNORS, Assignor
-from coordinator_core.client.config import ClientLibrary, ConsumerConfig
+from coordinator_core.assignors import LIBRDKAFKA_ASSIGNORS, SIMULATED_ASSIGNORS, Assignor
+from coordinator_core.client.config import ConsumerConfig
 from coordinator_core.client.context import ClientContext, InFlight
 from coordinator_core.client.java.consumer import JavaConsumer
+from coordinator_core.client.libraries import ClientLibrary
 from coordinator_core.client.librdkafka.consumer import LibrdkafkaConsumer
 from coordinator_core.client.messages import ClientEffect, ClientResponse, MemberState
 from coordinator_core.client.metrics import Metrics
@@ -80,7 +81,7 @@ class Consumer:
         assignors: Mapping[str, Assignor] | None = None,
     ) -> None:
         if assignors is None:
-            assignors = LIBRDKAFKA_ASSIGNORS if library.is_librdkafka else CLIENT_ASSIGNORS
+            assignors = LIBRDKAFKA_ASSIGNORS if library.is_librdkafka else SIMULATED_ASSIGNORS
         self._context = ClientContext(config, library, jitter, assignors)
         make = _RULES[library.is_librdkafka, self._context.is_modern]
         self._rules: ClientRules = make(self._context)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from coordinator_core.assignors import Assignor
-from coordinator_core.client.config import ClientLibrary, ConsumerConfig
+from coordinator_core.client.config import ConsumerConfig
+from coordinator_core.client.libraries import ClientLibrary
 from coordinator_core.client.messages import (
     ClientEffect,
     ClientRequest,

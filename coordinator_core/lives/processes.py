@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from coordinator_core.client.libraries import recognised
 from coordinator_core.incident.evidence import RecordedMember
 from coordinator_core.incident.stimuli import Basis
 from coordinator_core.lives.memberships import Departure, Membership, TimeEstimate
@@ -338,6 +339,9 @@ class _LifeReader:
             return None
         committed_ms = self._commits.get(membership.member_id)
         no_commit_ms = 0 if committed_ms is None else ended.at_ms - committed_ms
+        library = recognised(membership.member, None)
+        if library is not None and not library.has_poll_interval:
+            return None
         if membership.departure is Departure.REPLACED:
             # The process kept sending heartbeats, otherwise its session would have expired.
             longest_ms = max(poll_ms, membership.member.session_timeout_ms + COMMIT_SLACK_MS)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache
 from typing import Any, NamedTuple
 
 import schemas.log_lines as data
+from coordinator_core.client.libraries import named_by
 from coordinator_core.log_lines.client_lines import parse_client_line
 from coordinator_core.log_lines.lines import parse_line
 from coordinator_core.log_lines.templates import Template
@@ -27,20 +27,6 @@ from coordinator_core.log_lines.wordings import (
 )
 
 _KAFKA = "java"  # a broker logs the version of Kafka's classes
-# Default client ids of libraries that name themselves there, some with their version.
-_CLIENT_IDS = (
-    ("librdkafka", re.compile(r"rdkafka")),
-    ("aiokafka", re.compile(r"aiokafka-(?P<version>\d+(?:\.\d+)+)")),
-    ("kafka-python", re.compile(r"kafka-python-(?P<version>\d+(?:\.\d+)+)")),
-    ("sarama", re.compile(r"sarama")),
-    ("franz-go", re.compile(r"kgo")),
-    ("kafkajs", re.compile(r"kafkajs")),
-    ("ruby-kafka", re.compile(r"ruby-kafka")),
-    ("kafka-go", re.compile(r".+@.+ \(github\.com/segmentio/kafka-go\)")),
-    ("java", re.compile(r"consumer(?:-.+)?-\d+")),
-    ("java", re.compile(r"connector-consumer-.+")),
-    ("java", re.compile(r".+-StreamThread-\d+-consumer")),
-)
 
 
 class SeenClient(NamedTuple):
@@ -87,11 +73,11 @@ def client_of_line(line: str) -> SeenClient | None:
 
 def client_of_id(client_id: str) -> SeenClient | None:
     """The library whose default client id this is; None for any other id."""
-    for library, pattern in _CLIENT_IDS:
-        if match := pattern.fullmatch(client_id):
-            version = match.groupdict().get("version")
-            return SeenClient(library, ranges_of(version) if version else None)
-    return None
+    named = named_by(client_id)
+    if named is None:
+        return None
+    library, version = named
+    return SeenClient(library, ranges_of(version) if version else None)
 
 
 class _Texts:

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from coordinator_core.assignors import CLIENT_ASSIGNORS, LIBRDKAFKA_ASSIGNORS
+from coordinator_core.assignors import CLIENT_ASSIGNORS, LIBRDKAFKA_ASSIGNORS, SIMULATED_ASSIGNORS
 from coordinator_core.client import LIBRARIES
+from coordinator_core.client.libraries import recognised
 from coordinator_core.coordinator.era_evidence import NO_EVIDENCE, EraEvidence
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.incident.evidence import Incarnation, MetadataRecord, RecordedMember
@@ -139,7 +140,7 @@ def baseline_of(
             " assigns)"
         )
     assignors = _assignors(records)
-    require_models(explained.group_id, assignors, CLIENT_ASSIGNORS)
+    require_models(explained.group_id, assignors, SIMULATED_ASSIGNORS)
     heartbeat_ms = heartbeat_of(explained.incarnations)
     processes = with_common_ends(
         identify_processes(
@@ -233,12 +234,15 @@ def heartbeat_of(incarnations: Iterable[ExplainedIncarnation]) -> int:
 
 
 def library_of(process: ConsumerProcess, records: Iterable[MetadataRecord], era: str) -> str:
-    """The nearest library of the client model, by version and user data of the subscriptions."""
+    """The nearest library of the client model, by the signs of the libraries, else by version and
+    user data of the subscriptions."""
     ids = {member_id for life in process.lives for member_id in life.member_ids}
     versions, user_data, assignors = set(), set(), set()
     for record in records:
         for member in record.members:
             if member.member_id in ids:
+                if (other := recognised(member, record.protocol)) is not None:
+                    return other.name
                 try:
                     subscription = decode_subscription(member.subscription)
                 except BadRecord:
@@ -252,7 +256,7 @@ def library_of(process: ConsumerProcess, records: Iterable[MetadataRecord], era:
     is_old_broker = LIBRARIES[ERAS[era].client_library].subscription_version == 0
     is_java = newest == 0 and ("java" in named or (is_old_broker and not named))
     if b"" in user_data and not is_java:
-        # sarama and franz-go have an assignor that librdkafka lacks: sticky.
+        # Other libraries have an assignor that librdkafka lacks: sticky.
         is_other = assignors & (CLIENT_ASSIGNORS.keys() - LIBRDKAFKA_ASSIGNORS.keys())
         return "librdkafka-2" if newest and not is_other else "kafka-python-3"
     return _java_library(newest, era)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from coordinator_core.client.libraries import PROFILES
+
 SESSION = "session.timeout.ms"
 HEARTBEAT = "heartbeat.interval.ms"
 POLL = "max.poll.interval.ms"
@@ -73,7 +75,7 @@ def short_settings(text: str) -> Iterator[tuple[str, str]]:
 
 def kind_of(library: str) -> str:
     """The client of a library of LIBRARIES, without its version: ``Java``, ``librdkafka``, ..."""
-    kind = library.rpartition("-")[0]
+    kind = PROFILES[library].kind
     return "Java" if kind == "java" else kind
 
 

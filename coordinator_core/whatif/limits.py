@@ -17,7 +17,7 @@ from coordinator_core.incident.evidence import RecordedMember
 from coordinator_core.lives import ConsumerProcess
 from coordinator_core.simulation.spec import MODERN_CLIENTS
 from coordinator_core.whatif.baseline import Baseline
-from coordinator_core.whatif.client_libraries import library_under
+from coordinator_core.whatif.client_libraries import WHILE_SLOW, library_under
 from coordinator_core.whatif.kafka_names import (
     COMMIT_INTERVAL,
     GROUP_PROTOCOL,
@@ -157,6 +157,11 @@ def _client_refusals(
         yield (
             f"{SESSION}={session_ms}: {kind_of(library.name)} clients require it above"
             f" heartbeat.interval.ms ({baseline.heartbeat_ms} in this group)"
+        )
+    if change.rebalance_timeout_ms is not None and not library.has_poll_interval:
+        yield (
+            f"{POLL}: {kind_of(library.name)} clients have no such setting: a member with a slow"
+            f" handler {WHILE_SLOW[library.slow_handler]}"
         )
     is_static = change.membership == "static" or (is_new and process.instance_id is not None)
     if is_static and change.membership != "dynamic" and not library.has_static_members:

@@ -9,7 +9,7 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import NamedTuple
 
-from coordinator_core.client import LIBRARIES
+from coordinator_core.client import LIBRARIES, ClientLibrary
 from coordinator_core.coordinator.era import CoordinatorConfig
 from coordinator_core.coordinator.modern.settings import ModernSettings, modern_settings
 from coordinator_core.lives import ConsumerProcess, ProcessLife, TimeEstimate
@@ -221,7 +221,7 @@ def _without_session(group: GroupSpec, config: CoordinatorConfig) -> GroupSpec:
     accepted = (
         config.group_min_session_timeout_ms <= session_ms <= config.group_max_session_timeout_ms
     )
-    if not accepted or not LIBRARIES[group.client].has_heartbeat_thread:
+    if not accepted or not LIBRARIES[group.client].has_rebalance_timeout:
         return group
     return replace(group, session_timeout_ms=None)
 
@@ -293,8 +293,10 @@ def _played(
     ]
     own, handovers = baseline.consumption, list[HandoverCounter]()
     if own is not None:
-        librdkafka = _of_librdkafka(cluster.fleet)
-        background = librdkafka if own.commits_while_slow else frozenset()
+        libraries = _libraries(cluster.fleet)
+        librdkafka = frozenset(name for name, of in libraries.items() if of.is_librdkafka)
+        commits = {name for name, of in libraries.items() if of.commits_while_slow}
+        background = frozenset(commits) if own.commits_while_slow else frozenset()
         handovers = [
             HandoverCounter(
                 *span,
@@ -319,11 +321,11 @@ def _played(
     ]
 
 
-def _of_librdkafka(fleet: Fleet) -> frozenset[str]:
-    """The processes with librdkafka."""
+def _libraries(fleet: Fleet) -> dict[str, ClientLibrary]:
+    """By process."""
     (group,) = fleet.groups
     own = {} if group.script is None else group.script.own
-    return frozenset(name for name, spec in own.items() if LIBRARIES[spec.client].is_librdkafka)
+    return {name: LIBRARIES[spec.client] for name, spec in own.items()}
 
 
 def _predicted_migration(

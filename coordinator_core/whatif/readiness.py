@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from coordinator_core.assignors import CLIENT_ASSIGNORS
+from coordinator_core.client import LIBRARIES
 from coordinator_core.coordinator.era_evidence import InferredEra
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.incident.evidence import MetadataRecord, RecordedMember
@@ -32,8 +33,11 @@ _OTHER_TYPES = {
 _STREAMS = (
     "Kafka Streams: applications have group.protocol=streams (brokers 4.1 and up), not consumer"
 )
-# The first versions whose consumer protocol is for production.
-_NEEDED = {"Java": "4.0", "librdkafka": "2.12"}
+_NEEDED = {
+    kind_of(library.name): library.consumer_protocol_since
+    for library in LIBRARIES.values()
+    if library.consumer_protocol_since is not None
+}
 # The version of subscriptions that these clients send (KIP-881), and what sent it first.
 _NEWEST_SUBSCRIPTION, _FIRST_JAVA = 3, "3.5"
 # What a broker logs when it refuses to convert a group: event or step, blocker, effect, detail.

@@ -11,6 +11,7 @@ from coordinator_core.whatif.advice import cheapest, figures_text, is_sure
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.broker_limits import widened_limits
 from coordinator_core.whatif.candidates import session_of_members
+from coordinator_core.whatif.client_libraries import slow_handlers
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
 from coordinator_core.whatif.currencies import better_and_worse
 from coordinator_core.whatif.figures import Prediction
@@ -201,6 +202,8 @@ def _of_applications(
             "a librdkafka consumer that exceeds max.poll.interval.ms leaves only when its"
             " application polls again, or its session expires: its partitions wait until then"
         )
+    if (text := slow_handlers(baseline)) is not None:
+        yield text
     _, worse = better_and_worse(unchanged, chosen, baseline.group_protocol)
     yield from worse
 

@@ -12,6 +12,7 @@ from collections import defaultdict
 from functools import cached_property
 from typing import NamedTuple
 
+from coordinator_core.client.libraries import versions_of
 from coordinator_core.log_lines.line_versions import broker_versions, client_of_id, client_of_line
 from coordinator_core.log_lines.version_ranges import (
     ALL_VERSIONS,
@@ -57,12 +58,6 @@ _SUBSCRIPTIONS = """
 # An older inter-broker protocol makes a broker write older versions.
 _SINCE_GROUP_VERSION = {0: "0.9-", 1: "0.10.1-", 2: "2.1-", 3: "2.3-", 4: "2.3-"}
 _SINCE_OFFSET_VERSION = {2: "2.1-", 3: "2.1-", 4: "4.0-"}
-# KIP-429, KIP-792, KIP-881: these clients send the newest version that they know.
-_OF_SUBSCRIPTION = {
-    JAVA: {"0000": "-2.3", "0001": "2.4-3.3", "0003": "3.4-"},
-    "librdkafka": {"0000": "-1.5", "0001": "1.6-2.1", "0003": "2.2-"},
-    "franz-go": {"0000": "-1.14.0", "0001": "-1.14.0", "0003": "1.14.1-"},
-}
 
 # Versions by the name of a library or framework; None: not limited.
 Software = dict[str, Ranges | None]
@@ -198,8 +193,8 @@ class VersionEvidence:
         if of_id is not None and software.get(of_id.library) is None:
             software = software | {of_id.library: of_id.versions}
         subscription = self._subscriptions.get((group_id, client_id), "")
-        for library in software.keys() & _OF_SUBSCRIPTION.keys():
-            if sent := _OF_SUBSCRIPTION[library].get(subscription):
+        for library in list(software):
+            if sent := versions_of(library, subscription):
                 own = software[library]
                 limits = [ranges_of(sent), *([own] if own else [])]
                 software = software | {library: _limits(limits)}

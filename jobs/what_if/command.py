@@ -24,6 +24,7 @@ from coordinator_core.whatif import (
     instance_ids_of,
 )
 from coordinator_core.whatif.calibration import range_of
+from coordinator_core.whatif.client_libraries import slow_handlers
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
 from coordinator_core.whatif.currencies import (
     PREFERENCES,
@@ -397,7 +398,7 @@ def _print_summary(result: WhatIfResult) -> None:
         f" {time_text(baseline.from_ms)} to {time_text(baseline.to_ms)} UTC,"
         f" era {era.name} ({era.why})"
     )
-    _print_lines(*_conversion_lines(result))
+    _print_lines(("slow handlers", slow_handlers(baseline)), *_conversion_lines(result))
     if result.advice is None:
         _print_change(result)
     else:

@@ -15,6 +15,7 @@ from coordinator_core.whatif import Baseline, Figures
 from coordinator_core.whatif.broker_limits import cost_of
 from coordinator_core.whatif.calibration import PLAN, PredictedRange, range_of
 from coordinator_core.whatif.candidates import settings_to_deploy
+from coordinator_core.whatif.client_libraries import slow_handlers
 from coordinator_core.whatif.config_blocks import broker_properties, client_properties
 from coordinator_core.whatif.deployment_forms import Form
 from coordinator_core.whatif.deployments import (
@@ -308,6 +309,8 @@ def _print(options: PlanOptions, result: PlanResult) -> None:
     plans, chosen = result.plans, result.chosen
     print_line(observed_text(result.observed))
     print_line(_restart_text(result))
+    if (text := slow_handlers(result.baseline)) is not None:
+        print_line(f"slow handlers: {text}")
     if result.processes > MANY:
         print_line(
             f"Above {MANY} processes, batches are at least a tenth, and no setting is changed."

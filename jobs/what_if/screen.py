@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from coordinator_core.assignors import CLIENT_ASSIGNORS
+from coordinator_core.assignors import SIMULATED_ASSIGNORS
 from coordinator_core.episodes.sentences import counted
 from coordinator_core.whatif import Figures
 from coordinator_core.whatif.advice import has_little
@@ -41,7 +41,7 @@ class GainBound(NamedTuple):
         if self.group_type not in (None, CLASSIC_PROTOCOL, CONSUMER_PROTOCOL) or not self.members:
             return False
         is_classic = self.group_type != CONSUMER_PROTOCOL
-        return not is_classic or self.protocol is None or self.protocol in CLIENT_ASSIGNORS
+        return not is_classic or self.protocol is None or self.protocol in SIMULATED_ASSIGNORS
 
     @property
     def has_little(self) -> bool:

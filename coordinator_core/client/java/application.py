@@ -203,7 +203,7 @@ class Application:
         deadline_ms = context.now_ms + context.config.close_timeout_ms
         yield from self.commits.commit_all(deadline_ms)
         self.heartbeat.stop()
-        if context.config.leave_group_on_close:
+        if context.config.leave_group_on_close and context.library.leaves_on_close:
             yield from self._give_up_partitions()
             self.member.leave("the consumer is being closed")
         if (node := context.coordinator) is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from coordinator_core.client.java.member import JavaMember
+from coordinator_core.client.libraries import SlowHandler
 from coordinator_core.client.messages import MemberState
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import Heartbeat
@@ -63,8 +64,9 @@ class HeartbeatThread:
     def _is_awake(self) -> bool:
         if self.context.state in (MemberState.UNJOINED, MemberState.PREPARING_REBALANCE):
             self.is_enabled = False
-        has_thread = self.context.library.has_heartbeat_thread or self.poll_ms is None
-        return self.is_enabled and self.fatal is None and has_thread
+        is_silent = self.context.library.slow_handler is SlowHandler.EXPIRES
+        beats = not is_silent or self.poll_ms is None
+        return self.is_enabled and self.fatal is None and beats
 
     def _serve_once(self) -> bool:
         now_ms = self.context.now_ms
@@ -87,7 +89,7 @@ class HeartbeatThread:
         return False
 
     def _poll_deadline_ms(self) -> int | None:
-        if self.poll_ms is None or not self.context.library.has_heartbeat_thread:
+        if self.poll_ms is None or not self.context.library.has_poll_interval:
             return None
         return self.poll_ms + self.context.config.max_poll_interval_ms
 

@@ -82,7 +82,7 @@ class JavaMember:
     @property
     def rebalance_timeout_ms(self) -> int:
         """max.poll.interval.ms, or the session timeout before KIP-62."""
-        if self.context.library.has_heartbeat_thread:
+        if self.context.library.has_rebalance_timeout:
             return self.context.config.max_poll_interval_ms
         return self.context.session_timeout_ms
 

@@ -272,6 +272,19 @@ def test_a_static_member_whose_application_does_not_poll_sends_no_leave():
     assert harness.calls("a") == [("assigned", ALL), ("lost", ALL), ("assigned", ALL)]
 
 
+@pytest.mark.parametrize(
+    ("library", "left", "members"),
+    [("aiokafka-0", 1, 0), ("kafkajs-2", 0, 0), ("sarama-1", 0, 1), ("franz-go-1", 0, 1)],
+)
+def test_what_a_library_does_while_its_application_is_slow(library, left, members):
+    harness = harness_of("a", library=library, to_ms=1000, assignors=("range",))
+    harness.call("a", "process")
+    harness.run(60_000)
+
+    assert len(harness.of("a", LeaveGroup)) == left
+    assert len(harness.coordinator.groups["g"].members) == members
+
+
 def test_before_kip_62_an_application_that_does_not_poll_sends_no_heartbeat():
     harness = ClientHarness("2.0", group_initial_rebalance_delay_ms=0)
     harness.add(consumer(library="java-0.9"), "a")

@@ -275,6 +275,23 @@ def test_slow_poll(reason, commits, is_slow, confidence):
         assert process.lives[0].confidence == confidence
 
 
+def test_members_of_libraries_without_a_poll_interval_are_closed_not_slow():
+    # sarama commits nothing without new records, and has no max.poll.interval.ms.
+    memberships = [
+        membership("a", 0, 100_000, client="sarama"),
+        membership("b", 130_000, client="sarama"),
+    ]
+
+    (process,) = identify_processes(
+        memberships, heartbeat_ms=HEARTBEAT, last_commit_ms={"a": 40_000}
+    )
+
+    assert [(life.member_ids, life.slow_polls) for life in process.lives] == [
+        (("a",), ()),
+        (("b",), ()),
+    ]
+
+
 def test_a_slow_poll_that_never_ends():
     (process,) = identify_processes(
         [membership("a", 0, 100_000, reason="consumer poll timeout has expired.")]

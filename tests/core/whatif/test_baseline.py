@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from coordinator_core.incident import incarnations
+from coordinator_core.incident.evidence import RecordedMember
 from coordinator_core.records import Subscription, encode_subscription
 from coordinator_core.whatif import baseline_of
 from coordinator_core.whatif.baseline import library_of
@@ -87,7 +88,11 @@ CLIENT_IDS = {
     "consumer-1": "java-2.3",
     "consumer-orders-2": "java-2.3",
     "kafka-python-3.0.12": "kafka-python-3",
-    "aiokafka-0.14.0": "kafka-python-3",
+    "aiokafka-0.14.0": "aiokafka-0",
+    "sarama": "sarama-1",
+    "kgo": "franz-go-1",
+    "kafkajs": "kafkajs-2",
+    "orders@host-1 (github.com/segmentio/kafka-go)": "kafka-go-0",
     "billing-7": "kafka-python-3",
 }
 
@@ -104,8 +109,53 @@ def test_the_library_of_a_default_client_id(client_id):
     assert library_with("4.4", old, "range", client_id) == CLIENT_IDS[client_id]
 
 
+# Subscription and assignment in hexadecimal, timeouts of rebalance and session in s, and assignor,
+# as the libraries wrote them to a real broker.  The client id does not name the library.
+NULL_0, NULL_1 = "000000000000FFFFFFFF", "000100000000FFFFFFFF"
+SIGNS = {
+    "sarama-1": ("00010000000100016FFFFFFFFF00000000", NULL_0, 60, 10, "range"),
+    "kafka-go-0": ("00010000000100016FFFFFFFFF", NULL_1, 30, 10, "range"),
+    "kafkajs-2": ("00000000000100016F00000000", "0000" + "0" * 16, 60, 10, "RoundRobinAssigner"),
+    "aiokafka-0": ("00000000000100016F00000000", "0000" + "0" * 16, 10, 10, "roundrobin"),
+    "kafka-python-3": ("00000000000100016F00000000", "0000" + "0" * 16, 20, 10, "range"),
+    "franz-go-1": (
+        *("00030000000100016F0000000800000000FFFFFFFF00000000FFFFFFFFFFFF",),
+        *(NULL_0, 60, 10, "cooperative-sticky"),
+    ),
+    "java-2.5": ("00010000000100016FFFFFFFFF00000000", NULL_1, 60, 10, "range"),
+}
+
+
+@pytest.mark.parametrize("library", SIGNS)
+def test_the_library_of_a_member_without_a_default_client_id(library):
+    subscription, assignment, rebalance_s, session_s, assignor = SIGNS[library]
+    member = RecordedMember(
+        member_id="m",
+        instance_id=None,
+        client_id="billing-7",
+        client_host="/10.0.0.1",
+        rebalance_timeout_ms=1000 * rebalance_s,
+        session_timeout_ms=1000 * session_s,
+        subscription=bytes.fromhex(subscription),
+        assignment=bytes.fromhex(assignment),
+    )
+    record = SimpleNamespace(members=[member], protocol=assignor)
+    life = SimpleNamespace(member_ids=["m"], client_id="billing-7")
+
+    assert library_of(SimpleNamespace(lives=[life]), [record], "4.4") == library
+
+
 def library_with(era, subscription, assignor, client_id="billing-7"):
-    member = SimpleNamespace(member_id="m", subscription=encode_subscription(subscription))
+    member = RecordedMember(
+        member_id="m",
+        instance_id=None,
+        client_id=client_id,
+        client_host="/10.0.0.1",
+        rebalance_timeout_ms=300_000,
+        session_timeout_ms=45_000,
+        subscription=encode_subscription(subscription),
+        assignment=b"",
+    )
     record = SimpleNamespace(members=[member], protocol=assignor)
     life = SimpleNamespace(member_ids=["m"], client_id=client_id)
 

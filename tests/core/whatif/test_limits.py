@@ -155,6 +155,18 @@ def consuming(library):
             "group.protocol=consumer: kafka-python clients do not have it",
         ),
         (
+            group("sarama-1"),
+            "max.poll.interval.ms=60000",
+            "sarama clients have no such setting: a member with a slow handler stays in the"
+            " group, and its partitions wait",
+        ),
+        (
+            group("kafkajs-2"),
+            "max.poll.interval.ms=60000",
+            "kafkajs clients have no such setting: a member with a slow handler sends no"
+            " heartbeats, and its session expires after session.timeout.ms",
+        ),
+        (
             group(OLD_JAVA),
             "protocol=cooperative",
             "java-2.0 clients have no cooperative-sticky",
