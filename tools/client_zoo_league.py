@@ -14,6 +14,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 Row = dict[str, Any]
@@ -63,8 +64,8 @@ def cells(group: str, truth: Row, version: str) -> Sequence[Any]:
 
 
 def on_close(stops: Sequence[Row]) -> str:
-    left = sorted(each["left_group_after_ms"] or 0 for each in stops)
-    return f"leaves after {left[len(left) // 2] / 1000:.1f} s" if any(left) else "does not leave"
+    left = [ms for each in stops if (ms := each["left_group_after_ms"]) is not None]
+    return f"leaves after {median(left) / 1000:.1f} s" if left else "does not leave"
 
 
 def reaction(event: Row) -> str:

@@ -14,7 +14,7 @@ alone.  One clock: all times are those of one machine.
 - play:     starts, stops, kills and freezes processes at their times
 - producer: records at their rates, end offsets, load of the machine
 - handler:  what each Python consumer does with a record; and the clients confluent_client,
-            kafka_python_client and aiokafka_client; franz, java and kafkajs do the same
+            kafka_python_client and aiokafka_client; go, java and kafkajs do the same
 - evidence: reads a play
 - lag:      lag as a function of time
 - truth:    duplicates, pauses, lag, handovers, stuck partitions and poison pills

@@ -42,18 +42,23 @@ def main(
     with tempfile.TemporaryDirectory(prefix="regroup-data-costs-") as folder:
         with Broker(Path(folder), OFFSETS_PARTITIONS, jars, script.broker) as broker:
             Play(play, script, commands(python), out).run(broker.bootstrap, script.kafka)
-        shutil.copy(broker.log, out / "server.log")
-        (out / "config").mkdir()
-        for name in ("server.properties", "log4j2.properties"):
-            shutil.copy(Path(folder) / name, out / "config")
-        for number in range(OFFSETS_PARTITIONS):
-            copy_log(broker.data / f"__consumer_offsets-{number}", out / "segments")
+        copy_evidence(broker, Path(folder), out)
+    print("\n".join(tables(write(out))))
+
+
+def copy_evidence(broker: Broker, folder: Path, out: Path) -> None:
+    """What the broker and the consumers of a play left behind.  ``folder`` of the broker."""
+    shutil.copy(broker.log, out / "server.log")
+    (out / "config").mkdir()
+    for name in ("server.properties", "log4j2.properties"):
+        shutil.copy(folder / name, out / "config")
+    for log in sorted(broker.data.glob("__consumer_offsets-*")):
+        copy_log(log, out / "segments")
     shutil.rmtree(out / "control")
     for file in sorted((out / "clients").glob("*.handled")):
         with gzip.open(f"{file}.gz", "wb") as packed:
             packed.write(file.read_bytes())
         file.unlink()
-    print("\n".join(tables(write(out))))
 
 
 def commands(python: str) -> dict[str, list[str]]:
@@ -63,7 +68,7 @@ def commands(python: str) -> dict[str, list[str]]:
         "kafka-python": [python, "-m", f"{PACKAGE}.kafka_python_client"],
         "aiokafka": [python, "-m", f"{PACKAGE}.aiokafka_client"],
         "java": ["java", *JAVA, "-cp", f"{BUILD / 'java' / 'lib'}/*", "regroup.Consume"],
-        "franz": [str(BUILD / "franz")],
+        "franz": [str(BUILD / "consumers")],
         "kafkajs": ["node", str(BUILD / "kafkajs" / "client.mjs")],
     }
 

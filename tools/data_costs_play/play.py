@@ -20,8 +20,6 @@ from tools.twins.play import SIGNALS, fork
 ROOT = Path(__file__).resolve().parents[2]
 # From the exit of a process that the script did not end to its next start.
 RESTART_S = 3
-# The processes of a step do not act at the same moment: one group after the other.
-APART_S = 0.08
 PRODUCER_LEAD_S = 2
 _TICK_S = 0.01
 _SHUTDOWN_S = 30
@@ -264,7 +262,7 @@ def _planned(script: Script) -> list[tuple[float, Step, str | None]]:
             planned.append((step.at_s, step, None))
         else:
             for place, group in enumerate(script.groups):
-                planned.append((round(step.at_s + place * APART_S, 3), step, group))
+                planned.append((round(step.at_s + place * script.apart_s, 3), step, group))
     return sorted(planned, key=lambda each: each[0])
 
 

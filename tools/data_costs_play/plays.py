@@ -42,7 +42,8 @@ class Step(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class Script:
     """``topics``: records per second of each partition.  ``windows``: name and begin in s.
-    ``broker``: lines of server.properties.
+    ``broker``: lines of server.properties.  ``apart_s``: the processes of a step do not act at the
+    same moment, but one group after the other.
     """
 
     topics: Mapping[str, list[float]]
@@ -52,6 +53,7 @@ class Script:
     broker: str
     kafka: str
     offsets_every_s: float = 5
+    apart_s: float = 0.08
     end_s: float
 
 
