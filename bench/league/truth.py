@@ -186,11 +186,13 @@ class GroupTruth:
     @cached_property
     def _members(self) -> dict[str, str]:
         """Processes by member id, for member ids that the client made."""
-        told = {note["member"]: note["client"] for note in self._group.notes if note.get("member")}
+        by_callback = {
+            note["member"]: note["client"] for note in self._group.notes if note.get("member")
+        }
         logs = self._folder / "logs" / self._group.conf["client"]
         text = {name: (logs / f"{self._group.name}.{name}.log").read_text() for name in self._names}
-        others = {each.member for each in self._seen if each.member} - told.keys()
-        return told | {id: name for id in others for name in self._names if id in text[name]}
+        others = {each.member for each in self._seen if each.member} - by_callback.keys()
+        return by_callback | {id: name for id in others for name in self._names if id in text[name]}
 
     def _reassigned(self, action: Json) -> Iterator[int]:
         """Per partition of the process, when another process was assigned it."""
@@ -242,9 +244,9 @@ def _seen(log: Path) -> dict[str, list[Seen]]:
         if not (head := _LINE.match(line)):
             continue
         for what, wording in _SEEN.items():
-            if found := wording.search(head[2]):
+            if line_match := wording.search(head[2]):
                 at = datetime.strptime(head[1], "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC)
-                fields = found.groupdict()
+                fields = line_match.groupdict()
                 group = seen.setdefault(fields["group"], [])
                 group.append(Seen(round(at.timestamp() * 1000), what, fields.get("member")))
                 break

@@ -234,7 +234,7 @@ def heartbeat_of(incarnations: Iterable[ExplainedIncarnation]) -> int:
 
 
 def library_of(process: ConsumerProcess, records: Iterable[MetadataRecord], era: str) -> str:
-    """The nearest library of the client model, by the signs of the libraries, else by version and
+    """The nearest library of the client model, by the libraries' signs, else by version and
     user data of the subscriptions."""
     ids = {member_id for life in process.lives for member_id in life.member_ids}
     versions, user_data, assignors = set(), set(), set()
