@@ -23,12 +23,13 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from coordinator_core.episodes import (
     Cause,
+    Downtime,
     Episode,
     Gap,
     Rebalance,
+    downtimes,
     infer_episodes,
     summary,
-    unowned_ms_of,
 )
 from jobs.engine.pieces import in_pieces
 from jobs.engine.union import union_of
@@ -239,7 +240,10 @@ def _loads(timeline: DataFrame) -> DataFrame:
 def _gaps(ownership_gaps: DataFrame) -> DataFrame:
     end = ["incarnation", "generation", "to_time"]
     ended = ownership_gaps.groupBy(*GROUP_KEY, *end).agg(
-        F.min("from_time").alias("from_time"), F.sum("unowned_ms").alias("unowned_ms")
+        F.min("from_time").alias("from_time"),
+        F.sum("unowned_ms").alias("unowned_ms"),
+        F.sum(F.coalesce("unowned_ms_low", "unowned_ms")).alias("low_ms"),
+        F.sum(F.coalesce("unowned_ms_high", "unowned_ms")).alias("high_ms"),
     )
     return ended.select(
         *GROUP_KEY,
@@ -247,7 +251,7 @@ def _gaps(ownership_gaps: DataFrame) -> DataFrame:
         "generation",
         _ms(F.col("from_time"), "from_ms"),
         _ms(F.col("to_time"), "to_ms"),
-        "unowned_ms",
+        F.struct("unowned_ms", "low_ms", "high_ms").alias("downtime"),
     )
 
 
@@ -287,13 +291,13 @@ def _rows_of_group(rows: Iterable[Row]) -> Iterator[Row]:
     causes = sorted(of["cause"], key=lambda row: (*_generation(row), row["cause_seq"]))
     loads = [row["at_ms"] for row in of["load"]]
     inferred = infer_episodes(map(_rebalance, rebalances), map(_cause, causes), loads)
-    unowned = unowned_ms_of(inferred, sorted(map(_gap, of["gap"]), key=str))
+    unowned = downtimes(inferred, sorted(map(_gap, of["gap"]), key=str))
     last: dict[int, int] = {}
     for each in inferred:
         generation = each.generation_span[1]
         last[each.activity_ms] = max(generation, last.get(each.activity_ms, generation))
-    for each, unowned_ms in zip(inferred, unowned, strict=True):
-        yield episode_row(each, unowned_ms) | {"activity_last_generation": last[each.activity_ms]}
+    for each, downtime in zip(inferred, unowned, strict=True):
+        yield episode_row(each, downtime) | {"activity_last_generation": last[each.activity_ms]}
 
 
 def _generation(row: Row) -> tuple[int, int]:
@@ -315,7 +319,7 @@ def _cause(row: Row) -> Cause:
 
 def _gap(row: Row) -> Gap:
     absent: Row = {"generation": None, "to_ms": None}
-    return Gap(**absent | _fields(row, Gap))
+    return Gap(**absent | _fields(row, Gap) | {"downtime": Downtime(**row["downtime"])})
 
 
 def _fields(row: Row, of: type[Rebalance | Cause | Gap]) -> Row:
@@ -323,7 +327,7 @@ def _fields(row: Row, of: type[Rebalance | Cause | Gap]) -> Row:
     return {name: row[name] for name in of._fields if row.get(name) is not None}
 
 
-def episode_row(each: Episode, unowned_ms: int | None) -> Row:
+def episode_row(each: Episode, downtime: Downtime | None) -> Row:
     first, last = each.generation_span
     return {
         "incarnation": each.incarnation,
@@ -340,9 +344,11 @@ def episode_row(each: Episode, unowned_ms: int | None) -> Row:
         "generations": each.generations,
         "rebalances": each.stable_rebalances,
         "not_stable_ms": each.not_stable_ms,
-        "unowned_partition_ms": unowned_ms,
+        "unowned_partition_ms": None if downtime is None else downtime.unowned_ms,
+        "unowned_partition_ms_low": None if downtime is None else downtime.low_ms,
+        "unowned_partition_ms_high": None if downtime is None else downtime.high_ms,
         "partitions_moved": each.partitions_moved,
-        "summary": summary(each, unowned_ms),
+        "summary": summary(each, downtime),
         "evidence": each.evidence,
         "confidence": each.confidence,
     }

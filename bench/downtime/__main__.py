@@ -15,6 +15,7 @@ import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -43,10 +44,22 @@ class Compared(NamedTuple):
     group: str
     true_ms: int
     table_ms: int
+    low_ms: int
+    high_ms: int
 
     @property
     def is_within(self) -> bool:
-        return abs(self.table_ms - self.true_ms) <= max(SHARE * self.true_ms, LEAST_MS)
+        return abs(self.table_ms - self.true_ms) <= self._tolerance_ms
+
+    @property
+    def is_in_range(self) -> bool:
+        """By the range of the table, widened by the tolerance."""
+        tolerance_ms = self._tolerance_ms
+        return self.low_ms - tolerance_ms <= self.true_ms <= self.high_ms + tolerance_ms
+
+    @property
+    def _tolerance_ms(self) -> float:
+        return max(SHARE * self.true_ms, LEAST_MS)
 
 
 def main(
@@ -58,15 +71,22 @@ def main(
         )
         folders = sorted(captures) or unpacked(Path(folder))
         rows = [row for each in folders for row in compared(each, f"{folder}/lake")]
-    print("| script and version | group | callbacks, s | ownership_gaps, s | difference |")
-    print("|---|---|---:|---:|---:|")
+    print("| script and version | group | callbacks, s | ownership_gaps, s | difference | range |")
+    print("|---|---|---:|---:|---:|---:|")
     for row in rows:
         difference = (row.table_ms - row.true_ms) / row.true_ms
         print(
             f"| {row.incident} | {row.group} | {row.true_ms / 1000:.1f} | {row.table_ms / 1000:.1f}"
-            f" | {difference:+.1%}{'' if row.is_within else ' !'} |"
+            f" | {difference:+.1%}{'' if row.is_within else ' !'}"
+            f" | {row.low_ms / 1000:.1f} to {row.high_ms / 1000:.1f}"
+            f"{'' if row.is_in_range else ' !'} |"
         )
+    ranges = [row for row in rows if row.low_ms < row.high_ms]
+    widths = [(row.high_ms - row.low_ms) / row.true_ms for row in ranges]
     print(f"\n{sum(row.is_within for row in rows)} of {len(rows)} groups within 10 % or 5 s")
+    print(f"{sum(row.is_in_range for row in rows)} of {len(rows)} in the range, so widened")
+    if widths:
+        print(f"{len(ranges)} groups have a range, of {median(widths):.0%} of the truth (median)")
 
 
 def unpacked(folder: Path) -> list[Path]:
@@ -122,14 +142,15 @@ def compared(incident: Path, lake: str) -> Iterator[Compared]:
     of_incident = f"STARTS_WITH(cluster_id, '{name} ')"
     # An archive may lack the files of a broker.
     recorded = {
-        row[0] for row in query(lake, f"SELECT group_id FROM generations WHERE {of_incident}")[1]
+        row[0] for row in query(lake, f"SELECT group_id FROM assignments WHERE {of_incident}")[1]
     }
     for group in sorted(truths.keys() & recorded):
         first_ms, lasted_ms, true_ms = truths[group]
         downtime = evidence_sql("downtime", begin_ms=first_ms, end_ms=first_ms + lasted_ms)
-        sql = f"""SELECT COALESCE(SUM(downtime_ms), 0) FROM ({downtime})
-            WHERE group_id = '{group}' AND {of_incident}"""
-        yield Compared(name, group, true_ms, int(query(lake, sql)[1][0][0]))
+        names = ("downtime_ms", "downtime_ms_low", "downtime_ms_high")
+        sums = ", ".join(f"COALESCE(SUM({each}), 0)" for each in names)
+        sql = f"SELECT {sums} FROM ({downtime}) WHERE group_id = '{group}' AND {of_incident}"
+        yield Compared(name, group, true_ms, *map(int, query(lake, sql)[1][0]))
 
 
 if __name__ == "__main__":

@@ -30,11 +30,11 @@ known is that the session expired.
 - failover, group_protocol: the rules for a new coordinator, and for another group protocol
 - inference:       `infer_episodes`
 - grouping:        items by a key
-- downtime:        `unowned_ms_of`, the partition downtime of each episode
+- downtime:        `downtimes`, the partition downtime of each episode
 - sentences:       `summary`
 """
 
-from coordinator_core.episodes.downtime import Gap, unowned_ms_of
+from coordinator_core.episodes.downtime import Downtime, Gap, downtimes
 from coordinator_core.episodes.drafts import EpisodeKind
 from coordinator_core.episodes.evidence import Cause, Rebalance
 from coordinator_core.episodes.inference import Episode, infer_episodes
@@ -42,11 +42,12 @@ from coordinator_core.episodes.sentences import summary
 
 __all__ = [
     "Cause",
+    "Downtime",
     "Episode",
     "EpisodeKind",
     "Gap",
     "Rebalance",
+    "downtimes",
     "infer_episodes",
     "summary",
-    "unowned_ms_of",
 ]

@@ -11,6 +11,17 @@ from coordinator_core.episodes.inference import Episode
 _SLACK_MS = 5_000
 
 
+class Downtime(NamedTuple):
+    """In partition-ms.  ``low_ms``, ``high_ms``: by what else the same evidence may mean."""
+
+    unowned_ms: int = 0
+    low_ms: int = 0
+    high_ms: int = 0
+
+    def plus(self, other: Downtime) -> Downtime:
+        return Downtime(*map(sum, zip(self, other, strict=True)))
+
+
 class Gap(NamedTuple):
     """Times without an owner that ended together; ``to_ms`` and ``generation`` None: still open.
 
@@ -21,23 +32,24 @@ class Gap(NamedTuple):
     generation: int | None
     from_ms: int
     to_ms: int | None
-    unowned_ms: int
+    downtime: Downtime
 
 
-def unowned_ms_of(episodes: Sequence[Episode], gaps: Iterable[Gap]) -> list[int | None]:
+def downtimes(episodes: Sequence[Episode], gaps: Iterable[Gap]) -> list[Downtime | None]:
     """Partition downtime of each episode; None if a record is missing, as with logs alone."""
-    unowned_ms = [0] * len(episodes)
+    unowned = [Downtime()] * len(episodes)
     owners = {
         (each.incarnation, generation): place
         for place, each in enumerate(episodes)
         for generation in each.generations
     }
     for gap in gaps if episodes else ():
-        unowned_ms[_episode_of(gap, episodes, owners)] += gap.unowned_ms
+        place = _episode_of(gap, episodes, owners)
+        unowned[place] = unowned[place].plus(gap.downtime)
     recorded = {each.id[0] for of in episodes for each in of.rebalances if each.is_recorded}
     return [
-        ms if each.incarnation in recorded and not each.lacks_record else None
-        for each, ms in zip(episodes, unowned_ms, strict=True)
+        downtime if each.incarnation in recorded and not each.lacks_record else None
+        for each, downtime in zip(episodes, unowned, strict=True)
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from coordinator_core.episodes.downtime import Downtime
 from coordinator_core.episodes.drafts import EpisodeKind
 from coordinator_core.episodes.evidence import (
     ABSORBED,
@@ -25,13 +26,16 @@ from coordinator_core.episodes.process_changes import (
     at,
 )
 
-
-def summary(episode: Episode, unowned_ms: int | None) -> str:
-    """What happened, and what it cost.  ``unowned_ms``: its partition downtime, None if unknown."""
-    return f"{_happened(episode)}: {_cost(episode, unowned_ms)}"
+# Ranges of partition downtime that are narrower are not said.
+_LEAST_RANGE_MS = 500
 
 
-def _cost(episode: Episode, unowned_ms: int | None) -> str:
+def summary(episode: Episode, downtime: Downtime | None) -> str:
+    """What happened, and what it cost.  ``downtime``: None if unknown."""
+    return f"{_happened(episode)}: {_cost(episode, downtime)}"
+
+
+def _cost(episode: Episode, downtime: Downtime | None) -> str:
     """Figures of 0 are words or left out.  A rebalance that emptied the group is not counted."""
     parts = []
     if episode.stable_rebalances:
@@ -49,20 +53,27 @@ def _cost(episode: Episode, unowned_ms: int | None) -> str:
     if open_ms is not None:
         after = f" still not finished after {seconds(open_ms)}" if open_ms else " not finished"
         parts.append(f"a rebalance{after} when the log ends")
-    parts.append(_downtime(unowned_ms))
-    if unowned_ms is None and episode.leaves_empty and episode.kind is not EpisodeKind.SHUTDOWN:
+    parts.append(_unowned(downtime))
+    if downtime is None and episode.leaves_empty and episode.kind is not EpisodeKind.SHUTDOWN:
         parts.append("group left empty")
     if episode.partitions_moved:
         parts.append(f"{counted(episode.partitions_moved, 'partition')} moved")
     return ", ".join(parts)
 
 
-def _downtime(unowned_ms: int | None) -> str:
-    if unowned_ms is None:
+def _unowned(downtime: Downtime | None) -> str:
+    if downtime is None:
         return "partition downtime not known without records"
-    if not unowned_ms:
-        return "no partition downtime"
-    return f"{whole_seconds(unowned_ms)} partition-seconds"
+    return partition_seconds(downtime) if downtime.unowned_ms else "no partition downtime"
+
+
+def partition_seconds(downtime: Downtime) -> str:
+    """With the range, if the evidence leaves one."""
+    text = f"{whole_seconds(downtime.unowned_ms)} partition-seconds"
+    if downtime.high_ms - downtime.low_ms < _LEAST_RANGE_MS:
+        return text
+    low = whole_seconds(downtime.low_ms) if downtime.low_ms else "0"
+    return f"{text} ({low} to {whole_seconds(downtime.high_ms)})"
 
 
 def _happened(episode: Episode) -> str:

@@ -293,6 +293,14 @@ LAWS = [
             OR unowned_ms <> DATE_DIFF('millisecond', from_time, to_time)""",
     ),
     Law(
+        "the length of a gap of ownership lies within its range",
+        ("ownership_gaps",),
+        f"""
+        SELECT cluster_id, {_GAP}, unowned_ms_low || ' to ' || unowned_ms_high, unowned_ms
+        FROM ownership_gaps
+        WHERE unowned_ms NOT BETWEEN unowned_ms_low AND unowned_ms_high""",
+    ),
+    Law(
         "the costs of a handover lie within their bounds",
         ("handover_costs",),
         f"""

@@ -22,7 +22,8 @@ Row = dict[str, Any]
 GROUPS = """
     SELECT q.cluster_id, q.group_id, t.group_type, q.generations, q.rebalances,
         q.aborted_rebalances, q.not_stable_ms, q.longest_ms, q.not_stable_percent,
-        e.unowned_partition_ms, n.unserved_partition_ms, c.records_reprocessed, e.partitions_moved,
+        e.unowned_partition_ms, e.unowned_partition_ms_low, e.unowned_partition_ms_high,
+        n.unserved_partition_ms, c.records_reprocessed, e.partitions_moved,
         q.first_seen, q.last_seen
     FROM q01_most_rebalanced_groups q
     LEFT JOIN (
@@ -33,6 +34,10 @@ GROUPS = """
         SELECT cluster_id, group_id,
             CASE WHEN SUM(unowned_partition_ms) > 0 OR COUNT(unowned_partition_ms) = COUNT(*)
                 THEN SUM(unowned_partition_ms) END AS unowned_partition_ms,
+            SUM(COALESCE(unowned_partition_ms_low, unowned_partition_ms))
+                AS unowned_partition_ms_low,
+            SUM(COALESCE(unowned_partition_ms_high, unowned_partition_ms))
+                AS unowned_partition_ms_high,
             CASE WHEN SUM(partitions_moved) > 0 OR COUNT(partitions_moved) = COUNT(*)
                 THEN SUM(partitions_moved) END AS partitions_moved
         FROM episodes GROUP BY cluster_id, group_id
@@ -63,7 +68,8 @@ FINDINGS = """
 EPISODES = """
     SELECT cluster_id, group_id, incarnation, kind, from_time, to_time, processes, hosts,
         first_generation, last_generation, rebalances, not_stable_ms, unowned_partition_ms,
-        unserved_partition_ms, ROUND(records_reprocessed)::BIGINT AS records_reprocessed,
+        unowned_partition_ms_low, unowned_partition_ms_high, unserved_partition_ms,
+        ROUND(records_reprocessed)::BIGINT AS records_reprocessed,
         partitions_moved, place, summary, text, evidence, confidence
     FROM episode_costs
     WHERE cluster_id = $cluster_id

@@ -11,8 +11,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import NamedTuple
 
+from coordinator_core.episodes import Downtime
 from coordinator_core.episodes.drafts import NOT_INCIDENTS
-from coordinator_core.episodes.sentences import counted, seconds, whole_seconds
+from coordinator_core.episodes.sentences import (
+    counted,
+    partition_seconds,
+    seconds,
+    whole_seconds,
+)
 from jobs.bronze.table_rows import LOGS
 from jobs.console.printing import json_text, jsonable, printable
 from jobs.investigate.answer import Answer, Row
@@ -144,6 +150,15 @@ def _episode(row: Row) -> Item:
     return Item(f"{text} ({row['kind']}, {known_by})")
 
 
+def _downtime(unowned_ms: int, row: Row) -> Downtime:
+    low_ms, high_ms = (row.get(f"unowned_partition_ms_{end}") for end in ("low", "high"))
+    return Downtime(
+        unowned_ms,
+        unowned_ms if low_ms is None else low_ms,
+        unowned_ms if high_ms is None else high_ms,
+    )
+
+
 def _cost(row: Row) -> Item:
     if "reason" in row:
         return Item(f"{row['group_id']}: no rebalance ({row['reason']})")
@@ -152,7 +167,7 @@ def _cost(row: Row) -> Item:
         "time not stable": _said(row["not_stable_ms"], lambda ms: f"{seconds(ms)} not stable"),
         "partition downtime": _said(
             row["unowned_partition_ms"],
-            lambda ms: f"{whole_seconds(ms)} partition-seconds without an owner",
+            lambda ms: f"{partition_seconds(_downtime(ms, row))} without an owner",
         ),
         "unserved time": _said(
             row["unserved_partition_ms"], lambda ms: f"{whole_seconds(ms)} owned but not served"

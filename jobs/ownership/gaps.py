@@ -43,7 +43,7 @@ def _of_partition() -> WindowSpec:
 
 
 def continued(earlier: DataFrame, tenures: DataFrame) -> DataFrame:
-    """Earlier gaps as tenures that ended."""
+    """Earlier gaps as tenures that ended.  A lake of an earlier version has no other readings."""
     shutdown = tenures.where("shutdown_ms IS NOT NULL")
     first = shutdown.groupBy(*INCARNATION_KEY).agg(*(F.min(name).alias(name) for name in _SHUTDOWN))
     how = (
@@ -58,11 +58,19 @@ def continued(earlier: DataFrame, tenures: DataFrame) -> DataFrame:
         F.col("from_process").alias("process"),
         (F.unix_millis("from_time") - 1).alias("from_ms"),
         F.unix_millis("from_time").alias("until_ms"),
+        _began_ms("unowned_ms_high").alias("earliest_until_ms"),
+        _began_ms("unowned_ms_low").alias("latest_until_ms"),
         how.alias("how"),
         "evidence",
         F.col("estimated").alias("is_estimated"),
         *_SHUTDOWN,
     )
+
+
+def _began_ms(unowned_ms: str) -> Column:
+    """When the gap began if it lasted this long."""
+    shorter_ms = F.col("unowned_ms") - F.coalesce(unowned_ms, "unowned_ms")
+    return F.unix_millis("from_time") + shorter_ms
 
 
 def _living(owned: DataFrame) -> DataFrame:
@@ -142,6 +150,10 @@ def rows_of(gaps: DataFrame, last_events: DataFrame) -> DataFrame:
     """The table's rows.  ``last_events``: per group ``last_date`` and ``last_ms``, at which open
     gaps are cut."""
     until_ms = F.coalesce("ended_ms", F.greatest("last_ms", "until_ms"))
+
+    def lasted_ms(since_ms: str) -> Column:
+        return F.greatest(until_ms - F.coalesce(since_ms, "until_ms"), F.lit(0))
+
     return gaps.join(F.broadcast(last_events), on=GROUP_KEY, how="left").select(
         *INCARNATION_KEY,
         *PARTITION_KEY,
@@ -149,6 +161,8 @@ def rows_of(gaps: DataFrame, last_events: DataFrame) -> DataFrame:
         F.timestamp_millis("until_ms").alias("from_time"),
         F.timestamp_millis("ended_ms").alias("to_time"),
         (until_ms - F.col("until_ms")).alias("unowned_ms"),
+        lasted_ms("latest_until_ms").alias("unowned_ms_low"),
+        lasted_ms("earliest_until_ms").alias("unowned_ms_high"),
         F.col("process").alias("from_process"),
         F.col("ended_process").alias("to_process"),
         F.col("generation").alias("from_generation"),

@@ -37,6 +37,7 @@ def _memberships(generation_members: DataFrame) -> DataFrame:
         "generation",
         "instance_id",
         client.alias("client"),
+        "client_host",
         # If several processes share the client, each member is a process.
         F.col("process").eqNullSafe(F.col("member_id")).alias("is_shared"),
         "session_timeout_ms",
@@ -54,13 +55,20 @@ def _arrivals(members: DataFrame, logged: DataFrame, recorded: DataFrame) -> Dat
         F.min(F.when(F.col("is_new"), F.col("generation"))).alias("new_in"),
         F.min(F.coalesce("began_ms", "assigned_ms")).alias("first_ms"),
         F.max("is_shared").alias("is_shared"),
+        F.max("client_host").alias("arrived_at"),
     )
     client = F.when(F.col("is_shared"), F.col("member_id")).otherwise(F.col("client"))
     arrived_ms = F.coalesce("logged_ms", "recorded_ms", "first_ms")
     return (
         first.join(logged, on=MEMBER_KEY, how="left")
         .join(recorded, on=MEMBER_KEY, how="left")
-        .select(*MEMBER_KEY, client.alias("client"), "new_in", arrived_ms.alias("arrived_ms"))
+        .select(
+            *MEMBER_KEY,
+            client.alias("client"),
+            "new_in",
+            arrived_ms.alias("arrived_ms"),
+            "arrived_at",
+        )
     )
 
 
@@ -98,6 +106,7 @@ def _with_back(arrivals: DataFrame) -> DataFrame:
         "back_generation": "new_in",
         "back_id": "member_id",
         "back_last_id": "last_id",
+        "back_at": "arrived_at",
     }
     return (
         arrivals.withColumn("last_id", F.first("member_id").over(same_generation))
@@ -107,7 +116,7 @@ def _with_back(arrivals: DataFrame) -> DataFrame:
                 for name, column in back.items()
             }
         )
-        .drop("client")
+        .drop("client", "arrived_at")
     )
 
 

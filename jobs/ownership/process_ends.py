@@ -24,7 +24,8 @@ COLUMNS = Arithmetic(F.greatest, F.least, F.when)
 def process_ends(departed: DataFrame) -> DataFrame:
     """MEMBER_KEY, ``end_ms``: when the departed member stopped to own partitions (null if nothing
     shows it), ``end_how`` it departed, ``end_by`` (as ``evidence`` of the table) and
-    ``end_estimated``; ``polled_ms``: of a slow application, when it last polled before it departed;
+    ``end_estimated``; ``earliest_end_ms``, ``latest_end_ms``: by what else the same evidence may
+    mean; ``polled_ms``: of a slow application, when it last polled before it departed;
     ``heard_ms``: the last contact before its session expired.
     """
     timed = departed.withColumns(
@@ -37,6 +38,8 @@ def process_ends(departed: DataFrame) -> DataFrame:
         F.col("left_how").alias("end_how"),
         F.col("end.by").alias("end_by"),
         F.col("end.is_estimated").alias("end_estimated"),
+        F.col("end.earliest_ms").alias("earliest_end_ms"),
+        F.col("end.latest_ms").alias("latest_end_ms"),
         "polled_ms",
         F.when(F.col("left_how") == "expired", F.col("contact_ms")).alias("heard_ms"),
     )
@@ -55,11 +58,21 @@ def _end() -> Column:
     )
 
 
-def _at(at_ms: Column, by: str, *, is_estimated: bool = True) -> Column:
+def _at(
+    at_ms: Column,
+    by: str,
+    *,
+    is_estimated: bool = True,
+    earliest_ms: Column | None = None,
+    latest_ms: Column | None = None,
+) -> Column:
+    """``earliest_ms``, ``latest_ms``: of another reading of the evidence; None: as ``at_ms``."""
     return F.struct(
         at_ms.cast("long").alias("at_ms"),
         F.lit(by).alias("by"),
         F.lit(is_estimated).alias("is_estimated"),
+        (at_ms if earliest_ms is None else earliest_ms).cast("long").alias("earliest_ms"),
+        (at_ms if latest_ms is None else latest_ms).cast("long").alias("latest_ms"),
     )
 
 
@@ -143,13 +156,30 @@ def _is_at_left(end_of_join: str) -> Column:
 
 
 def _expired() -> Column:
-    """Between the last contact, a session timeout before the expiry, and the next heartbeat."""
+    """Between the last contact, a session timeout before the expiry, and the next heartbeat; of a
+    process that may have been frozen, at the latest when it was back.
+    """
     is_last_contact = F.col("committed_ms") >= F.col("contact_ms") - SAME_MOMENT_MS
     return (
-        F.when(_ended_in_join(), _at(_mid_join_ms(), "log"))
+        F.when(_ended_in_join(), _killed_or_frozen(_mid_join_ms()))
         .when(F.col("is_closing") & is_last_contact, _at(F.col("committed_ms"), "commits"))
-        .otherwise(_at(_after_contact_ms(), "log"))
+        .otherwise(_killed_or_frozen(_after_contact_ms()))
     )
+
+
+def _killed_or_frozen(killed_ms: Column) -> Column:
+    latest_ms = F.when(_may_be_frozen(), F.col("back_ms")).otherwise(killed_ms)
+    return _at(killed_ms, "log", latest_ms=latest_ms)
+
+
+def _may_be_frozen() -> Column:
+    """A frozen process is back after its session expired, from the same host.  A dynamic
+    cooperative member would have shown its earlier generation (`jobs.ownership.returns`).
+    """
+    is_same_host = F.col("back_at").eqNullSafe(F.col("client_host"))
+    shows_state = stays_cooperative() & F.col("instance_id").isNull()
+    is_late = F.coalesce(F.col("back_ms") >= F.col("left_ms"), F.lit(False))
+    return is_late & is_same_host & ~shows_state
 
 
 def _ended_in_join() -> Column:
@@ -183,11 +213,16 @@ def _replaced() -> Column:
     is_recent = F.coalesce(quiet_ms <= session_ms + COMMIT_INTERVAL_MS, F.lit(False))
     next_commit_ms = F.col("committed_ms") + COMMIT_INTERVAL_MS
     sent_ms = ("committed_ms", replaced_ms - session_ms)
-    killed_ms = _middle(*killed_between(sent_ms, (next_commit_ms, replaced_ms), by=COLUMNS))
+    earliest_ms, latest_ms = killed_between(sent_ms, (next_commit_ms, replaced_ms), by=COLUMNS)
+    killed_ms = _middle(earliest_ms, latest_ms)
     return (
         F.when(F.col("was_fenced"), _at(replaced_ms, "log"))
         .when(is_recent & F.col("is_closing"), _at(F.col("committed_ms"), "commits"))
-        .when(is_recent, _at(killed_ms, "commits"))
+        # It may as well have been closed when an automatic commit was due.
+        .when(
+            is_recent,
+            _at(killed_ms, "commits", earliest_ms=F.col("committed_ms"), latest_ms=latest_ms),
+        )
         .otherwise(_at(replaced_ms, "log"))
     )
 

@@ -19,9 +19,10 @@ JOIN_SLACK_MS = 500
 
 def tenures(members: DataFrame) -> DataFrame:
     """GENERATION_KEY, ``member_id`` (of the assignment), event_date, ``from_ms``, ``until_ms``,
-    ``how`` the tenure ended, ``evidence`` and ``is_estimated`` of its end, ``next_generation`` (the
-    one for which an eager member revoked), ``polled_ms`` of a slow application, the group's next
-    shutdown, and ``stopped_ms``: when its last process stopped before that.  A dead member owns
+    ``how`` the tenure ended, ``evidence`` and ``is_estimated`` of its end, ``earliest_until_ms``
+    and ``latest_until_ms`` (if the evidence has another reading), ``next_generation`` (the one for
+    which an eager member revoked), ``polled_ms`` of a slow application, the group's next shutdown,
+    and ``stopped_ms``: when its last process stopped before that.  A dead member owns
     partitions for no time.  ``revoking_ms``: begin of the rebalance that ended the generation.  Of
     a member that departed after this generation: ``departed_ms``, ``heard_ms`` (see
     `process_ends`) and ``back_ms``.
@@ -29,7 +30,13 @@ def tenures(members: DataFrame) -> DataFrame:
     timed = (
         members.where("is_assigned")
         .withColumns({"from_ms": _from_ms(), "released_ms": _released_ms()})
-        .withColumn("until_ms", _until_ms())
+        .withColumns(
+            {
+                "until_ms": _until_ms("end_ms"),
+                "earliest_until_ms": _until_ms("earliest_end_ms"),
+                "latest_until_ms": _until_ms("latest_end_ms"),
+            }
+        )
         .withColumn("by_end", F.coalesce(F.col("end_ms") <= F.col("until_ms"), F.lit(False)))
     )
     return timed.select(
@@ -38,6 +45,8 @@ def tenures(members: DataFrame) -> DataFrame:
         _date().alias("event_date"),
         "from_ms",
         "until_ms",
+        "earliest_until_ms",
+        "latest_until_ms",
         "polled_ms",
         F.col("revoking_began_ms").alias("revoking_ms"),
         F.col("instance_id").isNotNull().alias("is_static"),
@@ -87,8 +96,8 @@ def _released_ms() -> Column:
     )
 
 
-def _until_ms() -> Column:
-    until_ms = F.least("end_ms", "released_ms", "next_assigned_ms")
+def _until_ms(end_ms: str) -> Column:
+    until_ms = F.least(end_ms, "released_ms", "next_assigned_ms")
     return F.greatest(F.coalesce(until_ms, F.lit(NEVER_MS)), "assigned_ms")
 
 

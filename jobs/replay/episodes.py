@@ -8,7 +8,8 @@ from jobs.lake.sql import OF_EPISODE_COSTS, query
 
 _SHOWN = (
     "from_ms", "to_ms", "kind", "processes", "rebalances", "not_stable_ms", "unowned_partition_ms",
-    "partitions_moved", "summary", "confidence",
+    "unowned_partition_ms_low", "unowned_partition_ms_high", "partitions_moved", "summary",
+    "confidence",
 )  # fmt: skip
 
 

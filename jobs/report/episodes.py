@@ -29,6 +29,8 @@ _KINDS = f"""
         SUM(LEN(processes))::BIGINT AS processes, SUM(rebalances)::BIGINT AS rebalances,
         SUM(not_stable_ms)::BIGINT AS not_stable_ms,
         SUM(unowned_partition_ms)::BIGINT AS unowned_partition_ms,
+        SUM(unowned_partition_ms_low)::BIGINT AS unowned_partition_ms_low,
+        SUM(unowned_partition_ms_high)::BIGINT AS unowned_partition_ms_high,
         COUNT(unowned_partition_ms) AS with_downtime,
         SUM(partitions_moved)::BIGINT AS partitions_moved,
         SUM(unserved_partition_ms)::BIGINT AS unserved_partition_ms,

@@ -35,9 +35,17 @@ _LAST_EVENT = """
 _GAPS = """
     CREATE TEMP TABLE gaps AS
     SELECT g.group_id, g.incarnation, g.generation, g.from_generation, g.unowned_ms,
+        COALESCE(g.unowned_ms_low, g.unowned_ms) AS unowned_ms_low,
+        COALESCE(g.unowned_ms_high, g.unowned_ms) AS unowned_ms_high,
         EPOCH_MS(g.from_time) AS from_ms, EPOCH_MS(g.from_time) + g.unowned_ms AS to_ms,
         GREATEST(LEAST(EPOCH_MS(g.from_time) + g.unowned_ms, scope.to_ms)
-            - GREATEST(EPOCH_MS(g.from_time), scope.from_ms), 0) AS shown_ms
+            - GREATEST(EPOCH_MS(g.from_time), scope.from_ms), 0) AS shown_ms,
+        GREATEST(LEAST(EPOCH_MS(g.from_time) + g.unowned_ms, scope.to_ms)
+            - GREATEST(EPOCH_MS(g.from_time) + g.unowned_ms
+                - COALESCE(g.unowned_ms_low, g.unowned_ms), scope.from_ms), 0) AS shown_ms_low,
+        GREATEST(LEAST(EPOCH_MS(g.from_time) + g.unowned_ms, scope.to_ms)
+            - GREATEST(EPOCH_MS(g.from_time) + g.unowned_ms
+                - COALESCE(g.unowned_ms_high, g.unowned_ms), scope.from_ms), 0) AS shown_ms_high
     FROM ownership_gaps g JOIN scope ON g.cluster_id = scope.cluster_id
         AND (scope.only_group IS NULL OR g.group_id = scope.only_group)"""
 
@@ -88,7 +96,9 @@ _SHOWN = """
         r.members_replaced, r.partitions_moved, r.moves_forced, r.partitions_orphaned,
         r.partitions_new, r.gap_before, r.evidence,
         COALESCE(u.unavailable_ms, CASE WHEN r.evidence IN ('records', 'both') THEN 0 END)::BIGINT
-            AS unavailable_ms, w.with_members_ms,
+            AS unavailable_ms,
+        COALESCE(u.low_ms, 0)::BIGINT AS unavailable_ms_low,
+        COALESCE(u.high_ms, 0)::BIGINT AS unavailable_ms_high, w.with_members_ms,
         s.is_cooperative
     FROM spans s CROSS JOIN scope
     JOIN rebalances r ON r.cluster_id = scope.cluster_id AND r.group_id = s.group_id
@@ -96,7 +106,8 @@ _SHOWN = """
     JOIN generation_spans w ON w.cluster_id = scope.cluster_id AND w.group_id = s.group_id
         AND w.incarnation = s.incarnation AND w.generation = s.generation
     -- A gap within one generation is a static replacement's, not a rebalance's.
-    LEFT JOIN (SELECT group_id, incarnation, generation, SUM(unowned_ms) AS unavailable_ms
+    LEFT JOIN (SELECT group_id, incarnation, generation, SUM(unowned_ms) AS unavailable_ms,
+            SUM(unowned_ms_low) AS low_ms, SUM(unowned_ms_high) AS high_ms
         FROM gaps WHERE generation > from_generation GROUP BY ALL) u
         ON u.group_id = s.group_id AND u.incarnation = s.incarnation
         AND u.generation = s.generation"""
@@ -125,6 +136,8 @@ OVERVIEW = f"""
         QUANTILE_CONT(total_ms, 0.5) AS p50_ms, QUANTILE_CONT(total_ms, 0.95) AS p95_ms,
         SUM(with_members_ms)::BIGINT AS with_members_ms,
         COALESCE(MAX(d.unavailable_ms), 0 * MAX(shown.unavailable_ms))::BIGINT AS unavailable_ms,
+        COALESCE(MAX(d.low_ms), 0)::BIGINT AS unavailable_ms_low,
+        COALESCE(MAX(d.high_ms), 0)::BIGINT AS unavailable_ms_high,
         CASE WHEN (SELECT is_known FROM unserved_source)
             THEN COALESCE(MAX(n.unserved_ms), 0 * MAX(shown.unavailable_ms)) END::BIGINT
             AS unserved_ms,
@@ -137,7 +150,9 @@ OVERVIEW = f"""
         BOOL_OR(evidence = 'records' AND {IS_CLASSIC}) AS is_partly_unlogged,
         ANY_VALUE(t.types) AS types
     FROM shown CROSS JOIN last_event
-    LEFT JOIN (SELECT group_id, SUM(shown_ms) AS unavailable_ms FROM gaps GROUP BY ALL) d
+    LEFT JOIN (SELECT group_id, SUM(shown_ms) AS unavailable_ms, SUM(shown_ms_low) AS low_ms,
+            SUM(shown_ms_high) AS high_ms
+        FROM gaps GROUP BY ALL) d
         USING (group_id)
     LEFT JOIN (SELECT group_id, SUM(shown_ms) AS unserved_ms FROM unserved GROUP BY ALL) n
         USING (group_id)
@@ -153,6 +168,8 @@ TOTALS = """
         SUM(total_ms)::BIGINT AS not_stable_ms, MAX(total_ms) AS longest_ms,
         COALESCE((SELECT SUM(shown_ms) FROM gaps), 0 * MAX(unavailable_ms))::BIGINT
             AS unavailable_ms,
+        COALESCE((SELECT SUM(shown_ms_low) FROM gaps), 0)::BIGINT AS unavailable_ms_low,
+        COALESCE((SELECT SUM(shown_ms_high) FROM gaps), 0)::BIGINT AS unavailable_ms_high,
         CASE WHEN (SELECT is_known FROM unserved_source)
             THEN COALESCE((SELECT SUM(shown_ms) FROM unserved), 0 * MAX(unavailable_ms))
             END::BIGINT AS unserved_ms,

@@ -1,4 +1,4 @@
--- ownership_gaps: one row per partition and time without an owner. Partition downtime is the sum of unowned_ms.
+-- ownership_gaps: one row per partition and time without an owner. Partition downtime is the sum of unowned_ms, at least that of unowned_ms_low, at most that of unowned_ms_high.
 -- Key: (cluster_id, group_id, incarnation, topic, partition, from_time)
 -- Partitioned by: (cluster_id, event_date)
 -- Written by: jobs.ownership_gaps
@@ -11,6 +11,8 @@ event_date      DATE      NOT NULL COMMENT 'UTC date of the generation that ende
 from_time       TIMESTAMP NOT NULL COMMENT 'time at which the last owner stopped, or revoked the partition',
 to_time         TIMESTAMP          COMMENT 'time at which the next owner received its assignment, or the group was shut down; null while the gap is open',
 unowned_ms      BIGINT    NOT NULL COMMENT 'ms from from_time to to_time; of an open gap, to the cluster''s last event on event_date',
+unowned_ms_low  BIGINT             COMMENT 'unowned_ms by the reading of the evidence with the shortest gap; less than unowned_ms if the process may have been frozen, and owned the partition until it was back; null in rows of an earlier version: as unowned_ms',
+unowned_ms_high BIGINT             COMMENT 'unowned_ms by the reading of the evidence with the longest gap; more than unowned_ms if a static member may have been closed at its last commit; null in rows of an earlier version: as unowned_ms',
 from_process    STRING    NOT NULL COMMENT 'last owner, a process across restarts, as in generation_members',
 to_process      STRING             COMMENT 'next owner; null while the gap is open, and after a shutdown',
 from_generation INT       NOT NULL COMMENT 'generation in which the partition was assigned to the last owner',

@@ -22,6 +22,8 @@ SELECT
     e.not_stable_ms,                -- ms not Stable; null without a log
     e.partitions_moved,             -- partitions whose owner changed to another process; null without records
     e.unowned_partition_ms,         -- partition downtime in ms, summed over partitions; null without records
+    COALESCE(e.unowned_partition_ms_low, e.unowned_partition_ms) AS unowned_partition_ms_low, -- at least so many, see ownership_gaps
+    COALESCE(e.unowned_partition_ms_high, e.unowned_partition_ms) AS unowned_partition_ms_high, -- at most so many
     u.unserved_partition_ms,        -- ms in which owners did not serve their partitions, see episode_unserved; null without such a time
     u.cost_ms,                      -- ms without an owner or not served, summed over partitions; null if neither is known
     ROW_NUMBER() OVER (

@@ -5,6 +5,8 @@ SELECT
     c.event_date,                   -- UTC date, see handover_costs
     c.handovers,                    -- tenures of partitions that ended, with a next owner or without
     g.unowned_partition_ms,         -- partition downtime in ms, summed over partitions; null without any
+    g.unowned_partition_ms_low,     -- at least so many, see ownership_gaps
+    g.unowned_partition_ms_high,    -- at most so many
     c.records_reprocessed,          -- records that the next owners handle again, estimated; null without commits
     c.records_reprocessed_low,      -- at least so many
     c.records_reprocessed_high,     -- at most so many, if bounded
@@ -24,7 +26,10 @@ FROM (
     GROUP BY cluster_id, group_id, event_date
 ) c
 LEFT JOIN (
-    SELECT cluster_id, group_id, event_date, SUM(unowned_ms) AS unowned_partition_ms
+    SELECT
+        cluster_id, group_id, event_date, SUM(unowned_ms) AS unowned_partition_ms,
+        SUM(COALESCE(unowned_ms_low, unowned_ms)) AS unowned_partition_ms_low,
+        SUM(COALESCE(unowned_ms_high, unowned_ms)) AS unowned_partition_ms_high
     FROM ownership_gaps
     GROUP BY cluster_id, group_id, event_date
 ) g

@@ -36,16 +36,26 @@ days AS (
     JOIN dates d ON d.cluster_id = s.cluster_id AND s.from_ms < d.end_ms AND s.to_ms > d.begin_ms
     GROUP BY s.cluster_id, s.group_id, d.event_date, d.begin_ms, d.end_ms
 ),
+gaps AS (
+    SELECT
+        cluster_id, group_id, unowned_ms, UNIX_MILLIS(from_time) + unowned_ms AS until_ms,
+        COALESCE(unowned_ms_low, unowned_ms) AS low_ms,
+        COALESCE(unowned_ms_high, unowned_ms) AS high_ms
+    FROM ownership_gaps
+),
 unowned AS (
     SELECT
         d.cluster_id, d.group_id, d.event_date,
-        SUM(LEAST(UNIX_MILLIS(g.from_time) + g.unowned_ms, d.end_ms)
-            - GREATEST(UNIX_MILLIS(g.from_time), d.begin_ms)) AS unowned_ms
-    FROM ownership_gaps g
+        SUM(GREATEST(LEAST(g.until_ms, d.end_ms)
+            - GREATEST(g.until_ms - g.unowned_ms, d.begin_ms), 0)) AS unowned_ms,
+        SUM(GREATEST(LEAST(g.until_ms, d.end_ms)
+            - GREATEST(g.until_ms - g.low_ms, d.begin_ms), 0)) AS low_ms,
+        SUM(GREATEST(LEAST(g.until_ms, d.end_ms)
+            - GREATEST(g.until_ms - g.high_ms, d.begin_ms), 0)) AS high_ms
+    FROM gaps g
     JOIN days d
         ON d.cluster_id = g.cluster_id AND d.group_id = g.group_id
-        AND UNIX_MILLIS(g.from_time) < d.end_ms
-        AND UNIX_MILLIS(g.from_time) + g.unowned_ms > d.begin_ms
+        AND g.until_ms - g.high_ms < d.end_ms AND g.until_ms > d.begin_ms
     GROUP BY d.cluster_id, d.group_id, d.event_date
 ),
 unserved AS (
@@ -70,6 +80,8 @@ SELECT
     d.event_date,                   -- UTC date
     d.partition_ms,                 -- ms for which the group had partitions to consume, summed over partitions
     COALESCE(u.unowned_ms, 0) AS unowned_ms, -- ms without an owner, summed over partitions (ownership_gaps)
+    COALESCE(u.low_ms, 0) AS unowned_ms_low, -- at least so many, see ownership_gaps
+    COALESCE(u.high_ms, 0) AS unowned_ms_high, -- at most so many
     COALESCE(n.unserved_ms, 0) AS unserved_ms, -- ms with an owner that did not handle waiting records (unserved_times), except reason no_progress, for which it is unknown whether records waited
     CASE
         WHEN d.partition_ms > 0 THEN ROUND(

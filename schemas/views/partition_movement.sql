@@ -36,7 +36,9 @@ owned AS (
 downtime AS (
     SELECT
         cluster_id, group_id, incarnation, generation, topic, partition,
-        SUM(unowned_ms) AS unowned_ms
+        SUM(unowned_ms) AS unowned_ms,
+        SUM(COALESCE(unowned_ms_low, unowned_ms)) AS low_ms,
+        SUM(COALESCE(unowned_ms_high, unowned_ms)) AS high_ms
     FROM ownership_gaps
     WHERE generation > from_generation
     GROUP BY cluster_id, group_id, incarnation, generation, topic, partition
@@ -72,7 +74,13 @@ SELECT
     END AS change,                  -- kept, moved (to another process), new (never had an owner), returned (to its last owner, after unowned generations), orphaned (unowned from now on)
     CASE
         WHEN NOT o.is_after AND o.from_generation IS NOT NULL THEN COALESCE(d.unowned_ms, 0)
-    END AS unavailable_ms           -- partition downtime in ms that this generation's assignment ended, as in ownership_gaps; null for orphaned and new
+    END AS unavailable_ms,          -- partition downtime in ms that this generation's assignment ended, as in ownership_gaps; null for orphaned and new
+    CASE
+        WHEN NOT o.is_after AND o.from_generation IS NOT NULL THEN COALESCE(d.low_ms, 0)
+    END AS unavailable_ms_low,      -- at least so many, see ownership_gaps
+    CASE
+        WHEN NOT o.is_after AND o.from_generation IS NOT NULL THEN COALESCE(d.high_ms, 0)
+    END AS unavailable_ms_high      -- at most so many
 FROM turns o
 LEFT JOIN downtime d
     ON d.cluster_id = o.cluster_id AND d.group_id = o.group_id

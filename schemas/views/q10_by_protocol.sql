@@ -50,6 +50,8 @@ downtime AS (
     SELECT
         cluster_id, group_id, incarnation, generation,
         SUM(unowned_ms) AS unowned_ms,
+        SUM(COALESCE(unowned_ms_low, unowned_ms)) AS low_ms,
+        SUM(COALESCE(unowned_ms_high, unowned_ms)) AS high_ms,
         SUM(CASE WHEN generation > from_generation THEN unowned_ms ELSE 0 END) AS rebalance_ms,
         SUM(CASE WHEN generation = from_generation THEN unowned_ms ELSE 0 END) AS absorbed_ms
     FROM ownership_gaps
@@ -59,6 +61,8 @@ costs AS (
     SELECT
         p.*, c.partitions_moved, COALESCE(r.restarts, p.zero) AS restarts,
         COALESCE(d.unowned_ms, p.recorded_zero) AS unowned_ms,
+        COALESCE(d.low_ms, p.recorded_zero) AS low_ms,
+        COALESCE(d.high_ms, p.recorded_zero) AS high_ms,
         COALESCE(CASE WHEN r.has_rebalance = 1 THEN d.rebalance_ms END, p.recorded_zero)
         + COALESCE(CASE WHEN r.has_absorbed = 1 THEN d.absorbed_ms END, p.recorded_zero) AS restart_ms
     FROM periods p
@@ -86,6 +90,8 @@ SELECT
     SUM(with_members_ms) AS with_members_ms, -- ms in which the group had members, or members were joining
     SUM(partitions_moved) AS partitions_moved, -- partitions whose owner changed to another process
     SUM(unowned_ms) AS unavailable_partition_ms, -- partition downtime in ms, as in ownership_gaps; null without records
+    SUM(low_ms) AS unavailable_partition_ms_low, -- at least so many, see ownership_gaps
+    SUM(high_ms) AS unavailable_partition_ms_high, -- at most so many
     SUM(restarts) AS restarts,      -- processes that left and were back within a minute; null if only clients' logs show the generations
     SUM(restart_ms) AS restart_partition_ms, -- the part of the downtime that restarts caused: in rebalances of a departure or a return, and of static members without a rebalance
     CAST(ROUND(SUM(restart_ms) / NULLIF(SUM(restarts), 0)) AS BIGINT) AS partition_ms_per_restart -- restart_partition_ms per restart; null without restarts or records

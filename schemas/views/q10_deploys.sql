@@ -60,7 +60,10 @@ recorded AS (
     WHERE evidence IN ('records', 'both')
 ),
 downtime AS (
-    SELECT c.cluster_id, c.group_id, c.deploy, SUM(g.unowned_ms) AS unowned_ms
+    SELECT
+        c.cluster_id, c.group_id, c.deploy, SUM(g.unowned_ms) AS unowned_ms,
+        SUM(COALESCE(g.unowned_ms_low, g.unowned_ms)) AS low_ms,
+        SUM(COALESCE(g.unowned_ms_high, g.unowned_ms)) AS high_ms
     FROM costs c
     JOIN ownership_gaps g
         ON g.cluster_id = c.cluster_id AND g.group_id = c.group_id
@@ -77,6 +80,8 @@ SELECT
     c.not_stable_ms,                -- ms in these rebalances; null without a log
     c.partitions_moved,             -- partitions whose owner changed to another process; null without records
     COALESCE(d.unowned_ms, n.recorded_zero) AS unavailable_partition_ms, -- partition downtime in ms: the gaps of ownership_gaps within or across this time; null without records
+    COALESCE(d.low_ms, n.recorded_zero) AS unavailable_partition_ms_low, -- at least so many, see ownership_gaps
+    COALESCE(d.high_ms, n.recorded_zero) AS unavailable_partition_ms_high, -- at most so many
     c.offset_rewinds,               -- commits that went back to a lower offset; null without records
     c.reconsumed_records            -- records consumed again after these commits; null without records
 FROM costs c

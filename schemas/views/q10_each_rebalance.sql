@@ -9,6 +9,8 @@ stopped AS (
         cluster_id, group_id, incarnation, generation,
         COUNT(DISTINCT topic || '/' || partition) AS partitions_unavailable,
         SUM(unowned_ms) AS unavailable_partition_ms,
+        SUM(COALESCE(unowned_ms_low, unowned_ms)) AS low_ms,
+        SUM(COALESCE(unowned_ms_high, unowned_ms)) AS high_ms,
         MAX(unowned_ms) AS longest_unavailable_ms
     FROM ownership_gaps
     -- A gap within one generation is a static replacement's, not a rebalance's.
@@ -40,6 +42,8 @@ SELECT
     r.partitions_moved,             -- partitions whose owner changed to another process
     COALESCE(p.partitions_unavailable, s.recorded_zero) AS partitions_unavailable, -- partitions that were unowned until this rebalance; null without a record
     COALESCE(p.unavailable_partition_ms, s.recorded_zero) AS unavailable_partition_ms, -- partition downtime in ms that this rebalance ended, summed over partitions, as in ownership_gaps; null without a record
+    COALESCE(p.low_ms, s.recorded_zero) AS unavailable_partition_ms_low, -- at least so many, see ownership_gaps
+    COALESCE(p.high_ms, s.recorded_zero) AS unavailable_partition_ms_high, -- at most so many
     p.longest_unavailable_ms,       -- longest downtime of one partition
     COALESCE(a.offset_rewinds, s.recorded_zero) AS offset_rewinds, -- commits that went back to a lower offset, during this generation; null without a record
     COALESCE(a.reconsumed_records, s.recorded_zero) AS reconsumed_records, -- records consumed again after these commits; null without a record

@@ -510,6 +510,11 @@ BROKEN = {
         [("a gap of ownership lasts from from_time to to_time, and ends with a generation", "c",
           "g t 0 2026-11-21 00:00:03", 200, 201)],
     ),
+    "a gap whose range does not hold its length": (
+        changed("ownership_gaps", 0, unowned_ms_low=201, unowned_ms_high=300),
+        [("the length of a gap of ownership lies within its range", "c",
+          "g t 0 2026-11-21 00:00:03", "201 to 300", 200)],
+    ),
     "two gaps at once": (
         changed("ownership_gaps", 0, to_time=T + 9334, unowned_ms=6334),
         [("gaps of ownership of a partition follow one another", "c",

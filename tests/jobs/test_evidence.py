@@ -28,7 +28,7 @@ def lake(write_lake, tmp_path_factory):
     tables["ownership_gaps"] = [
         gap | {"group_id": "billing"},
         gap | {"group_id": "billing", "from_time": 8500, "unowned_ms": 60_000},
-        gap | {"group_id": "it's"},
+        gap | {"group_id": "it's", "unowned_ms_low": 200, "unowned_ms_high": 600},
     ]
     return write_lake(tmp_path_factory.mktemp("lake"), tables)
 
@@ -38,15 +38,19 @@ def test_duckdb_runs_the_sql(lake, kind):
     assert rows_of_group(lake, "c", "none", [kind], **PERIOD)[kind] in ([], [{"at_ms": None}] * 4)
 
 
+def downtime(unowned_ms, low_ms, high_ms):
+    return {"downtime_ms": unowned_ms, "downtime_ms_low": low_ms, "downtime_ms_high": high_ms}
+
+
 def test_the_rows_of_one_group(lake):
     of_group = rows_of_group(lake, "c", "billing", ["downtime", "silences"], **PERIOD)
 
     assert of_group == {
-        "downtime": [{"cluster_id": "c", "group_id": "billing", "downtime_ms": 1000}],
+        "downtime": [{"cluster_id": "c", "group_id": "billing"} | downtime(1000, 1000, 1000)],
         "silences": [],
     }
     assert rows_of_group(lake, "c", "it's", ["downtime"], **PERIOD)["downtime"] == [
-        {"cluster_id": "c", "group_id": "it's", "downtime_ms": 500}
+        {"cluster_id": "c", "group_id": "it's"} | downtime(500, 200, 600)
     ]
 
 

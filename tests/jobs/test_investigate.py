@@ -325,14 +325,15 @@ def test_unknown_figures_are_named_and_not_zero():
 
 def test_unserved_time_and_records_handled_again_are_said_where_known():
     figures = {"unowned_partition_ms": 329_000, "unserved_partition_ms": 598_400}
+    figures |= {"unowned_partition_ms_low": 40_400, "unowned_partition_ms_high": 329_000}
     groups = [group(not_stable_ms=500, partitions_moved=0, **figures, records_reprocessed=85)]
     answered = Answer(
         groups=groups, findings=[], episodes=[], advice=[], missing_evidence=[], files=[]
     )
 
     assert as_text(answered).splitlines()[3:] == [
-        "- orders: 3 rebalances, 500 ms not stable, 329 partition-seconds without an owner,"
-        " 598 owned but not served, 85 records handled again, 0 partitions moved",
+        "- orders: 3 rebalances, 500 ms not stable, 329 partition-seconds (40 to 329) without an"
+        " owner, 598 owned but not served, 85 records handled again, 0 partitions moved",
     ]
 
 

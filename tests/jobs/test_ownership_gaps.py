@@ -304,6 +304,102 @@ def gaps(frame, by_group):
     return by_group(rows, ["partition", "from_time"], columns)
 
 
+# rule -> generation members; the partition's commits; then its gap, the least and the most, in
+# seconds.  The member is removed at 20 s, its partition is assigned at 20 s.
+EXPIRED = gen(2, 10, 20, 20)
+LATER = gen(3, 27, 28, 28)
+READINGS = {
+    "a process that is back after its session expired was killed or frozen": (
+        [gen(1, 0, 3, 3), EXPIRED, LATER],
+        [BOTH[0], member(1, "b1", "joined", "expired", 20), member(2, "a1"), member(3, "a1"),
+         member(3, "b2", "joined")],
+        {1: TWO, 2: {"a1": [0, 1]}, 3: {"a1": [0], "b2": [1]}},
+        [event("HEARTBEAT_EXPIRED", 20, 2, member_id="b1"),
+         event("MEMBER_JOIN", 27, 3, member_id="b2")],
+        [], (8.5, 0, 8.5),
+    ),
+    "at another address it is another process": (
+        [gen(1, 0, 3, 3), EXPIRED, LATER],
+        [BOTH[0], member(1, "b1", "joined", "expired", 20, instance_id="b"), member(2, "a1"),
+         member(3, "a1"), member(3, "b2", "joined", instance_id="b", client_host="/other")],
+        {1: TWO, 2: {"a1": [0, 1]}, 3: {"a1": [0], "b2": [1]}},
+        [event("HEARTBEAT_EXPIRED", 20, 2, member_id="b1"),
+         event("MEMBER_JOIN", 27, 3, member_id="b2")],
+        [], (8.5, 8.5, 8.5),
+    ),
+    "a process that is back before its session expires was killed": (
+        [gen(1, 0, 3, 3), gen(2, 14, 20, 20)],
+        [BOTH[0], member(1, "b1", "joined", "expired", 20), member(2, "a1"),
+         member(2, "b2", "joined")],
+        {1: TWO, 2: {"a1": [0], "b2": [1]}},
+        [event("HEARTBEAT_EXPIRED", 20, 2, member_id="b1"),
+         event("MEMBER_JOIN", 14, 2, member_id="b2")],
+        [], (8.5, 8.5, 8.5),
+    ),
+    "a process that is not back was killed": (
+        [gen(1, 0, 3, 3), EXPIRED],
+        [BOTH[0], member(1, "b1", "joined", "expired", 20), member(2, "a1")],
+        {1: TWO, 2: {"a1": [0, 1]}},
+        [event("HEARTBEAT_EXPIRED", 20, 2, member_id="b1")],
+        [], (8.5, 8.5, 8.5),
+    ),
+    "a cooperative member that is back would have shown its earlier generation": (
+        [coop(1, 0, 3, 3), coop(2, 10, 20, 20), coop(3, 27, 28, 28)],
+        [BOTH[0], member(1, "b1", "joined", "expired", 20), member(2, "a1"), member(3, "a1"),
+         member(3, "b2", "joined")],
+        {1: TWO, 2: {"a1": [0, 1]}, 3: {"a1": [0], "b2": [1]}},
+        [event("HEARTBEAT_EXPIRED", 20, 2, member_id="b1"),
+         event("MEMBER_JOIN", 27, 3, member_id="b2")],
+        [], (8.5, 8.5, 8.5),
+    ),
+    "a static member was closed at its last commit, or killed until the next one was due": (
+        [gen(1, 0, 3, 3)],
+        [static(1, "b1", "joined", "replaced", 20), static(1, "b2", "replaced")],
+        {1: {"b2": [1]}},
+        [event("RECORD", 3, 2, members=["b1"]), event("RECORD", 20, 2, members=["b2"])],
+        commits(8, 13, partition=1), (4.5, 2, 7),
+    ),
+}  # fmt: skip
+
+
+def test_gaps_by_another_reading_of_the_evidence(frame, by_group):
+    tables = {"generations": [], "generation_members": [], "assignments": [], "timeline": []}
+    tables |= {"committed_offsets": [], "group_metadata": []}
+    for rule, (generations, members, owners, events, committed, _) in READINGS.items():
+        rows = {"generations": generations, "generation_members": members, "timeline": events}
+        rows["committed_offsets"] = [
+            {"log_offset": offset} | row for offset, row in enumerate(committed)
+        ]
+        rows["assignments"] = [
+            {"generation": number, "member_id": member_id, "process": member_id[0]}
+            | {"partition": partition}
+            for number, owned in owners.items()
+            for member_id, partitions in owned.items()
+            for partition in partitions
+        ]
+        for table, of_rule in rows.items():
+            numbered = [{"seq": seq} for seq in range(len(of_rule))] if table == "timeline" else []
+            tables[table] += [
+                {"group_id": rule} | row | (numbered[place] if numbered else {})
+                for place, row in enumerate(of_rule)
+            ]
+    frames = {name: frame(name, rows) for name, rows in tables.items()}
+    last_events = frames["generations"].sparkSession.createDataFrame(
+        [("c", rule, DAY, LAST_S * S) for rule in READINGS],
+        "cluster_id STRING, group_id STRING, last_date DATE, last_ms BIGINT",
+    )
+
+    gaps = gaps_of(frames, last_events=last_events).where(
+        "partition = 1 AND why IN ('session_expired', 'replaced')"
+    )
+
+    columns = ["unowned_ms", "unowned_ms_low", "unowned_ms_high"]
+    assert by_group(gaps, ["from_time"], columns) == {
+        rule: [tuple(round(each * S) for each in expected)]
+        for rule, (*_, expected) in READINGS.items()
+    }
+
+
 def test_a_replacement_is_dated_by_its_own_time(frame, by_group):
     """The generation began on the previous day."""
     midnight = 86_400
@@ -358,6 +454,7 @@ def test_earlier_gaps_continue(frame, by_group):
     }
     earlier = {
         "group_id": "g", "topic": "t", "partition": 0, "from_time": 12 * S, "unowned_ms": 900 * S,
+        "unowned_ms_low": 895 * S, "unowned_ms_high": 902 * S,
         "from_process": "b", "from_generation": 1, "why": "left", "evidence": "log",
         "estimated": False,
     }  # fmt: skip
@@ -368,14 +465,15 @@ def test_earlier_gaps_continue(frame, by_group):
 
     gaps = gaps_of(frames, last_events=last_events, earlier=frame("ownership_gaps", [earlier]))
 
-    columns = ["partition", "from_time", "to_time", "unowned_ms", "from_process", "to_process",
-               "generation", "why", "from_generation"]  # fmt: skip
+    columns = ["partition", "from_time", "to_time", "unowned_ms", "unowned_ms_low",
+               "unowned_ms_high", "from_process", "to_process", "generation", "why",
+               "from_generation"]  # fmt: skip
     rows = by_group(gaps, ["partition"], columns)["g"]
     assert_rows(
         rows,
         [
-            (0, 12_000, 22_000, 10_000, "b", "a", 3, "left", 1),
-            (1, 22_000, None, 978_000, "a", None, None, "not_assigned", 2),
+            (0, 12_000, 22_000, 10_000, 5_000, 12_000, "b", "a", 3, "left", 1),
+            (1, 22_000, None, 978_000, 978_000, 978_000, "a", None, None, "not_assigned", 2),
         ],
     )
 

@@ -39,7 +39,7 @@ function drawDetails() {
     ...PHASE_HEADS[each.group_type].map((name, n) => [name, duration(n ? each.sync_ms : each.join_ms)]),
     ["not Stable", duration(each.total_ms)], ["members", each.member_count ?? "–"],
     ["joined, left, expired", counts(each)], ["partitions moved (forced)", movedText(each)],
-    ["partition downtime", downtime(each.unavailable_ms)],
+    ["partition downtime", downtime(each.unavailable_ms) + downtimeRange(each.unavailable_ms_low, each.unavailable_ms_high)],
     [isOfNewType(each) ? "server assignor" : "assignor", each.protocol || "–"],
     ["evidence", each.evidence],
   ];

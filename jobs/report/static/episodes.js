@@ -79,7 +79,10 @@ function kindFigures(row) {
 /** Partition downtime of the episodes of a kind; of some it may be unknown. */
 function kindDowntime(row) {
   const isWhole = row.with_downtime === row.episodes;
-  if (row.unowned_partition_ms) return `${isWhole ? "" : "at least "}${partitionSeconds(row.unowned_partition_ms)}`;
+  if (row.unowned_partition_ms) {
+    const range = downtimeRange(row.unowned_partition_ms_low, row.unowned_partition_ms_high);
+    return `${isWhole ? "" : "at least "}${partitionSeconds(row.unowned_partition_ms)}${range}`;
+  }
   return isWhole ? "no partition downtime" : "partition downtime not known without records";
 }
 

@@ -18,6 +18,11 @@ function downtime(ms) {
   return `${ms < 9950 && ms > 0 ? (ms / 1000).toFixed(1) : counted(Math.round(ms / 1000))} s`;
 }
 
+/** The range of a partition downtime, if the evidence leaves a wide one: " (0 to 85 s)". */
+function downtimeRange(low, high) {
+  return high - low < 500 ? "" : ` (${downtime(low).slice(0, -2)} to ${downtime(high)})`;
+}
+
 let isLocal = false;
 
 /** ms that toISOString shows as the reader's wall clock. */

@@ -2,7 +2,14 @@
 
 import pytest
 
-from coordinator_core.episodes import Cause, Gap, Rebalance, infer_episodes, unowned_ms_of
+from coordinator_core.episodes import (
+    Cause,
+    Downtime,
+    Gap,
+    Rebalance,
+    downtimes,
+    infer_episodes,
+)
 from coordinator_core.episodes.activities import activities
 
 SECOND = 1000
@@ -839,21 +846,24 @@ DOWNTIME = {
     ),
     "a rebalance whose record is missing has an unknown downtime": (
         [recorded(2, 0), rebalance(3, 1000)],
-        [700, None],
+        [(700, 200, 800), None],
     ),
     "a rebalance that did not complete has no record": (
         [recorded(2, 0), rebalance(3, 1000, outcome="superseded")],
-        [700, 0],
+        [(700, 200, 800), (0, 0, 0)],
     ),
 }
 
 
-@pytest.mark.parametrize(("rebalances", "unowned_ms"), DOWNTIME.values(), ids=DOWNTIME)
-def test_downtime_is_known_by_records_only(rebalances, unowned_ms):
+@pytest.mark.parametrize(("rebalances", "unowned"), DOWNTIME.values(), ids=DOWNTIME)
+def test_downtime_is_known_by_records_only(rebalances, unowned):
     inferred = infer_episodes(rebalances, [])
 
-    gap = Gap(1, 2, ms(0), ms(1), 700)
-    assert unowned_ms_of(inferred, [gap]) == unowned_ms
+    gaps = [
+        Gap(1, 2, ms(0), ms(1), Downtime(500, 0, 500)),
+        Gap(1, 2, ms(0), ms(1), Downtime(200, 200, 300)),
+    ]
+    assert downtimes(inferred, gaps) == unowned
 
 
 def test_moved_partitions_are_unknown_if_one_record_is_missing():

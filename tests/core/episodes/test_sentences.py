@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordinator_core.episodes import infer_episodes, summary
+from coordinator_core.episodes import Downtime, infer_episodes, summary
 from tests.core.episodes.test_episodes import (
     also,
     cause,
@@ -135,12 +135,17 @@ CASES = [
 ]
 
 
+def lasting(unowned_ms):
+    """A downtime without another reading."""
+    return Downtime(unowned_ms, unowned_ms, unowned_ms)
+
+
 @pytest.mark.parametrize(("evidence", "expected"), CASES, ids=[case[1] for case in CASES])
 def test_what_happened(evidence, expected):
     rebalances = [row[0] for row in evidence if row[0] is not None]
     (episode,) = infer_episodes(rebalances, [each for row in evidence for each in row[1:]])
 
-    happened, _ = summary(episode, 0).rsplit(": ", 1)
+    happened, _ = summary(episode, lasting(0)).rsplit(": ", 1)
     assert happened == expected
 
 
@@ -155,24 +160,33 @@ def test_a_failover_in_the_middle_of_an_episode():
         [ms(0)],
     )
 
-    assert summary(restarted, 1_000).startswith("a restarted during a coordinator failover: ")
-    assert summary(moved, 1_000).startswith("coordinator failover: ")
-    assert summary(joined, 1_000).startswith("coordinator failover, a joined again: ")
+    cost = lasting(1_000)
+    assert summary(restarted, cost).startswith("a restarted during a coordinator failover: ")
+    assert summary(moved, cost).startswith("coordinator failover: ")
+    assert summary(joined, cost).startswith("coordinator failover, a joined again: ")
 
 
 def test_the_cost_of_an_episode():
     stable = rebalance(2, 0, not_stable_ms=12_340, partitions_moved=1)
     (episode,) = infer_episodes([stable], [leaves(2, 0, "a1")])
 
-    assert summary(episode, 1_234_567) == (
+    assert summary(episode, lasting(1_234_567)) == (
         "scale in by a: 1 rebalance, 12.3 s not stable, 1,235 partition-seconds, 1 partition moved"
     )
+
+
+def test_a_range_of_the_downtime_is_said_unless_it_is_narrow():
+    (episode,) = infer_episodes([rebalance(2, 0)], [leaves(2, 0, "a1")])
+
+    wide, narrow = Downtime(12_000, 0, 12_600), Downtime(12_000, 11_800, 12_299)
+    assert summary(episode, wide) == ("scale in by a: 1 rebalance, 12 partition-seconds (0 to 13)")
+    assert summary(episode, narrow) == "scale in by a: 1 rebalance, 12 partition-seconds"
 
 
 def test_without_a_log_the_time_not_stable_is_unknown():
     (episode,) = infer_episodes([rebalance(2, 0)], [leaves(2, 0, "a1")])
 
-    assert summary(episode, 500) == "scale in by a: 1 rebalance, 0.5 partition-seconds"
+    assert summary(episode, lasting(500)) == "scale in by a: 1 rebalance, 0.5 partition-seconds"
 
 
 def test_figures_of_zero_are_words_or_left_out():
@@ -182,10 +196,10 @@ def test_figures_of_zero_are_words_or_left_out():
         [rebalance(2, 0, outcome="empty", not_stable_ms=0)], [leaves(2, 0, "a1")]
     )
 
-    assert summary(conflict, 0) == (
+    assert summary(conflict, lasting(0)) == (
         "second process with the instance id of a: no rebalance, no partition downtime"
     )
-    assert summary(shutdown, 4_400) == "group shut down (a): 4.4 partition-seconds"
+    assert summary(shutdown, lasting(4_400)) == "group shut down (a): 4.4 partition-seconds"
 
 
 def test_without_records_the_downtime_is_unknown_and_not_zero():
@@ -207,7 +221,7 @@ def test_without_records_a_group_that_loses_all_members_is_left_empty():
     assert summary(lost, None).endswith(
         ": 3 ms not stable, partition downtime not known without records, group left empty"
     )
-    assert summary(lost, 9_000).endswith(": 3 ms not stable, 9.0 partition-seconds")
+    assert summary(lost, lasting(9_000)).endswith(": 3 ms not stable, 9.0 partition-seconds")
     assert summary(back, None).endswith("partition downtime not known without records")
 
 
@@ -290,10 +304,10 @@ def test_a_change_within_the_rebalance_of_another_episode_has_none_of_its_own():
         [rebalance(2, 0, until=200)], [joins(2, 0, "a1"), also(expires(2, 190, "b1"))]
     )
 
-    assert summary(lost, 0) == (
+    assert summary(lost, lasting(0)) == (
         "session of b expired, not back: no rebalance of its own, no partition downtime"
     )
-    assert summary(started, 0) == "scale out by a: 1 rebalance, no partition downtime"
+    assert summary(started, lasting(0)) == "scale out by a: 1 rebalance, no partition downtime"
 
 
 def test_of_members_that_share_a_client_id_lines_do_not_show_which_is_back():

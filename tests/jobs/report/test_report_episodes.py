@@ -21,7 +21,8 @@ LAKE = tables(
     episodes=[
         episode(1, "group_start", 1000, 3100, group_id="billing"),
         episode(2, "slow_poll", 15_000, 22_100, group_id="billing", first_generation=2),
-        episode(1, "slow_poll", 5000, 9100, group_id="audit", unowned_partition_ms=7000),
+        episode(1, "slow_poll", 5000, 9100, group_id="audit", unowned_partition_ms=7000)
+        | {"unowned_partition_ms_low": 1000, "unowned_partition_ms_high": 8000},
         episode(2, "scale_in", 9000, 9100, group_id="audit", unowned_partition_ms=0),
     ],
     advice=[
@@ -96,8 +97,8 @@ def test_kinds_have_the_sums_of_their_episodes(root):
     data, _ = page_of(root)
 
     assert data["episodes"]["kinds"]["rows"] == [
-        ["slow_poll", 2, 2, 2, 2, 4000, 11_000, 2, 4, None, None],
-        ["scale_in", 1, 1, 1, 1, 2000, 0, 1, 2, None, None],
+        ["slow_poll", 2, 2, 2, 2, 4000, 11_000, 5000, 12_000, 2, 4, None, None],
+        ["scale_in", 1, 1, 1, 1, 2000, 0, 0, 0, 1, 2, None, None],
     ]
 
 
