@@ -8,7 +8,7 @@ and truth.json: the inputs and the judge of predictions (bench.twins).
 
 - scripts: scripts and variants
 - client:  one consumer process (librdkafka)
-- play:    starts, stops, kills and freezes processes at their times
+- play:    starts, stops, kills, freezes and slows processes at their times
 - admin:   topics, configurations of groups, and the producer
 - truth:   the figures of each group, from callbacks, records and log lines
 - reduce:  an archive for tests, with the groups that the variants are predicted from

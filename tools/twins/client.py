@@ -1,6 +1,7 @@
 """One consumer process (librdkafka): consumes until SIGTERM, and writes its callbacks.
 
-A process whose client reports a fatal error exits with the code FATAL.
+Between SIGUSR1 and SIGUSR2 it does not poll.  A process whose client reports a fatal error exits
+with the code FATAL.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import confluent_kafka
 
 FATAL = 3
 POLL_S = 0.25
+_TICK_S = 0.02
 
 
 class Client:
@@ -26,7 +28,7 @@ class Client:
         self._own = {"client": name, "group": group, "pid": os.getpid()}
         self._handled = handled
         self._out = open(out, "a", buffering=1)  # noqa: SIM115
-        self._stops = False
+        self._stops = self._is_slow = False
 
     def note(self, what: str, **fields: Any) -> None:
         line = {"wall_ms": int(time.time() * 1000), **self._own, "what": what, **fields}
@@ -35,6 +37,8 @@ class Client:
     def run(self, bootstrap: str, topics: Sequence[str], settings: Mapping[str, Any]) -> int:
         """The exit code."""
         signal.signal(signal.SIGTERM, self._stop)
+        signal.signal(signal.SIGUSR1, self._slow)
+        signal.signal(signal.SIGUSR2, self._slow)
         name, group = self._own["client"], self._own["group"]
         consumer = confluent_kafka.Consumer(
             {"bootstrap.servers": bootstrap, "group.id": group, "client.id": name, **settings},
@@ -50,6 +54,9 @@ class Client:
         self.note("started", library=f"{library} {confluent_kafka.libversion()[0]}", conf=settings)
         handled = self._handled_file()
         while not self._stops:
+            if self._is_slow:
+                time.sleep(_TICK_S)
+                continue
             message = consumer.poll(POLL_S)
             error = None if message is None else message.error()
             if error is not None:
@@ -73,6 +80,9 @@ class Client:
 
     def _stop(self, *_: Any) -> None:
         self._stops = True
+
+    def _slow(self, number: int, _: Any) -> None:
+        self._is_slow = number == signal.SIGUSR1
 
     def _called(self, what: str, consumer: Any, partitions: Sequence[Any]) -> None:
         named = sorted([each.topic, each.partition] for each in partitions)

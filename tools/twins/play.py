@@ -1,4 +1,4 @@
-"""Starts, stops, kills and freezes the processes of all variants at their times."""
+"""Starts, stops, kills, freezes and slows the processes of all variants at their times."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ SIGNALS = {
     "kill": signal.SIGKILL,
     "freeze": signal.SIGSTOP,
     "thaw": signal.SIGCONT,
+    "slow": signal.SIGUSR1,
+    "slow over": signal.SIGUSR2,
 }
 _TICK_S = 0.02
 _SHUTDOWN_S = 30
