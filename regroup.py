@@ -27,6 +27,7 @@ __all__ = [
     "sql",
     "tables",
     "timeline",
+    "view",
     "views",
     "what_if",
 ]
@@ -138,6 +139,13 @@ def report(lake: str, cluster_id: str, out: str, *, group: str | None = None) ->
 
     write(ReportOptions(lake=str(lake), cluster_id=cluster_id, group_id=group, out=str(out)))
     return Path(out)
+
+
+def view(lake: str, name: str, **parameters: Any) -> dict[str, Any]:
+    """Return the answer of ``/api/NAME`` of `regroup serve`, from the lake's present version."""
+    from jobs.report.serve.endpoints import answer_of
+
+    return answer_of(str(lake), name, parameters)
 
 
 def _frame(table: pa.Table) -> pd.DataFrame:

@@ -21,9 +21,9 @@ from tools.structure.sources import parsed
 
 ROOT = Path(__file__).parent.parent
 THIRD_PARTY = {
-    "altair", "confluent_kafka", "cramjam", "crc32c", "delta", "deltalake", "duckdb", "fastavro",
-    "llvmlite", "numba", "numpy", "opentelemetry", "pandas", "py4j", "pyarrow",
-    "pysail", "pyspark", "rich", "typer", "vl_convert",
+    "altair", "anyio", "confluent_kafka", "cramjam", "crc32c", "delta", "deltalake", "duckdb",
+    "fastavro", "llvmlite", "numba", "numpy", "opentelemetry", "pandas", "py4j", "pyarrow",
+    "pysail", "pyspark", "rich", "starlette", "typer", "uvicorn", "vl_convert",
 }  # fmt: skip
 MAY_IMPORT = {
     "schemas": {"schemas"},

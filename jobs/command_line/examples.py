@@ -40,6 +40,7 @@ EXAMPLES = {
     "gate": "regroup gate --lake .demo/lake --cluster-id kafka-3.9 --group billing-eager "
     "--since 2026-11-21T00:46",
     "report": "regroup report --lake .demo/lake --cluster-id kafka-3.9 --out report.html",
+    "serve": "regroup serve --lake .demo/lake --port 8787",
     "init": "regroup init --out regroup.toml",
     "demo": "regroup demo",
     "jars": "regroup jars",

@@ -140,6 +140,46 @@ def report_(
 
 
 @commands.command()
+def serve(
+    lake: LakeOption,
+    port: Annotated[int, typer.Option(help="Port; 0: a free one.", min=0, max=65535)] = 8787,
+    every: Annotated[
+        str, typer.Option(help="Time between two looks for new commits: 90s, 15m, 1h.")
+    ] = "60s",
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; other than loopback: with a token.")
+    ] = "127.0.0.1",
+    token_file: Annotated[
+        str | None,
+        typer.Option(help="File with the token that readers give as password."),
+    ] = None,
+    certificate: Annotated[
+        str | None, typer.Option(help="PEM file with the server's certificates, for TLS.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(help="PEM file with the certificate's key.")] = None,
+    conf: ConfOption = None,
+) -> None:
+    """Serve the page, live and read-only.  For a lake of any size; also SQL and a JSON API."""
+    from jobs.configuration.alert_settings import span_s
+    from jobs.configuration.config import load_config
+    from jobs.report.serve.command import ServeOptions, token_of
+    from jobs.report.serve.command import serve as run
+
+    run(
+        ServeOptions(
+            lake=lake,
+            host=host,
+            port=port,
+            every_s=span_s(every, "--every"),
+            token=token_of(token_file),
+            certificate=certificate,
+            key=key,
+            slo=load_config(conf).alerts.slo,
+        )
+    )
+
+
+@commands.command()
 def spans(
     lake: LakeOption,
     cluster_id: ClusterOption,

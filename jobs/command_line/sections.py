@@ -17,6 +17,7 @@ SECTIONS = {
         "snapshot",
         "sql",
         "report",
+        "serve",
         "alerts",
         "dashboard",
         "spans",

@@ -108,15 +108,17 @@ def answer(
     allow_files: bool = False,
     max_rows: int | None = None,
     seconds: float | None = None,
+    memory: str | None = None,
 ) -> SelectedRows:
     """The rows of one statement that a user wrote, which can only read tables of the lake.
 
     ``allow_files``: may also read other files, and write files by COPY.  ``optional`` tables that
     an older version did not write are empty.  ``max_rows``: return at most this many rows;
-    ``seconds``: stop the statement after this time.  UsageError, with an excerpt if the place is
+    ``seconds``: stop the statement after this time; ``memory``: let DuckDB use no more, such as
+    200MB, and no temporary files.  UsageError, with an excerpt if the place is
     known: missing lake, wrong SQL, forbidden file, or stopped.
     """
-    connection, statement = _opened_for(root, sql, optional, allow_files=allow_files)
+    connection, statement = _opened_for(root, sql, optional, allow_files=allow_files, memory=memory)
     with connection, _time_limit(connection, seconds), _sql_errors(statement):
         result = connection.execute(statement)
         described = result.description or []
@@ -187,7 +189,12 @@ def arrow_table(root: str, sql: str, *, allow_files: bool = False) -> pa.Table:
 
 
 def _opened_for(
-    root: str, sql: str, optional: Collection[str] = (), *, allow_files: bool = False
+    root: str,
+    sql: str,
+    optional: Collection[str] = (),
+    *,
+    allow_files: bool = False,
+    memory: str | None = None,
 ) -> tuple[duckdb.DuckDBPyConnection, str]:
     """A connection, and the statement to run on it."""
     if is_show_tables(sql):
@@ -200,7 +207,10 @@ def _opened_for(
     connection = open_lake(root, statement, optional=optional, by_duckdb=by_duckdb)
     connection.execute("SET errors_as_json = true")
     # By default, DuckDB's temporary files are in the current folder.
-    connection.execute(f"SET temp_directory = {quoted(str(scratch_folder()))}")
+    scratch = "" if memory is not None else str(scratch_folder())
+    connection.execute(f"SET temp_directory = {quoted(scratch)}")
+    if memory is not None:
+        connection.execute(f"SET memory_limit = {quoted(memory)}")
     if not allow_files:
         _confine(connection, root if by_duckdb else None)
     connection.execute("SET python_enable_replacements = false")
@@ -224,6 +234,42 @@ def existing_tables(root: str) -> list[str]:
 
     _require_lake(root)
     return [t for t in table_names() if DeltaTable.is_deltatable(f"{plain_path(root)}/{t}")]
+
+
+def versions(root: str) -> dict[str, int]:
+    """The newest version of each table that has been written so far."""
+    from deltalake import DeltaTable
+
+    return {
+        table: DeltaTable(f"{plain_path(root)}/{table}").version()
+        for table in existing_tables(root)
+    }
+
+
+def restrict(
+    connection: duckdb.DuckDBPyConnection,
+    tables: Collection[str],
+    cluster_id: str,
+    group_ids: Collection[str],
+) -> None:
+    """Hide, for this cursor only, the rows of other groups in ``tables``.
+
+    The rows of the groups are copied to memory, because each of many queries would search the files
+    for them; the views of `open_lake` read these rows.
+    """
+    listed = ", ".join(map(quoted, group_ids))
+    views = connection.execute(
+        "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'"
+    ).fetchall()
+    texts = dict(views)
+    for table in tables:
+        connection.execute(
+            f"CREATE TEMP TABLE {table} AS SELECT * FROM main.{table}"
+            f" WHERE cluster_id = {quoted(cluster_id)} AND group_id IN ({listed})"
+        )
+    for view in views_in_order():
+        if view in texts and view not in tables:
+            connection.execute(texts[view].replace("CREATE VIEW", "CREATE TEMP VIEW", 1))
 
 
 def _require_lake(root: str) -> None:

@@ -25,7 +25,7 @@ ROOM = 1_950_000  # bytes of data: with library and scripts, a page stays below 
 OVERVIEW_ROOM = 6_000_000  # bytes of the overview, of about 15,000 groups
 GROUP_ROOM = 20_000_000  # bytes of one group's timeline: more takes a browser seconds to read
 MOST_TIMELINES = 5000
-_SPARKS = 30  # bars of a group's sparkline
+SPARKS = 30  # bars of a group's sparkline
 _BUCKETS_MS = [
     1000 * seconds
     for seconds in (1, 5, 10, 30, 60, 300, 900, 3600, 3 * 3600, 6 * 3600, 86_400, 7 * 86_400)
@@ -51,7 +51,7 @@ def timelines(
     ``room``."""
     ids = [row[0] for row in data["groups"]["rows"][:most]]
     for rows in group_rows(lake, ids):
-        yield _cut_timeline(rows, room)
+        yield cut_timeline(rows, room)
 
 
 def all_timelines(lake: ReportLake) -> Iterator[Json]:
@@ -63,19 +63,25 @@ def all_timelines(lake: ReportLake) -> Iterator[Json]:
 
 def _overview(lake: ReportLake, cluster_id: str, groups: Table, listed: int) -> Json:
     """Totals over all groups; rows for ``listed`` of them."""
-    bucket_ms = _bucket_ms(lake.last_ms - lake.first_ms)
-    part_ms = max((lake.last_ms - lake.first_ms) / _SPARKS, 1)
     ids = [row[0] for row in groups.rows[:listed]]
-    sparks = lake.rows(queries.SPARKS, ids=ids, from_ms=lake.first_ms, part_ms=part_ms)
+    sparks = lake.rows(queries.SPARKS, ids=ids, **spark_parts(lake))
+    return {
+        **of_cluster(lake, cluster_id, ids),
+        "groups": Table(groups.columns, groups.rows[:listed]).json(),
+        "causes": lake.rows(queries.CAUSES, ids=ids).json(),
+        "sparks": {"parts": SPARKS, "counts": dict(sparks.rows)},
+    }
+
+
+def of_cluster(lake: ReportLake, cluster_id: str, ids: list[str]) -> Json:
+    """Totals over all groups, and the storms of ``ids``."""
+    bucket_ms = _bucket_ms(lake.last_ms - lake.first_ms)
     return {
         "cluster": cluster_id,
         "from_ms": lake.first_ms,
         "to_ms": lake.last_ms,
         "bucket_ms": bucket_ms,
         "totals": lake.rows(queries.TOTALS).dicts()[0],
-        "groups": Table(groups.columns, groups.rows[:listed]).json(),
-        "causes": lake.rows(queries.CAUSES, ids=ids).json(),
-        "sparks": {"parts": _SPARKS, "counts": dict(sparks.rows)},
         "trend": lake.rows(queries.TREND, bucket_ms=bucket_ms).json(),
         "storms": lake.rows(queries.STORMS, ids=ids).json(),
         "findings": findings(lake),
@@ -86,13 +92,21 @@ def _overview(lake: ReportLake, cluster_id: str, groups: Table, listed: int) -> 
     }
 
 
+def spark_parts(lake: ReportLake) -> dict[str, float]:
+    """The parameters of `queries.SPARKS`."""
+    return {
+        "from_ms": lake.first_ms,
+        "part_ms": max((lake.last_ms - lake.first_ms) / SPARKS, 1),
+    }
+
+
 def _bucket_ms(span_ms: int) -> int:
     """The shortest round duration that makes at most _MOST_BUCKETS buckets."""
     at = bisect_left(_BUCKETS_MS, span_ms / _MOST_BUCKETS)
     return _BUCKETS_MS[min(at, len(_BUCKETS_MS) - 1)]
 
 
-def _cut_timeline(rows: GroupRows, room: int) -> Json:
+def cut_timeline(rows: GroupRows, room: int) -> Json:
     """The timeline in about ``room`` bytes of JSON: without its oldest generations if needed."""
     cut = timeline(rows)
     size, keep = len(as_json(cut)), len(rows.generations)

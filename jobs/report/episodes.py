@@ -40,9 +40,9 @@ _KINDS = f"""
     ORDER BY SUM(cost_ms) DESC NULLS LAST, not_stable_ms DESC NULLS LAST, rebalances DESC, kind"""
 
 # Per group: its kinds, the costliest kind first.
-_KINDS_OF_GROUPS = f"""
+KINDS_OF_GROUPS = f"""
     SELECT group_id, LIST({{'kind': kind, 'episodes': episodes}}
-        ORDER BY ms DESC NULLS LAST, episodes DESC, kind)
+        ORDER BY ms DESC NULLS LAST, episodes DESC, kind) AS kinds
     FROM (SELECT group_id, kind, COUNT(*) AS episodes, SUM(cost_ms) AS ms
         FROM shown_episodes WHERE kind NOT IN {NOT_INCIDENTS} GROUP BY ALL)
     GROUP BY group_id ORDER BY group_id"""
@@ -94,7 +94,7 @@ def episodes(lake: ReportLake) -> Json | None:
     return {
         "listed": lake.rows(_LISTED).json(),
         "kinds": lake.rows(_KINDS).json(),
-        "of_groups": [list(row) for row in lake.rows(_KINDS_OF_GROUPS).rows],
+        "of_groups": [list(row) for row in lake.rows(KINDS_OF_GROUPS).rows],
     }
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection
+from typing import Any, NamedTuple
 
 from jobs.console.errors import UsageError
 from jobs.lake.service_levels import READS_OF_BUDGETS, SloSettings, create_budgets
-from jobs.lake.sql import open_lake
-from jobs.report.queries import EPISODES, PREPARE, PREPARE_OPTIONAL, UNSERVED_SOURCE
+from jobs.lake.sql import open_lake, restrict
+from jobs.report.queries import (
+    CLUSTERS,
+    EPISODES,
+    OF_CLUSTERS,
+    PREPARE,
+    PREPARE_OPTIONAL,
+    UNSERVED_SOURCE,
+)
 from jobs.report.window import ReportWindow
 from schemas import table_names
-
-if TYPE_CHECKING:
-    import duckdb
 
 OPTIONAL = (  # a lake may lack these
     "what_if", "advice", "process_lives", "episodes", "findings", "member_epochs",
@@ -22,6 +27,10 @@ SERVICE = ("unserved_times", "handover_costs")  # without them, budgets would lo
 _NEEDED = (
     "generations", "generation_members", "assignments", "rebalance_causes", "timeline",
     "rebalances", "generation_spans", "ownership_gaps", "q07_storms", "q10_by_protocol",
+)  # fmt: skip
+_OF_GROUP = (
+    "generations", "generation_members", "assignments", "rebalance_causes", "rebalance_latency",
+    "churn", "timeline", "ownership_gaps",
 )  # fmt: skip
 
 
@@ -38,6 +47,27 @@ class Table(NamedTuple):
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
+class OpenedLake:
+    """The tables and views that reports read, all of the versions that they had when it opened.
+
+    ``has``: the optional tables that the lake has.  ``slo``: the objectives, if the lake has the
+    figures that they limit.
+    """
+
+    def __init__(self, root: str, slo: SloSettings | None = None) -> None:
+        """UsageError for a missing lake, or for one without generations."""
+        self.root = root
+        self.has = frozenset(table for table in OPTIONAL if _has(root, table))
+        is_limited = slo is not None and self.has.issuperset(SERVICE)
+        self.slo = slo if slo is not None and is_limited else SloSettings()
+        views = ["episode_costs"] if "episodes" in self.has else []
+        of_budgets = [READS_OF_BUDGETS] if self.slo.is_set else []
+        texts = [*_NEEDED, *self.has, *views, *of_budgets]
+        self.connection = open_lake(root, " ".join(texts), optional=["committed_offsets"])
+        for statement in OF_CLUSTERS:
+            self.connection.execute(statement)
+
+
 class ReportLake:
     """``first_ms``: start of the first generation.  ``last_ms``: the cluster's last event, which
     limits generations without an end."""
@@ -49,15 +79,23 @@ class ReportLake:
         group_id: str | None,
         window: ReportWindow,
         slo: SloSettings | None = None,
+        *,
+        opened: OpenedLake | None = None,
+        only: Collection[str] = (),
     ) -> None:
-        """``slo``: objectives; default: none.  UsageError for a missing lake, cluster or group."""
-        self.has = frozenset(table for table in OPTIONAL if _has(root, table))
-        views = ["episode_costs"] if "episodes" in self.has else []
-        if slo is None or not self.has.issuperset(SERVICE):
-            slo = SloSettings()
-        of_budgets = [READS_OF_BUDGETS] if slo.is_set else []
-        texts = [*_NEEDED, *self.has, *views, *of_budgets]
-        self._connection = open_lake(root, " ".join(texts), optional=["committed_offsets"])
+        """``slo``: objectives; default: none.  ``opened``: instead of opening the lake again.
+        ``only``: these groups; default: all, or ``group_id``.
+
+        UsageError for a missing lake, cluster or group.
+        """
+        opened = opened or OpenedLake(root, slo)
+        self.has = opened.has
+        self._connection = opened.connection.cursor()
+        if group_id is not None:
+            only = [group_id]
+        if only:
+            tables = [*_OF_GROUP, *sorted(self.has - {"findings"})]  # findings: also of no group
+            restrict(self._connection, tables, cluster_id, only)
         self._connection.execute(
             "CREATE TEMP TABLE scope AS SELECT ? AS cluster_id, ?::VARCHAR AS only_group,"
             " ?::BIGINT AS from_ms, ?::BIGINT AS to_ms",
@@ -66,15 +104,15 @@ class ReportLake:
         for table, (present, missing) in PREPARE_OPTIONAL.items():
             self._connection.execute(present if table in self.has else missing)
         self._connection.execute(UNSERVED_SOURCE.format("unserved_times" in self.has))
-        for statement in (*PREPARE, *([EPISODES] if views else [])):
+        for statement in (*PREPARE, *([EPISODES] if "episodes" in self.has else [])):
             self._connection.execute(statement)
         first_ms, last_ms = self.rows(
             "SELECT MIN(begin_ms), MAX(last_ms) FROM spans CROSS JOIN last_event"
         ).rows[0]
         if first_ms is None:
-            raise UsageError(_no_generations(self._connection, root, cluster_id, group_id, window))
+            raise UsageError(_no_generations(opened, cluster_id, group_id, window))
         groups = self.rows("SELECT DISTINCT group_id FROM spans").rows
-        create_budgets(self._connection, [group_id for (group_id,) in groups], slo)
+        create_budgets(self._connection, [group_id for (group_id,) in groups], opened.slo)
         self.first_ms, self.last_ms = max(first_ms, window.from_ms), min(last_ms, window.to_ms)
 
     def rows(self, sql: str, **parameters: Any) -> Table:
@@ -89,18 +127,14 @@ def _has(root: str, table: str) -> bool:
 
 
 def _no_generations(
-    connection: duckdb.DuckDBPyConnection,
-    root: str,
-    cluster_id: str,
-    group_id: str | None,
-    window: ReportWindow,
+    opened: OpenedLake, cluster_id: str, group_id: str | None, window: ReportWindow
 ) -> str:
     """The error for a scope without generations: which option to change."""
-    rows = connection.execute("SELECT DISTINCT cluster_id FROM generations ORDER BY 1").fetchall()
+    rows = opened.connection.execute(CLUSTERS).fetchall()
     clusters = [row[0] for row in rows]
     if cluster_id not in clusters:
         existing = ", ".join(clusters) or "no cluster"
-        return f"--cluster-id {cluster_id}: {root} has {existing}"
+        return f"--cluster-id {cluster_id}: {opened.root} has {existing}"
     when = "" if window.is_all else " in that time"
     if group_id is None:
         return f"--cluster-id {cluster_id}: no generations{when}"

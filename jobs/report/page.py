@@ -17,19 +17,34 @@ from jobs.report.charts import FAMILIES, library, specs
 from jobs.report.json_text import as_json
 
 SCRIPTS = (
-    "format", "data", "kinds", "family", "theme", "address", "overview", "findings", "budgets",
-    "episodes", "groups", "advice", "outcomes", "charts", "scale", "bars", "drawing", "marks",
-    "timeline", "gestures", "details", "periods", "what_if", "main",
+    "format", "server", "data", "kinds", "family", "theme", "address", "overview", "findings",
+    "budgets", "episodes", "groups", "advice", "outcomes", "charts", "scale", "bars", "drawing",
+    "marks", "timeline", "gestures", "details", "periods", "what_if", "sql", "views", "live",
+    "main",
 )  # fmt: skip
 
 
 def page(data: dict[str, Any]) -> str:
     """The HTML file; equal data gives an equal file."""
+    return _page(data, loads=bool(data.get("elsewhere")))[0]
+
+
+def served_page(every_s: float) -> tuple[str, str]:
+    """A page without data, which asks its server for the data, and its content security policy.
+
+    ``every_s``: how often it asks for the lake's version.
+    """
+    html, policy = _page({"served": {"every_s": every_s}}, connects=True)
+    return html, f"{policy}; frame-ancestors 'none'"  # ignored in a meta element
+
+
+def _page(data: dict[str, Any], *, loads: bool = False, connects: bool = False) -> tuple[str, str]:
     style = _static("page.css")
     own_scripts = "\n".join(_static(f"{name}.js") for name in SCRIPTS)
-    scripts = [library(), f'(function () {{\n"use strict";\n{own_scripts}\n}})();\n']
+    scripts = [library(), f'(async function () {{\n"use strict";\n{own_scripts}\n}})();\n']
+    policy = _policy(style, scripts, loads=loads, connects=connects)
     parts = {
-        "POLICY": _policy(style, scripts, loads=bool(data.get("elsewhere"))),
+        "POLICY": policy,
         "STYLE": style,
         "DATA": as_json(data | {"families": FAMILIES, "specs": specs()}),
         "LIBRARY": scripts[0],
@@ -40,18 +55,19 @@ def page(data: dict[str, Any]) -> str:
     for piece in rest:
         name, after = piece.split("}}", 1)
         pieces += [parts[name], after]
-    return "".join(pieces)
+    return "".join(pieces), policy
 
 
 def _static(name: str) -> str:
     return (files("jobs.report") / "static" / name).read_text(encoding="utf-8")
 
 
-def _policy(style: str, scripts: list[str], *, loads: bool) -> str:
+def _policy(style: str, scripts: list[str], *, loads: bool, connects: bool) -> str:
     hashes = " ".join([*map(_hash, scripts), *(["'strict-dynamic'"] if loads else [])])
+    connect = " connect-src 'self';" if connects else ""
     return (
         f"default-src 'none'; script-src {hashes}; style-src {_hash(style)}; img-src data:;"
-        " base-uri 'none'; form-action 'none'"
+        f"{connect} base-uri 'none'; form-action 'none'"
     )
 
 

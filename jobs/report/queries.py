@@ -27,10 +27,22 @@ _ALL_SPANS = f"""
     FROM generations g JOIN scope ON g.cluster_id = scope.cluster_id
         AND (scope.only_group IS NULL OR g.group_id = scope.only_group)"""
 
+CLUSTERS = "SELECT DISTINCT cluster_id FROM generations ORDER BY cluster_id"
+
+# Facts about whole clusters, which the queries of each group need.
+OF_CLUSTERS = (
+    "CREATE TABLE observed AS SELECT * FROM observed_spans",
+    "CREATE OR REPLACE VIEW observed_spans AS SELECT * FROM main.observed",
+    """
+    CREATE TABLE last_events AS
+    SELECT cluster_id, MAX(EPOCH_MS(event_time)) AS last_ms FROM timeline GROUP BY cluster_id""",
+)
+
 _LAST_EVENT = """
     CREATE TEMP TABLE last_event AS
-    SELECT GREATEST(MAX(EPOCH_MS(t.event_time)), (SELECT MAX(begin_ms) FROM all_spans)) AS last_ms
-    FROM timeline t JOIN scope USING (cluster_id)"""
+    SELECT GREATEST(
+        (SELECT last_ms FROM last_events JOIN scope USING (cluster_id)),
+        (SELECT MAX(begin_ms) FROM all_spans)) AS last_ms"""
 
 _GAPS = """
     CREATE TEMP TABLE gaps AS
@@ -176,10 +188,11 @@ TOTALS = """
         (SELECT ROUND(SUM(records_reprocessed))::BIGINT FROM costs) AS records_reprocessed
     FROM shown"""
 
-CAUSES = """
+ALL_CAUSES = """
     SELECT group_id, cause, story, COUNT(*) AS rebalances, SUM(total_ms)::BIGINT AS not_stable_ms
-    FROM shown WHERE cause IS NOT NULL AND group_id IN $ids
+    FROM shown WHERE cause IS NOT NULL {}
     GROUP BY ALL ORDER BY group_id, rebalances DESC, cause, story"""
+CAUSES = ALL_CAUSES.format("AND group_id IN $ids")
 
 TREND = """
     SELECT begin_ms // $bucket_ms * $bucket_ms AS bucket_ms, cause, story, COUNT(*) AS rebalances,
@@ -187,12 +200,13 @@ TREND = """
     FROM shown GROUP BY ALL ORDER BY bucket_ms, cause, story"""
 
 # Per group: [part of the time, number of rebalances that began in it].
-SPARKS = """
-    SELECT group_id, LIST([part, rebalances] ORDER BY part) FROM (
+ALL_SPARKS = """
+    SELECT group_id, LIST([part, rebalances] ORDER BY part) AS sparks FROM (
         SELECT group_id, GREATEST(FLOOR((begin_ms - $from_ms) / $part_ms), 0)::INT AS part,
             COUNT(*) AS rebalances
-        FROM shown WHERE group_id IN $ids GROUP BY ALL)
+        FROM shown {} GROUP BY ALL)
     GROUP BY group_id ORDER BY group_id"""
+SPARKS = ALL_SPARKS.format("WHERE group_id IN $ids")
 
 STORMS = """
     SELECT w.group_id, EPOCH_MS(w.start_time) AS start_ms, EPOCH_MS(w.end_time) AS end_ms,

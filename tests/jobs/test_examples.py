@@ -31,6 +31,7 @@ NOT_RUN = [  # they need Spark or a server, or run all jobs of nightly
     "what_if_sweep",
     "demo",
     "spans",
+    "serve",
 ]
 # A part of the output, and the exit code, for a lake with the logs and records of two groups.
 OUTPUTS = {

@@ -9,6 +9,7 @@ function readAddress() {
     return Number.isFinite(ms) ? ms : null;
   };
   return {
+    view: parameters.get("view"),
     group: parameters.get("group"),
     from: time("from"),
     to: time("to"),

@@ -1,11 +1,6 @@
 // The page's data, unpacked.
 
-const page = JSON.parse(byId("data").textContent);
-
-/** A table of columns and rows as objects. */
-function objects(table) {
-  return table.rows.map((row) => Object.fromEntries(table.columns.map((c, n) => [c, row[n]])));
-}
+const page = server ? await servedPage().catch(failedToStart) : embedded;
 
 const groups = objects(page.groups);
 const causesOfGroups = objects(page.causes);
@@ -26,13 +21,18 @@ window.regroupTimelines = (loaded) => {
 };
 
 function hasTimeline(group) {
-  return timelines.has(group) || fileOfGroup.has(group);
+  return server !== null || timelines.has(group) || fileOfGroup.has(group);
+}
+
+/** Load the timeline of a group. */
+function load(group) {
+  if (timelines.has(group)) return Promise.resolve();
+  return server ? ask("timeline", { group }).then((loaded) => timelines.set(group, loaded)) : loadFile(group);
 }
 
 /** Load the data file of a group; a script element, because a page on a local disk may not fetch. */
-function load(group) {
+function loadFile(group) {
   const file = fileOfGroup.get(group);
-  if (timelines.has(group)) return Promise.resolve();
   if (!loading.has(file)) {
     const source = `${encodeURIComponent(page.elsewhere.folder)}/${encodeURIComponent(file)}`;
     loading.set(file, new Promise((done, failed) => {

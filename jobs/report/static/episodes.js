@@ -28,8 +28,8 @@ function kindWords(kind) {
 }
 
 /** "2 × slow poll, scale out": the kinds of a group's episodes, the costliest first. */
-function kindsText(group) {
-  return (kindsOfGroups.get(group) || [])
+function kindsText(ofGroup) {
+  return (ofGroup || [])
     .map(({ kind, episodes }) => (episodes > 1 ? `${episodes} × ${kindWords(kind)}` : kindWords(kind)))
     .join(", ");
 }

@@ -6,7 +6,7 @@ const MORE_ROWS = 100;
 const GROUP_COLUMNS = [
   { name: "group_id", title: "Group", cell: groupCell },
   { name: "rebalances", title: "Rebalances", text: rebalancesText },
-  { name: "trend", title: "When", cell: (row) => sparkline(row.members), unsorted: true },
+  { name: "trend", title: "When", cell: (row) => sparkline(row), unsorted: true },
   { name: "not_stable_ms", title: "Not Stable", cell: notStableCell },
   { name: "why", title: page.episodes ? "Episodes" : "Most frequent cause", cell: (row) => row.why || "–", kind: "wide" },
   { name: "unavailable_ms", title: "Partition downtime", text: (row) => downtime(row.unavailable_ms) + downtimeRange(row.unavailable_ms_low, row.unavailable_ms_high) },
@@ -26,23 +26,23 @@ let longestBar = 1;
 for (const group of groups) {
   group.members = [group.group_id];
   group.share = (group.not_stable_ms || 0) / Math.max(group.with_members_ms, 1);
-  group.why = page.episodes ? kindsText(group.group_id) : mainReason(group.group_id);
+  group.why = page.episodes ? kindsText(kindsOfGroups.get(group.group_id)) : mainReason(causesByGroup.get(group.group_id) || []);
   group.text = `${group.group_id} ${group.why} ${group.protocol} ${typesText(group.types)}`.toLowerCase();
 }
 
 function startGroups() {
-  byId("fold").checked = groups.length >= FOLD_FROM;
-  byId("fold-part").hidden = groups.length < 2;
-  byId("fold").addEventListener("change", drawGroups);
+  byId("fold").checked = totals.groups >= FOLD_FROM;
+  byId("fold-part").hidden = totals.groups < 2;
+  for (const id of ["fold", "favourites"]) byId(id).addEventListener("change", updateGroups);
   byId("groups-filter").addEventListener("input", () => {
     groupsShown = MORE_ROWS;
-    drawGroups();
+    updateGroups();
   });
   byId("more-groups").addEventListener("click", () => {
     groupsShown += 5 * MORE_ROWS;
-    drawGroups();
+    updateGroups();
   });
-  drawGroups();
+  updateGroups();
 }
 
 function movedText(row) {
@@ -88,7 +88,7 @@ function foldOf(key, members) {
   const total = (name) => sumOfKnown(members, name);
   const medians = members.map((row) => row.p50_ms).sort(compare);
   return {
-    key, folded: members, members: members.map((row) => row.group_id),
+    key, folded: members, count: members.length, members: members.map((row) => row.group_id),
     group_id: namePattern(members[0].group_id), why: kindsOfFold(members), protocol: members[0].protocol,
     rebalances: total("rebalances"), not_stable_ms: total("not_stable_ms"),
     unavailable_ms: total("unavailable_ms"), unavailable_ms_low: total("unavailable_ms_low"),
@@ -115,14 +115,14 @@ function kindsOfFold(members) {
 
 /** A link to the group's timeline; for a fold, a button that shows its groups. */
 function groupCell(row) {
-  if (row.folded) {
+  if (row.count) {
     const isOpen = unfolded.has(row.key);
     const turn = () => {
       if (isOpen) unfolded.delete(row.key);
       else unfolded.add(row.key);
-      drawGroups();
+      updateGroups();
     };
-    const text = `${isOpen ? "▾" : "▸"} ${row.group_id}: ${many(row.folded.length, "group")}`;
+    const text = `${isOpen ? "▾" : "▸"} ${row.group_id}: ${many(row.count, "group")}`;
     return element("button", { type: "button", class: "name", "aria-expanded": `${isOpen}`,
       title: plain(row.group_id), onclick: turn }, text);
   }
@@ -131,8 +131,43 @@ function groupCell(row) {
   const link = groupLink(row.group_id);
   link.className = row.inFold ? "name inside" : "name";
   link.title = title;
-  if (!hasNewTypes) return link;
-  return element("div", {}, link, element("small", { class: "type" }, typesText(row.types)));
+  const star = starOf(row.group_id);
+  if (!hasNewTypes) return element("div", {}, star, link);
+  return element("div", {}, star, link, element("small", { class: "type" }, typesText(row.types)));
+}
+
+// Favourites are kept in the browser, per cluster.
+const FAVOURITES = `regroup favourites ${page.cluster}`;
+
+function favourites() {
+  try {
+    return new Set(JSON.parse(localStorage.getItem(FAVOURITES) || "[]"));
+  } catch { // no storage, or not written by this page
+    return new Set();
+  }
+}
+
+/** A button that makes a group a favourite, or no longer one. */
+function starOf(group) {
+  const star = element("button", { type: "button", class: "star" });
+  const draw = () => {
+    const isOne = favourites().has(group);
+    star.textContent = isOne ? "★" : "☆";
+    star.setAttribute("aria-pressed", `${isOne}`);
+    star.setAttribute("aria-label", plain(`favourite: ${group}`));
+  };
+  star.addEventListener("click", () => {
+    const all = favourites();
+    if (!all.delete(group)) all.add(group);
+    try {
+      localStorage.setItem(FAVOURITES, JSON.stringify([...all]));
+    } catch { // the star stays as it is
+    }
+    draw();
+    if (byId("favourites").checked) updateGroups();
+  });
+  draw();
+  return star;
 }
 
 function notStableCell(row) {
@@ -155,20 +190,72 @@ function groupRows(matching) {
     ? [row, ...sorted([...row.folded]).map((each) => ({ ...each, inFold: true }))] : [row]));
 }
 
-function drawGroups() {
+/** What the table shows: rows, the number of all rows, and that of the groups that match. */
+let found = { rows: [], count: 0, groups: 0 };
+let searches = 0;
+
+function updateGroups() {
+  if (!server) {
+    found = ownGroups();
+    return drawGroups();
+  }
+  searches += 1;
+  const mine = searches;
+  askGroups().then((answer) => {
+    if (mine !== searches) return; // the reader searched for something else meanwhile
+    found = answer;
+    drawGroups();
+  }, (error) => { byId("groups-count").textContent = plain(error.message); });
+}
+
+function ownGroups() {
   const words = byId("groups-filter").value.toLowerCase().split(/\s+/).filter(Boolean);
-  const matching = groups.filter((row) => words.every((word) => row.text.includes(word)));
+  const mine = byId("favourites").checked ? favourites() : null;
+  const matching = groups.filter((row) => words.every((word) => row.text.includes(word)) &&
+    (!mine || mine.has(row.group_id)));
   const rows = groupRows(matching);
-  longestBar = Math.max(1, ...rows.map((row) => row.not_stable_ms || 0));
-  const body = rows.slice(0, groupsShown).map((row) => {
-    const selected = row.group_id === shownGroup() && !row.folded ? "selected" : null;
+  return { rows: rows.slice(0, groupsShown), count: rows.length, groups: matching.length };
+}
+
+/** The parameters of the list of groups, as the reader chose them. */
+function groupsAsked() {
+  const { name, down } = groupOrder;
+  return {
+    search: byId("groups-filter").value, sort: name, ascending: !down,
+    group: byId("favourites").checked ? [...favourites(), ""] : null, // "": of no favourites, none
+  };
+}
+
+async function askGroups() {
+  const asked = { ...groupsAsked(), limit: groupsShown };
+  let answer = await ask("groups", { ...asked, fold: byId("fold").checked });
+  if (answer.groups <= UNFOLDED && answer.rows < answer.groups) answer = await ask("groups", asked);
+  const rows = await Promise.all(objects(answer.listed).map(async (row) => {
+    const shown = servedRow(row);
+    if (!shown.count || !unfolded.has(shown.key)) return [shown];
+    const { listed } = await ask("groups", { ...asked, of_fold: row.key });
+    return [shown, ...objects(listed).map((each) => ({ ...servedRow(each), inFold: true }))];
+  }));
+  return { rows: rows.flat(), count: answer.rows, groups: answer.groups };
+}
+
+function servedRow(row) {
+  const why = row.kinds ? kindsText(row.kinds) : mainReason(row.causes || []);
+  return { ...row, why, count: row.size > 1 ? row.size : 0 };
+}
+
+function drawGroups() {
+  longestBar = Math.max(1, ...found.rows.map((row) => row.not_stable_ms || 0));
+  const body = found.rows.map((row) => {
+    const selected = row.group_id === shownGroup() && !row.count ? "selected" : null;
     return element("tr", { class: selected }, ...GROUP_COLUMNS.map((column) => groupData(column, row)));
   });
   fillTable(byId("groups"), GROUP_COLUMNS.map(groupHead), body);
-  byId("groups-count").textContent = words.length
-    ? `${counted(matching.length)} of ${many(groups.length, "group")}` : many(groups.length, "group");
-  byId("more-groups").hidden = rows.length <= groupsShown;
-  byId("more-groups").textContent = `Show ${counted(Math.min(rows.length - groupsShown, 5 * MORE_ROWS))} more`;
+  byId("groups-count").textContent = found.groups < totals.groups
+    ? `${counted(found.groups)} of ${many(totals.groups, "group")}` : many(totals.groups, "group");
+  const left = found.count - groupsShown;
+  byId("more-groups").hidden = left <= 0;
+  byId("more-groups").textContent = `Show ${counted(Math.min(left, 5 * MORE_ROWS))} more`;
 }
 
 function compare(a, b) {
@@ -184,7 +271,7 @@ function groupHead(column) {
   const sort = () => {
     groupOrder.down = groupOrder.name === column.name ? !groupOrder.down : true;
     groupOrder.name = column.name;
-    drawGroups();
+    updateGroups();
     const again = byId("groups").querySelector(`th[data-name="${column.name}"] button`);
     if (again) again.focus();
   };
@@ -199,13 +286,12 @@ function groupData(column, row) {
   return element("td", { class: "number" }, text);
 }
 
-/** Rebalances of these groups per part of the time, as small bars. */
-function sparkline(members) {
+/** Rebalances of a row's groups per part of the time, as small bars. */
+function sparkline(row) {
   const { parts, counts } = sparks;
   const heights = new Array(parts).fill(0);
-  for (const group of members) {
-    for (const [part, count] of counts[group] || []) heights[Math.min(part, parts - 1)] += count;
-  }
+  const all = row.members ? row.members.flatMap((group) => counts[group] || []) : row.sparks || [];
+  for (const [part, count] of all) heights[Math.min(part, parts - 1)] += count;
   const most = Math.max(1, ...heights);
   const space = "http://www.w3.org/2000/svg";
   const picture = document.createElementNS(space, "svg");

@@ -1,7 +1,7 @@
 // Types of groups, and names of what happens in a rebalance of each type.
 
 // The page names types where at least one of its groups is not classic.
-const hasNewTypes = groups.some((group) => (group.types || []).some((type) => type !== "classic"));
+const hasNewTypes = (page.types || groups.flatMap((group) => group.types || [])).some((type) => type !== "classic");
 const PHASE_WORDS = {
   classic: {
     join: "waiting for members to join", sync: "waiting for the assignment", stable: "Stable",

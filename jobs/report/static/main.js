@@ -9,10 +9,11 @@ function startControls() {
   for (const button of document.querySelectorAll("[data-do]")) {
     button.addEventListener("click", () => ACTIONS[button.dataset.do]());
   }
-  const ids = groups.map((row) => row.group_id).filter(hasTimeline);
-  const types = new Map(groups.map((row) => [row.group_id, row.types]));
-  byId("group").append(...ids.map((group) => element("option", { value: group },
-    hasNewTypes ? `${group} (${typesText(types.get(group))})` : group)));
+  if (server) startGroupSearch();
+  else {
+    byId("group").append(...groups.filter((row) => hasTimeline(row.group_id)).map((row) => element("option",
+      { value: row.group_id }, hasNewTypes ? `${row.group_id} (${typesText(row.types)})` : row.group_id)));
+  }
   byId("group").addEventListener("change", (event) => {
     openThen(event.target.value, () => writeAddress(address(), true));
   });
@@ -39,6 +40,20 @@ function startControls() {
     byId("timeline-title").focus({ preventScroll: true });
   });
   byId("families").append(...FAMILIES.map(familyBox));
+}
+
+const SUGGESTED = 30;
+
+/** A field with suggestions instead of a list: a lake may have any number of groups. */
+function startGroupSearch() {
+  const suggestions = element("datalist", { id: "suggestions" });
+  const field = element("input", { id: "group", type: "search", list: "suggestions", autocomplete: "off" });
+  byId("group").replaceWith(field, suggestions);
+  field.addEventListener("input", async () => {
+    const answer = await ask("groups", { search: field.value, limit: SUGGESTED }).catch(() => null);
+    if (!answer) return;
+    suggestions.replaceChildren(...objects(answer.listed).map((row) => element("option", { value: row.group_id })));
+  });
 }
 
 function familyBox(family) {
@@ -128,6 +143,8 @@ function start() {
   drawLegend();
   startControls();
   startGestures();
+  startViews();
+  startLive();
   followAddress();
   window.addEventListener("hashchange", followAddress);
   themeListeners.push(() => { drawCharts(); changed(); });

@@ -38,7 +38,7 @@ function headline() {
   if (listed.length) return `Highest cost: ${listed[0].group_id}, ${clock(listed[0].from_ms, hasDays)}: ${listed[0].summary}.`;
   if (page.episodes) return "Groups only started or shut down in this time.";
   const worst = groups[0];
-  const why = mainReason(worst.group_id);
+  const why = mainReason(causesByGroup.get(worst.group_id) || []);
   const share = totals.not_stable_ms ? worst.not_stable_ms / totals.not_stable_ms : 0;
   const most = groups.length > 1 ? `, ${percent(share)} of all groups' time not Stable` : "";
   return (
@@ -54,8 +54,7 @@ for (const row of causesOfGroups) {
 }
 
 /** The most frequent cause of a group: "a process restarted (5 of 16 times)". */
-function mainReason(group) {
-  const mine = causesByGroup.get(group) || [];
+function mainReason(mine) {
   const first = mine[0];
   if (!first) return "";
   const all = sum(mine, "rebalances");
@@ -74,7 +73,7 @@ function figures() {
       `partition-seconds, all groups${downtimeRange(totals.unavailable_ms_low, totals.unavailable_ms_high)}`],
     ...totals.unserved_ms === null ? [] : [["Owned, not served", downtime(totals.unserved_ms), "partition-seconds, all groups"]],
     ...totals.records_reprocessed === null ? [] : [["Handled again", counted(totals.records_reprocessed), "records, estimated"]],
-    ["Storms", counted(storms.length), storms.length ? "" : "never five rebalances in a row"],
+    ["Storms", counted(page.storms_count ?? storms.length), storms.length ? "" : "never five rebalances in a row"],
   ];
   return entries.map(([name, value, more]) =>
     element("div", {}, element("dt", {}, name),
@@ -82,7 +81,7 @@ function figures() {
 }
 
 function groupsNote() {
-  const left = totals.groups - groups.length;
+  const left = server ? 0 : totals.groups - groups.length;
   const without = groups.filter((group) => !hasTimeline(group.group_id)).length;
   const notes = [];
   if (left) notes.push(`${many(left, "group")} with less time not Stable ${left === 1 ? "is" : "are"} not listed.`);

@@ -23,6 +23,7 @@ function openThen(group, then) {
     drawDetails();
     drawWhatIf();
   };
+  showView("group");
   if (timelines.has(group)) return open();
   byId("timeline-note").textContent = plain(`Loading ${group} …`);
   load(group).then(open, (error) => { byId("timeline-note").textContent = plain(error.message); });
@@ -199,6 +200,7 @@ function address() {
 /** Show the view of the address; another group if the page does not have the requested one. */
 function followAddress() {
   const requested = readAddress();
+  if (server && requested.group === null) return showView(requested.view || "overview");
   const isMissing = requested.group !== null && !hasTimeline(requested.group);
   const isOther = requested.group === null || isMissing;
   openThen(isOther ? shownGroup() ?? groups[0].group_id : requested.group, () => {
@@ -231,6 +233,7 @@ let viewTimer = 0;
 function updateView() {
   clearTimeout(viewTimer);
   viewTimer = setTimeout(() => {
+    if (byId("timeline-part").hidden) return;
     writeAddress(address(), false);
     drawRebalances();
   }, 120);

@@ -1,0 +1,94 @@
+"""The lake's present version, and the next one as soon as it is complete."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import threading
+import time
+from datetime import UTC, datetime
+
+from jobs.console.errors import UsageError, failure_line
+from jobs.console.printing import printable
+from jobs.lake.literals import quoted
+from jobs.lake.service_levels import SloSettings
+from jobs.lake.sql import versions
+from jobs.report.lake import OpenedLake
+from jobs.report.queries import CLUSTERS
+from jobs.report.serve.summary import ClusterSummary
+
+MEMORY = "200MB"  # of DuckDB, per version; it sorts more on disk
+
+
+class Version:
+    """One version of the lake.  ``number``: 1 for the version at the start of the server."""
+
+    def __init__(self, root: str, slo: SloSettings | None, number: int, folder: str) -> None:
+        """UsageError for a missing lake, or for one without generations."""
+        self.number = number
+        self.tables = versions(root)  # before opening: a commit in between is seen next time
+        self.opened = OpenedLake(root, slo)
+        self.opened.connection.execute(f"SET memory_limit = '{MEMORY}'")
+        self.opened.connection.execute(f"SET temp_directory = {quoted(folder)}")
+        self.opened_at = datetime.now(UTC)
+        self.clusters = [row[0] for row in self.opened.connection.execute(CLUSTERS).fetchall()]
+        if not self.clusters:
+            raise UsageError(f"--lake {root}: no generations in it yet; run `regroup nightly`")
+        self._summaries: dict[str, ClusterSummary] = {}
+        self._lock = threading.Lock()
+
+    def summary(self, cluster_id: str) -> ClusterSummary:
+        """The groups of a cluster; made when first asked for.  UsageError for another cluster."""
+        with self._lock:
+            if cluster_id not in self._summaries:
+                schema = f"cluster_{len(self._summaries)}"
+                self._summaries[cluster_id] = ClusterSummary(self.opened, cluster_id, schema)
+            return self._summaries[cluster_id]
+
+    def prepared(self) -> list[str]:
+        """The clusters that readers asked for."""
+        return list(self._summaries)
+
+
+class LiveLake:
+    """``root``: folder or URI of the lake."""
+
+    def __init__(self, root: str, slo: SloSettings | None = None) -> None:
+        """UsageError for a missing lake, or for one without generations."""
+        self.root, self._slo = root, slo
+        self._folder = tempfile.TemporaryDirectory(
+            prefix="regroup-serve-", ignore_cleanup_errors=True
+        )
+        self._version = Version(root, slo, 1, self._folder.name)
+
+    def close(self) -> None:
+        """Delete the temporary files."""
+        self._folder.cleanup()
+
+    @property
+    def version(self) -> Version:
+        return self._version
+
+    def refresh(self) -> bool:
+        """Open the next version if the lake has new commits; readers have the previous one until
+        its clusters are ready."""
+        if versions(self.root) == self._version.tables:
+            return False
+        following = Version(self.root, self._slo, self._version.number + 1, self._folder.name)
+        for cluster_id in self._version.prepared():
+            if cluster_id in following.clusters:
+                following.summary(cluster_id)
+        self._version = following
+        return True
+
+    def follow(self, every_s: float) -> None:
+        """Look for new commits for ever; a failure is a line, and the next attempt follows."""
+        while True:
+            time.sleep(every_s)
+            try:
+                self.refresh()
+            except Exception as error:
+                line = (
+                    f"{datetime.now(UTC):%H:%M:%S} new version not readable: {failure_line(error)}"
+                )
+                print(printable(line), file=sys.stderr, flush=True)

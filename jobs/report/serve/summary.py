@@ -1,0 +1,187 @@
+"""The groups of a cluster in memory, a row each: what lists of groups are read from.
+
+The rows are made once per version of the lake; everything about one group is read from the lake
+when a reader asks for it.  Times are in ms since the epoch.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from jobs.report import queries
+from jobs.report.data import SPARKS, of_cluster, spark_parts
+from jobs.report.episodes import KINDS_OF_GROUPS
+from jobs.report.lake import OpenedLake, ReportLake, Table
+from jobs.report.window import ReportWindow
+
+Json = dict[str, Any]
+
+MOST_STORMS = 100
+
+# Groups are alike that differ in the digits of their names only, with the same types, assignor and
+# kinds of episodes, and partition downtime of one order of magnitude.
+_GROUPS = """
+    CREATE TABLE {schema}.groups AS
+    WITH overview AS ({overview}), sparks AS ({sparks}), kinds AS ({kinds}),
+    causes AS (
+        SELECT group_id, LIST(STRUCT_PACK(cause := cause, story := story, rebalances := rebalances,
+            not_stable_ms := not_stable_ms) ORDER BY rebalances DESC, cause, story) AS causes
+        FROM ({causes}) GROUP BY group_id
+    ),
+    described AS (
+        SELECT o.*, c.causes, s.sparks, k.kinds,
+            REGEXP_REPLACE(o.group_id, '[0-9]+', '*', 'g') AS pattern,
+            CASE WHEN k.kinds IS NULL THEN c.causes[1].cause ELSE ARRAY_TO_STRING(
+                LIST_SORT(LIST_TRANSFORM(k.kinds, lambda each: each.kind)), ', ') END AS why
+        FROM overview o
+        LEFT JOIN causes c USING (group_id)
+        LEFT JOIN sparks s USING (group_id)
+        LEFT JOIN kinds k USING (group_id)
+    )
+    SELECT *, DENSE_RANK() OVER (ORDER BY pattern, types, protocol, why,
+            ROUND(LOG10(unavailable_ms / 1000 + 1))) AS fold,
+        LOWER(CONCAT_WS(' ', group_id, REPLACE(why, '_', ' '), protocol,
+            ARRAY_TO_STRING(types, ' '))) AS words
+    FROM described"""
+_NO_KINDS = """
+    SELECT NULL::VARCHAR AS group_id, NULL::STRUCT(kind VARCHAR, episodes BIGINT)[] AS kinds"""
+
+SORTED_BY = (
+    "group_id", "rebalances", "not_stable_ms", "why", "unavailable_ms", "unserved_ms",
+    "records_reprocessed", "share", "longest_ms", "p50_ms", "partitions_moved", "protocol",
+)  # fmt: skip
+
+# Groups, or folds of groups that are alike: sums; of durations the longest, and the median of the
+# medians.
+_ROWS = """
+    CREATE TEMP TABLE matching AS SELECT *, {key} AS key FROM {schema}.groups WHERE {where};
+    CREATE TEMP TABLE listed AS
+    SELECT key::VARCHAR AS key, COUNT(*) AS size,
+        CASE WHEN COUNT(*) = 1 THEN ANY_VALUE(group_id) ELSE ANY_VALUE(pattern) END AS group_id,
+        SUM(rebalances)::BIGINT AS rebalances,
+        SUM(aborted_rebalances)::BIGINT AS aborted_rebalances,
+        SUM(not_stable_ms)::BIGINT AS not_stable_ms, MAX(longest_ms) AS longest_ms,
+        QUANTILE_DISC(p50_ms, 0.5) AS p50_ms, SUM(unavailable_ms)::BIGINT AS unavailable_ms,
+        SUM(unserved_ms)::BIGINT AS unserved_ms,
+        SUM(records_reprocessed)::BIGINT AS records_reprocessed,
+        SUM(partitions_moved)::BIGINT AS partitions_moved,
+        SUM(moves_forced)::BIGINT AS moves_forced,
+        COALESCE(SUM(not_stable_ms), 0) / GREATEST(SUM(with_members_ms), 1) AS share,
+        ANY_VALUE(protocol) AS protocol, ANY_VALUE(types) AS types, ANY_VALUE(why) AS why,
+        BOOL_OR(is_partly_unlogged) AS is_partly_unlogged
+    FROM matching GROUP BY ALL
+    ORDER BY {order} NULLS LAST, group_id
+    LIMIT {limit} OFFSET {offset}"""
+_COUNTS = "SELECT COUNT(*) AS groups, COUNT(DISTINCT key) AS rows FROM matching"
+_LISTED = """
+    WITH items AS (SELECT m.* FROM matching m SEMI JOIN listed USING (key)),
+    kinds AS (
+        SELECT key, LIST(STRUCT_PACK(kind := kind, episodes := n) ORDER BY n DESC, kind) AS kinds
+        FROM (SELECT key, each.kind AS kind, SUM(each.episodes)::BIGINT AS n
+            FROM (SELECT key, UNNEST(kinds) AS each FROM items) GROUP BY ALL)
+        GROUP BY key
+    ),
+    causes AS (
+        SELECT key, LIST(STRUCT_PACK(cause := cause, story := story, rebalances := n,
+            not_stable_ms := ms) ORDER BY n DESC, cause, story) AS causes
+        FROM (SELECT key, each.cause AS cause, each.story AS story,
+                SUM(each.rebalances)::BIGINT AS n, SUM(each.not_stable_ms)::BIGINT AS ms
+            FROM (SELECT key, UNNEST(causes) AS each FROM items) GROUP BY ALL)
+        GROUP BY key
+    ),
+    sparks AS (
+        SELECT key, LIST([part, n] ORDER BY part) AS sparks
+        FROM (SELECT key, each[1] AS part, SUM(each[2])::BIGINT AS n
+            FROM (SELECT key, UNNEST(sparks) AS each FROM items) GROUP BY ALL)
+        GROUP BY key
+    )
+    SELECT l.*, k.kinds, c.causes, s.sparks
+    FROM listed l
+    LEFT JOIN kinds k USING (key)
+    LEFT JOIN causes c USING (key)
+    LEFT JOIN sparks s USING (key)
+    ORDER BY {order} NULLS LAST, group_id"""
+
+
+class GroupsAsked(NamedTuple):
+    """``search``: words that name, kinds of episodes, assignor and types have.  ``ids``: only these
+    groups; empty: all.  ``fold``: only the groups of this row."""
+
+    search: str = ""
+    sort: str = "not_stable_ms"
+    is_ascending: bool = False
+    is_folded: bool = False
+    fold: int | None = None
+    ids: tuple[str, ...] = ()
+    limit: int = 100
+    offset: int = 0
+
+
+class ClusterSummary:
+    """The tables of one cluster, in a schema of their own.
+
+    ``overview``: the overview of a page, without rows of groups.
+    """
+
+    def __init__(self, opened: OpenedLake, cluster_id: str, schema: str) -> None:
+        """UsageError for a cluster that the lake does not have."""
+        self._opened, self._schema = opened, schema
+        lake = ReportLake(opened.root, cluster_id, None, ReportWindow(), opened=opened)
+        lake.rows(f"CREATE SCHEMA {schema}")
+        lake.rows(
+            _GROUPS.format(
+                schema=schema,
+                overview=queries.OVERVIEW,
+                causes=queries.ALL_CAUSES.format(""),
+                sparks=queries.ALL_SPARKS.format(""),
+                kinds=KINDS_OF_GROUPS if "episodes" in lake.has else _NO_KINDS,
+            ),
+            **spark_parts(lake),
+        )
+        ids = [row[0] for row in lake.rows(f"SELECT group_id FROM {schema}.groups").rows]
+        overview = of_cluster(lake, cluster_id, ids)
+        storms = overview["storms"]
+        types = lake.rows(f"SELECT DISTINCT UNNEST(types) FROM {schema}.groups ORDER BY 1").rows
+        self.overview: Json = {
+            **overview,
+            "storms": {**storms, "rows": storms["rows"][:MOST_STORMS]},
+            "storms_count": len(storms["rows"]),
+            "spark_parts": SPARKS,
+            "types": [name for (name,) in types],
+        }
+
+    def groups(self, asked: GroupsAsked) -> Json:
+        """Rows of groups, and how many groups and rows there are without the limit."""
+        cursor = self._opened.connection.cursor()
+        where, parameters = _condition(asked)
+        order = f"{asked.sort} {'ASC' if asked.is_ascending else 'DESC'}"
+        text = _ROWS.format(
+            schema=self._schema,
+            key="fold" if asked.is_folded else "group_id",
+            where=where,
+            order=order,
+            limit=asked.limit,
+            offset=asked.offset,
+        )
+        matching, listed = text.split(";")
+        cursor.execute(matching, parameters)
+        cursor.execute(listed)
+        ((groups, rows),) = cursor.execute(_COUNTS).fetchall()
+        result = cursor.execute(_LISTED.format(order=order))
+        columns = [column[0] for column in result.description]
+        return {"groups": groups, "rows": rows, "listed": Table(columns, result.fetchall()).json()}
+
+
+def _condition(asked: GroupsAsked) -> tuple[str, Json]:
+    parameters: Json = {}
+    conditions = ["true"]
+    for number, word in enumerate(asked.search.lower().split()):
+        parameters[f"word{number}"] = word
+        conditions.append(f"CONTAINS(words, $word{number})")
+    if asked.fold is not None:
+        conditions.append("fold = $fold")
+        parameters["fold"] = asked.fold
+    if asked.ids:
+        conditions.append("group_id IN $ids")
+        parameters["ids"] = list(asked.ids)
+    return " AND ".join(conditions), parameters

@@ -1,0 +1,60 @@
+// The server, if the page is served: it answers with the data of one view.  A file has its data inside.
+
+const embedded = JSON.parse(byId("data").textContent);
+const server = embedded.served || null;
+const shownCluster = new URLSearchParams(location.search).get("cluster");
+const OF_LAKE = new Set(["status", "sql", "questions"]); // the others are of one cluster
+const TOP_GROUPS = 100;
+
+function queryOf(parameters) {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value === null || value === undefined || value === "") continue;
+    for (const each of Array.isArray(value) ? value : [value]) query.append(name, each);
+  }
+  return query;
+}
+
+/** The address of a view's data. */
+function addressOfAnswer(name, parameters = {}) {
+  return `api/${name}?${queryOf(OF_LAKE.has(name) ? parameters : { cluster: shownCluster, ...parameters })}`;
+}
+
+/** The answer of the server; its message as an error if it refuses. */
+async function ask(name, parameters = {}) {
+  let response;
+  try {
+    response = await fetch(addressOfAnswer(name, parameters));
+  } catch {
+    throw new Error("The server does not answer: is regroup serve running?");
+  }
+  if (response.ok) return response.json();
+  const { error } = await response.json().catch(() => ({ error: `The server answered ${response.status}.` }));
+  throw new Error(error);
+}
+
+/** What a file has inside, with the groups that were not Stable longest instead of all. */
+async function servedPage() {
+  const [overview, top] = await Promise.all([ask("overview"), ask("groups", { limit: TOP_GROUPS })]);
+  const rows = objects(top.listed);
+  const causes = rows.flatMap((row) => (row.causes || []).map((each) =>
+    [row.group_id, each.cause, each.story, each.rebalances, each.not_stable_ms]));
+  const kinds = rows.map((row) => [row.group_id, row.kinds || []]);
+  return {
+    ...embedded, ...overview, groups: top.listed,
+    causes: { columns: ["group_id", "cause", "story", "rebalances", "not_stable_ms"], rows: causes },
+    sparks: { parts: overview.spark_parts, counts: Object.fromEntries(rows.map((row) => [row.group_id, row.sparks])) },
+    episodes: overview.episodes && { ...overview.episodes, of_groups: kinds },
+    timelines: [], elsewhere: null,
+  };
+}
+
+function failedToStart(error) {
+  byId("headline").textContent = plain(error.message);
+  throw error;
+}
+
+/** A table of columns and rows as objects. */
+function objects(table) {
+  return table.rows.map((row) => Object.fromEntries(table.columns.map((c, n) => [c, row[n]])));
+}

@@ -1,0 +1,45 @@
+// The views of a served page, one at a time.  A file shows overview and timeline below each other.
+
+const VIEWS = {
+  overview: { part: "overview-part", title: "Overview" },
+  group: { part: "timeline-part", title: "Group" },
+  sql: { part: "sql-part", title: "SQL", show: showSql },
+};
+
+function startViews() {
+  if (!server) return;
+  byId("views").hidden = false;
+  byId("views").append(
+    ...Object.entries(VIEWS).map(([name, { title }]) => element("a", { href: `#view=${name}`, id: `to-${name}` }, title)),
+    element("a", { href: "openapi.json" }, "JSON API"));
+  byId("to-timeline").hidden = true;
+  for (const id of ["export-groups", "export-group"]) byId(id).hidden = false;
+  byId("export-groups").addEventListener("click", () => {
+    byId("export-groups").href = exportOf(groupsAsked());
+  });
+  byId("export-group").addEventListener("click", () => {
+    const { group, from, to } = address();
+    const text = (ms) => (ms === null ? null : new Date(ms).toISOString());
+    byId("export-group").href = exportOf({ group, from: text(from), to: text(to) });
+  });
+  for (const id of ["export-groups", "export-group"]) byId(id).href = exportOf({});
+}
+
+function exportOf(parameters) {
+  return `export?${queryOf({ cluster: shownCluster, ...parameters })}`;
+}
+
+/** Show one view of a served page; the group's view asks for a group if none is open. */
+function showView(name) {
+  if (!server) return;
+  const shown = VIEWS[name] || VIEWS.overview;
+  if (shown === VIEWS.group && !state.timeline && !requests) return showGroup(groups[0].group_id);
+  for (const [each, view] of Object.entries(VIEWS)) {
+    byId(view.part).hidden = view !== shown;
+    if (view === shown) byId(`to-${each}`).setAttribute("aria-current", "page");
+    else byId(`to-${each}`).removeAttribute("aria-current");
+  }
+  if (shown.show) shown.show();
+  if (shown === VIEWS.group && state.timeline) changed();
+  if (shown === VIEWS.overview) drawCharts();
+}
