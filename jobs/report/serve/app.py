@@ -66,7 +66,8 @@ def application(answers: Answers, *, every_s: float, token: str | None) -> Starl
                     lambda: response(endpoint.answer(answers, asked)), limiter=limiter
                 )
             except UsageError as error:
-                return JSONResponse({"error": printable(str(error))}, 400)
+                excerpt = "\n".join(map(printable, error.excerpt.splitlines()))
+                return JSONResponse({"error": printable(str(error)), "excerpt": excerpt}, 400)
             except Exception as error:
                 print(printable(f"/{endpoint.name}: {failure_line(error)}"), file=sys.stderr)
                 return JSONResponse({"error": "the answer failed; the server printed why"}, 500)

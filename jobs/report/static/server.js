@@ -29,8 +29,8 @@ async function ask(name, parameters = {}) {
     throw new Error("The server does not answer: is regroup serve running?");
   }
   if (response.ok) return response.json();
-  const { error } = await response.json().catch(() => ({ error: `The server answered ${response.status}.` }));
-  throw new Error(error);
+  const { error, excerpt } = await response.json().catch(() => ({ error: `The server answered ${response.status}.` }));
+  throw Object.assign(new Error(error), { excerpt });
 }
 
 /** What a file has inside, with the groups that were not Stable longest instead of all. */

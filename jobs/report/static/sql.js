@@ -41,6 +41,7 @@ async function runSql() {
   const mine = statements;
   history.replaceState(null, "", `#view=sql&query=${encodeURIComponent(query)}`);
   byId("sql-note").textContent = "Running …";
+  byId("sql-excerpt").hidden = true;
   const began = performance.now();
   const answer = await ask("sql", { query }).catch(sqlFailed);
   if (!answer || mine !== statements) return;
@@ -56,6 +57,8 @@ async function runSql() {
 
 function sqlFailed(error) {
   byId("sql-note").textContent = plain(error.message);
+  byId("sql-excerpt").textContent = error.excerpt || "";
+  byId("sql-excerpt").hidden = !error.excerpt;
 }
 
 function cellText(value) {
