@@ -68,15 +68,15 @@ class Answers:
         return cut_timeline(rows, GROUP_ROOM)
 
     def sql(self, asked: Json) -> Json:
-        found = answer(
+        rows = answer(
             self._lake.root,
             asked["query"],
             max_rows=MOST_ROWS,
             seconds=MOST_SECONDS,
             memory=MEMORY,
         )
-        rows: Json = jsonable(found._asdict())
-        return rows
+        selected: Json = jsonable(rows._asdict())
+        return selected
 
     def questions(self, asked: Json) -> Json:
         names = [name for name in view_names() if name.startswith("q")]

@@ -101,8 +101,8 @@ def _file(text: str) -> Response:
 
 
 class _Guard:
-    """Refuses requests without the token, or, if there is none, with the name of another host: a
-    page of another site could resolve its own name to this address."""
+    """Refuses requests without the token.  Without a token, refuses requests with the name of
+    another host: a page of another site could resolve its own name to this address."""
 
     def __init__(self, app: ASGIApp, token: str | None) -> None:
         self._app, self._token = app, token
@@ -135,12 +135,12 @@ class _Guard:
 def _knows(authorization: str, token: str) -> bool:
     """Whether the header has the token: as ``Bearer``, or as the password of any user."""
     scheme, _, value = authorization.partition(" ")
-    given = value.encode()
+    credential = value.encode()
     if scheme.lower() == "basic":
         try:
-            given = base64.b64decode(value, validate=True).partition(b":")[2]
+            credential = base64.b64decode(value, validate=True).partition(b":")[2]
         except (binascii.Error, ValueError):
             return False
     elif scheme.lower() != "bearer":
         return False
-    return hmac.compare_digest(given, token.encode())
+    return hmac.compare_digest(credential, token.encode())

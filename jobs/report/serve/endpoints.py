@@ -71,17 +71,17 @@ EXPORT = Endpoint("export", "A page for offline use, of at most 100 groups.", An
                   )  # fmt: skip
 
 
-def parsed(parameters: Sequence[Parameter], given: Sequence[tuple[str, str]]) -> Json:
+def parsed(parameters: Sequence[Parameter], texts_by_name: Sequence[tuple[str, str]]) -> Json:
     """The value of each parameter; UsageError for an unknown, missing or invalid parameter."""
     by_name = {each.name: each for each in parameters}
-    for name, text in given:
+    for name, text in texts_by_name:
         if name not in by_name:
             raise UsageError(f"{name}: no such parameter; give {', '.join(by_name) or 'none'}")
         if len(text) > _MOST_CHARACTERS:
             raise UsageError(f"{name}: longer than {_MOST_CHARACTERS:,} characters")
     values = {}
     for each in parameters:
-        texts = [text for name, text in given if name == each.name]
+        texts = [text for name, text in texts_by_name if name == each.name]
         if each.is_required and not any(texts):
             raise UsageError(f"{each.name}: give a value")
         if len(texts) > 1 and each.kind != "strings":
@@ -110,10 +110,12 @@ def answer_of(root: str, name: str, parameters: Mapping[str, Any]) -> Json:
     endpoint = next((each for each in ENDPOINTS if each.name == name), None)
     if endpoint is None:
         raise UsageError(f"{name}: no such view; give {', '.join(e.name for e in ENDPOINTS)}")
-    given = [(key, _text(each)) for key, value in parameters.items() for each in _values(value)]
+    texts_by_name = [
+        (key, _text(each)) for key, value in parameters.items() for each in _values(value)
+    ]
     lake = LiveLake(root)
     try:
-        answer: Json = endpoint.answer(Answers(lake), parsed(endpoint.parameters, given))
+        answer: Json = endpoint.answer(Answers(lake), parsed(endpoint.parameters, texts_by_name))
     finally:
         lake.close()
     return answer

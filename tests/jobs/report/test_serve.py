@@ -81,9 +81,9 @@ def test_groups_are_sorted_and_found_by_words(server):
         ("billing-1", 3100),
     ]
 
-    found = server.ask("groups", search="RESTART billing-2")
-    assert [row["group_id"] for row in objects(found["listed"])] == ["billing-2"]
-    assert (found["groups"], found["rows"]) == (1, 1)
+    matching = server.ask("groups", search="RESTART billing-2")
+    assert [row["group_id"] for row in objects(matching["listed"])] == ["billing-2"]
+    assert (matching["groups"], matching["rows"]) == (1, 1)
 
 
 def test_groups_that_look_alike_share_a_row_with_their_sums(plant, tmp_path):
@@ -326,8 +326,8 @@ def test_wrong_options_are_one_line_and_exit_2(
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         used = str(listening.getsockname()[1])
-        given = [each.format(used=used) for each in options]
-        arguments = ["regroup", "serve", "--lake", str(tmp_path), "--port", "0", *given]
+        chosen = [each.format(used=used) for each in options]
+        arguments = ["regroup", "serve", "--lake", str(tmp_path), "--port", "0", *chosen]
         monkeypatch.setattr(sys, "argv", arguments)
         with pytest.raises(SystemExit) as ended:
             cli.main()
