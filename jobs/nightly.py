@@ -5,14 +5,17 @@ spark-submit jobs/nightly.py --lake URI --cluster-id ID --segments GLOB --broker
 
 from __future__ import annotations
 
+import shlex
+import sys
 import time
 from dataclasses import asdict, dataclass
 from datetime import date
+from typing import Any
 
 from jobs import ingest
 from jobs.configuration.config import Config, valid_timezone
 from jobs.console.errors import RunFailed, UsageError
-from jobs.console.printing import printable
+from jobs.console.printing import Format, json_text, jsonable, print_rows, printable
 from jobs.engine.choice import Workload, bytes_of
 from jobs.engine.session import open_session
 from jobs.lake.dates import date_range
@@ -33,9 +36,11 @@ from jobs.sources.dumps.dump import Dump
 from jobs.sources.end_offsets.source import FILES_LIKE, require_end_offsets
 from jobs.sources.logs.dates import since_ms_of_option
 from jobs.sources.topic import segments
+from jobs.sources.topic.broker_metadata import require_answer
 from jobs.sources.topic.kafka import Kafka
-from jobs.sources.topic.kafka_settings import kafka_only_for_spark
+from jobs.sources.topic.kafka_settings import client_settings, kafka_only_for_spark
 
+STEP_COLUMNS = ("step", "seconds")
 GIVE_A_SOURCE = "give --segments, --kafka, --dump, --broker-log, --client-log or --trace"
 
 
@@ -96,7 +101,7 @@ def inputs_of(options: NightlyOptions, config: Config) -> ingest.Inputs:
         dump=None if options.dump is None else Dump(options.dump),
         traces=_files(options.trace, "--trace", trace.FILES_LIKE),
         client_logs=_files(options.client_log, "--client-log", client_log.FILES_LIKE),
-        kafka=None if options.kafka is None else Kafka(options.kafka, config.kafka),
+        kafka=None if options.kafka is None else Kafka(options.kafka, config.kafka_settings()),
         end_offsets=end_offsets,
         broker_configs=_broker_configs(options.broker_config),
     )
@@ -146,21 +151,61 @@ def nightly(options: NightlyOptions, config: Config, progress: Progress | None =
     _nightly(options, config, inputs_of(options, config), progress or Progress())
 
 
-def nightly_command(options: NightlyOptions, config: Config) -> None:
-    """`nightly` of the command line: UsageError without a source."""
+def nightly_command(options: NightlyOptions, config: Config, format: Format) -> None:
+    """`nightly` of the command line: UsageError without a source.
+
+    Prints the run on stderr, with the next step; in JSON or CSV, prints it on stdout, too.
+    """
     inputs = inputs_of(options, config)
     options.require_source()
-    _nightly(options, config, inputs, Progress())
+    require_brokers(inputs)
+    progress = Progress()
+    run = _nightly(options, config, inputs, progress)
+    place = shlex.join(["--lake", options.lake, "--cluster-id", options.cluster_id])
+    progress.say(f"next: regroup investigate {place}")
+    if format is Format.JSON:
+        sys.stdout.write(json_text(jsonable(as_json(run, progress))) + "\n")
+    elif format is Format.CSV:
+        print_rows(STEP_COLUMNS, _step_rows(progress), format)
+
+
+def as_json(run: Run, progress: Progress) -> dict[str, Any]:
+    """The object of `nightly --format json`."""
+    return {
+        "run_id": run.run_id,
+        "cluster_id": run.lake.cluster_id,
+        "first_date": run.first,
+        "last_date": run.last,
+        "seconds": round(progress.seconds, 3),
+        "steps": [dict(zip(STEP_COLUMNS, row, strict=True)) for row in _step_rows(progress)],
+        "rows_written": run.written,
+        "messages": progress.messages,
+    }
+
+
+def _step_rows(progress: Progress) -> list[tuple[str, float]]:
+    return [(step.name, round(step.seconds, 3)) for step in progress.steps]
+
+
+def require_brokers(inputs: ingest.Inputs) -> None:
+    """Ask the brokers of --kafka before an engine starts; RunFailed if none answers."""
+    if inputs.kafka is None:
+        return
+    client = client_settings(inputs.kafka.settings)
+    if not client.untranslatable:  # else only Java's client can ask them
+        require_answer(inputs.kafka, client.values, inputs.kafka.settings)
 
 
 def _nightly(
     options: NightlyOptions, config: Config, inputs: ingest.Inputs, progress: Progress
-) -> None:
+) -> Run:
     began = time.monotonic()
     run = run_jobs(open_lake_of(options, inputs, config), options, inputs, progress)
     progress.total(time.monotonic() - began)
-    progress.say(summary(run))
+    for line in summary(run).splitlines():
+        progress.say(line)
     account_for(run.lake, inputs, run.internal_errors, progress)
+    return run
 
 
 def account_for(

@@ -142,11 +142,12 @@ def snapshot(options: SnapshotOptions, config: Config) -> None:
     options.check()
     options.is_last(1, options.every_s)  # UsageError for durations before anything is asked
     lake = open_without_engine(options.lake, options.cluster_id)
-    kafka = Kafka(options.bootstrap, config.kafka, option="--bootstrap")
+    settings = config.kafka_settings()
+    kafka = Kafka(options.bootstrap, settings, option="--bootstrap")
     snapshots = Snapshots(
         options=options,
         lake=lake,
-        groups=LiveGroups(options.bootstrap, config.kafka),
+        groups=LiveGroups(options.bootstrap, settings),
         store_ends=partial(store_end_offsets, lake, kafka),
         store_settings=partial(add_live, lake, kafka),
     )

@@ -9,6 +9,7 @@ from jobs.alerts import prometheus as textfile
 from jobs.alerts.alerting import COLUMNS, AlertsOptions, find_alerts
 from jobs.alerts.notify import notify, require_webhooks
 from jobs.configuration.alert_settings import AlertSettings
+from jobs.console.output_files import require_writable
 from jobs.console.printing import Format, print_rows, printable
 
 MISSING = "tables are missing"
@@ -24,6 +25,7 @@ def run(
 ) -> int:
     """1 if there is an alert or a message waits, else 0.  ``prometheus``: a file to write the
     alerts to, too.  ``notifies``: send them to the configured webhooks."""
+    require_writable("--prometheus", prometheus)
     if notifies:
         require_webhooks(settings, options.lake)
     alerts, windows = find_alerts(options, settings)

@@ -9,7 +9,8 @@ exit codes and error messages are therefore equal.  Exit codes: 0 done, 1 the an
 run failed, 2 wrong argument or configuration, 130 Ctrl-C.  An error is one line on stderr.
 
 Settings that belong to an installation rather than to one run (Spark's, Kafka's security, the time
-zone of logs, thresholds of alerts) are in a TOML file, given by --conf (`jobs.configuration`).
+zone of logs, thresholds of alerts), and defaults of options, are in a TOML file
+(`jobs.configuration`).
 
 cli                all commands together, and main, which prints errors and sets exit codes
 filling_commands   nightly, watch, ingest, single jobs, topic-partitions, snapshot
@@ -19,6 +20,7 @@ model_commands     decode, assign, simulate, replay, what-if, what-if-sweep,
 setup_commands     init, demo, jars, doctor
 result_commands    alerts, dashboard, report, spans
 scenario_commands  `regroup scenario run` and `regroup scenario diagram`
+configured         values of options from the environment and the configuration file
 options            options of several commands
 sections           sections of `regroup --help`
 examples           an example per command, shown below its help

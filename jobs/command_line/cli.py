@@ -12,6 +12,7 @@ from io import TextIOWrapper
 from typing import Annotated, NoReturn
 
 import typer
+from typer.core import TyperCommand
 from typer.exceptions import TyperException
 
 from jobs import __version__
@@ -22,6 +23,7 @@ from jobs.command_line import (
     result_commands,
     setup_commands,
 )
+from jobs.command_line.configured import ConfiguredCommand
 from jobs.command_line.examples import epilog
 from jobs.command_line.scenario_commands import scenario
 from jobs.command_line.sections import CommandsBySection
@@ -63,18 +65,21 @@ for _part in (filling_commands, lake_commands, model_commands, setup_commands, r
 app.add_typer(scenario, name="scenario")
 
 
-def _show_examples(group: typer.Typer, path: str = "") -> None:
+def _complete(group: typer.Typer, path: str = "") -> None:
+    """Show an example in the help of each command, and let its options be configured."""
     for command in group.registered_commands:
         assert command.callback is not None
         name = command.name or command.callback.__name__.replace("_", "-")
         command.epilog = epilog(f"{path}{name}")
+        if command.cls is TyperCommand:
+            command.cls = ConfiguredCommand
     for below in group.registered_groups:
         if below.typer_instance is not None:
             inner = f"{below.name} " if below.name else ""  # no name: commands of `regroup` itself
-            _show_examples(below.typer_instance, path + inner)
+            _complete(below.typer_instance, path + inner)
 
 
-_show_examples(app)
+_complete(app)
 
 
 def main(command: str | None = None) -> None:

@@ -12,6 +12,7 @@ from jobs.command_line.options import (
     ConfOption,
     DateOption,
     EngineOption,
+    FormatOption,
     FromOption,
     LakeOption,
     LogDateOption,
@@ -22,6 +23,7 @@ from jobs.command_line.options import (
     ToOption,
     with_sources,
 )
+from jobs.console.printing import Format
 from jobs.nightly_run.pipeline import JOBS, Progress, job, run_all
 
 commands = typer.Typer()
@@ -55,6 +57,7 @@ def nightly(
     ] = None,
     engine: EngineOption = None,
     conf: ConfOption = None,
+    format: FormatOption = Format.TABLE,
 ) -> None:
     """Read new input and compute all tables.  Runs ingest and all jobs in order."""
     from jobs.configuration.config import load_config
@@ -71,7 +74,7 @@ def nightly(
         advice=advice,
         advice_budget=advice_budget,
     )
-    nightly_command(options, load_config(conf, engine))
+    nightly_command(options, load_config(conf, engine), format)
 
 
 @commands.command()
@@ -112,12 +115,19 @@ def ingest(
     """Read input into the bronze tables.  Computes no other table."""
     from jobs import ingest as ingest_job
     from jobs.configuration.config import load_config
-    from jobs.nightly import NightlyOptions, account_for, inputs_of, open_lake_of
+    from jobs.nightly import (
+        NightlyOptions,
+        account_for,
+        inputs_of,
+        open_lake_of,
+        require_brokers,
+    )
 
     config = load_config(conf, engine)
     options = NightlyOptions(**vars(sources))
     inputs = inputs_of(options, config)
     options.require_source()
+    require_brokers(inputs)
     lake = open_lake_of(options, inputs, config)
     account_for(lake, inputs, ingest_job.run(lake, inputs), Progress())
 

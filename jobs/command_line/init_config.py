@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 import tomllib
-from collections.abc import Iterator
-from dataclasses import fields
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from glob import glob
 from typing import Any
 
-from jobs.configuration.alert_settings import AlertSettings, Thresholds
-from jobs.configuration.config import ISOLATION_LEVELS, Config
-from jobs.configuration.packaged_files import CONF
-from jobs.configuration.slo_settings import Objectives
+import typer
+
+from jobs.configuration.config import ISOLATION_LEVELS, NO_PATHS
+from jobs.configuration.keys import ALERTS, OF_CLUSTER, SLO, TOP, Key
+from jobs.configuration.packaged_files import CONF, DEFAULT
 from jobs.console.errors import UsageError
 from jobs.sources.topic.kafka import OFFSETS_PER_SLICE, SLICE_SETTING
 
 HEAD = """\
-# Settings of Regroup with their defaults: `regroup nightly --conf {name} ...`.
+# Settings of Regroup with their defaults. Commands read regroup.toml in the current folder, the
+# file of $REGROUP_CONFIG, or `--conf {name}`. Options and environment variables have priority.
 # Defaults of missing settings: Spark's own in [spark], "ERROR" for log_level, else these values.
 """
-LOG_LEVEL = 'log level of Spark on stderr: "OFF" (a failure is one line), "ERROR", "WARN", "INFO"'
-ENGINE = 'what runs the jobs: "auto", "embedded" (no Java) or "spark"; see --engine'
-EMBEDDED_LIMIT = "MiB of input above which auto uses Spark"
-TIMEZONE = "time zone of log lines without a zone, such as Europe/Berlin; see --log-timezone"
+CLUSTER = """\
+# A cluster and its sources. Relative paths are in the folder of this file.
+"""
 SPARK = {
     "spark.master": 'where jobs run: "local[*]" (this machine, all cores) or a cluster\'s URL',
     "spark.ui.enabled": "Spark's web page of a run",
@@ -48,13 +52,11 @@ KAFKA = """\
 # Settings of Kafka's consumers, by Kafka's names, for --kafka; never printed.
 # "security.protocol" = "SASL_SSL"
 # "sasl.mechanism" = "SCRAM-SHA-512"
-# "sasl.jaas.config" = "org.apache.kafka.common.security.scram.ScramLoginModule required ...;"
+# "sasl.jaas.config" = "${file:/run/secrets/jaas}"
 # "ssl.truststore.location" = "/etc/kafka/truststore.jks"
 # Spark's Kafka source: minimum number of tasks; default: one per partition of the topic
 # minPartitions = 100
 """
-FINDING_KINDS = "kinds of findings that become alerts"
-WINDOW = "time span of `regroup alerts` without --since: 90s, 15m, 1h, 7d"
 GROUPS = """\
 # Thresholds for groups by pattern; the last matching pattern has priority.
 # [alerts.groups."etl-*"]
@@ -65,14 +67,12 @@ GROUPS = """\
 # url_variable = "SLACK_URL"
 """
 
-EXAMPLES = {"served_percent": 99.5, "reprocessed_per_day": 1000, "catch_up_s": 60}
 
-
-def write(path: str) -> None:
-    """UsageError if the file exists or cannot be written."""
+def write(path: str, cluster: Mapping[str, str] | None = None) -> None:
+    """``cluster``: see `text`.  UsageError if the file exists or cannot be written."""
     try:
         with open(path, "x", encoding="utf-8") as file:
-            file.write(text(path))
+            file.write(text(path, cluster))
     except FileExistsError:
         raise UsageError(
             f"--out {path}: exists already and is not changed; give another --out"
@@ -81,21 +81,83 @@ def write(path: str) -> None:
         raise UsageError(f"--out {path}: {error.strerror}; give a file to write") from None
 
 
-def text(name: str) -> str:
-    """The text of the file; ``name``: the file name for --conf in its first line."""
-    local = tomllib.loads((CONF / "local.toml").read_text(encoding="utf-8"))
+# Where packages, containers and operators of Kafka write logs.
+_BROKER_LOGS = (
+    "/var/log/kafka/server.log*",
+    "/opt/kafka/logs/server.log*",
+    "/usr/local/kafka/logs/server.log*",
+)
+_BROKER = ("localhost", 9092)
+
+
+def asked() -> dict[str, str]:
+    """The values that a user enters; proposes what this machine has."""
+    logs = next((each for each in _BROKER_LOGS if glob(each)), "")
+    with suppress(OSError), socket.create_connection(_BROKER, timeout=1):
+        kafka = f"{_BROKER[0]}:{_BROKER[1]}"
+        return _answers(logs, kafka)
+    return _answers(logs, "")
+
+
+def _answers(logs: str, kafka: str) -> dict[str, str]:
+    questions = {
+        "lake": ("Folder of the lake", "lake"),
+        "cluster_id": ("Name of the cluster", "kafka"),
+        "kafka": ("Brokers, HOST:PORT (empty: none)", kafka),
+        "broker_log": ("Brokers' logs, path or glob (empty: none)", logs),
+        "client_log": ("Consumers' logs, path or glob (empty: none)", ""),
+    }
+    answers = {
+        name: typer.prompt(question, default=default, err=True).strip()
+        for name, (question, default) in questions.items()
+    }
+    return {name: answer for name, answer in answers.items() if answer}
+
+
+def absolute(name: str, value: str) -> str:
+    """The value of a key for a file in another folder than the current one."""
+    is_path = name not in (*NO_PATHS, "cluster_id") and "://" not in value
+    return os.path.abspath(value) if is_path else value
+
+
+def text(name: str, cluster: Mapping[str, str] | None = None) -> str:
+    """The text of the file; ``name``: the file name for --conf in its first lines.
+
+    ``cluster``: values of lake, cluster_id and the keys of this cluster; others are comments.
+    """
+    local = tomllib.loads((CONF / DEFAULT).read_text(encoding="utf-8"))
+    defaults = {"log_level": local["log_level"], "timezone": local["logs"]["timezone"]}
+    values = dict(cluster or {})
+    top = [
+        _line(key, values.get(key.own_name, defaults.get(key.own_name)))
+        for key in TOP
+        if key.section == ""
+    ]
     parts = [
-        HEAD.format(name=name),
-        _setting("log_level", local["log_level"], LOG_LEVEL)
-        + _setting("engine", Config.engine, ENGINE)
-        + _setting("embedded_limit_mib", Config.embedded_limit_mib, EMBEDDED_LIMIT),
-        "[logs]\n" + _setting("timezone", local["logs"]["timezone"], TIMEZONE),
+        HEAD.format(name=name) + "".join(top),
+        _cluster(values),
+        "[logs]\n" + "".join(_line(key) for key in TOP if key.section == "logs"),
         "[spark]\n" + "".join(_spark(local["spark"])),
         "[kafka]\n" + KAFKA + _kafka(),
-        "[alerts]\n" + "".join(_alerts()) + GROUPS,
+        "[alerts]\n" + "".join(map(_line, ALERTS)) + GROUPS,
         "[slo]\n" + "".join(_slo()),
     ]
     return "\n".join(parts)
+
+
+def _cluster(values: Mapping[str, str]) -> str:
+    name = values.get("cluster_id")
+    head = f"[clusters.{json.dumps(name)}]\n" if name else "# [clusters.prod]\n"
+    keys = [key for key in OF_CLUSTER if key.own_name != "lake"]
+    return CLUSTER + head + "".join(_line(key, values.get(key.own_name)) for key in keys)
+
+
+def _line(key: Key, value: Any = None) -> str:
+    """The meaning, and the setting; a key without a value is a comment with its example."""
+    value = key.default if value is None else value
+    if value is None:
+        return f"# {key.meaning}\n# {key.own_name} = {json.dumps(key.example)}\n"
+    return _setting(key.own_name, value, key.meaning)
 
 
 def _spark(settings: dict[str, Any]) -> Iterator[str]:
@@ -123,20 +185,11 @@ def _kafka() -> str:
     return "".join(f"{line if line.startswith('#') else f'# {line}'}\n" for line in lines)
 
 
-def _alerts() -> Iterator[str]:
-    yield _setting("window", AlertSettings.window, WINDOW)
-    yield _setting("finding_kinds", list(AlertSettings.finding_kinds), FINDING_KINDS)
-    for threshold in fields(Thresholds):
-        meaning = f"{threshold.metadata['meaning']}; 0: not checked"
-        yield _setting(threshold.name, threshold.default, meaning)
-
-
 def _slo() -> Iterator[str]:
     """Commented out: there are no objectives by default."""
     yield "# Objectives per group and UTC date; `regroup alerts` shows the used part of each\n"
     yield "# error budget.\n"
-    for each in fields(Objectives):
-        yield f"# {each.metadata['meaning']}\n# {each.name} = {EXAMPLES[each.name]}\n"
+    yield from map(_line, SLO)
     yield '# For groups by pattern:\n# [slo.groups."etl-*"]\n# catch_up_s = 600\n'
 
 

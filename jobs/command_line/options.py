@@ -16,7 +16,10 @@ from jobs.console.printing import Format
 LakeOption = Annotated[str, typer.Option("--lake", help="Folder or URI of the Delta tables.")]
 ClusterOption = Annotated[str, typer.Option("--cluster-id", help="Name of the Kafka cluster.")]
 ConfOption = Annotated[
-    str | None, typer.Option("--conf", help="TOML file with settings (default: conf/local.toml).")
+    str | None,
+    typer.Option(
+        "--conf", help="TOML file with settings (default: regroup.toml, if there is one)."
+    ),
 ]
 EngineOption = Annotated[
     Engine | None,
@@ -76,8 +79,12 @@ KafkaOption = Annotated[
     typer.Option(help="Brokers to read __consumer_offsets from: HOST:PORT[,HOST:PORT...]."),
 ]
 DateOption = Annotated[str | None, typer.Option(help="Only this UTC date.")]
-FromOption = Annotated[str | None, typer.Option("--from", help="First UTC date of a range.")]
-ToOption = Annotated[str | None, typer.Option("--to", help="Last UTC date of a range.")]
+FromOption = Annotated[
+    str | None, typer.Option("--from", help="First UTC date (or time on it) of a range.")
+]
+ToOption = Annotated[
+    str | None, typer.Option("--to", help="Last UTC date (or time on it) of a range.")
+]
 FromTimeOption = Annotated[
     str | None,
     typer.Option(

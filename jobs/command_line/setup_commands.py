@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,10 +16,13 @@ from jobs.command_line.options import (
     DumpOption,
     EndOffsetsOption,
     FormatOption,
+    InputOptions,
     KafkaOption,
     LogDateOption,
     LogTimezoneOption,
+    with_sources,
 )
+from jobs.console.errors import UsageError
 from jobs.console.printing import Format
 from jobs.console.spinner import spinner
 
@@ -25,16 +30,44 @@ commands = typer.Typer()
 
 
 @commands.command()
+@with_sources
 def init(
+    inputs: InputOptions,
+    lake: Annotated[
+        str | None, typer.Option("--lake", help="Folder or URI of the lake; default: lake.")
+    ] = None,
+    cluster_id: Annotated[
+        str | None, typer.Option("--cluster-id", help="Name of the cluster; default: kafka.")
+    ] = None,
     out: Annotated[str, typer.Option(help="File to write; an existing file is not changed.")] = (
         "regroup.toml"
     ),
 ) -> None:
-    """Write a configuration file.  It has every setting, its default and its meaning."""
-    from jobs.command_line.init_config import write
+    """Write a configuration file.  It has every setting, and the sources that are given.
 
-    write(out)
-    print(f"wrote {out}; use it with --conf {out}", file=sys.stderr)
+    Checks the sources first.  On a terminal, asks for what is not given.
+    """
+    from jobs.command_line.init_config import absolute, asked, write
+    from jobs.console.errors import RunFailed
+    from jobs.doctor import DoctorOptions, print_sources
+
+    if Path(out).exists():
+        raise UsageError(f"--out {out}: exists already and is not changed; give another --out")
+    options = {"lake": lake, "cluster_id": cluster_id, **vars(inputs)}
+    options.pop("log_date")
+    values = {name: value for name, value in options.items() if value is not None}
+    if not values and sys.stdin.isatty():
+        values = asked()
+    if Path(out).parent != Path():  # paths of a file are relative to its folder
+        values = {name: absolute(name, value) for name, value in values.items()}
+    if values:
+        values = {"lake": "lake", "cluster_id": "kafka"} | values
+    checked = {name: values.get(name) for name in DoctorOptions.__dataclass_fields__}
+    if not print_sources(DoctorOptions(**checked)):
+        raise RunFailed(f"{out} is not written: a source cannot be read; correct its option")
+    write(out, values)
+    use = "" if out == "regroup.toml" else f" --conf {shlex.quote(out)}"
+    print(f"wrote {out}; next: regroup doctor{use}, regroup nightly{use}", file=sys.stderr)
 
 
 @commands.command()

@@ -11,6 +11,7 @@ from jobs.configuration.group_patterns import GROUPS, read_patterns, values_of_g
 from jobs.configuration.slo_settings import SloSettings
 from jobs.configuration.webhooks import Webhook, read_webhooks
 from jobs.console.errors import UsageError
+from jobs.console.similar_names import meant
 from schemas.known_problems import KINDS
 
 WINDOW = "window"
@@ -72,6 +73,7 @@ class Thresholds:
 
 
 NAMES = tuple(threshold.name for threshold in fields(Thresholds))
+_OTHERS = (WINDOW, FINDING_KINDS, OUTBOX, WEBHOOKS, GROUPS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +122,7 @@ def read_settings(table: Mapping[str, Any], where: str) -> AlertSettings:
 def _numbers(table: Mapping[str, Any], where: str) -> dict[str, int]:
     for name, value in table.items():
         if name not in NAMES:
-            raise UsageError(f"{where} unknown setting {name!r}; use {', '.join(NAMES)}")
+            raise UsageError(f"{where} unknown setting {name!r}; {meant(name, (*NAMES, *_OTHERS))}")
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             raise UsageError(
                 f"{where} {name} must be a whole number (0 turns it off), not {value!r}"

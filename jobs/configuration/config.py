@@ -1,5 +1,5 @@
-"""Read the configuration: a TOML file with sections [spark], [logs], [kafka], [alerts] and [slo],
-and settings outside of sections."""
+"""Read the configuration: a TOML file with sections [clusters.NAME], [spark], [logs], [kafka],
+[alerts] and [slo], and settings outside of sections; environment variables have priority."""
 
 from __future__ import annotations
 
@@ -11,12 +11,18 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from jobs.configuration.alert_settings import AlertSettings, read_settings
+from jobs.configuration.keys import EMBEDDED_LIMIT_MIB, OF_CLUSTER, with_environment
 from jobs.configuration.packaged_files import configuration_file
+from jobs.configuration.references import resolved
 from jobs.configuration.slo_settings import read_slo
 from jobs.console.errors import UsageError
 from jobs.console.secrets import remember
+from jobs.console.similar_names import meant
 
 SECTIONS = {
+    "lake": str,
+    "cluster_id": str,
+    "clusters": dict,
     "spark": dict,
     "logs": dict,
     "kafka": dict,
@@ -26,6 +32,7 @@ SECTIONS = {
     "engine": str,
     "embedded_limit_mib": int,
 }
+KINDS = {dict: "a table", str: "a text", int: "a whole number"}
 # Regroup sets these per run.
 RESERVED = {
     "auto.offset.reset",
@@ -36,9 +43,9 @@ RESERVED = {
     "key.deserializer",
     "value.deserializer",
 }
+# Keys of a cluster whose values are no files.
+NO_PATHS = ("kafka", "log_timezone")
 ISOLATION_LEVELS = ("read_committed", "read_uncommitted")
-# `auto` uses Spark for more input than this.
-EMBEDDED_LIMIT_MIB = 2048
 
 
 class Engine(StrEnum):
@@ -55,8 +62,14 @@ class Config:
     ``kafka``: settings of Kafka's consumers (mostly security), and maxOffsetsPerTrigger and
     minPartitions of Spark's Kafka source.  Both may hold passwords and are never printed.
     ``alerts``: thresholds and objectives of `regroup alerts`.  ``engine``: which engine runs the
-    jobs.  ``embedded_limit_mib``: above this much input in MiB, `auto` uses Spark.
+    jobs.  ``embedded_limit_mib``: above this much input in MiB, `auto` uses Spark.  ``lake`` and
+    ``cluster_id``: of commands without these options.  ``clusters``: the lake and sources of each
+    cluster, by the names in OF_CLUSTER.
     """
+
+    lake: str | None = None
+    cluster_id: str | None = None
+    clusters: dict[str, dict[str, str]] = field(default_factory=dict)
 
     spark: dict[str, str] = field(default_factory=dict, repr=False)
     log_timezone: str = "UTC"
@@ -66,11 +79,17 @@ class Config:
     engine: Engine = Engine.AUTO
     embedded_limit_mib: int = EMBEDDED_LIMIT_MIB
 
+    def kafka_settings(self) -> dict[str, str]:
+        """``kafka`` with the values of references; UsageError if one is missing."""
+        settings = resolved(self.kafka, "kafka")
+        remember(settings)
+        return settings
+
 
 def load_config(path: str | None, engine: Engine | None = None) -> Config:
-    """Read ``path`` (default conf/local.toml); an unknown setting is a UsageError.
+    """Read ``path`` (default: see `configuration_file`); an unknown setting is a UsageError.
 
-    ``engine``: instead of the file's.
+    Environment variables have priority over the file, and ``engine`` over both.
     """
     config = _config_of(path)
     return replace(config, engine=engine) if engine else config
@@ -78,21 +97,18 @@ def load_config(path: str | None, engine: Engine | None = None) -> Config:
 
 def _config_of(path: str | None) -> Config:
     file = configuration_file(path)
-    try:
-        settings = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"--conf {file}: {error.strerror}; give a readable TOML file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"--conf {file}: not TOML: {error}") from None
-    for name, value in settings.items():
-        if not isinstance(value, SECTIONS.get(name, ())):
-            raise UsageError(f"--conf {file}: unknown setting {name!r}; use {', '.join(SECTIONS)}")
+    settings = with_environment(read_file(file))
     logs = settings.get("logs", {})
-    if set(logs) - {"timezone"}:
-        raise UsageError(f"--conf {file}: [logs] has only 'timezone', not {sorted(logs)}")
+    if unknown := set(logs) - {"timezone"}:
+        name = min(unknown)
+        raise UsageError(f"--conf {file}: [logs] unknown setting {name!r}; use timezone")
     spark, kafka = (_texts(settings.get(name, {})) for name in ("spark", "kafka"))
+    spark = resolved(spark, "spark")
     remember(spark | kafka)
     return Config(
+        lake=settings.get("lake"),
+        cluster_id=settings.get("cluster_id"),
+        clusters=settings.get("clusters", {}),
         spark=spark,
         log_timezone=valid_timezone(logs.get("timezone", "UTC")),
         kafka=_kafka(kafka, file),
@@ -104,6 +120,56 @@ def _config_of(path: str | None) -> Config:
         engine=_engine(settings.get("engine", Engine.AUTO), file),
         embedded_limit_mib=_size_mib(settings.get("embedded_limit_mib", EMBEDDED_LIMIT_MIB), file),
     )
+
+
+def read_file(file: Path) -> dict[str, Any]:
+    """The tables and values of the file, with lakes and sources relative to its folder.
+
+    UsageError for an unreadable file, an unknown section, and an unknown key of a cluster.
+    """
+    try:
+        settings = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"--conf {file}: {error.strerror}; give a readable TOML file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"--conf {file}: not TOML: {error}") from None
+    for name, value in settings.items():
+        if name not in SECTIONS:
+            raise UsageError(f"--conf {file}: unknown setting {name!r}; {meant(name, SECTIONS)}")
+        if not isinstance(value, SECTIONS[name]):
+            kind = KINDS[SECTIONS[name]]
+            raise UsageError(f"--conf {file}: {name} must be {kind}, not {value!r}")
+    folder = file.parent
+    if "lake" in settings:
+        settings["lake"] = _in_folder(folder, "lake", settings["lake"])
+    clusters = settings.get("clusters", {})
+    for name, table in clusters.items():
+        clusters[name] = _cluster(table, folder, f"--conf {file}: [clusters.{name}]")
+    chosen = settings.get("cluster_id")
+    if clusters and chosen is not None and chosen not in clusters:
+        raise UsageError(f"--conf {file}: cluster_id {chosen!r}; {meant(chosen, clusters)}")
+    return settings
+
+
+def _cluster(table: Any, folder: Path, where: str) -> dict[str, str]:
+    if not isinstance(table, dict):
+        raise UsageError(f"{where} must be a table of sources")
+    names = [key.own_name for key in OF_CLUSTER]
+    for name, value in table.items():
+        if name not in names:
+            raise UsageError(f"{where} unknown setting {name!r}; {meant(name, names)}")
+        if not isinstance(value, str) or not value:
+            raise UsageError(f"{where} {name} must be a text, not {value!r}")
+    if "log_timezone" in table:
+        valid_timezone(table["log_timezone"])
+    return {name: _in_folder(folder, name, value) for name, value in table.items()}
+
+
+def _in_folder(folder: Path, name: str, value: str) -> str:
+    """A relative path is in the folder of the file."""
+    if name in NO_PATHS or "://" in value or folder == Path():
+        return value
+    return str(folder / value)
 
 
 def _engine(name: str, file: Path) -> Engine:

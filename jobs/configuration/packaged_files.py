@@ -6,6 +6,7 @@ wheel, below jobs/packaged/.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 _JOBS = Path(__file__).resolve().parents[1]
@@ -13,13 +14,18 @@ CHECKOUT: Path | None = _JOBS.parent if (_JOBS.parent / "pyproject.toml").is_fil
 _FILES = CHECKOUT or _JOBS / "packaged"
 
 CONF = _FILES / "conf"
+DEFAULT = "local.toml"
+NAME = "regroup.toml"
+VARIABLE = "REGROUP_CONFIG"
 EXAMPLES = _FILES / "examples"
 
 
 def configuration_file(name: str | None) -> Path:
-    """The file of ``--conf``, conf/local.toml by default; conf/large.toml also names the packaged
-    one if the current folder has no such file."""
+    """The file of ``--conf``; without it that of $REGROUP_CONFIG, regroup.toml in the current
+    folder, or conf/local.toml.  conf/large.toml also names the packaged file if the current folder
+    has no such file."""
+    name = name or os.environ.get(VARIABLE) or (NAME if Path(NAME).is_file() else None)
     if name is None:
-        return CONF / "local.toml"
+        return CONF / DEFAULT
     packaged = CONF.parent / name
     return packaged if packaged.is_file() and not Path(name).exists() else Path(name)

@@ -8,6 +8,7 @@ from typing import Any
 
 from jobs.configuration.group_patterns import GROUPS, read_patterns, values_of_group
 from jobs.console.errors import UsageError
+from jobs.console.similar_names import meant
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +57,7 @@ def read_slo(table: Mapping[str, Any], where: str) -> SloSettings:
 def _numbers(table: Mapping[str, Any], where: str) -> dict[str, float]:
     for name, value in table.items():
         if name not in NAMES:
-            raise UsageError(f"{where} unknown objective {name!r}; use {', '.join(NAMES)}")
+            raise UsageError(f"{where} unknown objective {name!r}; {meant(name, NAMES)}")
         if not isinstance(value, int | float) or isinstance(value, bool) or not value > 0:
             raise UsageError(f"{where} {name} must be a number above 0, not {value!r}")
         if name == "served_percent" and value >= 100:

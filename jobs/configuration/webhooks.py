@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from jobs.console.errors import UsageError
+from jobs.console.similar_names import meant
 
 ALERTS = (
     "storm",
@@ -98,7 +99,7 @@ def read_webhooks(tables: Any, where: str) -> tuple[Webhook, ...]:
 def _webhook(name: str, table: dict[str, Any], where: str) -> Webhook:
     for setting, value in table.items():
         if setting not in _TYPES:
-            raise UsageError(f"{where} unknown setting {setting!r}; use {', '.join(_TYPES)}")
+            raise UsageError(f"{where} unknown setting {setting!r}; {meant(setting, _TYPES)}")
         if not _TYPES[setting](value):
             raise UsageError(
                 f"{where} {setting} has a wrong type or is empty: {_MEANINGS[setting]}"

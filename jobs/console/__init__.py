@@ -19,6 +19,8 @@ once (``interrupt``).
 errors           UsageError, RunFailed, and how they are printed
 engine_messages  keeps messages of the embedded engine's native code away from stderr
 interrupt        Ctrl-C and SIGTERM, with and without an engine
+output_files     checks that output files can be written
+similar_names    the name that a user meant
 secrets          hides values of secret settings
 printing         rows as a table, JSON or CSV; escapes
 table            layout of a table

@@ -29,7 +29,15 @@ environments  managed services and operators, by the names of their brokers
 brokers       brokers: reachable, TLS and SASL, `__consumer_offsets`, advertised addresses
 """
 
-from jobs.doctor.all_checks import DoctorOptions, run_checks
+from jobs.doctor.all_checks import DoctorOptions, print_sources, run_checks
 from jobs.doctor.results import COLUMNS, CheckResult, Severity, print_results
 
-__all__ = ["COLUMNS", "CheckResult", "DoctorOptions", "Severity", "print_results", "run_checks"]
+__all__ = [
+    "COLUMNS",
+    "CheckResult",
+    "DoctorOptions",
+    "Severity",
+    "print_results",
+    "print_sources",
+    "run_checks",
+]

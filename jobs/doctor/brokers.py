@@ -32,8 +32,9 @@ ADVERTISED = "correct its advertised.listeners, or run Regroup where this addres
 
 def check_brokers(bootstrap: str, config: Config) -> Iterator[CheckResult]:
     """``bootstrap``: HOST:PORT, several separated by commas; UsageError for anything else."""
-    addresses = Kafka(bootstrap, config.kafka).addresses
-    client = client_settings(config.kafka)
+    settings = config.kafka_settings()
+    addresses = Kafka(bootstrap, settings).addresses
+    client = client_settings(settings)
     if client.untranslatable:
         yield from _check_ports(addresses, client.untranslatable)
         return
@@ -41,7 +42,7 @@ def check_brokers(bootstrap: str, config: Config) -> Iterator[CheckResult]:
     reached = {a: answer for a, answer in answers.items() if isinstance(answer, BrokerMetadata)}
     for address, answer in answers.items():
         if isinstance(answer, NoAnswer):
-            text = describe_no_answer(address, answer, config.kafka)
+            text = describe_no_answer(address, answer, settings)
             remedy = REMEDIES[answer.problem]
             yield (warning if reached else failure)("kafka", text, remedy)
     if reached:

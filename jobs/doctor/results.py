@@ -46,7 +46,7 @@ def failure(check: str, text: str, remedy: str) -> CheckResult:
 
 def print_results(results: Iterable[CheckResult], format: Format) -> int:
     """Print each result as soon as it is known, or all as rows; 1 if one is a failure, else 0."""
-    results = map(_without_secrets, results)
+    results = map(without_secrets_of, results)
     if format is not Format.TABLE:
         rows = list(results)
         print_rows(COLUMNS, rows, format)
@@ -59,7 +59,8 @@ def print_results(results: Iterable[CheckResult], format: Format) -> int:
     return int(counts[Severity.FAILURE] > 0)
 
 
-def _without_secrets(result: CheckResult) -> CheckResult:
+def without_secrets_of(result: CheckResult) -> CheckResult:
+    """The result without the values of secret settings."""
     remedy = result.remedy and without_secrets(result.remedy)
     return result._replace(text=without_secrets(result.text), remedy=remedy)
 

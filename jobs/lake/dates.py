@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 
 from jobs.console.errors import UsageError
 
@@ -30,7 +30,10 @@ class DateRange:
 
 
 def date_range(day: str | None, first: str | None, last: str | None) -> DateRange:
-    """The dates of --date, or of --from and --to, or no limits; UsageError for anything else."""
+    """The dates of --date, or of --from and --to, or no limits; UsageError for anything else.
+
+    A time stands for its date in UTC, because dates are computed as a whole.
+    """
     if day and (first or last):
         raise UsageError("--date and --from/--to: give one date or a range, not both")
     if bool(first) != bool(last):
@@ -46,11 +49,16 @@ def _date(text: str | None, option: str) -> date | None:
     if text is None:
         return None
     try:
-        day = date.fromisoformat(text)
-    except ValueError:
+        day = _utc_date(text)
+    except (ValueError, OverflowError):
         raise UsageError(
             f"{option} {text}: not a date; give YYYY-MM-DD, such as 2026-11-21"
         ) from None
     if not _EPOCH <= day <= LAST_DATE:
         raise UsageError(f"{option} {text}: give a date between {_EPOCH} and {LAST_DATE}")
     return day
+
+
+def _utc_date(text: str) -> date:
+    time = datetime.fromisoformat(text)
+    return (time if time.tzinfo is None else time.astimezone(UTC)).date()

@@ -9,15 +9,20 @@ is a process of its own, as a process uses one engine.
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os.path import samefile
 from pathlib import Path
 
 from jobs.configuration.config import Engine, load_config
+from jobs.configuration.keys import SOURCES
 from jobs.configuration.packaged_files import EXAMPLES
 from jobs.console.printing import print_rows
 from jobs.engine.choice import missing_for_spark
@@ -79,8 +84,16 @@ def demo(lake: str) -> int:
     for cluster, incident in INCIDENTS.items():
         _print_incident(lake, cluster, incident.name)
     print_rows(["cluster", "engine", "seconds"], times, title="nightly, with the engine's start")
-    print(f'Next: regroup sql --lake {lake} "SELECT * FROM q03_causes"')
+    print(f'Next: {called_as()} sql --lake {shlex.quote(lake)} "SELECT * FROM q03_causes"')
     return 0
+
+
+def called_as() -> str:
+    """The command of this process: its path, unless PATH has this `regroup`."""
+    called = sys.argv[0]
+    on_path = shutil.which("regroup")
+    is_other = on_path is None or not Path(called).exists() or not samefile(called, on_path)
+    return shlex.quote(called) if is_other and Path(called).name == "regroup" else "regroup"
 
 
 def _nightly(lake: str, cluster: str, incident: Path, engine: Engine) -> int:
@@ -88,7 +101,12 @@ def _nightly(lake: str, cluster: str, incident: Path, engine: Engine) -> int:
     inputs = ["--segments", f"{incident}/segments", "--broker-log", f"{incident}/server.log"]
     where = ["--lake", lake, "--cluster-id", cluster, "--engine", engine]
     with _left_to_the_child(signal.SIGINT):
-        return subprocess.run([*REGROUP, "nightly", *where, *inputs]).returncode
+        # Other sources of the environment are not of these incidents.
+        environment = {
+            n: v for n, v in os.environ.items() if n not in {k.variable for k in SOURCES}
+        }
+        command = [*REGROUP, "nightly", *where, *inputs]
+        return subprocess.run(command, env=environment).returncode
 
 
 @contextmanager

@@ -83,10 +83,12 @@ class RunStep:
 
 class Progress:
     """Prints one line on stderr per finished step, with its duration; on a terminal also shows the
-    running steps."""
+    running steps.  ``messages``: the other lines; ``seconds``: of the whole run."""
 
     def __init__(self, out: TextIO | None = None) -> None:
         self.steps: list[RunStep] = []
+        self.messages: list[str] = []
+        self.seconds = 0.0
         self._out = out or sys.stderr
         self._live = _live(self._out) if self._out.isatty() else None
         self._lock = threading.Lock()
@@ -99,9 +101,14 @@ class Progress:
         self._print_duration(name, step.seconds)
 
     def total(self, seconds: float) -> None:
+        self.seconds = seconds
         self._print_duration("total", seconds)
 
     def say(self, text: str) -> None:
+        self.messages.append(text)
+        self._print(text)
+
+    def _print(self, text: str) -> None:
         if self._live:
             self._live.say(text)
             return
@@ -110,7 +117,7 @@ class Progress:
             self._out.flush()
 
     def _print_duration(self, name: str, seconds: float) -> None:
-        self.say(f"{name:<20} {seconds:6.1f} s")
+        self._print(f"{name:<20} {seconds:6.1f} s")
 
 
 def _live(terminal: TextIO) -> RunningSteps:

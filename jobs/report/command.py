@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jobs.console.errors import UsageError
+from jobs.console.output_files import require_writable
 from jobs.console.printing import printable
 from jobs.lake.service_levels import SloSettings
 from jobs.replay.group_rows import with_date
@@ -33,6 +34,8 @@ def report(options: ReportOptions) -> None:
     """UsageError for a missing lake or group, an invalid time, or a file that cannot be written."""
     if not (options.out or options.trace or options.mermaid):
         raise UsageError("give --out FILE.html, --trace FILE.json or --mermaid GENERATION")
+    require_writable("--out", options.out)
+    require_writable("--trace", options.trace)
     first, last = (
         with_date(options.lake, options.cluster_id, each) for each in (options.first, options.last)
     )

@@ -35,6 +35,7 @@ from jobs.console.interrupt import (
     handle_sigterm,
     interrupt_before,
 )
+from jobs.console.output_files import require_writable
 from jobs.console.printing import printable
 from jobs.lake.tables import Lake
 from jobs.nightly import NightlyOptions, dump_files, input_files, inputs_of, open_lake_of, run_jobs
@@ -98,6 +99,8 @@ class Watch:
         """Pass after pass, until SIGTERM.  UsageError for options that the first pass refuses."""
         every_s = span_s(self.options.every, "--every")
         self.options.nightly.require_source()
+        require_writable("--out", self.options.out)
+        require_writable("--prometheus", self.options.prometheus)
         if self.options.notifies:
             require_webhooks(self.config.alerts, self.options.nightly.lake)
         handle_sigterm()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from jobs import __version__
+from jobs.nightly_run.demo import called_as
 from jobs.nightly_run.pipeline import JOBS
 from schemas import table_names
 
@@ -57,6 +58,9 @@ NO_SOURCE = "no source: give --segments, --kafka, --dump, --broker-log, --client
         (["decode"], "Missing argument 'paths'."),
         (["decode", "/nowhere.log"], "/nowhere.log: no such file"),
         (["decode", "--format", "xml", "x"], "--format xml: decode prints jsonl only"),
+        (["report", *NIGHTLY[1:], "--out", "none/x.html"], "--out none/x.html: no folder none"),
+        (["watch", *NIGHTLY[1:], "--trace", "x", "--out", "none/x"], "--out none/x: no folder"),
+        (["alerts", "--lake", "x", "--prometheus", "none/x"], "--prometheus none/x: no folder"),
         (["nightly", "--lake", "lake"], "Missing option '--cluster-id'."),
         (["nightly", "--lake", "lake", "--cluster-id", ""], "--cluster-id must not be empty"),
         ([*NIGHTLY, "--segments", "/nowhere/*.log"], "--segments /nowhere/*.log: no such file"),
@@ -84,6 +88,36 @@ def test_a_wrong_argument_is_one_line_and_exit_2(regroup, arguments, message):
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", [NIGHTLY, INGEST])
+def test_brokers_are_asked_before_an_engine_starts(regroup, monkeypatch, command):
+    monkeypatch.setattr("jobs.nightly.open_session", lambda *_: pytest.fail("an engine starts"))
+
+    code, out, err = regroup(*command, "--kafka", "127.0.0.1:1")
+
+    assert (code, out) == (1, "")
+    assert err.startswith("regroup: --kafka: 127.0.0.1:1 does not answer: Connection refused; ")
+
+
+@pytest.mark.parametrize(
+    ("called", "on_path", "printed"),
+    [
+        ("bin/regroup", None, "bin/regroup"),
+        ("bin/regroup", "other/regroup", "bin/regroup"),
+        ("bin/regroup", "bin/regroup", "regroup"),
+        ("cli.py", None, "regroup"),
+    ],
+)
+def test_the_next_command_of_the_demo_is_found(tmp_path, monkeypatch, called, on_path, printed):
+    monkeypatch.chdir(tmp_path)
+    for folder in ("bin", "other"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "regroup").touch()
+    monkeypatch.setattr(sys, "argv", [called])
+    monkeypatch.setattr("shutil.which", lambda _: on_path)
+
+    assert called_as() == printed
+
+
 def test_version(regroup):
     assert regroup("--version") == (0, f"{__version__}\n", "")
 
@@ -91,7 +125,7 @@ def test_version(regroup):
 def test_the_former_name_of_recompute_all_prints_a_notice(regroup, monkeypatch):
     taken = []
     monkeypatch.setattr(
-        "jobs.nightly.nightly_command", lambda options, config: taken.append(options)
+        "jobs.nightly.nightly_command", lambda options, config, format: taken.append(options)
     )
 
     assert regroup(*NIGHTLY, "--anew") == (0, "", "regroup: --anew is now --recompute-all\n")
@@ -105,7 +139,7 @@ def test_the_former_name_of_recompute_all_prints_a_notice(regroup, monkeypatch):
 def test_nightly_gives_advice_unless_it_is_off(regroup, monkeypatch, arguments, advice):
     taken = []
     monkeypatch.setattr(
-        "jobs.nightly.nightly_command", lambda options, config: taken.append(options)
+        "jobs.nightly.nightly_command", lambda options, config, format: taken.append(options)
     )
 
     assert regroup(*NIGHTLY, *arguments) == (0, "", "")

@@ -1,8 +1,11 @@
 """Configuration files: settings, and errors of one line."""
 
+import json
+
 import pytest
 
 from jobs.configuration.config import Config, load_config, valid_timezone
+from jobs.configuration.keys import KEYS
 from jobs.configuration.packaged_files import CONF
 from jobs.console.errors import UsageError
 
@@ -59,13 +62,24 @@ def test_the_default_file_is_local_toml():
     [
         ("[spark", "not TOML"),
         (b"\xff\xfe", "not TOML"),
+        ("[sparc]\na = 1", "unknown setting 'sparc'; did you mean spark?"),
+        ("[x]\na = 1", "unknown setting 'x'; use lake, cluster_id, clusters, spark, logs, kafka"),
+        ("spark = 1", "spark must be a table, not 1"),
+        ("log_level = 3", "log_level must be a text, not 3"),
+        ('[logs]\nzone = "UTC"', "[logs] unknown setting 'zone'; use timezone"),
+        ("[alerts]\nwindo = 1", "[alerts] unknown setting 'windo'; did you mean window?"),
+        ("[slo]\nserved = 1", "[slo] unknown objective 'served'; did you mean served_percent?"),
         (
-            "[sparc]\na = 1",
-            "unknown setting 'sparc'; use spark, logs, kafka, alerts, slo, log_level",
+            "[clusters.prod]\nbrokerlog = 'x'",
+            "[clusters.prod] unknown setting 'brokerlog'; did you mean broker_log?",
         ),
-        ("spark = 1", "unknown setting 'spark'"),
-        ("log_level = 3", "unknown setting 'log_level'"),
-        ('[logs]\nzone = "UTC"', "[logs] has only 'timezone', not ['zone']"),
+        ("[clusters.prod]\nkafka = 1", "[clusters.prod] kafka must be a text, not 1"),
+        ("[clusters]\nprod = 1", "[clusters.prod] must be a table of sources"),
+        (
+            'cluster_id = "prdo"\n[clusters.prod]\nkafka = "a:1"',
+            "cluster_id 'prdo'; did you mean prod?",
+        ),
+        ('[clusters.p]\nlog_timezone = "Mars"', "unknown time zone 'Mars'"),
         ('[logs]\ntimezone = "Mars/Olympus"', "unknown time zone 'Mars/Olympus'"),
         ("[logs]\ntimezone = 1", "unknown time zone 1"),
         (
@@ -95,6 +109,93 @@ def test_a_missing_file_is_named():
 def test_an_unknown_time_zone(name):
     with pytest.raises(UsageError, match="unknown time zone"):
         valid_timezone(name)
+
+
+def test_environment_variables_have_priority(conf, monkeypatch):
+    file = conf('engine = "spark"\n[alerts]\nflaps = 7\nstuck_s = 9\n[logs]\ntimezone = "UTC"')
+    monkeypatch.setenv("REGROUP_ENGINE", "embedded")
+    monkeypatch.setenv("REGROUP_LOGS_TIMEZONE", "Europe/Berlin")
+    monkeypatch.setenv("REGROUP_ALERTS_FLAPS", "4")
+    monkeypatch.setenv("REGROUP_ALERTS_FINDING_KINDS", "data, operation")
+    monkeypatch.setenv("REGROUP_SLO_SERVED_PERCENT", "99.5")
+
+    config = load_config(file)
+
+    assert (config.engine, config.log_timezone) == ("embedded", "Europe/Berlin")
+    assert (config.alerts.thresholds.flaps, config.alerts.thresholds.stuck_s) == (4, 9)
+    assert config.alerts.finding_kinds == ("data", "operation")
+    assert config.alerts.slo.objectives.served_percent == 99.5
+    monkeypatch.setenv("REGROUP_ALERTS_FLAPS", "many")
+    with pytest.raises(UsageError, match=r"^REGROUP_ALERTS_FLAPS=many: must be a whole number$"):
+        load_config(file)
+
+
+def test_the_file_is_that_of_the_option_else_of_the_environment_else_of_the_folder(
+    tmp_path, monkeypatch
+):
+    for name in ("option", "environment", "regroup"):
+        (tmp_path / f"{name}.toml").write_text(f'lake = "/{name}"')
+    monkeypatch.chdir(tmp_path)
+
+    of_folder = load_config(None).lake
+    monkeypatch.setenv("REGROUP_CONFIG", "environment.toml")
+    of_environment = load_config(None).lake
+
+    assert (of_folder, of_environment) == ("/regroup", "/environment")
+    assert load_config("option.toml").lake == "/option"
+
+
+def test_paths_are_relative_to_the_folder_of_the_file(conf, tmp_path):
+    config = load_config(
+        conf(
+            'lake = "lake"\n[clusters.prod]\nkafka = "a:1"\nbroker_log = "logs/*.log"\n'
+            'segments = "s3://b/x"\ndump = "/d"\nlake = "../own"'
+        )
+    )
+
+    assert config.lake == f"{tmp_path}/lake"
+    assert config.clusters["prod"] == {
+        "kafka": "a:1",
+        "broker_log": f"{tmp_path}/logs/*.log",
+        "segments": "s3://b/x",
+        "dump": "/d",
+        "lake": f"{tmp_path}/../own",
+    }
+
+
+def test_secrets_are_read_from_the_environment_and_from_files(conf, tmp_path, monkeypatch):
+    (tmp_path / "jaas").write_text('password="pa55word"\n')
+    monkeypatch.setenv("TRUST_PASSWORD", "s3cret-s3cret")
+    config = load_config(
+        conf(
+            f"""[kafka]
+            "sasl.jaas.config" = "Login required ${{file:{tmp_path}/jaas}};"
+            "ssl.truststore.password" = "${{env:TRUST_PASSWORD}}"
+            "ssl.keystore.location" = "${{vault:a:b}}"
+            """
+        )
+    )
+
+    assert config.kafka_settings() == {
+        "sasl.jaas.config": 'Login required password="pa55word";',
+        "ssl.truststore.password": "s3cret-s3cret",
+        "ssl.keystore.location": "${vault:a:b}",
+    }
+    monkeypatch.delenv("TRUST_PASSWORD")
+    missing = r"^\[kafka\] ssl.truststore.password: set the environment variable TRUST_PASSWORD$"
+    with pytest.raises(UsageError, match=missing):
+        config.kafka_settings()
+
+
+def test_the_page_lists_every_key():
+    """docs/configuration.md has one row per key: name, variable, default, meaning."""
+    page = (CONF.parent / "docs" / "configuration.md").read_text(encoding="utf-8")
+
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    defaults = {k.name: "" if k.default is None else f"`{json.dumps(k.default)}`" for k in KEYS}
+    assert rows == [
+        f"| `{k.name}` | `{k.variable}` | {defaults[k.name]} | {k.meaning} |" for k in KEYS
+    ]
 
 
 def test_settings_of_kafka_are_not_shown(conf):

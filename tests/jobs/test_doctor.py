@@ -817,6 +817,39 @@ def test_no_java_is_a_failure_only_where_spark_is_used(
     assert by_name["java"].remedy.startswith("for Spark (--engine spark") == is_warning
 
 
+def test_every_cluster_of_the_configuration_is_checked(tmp_path, monkeypatch):
+    monkeypatch.setenv("REGROUP_BROKERLOG", "x")
+    (tmp_path / "conf.toml").write_text(
+        """
+        [clusters.prod]
+        broker_log = "none/*.log"
+        [clusters.stage]
+        kafka = "127.0.0.1:1"
+        [clusters.test]
+        page = "none/page.html"
+        [kafka]
+        "ssl.key.password" = "in-the-file"
+        "sasl.jaas.config" = "${env:NOT_SET}"
+        """
+    )
+
+    results = list(doctor.run_checks(doctor.DoctorOptions(conf=str(tmp_path / "conf.toml"))))
+
+    texts = [f"{result.severity} {result.check}: {result.text}" for result in results]
+    expected = [
+        "warning settings: environment variable REGROUP_BROKERLOG is not one of Regroup's",
+        "warning secrets: [kafka] ssl.key.password has its value in the file",
+        "failure secrets: [kafka] sasl.jaas.config: set the environment variable NOT_SET",
+        f"failure broker log: prod: --broker-log {tmp_path}/none/*.log: no such file; give a path,"
+        " a folder or a quoted glob",
+        "failure cluster: stage: [kafka] sasl.jaas.config: set the environment variable NOT_SET",
+        f"failure cluster: test: page {tmp_path}/none/page.html: no folder {tmp_path}/none; give"
+        " a file to write",
+    ]
+    assert [text for text in texts if text in expected] == expected
+    assert results[1].remedy == "did you mean REGROUP_BROKER_LOG?"
+
+
 def test_after_invalid_settings_the_other_checks_still_run(tmp_path):
     conf = tmp_path / "conf.toml"
     conf.write_text("[sparc]")

@@ -1,10 +1,12 @@
 """The file of `regroup init`: it can be loaded, and has the defaults."""
 
 import re
+import sys
 import tomllib
 
 import pytest
 
+from jobs.command_line import cli
 from jobs.command_line.init_config import text, write
 from jobs.configuration.alert_settings import AlertSettings, Thresholds
 from jobs.configuration.config import SECTIONS, Config, load_config
@@ -13,6 +15,11 @@ from jobs.console.errors import UsageError
 
 # The comment mark before a setting.
 COMMENTED = re.compile(r'^# (?=[\["a-zA-Z.]+[\w".*\]-]* ?(?:= |$))', re.MULTILINE)
+
+LEFT = (
+    "[2026-11-21 00:46:30,747] INFO [GroupCoordinator 1]: Member a in group g has left, removing"
+    " it from the group (kafka.coordinator.group.GroupCoordinator)"
+)
 
 
 @pytest.fixture
@@ -26,7 +33,8 @@ def test_the_file_has_the_defaults(file):
 
 
 def test_the_file_has_every_section(file):
-    assert set(tomllib.loads(file.read_text())) == set(SECTIONS)
+    unset = {"lake", "cluster_id", "clusters"}
+    assert set(tomllib.loads(file.read_text())) == set(SECTIONS) - unset
 
 
 def test_the_file_has_every_threshold_with_its_default(file):
@@ -82,6 +90,51 @@ def test_settings_in_comments_are_valid(file):
     ]
     assert config.kafka["isolation.level"] == "read_committed"
     assert config.alerts.of_group("etl-7") == Thresholds(rebalances_per_day=200)
+
+
+def test_the_file_has_the_given_sources(tmp_path):
+    file = tmp_path / "prod.toml"
+    write(str(file), {"lake": "/data/lake", "cluster_id": "prod eu", "kafka": "b-1:9092"})
+
+    config = load_config(str(file))
+
+    assert (config.lake, config.cluster_id) == ("/data/lake", "prod eu")
+    assert config.clusters == {"prod eu": {"kafka": "b-1:9092"}}
+
+
+def test_init_checks_the_sources_first(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "server.log").write_text("nothing of a coordinator\n")
+
+    with pytest.raises(SystemExit) as refused:
+        regroup(monkeypatch, "init", "--broker-log", "missing/*.log")
+    printed = capsys.readouterr().err
+
+    assert refused.value.code in (1, 2)
+    assert "missing/*.log" in printed
+    assert not (tmp_path / "regroup.toml").exists()
+
+
+def test_init_writes_paths_for_a_file_elsewhere(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "server.log").write_text(f"{LEFT}\n")
+
+    with pytest.raises(SystemExit) as done:
+        regroup(monkeypatch, "init", "--broker-log", "server.log", "--out", "etc/r.toml")
+
+    assert done.value.code == 0
+    config = load_config("etc/r.toml")
+    assert config.clusters == {"kafka": {"broker_log": f"{tmp_path}/server.log"}}
+    assert config.lake == "etc/lake"
+    assert "next: regroup doctor --conf etc/r.toml, regroup nightly --conf etc/r.toml" in (
+        capsys.readouterr().err
+    )
+
+
+def regroup(monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["regroup", *arguments])
+    cli.main()
 
 
 def test_every_packaged_setting_of_spark_has_a_meaning():

@@ -232,7 +232,7 @@ def groups(monkeypatch):
     def build(**answers):
         client = Answers(**answers)
         monkeypatch.setattr(live_groups, "AdminClient", lambda _: client)
-        monkeypatch.setattr(LiveGroups, "_require_answer", lambda *_: None)
+        monkeypatch.setattr("jobs.sources.topic.live_groups.require_answer", lambda *_: None)
         return LiveGroups("b:1", {}), client
 
     return build

@@ -12,6 +12,8 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
+from jobs.console.errors import RunFailed, UsageError
+from jobs.sources.topic.kafka import Kafka
 from jobs.sources.topic.segments import TOPIC
 
 Address = tuple[str, int]
@@ -93,6 +95,24 @@ def request_metadata(address: Address, settings: Mapping[str, str]) -> BrokerMet
         if errors and elapsed_s > RETRY_LIMIT_S:  # librdkafka reports no cause for a disconnect
             return NoAnswer(Problem.PROTOCOL, "it closed the connection")
     return NoAnswer(Problem.CONNECT, f"no answer within {ANSWER_LIMIT_S:g} s")
+
+
+def require_answer(kafka: Kafka, client: Mapping[str, str], java: Mapping[str, str]) -> None:
+    """One of the brokers suffices; the first one's error is raised if none answers.
+
+    ``client``: librdkafka's settings, ``java``: these settings by the names in [kafka].
+    """
+    errors = []
+    for address in kafka.addresses:
+        answer = request_metadata(address, client)
+        if isinstance(answer, BrokerMetadata):
+            return
+        errors.append((address, answer))
+    address, first = errors[0]
+    text = describe_no_answer(address, first, java)
+    remedy = REMEDIES[first.problem].replace("--kafka", kafka.option)
+    error = UsageError if first.problem is Problem.SETTINGS else RunFailed
+    raise error(f"{kafka.option}: {text}; {remedy}")
 
 
 def count_groups(address: Address, settings: Mapping[str, str]) -> int | str:

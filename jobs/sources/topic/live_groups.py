@@ -32,13 +32,7 @@ from confluent_kafka.admin._group import (
 from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.coordinator.consumer.group_type import CONSUMER
 from jobs.console.errors import RunFailed, UsageError
-from jobs.sources.topic.broker_metadata import (
-    REMEDIES,
-    BrokerMetadata,
-    Problem,
-    describe_no_answer,
-    request_metadata,
-)
+from jobs.sources.topic.broker_metadata import require_answer
 from jobs.sources.topic.kafka import ANSWER_LIMIT_MS, Kafka
 from jobs.sources.topic.kafka_settings import client_settings
 
@@ -127,7 +121,7 @@ class LiveGroups:
                 "equivalent; give PEM certificates, and PLAIN or SCRAM logins"
             )
         self._limit_s = int(settings.get("default.api.timeout.ms", ANSWER_LIMIT_MS)) / 1000
-        self._require_answer(security.values, settings)
+        require_answer(Kafka(self._bootstrap, option="--bootstrap"), security.values, settings)
         self._client = AdminClient(
             {**security.values, **FIXED, "bootstrap.servers": self._bootstrap}
         )
@@ -159,20 +153,6 @@ class LiveGroups:
         names = sorted({*types, *unlisted})
         for start in range(0, len(names), GROUPS_PER_BATCH):
             yield from self._described(names[start : start + GROUPS_PER_BATCH], types)
-
-    def _require_answer(self, client: Mapping[str, str], java: Mapping[str, str]) -> None:
-        """One of the brokers suffices; the first one's error is raised if none answers."""
-        errors = []
-        for address in Kafka(self._bootstrap).addresses:
-            answer = request_metadata(address, client)
-            if isinstance(answer, BrokerMetadata):
-                return
-            errors.append((address, answer))
-        address, first = errors[0]
-        text = describe_no_answer(address, first, java)
-        remedy = REMEDIES[first.problem].replace("--kafka", "--bootstrap")
-        error = UsageError if first.problem is Problem.SETTINGS else RunFailed
-        raise error(f"--bootstrap: {text}; {remedy}")
 
     def _consumer_groups(self) -> dict[str, str | None]:
         """The type of each group of consumers; a broker that does not answer is a problem."""

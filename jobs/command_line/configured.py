@@ -1,0 +1,120 @@
+"""Defaults of options: environment variables and the configuration file.
+
+An option has priority over its environment variable, the variable over the file, the file over the
+default.  All commands use one mechanism: `ConfiguredCommand`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from typer.core import TyperCommand
+
+from jobs.configuration.config import read_file
+from jobs.configuration.keys import OF_CLUSTER, SOURCES, TOP
+from jobs.configuration.packaged_files import configuration_file
+from jobs.configuration.references import resolved
+from jobs.console.errors import UsageError
+from jobs.console.similar_names import meant
+
+_KEYS = {key.own_name: key for key in (*TOP[:2], *OF_CLUSTER)}
+_SOURCES = frozenset(key.own_name for key in SOURCES)
+# Options with other names than their keys.
+_OTHER_NAMES = {
+    ("snapshot", "bootstrap"): "kafka",
+    ("report", "out"): "page",
+    ("watch", "out"): "page",
+}
+# Commands that write to a lake of their own.
+_UNCONFIGURED = ("demo", "simulate", "scenario", "init")
+# Without --cluster-id, this command is about all clusters; doctor checks every cluster of the file.
+_OF_ALL_CLUSTERS = ("alerts", "doctor")
+
+
+class ConfiguredCommand(TyperCommand):
+    """A command whose options may be in the environment or in the configuration file."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        keys = {
+            parameter.name: _OTHER_NAMES.get((str(self.name), parameter.name), parameter.name)
+            for parameter in self.params
+            if parameter.name is not None
+        }
+        keys = {option: key for option, key in keys.items() if key in _KEYS}
+        arguments, _, _ = self.make_parser(ctx).parse_args(list(args))
+        is_help = any(arguments.get(name) for name in ("help", "version"))
+        if keys and self.name not in _UNCONFIGURED and not is_help:
+            options = {key: arguments[name] for name, key in keys.items() if arguments.get(name)}
+            values = _values(str(self.name), set(keys.values()), options, arguments)
+            ctx.default_map = {option: values[key] for option, key in keys.items() if key in values}
+        return super().parse_args(ctx, args)
+
+
+def _values(
+    command: str, keys: set[str], options: Mapping[str, str], arguments: Mapping[str, Any]
+) -> dict[str, str]:
+    """The values of the environment and the file for ``keys`` of a command.
+
+    ``options``: the keys that the command line has; ``arguments``: all of its options.
+    """
+    environment = {
+        name: text
+        for name in keys
+        if (text := os.environ.get(_KEYS[name].variable, "").strip())
+        and not (name == "cluster_id" and command in _OF_ALL_CLUSTERS)
+    }
+    file = configuration_file(arguments.get("conf"))
+    try:
+        written = read_file(file)
+    except UsageError:
+        if command == "doctor":  # which says what is wrong with the file
+            return environment
+        raise
+    values = _of_file(command, keys, {**environment, **options}, written, file) | environment
+    if command == "investigate":
+        values = _either_inputs_or_lake(values, options)
+    if command == "snapshot" and arguments.get("describe"):
+        values.pop("kafka", None)
+    return values
+
+
+def _of_file(
+    command: str,
+    keys: set[str],
+    texts: Mapping[str, str],
+    written: Mapping[str, Any],
+    file: Path,
+) -> dict[str, str]:
+    """``texts``: the values of options and the environment."""
+    clusters: dict[str, dict[str, str]] = written.get("clusters", {})
+    lake = written.get("lake")
+    chosen = texts.get("cluster_id")
+    if command in _OF_ALL_CLUSTERS and chosen is None:
+        return {"lake": lake} if lake else {}
+    default = written.get("cluster_id") or (next(iter(clusters)) if len(clusters) == 1 else None)
+    if chosen is None:
+        lake_of_default = clusters.get(str(default), {}).get("lake", lake)
+        if texts.get("lake", lake_of_default) != lake_of_default:
+            return {}  # another lake, with clusters of its own
+        chosen = default
+        if chosen is None and len(clusters) > 1 and "cluster_id" in keys and "lake" not in texts:
+            raise UsageError(f"give --cluster-id: {file} has {', '.join(clusters)}")
+    elif clusters and chosen not in clusters and _SOURCES & keys and not _SOURCES & texts.keys():
+        raise UsageError(f"--cluster-id {chosen}: not in {file}; {meant(chosen, clusters)}")
+    own = resolved(clusters.get(str(chosen), {}), f"clusters.{chosen}")
+    values = {"lake": lake, "cluster_id": chosen, **own}
+    return {name: value for name, value in values.items() if value and name in keys}
+
+
+def _either_inputs_or_lake(values: Mapping[str, str], options: Mapping[str, str]) -> dict[str, str]:
+    """For `investigate`: inputs of the command line alone, else the lake, else the inputs."""
+    inputs = {*_SOURCES, "log_timezone"}
+    if _SOURCES & options.keys():
+        return {}
+    lake = values.get("lake")
+    is_lake = lake is not None and ("://" in lake or Path(lake).is_dir())
+    kept = inputs ^ set(_KEYS) if is_lake or "lake" in options else inputs
+    return {name: value for name, value in values.items() if name in kept}

@@ -1,0 +1,97 @@
+"""Options of commands from the environment and from regroup.toml."""
+
+import pytest
+
+from jobs.command_line.configured import _values
+from jobs.console.errors import UsageError
+
+FILE = """
+lake = "/lake"
+cluster_id = "prod"
+[clusters.prod]
+kafka = "a:1"
+broker_log = "/prod/*.log"
+page = "/prod.html"
+[clusters.stage]
+lake = "/stage"
+client_log = "/stage/*.log"
+"""
+WITH_SOURCES = {"lake", "cluster_id", "kafka", "broker_log", "client_log", "log_timezone"}
+PROD = {"lake": "/lake", "cluster_id": "prod", "kafka": "a:1", "broker_log": "/prod/*.log"}
+
+
+@pytest.fixture
+def values(tmp_path, monkeypatch):
+    """The values for a command; ``options`` of the command line by key."""
+    (tmp_path / "regroup.toml").write_text(FILE)
+    monkeypatch.chdir(tmp_path)
+
+    def run(command, keys, options=(), arguments=()):
+        return _values(command, set(keys), dict(options), dict(arguments))
+
+    return run
+
+
+CASES = [
+    # command   keys                      options                              values
+    ("nightly", WITH_SOURCES, {}, PROD),
+    ("nightly", WITH_SOURCES, {"cluster_id": "stage"},
+        {"lake": "/stage", "cluster_id": "stage", "client_log": "/stage/*.log"}),
+    ("nightly", WITH_SOURCES, {"lake": "/other"}, {}),
+    ("nightly", WITH_SOURCES, {"lake": "/other", "cluster_id": "prod"}, PROD),
+    ("nightly", WITH_SOURCES, {"cluster_id": "new", "kafka": "b:1"},
+        {"lake": "/lake", "cluster_id": "new"}),
+    ("report", {"lake", "cluster_id", "page"}, {},
+        {"lake": "/lake", "cluster_id": "prod", "page": "/prod.html"}),
+    ("sql", {"lake"}, {}, {"lake": "/lake"}),
+    ("alerts", {"lake", "cluster_id"}, {}, {"lake": "/lake"}),
+    ("alerts", {"lake", "cluster_id"}, {"cluster_id": "stage"},
+        {"lake": "/stage", "cluster_id": "stage"}),
+    ("doctor", WITH_SOURCES - {"cluster_id"}, {}, {"lake": "/lake"}),
+    # /lake does not exist yet, so that investigate reads the inputs
+    ("investigate", WITH_SOURCES, {}, {"kafka": "a:1", "broker_log": "/prod/*.log"}),
+    ("investigate", WITH_SOURCES, {"broker_log": "x.log"}, {}),
+    ("investigate", WITH_SOURCES, {"lake": "/lake"}, {"lake": "/lake", "cluster_id": "prod"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "keys", "options", "expected"), CASES)
+def test_values_of_the_file(values, command, keys, options, expected):
+    assert values(command, keys, options) == expected
+
+
+def test_the_environment_has_priority_over_the_file(values, monkeypatch):
+    monkeypatch.setenv("REGROUP_KAFKA", "b:2")
+    monkeypatch.setenv("REGROUP_CLUSTER_ID", "stage")
+
+    expected = {"lake": "/stage", "cluster_id": "stage", "client_log": "/stage/*.log"}
+    assert values("nightly", WITH_SOURCES) == {**expected, "kafka": "b:2"}
+
+
+def test_a_snapshot_of_files_asks_no_brokers(values):
+    keys = {"lake", "cluster_id", "kafka"}
+
+    assert values("snapshot", keys)["kafka"] == "a:1"
+    assert "kafka" not in values("snapshot", keys, arguments={"describe": "groups.txt"})
+
+
+def test_a_mistyped_cluster_without_sources(values):
+    message = r"^--cluster-id prdo: not in regroup.toml; did you mean prod\?$"
+    with pytest.raises(UsageError, match=message):
+        values("nightly", WITH_SOURCES, {"cluster_id": "prdo"})
+
+
+def test_several_clusters_without_a_default(values, tmp_path):
+    (tmp_path / "regroup.toml").write_text(FILE.replace('cluster_id = "prod"\n', ""))
+
+    with pytest.raises(UsageError, match=r"^give --cluster-id: regroup.toml has prod, stage$"):
+        values("report", {"lake", "cluster_id"})
+    assert values("sql", {"lake"}) == {"lake": "/lake"}
+
+
+def test_a_wrong_file_is_an_error_of_each_command_but_doctor(values, tmp_path):
+    (tmp_path / "regroup.toml").write_text("lake = 1")
+
+    assert values("doctor", {"lake"}) == {}
+    with pytest.raises(UsageError, match="lake must be a text, not 1"):
+        values("sql", {"lake"})
