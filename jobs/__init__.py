@@ -16,7 +16,7 @@ The tables of a lake come in three layers; `schemas/tables` defines them, one fi
   generations, generation_members and assignments have one row per generation, per member of a
   generation and per assigned partition.
 - Gold: results.  churn, rebalance_latency, rebalance_causes, ownership_gaps, handovers,
-  handover_costs, unserved_times, episodes,
+  handover_costs, unserved_times, episodes, broker_episodes,
   findings, assignor_quality, incident_replay, process_lives, what_if, advice, advice_outcomes,
   migration_advice, and the SQL views in `schemas/views`.
 
@@ -44,6 +44,7 @@ order:
     handover_costs      records handled again, pauses and lag after each tenure
     unserved_times      times in which owned partitions had records that nobody handled
     episodes            rebalances by root cause
+    broker_episodes     upgrades, restarts and crashes of brokers, and their cost to groups
     client_evidence     generations, causes and episodes that only clients' logs show
     group_days          facts about this date that a run for a later date needs
     assign_partitions   the assignors run again on each generation -> assignor_quality
@@ -80,7 +81,7 @@ rooms below it.  tests/test_layers.py checks this order.
     replay         the coordinator model beside production: `regroup replay`, and for all groups
                    jobs: incident_replay
     known_problems  the symptoms of known problems, and the versions of brokers and clients
-                   jobs: findings
+                   jobs: findings, broker_episodes
     causes         why groups rebalanced, and what the processes did
                    jobs: rebalance_causes, episodes, client_evidence
     costs          what the end of a tenure cost the data, and owners that stopped

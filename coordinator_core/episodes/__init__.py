@@ -32,6 +32,7 @@ known is that the session expired.
 - grouping:        items by a key
 - downtime:        `downtimes`, the partition downtime of each episode
 - sentences:       `summary`
+- brokers:         episodes of the cluster's brokers, and what they cost the groups
 """
 
 from coordinator_core.episodes.downtime import Downtime, Gap, downtimes

@@ -429,6 +429,24 @@ LAWS = [
         WHERE g.highest IS NOT NULL""",
     ),
     Law(
+        "the cost of an episode of brokers is that of its groups",
+        ("broker_episodes",),
+        """
+        WITH costs AS (
+            SELECT e.cluster_id, e.from_time, e.first_broker_id,
+                COALESCE(SUM(g.moves), 0) AS moves, COALESCE(SUM(g.rebalances), 0) AS rebalances,
+                COALESCE(SUM(g.not_stable_ms), 0) AS not_stable_ms,
+                COALESCE(SUM(g.unowned_partition_ms), 0) AS unowned_ms
+            FROM broker_episodes e LEFT JOIN LATERAL (SELECT UNNEST(e.groups) AS g) ON TRUE
+            GROUP BY ALL)
+        SELECT cluster_id, from_time || ' broker ' || first_broker_id,
+            CONCAT_WS(', ', c.moves, c.rebalances, c.not_stable_ms, c.unowned_ms) AS expected,
+            CONCAT_WS(', ', e.moves, e.rebalances, e.not_stable_ms,
+                COALESCE(e.unowned_partition_ms, c.unowned_ms)) AS found
+        FROM broker_episodes e JOIN costs c USING (cluster_id, from_time, first_broker_id)
+        WHERE expected <> found""",
+    ),
+    Law(
         "a figure of advice has the verdict of its interval",
         ("advice_outcomes",),
         """

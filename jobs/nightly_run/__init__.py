@@ -10,6 +10,7 @@ soon as no job that writes one of them is waiting or running, at most two at a t
   generations, group_epochs, generation_members, topic_ids, assignments, member_epochs, churn,
   rebalance_latency, rebalance_causes, ownership_gaps, handovers, handover_costs, unserved_times
   episodes                            the root causes of rebalances
+  broker_episodes                     upgrades, restarts and crashes of brokers
   group_days                          facts about each group's past, for runs of later dates
   assign_partitions                   re-runs the assignors
   client_evidence                     generations that only clients' logs show

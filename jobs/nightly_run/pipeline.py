@@ -46,6 +46,7 @@ JOBS = [
     "episodes",
     "group_days",
     "assign_partitions",
+    "broker_episodes",
     "client_evidence",
     "findings",
 ]

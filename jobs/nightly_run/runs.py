@@ -148,7 +148,13 @@ def summary(run: Run) -> str:
     )
     rows = sorted(groups.collect(), key=lambda row: (-row.rebalances, row.group_id))
     findings = _finding_lines(run)
-    lines = [_input_line(run), *findings, *_episode_lines(run), _groups_line(rows)]
+    lines = [
+        _input_line(run),
+        *findings,
+        *_broker_lines(run),
+        *_episode_lines(run),
+        _groups_line(rows),
+    ]
     lines += [*_missing_lines(run), *client_summary.lines(run.lake, run.first, run.last)]
     if rows:
         most = ", ".join(f"{printable(row.group_id)} {row.rebalances}" for row in rows[:3])
@@ -167,6 +173,13 @@ def _finding_lines(run: Run) -> list[str]:
         more = ", ".join(f"{finding} {count}" for finding, count in counts.most_common())
         lines.append(f"{counts.total()} more findings (view q16_findings): {more}")
     return lines
+
+
+def _broker_lines(run: Run) -> list[str]:
+    """What happened to the brokers on the run's dates, but for a stop that nothing follows."""
+    rows = _of_dates(run, "broker_episodes").where("kind <> 'broker_stop'").orderBy("from_time")
+    shown = rows.select("summary").limit(EPISODES_SHOWN).collect()
+    return [printable(row.summary) for row in shown]
 
 
 def _episode_lines(run: Run) -> list[str]:

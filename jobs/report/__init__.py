@@ -14,8 +14,8 @@ timelines in the page, the others in data files beside it (``files``).  Names of
 are untrusted: they are escaped JSON and become text, never HTML (``page``).
 
 reads   generations, generation_members, assignments, churn, rebalance_latency, rebalance_causes,
-        ownership_gaps, timeline; findings, episodes, what_if, advice, advice_outcomes,
-        process_lives,
+        ownership_gaps, timeline; findings, episodes, broker_episodes, what_if, advice,
+        advice_outcomes, process_lives,
         unserved_times, handover_costs, committed_offsets, member_epochs and handovers if the lake
         has them
 writes  the files of --out and --trace

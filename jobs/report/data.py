@@ -13,7 +13,7 @@ from typing import Any
 
 from jobs.report import queries
 from jobs.report.budgets import budgets
-from jobs.report.episodes import advice, episodes, outcomes
+from jobs.report.episodes import advice, broker_episodes, episodes, outcomes
 from jobs.report.findings import findings
 from jobs.report.json_text import as_json
 from jobs.report.lake import ReportLake, Table
@@ -87,6 +87,7 @@ def of_cluster(lake: ReportLake, cluster_id: str, ids: list[str]) -> Json:
         "findings": findings(lake),
         "budgets": budgets(lake),
         "episodes": episodes(lake),
+        "broker_episodes": broker_episodes(lake),
         "advice": advice(lake),
         "outcomes": outcomes(lake),
     }

@@ -47,12 +47,26 @@ KINDS_OF_GROUPS = f"""
         FROM shown_episodes WHERE kind NOT IN {NOT_INCIDENTS} GROUP BY ALL)
     GROUP BY group_id ORDER BY group_id"""
 
+# An episode of brokers is beside the episodes of each group whose coordinator it moved.
 _OF_GROUPS = """
     SELECT group_id, incarnation, kind, from_ms, to_ms, processes, first_generation,
         last_generation, rebalances, not_stable_ms, unowned_partition_ms, text AS summary, evidence,
         confidence
-    FROM shown_episodes WHERE group_id IN $ids
-    ORDER BY group_id, from_ms, activity_time, episode"""
+    FROM (
+        SELECT group_id, incarnation, kind, from_ms, to_ms, processes, first_generation,
+            last_generation, rebalances, not_stable_ms, unowned_partition_ms, text, evidence,
+            confidence, activity_time, episode
+        FROM shown_episodes WHERE group_id IN $ids
+        UNION ALL
+        SELECT g.group_id, NULL, kind, from_ms, to_ms,
+            ['broker ' || b.broker_id FOR b IN brokers], NULL, NULL, g.rebalances,
+            g.not_stable_ms, g.unowned_partition_ms, summary, 'log', confidence, NULL, NULL
+        FROM (SELECT *, UNNEST(groups) AS g FROM shown_broker_episodes) WHERE g.group_id IN $ids)
+    ORDER BY group_id, from_ms, activity_time NULLS FIRST, episode"""
+
+_OF_BROKERS = """
+    SELECT kind, from_ms, to_ms, summary FROM shown_broker_episodes
+    ORDER BY from_ms, summary"""
 
 _ADVICE = """
     SELECT a.group_id, a.setting, a.sentence, a.saved_unavailable_partition_ms, a.share_saved,
@@ -96,6 +110,11 @@ def episodes(lake: ReportLake) -> Json | None:
         "kinds": lake.rows(_KINDS).json(),
         "of_groups": [list(row) for row in lake.rows(KINDS_OF_GROUPS).rows],
     }
+
+
+def broker_episodes(lake: ReportLake) -> Json | None:
+    """The episodes of the cluster's brokers in order of time; null without the table."""
+    return lake.rows(_OF_BROKERS).json() if "broker_episodes" in lake.has else None
 
 
 def advice(lake: ReportLake) -> Json | None:

@@ -22,6 +22,7 @@ from schemas import table_names
 OPTIONAL = (  # a lake may lack these
     "what_if", "advice", "process_lives", "episodes", "findings", "member_epochs",
     "handovers", "unserved_times", "handover_costs", "advice_outcomes",
+    "broker_episodes",
 )  # fmt: skip
 SERVICE = ("unserved_times", "handover_costs")  # without them, budgets would look unused
 _NEEDED = (

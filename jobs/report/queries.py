@@ -90,9 +90,24 @@ EPISODES = """
     FROM episode_costs e JOIN scope ON e.cluster_id = scope.cluster_id
         AND (scope.only_group IS NULL OR e.group_id = scope.only_group)
         AND EPOCH_MS(e.from_time) <= scope.to_ms AND EPOCH_MS(e.to_time) >= scope.from_ms"""
+BROKER_EPISODES = """
+    CREATE TEMP TABLE shown_broker_episodes AS
+    SELECT e.*, EPOCH_MS(e.from_time) AS from_ms, EPOCH_MS(e.to_time) AS to_ms
+    FROM broker_episodes e JOIN scope ON e.cluster_id = scope.cluster_id
+        AND EPOCH_MS(e.from_time) <= scope.to_ms AND EPOCH_MS(e.to_time) >= scope.from_ms"""
+NO_BROKER_EPISODES = """
+    CREATE TEMP TABLE shown_broker_episodes (
+        kind VARCHAR, from_ms BIGINT, to_ms BIGINT, summary VARCHAR, confidence DOUBLE,
+        brokers STRUCT(broker_id INTEGER)[],
+        groups STRUCT(group_id VARCHAR, rebalances INTEGER, not_stable_ms BIGINT,
+            unowned_partition_ms BIGINT)[])"""
 UNSERVED_SOURCE = "CREATE TEMP TABLE unserved_source AS SELECT {} AS is_known"
 # Statements with and without a table of the lake.
-PREPARE_OPTIONAL = {"unserved_times": (UNSERVED, NO_UNSERVED), "handover_costs": (COSTS, NO_COSTS)}
+PREPARE_OPTIONAL = {
+    "unserved_times": (UNSERVED, NO_UNSERVED),
+    "handover_costs": (COSTS, NO_COSTS),
+    "broker_episodes": (BROKER_EPISODES, NO_BROKER_EPISODES),
+}
 
 _SPANS = """
     CREATE TEMP TABLE spans AS

@@ -66,6 +66,38 @@ def test_the_partition_downtime_is_that_of_the_callbacks(clusters):
     assert dict(unowned) == pytest.approx(UNOWNED_S, rel=0.1)
 
 
+# Of the scripts: the brokers were rolled at 21:57:18 and 20:43:21, and broker 1 was killed at
+# 22:00:51.5 and 20:46:25.9; the last records before that are a second older.
+BROKERS = {
+    "upgrade": [
+        ("broker_upgrade", "21:57:22", "21:58:10",
+         "brokers 1, 2 and 3 upgraded from 3.9.2 to 4.4.0: coordinators of 2 groups moved 4 times"),
+        ("broker_crash", "22:00:50", "22:01:16",
+         "broker 1 killed or crashed: coordinators of 1 group moved 1 time, 39 partition-seconds"),
+        ("broker_stop", "22:02:30", "22:02:31",
+         "brokers 3, 2 and 1 stopped, not back: no group disrupted"),
+    ],
+    "three": [
+        ("rolling_broker_restart", "20:43:23", "20:45:37",
+         "brokers 1, 2 and 3 restarted one after another: coordinators of 1 group moved 2 times,"
+         " 1 rebalance disrupted"),
+        ("broker_crash", "20:46:25", "20:47:15",
+         "broker 1 killed or crashed: coordinators of 1 group moved 2 times, 1 rebalance disrupted,"
+         " 239 partition-seconds"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("cluster", BROKERS)
+def test_brokers_that_were_rolled_or_killed_are_episodes_of_the_cluster(clusters, cluster):
+    assert (
+        clusters.rows(f"""
+        SELECT kind, STRFTIME(from_time, '%H:%M:%S'), STRFTIME(to_time, '%H:%M:%S'), summary
+        FROM broker_episodes WHERE cluster_id = '{cluster}' ORDER BY from_time""")
+        == BROKERS[cluster]
+    )
+
+
 DEAD, ALIVE = (THREE / name / "__consumer_offsets-1/*.log" for name in ("dead-b1", "b2"))
 BOTH = THREE / "*/__consumer_offsets-1/*.log"
 RECORDS = "SELECT md5(string_agg(md5(key) || md5(value), '' ORDER BY log_offset)) FROM {}"

@@ -1,6 +1,6 @@
 """The laws of a lake: a sound lake violates none, and every violation is found."""
 
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -218,6 +218,16 @@ SOUND = {
         FIRST_GENERATION | {"assignor": assignor, "mode": mode, "partitions_assigned": 1}
         for assignor, mode in (("actual", "step"), ("range", "step"), ("range", "chain"))
     ],
+    "broker_episodes": [
+        {"from_time": T + 1000, "first_broker_id": 1, "to_time": T + 9500,
+         "kind": "broker_restart",
+         "brokers": [{"broker_id": 1, "stopped_time": datetime.fromtimestamp(T // 1000 + 1, UTC),
+                      "killed": False}],
+         "groups": [{"group_id": "g", "moves": 1, "rebalances": 1, "not_stable_ms": 8500,
+                     "unowned_partition_ms": 0}],
+         "moves": 1, "rebalances": 1, "not_stable_ms": 8500, "unowned_partition_ms": 0,
+         "summary": "", "confidence": 0.95}
+    ],
     "runs": [{"run_id": "r", "step": "nightly", "started_at": T, "seconds": 1.0,
               "outcome": "done", "bronze_versions": VERSIONS}],
     "seen_partitions": [{"topic": "t", "partitions": 1, "since": 5}],
@@ -406,6 +416,11 @@ BROKEN = {
         added("episodes", SOUND["episodes"][0] | {"episode": 2, "generations": [1]}),
         [("each rebalance is in exactly one episode", "c", "g generation 1", "1 episode",
           "2 episodes")],
+    ),
+    "an episode of brokers that cost more than its groups": (
+        changed("broker_episodes", 0, not_stable_ms=8501),
+        [("the cost of an episode of brokers is that of its groups", "c",
+          "2026-11-21 00:00:01 broker 1", "1, 1, 8500, 0", "1, 1, 8501, 0")],
     ),
     "a record under another date": (
         changed("offsets_records", 0, append_time=T - 1),

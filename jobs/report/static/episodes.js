@@ -10,6 +10,9 @@ const KIND_WORDS = {
   topic_change: "topic change", configuration_change: "configuration change",
   coordinator_failover: "coordinator failover", group_deleted: "group deleted",
   unknown: "root cause unknown",
+  broker_upgrade: "brokers upgraded", broker_downgrade: "brokers downgraded",
+  rolling_broker_restart: "rolling restart of brokers", broker_restart: "broker restarted",
+  broker_crash: "broker crashed", broker_stop: "broker stopped",
 };
 const KIND_FAMILY = {
   group_start: "joining", scale_out: "joining", rolling_deployment: "leaving", restart: "leaving",
@@ -18,6 +21,8 @@ const KIND_FAMILY = {
   flapping_member: "failing", instance_id_conflict: "failing", group_full: "failing",
   assignment_failed: "failing", topic_change: "changing",
   configuration_change: "changing", coordinator_failover: "changing", group_deleted: "changing",
+  broker_upgrade: "changing", broker_downgrade: "changing", rolling_broker_restart: "changing",
+  broker_restart: "changing", broker_crash: "failing", broker_stop: "changing",
 };
 const listed = page.episodes ? objects(page.episodes.listed) : [];
 const kinds = page.episodes ? objects(page.episodes.kinds) : [];
@@ -44,6 +49,16 @@ function timeLink(group, from, to, text) {
 function drawHeadline() {
   byId("episodes").replaceChildren(...kinds.map(kindItem));
   byId("episodes-part").hidden = !kinds.length;
+  const brokers = page.broker_episodes ? objects(page.broker_episodes) : [];
+  byId("brokers").replaceChildren(...brokers.map(brokerItem));
+  byId("brokers-part").hidden = !brokers.length;
+}
+
+function brokerItem(each) {
+  const swatch = element("span", { class: "swatch" });
+  swatch.style.background = `var(--${KIND_FAMILY[each.kind] || "other"})`;
+  const when = `${clock(each.from_ms, hasDays)} to ${clock(each.to_ms)}`;
+  return element("li", {}, swatch, element("span", {}, `${when}: ${each.summary}`));
 }
 
 /** One kind: its only episode, or its figures above the list of its episodes. */
