@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.league.script import PARTITIONS
-from tools.data_costs_play.evidence import Group, Json, read
+from tools.data_costs_play.evidence import Group, Json, groups_of, timeline_of
 
 _LINE = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] \w+ (.*)")
 # In the words of `tools.client_zoo_league`.
@@ -38,7 +38,7 @@ _SEEN = {
         r"\[GroupId (?P<group>[^]]+)\].* Member (?P<member>\S+) left the \w+ group"
     ),
     "nfence": re.compile(
-        r"\[GroupId (?P<group>[^]]+)\].* Member (?P<member>\S+) fenced from the group"
+        r"\[GroupId (?P<group>[^]]+)\].* [Mm]ember (?P<member>\S+) fenced from"
     ),
 }
 # A process that is stopped leaves within this time, and one that is slow or frozen departs.
@@ -213,9 +213,8 @@ class GroupTruth:
 
 
 def write(folder: Path) -> None:
-    evidence = read(folder)
-    timeline = (folder / "timeline.jsonl").read_text(encoding="utf-8")
-    actions = list(map(json.loads, timeline.splitlines()))
+    groups, actions = groups_of(folder), timeline_of(folder)
+    (begin,) = [each for each in actions if each["action"] == "script begins"]
     seen = _seen(folder / "server.log")
     truths = [
         GroupTruth(
@@ -224,12 +223,12 @@ def write(folder: Path) -> None:
             [each for each in actions if each.get("group") == group.name],
             seen.get(group.name, []),
         )
-        for group in evidence.groups
+        for group in groups
     ]
-    figures = {group.name: of for group, of in zip(evidence.groups, truths, strict=True)}
+    figures = {group.name: of for group, of in zip(groups, truths, strict=True)}
     truth = {
-        "broker": evidence.begin["broker"],
-        "t0_wall_ms": evidence.begin["t0_wall_ms"],
+        "broker": begin["broker"],
+        "t0_wall_ms": begin["t0_wall_ms"],
         "groups": {name: of.figures() for name, of in figures.items()},
     }
     versions = {name.removeprefix("league-"): of.version for name, of in figures.items()}

@@ -44,6 +44,9 @@ _SLACK_MS = 3_500  # a heartbeat, and what a log line is late
 _LOAD_SLACK_MS = 1_500
 # A process restarted in that time looks like a client that lost its session.
 _SESSION_LOST_CONFIDENCE = 0.7
+_LEAST_SURGE = 4  # two arrivals, and a leave after each
+
+Pair = tuple[Cause, Cause]  # a departure and an arrival
 
 
 class What(Enum):
@@ -226,7 +229,10 @@ class _Matching:
     def _departed(self, departure: Cause) -> ProcessChange:
         arrival = self._arrival_of.get(id(departure))
         what, confidence = _what(departure, arrival, self._activity.loads)
-        return self._change(what, departure, arrival, confidence)
+        change = self._change(what, departure, arrival, confidence)
+        if what is What.REPLACED and arrival is not None:
+            change.by = self._names(arrival)
+        return change
 
     def _arrived(self, arrival: Cause) -> ProcessChange:
         if arrival.story == TAKEOVER:
@@ -264,10 +270,14 @@ class _Matching:
         """
         arrival_of: dict[int, Cause] = {}
         used = set[int]()
-        for departures in self._departures_of.values():
+        for key, departures in self._departures_of.items():
             pairs = [(old, new) for old in departures for new in self._may_return(old)]
             if all(map(_is_shared, departures)):
                 pairs.sort(key=_apart)
+                arrivals = self._arrivals_of.get(key, ())
+                back = {id(new) for old, new in pairs if old.is_expiry}
+                started = (each for each in arrivals if id(each) not in back)
+                pairs = [*_surged(departures, started), *pairs]
             for departure, arrival in pairs:
                 if id(departure) not in arrival_of and id(arrival) not in used:
                     arrival_of[id(departure)] = arrival
@@ -314,12 +324,35 @@ class _Matching:
         return min([contact_ms, *waited])
 
 
+def _surged(departures: Iterable[Cause], started: Iterable[Cause]) -> Iterator[Pair]:
+    """Processes that left after another one had started in their place: an arrival and a leave in
+    turn, twice or more.  ``started``: arrivals without those of processes whose session expired.
+    """
+    leaves = (each for each in departures if each.story in (RESTART, STOP))
+    for run in _runs(sorted([*leaves, *started], key=at)):
+        is_in_turn = all(each.is_arrival == (n % 2 == 0) for n, each in enumerate(run))
+        if is_in_turn and len(run) >= _LEAST_SURGE and len(run) % 2 == 0:
+            yield from zip(run[1::2], run[::2], strict=True)
+
+
+def _runs(causes: Iterable[Cause]) -> Iterator[list[Cause]]:
+    """Parts with less than RESTART_MS between two causes."""
+    run: list[Cause] = []
+    for each in causes:
+        if run and at(each) - at(run[-1]) > RESTART_MS:
+            yield run
+            run = []
+        run.append(each)
+    if run:
+        yield run
+
+
 def _is_shared(cause: Cause) -> bool:
     """Whether several processes of the host have the client id: each member is a process."""
     return cause.process is not None and cause.process == cause.member_id
 
 
-def _apart(pair: tuple[Cause, Cause]) -> int:
+def _apart(pair: Pair) -> int:
     """From the last heartbeat of the process, or its leave, until it was back."""
     departure, arrival = pair
     session_ms = departure.session_timeout_ms if departure.is_expiry else 0
@@ -439,6 +472,8 @@ def _what(departure: Cause, arrival: Cause | None, loads: Sequence[int]) -> tupl
         return What.SLOW_POLL, 0.9 if departure.is_logged_by_client else 0.5
     if arrival is None:
         return What.STOPPED, 0.9 if departure.is_identified else 0.7
+    if at(arrival) < at(departure):
+        return What.REPLACED, 0.8
     if arrival.kept_state and departure.client_reason is None:
         return What.SLOW_POLL, 0.9
     return What.RESTARTED, 0.9 if _is_same_process(departure, arrival) else 0.7

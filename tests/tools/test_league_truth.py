@@ -1,6 +1,5 @@
 """The figures of the league, from what the processes and the broker of a play wrote."""
 
-import gzip
 import json
 from datetime import UTC, datetime
 
@@ -74,13 +73,10 @@ def play(tmp_path):
         "broker": "4.4.0",
         "groups": {GROUP: {"client": "java", "protocol": "classic", "topic": "orders"}},
     }
-    created = {"action": "topics created", "wall_ms": T0, "rates": {"orders": [5.0] * 6}}
-    lines = "".join(json.dumps(each) + "\n" for each in [begin, created, *ACTIONS])
+    lines = "".join(json.dumps(each) + "\n" for each in [begin, *ACTIONS])
     (tmp_path / "timeline.jsonl").write_text(lines)
     (tmp_path / "clients.jsonl").write_text("".join(json.dumps(c) + "\n" for c in CALLBACKS))
     (tmp_path / "server.log").write_text("".join(LOG))
-    with gzip.open(tmp_path / "produced.csv.gz", "wt") as file:
-        file.write("topic,partition,offset,wall_ms\n")
     (tmp_path / "clients").mkdir()
     handled = tmp_path / "clients" / f"{GROUP}.orders-1.11.handled"
     handled.write_text(f"{T0} 0 0\n{T0} 0 1\n{T0} 0 1\n{T0} 1 1\n")

@@ -64,30 +64,43 @@ class Evidence:
 
 def read(folder: Path) -> Evidence:
     """A play in the layout of `tools.data_costs_play.play`."""
-    timeline = list(_lines(folder / "timeline.jsonl"))
+    timeline = timeline_of(folder)
     (begin,) = [line for line in timeline if line["action"] == "script begins"]
     (created,) = [line for line in timeline if line["action"] == "topics created"]
-    end_ms = max(line["wall_ms"] for line in timeline)
+    return Evidence(
+        begin=begin,
+        rates=created["rates"],
+        end_ms=_end_ms(timeline),
+        produced_ms=_produced(folder / "produced.csv.gz", created["rates"]),
+        groups=groups_of(folder),
+    )
+
+
+def timeline_of(folder: Path) -> list[Json]:
+    return list(_lines(folder / "timeline.jsonl"))
+
+
+def _end_ms(timeline: Iterable[Json]) -> int:
+    return max(line["wall_ms"] for line in timeline)
+
+
+def groups_of(folder: Path) -> list[Group]:
+    """What the consumers recorded."""
+    timeline = timeline_of(folder)
+    (begin,) = [line for line in timeline if line["action"] == "script begins"]
     notes: dict[str, list[Json]] = defaultdict(list)
     for line in _lines(folder / "clients.jsonl"):
         notes[line["group"]].append(line)
-    groups = [
+    return [
         Group(
             name=name,
             conf=conf,
             handlings=_handlings(folder, name),
-            tenures=tenures(notes[name], _ends(timeline, name), end_ms),
+            tenures=tenures(notes[name], _ends(timeline, name), _end_ms(timeline)),
             notes=notes[name],
         )
         for name, conf in begin["groups"].items()
     ]
-    return Evidence(
-        begin=begin,
-        rates=created["rates"],
-        end_ms=end_ms,
-        produced_ms=_produced(folder / "produced.csv.gz", created["rates"]),
-        groups=groups,
-    )
 
 
 def _lines(file: Path) -> Iterator[Json]:

@@ -870,3 +870,36 @@ def test_moved_partitions_are_unknown_if_one_record_is_missing():
     (episode,) = infer_episodes([recorded(2, 0), rebalance(3, 20)], [])
 
     assert episode.partitions_moved is None
+
+
+def test_of_processes_with_one_client_id_each_replaces_the_next_that_leaves():
+    steps = [
+        (rebalance(2, 0, size=4), joins(2, 0, "a4", **shared("a4"))),
+        (rebalance(3, 8, size=3), leaves(3, 8, "a1", "restart", **shared("a1"))),
+        (rebalance(4, 14, size=4), joins(4, 14, "a5", "return", **shared("a5"))),
+        (rebalance(5, 22, size=3), leaves(5, 22, "a2", "restart", **shared("a2"))),
+        (rebalance(6, 28, size=4), joins(6, 28, "a6", "return", **shared("a6"))),
+        (rebalance(7, 36, size=3), leaves(7, 36, "a3", **shared("a3"))),
+    ]
+
+    (episode,) = infer_episodes([each for each, _ in steps], [each for _, each in steps], ())
+
+    assert episode.kind == "rolling_deployment"
+    assert [(each.process, each.by) for each in episode.changes] == [
+        ("a1", "a4"),
+        ("a2", "a5"),
+        ("a3", "a6"),
+    ]
+
+
+def test_a_restart_in_place_begins_with_a_leave():
+    steps = [
+        (rebalance(2, 0, size=2), leaves(2, 0, "a1", "restart", **shared("a1"))),
+        (rebalance(3, 2, size=3), joins(3, 2, "a4", "return", **shared("a4"))),
+        (rebalance(4, 20, size=2), leaves(4, 20, "a2", "restart", **shared("a2"))),
+        (rebalance(5, 22, size=3), joins(5, 22, "a5", "return", **shared("a5"))),
+    ]
+
+    (episode,) = infer_episodes([each for each, _ in steps], [each for _, each in steps], ())
+
+    assert [(each.process, each.by) for each in episode.changes] == [("a1", None), ("a2", None)]
