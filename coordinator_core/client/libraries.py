@@ -297,6 +297,7 @@ _STREAMS_4 = replace(
     name="streams-4",
     signs=Signs(protocols=("stream",)),
     leaves_on_close=False,
+    commit_interval_ms=30000,
     assignors=("stream",),
     has_consumer_protocol=False,
     consumer_protocol_since=None,
@@ -309,7 +310,7 @@ _CONNECT_4 = replace(
     leaves_on_close=True,
     session_timeout_ms=10000,
     rebalance_timeout_ms=60000,
-    commit_interval_ms=None,
+    commit_interval_ms=60000,
     assignors=("sessioned", "compatible", "default"),
 )
 
