@@ -37,9 +37,7 @@ _SEEN = {
     "nleave": re.compile(
         r"\[GroupId (?P<group>[^]]+)\].* Member (?P<member>\S+) left the \w+ group"
     ),
-    "nfence": re.compile(
-        r"\[GroupId (?P<group>[^]]+)\].* [Mm]ember (?P<member>\S+) fenced from"
-    ),
+    "nfence": re.compile(r"\[GroupId (?P<group>[^]]+)\].* [Mm]ember (?P<member>\S+) fenced from"),
 }
 # A process that is stopped leaves within this time, and one that is slow or frozen departs.
 _STOP_MS, _DEPART_MS = 15_000, 40_000
