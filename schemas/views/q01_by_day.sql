@@ -10,3 +10,4 @@ SELECT
     MAX(total_ms) AS longest_ms     -- longest rebalance in ms
 FROM generation_spans
 GROUP BY cluster_id, group_id, event_date
+ORDER BY cluster_id, event_date, not_stable_ms DESC, group_id

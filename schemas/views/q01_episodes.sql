@@ -65,3 +65,4 @@ SELECT
     END AS text                     -- one sentence for the kind
 FROM episode_costs
 GROUP BY cluster_id, group_id, kind
+ORDER BY cluster_id, cost_ms DESC NULLS LAST, group_id, kind

@@ -27,3 +27,4 @@ LEFT JOIN (
     GROUP BY cluster_id, group_id
 ) AS e ON e.cluster_id = s.cluster_id AND e.group_id = s.group_id
 GROUP BY s.cluster_id, s.group_id
+ORDER BY cluster_id, rebalances DESC, not_stable_ms DESC, group_id

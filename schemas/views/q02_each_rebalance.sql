@@ -19,3 +19,4 @@ FROM generations g
 JOIN rebalance_latency l
     ON l.cluster_id = g.cluster_id AND l.group_id = g.group_id
     AND l.incarnation = g.incarnation AND l.generation = g.generation
+ORDER BY cluster_id, group_id, incarnation, generation

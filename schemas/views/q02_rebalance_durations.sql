@@ -14,3 +14,4 @@ SELECT
     MAX(total_ms) AS total_max_ms   -- longest
 FROM rebalance_latency
 GROUP BY cluster_id, group_id
+ORDER BY cluster_id, total_p95_ms DESC NULLS LAST, group_id

@@ -13,3 +13,4 @@ LEFT JOIN rebalance_latency l
     AND l.incarnation = t.incarnation AND l.generation = t.generation
 WHERE t.role = 'trigger'
 GROUP BY t.cluster_id, t.group_id, t.cause, t.story
+ORDER BY cluster_id, group_id, rebalances DESC, cause, story

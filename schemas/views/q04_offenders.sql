@@ -16,3 +16,4 @@ LEFT JOIN rebalance_latency l
     AND l.incarnation = t.incarnation AND l.generation = t.generation
 WHERE t.role = 'trigger'
 GROUP BY t.cluster_id, t.group_id, COALESCE(t.instance_id, t.client_id, t.member_id), t.client_host
+ORDER BY cluster_id, rebalances_started DESC, group_id, culprit, client_host

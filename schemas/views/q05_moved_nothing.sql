@@ -14,3 +14,4 @@ WHERE outcome = 'stable'
     AND partitions_moved = 0
     AND partitions_orphaned = 0
     AND partitions_new = 0
+ORDER BY cluster_id, group_id, incarnation, generation

@@ -16,3 +16,4 @@ SELECT
     SUM(CASE WHEN equals_actual THEN 1 ELSE 0 END) AS equal_to_actual -- generations in which the stored assignment gives every member the same partitions
 FROM assignor_quality
 GROUP BY cluster_id, group_id, assignor, mode
+ORDER BY cluster_id, group_id, assignor, mode

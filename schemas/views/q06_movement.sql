@@ -19,3 +19,4 @@ LEFT JOIN assignor_quality q
     AND q.assignor = 'actual' AND q.mode = 'step'
 WHERE g.outcome = 'stable'
 GROUP BY g.cluster_id, g.group_id, g.protocol
+ORDER BY cluster_id, moves_in_excess DESC NULLS LAST, partitions_moved DESC, group_id, protocol

@@ -15,3 +15,4 @@ SELECT
     culprits                        -- processes that triggered the rebalances: one that flaps, or many, as in a deployment
 FROM storms
 WHERE pause_below_ms = 60000 AND generations >= 5
+ORDER BY cluster_id, not_stable_ms DESC NULLS LAST, group_id, start_time

@@ -141,3 +141,4 @@ LEFT JOIN reached t
     ON t.cluster_id = p.cluster_id AND t.group_id = p.group_id
     AND t.incarnation = p.incarnation AND t.generation = p.generation
     AND t.from_the_end = 1 AND NOT p.is_classic
+ORDER BY cluster_id, join_ms DESC NULLS LAST, group_id, incarnation, generation

@@ -88,3 +88,4 @@ WHERE d.deleted IS NULL OR c.change_time <= d.deleted
 GROUP BY
     c.cluster_id, v.group_id, v.incarnation, c.topic_partition, c.event, c.change_time,
     c.broker_id, COALESCE(b.broker_id, u.broker_id), c.load_ms
+ORDER BY cluster_id, group_id, change_time

@@ -97,3 +97,4 @@ SELECT
     CAST(ROUND(SUM(restart_ms) / NULLIF(SUM(restarts), 0)) AS BIGINT) AS partition_ms_per_restart -- restart_partition_ms per restart; null without restarts or records
 FROM costs
 GROUP BY cluster_id, group_id, period, group_type
+ORDER BY cluster_id, group_id, from_time

@@ -88,3 +88,4 @@ FROM costs c
 LEFT JOIN recorded n ON n.cluster_id = c.cluster_id AND n.group_id = c.group_id
 LEFT JOIN downtime d
     ON d.cluster_id = c.cluster_id AND d.group_id = c.group_id AND d.deploy = c.deploy
+ORDER BY cluster_id, group_id, start_time

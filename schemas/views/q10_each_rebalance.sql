@@ -64,3 +64,4 @@ LEFT JOIN rewinds a
 LEFT JOIN rebalance_costs d
     ON d.cluster_id = s.cluster_id AND d.group_id = s.group_id
     AND d.incarnation = s.incarnation AND d.generation = s.generation
+ORDER BY cluster_id, group_id, incarnation, generation

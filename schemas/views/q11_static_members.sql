@@ -74,3 +74,4 @@ LEFT JOIN fences f
     ON f.cluster_id = m.cluster_id AND f.group_id IS NOT DISTINCT FROM m.group_id AND f.instance_id = m.instance_id
 LEFT JOIN causes c
     ON c.cluster_id = m.cluster_id AND c.group_id = m.group_id AND c.instance_id = m.instance_id
+ORDER BY cluster_id, group_id, instance_id

@@ -80,3 +80,4 @@ LEFT JOIN churn c
     ON c.cluster_id = s.cluster_id AND c.group_id = s.group_id
     AND c.incarnation = s.incarnation AND c.generation = s.generation
 GROUP BY m.cluster_id, m.group_id, m.dynamic_processes, m.static_processes
+ORDER BY cluster_id, not_stable_avoidable_ms DESC NULLS LAST, group_id

@@ -39,3 +39,4 @@ LEFT JOIN what_if m
     ON m.cluster_id = p.cluster_id AND m.group_id = p.group_id AND m.basis = 'model'
 LEFT JOIN advice a ON a.cluster_id = p.cluster_id AND a.group_id = p.group_id
 WHERE p.basis = 'predicted'
+ORDER BY cluster_id, group_id, saved_partition_ms DESC NULLS LAST, setting

@@ -120,3 +120,4 @@ SELECT
     ), '') AS findings              -- oddities, separated by commas; null without any
 FROM groups g
 LEFT JOIN versions v ON v.cluster_id = g.cluster_id AND v.group_id = g.group_id
+ORDER BY cluster_id, group_id

@@ -26,3 +26,4 @@ LEFT JOIN generation_spans s
     ON s.cluster_id = c.cluster_id AND s.group_id = c.group_id
     AND s.incarnation = c.incarnation AND s.generation = c.generation
 WHERE c.owner IS NULL
+ORDER BY cluster_id, group_id, incarnation, generation, topic, partition

@@ -56,3 +56,4 @@ WHERE group_last_time IS NOT NULL AND (
     OR UNIX_MILLIS(until_time) - UNIX_MILLIS(last_commit_time) >= 10000
     AND UNIX_MILLIS(group_last_time) - UNIX_MILLIS(last_commit_time) >= 10000
 )
+ORDER BY cluster_id, held_ms DESC NULLS LAST, group_id, incarnation, generation, process

@@ -15,3 +15,4 @@ FROM (
     GROUP BY cluster_id, topic_partition, group_id
 ) AS p
 GROUP BY p.cluster_id, p.topic_partition
+ORDER BY cluster_id, bytes DESC, topic_partition

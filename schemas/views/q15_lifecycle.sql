@@ -78,3 +78,4 @@ LEFT JOIN deletions d
 LEFT JOIN tombstones t
     ON t.cluster_id = COALESCE(v.cluster_id, c.cluster_id)
     AND t.group_id = COALESCE(v.group_id, c.group_id)
+ORDER BY cluster_id, group_id

@@ -24,3 +24,4 @@ LEFT JOIN decoded d
     ON d.cluster_id = r.cluster_id AND d.event_date = r.event_date
     AND d.topic_partition = r.topic_partition AND d.log_offset = r.log_offset
 GROUP BY r.cluster_id, d.group_id, r.event_date, r.topic_partition
+ORDER BY cluster_id, bytes DESC, group_id, event_date, topic_partition

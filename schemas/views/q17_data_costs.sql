@@ -14,3 +14,4 @@ SELECT
 FROM handover_costs
 WHERE next_process IS NOT NULL
 GROUP BY cluster_id, group_id, how_ended
+ORDER BY cluster_id, records_reprocessed DESC NULLS LAST, group_id, how_ended

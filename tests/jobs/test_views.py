@@ -1,12 +1,13 @@
 """The views of the 15 questions on histories that no captured incident has; times are ms."""
 
+import re
 from datetime import date
 
 import pytest
 
 from jobs.console.errors import UsageError
 from jobs.lake.sql import query
-from schemas import table_names
+from schemas import table_names, view_names, view_sql
 
 DAY = 86_400_000
 
@@ -80,6 +81,57 @@ def members(number, *ids, **more):
 
 def recorded(*numbers):
     return [{"group_id": "g", "generation": n, "partitions_assigned": 1} for n in numbers]
+
+
+# What costs most comes first, else rows are in the order of time.
+ORDERS = {
+    "q01_by_day": "event_date",
+    "q01_episodes": "cost_ms DESC",
+    "q01_most_rebalanced_groups": "rebalances DESC",
+    "q02_each_rebalance": "group_id, incarnation",
+    "q02_rebalance_durations": "total_p95_ms DESC",
+    "q03_causes": "group_id, rebalances DESC",
+    "q04_offenders": "rebalances_started DESC",
+    "q05_moved_nothing": "group_id, incarnation",
+    "q06_assignors": "group_id, assignor",
+    "q06_movement": "moves_in_excess DESC",
+    "q07_storms": "not_stable_ms DESC",
+    "q08_slow_members": "join_ms DESC",
+    "q09_coordinator_changes": "group_id, change_time",
+    "q10_by_protocol": "group_id, from_time",
+    "q10_deploys": "group_id, start_time",
+    "q10_each_rebalance": "group_id, incarnation",
+    "q11_static_members": "group_id, instance_id",
+    "q11_would_benefit": "not_stable_avoidable_ms DESC",
+    "q12_what_if": "group_id, saved_partition_ms DESC",
+    "q13_config_audit": "group_id",
+    "q14_commits_without_owner": "group_id, incarnation",
+    "q14_idle_owners": "held_ms DESC",
+    "q15_hot_partitions": "bytes DESC",
+    "q15_lifecycle": "group_id",
+    "q15_storage": "bytes DESC",
+    "q16_findings": "confidence DESC",
+    "q17_data_costs": "records_reprocessed DESC",
+}
+
+
+@pytest.mark.parametrize("view", [view for view in view_names() if view.startswith("q")])
+def test_a_question_s_view_is_in_the_order_that_its_name_promises(view):
+    *_, order = view_sql(view).replace(" NULLS LAST", "").splitlines()
+
+    leading = re.sub(r"ORDER BY (cluster_id, )?(f\.)?", "", order)
+    assert leading.startswith(ORDERS[view])
+
+
+def test_the_group_that_rebalanced_most_is_first(ask):
+    tables = history(
+        *(generation(1, 0, 100, group=group) for group in "xy"),
+        *(generation(n, n * 1000, n * 1000 + 100, group="m") for n in (1, 2, 3)),
+    )
+
+    rows = ask(tables, "SELECT group_id, rebalances FROM q01_most_rebalanced_groups")
+
+    assert rows == [("m", 3), ("x", 1), ("y", 1)]
 
 
 def test_time_without_members_is_not_in_the_share(ask):
