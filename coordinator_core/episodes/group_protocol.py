@@ -6,11 +6,13 @@ the last one leaves: the next generation has another group type.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from coordinator_core.episodes.drafts import EpisodeDraft, EpisodeKind, Scene, in_series
 from coordinator_core.episodes.evidence import CONVERT, EMPTY, Cause, Rebalance
+from coordinator_core.episodes.grouping import by
 from coordinator_core.episodes.process_changes import ProcessChange, What, at
 from coordinator_core.lives.life_kinds import DEPLOY_GAP_MS
 
@@ -43,17 +45,49 @@ def conversions(
 
 
 def converted(scene: Scene) -> Iterator[EpisodeDraft]:
-    """Processes restarted one after another around a conversion: each belongs to the nearest."""
+    """Processes restarted one after another around a conversion: each belongs to the nearest.  A
+    deployment before or after it restarts the same processes once more.
+    """
     made = list(conversions(scene.rebalances, scene.history))
-    restarted: dict[Conversion, list[ProcessChange]] = {each: [] for each in made}
+    restarted: dict[Conversion, list[list[ProcessChange]]] = {each: [] for each in made}
     for series in in_series(scene.of(*_RESTARTS), DEPLOY_GAP_MS, until=lambda each: each.to_ms):
-        near = [each for each in made if _is_near(each, series)]
-        for change in series if near else ():
-            nearest = min(near, key=lambda each: abs(each.at_ms - change.from_ms))
-            restarted[nearest].append(change)
-    for each, changes in restarted.items():
+        for once in _each_process_once(series):
+            near = [each for each in made if _is_near(each, once)]
+            for nearest, own in by(partial(_nearest, near), once if near else ()).items():
+                restarted[nearest].append(own)
+    for each, parts in restarted.items():
+        changes: list[ProcessChange] = []
+        for part in sorted(parts, key=partial(_distance_ms, each)):
+            if not _ended(part) & _ended(changes):
+                changes += part
         causes = [cause for cause in scene.activity.causes if _starts(cause, each)]
+        changes.sort(key=lambda change: change.from_ms)
         yield EpisodeDraft(EpisodeKind.CONFIGURATION_CHANGE, changes, 0.95, causes, [each.setting])
+
+
+def _each_process_once(series: Iterable[ProcessChange]) -> Iterator[list[ProcessChange]]:
+    part: list[ProcessChange] = []
+    for each in series:
+        if _ended([each]) & _ended(part):
+            yield part
+            part = []
+        part.append(each)
+    yield part
+
+
+def _ended(changes: Iterable[ProcessChange]) -> set[str]:
+    """The processes of which a life ended."""
+    return {each.process for each in changes if each.what is not What.STARTED}
+
+
+def _nearest(conversions: Iterable[Conversion], change: ProcessChange) -> Conversion:
+    return min(conversions, key=lambda each: abs(each.at_ms - change.from_ms))
+
+
+def _distance_ms(conversion: Conversion, changes: Sequence[ProcessChange]) -> int:
+    """0 for a conversion between the first and the last of these changes."""
+    first_ms, last_ms = changes[0].from_ms, max(each.to_ms for each in changes)
+    return max(first_ms - conversion.at_ms, conversion.at_ms - last_ms, 0)
 
 
 def _is_near(conversion: Conversion, series: list[ProcessChange]) -> bool:

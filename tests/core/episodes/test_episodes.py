@@ -717,6 +717,34 @@ def test_processes_restarted_around_an_upgrade_changed_the_group_protocol():
     assert change.settings == ["group.protocol classic -> consumer"]
 
 
+def test_a_deployment_right_before_an_upgrade_is_not_part_of_it():
+    rebalances = [
+        rebalance(2, -300, was_empty=True, size=2),
+        *(rebalance(n, 5 * n - 40, size=2) for n in (3, 4, 5, 6)),
+        rebalance(7, 0, size=2),
+        *(of_type("consumer", rebalance(n, 2 * n - 12, size=2)) for n in (8, 9, 10)),
+    ]
+    causes = [
+        joins(2, -300, "a1"),
+        also(joins(2, -300, "b1")),
+        leaves(3, -25, "a1", "restart"),
+        joins(4, -20, "a2", "return"),
+        leaves(5, -15, "b1", "restart"),
+        joins(6, -10, "b2", "return"),
+        leaves(7, 0, "a2", "restart"),
+        joins(8, 4, "a3", "return"),
+        cause("CONVERSION", None, 8, 4, "", role="contributing"),
+        leaves(9, 6, "b2", "restart"),
+        joins(10, 8, "b3", "return"),
+    ]
+
+    assert shown(rebalances, causes) == [
+        "group_start a,b [2]",
+        "rolling_deployment a,b [3, 4, 5, 6]",
+        "configuration_change a,b [7, 8, 9, 10]",
+    ]
+
+
 def test_the_broker_starts_the_rebalance_after_a_downgrade():
     (change,) = infer_episodes(
         [of_type("consumer", rebalance(8, 0)), rebalance(9, 6)],
