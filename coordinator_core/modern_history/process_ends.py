@@ -80,7 +80,9 @@ class Ends:
         self._interval_ms = interval_of(history.memberships)
         self._hows = {each: self._how(each) for each in history.memberships}
         expired = [each for each, how in self._hows.items() if how == EXPIRED]
-        self.timing: Timing = timing_of(self._interval_ms, map(self._expiry, expired))
+        # While a broker is down, a coordinator may expire a member at another time, and twice.
+        gone = [each for each in expired if not self._is_back(each)]
+        self.timing: Timing = timing_of(self._interval_ms, map(self._expiry, gone or expired))
 
     def of(self, membership: ModernMembership) -> End:
         end, how = self._of(membership), self._hows[membership]
@@ -150,10 +152,14 @@ class Ends:
         silent_ms = self._silent_ms(membership)
         is_silent = silent_ms is not None and ended_ms - silent_ms > 2 * self._interval_ms
         lacks_commit = _lacks_commit(self._committed(membership), ended_ms)
-        is_back = _first_since(ended_ms, self._joined[membership.member_id]) is not None
         lives_on = any(last.time_ms < ms < ended_ms for ms in self._next_lives_ms(membership))
         has_expired = is_silent or lacks_commit or lives_on
-        return EXPIRED if has_expired and not is_back else LEFT
+        return EXPIRED if has_expired and not self._is_back(membership) else LEFT
+
+    def _is_back(self, membership: ModernMembership) -> bool:
+        """Whether its process lived: only a client that goes on joins under its member id."""
+        ended_ms = membership.ended_ms or 0
+        return _first_since(ended_ms, self._joined[membership.member_id]) is not None
 
     def _has_closed(self, membership: ModernMembership) -> bool:
         """A client that leaves because its application does not poll has nothing new to commit."""

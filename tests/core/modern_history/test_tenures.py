@@ -116,6 +116,17 @@ def test_commits_tell_a_kill_from_a_leave_and_bound_it():
     assert (until_ms, how) == ((15_000 + 20_000) // 2, "expired")
 
 
+def test_the_expiry_of_a_member_that_is_back_does_not_tell_the_session_timeout():
+    """As captured: its first expiry could not be written while a broker was down, so that the
+    coordinator repeated it, 5.6 s after the member had joined again."""
+    repeated = [*has(61_000, "b", 3), *removed(66_600, "b"), *has(68_000, "b", 4)]
+    departures = [*EXPIRED, LoggedDeparture(66_600, "b", "expired")]
+
+    [(*_, until_ms, how, _), *_] = tenures([*has(0, "a"), *GONE, *repeated], departures)
+
+    assert (until_ms, how) == (KILLED_MS, "expired")
+
+
 def test_a_group_without_processes_for_five_minutes_was_shut_down():
     left = [LoggedDeparture(9000, "a", "left"), LoggedDeparture(19_000, "b", "left")]
     records = [
