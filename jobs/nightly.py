@@ -24,7 +24,13 @@ from jobs.lake.files import list_files
 from jobs.lake.opening import open_lake
 from jobs.lake.scope import scope_of
 from jobs.lake.tables import Lake
-from jobs.nightly_run.log_files import end_offset_lines, log_lines, read_logs, silent_logs
+from jobs.nightly_run.log_files import (
+    end_offset_lines,
+    log_lines,
+    mixed_clusters,
+    read_logs,
+    silent_logs,
+)
 from jobs.nightly_run.pending_dates import pending
 from jobs.nightly_run.pipeline import Progress, run_all
 from jobs.nightly_run.runs import Run, summary
@@ -211,7 +217,8 @@ def _nightly(
 def account_for(
     lake: Lake, inputs: ingest.Inputs, internal_errors: int, progress: Progress
 ) -> None:
-    """Say what was not understood of each log.  Raises RunFailed for defects and silent logs."""
+    """Say what was not understood of each log.  Raises RunFailed for defects, silent logs, and logs
+    of several clusters."""
     has_logs = inputs.broker_logs or inputs.client_logs
     logs = read_logs(lake, inputs.broker_logs, inputs.client_logs) if has_logs else []
     for line in log_lines(logs):
@@ -222,6 +229,11 @@ def account_for(
         raise RunFailed(ingest.failed_by(internal_errors))
     if silent := silent_logs(logs):
         raise RunFailed(f"no line is understood in {', '.join(silent)}")
+    if inputs.broker_logs and (mixed := mixed_clusters(lake)):
+        raise RunFailed(
+            f"brokers of several clusters wrote logs of {lake.cluster_id}: {mixed}; their groups of"
+            " one name are merged: give each cluster its own --cluster-id, in a new lake"
+        )
 
 
 def run_jobs(lake: Lake, options: NightlyOptions, inputs: ingest.Inputs, progress: Progress) -> Run:

@@ -19,6 +19,7 @@ from jobs.sources.logs.kinds import (
     kind_of_client_log,
     kind_of_undated_log,
 )
+from jobs.sources.rows import CLUSTER
 
 _SNIFFED_BYTES = 1 << 20
 _MOST_SHOWN = 20
@@ -87,6 +88,22 @@ def silent_logs(logs: list[ReadLog]) -> list[str]:
             log.path for log in of_source if log.kind and is_error(log.kind, is_alone=is_alone)
         ]
     return sorted(paths)
+
+
+def mixed_clusters(lake: Lake) -> str | None:
+    """The ids of several clusters whose brokers wrote the logs of this and earlier runs, each with
+    a path; None if their start-up lines name one at most."""
+    rows = lake.read("ingested_files").where(F.col("source") == BROKER_LOG)
+    named = rows.where(F.col("software").contains(f"{CLUSTER} ")).select("path", "software")
+    of_clusters = {
+        cluster: row.path
+        for row in sorted(named.collect(), reverse=True)
+        for name, cluster in (each.split(" ") for each in row.software.splitlines())
+        if name == CLUSTER
+    }
+    if len(of_clusters) < 2:
+        return None
+    return ", ".join(f"{cluster} in {path}" for cluster, path in sorted(of_clusters.items()))
 
 
 def log_lines(logs: list[ReadLog]) -> list[str]:

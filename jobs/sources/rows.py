@@ -79,21 +79,26 @@ UNDERSTANDING = [
     ("examples", pa.string()),
     ("software", pa.string()),
 ]
-# Start-up lines in which Kafka's classes and librdkafka log their version.
-_SOFTWARE = {
-    "java": (b"Kafka version", re.compile(rb"Kafka version ?: ?(\d{1,3}(?:\.\d{1,3}){1,3})")),
-    "librdkafka": (b"librdkafka v", re.compile(rb"librdkafka v(\d{1,3}(?:\.\d{1,3}){2})")),
-}
+# Start-up lines in which Kafka's classes and librdkafka log their version, and brokers the id of
+# their cluster.
+CLUSTER = "cluster"
+_SOFTWARE = (
+    ("java", b"Kafka version", rb"Kafka version ?: ?(\d{1,3}(?:\.\d{1,3}){1,3})"),
+    ("librdkafka", b"librdkafka v", rb"librdkafka v(\d{1,3}(?:\.\d{1,3}){2})"),
+    (CLUSTER, b"Cluster ID = ", rb"Cluster ID = ([\w-]{22})\b"),
+    (CLUSTER, b" in cluster ", rb"of broker \d+ in cluster ([\w-]{22})\b"),
+)
 LEAST_STEP_MS = 5_000  # threads and agents write times out of order within this
 
 
 def software_in(chunk: bytes) -> set[str]:
-    """Names and versions of software that lines name: ``java 3.9.1``, ``librdkafka 2.3.0``."""
+    """Names and versions of software that lines name: ``java 3.9.1``, ``librdkafka 2.3.0``; and
+    the broker's ``cluster ID``."""
     return {
         f"{name} {version.decode()}"
-        for name, (words, pattern) in _SOFTWARE.items()
+        for name, words, pattern in _SOFTWARE
         if words in chunk
-        for version in pattern.findall(chunk)
+        for version in re.findall(pattern, chunk)
     }
 
 

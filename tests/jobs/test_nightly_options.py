@@ -74,6 +74,22 @@ def test_a_copy_by_mirrormaker_is_skipped_and_by_itself_refused(captured):
         inputs_of(options(segments=str(copy.parent)), Config())
 
 
+def test_copies_of_a_partition_with_several_topic_ids_are_of_several_clusters(captured):
+    folder = captured / "__consumer_offsets-1"
+    (folder / "partition.metadata").write_text("version: 0\ntopic_id: hjwXNs0JTJmYradD5DW4Mw")
+    for name, topic in (("b2", "hjwXNs0JTJmYradD5DW4Mw"), ("other", "gFNTqF_9Qbe0wvbUdnj2Ug")):
+        copy = captured / name / "__consumer_offsets-1"
+        copy.mkdir(parents=True)
+        (copy / "00000000000000000000.log").touch()
+        (copy / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic}")
+
+    inputs = inputs_of(options(segments=f"{captured}/[_b]*/**/*.log"), Config())
+
+    assert len(inputs.segments) == 2
+    with pytest.raises(UsageError, match=r"several topic ids: gFNTqF_9Qbe0wvbUdnj2Ug in .*other"):
+        inputs_of(options(segments=str(captured)), Config())
+
+
 def test_an_index_beside_a_segment_is_skipped_and_by_itself_refused(captured):
     index = captured / "__consumer_offsets-1" / "00000000000000000000.index"
     index.touch()

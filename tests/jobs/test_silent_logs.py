@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 BROKER = (
     "[2026-11-21 10:00:00,000] INFO [Partition t-0 broker=1] Log loaded (kafka.cluster.Partition)\n"
 )
+STARTING = "[2026-11-21 09:59:00,000] INFO [BrokerLifecycleManager id=1] Incarnation ehAw_egITGK_QYY33DyKRQ of broker 1 in cluster {} is now STARTING. (org.apache.kafka.server.BrokerLifecycleManager)\n"
 COORDINATOR = "(kafka.coordinator.group.GroupCoordinator)"
 EMPTY = f"[2026-11-21 10:00:0{{0}},000] INFO [GroupCoordinator 1]: Group g with generation {{0}} is now empty (__consumer_offsets-1) {COORDINATOR}\n"
 DANCED = f"[2026-11-21 10:00:05,000] INFO [GroupCoordinator 1]: Danced with g {COORDINATOR}\n"
@@ -143,6 +144,18 @@ def test_a_run_with_a_log_that_gives_nothing_fails(tmp_path, capsys):
     assert lake.rows(
         "SELECT not_understood, undated, steps_back FROM ingested_files WHERE path LIKE '%server.log'"
     ) == [(1, 0, 0)]
+
+
+def test_a_run_over_logs_of_two_clusters_fails_also_if_the_second_comes_a_night_later(tmp_path):
+    first, second = "Rmw2g4EjSpazmynMHoWsnQ", "Rzvsd2LrTQCyqmmJfouaHg"
+    for cluster in (first, second):
+        (tmp_path / f"{cluster}.log").write_text(STARTING.format(cluster) + EMPTY.format(1))
+    lake = IncidentLake(str(tmp_path / "lake"), "embedded")
+
+    lake.run("a", None, f"{tmp_path}/{first}.log")
+    lake.run("b", None, f"{tmp_path}/{second}.log")
+    with pytest.raises(RunFailed, match=f"logs of a: {first} in .*, {second} in .*; their groups"):
+        lake.run("a", None, f"{tmp_path}/{second}.log")
 
 
 def test_a_quiet_brokers_log_beside_others_is_usual(tmp_path):

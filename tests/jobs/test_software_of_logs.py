@@ -1,4 +1,4 @@
-"""Versions of software that lines of a log name."""
+"""Versions of software, and clusters, that lines of a log name."""
 
 import pytest
 
@@ -22,7 +22,17 @@ START = "INFO Kafka version: {} (org.apache.kafka.common.utils.AppInfoParser)"
             {"librdkafka 2.3.0"},
         ),
         ("Kafka commitId: 60e845626d8a465a", set()),
+        (
+            "INFO Cluster ID = IokU57w1SASdVzFU_jpHMg (kafka.server.KafkaServer)",
+            {"cluster IokU57w1SASdVzFU_jpHMg"},
+        ),
+        (
+            "INFO [BrokerLifecycleManager id=1] Incarnation ehAw_egITGK_QYY33DyKRQ of broker 1 in"
+            " cluster Rmw2g4EjSpazmynMHoWsnQ is now STARTING.",
+            {"cluster Rmw2g4EjSpazmynMHoWsnQ"},
+        ),
+        ("INFO [Consumer clientId=c] Cluster ID: RODgh8ISTtOURRHblkkuGw (Metadata)", set()),
     ],
 )
-def test_lines_that_name_a_version(text, software):
+def test_lines_that_name_a_version_or_a_cluster(text, software):
     assert software_in(text.encode()) == software

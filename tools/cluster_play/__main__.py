@@ -18,6 +18,9 @@ from tools.data_costs_play.__main__ import BUILD, JAVA
 from tools.kafka_broker import Broker, Cluster
 from tools.twins.__main__ import BUILD as BROKERS
 
+# Files of a partition that a backup of a broker's disk has beside the segments.
+BESIDE = ("leader-epoch-checkpoint", "partition.metadata")
+
 
 def main(
     script: Annotated[str, typer.Argument(help=f"One of {', '.join(SCRIPTS)}.")],
@@ -51,7 +54,7 @@ def _keep(broker: Broker, out: Path, partitions: int) -> None:
         name = f"__consumer_offsets-{number}"
         (out / name).mkdir()
         log = broker.data / name
-        for file in (*sorted(log.glob("*.log")), log / "leader-epoch-checkpoint"):
+        for file in (*log.glob("*.log"), *(log / each for each in BESIDE)):
             shutil.copy(file, out / name)
 
 

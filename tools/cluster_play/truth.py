@@ -53,25 +53,27 @@ def _first_full_ms(clients: Iterable[Json]) -> int:
         if line["what"] == "assigned":
             for topic, number in line["partitions"]:
                 first.setdefault((topic, number), line["wall_ms"])
+    if not first:
+        raise RuntimeError("no consumer was assigned a partition")
     return max(first.values())
 
 
 def _rebalances(group: str, records: Iterable[Json], until_ms: int) -> int:
-    generations = set()
+    """A group that is converted to the other protocol goes on from its last number."""
+    numbers = set()
     for line in records:
-        decoded = line["decoded"]
-        key, value = decoded["key"], decoded["value"]
+        key, value = line["decoded"]["key"], line["decoded"]["value"]
         if not value or line["timestamp"] > until_ms:
             continue
         if line["type"] == "GroupMetadata" and key["group"] == group and value["members"]:
-            generations.add(("classic", value["generation"]))
+            numbers.add(value["generation"])
         elif (
             line["type"] == "ConsumerGroupTargetAssignmentMetadata"
             and key["group_id"] == group
             and value["assignment_epoch"]
         ):
-            generations.add(("consumer", value["assignment_epoch"]))
-    return len(generations)
+            numbers.add(value["assignment_epoch"])
+    return len(numbers)
 
 
 def _lines(file: Path) -> list[Json]:

@@ -6,6 +6,7 @@ quarantine row with position, bytes and reason.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -31,6 +32,7 @@ from jobs.sources.topic.replicas import EpochStarts, epochs_at, mapped
 
 TOPIC = "__consumer_offsets"
 FILES_LIKE = "*.log"
+_TOPIC_ID = re.compile(rb"^topic_id: (\S+)", re.MULTILINE)
 MAX_INFLATED_SETTING = "spark.regroup.segments.maxInflatedBytes"  # of one batch
 
 # One row is a record, a quarantined batch or record, or (last of each file) the file's counts.
@@ -77,7 +79,33 @@ def segment_files(pattern: str) -> list[str]:
             else f"no file in a folder {TOPIC}-N"
         )
         raise UsageError(f"--segments {pattern}: {why}")
+    topics = _topic_ids(of_topic)
+    if len(topics) > 1:
+        folders = ", ".join(f"{topic} in {folder}" for topic, folder in sorted(topics.items())[:2])
+        raise UsageError(
+            f"--segments {pattern}: {TOPIC} has several topic ids: {folders}; give each cluster a"
+            " --cluster-id of its own"
+        )
     return of_topic
+
+
+def _topic_ids(files: list[str]) -> dict[str, str]:
+    """The topic ids that brokers wrote beside copies of one partition, each with a folder."""
+    folders: dict[int, set[str]] = {}
+    for file in files:
+        folders.setdefault(partition_of(file), set()).add(file.rpartition("/")[0])
+    copies = (folder for each in folders.values() if len(each) > 1 for folder in sorted(each))
+    return {topic: folder for folder in copies if (topic := _topic_id(folder))}
+
+
+def _topic_id(folder: str) -> str | None:
+    """That of `partition.metadata`; None without a readable one, as of a Kafka before 2.8."""
+    try:
+        with open_file(f"{folder}/partition.metadata") as stream:
+            match = _TOPIC_ID.search(stream.read())
+    except OSError:
+        return None
+    return match[1].decode() if match else None
 
 
 def _is_of_topic(file: str) -> bool:
