@@ -28,6 +28,7 @@ from jobs.nightly_run.log_files import (
     end_offset_lines,
     log_lines,
     mixed_clusters,
+    other_topics,
     read_logs,
     silent_logs,
 )
@@ -217,8 +218,8 @@ def _nightly(
 def account_for(
     lake: Lake, inputs: ingest.Inputs, internal_errors: int, progress: Progress
 ) -> None:
-    """Say what was not understood of each log.  Raises RunFailed for defects, silent logs, and logs
-    of several clusters."""
+    """Say what was not understood of each log.  Raises RunFailed for defects, silent logs, a dump
+    of other topics, and logs of several clusters."""
     has_logs = inputs.broker_logs or inputs.client_logs
     logs = read_logs(lake, inputs.broker_logs, inputs.client_logs) if has_logs else []
     for line in log_lines(logs):
@@ -229,6 +230,11 @@ def account_for(
         raise RunFailed(ingest.failed_by(internal_errors))
     if silent := silent_logs(logs):
         raise RunFailed(f"no line is understood in {', '.join(silent)}")
+    if inputs.dump and (others := other_topics(lake, inputs.dump)):
+        raise RunFailed(
+            f"no record of the dump is of topic {segments.TOPIC}, but of {', '.join(others)};"
+            f" export {segments.TOPIC} of the cluster whose groups you want to see"
+        )
     if inputs.broker_logs and (mixed := mixed_clusters(lake)):
         raise RunFailed(
             f"brokers of several clusters wrote logs of {lake.cluster_id}: {mixed}; their groups of"

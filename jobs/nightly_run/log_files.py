@@ -1,16 +1,18 @@
-"""What a run understood of each log and file of end offsets that it was given: lines for its
+"""What a run understood of each log, dump and file of end offsets that it was given: lines for its
 summary."""
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import NamedTuple
 
 from pyspark.sql import functions as F
 
-from jobs.bronze.table_rows import BROKER_LOG, CLIENT_LOG, END_OFFSETS
+from jobs.bronze.table_rows import BROKER_LOG, CLIENT_LOG, DUMP, END_OFFSETS
 from jobs.console.printing import printable
 from jobs.lake.files import open_file
 from jobs.lake.tables import Lake
+from jobs.sources.dumps.dump import Dump
 from jobs.sources.logs.file_bytes import beginning_of
 from jobs.sources.logs.kinds import (
     Kind,
@@ -104,6 +106,19 @@ def mixed_clusters(lake: Lake) -> str | None:
     if len(of_clusters) < 2:
         return None
     return ", ".join(f"{cluster} in {path}" for cluster, path in sorted(of_clusters.items()))
+
+
+def other_topics(lake: Lake, dump: Dump) -> list[str]:
+    """The first topics in a dump without any record of `__consumer_offsets`; else none."""
+    files = [dump.delta] if dump.delta else list(chain.from_iterable(dump.files.values()))
+    rows = lake.read("ingested_files").where(F.col("source") == DUMP)
+    counts = rows.select("path", "inputs", "skipped").collect()
+    # Spark's paths are URIs.
+    own = [row for row in counts if any(file in row.path for file in files)]
+    if not own or any(row.inputs > row.skipped for row in own):
+        return []
+    topics = next(dump.batches()).column("topic").unique().to_pylist()
+    return sorted(filter(None, topics))[:_MOST_SHOWN]
 
 
 def log_lines(logs: list[ReadLog]) -> list[str]:

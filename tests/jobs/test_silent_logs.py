@@ -1,8 +1,10 @@
 # ruff: noqa: E501 - lines of logs stay on one line
 """A run reports each log whose lines it does not understand, and what the log seems to be."""
 
+import json
 import subprocess
 import sys
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -156,6 +158,26 @@ def test_a_run_over_logs_of_two_clusters_fails_also_if_the_second_comes_a_night_
     lake.run("b", None, f"{tmp_path}/{second}.log")
     with pytest.raises(RunFailed, match=f"logs of a: {first} in .*, {second} in .*; their groups"):
         lake.run("a", None, f"{tmp_path}/{second}.log")
+
+
+def test_a_run_over_a_dump_of_another_topic_fails(tmp_path):
+    """A checkpoint of MirrorMaker 2: the offsets of a group, translated."""
+    key, value = (
+        b64encode(bytes.fromhex(each)).decode()
+        for each in (
+            "000762696c6c696e67000d736f757263652e6f726465727300000003",
+            "000000000000000003e800000000000003840000",
+        )
+    )
+    record = {"topic": "source.checkpoints.internal", "partition": 0, "offset": 0}
+    record |= {"timestamp": 1_795_796_676_402, "key": key, "value": value}
+    (tmp_path / "dump.json").write_text(json.dumps(record))
+    lake = IncidentLake(str(tmp_path / "lake"), "embedded")
+
+    with pytest.raises(
+        RunFailed, match=r"no record of the dump .* but of source\.checkpoints\.int"
+    ):
+        lake.run("c", dump=f"{tmp_path}/dump.json")
 
 
 def test_a_quiet_brokers_log_beside_others_is_usual(tmp_path):
