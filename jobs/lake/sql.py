@@ -28,6 +28,7 @@ from jobs.lake.statements import (
     mentions_copy,
     require_select,
     sql_error,
+    with_comments,
 )
 from schemas import (
     table_names,
@@ -215,7 +216,8 @@ def _opened_for(
         _confine(connection, root if by_duckdb else None)
     connection.execute("SET python_enable_replacements = false")
     connection.execute("SET lock_configuration = true")
-    return connection, statement
+    # The comments may name other tables, which need not be opened.
+    return connection, with_comments(statement)
 
 
 def _confine(connection: duckdb.DuckDBPyConnection, root: str | None) -> None:

@@ -11,9 +11,11 @@ from rich.cells import cell_len
 
 from jobs.console.errors import UsageError
 from jobs.lake.literals import quoted
-from schemas import table_about, table_names, view_about, view_names
+from schemas import table_about, table_names, view_about, view_columns, view_names
+from schemas.columns import columns
 
 _SHOW_TABLES = re.compile(r"\s*show\s+(all\s+)?tables\s*;?\s*", re.IGNORECASE)
+_DESCRIBE = re.compile(r"\s*desc(?:ribe)?\s+([A-Za-z]\w*)\s*;?\s*", re.IGNORECASE)
 _NAME = re.compile(r"\s*([A-Za-z]\w*)\s*;?\s*")
 _UNKNOWN = re.compile(r"Table with name (\S+) does not exist")
 _HINT = "SHOW TABLES lists all"
@@ -45,6 +47,20 @@ def expanded(sql: str) -> str:
     if len(names) > 1:
         raise UsageError(f"{name[1]}: name one of {', '.join(names)}")
     return f"SELECT * FROM {names[0]}"
+
+
+def with_comments(sql: str) -> str:
+    """The statement to run for DESCRIBE of a table or view: its columns with their comments."""
+    described = _DESCRIBE.fullmatch(sql)
+    if described is None or (name := described[1].lower()) not in _all_names():
+        return sql
+    if name in view_names():
+        comments = view_columns(name)
+    else:
+        comments = {each.name: each.comment or "" for each in columns(name)}
+    entries = ", ".join(f"{quoted(column)}: {quoted(text)}" for column, text in comments.items())
+    of_column = f"MAP {{{entries}}}[column_name] AS comment"
+    return f"SELECT column_name, column_type, {of_column} FROM (DESCRIBE {name})"
 
 
 def require_select(sql: str, *, allow_files: bool = False) -> None:

@@ -345,6 +345,20 @@ def test_a_statement_that_reads(lake, statement, expected):
     assert query(lake, statement)[1] == expected
 
 
+@pytest.mark.parametrize(
+    ("statement", "column"),
+    [
+        ("DESCRIBE churn", ("event_date", "DATE", "UTC date of the generation")),
+        ("desc Q03_CAUSES;", ("percent", "DOUBLE", "share of the group's rebalances")),
+    ],
+)
+def test_describe_shows_the_comment_of_each_column(lake, statement, column):
+    columns, rows = query(lake, statement)
+
+    assert columns == ["column_name", "column_type", "comment"]
+    assert column in rows
+
+
 @pytest.mark.parametrize("statement", ["DESCRIBE churn", "SUMMARIZE churn", "SHOW churn"])
 def test_a_statement_that_describes_a_table(lake, statement):
     assert query(lake, statement)[1][0][0] == "cluster_id"
