@@ -365,6 +365,13 @@ def named_by(client_id: str) -> tuple[str, str | None] | None:
     return None
 
 
+def ids_without_poll_interval() -> str:
+    """Regular expression of the default client ids of libraries without max.poll.interval.ms."""
+    newest = {library.kind: library for library in PROFILES.values()}
+    rows = (each for each in newest.values() if not each.has_poll_interval)
+    return "|".join(each.signs.client_ids for each in rows if each.signs.client_ids)
+
+
 def versions_of(kind: str, subscription_version: str) -> str | None:
     """The versions of a library (kind) whose subscriptions have this version, in hexadecimal."""
     rows = (library for library in PROFILES.values() if library.kind == kind)

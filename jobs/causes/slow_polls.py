@@ -11,6 +11,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from coordinator_core.client.libraries import ids_without_poll_interval
 from coordinator_core.protocol.client_times import (
     COMMIT_SLACK_MS,
     SAME_COMMIT_MS,
@@ -25,6 +26,9 @@ from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KE
 # Members with a longer max.poll.interval.ms are not examined: only the commits of the date of the
 # leave and of the previous date are read.
 LONGEST_POLL_MS = 80_000_000
+
+# Members of these libraries are not examined: a slow handler does not make them leave.
+_WITHOUT_POLL_INTERVAL = f"^({ids_without_poll_interval()})$"
 
 # Streams commits after the records at hand, so its intervals vary by this share.
 _SAME_INTERVAL = 0.25
@@ -49,8 +53,9 @@ def with_slow(
         return causes.withColumns({"was_slow": F.lit(False), "was_closed": F.lit(False)})
     last = _last_commits(_ended(causes), generations, assignments, committed_offsets)
     handled = F.when(F.col("had_records"), F.col("advanced"))
+    shows_by_offsets = F.coalesce(_shows_slow_poll(handled) | _repeats_offsets(), F.lit(False))
     is_slow = _shows_slow_poll(F.col("committed")) | (
-        (F.col("cause") == "LEAVE") & F.coalesce(_shows_slow_poll(handled), F.lit(False))
+        (F.col("cause") == "LEAVE") & shows_by_offsets
     )
     shown = last.groupBy(*MEMBER_AND_TIME).agg(
         F.max(is_slow & (F.col("cause") != "HEARTBEAT_EXPIRY")).alias("was_slow"),
@@ -68,7 +73,8 @@ def _ended(causes: DataFrame) -> DataFrame:
     started = F.last(replaced, ignorenulls=True).over(
         before.rowsBetween(Window.unboundedPreceding, -1)
     )
-    return causes.where(
+    has_poll_interval = ~F.coalesce(F.col("client_id").rlike(_WITHOUT_POLL_INTERVAL), F.lit(False))
+    return causes.where(has_poll_interval).where(
         "(cause IN ('LEAVE', 'STATIC_REPLACED') OR cause = 'SESSION_EXPIRY' AND is_own_return"
         " OR cause = 'HEARTBEAT_EXPIRY' AND process_id IS NOT NULL)"
         f" AND rebalance_timeout_ms BETWEEN 1 AND {LONGEST_POLL_MS}"
@@ -176,6 +182,17 @@ def _shows_close() -> Column:
         & ~F.coalesce(is_as_before, F.lit(False))
     )
     return (F.col("cause") == "HEARTBEAT_EXPIRY") & F.coalesce(is_closing, F.lit(False))
+
+
+def _repeats_offsets() -> Column:
+    """A rebalance timeout that equals the session timeout, as aiokafka's by default, is not
+    max.poll.interval.ms: the member handled nothing for at least this time, and went on to commit.
+    """
+    ended_ms, poll_ms = F.unix_millis("event_time"), F.col("rebalance_timeout_ms")
+    is_unknown = poll_ms == F.col("session_timeout_ms")
+    committed_ms, advanced_ms = F.unix_millis("committed"), F.unix_millis("advanced")
+    goes_on = committed_ms >= ended_ms - poll_ms
+    return is_unknown & F.col("had_records") & goes_on & (ended_ms - advanced_ms >= poll_ms)
 
 
 def _shows_slow_poll(last: Column) -> Column:

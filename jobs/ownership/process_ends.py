@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from coordinator_core.client.libraries import ids_without_poll_interval
 from coordinator_core.protocol.client_times import (
     COMMIT_INTERVAL_MS,
     COMMIT_SLACK_MS,
@@ -17,6 +18,8 @@ from coordinator_core.protocol.processes import Arithmetic, killed_between
 from jobs.lake.dates import NEVER_MS
 from jobs.lake.keys import MEMBER_KEY
 from jobs.ownership.rebalances import stays_cooperative
+
+_WITHOUT_POLL_INTERVAL = f"^({ids_without_poll_interval()})@"  # of client id and host
 
 COLUMNS = Arithmetic(F.greatest, F.least, F.when)
 
@@ -126,8 +129,13 @@ def _stopped_committing(exceeded_ms: Column) -> Column:
         F.col("committed_ms")
     )
     poll_ms, quiet_ms = F.col("rebalance_timeout_ms"), exceeded_ms - active_ms
+    # Libraries without this setting stay members, and commit nothing while no record comes.
+    has_poll_interval = ~F.coalesce(F.col("client").rlike(_WITHOUT_POLL_INTERVAL), F.lit(False))
     return F.coalesce(
-        F.col("client_reason").isNull() & (poll_ms > 0) & exceeded_poll_interval(quiet_ms, poll_ms),
+        F.col("client_reason").isNull()
+        & has_poll_interval
+        & (poll_ms > 0)
+        & exceeded_poll_interval(quiet_ms, poll_ms),
         F.lit(False),
     )
 

@@ -90,6 +90,14 @@ CASES = {
          (0, 50.666, 51.0, 0.334, "a", "a", 3, "rebalance", True),
          (1, 50.666, 51.0, 0.334, "a", "b", 3, "revoked", True)],
     ),
+    "a member of sarama, which has no max.poll.interval.ms, was closed": (
+        [gen(1, 0, 3, 3), gen(2, 40, 41, 41)],
+        [BOTH[0], member(1, "b1", "joined", "left", 40, client_id="sarama"), member(2, "a1")],
+        {1: TWO, 2: {"a1": [0, 1]}},
+        [event("LEFT", 40, 2, member_id="b1")], commits(8, partition=1),
+        [(0, 40.666, 41.0, 0.334, "a", "a", 2, "rebalance", True),
+         (1, 40.0, 41.0, 1.0, "b", "a", 2, "left", False)],
+    ),
     "the arrival of another process with the client id is no return": (
         [gen(1, 0, 3, 3), gen(2, 60, 61, 62)],
         [member(1, "a1", "joined", "left", 60, process="a1"),

@@ -74,25 +74,25 @@ def with_settings(session_timeout_ms=10_000, topics=("t",)):
     }
 
 
-def leaver(committed_ms):
+def leaver(committed_ms, **more):
     """A member that leaves after 600 s, and the last commit for its partition."""
     return {
         "generations": [
             generation(1, "MEMBER_NEW", "a", 10, 20),
             generation(2, "LEAVE", "a", 600_000, 600_010),
         ],
-        "members": [member(1, "a", "joined", **POLLS)],
+        "members": [member(1, "a", "joined", **POLLS | more)],
         "events": [A_JOINS, left(10 * MINUTE, 2, "a")],
         "owned": [(1, "a", 3)],
         "commits": [(3, 15 * SECOND), (3, committed_ms), (4, 599_000)],
     }
 
 
-def repeats(next_offset):
+def repeats(next_offset, **more):
     """A member whose commits repeat one offset for five minutes until it leaves; then the next
     owner's first commit."""
     repeated = [(3, 5 * MINUTE + n * SECOND, 80) for n in range(4, 300, 5)]
-    return leaver(15 * SECOND) | {
+    return leaver(15 * SECOND, **more) | {
         "commits": [(3, 4 * MINUTE, 70), *repeated, (3, 604_000, next_offset)],
     }
 
@@ -357,6 +357,14 @@ CASES = {
     ),
     "commits that repeat an offset are usual without records": (
         repeats(next_offset=80),
+        [A_STARTED, (2, 1, "trigger", "LEAVE", "stop", "a", "log")],
+    ),
+    "aiokafka's max.poll.interval.ms is not in its JoinGroup: it repeats offsets for longer": (
+        repeats(next_offset=95, rebalance_timeout_ms=10 * SECOND, session_timeout_ms=10 * SECOND),
+        [A_STARTED, (2, 1, "trigger", "LEAVE", "slow_poll", "a", "commits")],
+    ),
+    "sarama has no max.poll.interval.ms, and commits nothing without records": (
+        leaver(committed_ms=5 * MINUTE + 2 * SECOND, client_id="sarama"),
         [A_STARTED, (2, 1, "trigger", "LEAVE", "stop", "a", "log")],
     ),
     "a commit gap of another length is no slow poll": (
