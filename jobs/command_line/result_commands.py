@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -165,6 +165,14 @@ def serve(
     from jobs.report.serve.command import ServeOptions, token_of
     from jobs.report.serve.command import serve as run
 
+    def plan(cluster_id: str, group_id: str) -> dict[str, Any]:
+        from jobs.console.printing import jsonable
+        from jobs.what_if.plan import PlanOptions, as_json, evaluate
+
+        chosen = PlanOptions(lake=lake, cluster_id=cluster_id, group_id=group_id)
+        plans: dict[str, Any] = jsonable(as_json(chosen, evaluate(chosen)))
+        return plans
+
     run(
         ServeOptions(
             lake=lake,
@@ -175,6 +183,7 @@ def serve(
             certificate=certificate,
             key=key,
             slo=load_config(conf).alerts.slo,
+            plan=plan,
         )
     )
 

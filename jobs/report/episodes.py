@@ -24,7 +24,7 @@ _LISTED = f"""
     QUALIFY ROW_NUMBER() OVER (PARTITION BY kind ORDER BY place) <= {MOST_EPISODES}
     ORDER BY place"""
 
-_KINDS = f"""
+KINDS = f"""
     SELECT kind, COUNT(*) AS episodes, COUNT(DISTINCT group_id) AS groups,
         SUM(LEN(processes))::BIGINT AS processes, SUM(rebalances)::BIGINT AS rebalances,
         SUM(not_stable_ms)::BIGINT AS not_stable_ms,
@@ -76,6 +76,8 @@ _ADVICE = """
     FROM advice a JOIN scope ON a.cluster_id = scope.cluster_id
         AND (scope.only_group IS NULL OR a.group_id = scope.only_group)
     {}"""
+ADVICE_ROWS = _ADVICE.format("WHERE a.setting IS NOT NULL")
+ADVICE_ORDER = "saved_unavailable_partition_ms DESC NULLS LAST, group_id"
 _ALL_ADVICE = _ADVICE.format(f"""
     ORDER BY a.setting IS NULL, a.saved_unavailable_partition_ms DESC, a.group_id
     LIMIT {MOST_ADVICE}""")
@@ -107,7 +109,7 @@ def episodes(lake: ReportLake) -> Json | None:
         return None
     return {
         "listed": lake.rows(_LISTED).json(),
-        "kinds": lake.rows(_KINDS).json(),
+        "kinds": lake.rows(KINDS).json(),
         "of_groups": [list(row) for row in lake.rows(KINDS_OF_GROUPS).rows],
     }
 

@@ -16,12 +16,12 @@ _IN_WINDOW = """
         AND EPOCH_MS(f.from_time) <= scope.to_ms
         AND COALESCE(EPOCH_MS(f.to_time) >= scope.from_ms, true)"""
 _COUNT = f"SELECT COUNT(*) {_IN_WINDOW}"
-_LISTED = f"""
+ROWS = f"""
     SELECT f.finding, f.kind, f.group_id, EPOCH_MS(f.from_time) AS from_ms,
         EPOCH_MS(f.to_time) AS to_ms, f.confidence, f.summary, f.remedy, f.evidence, f.reference
-    {_IN_WINDOW}
-    ORDER BY f.confidence DESC, f.from_time, f.finding, f.group_id
-    LIMIT {MOST_FINDINGS}"""
+    {_IN_WINDOW}"""
+ORDER = "confidence DESC, from_ms, finding, group_id"
+_LISTED = f"{ROWS} ORDER BY {ORDER} LIMIT {MOST_FINDINGS}"
 
 
 def findings(lake: ReportLake) -> Json | None:

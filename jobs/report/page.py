@@ -19,8 +19,8 @@ from jobs.report.json_text import as_json
 SCRIPTS = (
     "format", "server", "data", "kinds", "family", "theme", "address", "overview", "findings",
     "budgets", "episodes", "groups", "advice", "outcomes", "charts", "scale", "bars", "drawing",
-    "marks", "timeline", "gestures", "details", "periods", "what_if", "sql", "views", "live",
-    "main",
+    "marks", "timeline", "gestures", "details", "periods", "what_if", "sql", "lists", "compare",
+    "plan", "views", "live", "main",
 )  # fmt: skip
 
 

@@ -44,7 +44,7 @@ _LAST_EVENT = """
         (SELECT last_ms FROM last_events JOIN scope USING (cluster_id)),
         (SELECT MAX(begin_ms) FROM all_spans)) AS last_ms"""
 
-_GAPS = """
+GAPS = """
     CREATE TEMP TABLE gaps AS
     SELECT g.group_id, g.incarnation, g.generation, g.from_generation, g.unowned_ms,
         COALESCE(g.unowned_ms_low, g.unowned_ms) AS unowned_ms_low,
@@ -144,7 +144,7 @@ _PROCESSES = """
     SELECT m.group_id, m.member_id, MAX(m.process) AS process
     FROM generation_members m JOIN scope USING (cluster_id) GROUP BY ALL"""
 
-PREPARE = (_ALL_SPANS, _LAST_EVENT, _GAPS, _SPANS, _SHOWN, _PROCESSES)
+PREPARE = (_ALL_SPANS, _LAST_EVENT, GAPS, _SPANS, _SHOWN, _PROCESSES)
 
 # -- all groups ----------------------------------------------------------------------------------
 
@@ -193,15 +193,18 @@ TOTALS = """
         COUNT(*) FILTER (WHERE outcome = 'stable') AS rebalances,
         COUNT(*) FILTER (WHERE outcome IN ('superseded', 'failed')) AS aborted_rebalances,
         SUM(total_ms)::BIGINT AS not_stable_ms, MAX(total_ms) AS longest_ms,
-        COALESCE((SELECT SUM(shown_ms) FROM gaps), 0 * MAX(unavailable_ms))::BIGINT
+        COALESCE(ANY_VALUE(gap_ms), 0 * MAX(unavailable_ms))::BIGINT
             AS unavailable_ms,
-        COALESCE((SELECT SUM(shown_ms_low) FROM gaps), 0)::BIGINT AS unavailable_ms_low,
-        COALESCE((SELECT SUM(shown_ms_high) FROM gaps), 0)::BIGINT AS unavailable_ms_high,
+        COALESCE(ANY_VALUE(gap_ms_low), 0)::BIGINT AS unavailable_ms_low,
+        COALESCE(ANY_VALUE(gap_ms_high), 0)::BIGINT AS unavailable_ms_high,
         CASE WHEN (SELECT is_known FROM unserved_source)
             THEN COALESCE((SELECT SUM(shown_ms) FROM unserved), 0 * MAX(unavailable_ms))
             END::BIGINT AS unserved_ms,
         (SELECT ROUND(SUM(records_reprocessed))::BIGINT FROM costs) AS records_reprocessed
-    FROM shown"""
+    FROM shown CROSS JOIN (
+        SELECT SUM(shown_ms) AS gap_ms, SUM(shown_ms_low) AS gap_ms_low,
+            SUM(shown_ms_high) AS gap_ms_high
+        FROM gaps)"""
 
 ALL_CAUSES = """
     SELECT group_id, cause, story, COUNT(*) AS rebalances, SUM(total_ms)::BIGINT AS not_stable_ms

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+from coordinator_core.episodes.drafts import NOT_INCIDENTS
 from jobs.console.errors import UsageError
 from jobs.console.printing import jsonable
-from jobs.lake.sql import answer
+from jobs.lake.sql import WRITERS, answer
+from jobs.report import episodes, findings, queries
 from jobs.report.data import GROUP_ROOM, cut_timeline, overview, timelines
-from jobs.report.lake import ReportLake
+from jobs.report.lake import ReportLake, Table
 from jobs.report.page import page
 from jobs.report.serve.live import LiveLake, Version
 from jobs.report.serve.summary import SORTED_BY, GroupsAsked
@@ -17,7 +20,18 @@ from jobs.report.timeline import group_rows
 from jobs.report.window import parse_window
 from schemas import view_about, view_names, view_sql
 
+if TYPE_CHECKING:
+    import duckdb
+
 Json = dict[str, Any]
+
+_MOVES = """
+    SELECT SUM(partitions_moved)::BIGINT AS partitions_moved,
+        SUM(moves_forced)::BIGINT AS moves_forced
+    FROM shown"""
+_CAUSES = """
+    SELECT cause, story, COUNT(*) AS rebalances FROM shown WHERE cause IS NOT NULL
+    GROUP BY ALL ORDER BY rebalances DESC, cause, story"""
 
 MOST_SECONDS = 20  # of a statement
 MEMORY = "150MB"  # of a statement
@@ -28,8 +42,9 @@ MOST_EXPORTED = 100  # groups in one file
 class Answers:
     """The answers of one lake.  UsageError for a cluster or group that the lake does not have."""
 
-    def __init__(self, lake: LiveLake) -> None:
-        self._lake = lake
+    def __init__(self, lake: LiveLake, plan: Callable[[str, str], Json] | None = None) -> None:
+        """``plan``: ways to deploy a group of a cluster, as `regroup plan` predicts them."""
+        self._lake, self._plan = lake, plan
 
     def status(self, asked: Json) -> Json:
         version = self._lake.version
@@ -66,6 +81,57 @@ class Answers:
         lake = _of_group(version, asked)
         (rows,) = group_rows(lake, [asked["group"]])
         return cut_timeline(rows, GROUP_ROOM)
+
+    def findings(self, asked: Json) -> Json:
+        columns = "finding, group_id, summary"
+        return self._listed(asked, "findings", findings.ROWS, columns, findings.ORDER)
+
+    def episodes(self, asked: Json) -> Json:
+        rows = f"SELECT * FROM shown_episodes WHERE kind NOT IN {NOT_INCIDENTS}"
+        return self._listed(asked, "episodes", rows, "REPLACE(kind, '_', ' '), group_id, summary",
+                            "place")  # fmt: skip
+
+    def advice(self, asked: Json) -> Json:
+        columns = "group_id, sentence"
+        return self._listed(asked, "advice", episodes.ADVICE_ROWS, columns, episodes.ADVICE_ORDER)
+
+    def _listed(self, asked: Json, table: str, rows: str, words: str, order: str) -> Json:
+        """Rows of a table that have the words in their columns, and how many there are."""
+        version = self._lake.version
+        summary = version.summary(_cluster(version, asked))
+        if table not in version.opened.has:
+            return {"count": None, "run": f"regroup {WRITERS.get(table, 'nightly')}"}
+        cursor = summary.scoped(asked["group"], parse_window(asked["from"], asked["to"]))
+        parameters = {f"word{n}": word for n, word in enumerate(asked["search"].lower().split())}
+        where = " AND ".join(
+            f"CONTAINS(LOWER(CONCAT_WS(' ', {words})), ${name})" for name in parameters
+        )
+        cursor.execute(
+            f"CREATE TEMP TABLE listed AS SELECT * FROM ({rows}) WHERE {where or 'true'}",
+            parameters,
+        )
+        (count,) = cursor.execute("SELECT COUNT(*) FROM listed").fetchall()[0]
+        part = f"LIMIT {asked['limit']} OFFSET {asked['offset']}"
+        listed = _rows(cursor, f"SELECT * FROM listed ORDER BY {order} {part}")
+        return {"count": count, "listed": listed.json()}
+
+    def compare(self, asked: Json) -> Json:
+        version = self._lake.version
+        cluster_id = _cluster(version, asked)
+        return {
+            side: _figures(version, cluster_id, asked[group], asked[first], asked[last])
+            for side, group, first, last in (
+                ("one", "group", "from", "to"),
+                ("other", "other_group", "other_from", "other_to"),
+            )
+        }
+
+    def plans(self, asked: Json) -> Json:
+        version = self._lake.version
+        if self._plan is None:
+            raise UsageError("plans: run `regroup plan`")
+        plans: Json = self._plan(_cluster(version, asked), asked["group"])
+        return plans
 
     def sql(self, asked: Json) -> Json:
         rows = answer(
@@ -104,6 +170,28 @@ class Answers:
         )
         data = overview(lake, cluster_id)
         return page(data | {"timelines": list(timelines(lake, data)), "elsewhere": None})
+
+
+def _figures(
+    version: Version, cluster_id: str, group_id: str | None, first: str | None, last: str | None
+) -> Json:
+    """Totals, causes and kinds of episodes of all groups or of one, within a window."""
+    window = parse_window(first, last)
+    opened = version.opened
+    if group_id:
+        rows = ReportLake(opened.root, cluster_id, group_id, window, opened=opened).rows
+    else:
+        rows = partial(_rows, version.summary(cluster_id).scoped(None, window))
+    return {
+        "totals": rows(queries.TOTALS).dicts()[0] | rows(_MOVES).dicts()[0],
+        "causes": rows(_CAUSES).dicts(),
+        "kinds": rows(episodes.KINDS).dicts() if "episodes" in opened.has else None,
+    }
+
+
+def _rows(cursor: duckdb.DuckDBPyConnection, sql: str) -> Table:
+    result = cursor.execute(sql)
+    return Table([column[0] for column in result.description], result.fetchall())
 
 
 def _cluster(version: Version, asked: Mapping[str, Any]) -> str:

@@ -48,6 +48,7 @@ def application(answers: Answers, *, every_s: float, token: str | None) -> Starl
     page, policy = served_page(every_s)
     limiters = {
         "sql": CapacityLimiter(_STATEMENTS_AT_ONCE),
+        "plans": CapacityLimiter(1),
         None: CapacityLimiter(_ANSWERS_AT_ONCE),
     }
 

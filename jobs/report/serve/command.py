@@ -8,10 +8,11 @@ import socket
 import ssl
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jobs.console.errors import UsageError
 from jobs.console.interrupt import CODE, Terminated, handle_sigterm, interrupt_before
@@ -29,7 +30,8 @@ _MOST_CONNECTIONS = 200
 
 @dataclass(frozen=True, kw_only=True)
 class ServeOptions:
-    """``every_s``: time between two looks for new commits.  ``token``: text that readers need."""
+    """``every_s``: time between two looks for new commits.  ``token``: text that readers need.
+    ``plan``: ways to deploy a group of a cluster."""
 
     lake: str
     host: str = "127.0.0.1"
@@ -39,6 +41,7 @@ class ServeOptions:
     certificate: str | None = None
     key: str | None = None
     slo: SloSettings | None = None
+    plan: Callable[[str, str], dict[str, Any]] | None = None
 
 
 def serve(options: ServeOptions) -> None:
@@ -136,7 +139,7 @@ def _serve(options: ServeOptions, lake: LiveLake, listening: socket.socket) -> N
 
     threading.Thread(target=_prepare, args=(lake,), daemon=True).start()
     threading.Thread(target=lake.follow, args=(options.every_s,), daemon=True).start()
-    app = application(Answers(lake), every_s=options.every_s, token=options.token)
+    app = application(Answers(lake, options.plan), every_s=options.every_s, token=options.token)
     server = uvicorn.Server(
         uvicorn.Config(
             app,

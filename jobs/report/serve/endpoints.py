@@ -47,6 +47,8 @@ _OF_FOLD = Parameter("of_fold", "integer", "Only the groups of a folded row, by 
 _ONLY = Parameter("group", "strings", "Only these groups; default: all.", ())
 _LIMIT = Parameter("limit", "integer", f"Rows of the answer, at most {MOST_ROWS}.", 100)
 _OFFSET = Parameter("offset", "integer", "Rows to skip.", 0)
+_ANY_GROUP = Parameter("group", "string", "Only this group; default: all.")
+_OF_LIST = (_CLUSTER, _ANY_GROUP, _SEARCH, _FROM, _TO, _LIMIT, _OFFSET)
 
 ENDPOINTS = (
     Endpoint("status", "Version of the lake, its clusters, and versions of its tables.",
@@ -61,6 +63,17 @@ ENDPOINTS = (
     Endpoint("timeline", "A group's generations, processes, causes, unowned partitions, episodes,"
              " what-if and advice; times since base_ms.", Answers.timeline,
              (_CLUSTER, _GROUP, _FROM, _TO)),
+    Endpoint("findings", "Known defects, mistakes and failures by name, the surest first.",
+             Answers.findings, _OF_LIST),
+    Endpoint("episodes", "Root causes, the costliest first.", Answers.episodes, _OF_LIST),
+    Endpoint("advice", "Settings to change, the largest saving first.", Answers.advice, _OF_LIST),
+    Endpoint("compare", "Figures, causes and episodes of two groups, or of two times; without a"
+             " group, of all groups.", Answers.compare,
+             (_CLUSTER, _ANY_GROUP, _FROM, _TO,
+              _ANY_GROUP._replace(name="other_group"), _FROM._replace(name="other_from"),
+              _TO._replace(name="other_to"))),
+    Endpoint("plans", "Ways to deploy a group, predicted and ranked; takes seconds to minutes.",
+             Answers.plans, (_CLUSTER, _GROUP)),
     Endpoint("questions", "The views that answer questions, as SQL.", Answers.questions),
     Endpoint("sql", "Rows of one SELECT over the tables and views; time and rows are limited.",
              Answers.sql,

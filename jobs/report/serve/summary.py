@@ -6,13 +6,16 @@ when a reader asks for it.  Times are in ms since the epoch.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobs.report import queries
 from jobs.report.data import SPARKS, of_cluster, spark_parts
 from jobs.report.episodes import KINDS_OF_GROUPS
 from jobs.report.lake import OpenedLake, ReportLake, Table
 from jobs.report.window import ReportWindow
+
+if TYPE_CHECKING:
+    import duckdb
 
 Json = dict[str, Any]
 
@@ -46,6 +49,17 @@ _GROUPS = """
 _NO_KINDS = """
     SELECT NULL::VARCHAR AS group_id, NULL::STRUCT(kind VARCHAR, episodes BIGINT)[] AS kinds"""
 
+_SHOWN = """
+    CREATE TABLE {schema}.shown AS
+    SELECT group_id, outcome, cause, story, begin_ms, COALESCE(end_ms, last_ms) AS until_ms,
+        total_ms, unavailable_ms, partitions_moved, moves_forced
+    FROM shown CROSS JOIN last_event"""
+_EPISODES = """
+    CREATE TABLE {schema}.episodes AS
+    SELECT * EXCLUDE (cluster_id, activity_time, event_date, from_time, to_time, hosts, generations,
+            summary, text), text AS summary
+    FROM shown_episodes"""
+
 SORTED_BY = (
     "group_id", "rebalances", "not_stable_ms", "why", "unavailable_ms", "unserved_ms",
     "records_reprocessed", "share", "longest_ms", "p50_ms", "partitions_moved", "protocol",
@@ -62,6 +76,8 @@ _ROWS = """
         SUM(aborted_rebalances)::BIGINT AS aborted_rebalances,
         SUM(not_stable_ms)::BIGINT AS not_stable_ms, MAX(longest_ms) AS longest_ms,
         QUANTILE_DISC(p50_ms, 0.5) AS p50_ms, SUM(unavailable_ms)::BIGINT AS unavailable_ms,
+        SUM(unavailable_ms_low)::BIGINT AS unavailable_ms_low,
+        SUM(unavailable_ms_high)::BIGINT AS unavailable_ms_high,
         SUM(unserved_ms)::BIGINT AS unserved_ms,
         SUM(records_reprocessed)::BIGINT AS records_reprocessed,
         SUM(partitions_moved)::BIGINT AS partitions_moved,
@@ -102,6 +118,15 @@ _LISTED = """
     LEFT JOIN sparks s USING (key)
     ORDER BY {order} NULLS LAST, group_id"""
 
+_IN_WINDOW = """
+    CREATE TEMP VIEW {} AS SELECT t.* FROM {}.{} t JOIN scope
+        ON t.{} <= scope.to_ms AND t.{} >= scope.from_ms
+        AND (scope.only_group IS NULL OR t.group_id = scope.only_group)"""
+
+
+def _as_view(statement: str) -> str:
+    return statement.replace("CREATE TEMP TABLE", "CREATE TEMP VIEW", 1)
+
 
 class GroupsAsked(NamedTuple):
     """``search``: words that name, kinds of episodes, assignor and types have.  ``ids``: only these
@@ -138,17 +163,42 @@ class ClusterSummary:
             ),
             **spark_parts(lake),
         )
+        lake.rows(_SHOWN.format(schema=schema))
+        if "episodes" in lake.has:
+            lake.rows(_EPISODES.format(schema=schema))
+        self._cluster_id = cluster_id
         ids = [row[0] for row in lake.rows(f"SELECT group_id FROM {schema}.groups").rows]
         overview = of_cluster(lake, cluster_id, ids)
         storms = overview["storms"]
         types = lake.rows(f"SELECT DISTINCT UNNEST(types) FROM {schema}.groups ORDER BY 1").rows
         self.overview: Json = {
             **overview,
+            "episodes": overview["episodes"] and {**overview["episodes"], "of_groups": []},
             "storms": {**storms, "rows": storms["rows"][:MOST_STORMS]},
             "storms_count": len(storms["rows"]),
             "spark_parts": SPARKS,
             "types": [name for (name,) in types],
         }
+
+    def scoped(self, group_id: str | None, window: ReportWindow) -> duckdb.DuckDBPyConnection:
+        """A cursor with the tables of `queries.TOTALS` within a window, of all groups or one."""
+        cursor = self._opened.connection.cursor()
+        cursor.execute(
+            "CREATE TEMP TABLE scope AS SELECT ? AS cluster_id, ?::VARCHAR AS only_group,"
+            " ?::BIGINT AS from_ms, ?::BIGINT AS to_ms",
+            [self._cluster_id, group_id, *window],
+        )
+        # Millions of rows are summed in the files, not copied.
+        has = self._opened.has
+        cursor.execute(_as_view(queries.GAPS))
+        for table, (present, missing) in queries.PREPARE_OPTIONAL.items():
+            cursor.execute(_as_view(present) if table in has else missing)
+        cursor.execute(queries.UNSERVED_SOURCE.format("unserved_times" in has))
+        cursor.execute(_IN_WINDOW.format("shown", self._schema, "shown", "begin_ms", "until_ms"))
+        if "episodes" in has:
+            name = "shown_episodes"
+            cursor.execute(_IN_WINDOW.format(name, self._schema, "episodes", "from_ms", "to_ms"))
+        return cursor
 
     def groups(self, asked: GroupsAsked) -> Json:
         """Rows of groups, and how many groups and rows there are without the limit."""

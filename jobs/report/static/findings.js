@@ -28,14 +28,14 @@ function findingItem(row) {
     ? clock(row.from_ms, hasDays)
     : timeLink(row.group_id, row.from_ms, to, `${row.group_id}, ${clock(row.from_ms, hasDays)}`);
   const [first, ...more] = row.remedy.split("\n");
-  const about = ` (${KIND_OF_FINDING[row.kind] || row.kind}, ${percent(row.confidence)}), `;
+  const about = ` (${KIND_OF_FINDING[row.kind] || row.kind}, ${percent(row.confidence)}): `;
   const box = element("details", {},
-    element("summary", {}, element("strong", {}, row.finding), about, where, `: ${row.summary}`),
+    element("summary", {}, element("strong", {}, row.finding), about, row.summary),
     element("p", {}, first),
     pasteBlock("What to do", more.join("\n")),
     row.evidence ? linesOf("Evidence", row.evidence) : null,
     element("p", {}, ...row.reference.split("\n").flatMap(referenceLink)));
-  return element("li", {}, swatch, box);
+  return element("li", {}, swatch, element("div", {}, box, where));
 }
 
 function referenceLink(address) {

@@ -43,8 +43,10 @@ function openGroup(group) {
       ? `${many(timeline.left_out, "older generation")} left out, because the page's size is limited: use --from and --to.`
       : "",
     first.evidence === "records" && !isOfNewType(first) ? "No broker log: join phases and logged reasons are unknown." : "",
-    timeline.lives ? "" : "No process lives in this lake: run regroup what-if-sweep.",
+    timeline.lives ? "" : "No process lives computed yet: run regroup what-if-sweep.",
   ].filter(Boolean).join(" ");
+  byId("plan-note").textContent = "";
+  byId("plans").replaceChildren();
   findLanes();
   drawTimelineLegend();
   drawGroupEpisodes();
@@ -200,7 +202,7 @@ function address() {
 /** Show the view of the address; another group if the page does not have the requested one. */
 function followAddress() {
   const requested = readAddress();
-  if (server && requested.group === null) return showView(requested.view || "overview");
+  if (server && (requested.view || requested.group === null)) return showView(requested.view || "overview");
   const isMissing = requested.group !== null && !hasTimeline(requested.group);
   const isOther = requested.group === null || isMissing;
   openThen(isOther ? shownGroup() ?? groups[0].group_id : requested.group, () => {

@@ -2,7 +2,11 @@
 
 const VIEWS = {
   overview: { part: "overview-part", title: "Overview" },
+  findings: { part: "list-part", title: "Findings", show: () => showList("findings") },
+  episodes: { part: "list-part", title: "Episodes", show: () => showList("episodes") },
+  advice: { part: "list-part", title: "Advice", show: () => showList("advice") },
   group: { part: "timeline-part", title: "Group" },
+  compare: { part: "compare-part", title: "Compare", show: showCompare },
   sql: { part: "sql-part", title: "SQL", show: showSql },
 };
 
@@ -13,6 +17,7 @@ function startViews() {
     ...Object.entries(VIEWS).map(([name, { title }]) => element("a", { href: `#view=${name}`, id: `to-${name}` }, title)),
     element("a", { href: "openapi.json" }, "JSON API"));
   byId("to-timeline").hidden = true;
+  startPlans();
   for (const id of ["export-groups", "export-group"]) byId(id).hidden = false;
   byId("export-groups").addEventListener("click", () => {
     byId("export-groups").href = exportOf(groupsAsked());
@@ -35,7 +40,7 @@ function showView(name) {
   const shown = VIEWS[name] || VIEWS.overview;
   if (shown === VIEWS.group && !state.timeline && !requests) return showGroup(groups[0].group_id);
   for (const [each, view] of Object.entries(VIEWS)) {
-    byId(view.part).hidden = view !== shown;
+    byId(view.part).hidden = view.part !== shown.part;
     if (view === shown) byId(`to-${each}`).setAttribute("aria-current", "page");
     else byId(`to-${each}`).removeAttribute("aria-current");
   }

@@ -79,6 +79,12 @@ class Chromium:
 
     def open(self, path, address="", *, width=1280, height=900, dark=False):
         """Open the file in a new tab, and wait until it is drawn."""
+        tab = self.open_address(f"file://{path}{address}", width=width, height=height, dark=dark)
+        tab.until("document.querySelectorAll('.chart svg').length === 2")
+        return tab
+
+    def open_address(self, address, *, width=1280, height=900, dark=False):
+        """Open the address in a new tab."""
         self.notifications = []
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -89,8 +95,7 @@ class Chromium:
         tab.ask("Emulation.setDeviceMetricsOverride", **size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         tab.ask("Emulation.setEmulatedMedia", features=[scheme])
-        tab.ask("Page.navigate", url=f"file://{path}{address}")
-        tab.until("document.querySelectorAll('.chart svg').length === 2")
+        tab.ask("Page.navigate", url=address)
         return tab
 
 

@@ -409,7 +409,7 @@ def test_findings_come_first_the_surest_of_them_first(chromium, report_file):
     items = tab.run(
         "[...document.querySelectorAll('#findings > li summary')].map((e) => e.textContent)"
     )
-    assert items[0].startswith("KAFKA-10284 (operation, 90 %), ")
+    assert items[0].startswith("KAFKA-10284 (operation, 90 %): ")
     assert [item.split(" ")[0] for item in items] == ["KAFKA-10284", "host_lost"]
     tab.run("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     assert tab.run("document.querySelector('#findings pre').textContent") == "a=1"

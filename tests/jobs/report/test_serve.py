@@ -129,6 +129,36 @@ def test_a_timeline_is_that_of_the_report(server):
     assert answer["base_ms"] == 1000
 
 
+def test_lists_have_all_rows_with_the_words(server):
+    restarts = server.ask("episodes", search="restart billing-2")
+    assert (restarts["count"], objects(restarts["listed"])[0]["from_ms"]) == (1, 1000)
+    assert server.ask("findings", search="kafka")["count"] == 1
+    assert server.ask("findings", search="kafka", to="1970-01-01T00:00:04")["count"] == 0
+    assert server.ask("advice") == {"count": None, "run": "regroup what-if-sweep"}
+
+
+def test_two_groups_or_two_times_are_compared(server):
+    groups = server.ask("compare", group="billing-1", other_group="billing-2")
+    times = server.ask("compare", to="1970-01-01T00:00:10", other_from="1970-01-01T00:00:20")
+
+    assert [groups[side]["totals"]["rebalances"] for side in ("one", "other")] == [2, 1]
+    assert [groups[side]["totals"]["unavailable_ms"] for side in ("one", "other")] == [2100, 0]
+    assert groups["one"]["kinds"][0]["kind"] == "restart"
+    assert groups["other"]["causes"] == [{"cause": "MEMBER_NEW", "story": "start", "rebalances": 1}]
+    assert [times[side]["totals"]["unavailable_ms"] for side in ("one", "other")] == [0, 2100]
+    assert times["one"]["totals"]["rebalances"] == 3
+
+
+def test_figures_of_a_group_are_those_of_its_row(server):
+    """The comparison and the list of groups read different tables."""
+    (row,) = objects(server.ask("groups", group="billing-1")["listed"])
+    totals = server.ask("compare", group="billing-1")["one"]["totals"]
+
+    names = ("rebalances", "not_stable_ms", "longest_ms", "unavailable_ms", "partitions_moved")
+    assert [totals[name] for name in names] == [row[name] for name in names]
+    assert totals["not_stable_ms"] == 5200
+
+
 @pytest.mark.parametrize(
     ("view", "parameters", "message"),
     [
@@ -335,3 +365,47 @@ def test_wrong_options_are_one_line_and_exit_2(
     error = capsys.readouterr().err
     assert error.startswith(f"regroup: {message.format(used=used)}")
     assert (error.count("\n"), ended.value.code) == (1, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_browser_shows_each_view_without_errors(chromium, server, width):
+    base = f"http://localhost:{server.port}/?width={width}"
+    rows = "document.querySelectorAll('{} tbody tr').length === {}"
+    views = [
+        ("", rows.format("#groups", 3)),
+        ("#group=billing-1", rows.format("#rebalances", 2)),
+        ("#view=findings", "document.querySelectorAll('#list > li').length === 1"),
+        (
+            "#view=compare&group=billing-1&other_group=billing-2",
+            "document.querySelectorAll('#compared tr').length > 10",
+        ),
+        ("#view=sql&query=SELECT 1 AS n", rows.format("#sql-rows", 1)),
+        (
+            "#view=advice",
+            "document.getElementById('list-note')?.textContent.includes('what-if-sweep')",
+        ),
+    ]
+    for number, (address, is_shown) in enumerate(views):
+        tab = chromium.open_address(f"{base}&n={number}{address}", width=width)
+        tab.until(is_shown)
+
+        elsewhere = [e for e in tab.errors() if f"localhost:{server.port}/" not in str(e)]
+        assert elsewhere == []
+        assert tab.run("document.documentElement.scrollWidth <= innerWidth")
+        assert tab.run("document.querySelectorAll('main > section:not([hidden])').length") == 1
+
+
+@pytest.mark.slow
+def test_favourites_stay_in_the_browser(chromium, server):
+    tab = chromium.open_address(f"http://localhost:{server.port}/")
+    tab.until("document.querySelectorAll('#groups tbody tr').length === 3")
+    tab.run("document.querySelector('#groups .star').click()")
+    first = tab.run("document.querySelector('#groups .name').textContent")
+
+    again = chromium.open_address(f"http://localhost:{server.port}/?again")
+    again.until("document.querySelectorAll('#groups tbody tr').length === 3")
+    again.run("document.getElementById('favourites').click()")
+    again.until("document.querySelectorAll('#groups tbody tr').length === 1")
+
+    assert again.run("document.querySelector('#groups .name').textContent") == first
