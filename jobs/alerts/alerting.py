@@ -106,9 +106,12 @@ class AlertWindow:
 
 
 def find_alerts(
-    options: AlertsOptions, settings: AlertSettings
+    options: AlertsOptions, settings: AlertSettings, *, notices: bool = True
 ) -> tuple[list[Alert], list[AlertWindow]]:
-    """Alerts, ordered by cluster, group and check; and the window of each cluster."""
+    """Alerts, ordered by cluster, group and check; and the window of each cluster.
+
+    ``notices``: print which tables are missing.
+    """
     length_s = span_s(options.since or settings.window, "--since")
     at = None if options.at is None else _moment(options.at)
     texts = [
@@ -125,6 +128,7 @@ def find_alerts(
         options.lake,
         " ".join(texts),
         optional=["client_events", *OF_EPISODE_COSTS, *optional],
+        notices=notices,
     )
     missing = optional - set(existing_tables(options.lake))
     unchecked = tuple(check.name for check in CHECKS if missing & set(check.optional))

@@ -15,7 +15,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
 from threading import Timer
@@ -23,8 +23,9 @@ from typing import Any
 
 from jobs.alerts.alerting import AlertWindow
 from jobs.alerts.checks import Alert
+from jobs.alerts.digest_formats import REQUESTS, DigestDocument
 from jobs.alerts.outbox import Outbox, OutboxMessage, open_outbox
-from jobs.alerts.webhooks import request_body
+from jobs.alerts.webhooks import DIGEST, request_body
 from jobs.configuration.alert_settings import AlertSettings
 from jobs.configuration.webhooks import Webhook
 from jobs.console.errors import UsageError
@@ -81,6 +82,25 @@ def notify(
         deliveries = [_deliver(outbox, webhook, wait) for webhook in settings.webhooks]
         outbox.forget_before(time.time())
     return deliveries
+
+
+def send_digests(
+    settings: AlertSettings,
+    lake: str,
+    digests_for: Callable[[Webhook], Sequence[DigestDocument]],
+    now_s: float,
+    wait: Callable[[float], None] = time.sleep,
+) -> list[Delivery]:
+    """Send a digest to each webhook with ``digest = true``, once per time span of the lake."""
+    webhooks = tuple(each for each in settings.webhooks if each.digest)
+    if not webhooks:
+        raise UsageError("--notify: no webhook takes digests; set digest = true in one of --conf")
+    with open_outbox(require_webhooks(replace(settings, webhooks=webhooks), lake)) as outbox:
+        for webhook in webhooks:
+            digests = digests_for(webhook)
+            key = "/".join(f"{each.cluster_id}/{each.start}/{each.now}" for each in digests)
+            outbox.add(webhook, key, DIGEST, REQUESTS[webhook.format](digests), now_s)
+        return [_deliver(outbox, webhook, wait) for webhook in webhooks]
 
 
 def _deliver(outbox: Outbox, webhook: Webhook, wait: Callable[[float], None]) -> Delivery:

@@ -25,8 +25,8 @@ _KEPT_S = 90 * 86_400
 _TABLE = """
     CREATE TABLE IF NOT EXISTS messages (
         webhook TEXT NOT NULL,
-        key TEXT NOT NULL,       -- of the alert
-        status TEXT NOT NULL,    -- raised, resolved
+        key TEXT NOT NULL,       -- of the alert or digest
+        status TEXT NOT NULL,    -- raised, resolved, digest
         alert TEXT NOT NULL,     -- JSON
         queued_s REAL NOT NULL,  -- since the epoch
         sent_s REAL,
@@ -58,11 +58,11 @@ class Outbox:
         taken = (each for each in alerts if webhook.takes(each.alert, each.group_id))
         current = {key_of(each): each for each in map(as_json, taken)}
         for key, alert in current.items():
-            self._add(webhook, key, RAISED, alert, now_s)
+            self.add(webhook, key, RAISED, alert, now_s)
         if webhook.resolved:
             for key, alert in self._raised(webhook.name):
                 if key not in current and alert["cluster_id"] in set(clusters):
-                    self._add(webhook, key, RESOLVED, alert, now_s)
+                    self.add(webhook, key, RESOLVED, alert, now_s)
 
     def waiting(self, webhook: str) -> list[OutboxMessage]:
         """Not sent yet, in the order in which they were added."""
@@ -88,9 +88,10 @@ class Outbox:
         with self._connection:
             self._connection.execute("DELETE FROM messages WHERE sent_s < ?", (now_s - _KEPT_S,))
 
-    def _add(
+    def add(
         self, webhook: Webhook, key: str, status: str, alert: Mapping[str, Any], now_s: float
     ) -> None:
+        """Add a message, unless the webhook has one with this key and status."""
         with self._connection:
             self._connection.execute(
                 "INSERT OR IGNORE INTO messages (webhook, key, status, alert, queued_s)"

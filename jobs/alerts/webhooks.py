@@ -16,11 +16,14 @@ from jobs.configuration.webhooks import Webhook
 from jobs.console.printing import printable
 
 RAISED, RESOLVED = "raised", "resolved"
+DIGEST = "digest"
 _PAGERDUTY_SUMMARY = 1024  # characters; the API refuses longer ones
 
 
 def request_body(webhook: Webhook, status: str, alert: Mapping[str, Any]) -> dict[str, Any]:
-    """The request's JSON.  ``alert``: `as_json`."""
+    """The request's JSON.  ``alert``: `as_json`; of a digest, the request itself."""
+    if status == DIGEST:
+        return dict(alert)
     return _BODIES[webhook.format](status, alert, webhook.key())
 
 
@@ -43,34 +46,41 @@ def _plain(status: str, alert: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 
 def _slack(status: str, alert: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Slack takes ``&``, ``<`` and ``>`` as markup: names of groups must not become links or
-    mentions."""
-    text = _sentence(status, alert)
-    for sign, escaped in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
-        text = text.replace(sign, escaped)
+    text = no_mentions(_sentence(status, alert))
     block = {"type": "section", "text": {"type": "plain_text", "text": text[:3000], "emoji": False}}
     return {"text": text, "blocks": [block]}
 
 
+def no_mentions(text: str) -> str:
+    """Slack takes ``&``, ``<`` and ``>`` as markup: names of groups must not become links or
+    mentions."""
+    for sign, escaped in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        text = text.replace(sign, escaped)
+    return text
+
+
 def _teams(status: str, alert: Mapping[str, Any], key: str) -> dict[str, Any]:
     facts = [
-        {"title": name, "value": _no_markdown(str(alert[name]))}
+        {"title": name, "value": no_markdown(str(alert[name]))}
         for name in ("cluster_id", "group_id", "process", "first_time", "last_time", "value")
         if alert[name] is not None
     ]
+    sentence = {
+        "type": "TextBlock",
+        "wrap": True,
+        "weight": "bolder",
+        "text": no_markdown(_sentence(status, alert)),
+    }
+    return teams_message([sentence, {"type": "FactSet", "facts": facts}])
+
+
+def teams_message(body: list[dict[str, Any]]) -> dict[str, Any]:
+    """A message with an Adaptive Card of these elements."""
     card = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",
         "version": "1.4",
-        "body": [
-            {
-                "type": "TextBlock",
-                "wrap": True,
-                "weight": "bolder",
-                "text": _no_markdown(_sentence(status, alert)),
-            },
-            {"type": "FactSet", "facts": facts},
-        ],
+        "body": body,
     }
     content_type = "application/vnd.microsoft.card.adaptive"
     return {"type": "message", "attachments": [{"contentType": content_type, "content": card}]}
@@ -100,7 +110,8 @@ def _sentence(status: str, alert: Mapping[str, Any]) -> str:
     return printable(f"{subject}: {alert['message']}")
 
 
-def _no_markdown(text: str) -> str:
+def no_markdown(text: str) -> str:
+    """The text on one line, with all markup of Markdown escaped."""
     return re.sub(r"([\\`*_{}\[\]()#+\-.!|~<>])", r"\\\1", printable(text))
 
 

@@ -18,7 +18,7 @@ lake_commands      sql, register, check, maintain
 model_commands     decode, assign, simulate, replay, what-if, what-if-sweep,
                    plan, gate
 setup_commands     init, demo, jars, doctor
-result_commands    alerts, dashboard, report, spans
+result_commands    alerts, digest, dashboard, report, spans
 scenario_commands  `regroup scenario run` and `regroup scenario diagram`
 configured         values of options from the environment and the configuration file
 options            options of several commands

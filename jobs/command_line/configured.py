@@ -30,8 +30,8 @@ _OTHER_NAMES = {
 }
 # Commands that write to a lake of their own.
 _UNCONFIGURED = ("demo", "simulate", "scenario", "init")
-# Without --cluster-id, this command is about all clusters; doctor checks every cluster of the file.
-_OF_ALL_CLUSTERS = ("alerts", "doctor")
+# Without --cluster-id, these commands are about all clusters.
+_OF_ALL_CLUSTERS = ("alerts", "digest", "doctor")
 
 
 class ConfiguredCommand(TyperCommand):

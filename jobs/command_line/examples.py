@@ -46,6 +46,7 @@ EXAMPLES = {
     "jars": "regroup jars",
     "doctor": "regroup doctor --lake .demo/lake --broker-log 'examples/*/server.log'",
     "alerts": "regroup alerts --lake .demo/lake --since 15m",
+    "digest": "regroup digest --lake .demo/lake --since 24h",
     "dashboard": "regroup dashboard --out regroup.json --rules regroup.yml",
     "spans": f"regroup spans {DEMO} --endpoint http://localhost:4318",
     "scenario run": "regroup scenario run --era 4.1 examples/situations/01-first-member.json",

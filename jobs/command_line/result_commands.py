@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from jobs.alerts.digest_formats import DigestFormat
 from jobs.command_line.options import (
     ClusterOption,
     ConfOption,
@@ -77,6 +78,32 @@ def alerts(
     options = AlertsOptions(lake, cluster_id, since, at)
     settings = load_config(conf).alerts
     raise typer.Exit(run(options, settings, prometheus, format, notifies=notify))
+
+
+@commands.command()
+def digest(
+    lake: LakeOption,
+    cluster_id: Annotated[
+        str | None, typer.Option("--cluster-id", help="Only this cluster; default: all.")
+    ] = None,
+    since: Annotated[str, typer.Option(help="How far back to look: 90m, 24h, 7d.")] = "24h",
+    at: Annotated[
+        str | None,
+        typer.Option(help="UTC time that counts as now; default: the lake's last time."),
+    ] = None,
+    format: Annotated[DigestFormat, typer.Option(help="Format of the digest.")] = DigestFormat.TEXT,
+    notify: Annotated[
+        bool, typer.Option("--notify", help="Send to the webhooks with digest = true, not stdout.")
+    ] = False,
+    conf: ConfOption = None,
+) -> None:
+    """Summarise a day for chat or mail.  What cost most, findings, alerts; alike ones together."""
+    from jobs.alerts.alerting import AlertsOptions
+    from jobs.alerts.digest import run
+    from jobs.configuration.config import load_config
+
+    options = AlertsOptions(lake, cluster_id, since, at)
+    raise typer.Exit(run(options, load_config(conf).alerts, format, notifies=notify))
 
 
 @commands.command()

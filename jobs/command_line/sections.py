@@ -19,6 +19,7 @@ SECTIONS = {
         "report",
         "serve",
         "alerts",
+        "digest",
         "dashboard",
         "spans",
         "replay",

@@ -32,7 +32,8 @@ PAGERDUTY = "https://events.pagerduty.com/v2/enqueue"
 class Webhook:
     """A receiver.  ``url`` or the environment variable ``url_variable`` has its address;
     ``key_variable`` names the variable with PagerDuty's routing key.  ``groups``: patterns of group
-    ids; ``alerts``: names of checks; ``resolved``: whether the end of an alert is sent, too."""
+    ids; ``alerts``: names of checks; ``resolved``: whether the end of an alert is sent, too;
+    ``digest``: whether `regroup digest --notify` sends to it."""
 
     name: str
     format: str
@@ -42,6 +43,7 @@ class Webhook:
     groups: tuple[str, ...] = ("*",)
     alerts: tuple[str, ...] = ALERTS
     resolved: bool = True
+    digest: bool = False
 
     def takes(self, alert: str, group_id: str) -> bool:
         return alert in self.alerts and any(fnmatchcase(group_id, each) for each in self.groups)
@@ -113,6 +115,8 @@ def _webhook(name: str, table: dict[str, Any], where: str) -> Webhook:
         raise UsageError(
             f"{where} key_variable is required for format pagerduty, and only allowed for it"
         )
+    if table.get("digest") and format == "pagerduty":
+        raise UsageError(f"{where} digest is not possible for format pagerduty")
     unknown = set(table.get("alerts", ())) - set(ALERTS)
     if unknown:
         checks = ", ".join(ALERTS)
@@ -137,6 +141,7 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "groups": _is_list,
     "alerts": _is_list,
     "resolved": lambda value: isinstance(value, bool),
+    "digest": lambda value: isinstance(value, bool),
 }
 _MEANINGS = {
     "format": ", ".join(FORMATS),
@@ -146,4 +151,5 @@ _MEANINGS = {
     "groups": 'a list of patterns such as ["billing-*"]',
     "alerts": 'a list of checks such as ["storm"]',
     "resolved": "true or false",
+    "digest": "true or false",
 }
