@@ -14,6 +14,7 @@ import re
 import sys
 from binascii import a2b_base64
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from coordinator_core.coordinator.era import Era
 from coordinator_core.coordinator.eras import era_of_version, of_0_9_0, of_scala_2_12
 from coordinator_core.coordinator.turn import MemberIds
 from coordinator_core.coordinator.written_lines import line_of
+from coordinator_core.log_lines import holds_in
 from coordinator_core.protocol.messages import Event as EngineEvent
 from coordinator_core.records import decode
 from coordinator_core.scenarios.scenario import derived_ids, play
@@ -37,7 +39,7 @@ BROKER_ERRORS = frozenset(
 OFFSETS_PARTITIONS = 5
 FAILED_REQUEST = "ERROR [KafkaApi"
 # Sessions and syncs of one deadline expire in two threads, in either order.
-SYNC_EXPIRY, TWO_REAPERS = re.compile("sync( request)? expiration"), frozenset({"3.9.1"})
+SYNC_EXPIRY, TWO_REAPERS = re.compile("sync( request)? expiration"), "2.8.1-3.9"
 # 0.9.0 had its own exception for too large records.
 RENAMED = "kafka.common.MessageSizeTooLargeException"
 RENAMED_TO = "org.apache.kafka.common.errors.RecordTooLargeException"
@@ -51,11 +53,14 @@ class BrokerDifference(NamedTuple):
 
 
 def era_of(start: JsonLine) -> Era:
-    """The era of a trace's broker; the 2.5 broker was built with Scala 2.12."""
-    era = era_of_version(start["era"])
+    """The era of a trace's broker, by its version and the Scala that it was built with.
+
+    Its lines are those of the version.
+    """
+    era = replace(era_of_version(start["era"]), kafka=start["era"])
     if start["era"].startswith("0.9."):
         return of_0_9_0(era)
-    return of_scala_2_12(era)
+    return era if "kafka_2.13" in start["runner"] else of_scala_2_12(era)
 
 
 def differences(scenario: JsonLine, trace: list[JsonLine]) -> Iterator[BrokerDifference]:
@@ -152,6 +157,8 @@ def _sent_step(step: JsonLine, answer: JsonLine) -> dict[str, Json]:
         sent_step["offsets"] = None  # all partitions
     if step["op"] == "sync" and sent_step["version"] < 5:
         sent_step["protocol_type"] = sent_step["protocol_name"] = None
+    if step["op"] == "leave" and sent_step["version"] < 3:
+        sent_step["members"] = [[member_id, None] for member_id, _ in step["members"]]
     return sent_step
 
 
@@ -190,6 +197,8 @@ def _comparable(event: JsonLine, as_sent: JsonLine) -> dict[str, Json]:
     if op == "sync" and version < 5:
         skipped |= {"protocol_type", "protocol_name"}
     fields = {key: value for key, value in event.items() if key not in skipped}
+    if op == "describe" and version < 4:  # no instance ids
+        fields["members"] = [[row[0], None, *row[2:]] for row in fields["members"]]
     if op == "join":
         fields["skip_assignment"] = event.get("skip_assignment") or False
         fields["protocol_name"] = event["protocol_name"] or None
@@ -272,7 +281,7 @@ def _lines(
     """Compare the lines that name the group, without their dates."""
     theirs = [_undated(e["line"]) for e in trace if e["event"] == "log"]
     theirs = [line for line in theirs if not line.startswith(FAILED_REQUEST)]
-    if any(map(SYNC_EXPIRY.search, theirs)) and trace[0]["era"] in TWO_REAPERS:
+    if any(map(SYNC_EXPIRY.search, theirs)) and holds_in(TWO_REAPERS, trace[0]["era"]):
         return
     era, broker_id = era_of(trace[0]), trace[0]["find_coordinator"]["node_id"]
     printed = [

@@ -6,6 +6,12 @@ from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import (
     CommitResponse,
     ConsumerGroupHeartbeat,
+    DescribeResponse,
+    FetchResponse,
+    JoinResponse,
+    LeaveGroup,
+    Leaver,
+    LeaveResponse,
     MemberHeartbeatResponse,
     OffsetCommit,
     OffsetFetch,
@@ -15,7 +21,7 @@ from coordinator_core.protocol.messages import (
     Subtopology,
     Topology,
 )
-from tools.broker_requests.messages import call, response
+from tools.broker_requests.messages import call, older, response
 
 TOPIC = "AAAAAAAAAAAAAAAAAAAACg"
 HEARTBEAT = {
@@ -167,3 +173,70 @@ def test_a_commit_is_answered_by_partition():
     assert response("OffsetCommit", body) == CommitResponse(
         (("orders", 0, Errors.NONE), ("orders", 1, Errors.STALE_MEMBER_EPOCH))
     )
+
+
+def test_an_older_leave_names_one_member():
+    sent = call(LeaveGroup("a1", "g", (Leaver("a"),)))
+
+    assert older(sent, 2) == ("LeaveGroup", 2, {"groupId": "g", "memberId": "a"})
+    assert older(sent, 9) == sent
+
+
+def test_an_older_fetch_asks_for_one_group():
+    version, body = older(call(OffsetFetch("a1", "g", (("orders", 0),))), 7)[1:]
+
+    assert version == 7
+    assert (body["groupId"], body["requireStable"]) == ("g", False)
+    assert body["topics"] == [{"name": "orders", "partitionIndexes": [0]}]
+
+
+OLDER_RESPONSES = [
+    (
+        "JoinGroup",
+        {
+            "errorCode": 0,
+            "generationId": 1,
+            "protocolName": "range",
+            "leader": "a",
+            "memberId": "a",
+            "members": [{"memberId": "a", "metadata": "AAE="}],
+        },
+        JoinResponse(Errors.NONE, 1, None, "range", "a", "a", (("a", None, b"\0\1"),), False),
+    ),
+    ("LeaveGroup", {"errorCode": 25}, LeaveResponse(Errors.UNKNOWN_MEMBER_ID)),
+    ("OffsetFetch", {"errorCode": 0, "topics": []}, FetchResponse(Errors.NONE, ())),
+    (
+        "DescribeGroups",
+        {
+            "groups": [
+                {
+                    "errorCode": 0,
+                    "groupState": "Stable",
+                    "protocolType": "consumer",
+                    "protocolData": "range",
+                    "members": [
+                        {
+                            "memberId": "a",
+                            "clientId": "c",
+                            "clientHost": "/127.0.0.1",
+                            "memberMetadata": "AAE=",
+                            "memberAssignment": "AAI=",
+                        }
+                    ],
+                }
+            ]
+        },
+        DescribeResponse(
+            Errors.NONE,
+            "Stable",
+            "consumer",
+            "range",
+            (("a", None, "c", "/127.0.0.1", b"\0\1", b"\0\2"),),
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("api", "body", "expected"), OLDER_RESPONSES)
+def test_an_older_response_lacks_newer_fields(api, body, expected):
+    assert response(api, body) == expected

@@ -30,7 +30,20 @@ def call(request: m.Request) -> Call:
     return _CALLS[type(request)](request)
 
 
+def older(sent: Call, newest: int) -> Call:
+    """The same request of a classic group in version ``newest``, if it is newer than that."""
+    version, body = min(sent.version, newest), sent.body
+    if sent.api == "LeaveGroup" and version < 3:
+        body = {"groupId": body["groupId"], "memberId": body["members"][0]["memberId"]}
+    elif sent.api == "OffsetFetch" and version < 8:
+        body = body["groups"][0] | {"requireStable": body["requireStable"]}
+    elif sent.api == "OffsetCommit":
+        body = body | {"retentionTimeMs": -1}  # of versions 2 to 4
+    return Call(sent.api, version, body)
+
+
 def response(api: str, body: Body) -> m.Response:
+    """The response in any version; fields that the version does not have are empty."""
     return _RESPONSES[api](body)
 
 
@@ -359,22 +372,24 @@ def _list_response(body: Body) -> m.Response:
 
 def _join_response(body: Body) -> m.Response:
     members = [
-        (each["memberId"], each["groupInstanceId"], b64decode(each["metadata"]))
+        (each["memberId"], each.get("groupInstanceId"), b64decode(each["metadata"]))
         for each in body["members"]
     ]
     names = ("generationId", "protocolType", "protocolName", "leader", "memberId")
-    values = [body[name] for name in names]
-    return m.JoinResponse(_error(body), *values, tuple(members), body["skipAssignment"])
+    values = [body.get(name) for name in names]
+    skips = body.get("skipAssignment", False)
+    return m.JoinResponse(_error(body), *values, tuple(members), skips)
 
 
 def _sync_response(body: Body) -> m.Response:
     data = b64decode(body["assignment"])
-    return m.SyncResponse(_error(body), body["protocolType"], body["protocolName"], data)
+    return m.SyncResponse(_error(body), body.get("protocolType"), body.get("protocolName"), data)
 
 
 def _leave_response(body: Body) -> m.Response:
     members = [
-        (each["memberId"], each["groupInstanceId"], _error(each)) for each in body["members"]
+        (each["memberId"], each["groupInstanceId"], _error(each))
+        for each in body.get("members", ())
     ]
     return m.LeaveResponse(_error(body), tuple(members))
 
@@ -390,7 +405,7 @@ def _commit_response(body: Body) -> m.Response:
 
 
 def _fetch_response(body: Body) -> m.Response:
-    group = body["groups"][0]
+    group = body["groups"][0] if "groups" in body else body
     rows = tuple(
         (
             topic["name"],
@@ -410,7 +425,7 @@ def _classic_description(body: Body) -> m.Response:
     members = [
         (
             each["memberId"],
-            each["groupInstanceId"],
+            each.get("groupInstanceId"),
             each["clientId"],
             each["clientHost"],
             b64decode(each["memberMetadata"]),
