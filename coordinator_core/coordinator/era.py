@@ -147,6 +147,7 @@ class EraOf(Generic[T]):
     failed_leave: Callable[[Errors], Response]  # the coordinator failed on the request
     reports_missing_groups: bool  # KIP-848, KIP-1043: GROUP_ID_NOT_FOUND to newer clients
     empty_group_id_is_invalid: bool  # KAFKA-6773: in every request, not only in joins
+    describes_assignment_as_metadata: bool  # KAFKA-9150: also in place of a member's metadata
     accepts_any_protocol_until_chosen: bool  # KIP-559: while the group has no protocol
 
     # Members and rebalances.

@@ -11,6 +11,7 @@ from coordinator_core.coordinator.classic import automaton
 from coordinator_core.coordinator.classic.delayed_operations import (
     DelayedOperations,
     DelayedOperationsBefore23,
+    DelayedOperationsIn24,
 )
 from coordinator_core.coordinator.classic.handlers import checks, join, leave
 from coordinator_core.coordinator.classic.scheduled_timers import ScheduledTimers
@@ -192,6 +193,7 @@ ERA_4_1: EraOf[Turn] = EraOf(
     failed_leave=LeaveResponse,
     reports_missing_groups=True,
     empty_group_id_is_invalid=True,
+    describes_assignment_as_metadata=False,
     accepts_any_protocol_until_chosen=True,
     checks_join_after_any_join=False,
     logs_reasons=True,
@@ -388,7 +390,7 @@ ERA_4_3 = replace(
 ERA_3_9 = replace(
     ERA_4_1,
     name="3.9",
-    versions="3.0-3.9",
+    versions="3.5-3.9",
     kafka="3.9.1",
     signs=(
         Sign("log wording of the Scala coordinator since 3.0", lambda of: of.has_scala_3_wording),
@@ -431,18 +433,26 @@ ERA_3_9 = replace(
     extends_every_initial_delay=False,
 )
 
+# The offsets of a commit are in another order.
+ERA_3_0 = replace(
+    ERA_3_9,
+    name="3.0",
+    versions="3.0-3.4",
+    kafka="3.0.2",
+    signs=(),
+    commit_order=scala_maps.scala_213_order_of_map,
+)
+
 # Members that never sync are removed (KAFKA-12890); 2.8.0 still keeps them.
 ERA_2_8 = replace(
-    ERA_3_9,
+    ERA_3_0,
     name="2.8",
     versions="2.8.1-2.8",
     kafka="2.8.2",
-    signs=(),
     client_libraries=("java-2.5", "java-2.3", "java-2.0", "librdkafka-2"),
     has_builds_of_scala_2_12=True,
     answers_step_last=False,
     takes_rows_by_topic=False,
-    commit_order=scala_maps.scala_213_order_of_map,
     check_member=checks.check_member_leniently,
     logs_leave_last=False,
     takes_new_timeouts=False,
@@ -466,14 +476,13 @@ ERA_2_6 = replace(
 ERA_2_5 = replace(
     ERA_2_6,
     name="2.5",
-    versions="2.3-2.5",
+    versions="2.5",
     kafka="2.5.1",
     signs=(
         Sign(
             "group records have version 3, log wording of before 3.0",
             lambda of: of.group_version >= 3,
         ),
-        Sign("group records have version 2", lambda of: of.group_version == 2),
     ),
     logs_loaded_dynamic_members=False,
     grid=automaton.GRID_2_5,
@@ -496,60 +505,110 @@ def of_scala_2_12(era: EraOf[Turn]) -> EraOf[Turn]:
     )
 
 
-# Before KIP-345, KIP-389 and KIP-394: all members are dynamic, and new ones join at once.
-ERA_2_0 = replace(
+ERA_2_4 = replace(
+    ERA_2_5,
+    name="2.4",
+    versions="2.4",
+    kafka="2.4.1",
+    signs=(),
+    timers=DelayedOperationsIn24,
+)
+
+# Before members leave together.
+ERA_2_3 = replace(
     of_scala_2_12(ERA_2_5),
-    name="2.0",
-    versions="2.0-2.2",
-    kafka="2.0.1",
-    signs=(Sign("group records have version 1", lambda of: of.group_version == 1),),
+    name="2.3",
+    versions="2.3",
+    kafka="2.3.1",
+    signs=(),
+    client_libraries=("java-2.3", "java-2.0", "librdkafka-2"),
+    has_builds_of_scala_2_12=False,
+    leave=leave.handle_single,
+    describes_assignment_as_metadata=True,
+)
+
+# Before KIP-345: all members are dynamic.
+ERA_2_2 = replace(
+    ERA_2_3,
+    name="2.2",
+    versions="2.2",
+    kafka="2.2.2",
+    signs=(Sign("group records have version 2", lambda of: of.group_version == 2),),
     client_libraries=("java-2.0", "java-1.0"),
     max_session_timeout_ms=300_000,
     has_static_members=False,
-    has_builds_of_scala_2_12=False,
-    logs_loaded_dynamic_members=True,
-    grid=automaton.GRID_2_0,
+    group_value_version=2,
     joined_order=scala_maps.scala_212_order_of_joined,
     commit_order=scala_maps.scala_212_order_of_request,
-    group_value_version=1,
-    offset_value_version=1,
     check_heartbeat=checks.check_generation_unless_completing,
+    describes_assignment_as_metadata=False,
+)
+
+# Before KIP-389 and KIP-394: new members join at once.
+ERA_2_1 = replace(
+    ERA_2_2,
+    name="2.1",
+    versions="2.1",
+    kafka="2.1.1",
+    signs=(),
+    logs_loaded_dynamic_members=True,
+    grid=automaton.GRID_2_0,
     check_commit=checks.check_commit_state_first,
     accepts_size=checks.accepts_any_size,
     classify_join=join.classify_before_kip_345,
     timers=DelayedOperationsBefore23,
-    leave=leave.handle_single,
-    logs_reasons=False,
     failed_join_generation=0,
     failed_join_protocol="",
     failed_rejoin_protocol="",
     times_out_first_joins=False,
+)
+
+# Before KIP-211: offsets expire on their own.
+ERA_2_0 = replace(
+    ERA_2_1,
+    name="2.0",
+    versions="2.0.1-2.0",
+    kafka="2.0.1",
+    signs=(Sign("group records have version 1", lambda of: of.group_version == 1),),
+    group_value_version=1,
+    offset_value_version=1,
+    logs_reasons=False,
     offsets_expire_on_their_own=True,
+)
+
+# Before KAFKA-7196: a member removed by a rebalance may expire once more.
+ERA_2_0_0 = replace(
+    ERA_2_0,
+    name="2.0.0",
+    versions="2.0.0",
+    kafka="2.0.0",
+    signs=(),
+    ends_sessions_of_dropped=False,
 )
 
 # Offsets are kept for a day until KIP-186.
 ERA_1_1 = replace(
-    ERA_2_0, name="1.1", versions="1.1", kafka="1.1.1", signs=(), offsets_retention_ms=_DAY_MS
+    ERA_2_0_0,
+    name="1.1",
+    versions="1.1",
+    kafka="1.1.1",
+    offsets_retention_ms=_DAY_MS,
+    empty_group_id_is_invalid=False,
 )
 
 # CompletingRebalance has this name since 1.1.
 ERA_1_0 = replace(ERA_1_1, name="1.0", versions="1.0", kafka="1.0.2", state_names=_AWAITING_SYNC)
 
-# 0.10.1 and 0.10.2: no initial delay, and a member removed by a rebalance may expire once more.
+# 0.10.1 and 0.10.2: no initial delay.
 ERA_0_10 = replace(
-    ERA_2_0,
+    ERA_1_0,
     name="0.10",
     versions="0.10.1-0.10",
     kafka="0.10.2",
-    signs=(),
     client_libraries=("java-0.10", "java-0.9"),
     partition_order=Scala212PartitionsBefore011,
-    state_names=_AWAITING_SYNC,
     classify_join=join.classify_unchecked_first,
-    offsets_retention_ms=_DAY_MS,
-    ends_sessions_of_dropped=False,
     has_initial_delay=False,
-    empty_group_id_is_invalid=False,
 )
 
 # KIP-134 gave 0.11.0 the initial delay.
@@ -591,10 +650,16 @@ ERAS: Mapping[str, EraOf[Turn]] = {
         ERA_0_11,
         ERA_1_0,
         ERA_1_1,
+        ERA_2_0_0,
         ERA_2_0,
+        ERA_2_1,
+        ERA_2_2,
+        ERA_2_3,
+        ERA_2_4,
         ERA_2_5,
         ERA_2_6,
         ERA_2_8,
+        ERA_3_0,
         ERA_3_9,
         ERA_4_0,
         ERA_4_1,

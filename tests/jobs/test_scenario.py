@@ -75,7 +75,7 @@ def test_without_ids_from_the_same_ids_are_derived(folders, tmp_path):
         (
             "5.0",
             "{}",
-            "--era 5.0: not one of 0.9, 0.10, 0.11, 1.0, 1.1, 2.0, 2.5, 2.6, 2.8, 3.9, 4.0, 4.1",
+            "--era 5.0: not one of 0.9, 0.10, 0.11, 1.0, 1.1, 2.0.0, 2.0, 2.1, 2.2, 2.3, 2.4, 2.5",
         ),
         ("4.1", "{", "not a JSON file"),
         ("4.1", "{}", "invalid scenario"),

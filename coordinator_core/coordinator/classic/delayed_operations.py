@@ -17,7 +17,7 @@ from coordinator_core.coordinator.turn import Turn
 
 
 class DelayedOperations:
-    """The ``Timers`` of eras 2.5 and 3.9."""
+    """The ``Timers`` of eras 2.2 to 3.9 except 2.4."""
 
     __slots__ = ("_joins", "_sessions", "_syncs", "_turn")
 
@@ -82,6 +82,24 @@ class DelayedOperations:
 
     def join_waits(self, group_id: str) -> tuple[JoinWait, ...]:
         return cast(tuple[JoinWait, ...], self._joins.watched(group_id))
+
+
+class DelayedOperationsIn24(DelayedOperations):
+    """The ``Timers`` of era 2.4: the first session of a member begins with its next request.
+
+    When a first join completes, the member still has the time that a first join may take, so the
+    wait for its session is complete before it begins.
+    """
+
+    __slots__ = ()
+
+    def renew_session(self, group: ClassicGroup, member: ClassicMember, timeout_ms: int) -> None:
+        if member.is_new and timeout_ms < self._turn.config.group_new_member_join_timeout_ms:
+            member.heartbeat_satisfied = True
+            self.end_session(group, member.member_id)
+            member.heartbeat_satisfied = False
+        else:
+            super().renew_session(group, member, timeout_ms)
 
 
 class DelayedOperationsBefore23(DelayedOperations):

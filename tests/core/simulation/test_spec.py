@@ -74,7 +74,7 @@ def test_a_fault_repeats():
         (
             "cluster.era",
             "1.2",
-            r"cluster.era: must be one of 0.10, 0.11, 0.9, 1.0, 1.1, 2.0, 2.5, 2.6, 2.8, 3.9",
+            r"cluster.era: must be one of 0.10, 0.11, 0.9, 1.0, 1.1, 2.0, 2.0.0, 2.1, 2.2, 2.3",
         ),
         ("cluster.config.max", 1, r"cluster.config.max: unknown setting; use one of .*group_"),
         (

@@ -14,7 +14,9 @@ from coordinator_core.protocol.messages import DeleteGroup, DeleteResponse
 
 def handle(turn: Turn, request: DeleteGroup) -> None:
     group = turn.groups.classic.get(request.group_id)
-    if group is None:
+    if not request.group_id and not turn.era.empty_group_id_is_invalid:
+        turn.log.answer(request, DeleteResponse(Errors.INVALID_GROUP_ID))
+    elif group is None:
         turn.log.answer(request, DeleteResponse(Errors.GROUP_ID_NOT_FOUND))
     else:
         react(turn, Input.DELETE, group, request)

@@ -27,6 +27,7 @@ def handle(turn: Turn, request: DescribeGroup) -> None:
 
 def show_with_metadata(turn: Turn, group: ClassicGroup, request: DescribeGroup) -> None:
     """A Stable group: each member's metadata and assignment."""
+    is_doubled = turn.era.describes_assignment_as_metadata
     members = tuple(
         [
             (
@@ -34,7 +35,7 @@ def show_with_metadata(turn: Turn, group: ClassicGroup, request: DescribeGroup) 
                 m.instance_id,
                 m.client_id,
                 m.client_host,
-                m.metadata(group.protocol),
+                m.assignment if is_doubled else m.metadata(group.protocol),
                 m.assignment,
             )
             for m in group.in_order()
