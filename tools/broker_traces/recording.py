@@ -154,8 +154,8 @@ def _is_ready(asked: Client) -> bool:
     answer = asked.ask(Call("Metadata", 4, {"topics": topics, "allowAutoTopicCreation": False}))
     if {each["name"]: len(each["partitions"]) for each in answer["topics"]} != TOPICS:
         return False
-    found = asked.ask(Call("FindCoordinator", 1, {"key": "warm-up", "keyType": 0}))
-    if found["errorCode"]:
+    coordinator = asked.ask(Call("FindCoordinator", 1, {"key": "warm-up", "keyType": 0}))
+    if coordinator["errorCode"]:
         return False
     group_ids = [f"g{number}" for number in range(30)]  # in all partitions
     groups = asked.ask(Call("DescribeGroups", 0, {"groups": group_ids}))["groups"]
