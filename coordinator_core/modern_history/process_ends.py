@@ -129,7 +129,17 @@ class Ends:
         last_ms = self._last_heartbeat_ms(membership)
         committed_ms = self._committed(membership)
         is_slow = committed_ms and exceeded_poll_interval(last_ms - committed_ms[-1], poll_ms)
-        return last_ms + self._interval_ms // 2 - poll_ms if is_slow else None
+        if not is_slow and not self._ignored_revocation(membership, last_ms):
+            return None
+        return last_ms + self._interval_ms // 2 - poll_ms
+
+    def _ignored_revocation(self, membership: ModernMembership, last_ms: int) -> bool:
+        """Whether its client sent heartbeats after it was asked to give partitions up, but its
+        application did not poll, as it gives them up then."""
+        last = membership.last_step
+        if last is None or not last.pending:
+            return False
+        return last_ms - last.time_ms > 2 * self._interval_ms
 
     def was_cut_off(self, membership: ModernMembership) -> bool:
         """Whether the process did not stop by itself, or goes on in a classic group."""

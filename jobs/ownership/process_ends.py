@@ -145,13 +145,14 @@ def _stopped_committing(exceeded_ms: Column) -> Column:
 
 def _left() -> Column:
     """When it left.  librdkafka's clients that are closed during a join leave when it ends: a
-    cooperative one revoked its partitions in between."""
+    cooperative one revoked its partitions in between, before its next process joined."""
     # A leave during a join may end it, that of the last member always does.
     is_after_join = F.col("left_in") > F.col("revoking_generation")
     began_ms = F.when(_is_at_left("assigned_ms"), F.col("began_ms")).when(
         _is_at_left("revoking_joined_ms") & is_after_join, F.col("revoking_began_ms")
     )
-    closed_ms = _middle(F.greatest(began_ms, "committed_ms"), F.col("left_ms"))
+    back_ms = F.when(F.col("back_ms") > began_ms, F.col("back_ms"))
+    closed_ms = _middle(F.greatest(began_ms, "committed_ms"), F.least("left_ms", back_ms))
     was_waiting = stays_cooperative() & began_ms.isNotNull()
     return F.when(was_waiting, _at(closed_ms, "log")).otherwise(
         _at(F.col("left_ms"), "log", is_estimated=False)

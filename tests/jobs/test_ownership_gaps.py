@@ -195,6 +195,14 @@ CASES = {
          (1, 48.0, 49.0, 1.0, "b", "b", 2, "rebalance", True),
          (1, 60.0, 61.0, 1.0, "b", "b", 3, "rebalance", True)],
     ),
+    "it was closed before its next process joined": (
+        [coop(1, 0, 3, 3), coop(2, 11, 21, 21)],
+        [BOTH[0], member(1, "b1", "joined", "left", 21), member(2, "a1"),
+         member(2, "b2", "joined")],
+        {1: TWO, 2: {"a1": [0], "b2": [1]}},
+        [event("LEFT", 21, 3, member_id="b1"), event("MEMBER_JOIN", 15, 2, member_id="b2")], [],
+        [(1, 13.0, 21.0, 8.0, "b", "b", 2, "left", True)],
+    ),
     "cooperative: a member that leaves when a join ends was closed during the join": (
         [coop(1, 0, 3, 3), coop(2, 11, 14, 14), coop(3, 14, 17, 17)],
         [BOTH[0], BOTH[1], member(2, "a1"), member(2, "b1", how="left", at=14.01),

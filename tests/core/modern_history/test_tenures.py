@@ -107,6 +107,17 @@ def test_an_application_that_does_not_poll_takes_no_partition():
     assert (slow.until_ms, slow.polled_ms) == (61_000, 60_000 - POLL_MS)
 
 
+@pytest.mark.parametrize(("asked_ms", "polled_ms"), [(40_000, 27_500), (50_000, None)])
+def test_an_application_that_ignores_a_revocation_does_not_poll(asked_ms, polled_ms):
+    """Its client sends heartbeats until max.poll.interval.ms after the last poll, here at 55 s."""
+    asked = current(asked_ms, "a", 2, [], [P])
+    records = [*has(0, "a"), asked, *removed(100_000, "a"), *has(110_000, "a", 4)]
+
+    [slow, _] = ownership(replay(records, [LoggedDeparture(100_000, "a", "expired")])).tenures
+
+    assert (slow.until_ms, slow.polled_ms) == (110_000, polled_ms)
+
+
 def test_commits_tell_a_kill_from_a_leave_and_bound_it():
     """It made a commit each 5 s, none when it ended: killed before the next one was due."""
     commits = {("a", GONE_MS): {P: [5000, 10_000, 15_000]}}
