@@ -106,10 +106,17 @@ def _new_members(generation_members: DataFrame) -> DataFrame:
         "generation", F.col("left_time").asc_nulls_last(), F.col("left_how").asc_nulls_last()
     )
     predecessor = F.lag(F.struct("member_id", *SETTINGS.values())).over(instance)
+    # The embedded engine reads fields of a null struct: the condition is on each field.
+    is_replaced = F.col("change") == "replaced"
     return (
-        generation_members.withColumn("before", F.when(F.col("change") == "replaced", predecessor))
+        generation_members.withColumn("before", predecessor)
         .where("change <> 'retained'")
-        .withColumns({"replaces": F.col("before.member_id"), "settings": _changed_settings()})
+        .withColumns(
+            {
+                "replaces": F.when(is_replaced, F.col("before.member_id")),
+                "settings": F.when(is_replaced, _changed_settings()),
+            }
+        )
     )
 
 

@@ -1,13 +1,19 @@
 -- last_commits: one row per departed member: its last commit of a partition that it owned.  Clients commit automatically during poll, so the commit shows how long the process ran, and when its application stopped polling.
-SELECT a.cluster_id, a.group_id, a.member_id, MAX(UNIX_MILLIS(c.append_time)) AS at_ms
+SELECT d.cluster_id, d.group_id, d.member_id, MAX(UNIX_MILLIS(c.append_time)) AS at_ms
 FROM (
-    SELECT DISTINCT cluster_id, group_id, incarnation, member_id, left_time
+    SELECT
+        cluster_id, group_id, incarnation, generation, member_id, process, left_how, left_time,
+        LAG(left_time) OVER (
+            PARTITION BY cluster_id, group_id, incarnation, process ORDER BY left_time, generation
+        ) AS previous_left_time
     FROM generation_members
     WHERE left_how IS NOT NULL
 ) d
+-- If a static member was replaced, the generation's partitions are assigned to the next member id.
 JOIN assignments a
     ON a.cluster_id = d.cluster_id AND a.group_id = d.group_id
-    AND a.incarnation = d.incarnation AND a.member_id = d.member_id AND a.assignor = 'actual'
+    AND a.incarnation = d.incarnation AND a.process = d.process AND a.assignor = 'actual'
+    AND (a.member_id = d.member_id OR d.left_how = 'replaced' AND a.generation = d.generation)
     AND (a.role IS NULL OR a.role = 'active')
 JOIN (
     SELECT cluster_id, group_id, incarnation, generation, stable_time,
@@ -25,4 +31,5 @@ JOIN committed_offsets c
     AND c.append_time >= s.stable_time
     AND (s.until_time IS NULL OR c.append_time < s.until_time)
     AND (d.left_time IS NULL OR c.append_time <= d.left_time)
-GROUP BY a.cluster_id, a.group_id, a.member_id
+    AND (d.previous_left_time IS NULL OR a.member_id = d.member_id OR c.append_time > d.previous_left_time)
+GROUP BY d.cluster_id, d.group_id, d.member_id

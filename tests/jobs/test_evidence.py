@@ -54,6 +54,38 @@ def test_the_rows_of_one_group(lake):
     ]
 
 
+def test_a_replaced_static_member_has_the_commits_until_its_replacement(write_lake, tmp_path):
+    """The generation's record has the member id that took the partitions over at 20 s."""
+    group = {"group_id": "billing", "incarnation": 1}
+    tables = {table: [] for table in table_names()}
+    tables["generations"] = [group | {"generation": 1, "stable_time": 1000}]
+    tables["generation_members"] = [
+        group | {"generation": 1, "member_id": member_id, "process": "i"} | left
+        for member_id, left in (
+            ("i-1", {"left_how": "replaced", "left_time": 20_000}),
+            ("i-2", {"left_how": "replaced", "left_time": 30_000}),
+            ("i-3", {}),
+        )
+    ]
+    owned = {"topic": "orders", "partition": 1}
+    tables["assignments"] = [
+        group | owned | {"generation": 1, "member_id": "i-3", "process": "i", "assignor": "actual"}
+    ]
+    tables["committed_offsets"] = [
+        {"group_id": "billing", "append_time": at_ms, "log_offset": at_ms, "tombstone": False}
+        | owned
+        for at_ms in (5000, 12_000, 24_000, 36_000)
+    ]
+    lake = write_lake(tmp_path, tables)
+
+    rows = rows_of_group(lake, "c", "billing", ["last_commits"], **PERIOD)["last_commits"]
+
+    assert sorted((row["member_id"], row["at_ms"]) for row in rows) == [
+        ("i-1", 12_000),
+        ("i-2", 24_000),
+    ]
+
+
 def test_the_rows_of_a_cluster(lake):
     assert rows_of_cluster(lake, "other", ["last_times"])["last_times"] == [{"at_ms": None}] * 4
 

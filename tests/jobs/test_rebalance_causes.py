@@ -3,6 +3,7 @@
 import pytest
 
 import jobs.rebalance_causes
+from jobs.causes.arrivals import arrivals
 from jobs.engine.keeping import computed
 from jobs.lake.tables import conform
 from jobs.rebalance_causes import rebalance_causes
@@ -665,6 +666,35 @@ def test_a_cause_has_its_time_and_member(causes):
     row = causes.where(f"group_id = '{rule}' AND role = 'absorbed'").first()
 
     assert (row.instance_id, row.event_time.timestamp()) == ("i", 5.0)
+
+
+def test_a_static_member_that_is_back_is_not_dated_by_its_later_replacement(frame):
+    """The member of a consumer group was removed, joined again under its id, and was replaced."""
+    members = [
+        static(1, "s1", "joined", left_time=3000, left_how="dropped"),
+        static(3, "s1", "joined", left_time=9000, left_how="replaced"),
+        static(3, "s2", "replaced"),
+    ]
+    events = [
+        line(10, "MEMBER_JOIN", 1, "s1", instance_id="i"),
+        line(5000, "MEMBER_JOIN", 3, "s1", instance_id="i"),
+        line(9000, "STATIC_REPLACED", 4, "s2", instance_id="i", old_member_id="s1"),
+    ]
+    tables = {
+        "timeline": [row | {"seq": n} for n, row in enumerate(events)],
+        "generations": [generation(number, "MEMBER_NEW") for number in (1, 3)],
+        "generation_members": members,
+    }
+    frames = {
+        name: frame(name, [{"group_id": "g"} | row for row in table])
+        for name, table in tables.items()
+    }
+
+    rows_of_all = arrivals(**frames, group_epochs=None)
+
+    assert sorted(
+        (row.generation, row.member_id, row.event_time.timestamp()) for row in rows_of_all.collect()
+    ) == [(1, "s1", 0.01), (3, "s1", 5.0), (3, "s2", 9.0)]
 
 
 def test_a_cause_has_the_client_that_a_line_names(frame):
