@@ -53,7 +53,7 @@ def by_generation(incarnation: Incarnation) -> list[GenerationEvidence]:
     """In the order of generations.  Events before the first start belong to the generation that the
     rebalance ended; generation 0 has the events before an incarnation's first rebalance.
     """
-    events = _events_by_generation(incarnation.events)
+    events = _events_by_generation(_of_one_history(incarnation.events))
     records: dict[int, list[MetadataRecord]] = {}
     for record in incarnation.records:
         records.setdefault(record.generation, []).append(record)
@@ -61,6 +61,32 @@ def by_generation(incarnation: Incarnation) -> list[GenerationEvidence]:
         GenerationEvidence(number, tuple(events.get(number, ())), tuple(records.get(number, ())))
         for number in sorted({*events, *records})
     ]
+
+
+def _of_one_history(events: tuple[LogEvent, ...]) -> tuple[LogEvent, ...]:
+    """Without the generations that a coordinator lost because it had not stored them when another
+    one loaded the group: the next coordinator uses their numbers again.
+    """
+    kept: list[LogEvent] = []
+    begins: dict[int, int] = {}  # by generation, the place of the start that ended it
+    has_loaded = False
+    for event in events:
+        if event.event == "LOADED":
+            has_loaded = True
+        if event.event == "REBALANCE_START" and event.generation is not None:
+            lost = begins.get(event.generation)
+            if has_loaded and lost is not None:
+                begin = _first_cause(tuple(kept), lost)
+                load = max(n for n, each in enumerate(kept) if each.event == "LOADED")
+                # A load is the first line of a coordinator.
+                while load > begin and kept[load - 1].event in ("LOADED", "UNLOADED"):
+                    load -= 1
+                kept[begin:load] = []
+                begins = {number: at for number, at in begins.items() if at < begin}
+            begins[event.generation] = len(kept)
+            has_loaded = False
+        kept.append(event)
+    return tuple(kept)
 
 
 def _events_by_generation(events: tuple[LogEvent, ...]) -> dict[int, list[LogEvent]]:

@@ -2,6 +2,7 @@
 
 from coordinator_core.coordinator.era_evidence import NO_EVIDENCE, EraEvidence
 from coordinator_core.incident.evidence import Incarnation, LogEvent, incarnations
+from coordinator_core.incident.generation_evidence import by_generation
 from coordinator_core.incident.stretches import infer_eras
 from coordinator_core.log_lines.version_ranges import ranges_of
 
@@ -67,4 +68,27 @@ def test_an_unload_that_is_logged_after_the_next_load_unloads_nothing():
     assert [(each.event, each.broker) for each in only.events] == [
         ("UNLOADED", "broker 1"), ("LOADED", "broker 2"), ("LOADED", "broker 3"),
         ("UNLOADED", "broker 3"),
+    ]  # fmt: skip
+
+
+def test_generations_that_a_move_lost_are_no_part_of_those_with_their_numbers():
+    events = (
+        line(10, "REBALANCE_START", generation=2, member_id="a"),
+        line(11, "JOIN_COMPLETE", generation=3),
+        line(12, "ASSIGNMENT_RECEIVED", generation=3),
+        line(13, "REBALANCE_START", generation=3, member_id="a"),
+        line(14, "JOIN_COMPLETE", generation=4),
+        line(15, "LEFT", member_id="b"),
+        line(16, "REBALANCE_START", generation=4, member_id="b"),
+        line(17, "UNLOADED", generation=4),
+        line(18, "LOADED", member_count=2),
+        line(20, "REBALANCE_START", generation=3, member_id="c"),
+        line(21, "JOIN_COMPLETE", generation=4),
+        line(22, "REBALANCE_START", generation=4, member_id="a"),
+    )
+
+    cut = by_generation(Incarnation("g", 1, events, ()))
+
+    assert [(each.generation, [e.at_ms for e in each.events]) for each in cut] == [
+        (3, [10, 11, 12, 17, 18]), (4, [20, 21]), (5, [22]),
     ]  # fmt: skip
