@@ -1,7 +1,7 @@
 """Replay every generation of every group through the engine, and write each one's verdict.
 
 reads   timeline, group_events, group_metadata, committed_offsets
-        broker_log_events, ingested_files   for the versions of the brokers
+        broker_log_events, ingested_files, broker_episodes   for the versions of the brokers
         group_records, offsets_records, topic_ids   of consumer, share and streams groups
 writes  incident_replay   one row per generation
 
@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from coordinator_core.coordinator.era_evidence import EraEvidence
+from coordinator_core.coordinator.era_evidence import NO_EVIDENCE, EraEvidence
 from coordinator_core.incident import GroupReplay
 from coordinator_core.incident.divergence_hints import likely_reason
 from coordinator_core.incident.modern import (
@@ -29,8 +29,6 @@ from coordinator_core.incident.modern import (
 )
 from coordinator_core.incident.modern.hints import likely_reason as likely_reason_of_modern
 from coordinator_core.incident.stimuli import Basis
-from coordinator_core.log_lines.line_versions import versions_of_logs
-from coordinator_core.log_lines.version_ranges import ALL_VERSIONS, Ranges
 from jobs.configuration.config import Config
 from jobs.console.printing import Format, print_rows
 from jobs.console.spinner import spinner
@@ -41,7 +39,7 @@ from jobs.lake.literals import quoted
 from jobs.lake.scope import AllDates
 from jobs.lake.sql import query
 from jobs.lake.tables import Lake, schema_of
-from jobs.replay.group_rows import BROKER_VERSIONS, KINDS, evidence_rows
+from jobs.replay.group_rows import KINDS, OF_BROKERS, evidence_of_brokers, evidence_rows
 from schemas import evidence_reads
 
 READS = ("timeline", "group_events", "group_metadata", "committed_offsets")
@@ -51,24 +49,24 @@ _OF_MODERN_GROUPS = ("offsets_records", "group_records")
 def incident_replay(
     tables: Mapping[str, DataFrame],
     names: Mapping[str, str] | None = None,
-    versions: Ranges = ALL_VERSIONS,
+    brokers: EraEvidence = NO_EVIDENCE,
 ) -> DataFrame:
     """A task replays whole groups, because a generation depends on all previous ones.
 
     Commits are not replayed: there are many, and they start no generation.  ``tables``: the tables
     READS, and the tables of modern groups if the lake has them.  ``names``: topic names by id.
-    ``versions``: of the brokers, by their logs.
+    ``brokers``: their versions.
     """
     schema = schema_of("incident_replay")
     kinds = [kind for kind in KINDS if evidence_reads(kind) <= tables.keys()]
     grouped = by_group(packed({kind: evidence(kind, tables) for kind in kinds}))
     return grouped.applyInArrow(
-        _replay_of_group(to_arrow_schema(schema), names or {}, versions), schema
+        _replay_of_group(to_arrow_schema(schema), names or {}, brokers), schema
     )
 
 
 def _replay_of_group(
-    schema: pa.Schema, names: Mapping[str, str], brokers: Ranges
+    schema: pa.Schema, names: Mapping[str, str], brokers: EraEvidence
 ) -> Callable[[pa.Table], pa.Table]:
     """Replays one group; ``schema`` comes from the driver, as workers have no SparkSession."""
 
@@ -78,8 +76,7 @@ def _replay_of_group(
         if not events and not records and not stored:
             return schema.empty_table()
         group = GroupEvidence(keys["group_id"], events, records, stored, names)
-        cluster = EraEvidence(versions=brokers)
-        result = replay_group(group, offset_versions=versions, cluster=cluster)
+        result = replay_group(group, offset_versions=versions, cluster=brokers)
         return pa.Table.from_pylist(rows_of(keys["cluster_id"], result), schema)
 
     return replayed
@@ -91,10 +88,17 @@ def run(lake: Lake) -> None:
     has_modern = scope.has_rows("group_records")
     read = (*READS, *_OF_MODERN_GROUPS) if has_modern else READS
     names = topic_names(scope) if has_modern else None
-    of_brokers = {name: lake.read(name) for name in sorted(evidence_reads(BROKER_VERSIONS))}
-    versions = versions_of_logs(evidence(BROKER_VERSIONS, of_brokers).collect())
-    made = incident_replay({name: lake.read(name) for name in read}, names, versions)
+    brokers = evidence_of_brokers(*(_rows_of_brokers(lake, kind) for kind in OF_BROKERS))
+    made = incident_replay({name: lake.read(name) for name in read}, names, brokers)
     lake.replace("incident_replay", made)
+
+
+def _rows_of_brokers(lake: Lake, kind: str) -> list[Row]:
+    tables = evidence_reads(kind)
+    if not all(map(lake.has, tables)):
+        return []
+    of_kind = evidence(kind, {name: lake.read(name) for name in sorted(tables)})
+    return [row.asDict() for row in of_kind.collect()]
 
 
 def run_all(lake: str, cluster_id: str, config: Config, format: Format) -> int:

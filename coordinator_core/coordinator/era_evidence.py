@@ -18,13 +18,22 @@ _NEWEST_GROUP_VERSION = 3
 _JAVA_OFFSET_VERSION = 4
 
 
+class BrokerVersion(NamedTuple):
+    """A broker has this version, such as ``4.4.0``, from a time in ms on; None: unknown."""
+
+    broker_id: int
+    from_ms: int
+    version: str | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EraEvidence:
     """Evidence of one group, or of several groups on brokers of one version.
 
     ``group_versions``: value versions of records of classic groups; ``offset_versions``: of offset
     commits.  ``reasons``: logged reasons of rebalances.  ``has_generation_0``: a record of a
-    classic group in generation 0.  ``versions``: of the brokers, as their logs show them.  The
+    classic group in generation 0.  ``versions``: of the brokers, as their logs show them;
+    ``of_brokers``: of brokers that were restarted, by time.  The
     remaining fields say whether the evidence has records of modern groups, the topics of a consumer
     group as a record, a target assignment with its time, an assignment with the epoch of each
     partition, a consumer or share group that became empty without a new target, a partition that a
@@ -37,6 +46,7 @@ class EraEvidence:
     reasons: Sequence[str] = ()
     has_generation_0: bool = False
     versions: Ranges = ALL_VERSIONS
+    of_brokers: Sequence[BrokerVersion] = ()
     has_modern_records: bool = False
     has_topic_records: bool = False
     has_target_times: bool = False

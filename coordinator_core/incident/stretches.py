@@ -1,8 +1,9 @@
 """The eras of a group's coordinators: an upgrade of the brokers changes them in mid-history.
 
-A load of the group by a broker begins a stretch.  The Scala coordinator (up to 3.9) and the Java
-one (from 4.0) log other reasons, and other lines when they load a group, so that each stretch is of
-one of the two.  All stretches of one coordinator share the era that their evidence shows.
+A load of the group by a broker begins a stretch.  The version of the broker is known if it was
+restarted and its log names versions.  Otherwise, the Scala and the Java coordinator log other
+reasons, and other lines when they load a group.  All stretches with the same versions share the era
+that their evidence shows.
 """
 
 from __future__ import annotations
@@ -14,17 +15,24 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from coordinator_core.coordinator.era import Era
-from coordinator_core.coordinator.era_evidence import NO_EVIDENCE, EraEvidence, InferredEra
+from coordinator_core.coordinator.era_evidence import (
+    NO_EVIDENCE,
+    BrokerVersion,
+    EraEvidence,
+    InferredEra,
+)
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.incident.broker_settings import infer_era
 from coordinator_core.incident.evidence import Incarnation, LogEvent
-from coordinator_core.log_lines.version_ranges import common, ranges_of
+from coordinator_core.log_lines.version_ranges import Ranges, common, ranges_of, united
 
 # Scala prints options so; the Java coordinator shares its other reasons.
 _SCALA_WORDS = re.compile(r"group instance id (None|Some\()|on LeaveGroup")
-# Commits of Kafka up to 3.9 have at most this version.
-_SCALA_OFFSET_VERSION = 3
-_OF_SCALA, _OF_JAVA = "-3.9", "4.0-"
+# Only the Java coordinator answers after an append.
+_OF_SCALA, _OF_JAVA = (
+    united(ranges_of(each.versions) for each in ERAS.values() if each.answers_after_append is java)
+    for java in (False, True)
+)
 
 
 class Stretch(NamedTuple):
@@ -64,37 +72,63 @@ def infer_eras(
     """``offset_versions``, ``cluster``: see `infer_era`."""
     versions = set(offset_versions)
     events = [event for each in incarnations for event in each.events]
-    coordinators = _coordinators(events)
-    kinds = {is_java for _, is_java in coordinators}
-    if kinds != {False, True}:
+    coordinators = _coordinators(events, cluster.of_brokers)
+    limits = {limit for _, limit in coordinators}
+    if len(limits) < 2:
         return one_era(infer_era(incarnations, versions, cluster))
     ends = [from_ms for from_ms, _ in coordinators[1:]]
     periods = list(zip(coordinators, [*ends, None], strict=True))
     eras = {}
-    for kind in kinds:
-        times = [(from_ms, to_ms) for (from_ms, is_java), to_ms in periods if is_java is kind]
-        newest = {each for each in versions if kind or each <= _SCALA_OFFSET_VERSION}
-        of_kind = common(cluster.versions, ranges_of(_OF_JAVA if kind else _OF_SCALA))
-        eras[kind] = infer_era(
+    for limit in limits:
+        times = [(from_ms, to_ms) for (from_ms, of), to_ms in periods if of == limit]
+        newest = max(each.offset_value_version for each in _eras_of(limit))
+        eras[limit] = infer_era(
             [_within(each, times) for each in incarnations],
-            newest,
-            replace(cluster, versions=of_kind),
+            {each for each in versions if each <= newest},
+            replace(cluster, versions=common(cluster.versions, limit) or limit),
         )
-    return Eras([Stretch(from_ms, eras[is_java]) for from_ms, is_java in coordinators])
+    stretches = [Stretch(from_ms, eras[limit]) for from_ms, limit in coordinators]
+    changed = (after for before, after in pairwise(stretches) if before.era != after.era)
+    return Eras([stretches[0], *changed])
 
 
-def _coordinators(events: Iterable[LogEvent]) -> list[tuple[int, bool]]:
-    """Since when the coordinator is the Java one, or the Scala one."""
+def _eras_of(limit: Ranges) -> list[Era]:
+    return [each for each in ERAS.values() if common(ranges_of(each.versions), limit)]
+
+
+def _coordinators(
+    events: Iterable[LogEvent], of_brokers: Sequence[BrokerVersion]
+) -> list[tuple[int, Ranges]]:
+    """Since when the coordinator is of which versions, where the evidence shows some."""
     stretches: list[list[LogEvent]] = [[]]
     for event in events:
         if event.event == "LOADED" and event.step in (None, "group"):
             stretches.append([])
         stretches[-1].append(event)
-    shown = [(of[0].at_ms, kind) for of in stretches if (kind := _is_java(of)) is not None]
+    shown = [
+        (of[0].at_ms, limit)
+        for of in stretches
+        if of and (limit := _version_of(of[0], of_brokers) or _versions_of(of)) is not None
+    ]
     if not shown:
         return []
-    changed = [after for before, after in pairwise(shown) if before[1] is not after[1]]
+    changed = [after for before, after in pairwise(shown) if before[1] != after[1]]
     return [(0, shown[0][1]), *changed]
+
+
+def _version_of(first: LogEvent, of_brokers: Sequence[BrokerVersion]) -> Ranges | None:
+    """By the restarts of the broker that logged the line."""
+    versions = [
+        each.version
+        for each in of_brokers
+        if first.broker == f"broker {each.broker_id}" and each.from_ms <= first.at_ms
+    ]
+    return ranges_of(versions[-1]) if versions and versions[-1] else None
+
+
+def _versions_of(stretch: Sequence[LogEvent]) -> Ranges | None:
+    is_java = _is_java(stretch)
+    return None if is_java is None else _OF_JAVA if is_java else _OF_SCALA
 
 
 def _is_java(stretch: Sequence[LogEvent]) -> bool | None:

@@ -5,12 +5,12 @@ them.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from typing import NamedTuple
 
-from coordinator_core.coordinator.era_evidence import EraEvidence
+from coordinator_core.coordinator.era_evidence import BrokerVersion, EraEvidence
 from coordinator_core.log_lines.line_versions import versions_of_logs
 from jobs.console.errors import UsageError
 from jobs.lake.evidence import Row, Rows, of_group, rows_of_cluster, rows_of_group
@@ -22,9 +22,11 @@ FOREVER_MS = 1 << 62
 
 _TIME_OF_DAY = re.compile(r"(?:\d{1,2}:\d\d|\d\d:\d\d:\d\d(?:\.\d{1,6})?)Z?")
 
+_RELEASE = re.compile(r"\d+(?:\.\d+)+")
 # Kinds of evidence.
 EVENTS, RECORDS, COMMITS, STORED = KINDS = ("events", "records", "commits", "stored_records")
-BROKER_VERSIONS = "broker_versions"  # of the cluster
+# Of the cluster.
+BROKER_VERSIONS, BROKER_RESTARTS = OF_BROKERS = "broker_versions", "broker_restarts"
 _OF_MODERN_GROUPS = frozenset({"offsets_records", "group_records", "topic_ids"})
 
 
@@ -56,10 +58,29 @@ def replayed_rows(lake: str, cluster_id: str, group_id: str) -> EvidenceRows:
 
 
 def brokers_of(lake: str, cluster_id: str) -> EraEvidence:
-    """The versions of the brokers by their logs."""
-    tables = evidence_reads(BROKER_VERSIONS)
-    rows = rows_of_cluster(lake, cluster_id, [BROKER_VERSIONS], optional=tables, notices=False)
-    return EraEvidence(versions=versions_of_logs(rows[BROKER_VERSIONS]))
+    """The versions of the brokers by their logs and restarts."""
+    tables = frozenset().union(*map(evidence_reads, OF_BROKERS))
+    rows = rows_of_cluster(lake, cluster_id, OF_BROKERS, optional=tables, notices=False)
+    return evidence_of_brokers(rows[BROKER_VERSIONS], rows[BROKER_RESTARTS])
+
+
+def evidence_of_brokers(logs: Iterable[Row], restarts: Iterable[Row]) -> EraEvidence:
+    """``logs``, ``restarts``: rows of the evidence OF_BROKERS."""
+    versions: list[BrokerVersion] = []
+    for each in sorted(
+        restarts, key=lambda row: (row["broker_id"], row["started_ms"] or FOREVER_MS)
+    ):
+        before, since = map(_release, (each["from_version"], each["to_version"]))
+        if not versions or versions[-1].broker_id != each["broker_id"]:
+            versions.append(BrokerVersion(each["broker_id"], 0, before))
+        if each["started_ms"] is not None:
+            versions.append(BrokerVersion(each["broker_id"], each["started_ms"], since))
+    return EraEvidence(versions=versions_of_logs(logs), of_brokers=versions)
+
+
+def _release(version: str | None) -> str | None:
+    """The version, unless it is a range in words."""
+    return version if version and _RELEASE.fullmatch(version) else None
 
 
 def require_evidence(lake: str, cluster_id: str, group_id: str, rows: Rows) -> None:

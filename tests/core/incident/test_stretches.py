@@ -1,6 +1,6 @@
 """Eras of a group's coordinators before and after an upgrade of the brokers."""
 
-from coordinator_core.coordinator.era_evidence import NO_EVIDENCE, EraEvidence
+from coordinator_core.coordinator.era_evidence import NO_EVIDENCE, BrokerVersion, EraEvidence
 from coordinator_core.incident.evidence import Incarnation, LogEvent, incarnations
 from coordinator_core.incident.generation_evidence import by_generation
 from coordinator_core.incident.stretches import infer_eras
@@ -92,3 +92,22 @@ def test_generations_that_a_move_lost_are_no_part_of_those_with_their_numbers():
     assert [(each.generation, [e.at_ms for e in each.events]) for each in cut] == [
         (3, [10, 11, 12, 17, 18]), (4, [20, 21]), (5, [22]),
     ]  # fmt: skip
+
+
+def test_a_broker_that_was_upgraded_has_the_era_of_its_version():
+    def loaded_by(broker_id, at_ms):
+        return line(at_ms, "LOADED", member_count=2)._replace(where=f"broker {broker_id} log f:0")
+
+    events = (
+        line(10, "REBALANCE_START", generation=0, reason=JAVA),
+        loaded_by(2, 20),
+        loaded_by(1, 40),
+        loaded_by(2, 60),
+    )
+    versions = [
+        BrokerVersion(1, 0, "4.1.1"), BrokerVersion(1, 30, "4.4.0"),
+        BrokerVersion(2, 0, "4.1.1"), BrokerVersion(2, 50, "4.4.0"),
+    ]  # fmt: skip
+    cluster = EraEvidence(versions=ranges_of("4.1.1, 4.4.0"), of_brokers=versions)
+
+    assert names(*events, cluster=cluster) == [(0, "4.1"), (40, "4.4")]
