@@ -39,6 +39,8 @@ GROUP_START_MS = 60_000
 _CLOSE_MS = 10_000
 # Longest session of a member whose session timeout no record has (group.*.max.session.timeout.ms).
 LONGEST_SESSION_MS = 60_000
+# The longest time that Kafka's clients take to close, by default.
+_CLOSE_LIMIT_MS = 30_000
 _SLACK_MS = 3_500  # a heartbeat, and what a log line is late
 # A session that began when the group was loaded ends this much later at most.
 _LOAD_SLACK_MS = 1_500
@@ -361,11 +363,15 @@ def _apart(pair: Pair) -> int:
 
 def _may_follow(arrival: Cause, departure: Cause) -> bool:
     """A member of another type than classic comes back under its member id; one that joins beside
-    its previous member does so before that one's session expires.
+    its previous member does so before that one's session expires, or before that one's leave
+    arrives: a client that closes while its coordinator moves sends the leave to the next one.
     """
     if arrival.story == CRASH_RESTART:
-        longest_ms = max(departure.session_timeout_ms, LONGEST_SESSION_MS) + _SLACK_MS
-        return departure.is_expiry and 0 < at(departure) - at(arrival) <= longest_ms
+        if departure.is_expiry:
+            longest_ms = max(departure.session_timeout_ms, LONGEST_SESSION_MS) + _SLACK_MS
+        else:
+            longest_ms = _CLOSE_LIMIT_MS if departure.story in (RESTART, STOP) else 0
+        return 0 < at(departure) - at(arrival) <= longest_ms
     if _was_beside(departure, arrival):
         return False
     if arrival.member_id != departure.member_id:

@@ -14,6 +14,7 @@ from tests.end_to_end.incident_lake import IncidentLake
 
 DATA = Path(__file__).parents[1] / "data" / "several_brokers"
 UPGRADE, THREE = DATA / "upgrade-3.9-to-4.4", DATA / "three-brokers-4.4.0"
+SECOND = DATA / "upgrade-4.1-to-4.4"
 # By the callbacks of all clients, in partition-seconds, until the groups were stopped.
 UNOWNED_S = {"bills-eager": 174.3, "billing": 335.6, "stock-static": 161.0}
 EPISODES = {
@@ -33,6 +34,27 @@ def clusters(made_once):
         lake.run("three", THREE / "b2/__consumer_offsets-*/*.log", THREE / "b*.server.log.gz")
 
     return IncidentLake(str(made_once("lake-several-brokers", write)), "embedded")
+
+
+# By the callbacks of all clients, in partition-seconds, from the first time at which each partition
+# had an owner.
+UNOWNED_OF_SECOND_S = {"bills-eager": 200.9, "clicks-consumer": 125.3}
+SECOND_EPISODES = {
+    "bills-eager": ["group_start", "rolling_deployment", "rolling_deployment",
+                    "configuration_change", "process_lost", "shutdown"],
+    # One process left while the coordinator moved: it was back before its leave was recorded.
+    "clicks-consumer": ["group_start", "rolling_deployment", "rolling_deployment", "process_lost",
+                        "shutdown"],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def second(made_once):
+    def write(root):
+        lake = IncidentLake(str(root), "embedded")
+        lake.run("c", SECOND / "__consumer_offsets-*/*.log", SECOND / "b*/server.log.gz")
+
+    return IncidentLake(str(made_once("lake-second-upgrade", write)), "embedded")
 
 
 @pytest.fixture
@@ -64,6 +86,19 @@ def test_the_partition_downtime_is_that_of_the_callbacks(clusters):
         WHERE kind <> 'shutdown' GROUP BY group_id""")
 
     assert dict(unowned) == pytest.approx(UNOWNED_S, rel=0.1)
+
+
+def test_java_clients_through_an_upgrade_and_a_migration_to_the_consumer_protocol(second):
+    kinds = {group: [] for group in SECOND_EPISODES}
+    for group, kind in second.rows("SELECT group_id, kind FROM episodes ORDER BY from_time"):
+        kinds[group].append(kind)
+    unowned = second.rows("""
+        SELECT group_id, SUM(unowned_ms) / 1000 FROM ownership_gaps
+        WHERE to_time < TIMESTAMP '2026-11-27 16:31:50' GROUP BY group_id""")
+
+    assert kinds == SECOND_EPISODES
+    assert dict(unowned) == pytest.approx(UNOWNED_OF_SECOND_S, rel=0.1)
+    assert broken_laws(second.root)[1] == []
 
 
 # Of the scripts: the brokers were rolled at 21:57:18 and 20:43:21, and broker 1 was killed at

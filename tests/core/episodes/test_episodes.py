@@ -690,6 +690,14 @@ def of_type(group_type, each):
     return each._replace(group_type=group_type)
 
 
+def test_a_leave_that_arrives_after_the_next_life_joined_is_of_a_restart():
+    """A client that closes while its coordinator moves sends the leave to the next coordinator."""
+    rebalances = [of_type("consumer", rebalance(n, n, size=6)) for n in (7, 8)]
+    causes = [joins(7, 7, "a2", "crash_restart"), leaves(8, 7.6, "a1", "stop")]
+
+    assert shown(rebalances, causes) == ["restart a [7, 8]"]
+
+
 def test_processes_restarted_around_an_upgrade_changed_the_group_protocol():
     rebalances = [
         rebalance(2, -300, was_empty=True),
