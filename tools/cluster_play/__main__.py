@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -31,7 +32,9 @@ def main(
     played = SCRIPTS[script]()
     before, after = (BROKERS / f"broker-{each}" / "lib" for each in played.kafka)
     classes = f"{BUILD / 'java' / 'lib'}/*"
-    host = ["java", *JAVA, f"-Xmx{played.heap}", "-cp", classes, "regroup.Consumers"]
+    host = ["java", *JAVA, "-Xmx512m", "-cp", classes, "regroup.Consumers"]
+    if played.is_light:
+        host = [sys.executable, "-m", "tools.cluster_play.members"]
     with tempfile.TemporaryDirectory(prefix="regroup-cluster-") as folder, ExitStack() as stack:
         if before == after:
             one = Broker(Path(folder) / "b1", partitions, before, played.brokers)

@@ -110,7 +110,8 @@ class Play:
         if group.is_static:
             conf["group.instance.id"] = name
         command = {"group": step.group, "process": name, "pid": life}
-        self._tell(host, action=step.action, topic=group.topic, conf=conf, **command)
+        topic = {"topic": group.topic, "partitions": len(self._script.rates[group.topic])}
+        self._tell(host, action=step.action, conf=conf, **topic, **command)
         self._note(step.action, **command)
 
     def _tell(self, host: str, **command: Any) -> None:

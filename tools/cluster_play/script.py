@@ -43,7 +43,8 @@ class Phase(NamedTuple):
 
 class Script(NamedTuple):
     """``rates``: records per second of each partition, by topic; ``kafka``: the versions of the
-    brokers at the beginning and after the roll; ``features``: of StorageTool.
+    brokers at the beginning and after the roll; ``features``: of StorageTool; ``is_light``: the
+    members only speak the protocol, see `tools.cluster_play.members`.
     """
 
     groups: Mapping[str, Group]
@@ -51,7 +52,7 @@ class Script(NamedTuple):
     phases: list[Phase]
     kafka: tuple[str, str]
     features: tuple[str, ...] = ()
-    heap: str = "512m"
+    is_light: bool = False
     brokers: str = ""
 
 
@@ -163,36 +164,33 @@ _MEMBERS, _PARTITIONS = 500, 2000
 _LARGE = {
     "session.timeout.ms": 20_000,
     "heartbeat.interval.ms": 4000,
-    "fetch.max.wait.ms": 5000,
-    "receive.buffer.bytes": 4096,
-    "send.buffer.bytes": 4096,
     "auto.commit.interval.ms": 10_000,
 }
 
 
-def large(assignor: str = "CooperativeSticky") -> Script:
+def large() -> Script:
     """A group of 500 on 2,000 partitions, deployed in batches; ten of its processes killed."""
     killed = range(_MEMBERS - 9, _MEMBERS + 1)
-    conf = {**_LARGE, "partition.assignment.strategy": f"{_PACKAGE}.{assignor}Assignor"}
-    groups = {"fleet": Group("events", _MEMBERS, conf, killed=killed)}
+    groups = {"fleet": Group("events", _MEMBERS, _LARGE, killed=killed)}
+    starts = [Step(0.02 * n, "start", "fleet", n + 1) for n in range(_MEMBERS)]
     phases = [
-        Phase("startup", 120, [Step(0.1 * n, "start", "fleet", n + 1) for n in range(_MEMBERS)]),
-        Phase("deployment", 150, list(_batches("fleet", 25, 10, 2, 5))),
+        Phase("startup", 60, starts),
+        Phase("deployment", 130, list(_batches("fleet", 25, 10, 2, 5))),
         Phase(
             "processes killed",
-            90,
+            80,
             [
                 Step(2, "kill host"),
-                *(Step(45 + 0.1 * n, "start", "fleet", each) for n, each in enumerate(killed)),
+                *(Step(45 + 0.02 * n, "start", "fleet", each) for n, each in enumerate(killed)),
             ],
         ),
     ]
     return Script(
         groups,
-        {"events": [0.02] * _PARTITIONS},
+        {"events": [0.0] * _PARTITIONS},
         phases,
         ("4.4.0", "4.4.0"),
-        heap="1600m",
+        is_light=True,
         brokers="group.initial.rebalance.delay.ms=3000\n",
     )
 
@@ -222,7 +220,6 @@ SCRIPTS = {
     "upgrade": upgrade,
     "upgrade-late": lambda: upgrade(is_late=True),
     "large": large,
-    "large-eager": lambda: large("Range"),
     "short": short,
 }
 
