@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from coordinator_core.log_lines import holds_in
-from tools.kafka_broker import LOG4J, _answers, _free_ports, _java_path
+from tools.kafka_broker import LOG4J, _answers, _java_path, free_ports
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
@@ -100,7 +100,7 @@ class VersionBroker:
         self._folder, self._jars = folder, jars
         self._has_zookeeper = holds_in("-3.2", version)
         self.broker_id = 0 if self._has_zookeeper else 1
-        self._port, self._controller_port = _free_ports(2)
+        self._port, self._controller_port = free_ports(2)
         self.bootstrap = f"127.0.0.1:{self._port}"
         self.data, self.log = folder / "data", folder / "server.log"
         self._processes: list[subprocess.Popen[bytes]] = []
