@@ -59,7 +59,7 @@ def _print(version: str, listed: Mapping[str, list[BrokerDifference]]) -> int:
         print(f"{difference.scenario} {difference.where}")
         print(f"    broker {json.dumps(difference.broker, default=repr)}")
         print(f"    engine {json.dumps(difference.engine, default=repr)}")
-    for kind, count in Counter(map(_kind, chain.from_iterable(listed.values()))).most_common():
+    for kind, count in Counter(map(kind_of, chain.from_iterable(listed.values()))).most_common():
         print(f"{count:5} {kind}")
     differing = sum(map(bool, listed.values()))
     era = era_of_version(version).name
@@ -67,7 +67,7 @@ def _print(version: str, listed: Mapping[str, list[BrokerDifference]]) -> int:
     return differing
 
 
-def _kind(difference: BrokerDifference) -> str:
+def kind_of(difference: BrokerDifference) -> str:
     """What differs, without ids and numbers."""
     theirs, ours = difference.broker, difference.engine
     what = difference.where.split(" ")[0]
