@@ -92,21 +92,27 @@ def _of_file(
     clusters: dict[str, dict[str, str]] = written.get("clusters", {})
     lake = written.get("lake")
     chosen = texts.get("cluster_id")
-    if command in _OF_ALL_CLUSTERS and chosen is None:
-        return {"lake": lake} if lake else {}
     default = written.get("cluster_id") or (next(iter(clusters)) if len(clusters) == 1 else None)
     if chosen is None:
         lake_of_default = clusters.get(str(default), {}).get("lake", lake)
         if texts.get("lake", lake_of_default) != lake_of_default:
             return {}  # another lake, with clusters of its own
         chosen = default
-        if chosen is None and len(clusters) > 1 and "cluster_id" in keys and "lake" not in texts:
+        needs_one = "cluster_id" in keys and command not in _OF_ALL_CLUSTERS
+        if chosen is None and len(clusters) > 1 and needs_one and "lake" not in texts:
             raise UsageError(f"give --cluster-id: {file} has {', '.join(clusters)}")
     elif clusters and chosen not in clusters and _SOURCES & keys and not _SOURCES & texts.keys():
         raise UsageError(f"--cluster-id {chosen}: not in {file}; {meant(chosen, clusters)}")
     own = resolved(clusters.get(str(chosen), {}), f"clusters.{chosen}")
     values = {"lake": lake, "cluster_id": chosen, **own}
+    if command in _OF_ALL_CLUSTERS and "cluster_id" not in texts:
+        values = {name: values.get(name) for name in _of_all(command, clusters)}
     return {name: value for name, value in values.items() if value and name in keys}
+
+
+def _of_all(command: str, clusters: Mapping[str, Any]) -> tuple[str, ...]:
+    """The keys of a command about all clusters; the metrics file is of a single cluster."""
+    return ("lake", "prometheus") if command == "alerts" and len(clusters) == 1 else ("lake",)
 
 
 def _either_inputs_or_lake(values: Mapping[str, str], options: Mapping[str, str]) -> dict[str, str]:

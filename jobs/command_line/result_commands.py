@@ -134,7 +134,11 @@ def report_(
     first: FromTimeOption = None,
     last: ToTimeOption = None,
     out: Annotated[
-        str | None, typer.Option(help="File for the page, HTML that opens offline.")
+        str | None,
+        typer.Option(
+            help="File for the page, HTML that opens offline; default: report.html, unless --trace"
+            " or --mermaid is given."
+        ),
     ] = None,
     trace: Annotated[
         str | None, typer.Option(help="File for a trace, JSON for Perfetto or chrome://tracing.")
@@ -158,7 +162,7 @@ def report_(
             group_id=group,
             first=first,
             last=last,
-            out=out,
+            out=out or (None if trace or mermaid else "report.html"),
             trace=trace,
             mermaid=mermaid,
             slo=load_config(conf).alerts.slo,

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from jobs.configuration.alert_settings import AlertSettings, read_settings
 from jobs.configuration.keys import EMBEDDED_LIMIT_MIB, OF_CLUSTER, with_environment
-from jobs.configuration.packaged_files import configuration_file
+from jobs.configuration.packaged_files import VARIABLE, configuration_file
 from jobs.configuration.references import resolved
 from jobs.configuration.slo_settings import read_slo
 from jobs.console.errors import UsageError
@@ -130,13 +130,15 @@ def read_file(file: Path) -> dict[str, Any]:
     try:
         settings = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UsageError(f"--conf {file}: {error.strerror}; give a readable TOML file") from None
+        raise UsageError(
+            f"--conf {file}: {error.strerror}; give a readable TOML file by --conf or {VARIABLE}"
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"--conf {file}: not TOML: {error}") from None
     for name, value in settings.items():
         if name not in SECTIONS:
             raise UsageError(f"--conf {file}: unknown setting {name!r}; {meant(name, SECTIONS)}")
-        if not isinstance(value, SECTIONS[name]):
+        if not isinstance(value, SECTIONS[name]) or value == "":
             kind = KINDS[SECTIONS[name]]
             raise UsageError(f"--conf {file}: {name} must be {kind}, not {value!r}")
     folder = file.parent

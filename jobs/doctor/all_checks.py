@@ -123,7 +123,7 @@ def _check_cluster(
         for name in sorted(_FILES.keys() & own.keys()):
             count = len(_FILES[name](own[name]))
             yield ok(name, f"{counted(count, 'file')} in {own[name]}")
-        if "lake" in own:
+        if own.get("lake", options.lake) != options.lake:
             yield from check_lake(own["lake"])
         yield from _check_sources(options, config)
     except UsageError as error:

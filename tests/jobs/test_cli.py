@@ -118,6 +118,23 @@ def test_the_next_command_of_the_demo_is_found(tmp_path, monkeypatch, called, on
     assert called_as() == printed
 
 
+@pytest.mark.parametrize(
+    ("arguments", "out"),
+    [
+        ([], "report.html"),
+        (["--out", "x.html"], "x.html"),
+        (["--trace", "x.json"], None),
+        (["--mermaid", "3"], None),
+    ],
+)
+def test_a_report_without_a_file_is_report_html(regroup, monkeypatch, arguments, out):
+    taken = []
+    monkeypatch.setattr("jobs.report.command.report", taken.append)
+
+    assert regroup("report", *NIGHTLY[1:], *arguments) == (0, "", "")
+    assert [options.out for options in taken] == [out]
+
+
 def test_version(regroup):
     assert regroup("--version") == (0, f"{__version__}\n", "")
 

@@ -64,6 +64,7 @@ def test_the_default_file_is_local_toml():
         (b"\xff\xfe", "not TOML"),
         ("[sparc]\na = 1", "unknown setting 'sparc'; did you mean spark?"),
         ("[x]\na = 1", "unknown setting 'x'; use lake, cluster_id, clusters, spark, logs, kafka"),
+        ('lake = ""', "lake must be a text, not ''"),
         ("spark = 1", "spark must be a table, not 1"),
         ("log_level = 3", "log_level must be a text, not 3"),
         ('[logs]\nzone = "UTC"', "[logs] unknown setting 'zone'; use timezone"),

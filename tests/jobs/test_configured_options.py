@@ -81,12 +81,24 @@ def test_a_mistyped_cluster_without_sources(values):
         values("nightly", WITH_SOURCES, {"cluster_id": "prdo"})
 
 
+def test_alerts_of_the_only_cluster_write_its_metrics_file(values, tmp_path):
+    (tmp_path / "regroup.toml").write_text(
+        '[clusters.prod]\nlake = "/lake"\nprometheus = "/prod.prom"\nkafka = "a:1"'
+    )
+
+    keys = {"lake", "cluster_id", "prometheus"}
+    assert values("alerts", keys) == {"lake": "/lake", "prometheus": "/prod.prom"}
+    assert values("digest", keys) == {"lake": "/lake"}
+    assert values("doctor", {*keys, "kafka"}) == {"lake": "/lake"}
+
+
 def test_several_clusters_without_a_default(values, tmp_path):
     (tmp_path / "regroup.toml").write_text(FILE.replace('cluster_id = "prod"\n', ""))
 
     with pytest.raises(UsageError, match=r"^give --cluster-id: regroup.toml has prod, stage$"):
         values("report", {"lake", "cluster_id"})
     assert values("sql", {"lake"}) == {"lake": "/lake"}
+    assert values("alerts", {"lake", "cluster_id"}) == {"lake": "/lake"}
 
 
 def test_a_wrong_file_is_an_error_of_each_command_but_doctor(values, tmp_path):
