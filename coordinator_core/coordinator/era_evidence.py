@@ -32,7 +32,7 @@ class EraEvidence:
 
     ``group_versions``: value versions of records of classic groups; ``offset_versions``: of offset
     commits.  ``reasons``: logged reasons of rebalances.  ``has_generation_0``: a record of a
-    classic group in generation 0.  ``versions``: of the brokers, as their logs show them;
+    classic group in generation 0.  ``versions``: of the brokers, as logs show them;
     ``of_brokers``: of brokers that were restarted, by time.  The
     remaining fields say whether the evidence has records of modern groups, the topics of a consumer
     group as a record, a target assignment with its time, an assignment with the epoch of each

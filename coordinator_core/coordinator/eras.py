@@ -684,7 +684,7 @@ def era_of_version(version: str) -> EraOf[Turn]:
 def era_of_evidence(evidence: EraEvidence) -> InferredEra:
     """The newest era that the evidence shows, and the reason.
 
-    If the brokers' logs show other versions: the next newer era that has one of them, else the next
+    If its versions of brokers are others: the next newer era that has one of them, else the next
     older one.
     """
     shown = next(
@@ -704,4 +704,4 @@ def era_of_evidence(evidence: EraEvidence) -> InferredEra:
     order = list(ERAS)
     newer = [name for name in possible if order.index(name) > order.index(shown.name)]
     nearest = newer[0] if newer else possible[-1]
-    return InferredEra(nearest, f"the brokers' logs show Kafka {words_of(evidence.versions)}")
+    return InferredEra(nearest, f"the brokers have Kafka {words_of(evidence.versions)}")

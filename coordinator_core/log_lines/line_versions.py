@@ -13,8 +13,8 @@ from coordinator_core.log_lines.client_lines import parse_client_line
 from coordinator_core.log_lines.lines import parse_line
 from coordinator_core.log_lines.templates import Template
 from coordinator_core.log_lines.version_ranges import (
-    ALL_VERSIONS,
     Ranges,
+    common,
     consistent,
     ranges_of,
     united,
@@ -27,6 +27,7 @@ from coordinator_core.log_lines.wordings import (
 )
 
 _KAFKA = "java"  # a broker logs the version of Kafka's classes
+BROKERS = "broker"  # of which a log shows API versions or features
 
 
 class SeenClient(NamedTuple):
@@ -46,21 +47,31 @@ def broker_versions(line: str, reason: str | None) -> list[Ranges]:
 
 
 def versions_of_logs(rows: Iterable[Any]) -> Ranges:
-    """The versions of brokers by their logs; all versions if the logs do not limit them.
+    """The versions of brokers by their logs, and by the API versions and features in any log; all
+    versions if these do not limit them.
 
     ``rows``: rows of schemas/evidence/broker_versions.sql.  A log that names several versions is of
     a broker that was upgraded: its wordings are of several versions, too, and do not count.
     """
+    rows = list(rows)
     of_lines: dict[str, set[Ranges]] = defaultdict(set)
     named: dict[str, Ranges] = {}
     for row in rows:
         if row["line"] is not None:
             of_lines[row["file_id"]].update(broker_versions(row["line"], row["reason"]))
-        names = [each.split(" ") for each in (row["software"] or "").splitlines()]
-        if versions := [ranges_of(version) for name, version in names if name == _KAFKA]:
+        if row["is_of_broker"] and (versions := versions_named(row["software"], _KAFKA)):
             named[row["file_id"]] = united(versions)
     of_logs = {file_id: consistent(ranges) for file_id, ranges in of_lines.items() if ranges}
-    return united((of_logs | named).values()) or ALL_VERSIONS
+    offered = consistent(each for row in rows for each in versions_named(row["software"], BROKERS))
+    # Another broker than those that were seen, or an older log, may have other versions.
+    of_brokers = [common(each, offered) or each for each in (of_logs | named).values()]
+    return united(of_brokers) or offered
+
+
+def versions_named(software: str | None, name: str) -> list[Ranges]:
+    """The versions of one software in a value of ``ingested_files.software``."""
+    entries = [each.partition(" ") for each in (software or "").splitlines()]
+    return [ranges_of(versions) for entry, _, versions in entries if entry == name]
 
 
 def client_of_line(line: str) -> SeenClient | None:

@@ -71,7 +71,8 @@ BrokerConfigOption = Annotated[
     str | None,
     typer.Option(
         help="Settings in force, for advice: server.properties of brokers, or output of"
-        " kafka-configs.sh --describe; path, folder, glob or URI."
+        " kafka-configs.sh --describe; versions of brokers: output of kafka-features.sh or"
+        " kafka-broker-api-versions.sh; path, folder, glob or URI."
     ),
 ]
 KafkaOption = Annotated[

@@ -13,7 +13,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 from coordinator_core.client.libraries import versions_of
-from coordinator_core.log_lines.line_versions import broker_versions, client_of_id, client_of_line
+from coordinator_core.log_lines.line_versions import (
+    broker_versions,
+    client_of_id,
+    client_of_line,
+    versions_named,
+)
 from coordinator_core.log_lines.version_ranges import (
     ALL_VERSIONS,
     Ranges,
@@ -116,8 +121,7 @@ class VersionEvidence:
 
     def _named(self, file_id: str, library: str) -> list[Ranges]:
         """The versions that start-up lines of the log name; several after an upgrade."""
-        names = [each.split(" ") for each in self._software_of_files.get(file_id, "").splitlines()]
-        versions = [ranges_of(version) for name, version in names if name == library]
+        versions = versions_named(self._software_of_files.get(file_id), library)
         return [united(versions)] if versions else []
 
     @cached_property

@@ -12,6 +12,10 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from coordinator_core.log_lines.line_versions import BROKERS
+from coordinator_core.log_lines.offered_versions import versions_offered
+from coordinator_core.log_lines.version_ranges import text_of
+
 ROWS_PER_BATCH = 10_000
 BYTES_PER_BATCH = 64 << 20  # of quarantined byte ranges, which may be as long as the file
 MOST_TASKS = 10_000
@@ -93,8 +97,14 @@ LEAST_STEP_MS = 5_000  # threads and agents write times out of order within this
 
 def software_in(chunk: bytes) -> set[str]:
     """Names and versions of software that lines name: ``java 3.9.1``, ``librdkafka 2.3.0``; and
-    the broker's ``cluster ID``."""
-    return {
+    the broker's ``cluster ID``.
+
+    Versions of brokers, if lines show the API versions or features that brokers offer:
+    ``broker 4.1``, ``broker 3.9,4.4-``.
+    """
+    offered = versions_offered(chunk)
+    brokers = set() if offered is None else {f"{BROKERS} {text_of(offered).replace(' ', '')}"}
+    return brokers | {
         f"{name} {version.decode()}"
         for name, words, pattern in _SOFTWARE
         if words in chunk

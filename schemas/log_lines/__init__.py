@@ -41,6 +41,14 @@ def loggers(coordinator: str) -> list[dict[str, str]]:
     return classes
 
 
+def offered_versions() -> dict[str, dict[str, int]]:
+    """Highest versions that the brokers of a release offer, oldest release first: by id of an API
+    (-1: no longer offered), or by name of a feature; only those that the previous release has not.
+    """
+    releases: dict[str, dict[str, int]] = _data("offered_versions")
+    return releases
+
+
 @cache
 def client_libraries() -> tuple[str, ...]:
     """Names of the files of client libraries in `clients`, sorted."""

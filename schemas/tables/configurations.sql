@@ -5,7 +5,7 @@
 cluster_id  STRING    NOT NULL COMMENT 'cluster',
 entity_type STRING    NOT NULL COMMENT 'broker or group',
 entity      STRING    NOT NULL COMMENT 'broker id, or the path of a file without a broker id; group id',
-name        STRING    NOT NULL COMMENT 'Kafka''s name of the setting; only settings of group coordinators and groups are stored',
+name        STRING    NOT NULL COMMENT 'Kafka''s name of the setting; only settings of group coordinators and groups are stored; kafka.version: the versions that a file about offered APIs and features shows',
 value       STRING    NOT NULL COMMENT 'value',
 is_default  BOOLEAN   NOT NULL COMMENT 'whether it is Kafka''s default (Admin API only; false for files)',
 source      STRING    NOT NULL COMMENT 'file that has the setting, or: Admin API',

@@ -20,4 +20,4 @@ not_understood   BIGINT             COMMENT 'number of lines that name a coordin
 undated          BIGINT             COMMENT 'number of lines without a complete date: in quarantine (broker_log, client_log)',
 steps_back       BIGINT             COMMENT 'number of lines whose time is more than 5 s before the previous line of the same source (broker_log, client_log)',
 examples         STRING             COMMENT 'up to three lines that are not understood, separated by line breaks (broker_log, client_log)',
-software         STRING             COMMENT 'software and versions that start-up lines name, as java 3.9.1 or librdkafka 2.3.0, separated by line breaks (broker_log, client_log)'
+software         STRING             COMMENT 'software and versions that lines name, as java 3.9.1 or librdkafka 2.3.0, and versions that the offered APIs and features of brokers show, as broker 4.1; separated by line breaks (broker_log, client_log)'

@@ -26,6 +26,11 @@ All configs for broker 1 are:
 Dynamic configs for group orders are:
   consumer.session.timeout.ms=50000 sensitive=false synonyms={}
 """
+FEATURES = """\
+Feature: group.version\tSupportedMinVersion: 0\tSupportedMaxVersion: 1\tFinalizedVersionLevel: 1
+Feature: metadata.version\tSupportedMinVersion: 3.3-IV3\tSupportedMaxVersion: 4.1-IV1\t\
+FinalizedVersionLevel: 4.1-IV1\tEpoch: 34
+"""
 LOGGED = """\
 [2026-11-21 00:46:20,000] INFO KafkaConfig values:
 \tadvertised.listeners = PLAINTEXT://127.0.0.1:9092
@@ -69,6 +74,12 @@ def test_a_file_without_the_id_of_its_broker_is_named_itself(tmp_path):
     path = file(tmp_path, "group.min.session.timeout.ms=6000\n")
 
     assert settings_in(path) == [Setting("broker", path, "group.min.session.timeout.ms", "6000")]
+
+
+def test_output_about_features_gives_the_versions_of_the_brokers(tmp_path):
+    path = file(tmp_path, FEATURES)
+
+    assert settings_in(path) == [Setting("broker", path, "kafka.version", "4.1")]
 
 
 def test_a_file_without_such_a_setting_is_refused(tmp_path):

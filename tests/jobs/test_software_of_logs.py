@@ -32,6 +32,12 @@ START = "INFO Kafka version: {} (org.apache.kafka.common.utils.AppInfoParser)"
             {"cluster Rmw2g4EjSpazmynMHoWsnQ"},
         ),
         ("INFO [Consumer clientId=c] Cluster ID: RODgh8ISTtOURRHblkkuGw (Metadata)", set()),
+        (
+            "INFO [QuorumController id=1] Replayed a FeatureLevelRecord setting metadata.version to"
+            " 4.2-IV1 (org.apache.kafka.controller.FeatureControlManager)\n"
+            + START.format("4.2.2"),
+            {"broker 4.2-", "java 4.2.2"},
+        ),
     ],
 )
 def test_lines_that_name_a_version_or_a_cluster(text, software):

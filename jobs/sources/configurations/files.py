@@ -1,6 +1,7 @@
 """Configuration files of brokers -> the settings of group coordinators in them.
 
-Three formats, told apart line by line:
+Three formats, told apart line by line, and texts that show which versions brokers offer
+(`coordinator_core.log_lines.offered_versions`):
 
     name=value                                        server.properties
     All configs for broker 1 are:                     kafka-configs.sh --describe
@@ -14,17 +15,24 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from coordinator_core.log_lines.offered_versions import MARKS, versions_offered
+from coordinator_core.log_lines.version_ranges import text_of
 from jobs.console.errors import UsageError
 from jobs.lake.files import open_file
 
 FILES_LIKE = "*.properties"
-GIVE = "give server.properties, or output of kafka-configs.sh --describe --all"
+GIVE = (
+    "give server.properties, or output of kafka-configs.sh --describe --all, kafka-features.sh"
+    " describe or kafka-broker-api-versions.sh"
+)
 BROKER, GROUP = "broker", "group"
 _MOST_BYTES = 1 << 20  # of a line
 # Settings of group coordinators, and of groups (--entity-type groups).
 _OF_BROKERS = re.compile(r"group\.[a-z.]+")
 _OF_GROUPS = re.compile(r"(consumer|share|streams)\.[a-z.]+")
 _IDS = ("node.id", "broker.id")
+# The versions of Kafka that what the brokers offer allows, as 4.1 or 4.2-.
+VERSION = "kafka.version"
 _LINE = re.compile(r"\s*([A-Za-z][A-Za-z.]*)\s*[=:]\s*(\S*)")
 _HEADER = re.compile(r"\s*(?:All|Dynamic) configs for (broker|group) (.+?) are:")
 
@@ -48,12 +56,23 @@ def settings_in(path: str) -> list[Setting]:
     """The settings in a file, each once: the last value, as Java reads properties.  UsageError if
     it has none.
     """
+    about_versions: list[bytes] = []
     with open_file(path) as stream:
-        lines = (line[:_MOST_BYTES].decode("utf-8", "replace") for line in stream)
-        settings = {each[:3]: each for each in _settings(lines, path)}
+        lines = (line[:_MOST_BYTES] for line in stream)
+        texts = (_kept(line, about_versions).decode("utf-8", "replace") for line in lines)
+        settings = {each[:3]: each for each in _settings(texts, path)}
+    versions = versions_offered(b"".join(about_versions))
+    if versions is not None:
+        settings[BROKER, path, VERSION] = Setting(BROKER, path, VERSION, text_of(versions))
     if not settings:
         raise UsageError(f"--broker-config {path}: no setting of group coordinators; {GIVE}")
     return list(settings.values())
+
+
+def _kept(line: bytes, about_versions: list[bytes]) -> bytes:
+    if any(words in line for words in MARKS):
+        about_versions.append(line)
+    return line
 
 
 def _settings(lines: Iterable[str], path: str) -> Iterator[Setting]:

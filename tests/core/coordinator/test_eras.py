@@ -117,20 +117,20 @@ EVIDENCE = [
     (
         {"has_modern_records": True, "versions": ranges_of("4.2.1")},
         "4.2",
-        "the brokers' logs show Kafka 4.2.1",
+        "the brokers have Kafka 4.2.1",
     ),
     ({"versions": ranges_of("3.0-3.9")}, "3.9", "group records have version 3, no log"),
     (
         {"reasons": [JAVA_REASON], "versions": ranges_of("3.9.2, 4.4.0")},
         "4.4",
-        "the brokers' logs show Kafka 3.9.2 or 4.4.0",
+        "the brokers have Kafka 3.9.2 or 4.4.0",
     ),
     (
         {"reasons": [JAVA_REASON], "versions": ranges_of("3.9.1")},
         "4.1",
         "log wording of the Java coordinator",
     ),
-    ({"versions": ranges_of("2.8.1")}, "2.8", "the brokers' logs show Kafka 2.8.1"),
+    ({"versions": ranges_of("2.8.1")}, "2.8", "the brokers have Kafka 2.8.1"),
     (
         {"offset_versions": {4}, "has_assignment_epochs": True},
         "4.4",

@@ -10,8 +10,9 @@ BUMPED_WITH_HASH = f"{_HEAD}[GroupId g] Bumped group epoch to 3 with metadata ha
 CONVERTED = f"{_HEAD}[GroupId g] Converted the classic group to a consumer group.{_LOGGER}"
 
 
-def row(file_id, line=None, software=None):
-    return {"file_id": file_id, "line": line, "reason": None, "software": software}
+def row(file_id, line=None, software=None, is_of_broker=True):
+    texts = {"line": line, "reason": None, "software": software}
+    return {"file_id": file_id, "is_of_broker": is_of_broker} | texts
 
 
 def versions(*rows):
@@ -35,3 +36,26 @@ def test_brokers_that_were_upgraded_have_both_versions():
 
 def test_without_lines_all_versions_are_possible():
     assert versions() == versions(row("a", software="librdkafka 2.3.0")) == ""
+
+
+def test_the_version_of_a_client_is_not_that_of_a_broker():
+    assert versions(row("a", software="java 3.9.2", is_of_broker=False)) == ""
+
+
+def test_what_brokers_offer_narrows_the_versions_of_their_lines():
+    of_client = row("c", software="broker 4.0\njava 3.9.2", is_of_broker=False)
+
+    assert versions(of_client) == "4.0"
+    assert versions(of_client, row("a", BUMPED)) == "4.0"
+    assert versions(row("f", software="broker 4.2-"), row("a", BUMPED_WITH_HASH)) == "4.2-"
+
+
+def test_an_older_log_keeps_its_versions():
+    of_client = row("c", software="broker 4.4", is_of_broker=False)
+
+    assert versions(of_client, row("a", software="java 3.9.2")) == "3.9.2"
+    assert versions(of_client, row("a", BUMPED), row("b", BUMPED_WITH_HASH)) == "3.6-4.0, 4.4"
+
+
+def test_brokers_that_offer_different_versions():
+    assert versions(row("f", software="broker 3.9,4.4"), row("a", BUMPED)) == "3.9"
