@@ -3,7 +3,7 @@
 Texts: debug lines of Java clients and librdkafka about ApiVersions; output of
 kafka-broker-api-versions.sh, kafka-features.sh and `kafka-dump-log --cluster-metadata-decoder`; and
 lines of a broker about features.  A broker offers each API and metadata.version up to the highest
-that its release has.  A finalized level of a feature shows a lower bound: all brokers know it.
+that its release has.  A finalized level of a feature shows a lower bound: all brokers have it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MARKS_OF_APIS = (b" [usable: ", b"ApiKey ")
 _MARK_OF_FEATURES = b".version"
 MARKS = (*_MARKS_OF_APIS, _MARK_OF_FEATURES)
 """Each line with such versions has one of these texts."""
-# A number, or a name such as 3.9-IV0; every version knows level 0.
+# A number, or a name such as 3.9-IV0; every version has level 0.
 _LEVEL = rb"([1-9]\d*(?:\.\d+-IV\d+)?)(?!\.?\d)"
 # Java: `Fetch(1): 4 to 17 [usable: 17]`; librdkafka: `ApiKey Fetch (1) Versions 4..17`.
 _API = re.compile(rb"\((\d{1,3})\)(?:: (?:\d+ to )?(\d+) \[u| Versions \d+\.\.(\d+))")
@@ -92,11 +92,11 @@ def _of_level(name: str, level: bytes) -> Ranges:
 
 @cache
 def _since(name: str, level: bytes) -> Ranges:
-    """The versions that know this level of the feature."""
+    """The versions that have this level of the feature."""
     if b"." in level:
         return ranges_of(f"{level.decode().partition('-')[0]}-")
-    known = (each for each, of in _releases().items() if of.get(name, 0) >= int(level))
-    return ranges_of(f"{next(known, _next_release())}-")
+    releases = (each for each, of in _releases().items() if of.get(name, 0) >= int(level))
+    return ranges_of(f"{next(releases, _next_release())}-")
 
 
 @cache
