@@ -3,11 +3,11 @@
     python -m tools.client_zoo_groups LAKE CLUSTER PLAY
 
 PLAY holds truth.json.  Prints a row per group: rebalances, time not stable and partition downtime,
-each ``lake / truth``; the downtime of a frozen process's partitions until others own them; and
-actions of the script without an episode of their kind, and other episodes.  Downtime counts while
-the script ran, from the first time at which all partitions were owned.  Its truth is what callbacks
-told, by which a frozen process owns its partitions.  Exits with 1 if a count or an action differs,
-or a downtime is out of bounds.
+each ``lake / truth`` (of the downtime the range in the lake); the downtime of a frozen process's
+partitions until others own them; and actions of the script without an episode of their kind, and
+other episodes.  Downtime counts while the script ran, from the first time at which all partitions
+were owned.  Its truth is what callbacks told, by which a frozen process owns its partitions.  Exits
+with 1 if a count or an action differs, or a downtime is out of bounds.
 """
 
 from __future__ import annotations
@@ -77,18 +77,23 @@ def main(lake: str, cluster: str, play: str) -> int:
         own = next((row for row in figures if row["group_id"] == group), {})
         begin_ms, end_ms = truth["first_full_assignment_ms"], truth["final_stop_ms"]
         true = (truth["unowned_partition_ms"] or {}).get("first_full_to_final_stop")
-        downtime_ms = 0 if true is None else downtime(lake, cluster, group, begin_ms, end_ms)
+        low_ms, high_ms = (
+            (0, 0) if true is None else downtime(lake, cluster, group, begin_ms, end_ms)
+        )
         of_group = [row for row in episodes if row["group_id"] == group]
         # The processes of the script are workers: each has several members of the sink's group.
         is_scripted = group.endswith(f"-{truth['library']}")
         faults = list(faults_of(actions(truth), of_group)) if is_scripted else []
-        is_off = true is not None and abs(downtime_ms - true) > max(SHARE * true, LEAST_MS)
+        bound_ms = max(SHARE * (true or 0), LEAST_MS)
+        is_off = true is not None and not low_ms - bound_ms <= true <= high_ms + bound_ms
         wrong += bool(faults) + is_off + (own.get("rebalances") != truth["rebalances"])
         print_row(
             group,
             f"{own.get('rebalances')} / {truth['rebalances']}",
             f"{own.get('not_stable')} / {truth['not_stable_ms']}",
-            "-" if true is None else f"{downtime_ms / 1000:.1f} / {true / 1000:.1f}{' !' * is_off}",
+            "-"
+            if true is None
+            else f"{range_text(low_ms, high_ms)} / {true / 1000:.1f}{' !' * is_off}",
             f"{frozen_ms(truth) / 1000:.1f}",
             "; ".join(faults) or "all found",
         )
@@ -100,11 +105,18 @@ def rows_of(lake: str, sql: str) -> list[Row]:
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def downtime(lake: str, cluster: str, group: str, begin_ms: int, end_ms: int) -> int:
+def range_text(low_ms: int, high_ms: int) -> str:
+    texts = dict.fromkeys(f"{each / 1000:.1f}" for each in (low_ms, high_ms))
+    return " to ".join(texts)
+
+
+def downtime(lake: str, cluster: str, group: str, begin_ms: int, end_ms: int) -> tuple[int, int]:
+    """The least and the most that the evidence allows."""
     sql = evidence_sql("downtime", begin_ms=begin_ms, end_ms=end_ms)
     where = f"cluster_id = '{cluster}' AND group_id = '{group}'"
-    rows = query(lake, f"SELECT downtime_ms::BIGINT FROM ({sql}) WHERE {where}")[1]
-    return int(rows[0][0]) if rows else 0
+    columns = "downtime_ms_low::BIGINT, downtime_ms_high::BIGINT"
+    rows = query(lake, f"SELECT {columns} FROM ({sql}) WHERE {where}")[1]
+    return tuple(map(int, rows[0])) if rows else (0, 0)
 
 
 def frozen_ms(truth: Row) -> int:

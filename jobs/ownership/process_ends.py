@@ -171,23 +171,43 @@ def _expired() -> Column:
     is_last_contact = F.col("committed_ms") >= F.col("contact_ms") - SAME_MOMENT_MS
     return (
         F.when(_ended_in_join(), _killed_or_frozen(_mid_join_ms()))
-        .when(F.col("is_closing") & is_last_contact, _at(F.col("committed_ms"), "commits"))
+        .when(F.col("is_closing") & is_last_contact, _at_last_commit())
         .otherwise(_killed_or_frozen(_after_contact_ms()))
     )
 
 
-def _killed_or_frozen(killed_ms: Column) -> Column:
-    latest_ms = F.when(_may_be_frozen(), F.col("back_ms")).otherwise(killed_ms)
-    return _at(killed_ms, "log", latest_ms=latest_ms)
+def _killed_or_frozen(killed_ms: Column, by: str = "log") -> Column:
+    may_be_frozen = _may_be_frozen(F.col("back_ms"), _is_same_host())
+    # Of several processes with one client id, any may be back.
+    may_be_next = _may_be_frozen(F.col("next_ms"), F.col("back_ms").isNull())
+    latest_ms = (
+        F.when(may_be_frozen, F.col("back_ms"))
+        .when(may_be_next, F.col("next_ms"))
+        .otherwise(killed_ms)
+    )
+    return _at(killed_ms, by, latest_ms=latest_ms)
 
 
-def _may_be_frozen() -> Column:
+def _at_last_commit() -> Column:
+    """A static member does not leave when it is closed.  A dynamic one does, so the library commits
+    at other times, as after each batch: sarama, kafka-go, kafkajs.
+    """
+    committed_ms = F.col("committed_ms")
+    return F.when(F.col("instance_id").isNotNull(), _at(committed_ms, "commits")).otherwise(
+        _killed_or_frozen(committed_ms, "commits")
+    )
+
+
+def _is_same_host() -> Column:
+    return F.col("back_at").eqNullSafe(F.col("client_host"))
+
+
+def _may_be_frozen(back_ms: Column, is_same_host: Column) -> Column:
     """A frozen process is back after its session expired, from the same host.  A dynamic
     cooperative member would have shown its earlier generation (`jobs.ownership.returns`).
     """
-    is_same_host = F.col("back_at").eqNullSafe(F.col("client_host"))
     shows_state = stays_cooperative() & F.col("instance_id").isNull()
-    is_late = F.coalesce(F.col("back_ms") >= F.col("left_ms"), F.lit(False))
+    is_late = F.coalesce(back_ms >= F.col("left_ms"), F.lit(False))
     return is_late & is_same_host & ~shows_state
 
 

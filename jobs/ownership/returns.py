@@ -14,7 +14,8 @@ _BACK = [*GROUP_KEY, "back_id"]
 def with_shared_clients(members: DataFrame, kept_states: DataFrame) -> DataFrame:
     """``members`` with ``back_id`` and ``back_ms`` also of clients with several processes, if the
     first subscription of the next member has the last generation of the removed one
-    (`jobs.group_metadata.kept_states`).
+    (`jobs.group_metadata.kept_states`); ``next_ms``: when any process of this client arrived within
+    another session timeout after the removal.
     """
     kept = kept_states.where("kept_generation IS NOT NULL").drop("kept_state")
     again = (
@@ -26,7 +27,18 @@ def with_shared_clients(members: DataFrame, kept_states: DataFrame) -> DataFrame
             F.col("arrived_ms").alias("again_ms"),
         )
     )
-    removed = members.where("is_shared AND left_how = 'expired'").select(
+    expired = members.where("is_shared AND left_how = 'expired'")
+    arrived = members.where("is_new AND is_shared").select(
+        *GROUP_KEY, "client", F.col("arrived_ms").alias("next_ms")
+    )
+    following = (
+        expired.select(*MEMBER_KEY, "client", "left_ms", "session_timeout_ms")
+        .join(arrived, on=[*GROUP_KEY, "client"], how="inner")
+        .where("next_ms BETWEEN left_ms AND left_ms + session_timeout_ms")
+        .groupBy(*MEMBER_KEY)
+        .agg(F.min("next_ms").alias("next_ms"))
+    )
+    removed = expired.select(
         *(*MEMBER_KEY, "client", "left_ms"),
         F.lpad(F.hex("generation"), 8, "0").alias("kept_generation"),
     )
@@ -42,7 +54,9 @@ def with_shared_clients(members: DataFrame, kept_states: DataFrame) -> DataFrame
         "back_id": F.coalesce("back_id", "again_id"),
         "back_ms": F.coalesce("back_ms", "again_ms"),
     }
-    joined = members.join(back, on=MEMBER_KEY, how="left")
+    joined = members.join(back, on=MEMBER_KEY, how="left").join(
+        following, on=MEMBER_KEY, how="left"
+    )
     return joined.withColumns(columns).drop("again_id", "again_ms")
 
 
