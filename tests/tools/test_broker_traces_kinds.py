@@ -6,7 +6,9 @@ from tools.broker_traces.__main__ import kind_of
 from tools.compare_broker_traces import BrokerDifference
 
 BEAT = {"op": "heartbeat", "error": "NONE", "at_ms": 5}
-LINE = "INFO [GroupCoordinator 0]: Stabilized group s generation 12 (__consumer_offsets-3)"
+LINE = (
+    "INFO [GroupCoordinator 0]: Stabilized group delete-group generation 12 (__consumer_offsets-3)"
+)
 KINDS = [
     (
         "a1",
@@ -30,4 +32,4 @@ KINDS = [
 
 @pytest.mark.parametrize(("where", "broker", "engine", "kind"), KINDS)
 def test_a_difference_has_a_kind(where, broker, engine, kind):
-    assert kind_of(BrokerDifference("s", where, broker, engine)) == kind
+    assert kind_of(BrokerDifference("delete-group", where, broker, engine)) == kind
