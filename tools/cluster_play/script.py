@@ -130,7 +130,7 @@ def upgrade(is_late: bool = False) -> Script:
         Phase("deployments after", 58, after),
         Phase("migration", 62, list(_migrated("bills-eager", 6, 2, 8, 3))),
         Phase(
-            "refused migration",
+            "migration of one process and back",
             25,
             [
                 Step(1, "stop", "orders-coop", 5),
