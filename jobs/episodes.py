@@ -347,6 +347,7 @@ def episode_row(each: Episode, downtime: Downtime | None) -> Row:
         "unowned_partition_ms": None if downtime is None else downtime.unowned_ms,
         "unowned_partition_ms_low": None if downtime is None else downtime.low_ms,
         "unowned_partition_ms_high": None if downtime is None else downtime.high_ms,
+        "rebalances_without_begin": each.rebalances_without_begin,
         "partitions_moved": each.partitions_moved,
         "summary": summary(each, downtime),
         "evidence": each.evidence,

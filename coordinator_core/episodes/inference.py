@@ -129,6 +129,19 @@ class Episode:
         return any(each.lacks_record for each in self.rebalances)
 
     @property
+    def rebalances_without_begin(self) -> int:
+        """Stable rebalances of a group with members whose begin no line shows: without the log of
+        their coordinator.  Their members may have revoked their partitions long before.
+        """
+        return sum(
+            each.outcome == STABLE
+            and each.not_stable_ms is None
+            and not (each.was_empty or each.is_first_seen)
+            and not GROUP_TYPES[each.group_type].has_epochs
+            for each in self.rebalances
+        )
+
+    @property
     def evidence(self) -> str:
         """What shows the causes; without causes, what shows the rebalances."""
         recorded = any(each.is_recorded for each in self.rebalances)

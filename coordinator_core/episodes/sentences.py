@@ -53,7 +53,7 @@ def _cost(episode: Episode, downtime: Downtime | None) -> str:
     if open_ms is not None:
         after = f" still not finished after {seconds(open_ms)}" if open_ms else " not finished"
         parts.append(f"a rebalance{after} when the log ends")
-    parts.append(_unowned(downtime))
+    parts.append(_unowned(episode, downtime))
     if downtime is None and episode.leaves_empty and episode.kind is not EpisodeKind.SHUTDOWN:
         parts.append("group left empty")
     if episode.partitions_moved:
@@ -61,9 +61,14 @@ def _cost(episode: Episode, downtime: Downtime | None) -> str:
     return ", ".join(parts)
 
 
-def _unowned(downtime: Downtime | None) -> str:
+def _unowned(episode: Episode, downtime: Downtime | None) -> str:
     if downtime is None:
         return "partition downtime not known without records"
+    if without_begin := episode.rebalances_without_begin:
+        share = f"{without_begin} of {counted(episode.stable_rebalances, 'rebalance')}"
+        if not downtime.unowned_ms:
+            return f"partition downtime not known ({share} without a logged begin)"
+        return f"at least {partition_seconds(downtime)} ({share} without a logged begin)"
     return partition_seconds(downtime) if downtime.unowned_ms else "no partition downtime"
 
 

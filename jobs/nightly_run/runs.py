@@ -155,7 +155,11 @@ def summary(run: Run) -> str:
         *_episode_lines(run),
         _groups_line(rows),
     ]
-    lines += [*_missing_lines(run), *client_summary.lines(run.lake, run.first, run.last)]
+    lines += [
+        *_without_begin_line(run),
+        *_missing_lines(run),
+        *client_summary.lines(run.lake, run.first, run.last),
+    ]
     if rows:
         most = ", ".join(f"{printable(row.group_id)} {row.rebalances}" for row in rows[:3])
         lines.append(f"most rebalances: {most}")
@@ -188,6 +192,25 @@ def _episode_lines(run: Run) -> list[str]:
     incidents = episodes.where(~F.col("kind").isin(*NOT_INCIDENTS))
     rows = incidents.orderBy("place").select("group_id", "text").limit(EPISODES_SHOWN).collect()
     return [f"{printable(row.group_id)}: {printable(row.text)}" for row in rows]
+
+
+def _without_begin_line(run: Run) -> list[str]:
+    """The share of rebalances whose begin no line shows, as one line; none without such."""
+    total = _of_dates(run, "episodes").agg(
+        F.sum("rebalances_without_begin").alias("without"),
+        F.sum("rebalances").alias("rebalances"),
+        F.count_distinct(F.when(F.col("rebalances_without_begin") > 0, F.col("group_id"))).alias(
+            "groups"
+        ),
+    )
+    row = total.collect()[0]
+    if not row.without:
+        return []
+    share = f"{row.without:,} of {counted(row.rebalances, 'rebalance')}"
+    return [
+        f"{share} in {counted(row.groups, 'group')} without a logged begin: time not stable and"
+        " partition downtime are lower limits"
+    ]
 
 
 def _missing_lines(run: Run) -> list[str]:

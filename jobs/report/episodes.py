@@ -31,7 +31,8 @@ KINDS = f"""
         SUM(unowned_partition_ms)::BIGINT AS unowned_partition_ms,
         SUM(unowned_partition_ms_low)::BIGINT AS unowned_partition_ms_low,
         SUM(unowned_partition_ms_high)::BIGINT AS unowned_partition_ms_high,
-        COUNT(unowned_partition_ms) AS with_downtime,
+        COUNT(unowned_partition_ms) FILTER (WHERE COALESCE(rebalances_without_begin, 0) = 0)
+            AS with_downtime,
         SUM(partitions_moved)::BIGINT AS partitions_moved,
         SUM(unserved_partition_ms)::BIGINT AS unserved_partition_ms,
         ROUND(SUM(records_reprocessed))::BIGINT AS records_reprocessed

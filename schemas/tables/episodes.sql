@@ -21,6 +21,7 @@ not_stable_ms            BIGINT                 COMMENT 'ms not Stable in all th
 unowned_partition_ms     BIGINT                 COMMENT 'partition downtime in ms, summed over partitions: the gaps of ownership_gaps that the episode''s rebalances and restarts ended; null if a record of its rebalances is missing, as with logs alone',
 unowned_partition_ms_low  BIGINT                COMMENT 'at least so many, see ownership_gaps; null in rows of an earlier version: as unowned_partition_ms',
 unowned_partition_ms_high BIGINT                COMMENT 'at most so many, see ownership_gaps; null in rows of an earlier version: as unowned_partition_ms',
+rebalances_without_begin INT                    COMMENT 'of rebalances: those whose begin no line shows, because the log of their coordinator is missing: not_stable_ms and unowned_partition_ms are lower limits unless it is 0; null in a lake of an earlier version',
 partitions_moved         INT                    COMMENT 'partitions whose owner changed to another process, summed over the rebalances; null if one of their records is missing',
 summary                  STRING        NOT NULL COMMENT 'the episode in one sentence',
 evidence                 STRING        NOT NULL COMMENT 'what shows the root cause: log, records, commits, clients (clients'' logs), or several of them, separated by +',

@@ -20,6 +20,7 @@ SELECT
     e.generations,                  -- generations that its rebalances made
     e.rebalances,                   -- rebalances that became Stable
     e.not_stable_ms,                -- ms not Stable; null without a log
+    e.rebalances_without_begin,     -- rebalances whose begin no line shows: not_stable_ms and unowned_partition_ms are lower limits unless it is 0
     e.partitions_moved,             -- partitions whose owner changed to another process; null without records
     e.unowned_partition_ms,         -- partition downtime in ms, summed over partitions; null without records
     COALESCE(e.unowned_partition_ms_low, e.unowned_partition_ms) AS unowned_partition_ms_low, -- at least so many, see ownership_gaps

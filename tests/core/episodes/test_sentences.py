@@ -176,17 +176,25 @@ def test_the_cost_of_an_episode():
 
 
 def test_a_range_of_the_downtime_is_said_unless_it_is_narrow():
-    (episode,) = infer_episodes([rebalance(2, 0)], [leaves(2, 0, "a1")])
+    (episode,) = infer_episodes([rebalance(2, 0, not_stable_ms=0)], [leaves(2, 0, "a1")])
 
     wide, narrow = Downtime(12_000, 0, 12_600), Downtime(12_000, 11_800, 12_299)
     assert summary(episode, wide) == ("scale in by a: 1 rebalance, 12 partition-seconds (0 to 13)")
     assert summary(episode, narrow) == "scale in by a: 1 rebalance, 12 partition-seconds"
 
 
-def test_without_a_log_the_time_not_stable_is_unknown():
+def test_without_a_log_the_downtime_is_a_lower_limit():
     (episode,) = infer_episodes([rebalance(2, 0)], [leaves(2, 0, "a1")])
 
-    assert summary(episode, lasting(500)) == "scale in by a: 1 rebalance, 0.5 partition-seconds"
+    assert episode.rebalances_without_begin == 1
+    assert summary(episode, lasting(500)) == (
+        "scale in by a: 1 rebalance, at least 0.5 partition-seconds"
+        " (1 of 1 rebalance without a logged begin)"
+    )
+    assert summary(episode, lasting(0)) == (
+        "scale in by a: 1 rebalance, partition downtime not known"
+        " (1 of 1 rebalance without a logged begin)"
+    )
 
 
 def test_figures_of_zero_are_words_or_left_out():
@@ -301,7 +309,8 @@ def test_what_lines_alone_show(evidence, expected):
 
 def test_a_change_within_the_rebalance_of_another_episode_has_none_of_its_own():
     started, lost = infer_episodes(
-        [rebalance(2, 0, until=200)], [joins(2, 0, "a1"), also(expires(2, 190, "b1"))]
+        [rebalance(2, 0, until=200, not_stable_ms=0)],
+        [joins(2, 0, "a1"), also(expires(2, 190, "b1"))],
     )
 
     assert summary(lost, lasting(0)) == (
