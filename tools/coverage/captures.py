@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tools.twins.reduce import PREDICTED_FROM
+
 DATA = Path(__file__).parents[2] / "tests" / "data"
 TWINS = DATA / "twins"
 # Runs by script: on several versions of the broker, or repeated.
@@ -20,7 +22,16 @@ TWIN_RUNS = {
     "next-rolling-deploy-and-crash": ("4.1.2", "4.4.0"),
     "next-surge-and-autoscale": ("4.4.0", "4.4.0-again"),
     "next-host-loss-and-freezes": ("4.1.2", "4.1.2-again"),
+    "next-flapping-and-slow-poll": ("4.1.2", "4.4.0"),
+    "next-slow-polls-and-freezes": ("4.1.2", "4.4.0"),
 }
+# Runs that tools.twins.reduce archived: of other groups, the records are not complete.
+_REDUCED = (
+    "next-surge-and-autoscale",
+    "next-host-loss-and-freezes",
+    "next-flapping-and-slow-poll",
+    "next-slow-polls-and-freezes",
+)
 # Folder and log of each broker in an archive.
 _BROKERS = {
     "segments": "server.log",
@@ -73,6 +84,7 @@ VARIANTS = {
 class Capture(NamedTuple):
     """A broker's evidence.  ``script``: captures of one script are judged together; ``truth``: by
     group; ``to_ms``: the end of the counted period in ms since the epoch; None: of the evidence.
+    ``is_reduced``: only the groups that variants are predicted from have all their records.
     """
 
     script: str
@@ -82,6 +94,12 @@ class Capture(NamedTuple):
     segments: str
     truth: Mapping[str, Truth]
     to_ms: int | None
+    is_reduced: bool = False
+
+    @property
+    def sources(self) -> list[str]:
+        """The groups whose evidence predictions are made from."""
+        return [g for g in self.truth if not self.is_reduced or PREDICTED_FROM.search(g)]
 
 
 def twins(script: str, folder: Path) -> Iterator[Capture]:
@@ -93,7 +111,10 @@ def twins(script: str, folder: Path) -> Iterator[Capture]:
             counted = _counted(play / Path(log).parent, script, run, Path(log).parent.name)
             to_ms = counted["t0_wall_ms"] + counted["window_ms"]
             name = script.removeprefix("next-")
-            yield Capture(name, run, play, log, segments, counted["groups"], to_ms)
+            yield Capture(
+                *(name, run, play, log, segments, counted["groups"], to_ms),
+                is_reduced=script in _REDUCED,
+            )
 
 
 def _counted(folder: Path, script: str, run: str, family: str) -> Any:

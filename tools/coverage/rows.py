@@ -55,7 +55,7 @@ def what_if_rows(part: str, captures: Sequence[Capture], lakes: Path) -> Iterato
         truths.setdefault((each.script, each.run), {}).update(each.truth)
     for capture in captures:
         lake = filled(capture, lakes)
-        for group in capture.truth:
+        for group in capture.sources:
             twins = truths[capture.script, capture.run]
             for row in _rows_of(capture, group, twins, lake):
                 yield row._replace(part=part)
