@@ -13,7 +13,7 @@ writes  nothing
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -112,8 +112,8 @@ def find_alerts(
 
     ``notices``: print which tables are missing.
     """
-    length_s = span_s(options.since or settings.window, "--since")
-    at = None if options.at is None else _moment(options.at)
+    start_of = _start_of(options.since or settings.window)
+    at = None if options.at is None else _moment("--at", options.at)
     texts = [
         LAST_TIMES,
         LAST_TIMES_OF_CLIENTS,
@@ -135,9 +135,9 @@ def find_alerts(
     need_brokers = tuple(check.name for check in CHECKS if check.needs_brokers)
     of_brokers = _latest(lake.execute(LAST_DATES).fetchall())
     windows = [
-        AlertWindow(cluster_id, now - timedelta(seconds=length_s), now, unchecked)
+        AlertWindow(cluster_id, start_of(now), now, unchecked)
         if cluster_id in of_brokers
-        else AlertWindow(cluster_id, now - timedelta(seconds=length_s), now, need_brokers, True)
+        else AlertWindow(cluster_id, start_of(now), now, need_brokers, True)
         for cluster_id, now in sorted(_last_times(lake, of_brokers, options, at).items())
     ]
     if not windows:
@@ -282,11 +282,20 @@ def _dated(sql: str, dates: str) -> str:
     return sql.replace("{dates}", dates)
 
 
-def _moment(text: str) -> datetime:
+def _start_of(since: str) -> Callable[[datetime], datetime]:
+    """The start of a window by its end; ``since``: a duration, or a time in UTC."""
+    if since[4:5] == "-":
+        start = _moment("--since", since)
+        return lambda now: min(start, now)
+    length = timedelta(seconds=span_s(since, "--since"))
+    return lambda now: now - length
+
+
+def _moment(option: str, text: str) -> datetime:
     """UTC, as a datetime without a zone, like the lake's times."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
         example = "2026-11-21T00:46:00"
-        raise UsageError(f"--at {text}: not a time; give UTC, such as {example}") from None
+        raise UsageError(f"{option} {text}: not a time; give UTC, such as {example}") from None
     return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time

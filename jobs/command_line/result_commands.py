@@ -59,7 +59,10 @@ def alerts(
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option(help="How far back to look: 90s, 15m, 1h, 7d (default: [alerts] window, 1h)."),
+        typer.Option(
+            help="How far back to look: 90s, 15m, 1h, 7d, or since a UTC time (default: [alerts]"
+            " window, 1h)."
+        ),
     ] = None,
     at: Annotated[
         str | None,
@@ -86,7 +89,9 @@ def digest(
     cluster_id: Annotated[
         str | None, typer.Option("--cluster-id", help="Only this cluster; default: all.")
     ] = None,
-    since: Annotated[str, typer.Option(help="How far back to look: 90m, 24h, 7d.")] = "24h",
+    since: Annotated[
+        str, typer.Option(help="How far back to look: 90m, 24h, 7d, or since a UTC time.")
+    ] = "24h",
     at: Annotated[
         str | None,
         typer.Option(help="UTC time that counts as now; default: the lake's last time."),

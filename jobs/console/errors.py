@@ -62,9 +62,9 @@ class RunFailed(Exception):
 
 
 def fail(message: str, code: int = 2, excerpt: str = "") -> NoReturn:
-    """Print one line on stderr, and the lines of the excerpt below it; exit."""
+    """Print one line on stderr, on a terminal also the lines of the excerpt below it; exit."""
     print(f"regroup: {printable(without_secrets(message))}", file=sys.stderr)
-    for line in without_secrets(excerpt).splitlines():
+    for line in without_secrets(excerpt).splitlines() if sys.stderr.isatty() else ():
         print(f"  {printable(line)}", file=sys.stderr)
     sys.exit(code)
 

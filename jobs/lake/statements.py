@@ -111,11 +111,20 @@ def sql_error(error: str, sql: str = "") -> UsageError:
     unknown = _UNKNOWN.search(message)
     if unknown is None:
         kind = f"{in_json[1]}: " if in_json else ""
-        return UsageError(f"{kind}{message} ({_HINT})", excerpt)
+        return UsageError(f"{kind}{message}{_place(details, sql)} ({_HINT})", excerpt)
     name = unknown[1].strip('"').lower()
     names = _names_like(name) or get_close_matches(name, _all_names())
     meant = f"; did you mean {' or '.join(names)}?" if names else ";"
     return UsageError(f"no table or view {name}{meant} {_HINT}", excerpt)
+
+
+def _place(details: dict[str, Any], sql: str) -> str:
+    """``, line 1, column 8``; empty if unknown."""
+    if "position" not in details or not sql:
+        return ""
+    before = sql.encode()[: int(details["position"])].decode()
+    column = len(before.rpartition("\n")[2]) + 1
+    return f", line {before.count(chr(10)) + 1}, column {column}"
 
 
 def _excerpt(details: dict[str, Any], sql: str) -> str:

@@ -677,7 +677,7 @@ def test_thresholds_of_a_configuration(tmp_path):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"flap": 1}, "[alerts] unknown setting 'flap'; use storm_rebalances, "),
+        ({"flap": 1}, "[alerts] unknown setting 'flap'; did you mean flaps?"),
         ({"flaps": "3"}, "[alerts] flaps must be a whole number (0 turns it off), not '3'"),
         ({"flaps": -1}, "not -1"),
         ({"flaps": True}, "not True"),

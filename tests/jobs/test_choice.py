@@ -182,7 +182,7 @@ def test_the_option_has_priority_over_the_file(tmp_path):
     ("text", "message"),
     [
         ('engine = "flink"', "engine must be auto, embedded, spark, not 'flink'"),
-        ("engine = 1", "unknown setting 'engine'"),
+        ("engine = 1", "engine must be a text, not 1"),
         ("embedded_limit_mib = -1", "embedded_limit_mib must be 0 or more, not -1"),
         ("embedded_limit_mib = true", "embedded_limit_mib must be 0 or more, not True"),
     ],

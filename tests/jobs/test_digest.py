@@ -225,9 +225,13 @@ def test_the_digest_of_a_lake(lake):
     ]
 
 
-def test_a_shorter_span(lake):
-    [rows] = spans_of(AlertsOptions(lake, since="2h"), AlertSettings())
+@pytest.mark.parametrize(
+    "since", ["2h", "7200s", "2026-11-21T10:00", "2026-11-21T11:00+01:00", "2026-11-21 10:00:00Z"]
+)
+def test_a_shorter_span(lake, since):
+    [rows] = spans_of(AlertsOptions(lake, since=since), AlertSettings())
 
+    assert (rows.window.start, rows.window.now) == (datetime(2026, 11, 21, 10), NOON)
     assert digest_of(rows).headline.startswith("12 rebalances in 1 group, 6.0 s not stable")
 
 

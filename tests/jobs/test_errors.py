@@ -92,8 +92,11 @@ def test_a_failure_is_one_line(failing, case):
     assert failing(error) == (1, message)
 
 
-def test_an_excerpt_is_below_the_message(failing):
+def test_an_excerpt_is_below_the_message_on_a_terminal(failing, monkeypatch):
     error = UsageError("no such column", "line 1: SELECT \x1b x\n               ^")
+    assert failing(error) == (2, "regroup: no such column\n")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr("jobs.command_line.cli.separate_stderr", lambda: None)
 
     printed = "regroup: no such column\n  line 1: SELECT \\x1b x\n                 ^\n"
     assert failing(error) == (2, printed)

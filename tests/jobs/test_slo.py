@@ -48,14 +48,14 @@ def test_the_last_pattern_has_priority(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[slo]\nserved = 99", "unknown objective 'served'; use served_percent,"),
+        ("[slo]\nserved = 99", "unknown objective 'served'; did you mean served_percent?"),
         ("[slo]\nserved_percent = 100", "served_percent must be below 100"),
         ("[slo]\nserved_percent = 0", "served_percent must be a number above 0, not 0"),
         ("[slo]\ncatch_up_s = '60s'", "catch_up_s must be a number above 0, not '60s'"),
         ("[slo]\ncatch_up_s = true", "catch_up_s must be a number above 0, not True"),
         ("[slo]\ncatch_up_s = nan", "catch_up_s must be a number above 0, not nan"),
         ("[slo]\ngroups = 3", r'\[slo.groups."PATTERN"\] must be a table of objectives'),
-        ("slo = 3", "unknown setting 'slo'"),
+        ("slo = 3", "slo must be a table, not 3"),
     ],
 )
 def test_a_wrong_objective_is_refused(tmp_path, text, message):

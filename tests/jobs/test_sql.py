@@ -170,6 +170,7 @@ def test_clusters_of_any_name(spark, frame, tmp_path):
         (";", "no statement; give one SELECT"),
         ("SELEC 1", 'syntax error at or near "SELEC"'),
         ("SELECT nothing FROM generations", 'Referenced column "nothing" not found'),
+        ("SELECT 1,\n\tnothing FROM churn", ", line 2, column 2 (SHOW TABLES lists all)"),
         ("SELECT 1 FROM nowhere", "no table or view nowhere; SHOW TABLES lists all"),
         ("SELECT 1 FROM quarantine", "no table quarantine in it yet; run `regroup nightly`"),
         ("SELECT 'x'::INT FROM churn", "Could not convert string 'x' to INT32"),
