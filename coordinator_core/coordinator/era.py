@@ -163,7 +163,7 @@ class EraOf(Generic[T]):
     extends_every_initial_delay: bool  # by new members; if false, only in generation 0
     times_out_first_joins: bool  # KAFKA-7610
     ends_sessions_of_dropped: bool  # KAFKA-7196: of members that did not rejoin
-    fails_on_malformed_subscriptions: bool  # 2.7 to 4.1: no join completes with one
+    fails_on_malformed_subscriptions: bool  # 2.7 to 4.2.1, 4.3: no join completes with one
     has_pending_sync: bool  # KAFKA-12890: removes members that never sync
     has_initial_delay: bool  # KIP-134
     has_rebalance_timeout: bool  # KIP-62
