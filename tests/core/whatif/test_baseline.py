@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from coordinator_core.client.libraries import recognised
 from coordinator_core.incident import incarnations
 from coordinator_core.incident.evidence import RecordedMember
 from coordinator_core.records import Subscription, encode_subscription
@@ -143,6 +144,24 @@ def test_the_library_of_a_member_without_a_default_client_id(library):
     life = SimpleNamespace(member_ids=["m"], client_id="billing-7")
 
     assert library_of(SimpleNamespace(lives=[life]), [record], "4.4") == library
+
+
+def test_a_new_cooperative_member_of_librdkafka_is_not_one_of_franz_go():
+    """Its assignment has version 0, and ends with the user data of its subscription."""
+    member = RecordedMember(
+        member_id="m",
+        instance_id=None,
+        client_id="billing-7",
+        client_host="/10.0.0.1",
+        rebalance_timeout_ms=60_000,
+        session_timeout_ms=10_000,
+        subscription=bytes.fromhex(
+            "00030000000100016F0000000800000000FFFFFFFF00000000FFFFFFFF0000"
+        ),
+        assignment=bytes.fromhex("0000000000000000000800000000FFFFFFFF"),
+    )
+
+    assert recognised(member, "cooperative-sticky") is None
 
 
 def library_with(era, subscription, assignor, client_id="billing-7"):
