@@ -1,11 +1,8 @@
 // The overview's charts: Vega-Lite with this page's data and colors.  Its expressions are
 // interpreted, because the page's security policy forbids eval.
 
-const FEW_GROUPS = 12;
-
 function chartData() {
   const named = { trend: new Map(), groups: new Map() };
-  const first = new Set(groups.slice(0, FEW_GROUPS).map((group) => group.group_id));
   for (const row of trend) {
     const family = familyOf(row.cause, row.story);
     add(named.trend, `${row.bucket_ms} ${family}`, row, family, {
@@ -15,16 +12,32 @@ function chartData() {
       time: clock(row.bucket_ms, hasDays),
     });
   }
-  for (const row of causesOfGroups) {
-    const family = familyOf(row.cause, row.story);
-    if (!first.has(row.group_id)) continue;
-    add(named.groups, JSON.stringify([row.group_id, family]), row, family, {
-      id: row.group_id,
-      group: chartName(row.group_id),
-    });
+  chartRows().forEach((row, place) => {
+    for (const each of row.causes) {
+      const family = familyOf(each.cause, each.story);
+      add(named.groups, JSON.stringify([place, family]), each, family, {
+        id: `${place}`,
+        group: chartName(row.count ? `${row.group_id}: ${many(row.count, "group")}` : row.group_id),
+      });
+    }
+  });
+  return { trend: [...named.trend.values()], groups: [...named.groups.values()] };
+}
+
+let rowsOfChart = null;
+
+/** The first rows of the table of groups as it opens, with groups that look alike folded. */
+function chartRows() {
+  if (rowsOfChart) return rowsOfChart;
+  if (page.top_rows) rowsOfChart = page.top_rows.map(servedRow);
+  else {
+    const rows = totals.groups >= FOLD_FROM ? foldedGroups(groups) : [...groups];
+    rows.sort((a, b) => compare(b.not_stable_ms, a.not_stable_ms));
+    rowsOfChart = rows.slice(0, FEW_GROUPS).map((row) => ({
+      ...row, causes: row.members.flatMap((group) => causesByGroup.get(group) || []),
+    }));
   }
-  const byRank = [...named.groups.values()].sort((a, b) => rank(a.id) - rank(b.id));
-  return { trend: [...named.trend.values()], groups: byRank };
+  return rowsOfChart;
 }
 
 /** The name that the axis shows.  Vega keeps names as properties of plain objects: names that these
@@ -32,10 +45,6 @@ function chartData() {
 function chartName(group) {
   const name = plain(group);
   return name in {} ? `${name} ` : name;
-}
-
-function rank(group) {
-  return groups.findIndex((row) => row.group_id === group);
 }
 
 function add(rows, key, row, family, more) {
@@ -76,11 +85,11 @@ function timeFormat() {
 
 async function drawCharts() {
   const data = chartData();
-  const more = totals.groups > FEW_GROUPS ? `: first ${FEW_GROUPS} groups` : "";
+  const more = totals.groups > FEW_GROUPS ? `: first ${FEW_GROUPS} rows` : "";
   byId("chart-groups-title").textContent = `Groups by time not Stable, and causes${more}`;
   for (const name of ["trend", "groups"]) {
     const spec = { ...page.specs[name], datasets: { [name]: data[name] } };
-    if (name === "groups") spec.height = 22 * Math.min(groups.length, FEW_GROUPS);
+    if (name === "groups") spec.height = 22 * chartRows().length;
     else {
       spec.encoding.x.axis.format = timeFormat();
       spec.encoding.y.axis.tickCount = Math.min(mostAtATime(data.trend), 6); // whole numbers
@@ -96,7 +105,12 @@ async function drawCharts() {
 }
 
 function chartClicked(name, datum) {
-  if (name === "groups" && hasTimeline(datum.id)) showGroup(datum.id);
+  const row = name === "groups" ? chartRows()[Number(datum.id)] : null;
+  if (row && row.count) {
+    unfolded.add(row.key);
+    updateGroups();
+    byId("groups-title").scrollIntoView();
+  } else if (row && hasTimeline(row.group_id)) showGroup(row.group_id);
   if (name === "trend" && datum.start && state.timeline) {
     showTime(Number(datum.start), Number(datum.start) + page.bucket_ms);
   }

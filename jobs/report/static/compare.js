@@ -25,12 +25,12 @@ function showCompare() {
   }
   byId("compare-form").onsubmit = (event) => {
     event.preventDefault();
-    compare();
+    runComparison();
   };
-  if (COMPARE_FIELDS.some((name) => asked.has(name))) compare();
+  if (COMPARE_FIELDS.some((name) => asked.has(name))) runComparison();
 }
 
-async function compare() {
+async function runComparison() {
   const asked = Object.fromEntries(COMPARE_FIELDS.map((name) => [name, compareField(name).value.trim()]));
   history.replaceState(null, "", `#${queryOf({ view: "compare", ...asked })}`);
   byId("compare-note").textContent = "";

@@ -1,6 +1,5 @@
 // The groups: a table to search and sort, in which groups that look alike are folded.
 
-const FOLD_FROM = 30; // groups
 const UNFOLDED = 20; // as many matches of a search are not folded
 const MORE_ROWS = 100;
 const GROUP_COLUMNS = [
@@ -152,7 +151,6 @@ function starOf(group) {
   const star = element("button", { type: "button", class: "star" });
   const draw = () => {
     const isOne = favourites().has(group);
-    star.textContent = isOne ? "★" : "☆";
     star.setAttribute("aria-pressed", `${isOne}`);
     star.setAttribute("aria-label", plain(`favourite: ${group}`));
   };

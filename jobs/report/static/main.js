@@ -37,7 +37,7 @@ function startControls() {
   });
   byId("to-timeline").addEventListener("click", () => {
     byId("timeline-part").scrollIntoView();
-    byId("timeline-title").focus({ preventScroll: true });
+    byId("canvas").focus({ preventScroll: true }); // its keys move and zoom
   });
   byId("families").append(...FAMILIES.map(familyBox));
 }

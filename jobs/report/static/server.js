@@ -5,6 +5,8 @@ const server = embedded.served || null;
 const shownCluster = new URLSearchParams(location.search).get("cluster");
 const OF_LAKE = new Set(["status", "sql", "questions"]); // the others are of one cluster
 const TOP_GROUPS = 100;
+const FOLD_FROM = 30; // groups
+const FEW_GROUPS = 12; // rows of the chart of groups
 
 function queryOf(parameters) {
   const query = new URLSearchParams();
@@ -36,6 +38,8 @@ async function ask(name, parameters = {}) {
 /** What a file has inside, with the groups that were not Stable longest instead of all. */
 async function servedPage() {
   const [overview, top] = await Promise.all([ask("overview"), ask("groups", { limit: TOP_GROUPS })]);
+  const fold = overview.totals.groups >= FOLD_FROM;
+  const { listed } = await ask("groups", { fold, limit: FEW_GROUPS });
   const rows = objects(top.listed);
   const causes = rows.flatMap((row) => (row.causes || []).map((each) =>
     [row.group_id, each.cause, each.story, each.rebalances, each.not_stable_ms]));
@@ -45,7 +49,7 @@ async function servedPage() {
     causes: { columns: ["group_id", "cause", "story", "rebalances", "not_stable_ms"], rows: causes },
     sparks: { parts: overview.spark_parts, counts: Object.fromEntries(rows.map((row) => [row.group_id, row.sparks])) },
     episodes: overview.episodes && { ...overview.episodes, of_groups: kinds },
-    timelines: [], elsewhere: null,
+    top_rows: objects(listed), timelines: [], elsewhere: null,
   };
 }
 

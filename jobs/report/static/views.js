@@ -16,7 +16,6 @@ function startViews() {
   byId("views").append(
     ...Object.entries(VIEWS).map(([name, { title }]) => element("a", { href: `#view=${name}`, id: `to-${name}` }, title)),
     element("a", { href: "openapi.json" }, "JSON API"));
-  byId("to-timeline").hidden = true;
   startPlans();
   for (const id of ["export-groups", "export-group"]) byId(id).hidden = false;
   byId("export-groups").addEventListener("click", () => {
@@ -44,6 +43,7 @@ function showView(name) {
     if (view === shown) byId(`to-${each}`).setAttribute("aria-current", "page");
     else byId(`to-${each}`).removeAttribute("aria-current");
   }
+  byId("to-timeline").hidden = shown !== VIEWS.group;
   if (shown.show) shown.show();
   if (shown === VIEWS.group && state.timeline) changed();
   if (shown === VIEWS.overview) drawCharts();

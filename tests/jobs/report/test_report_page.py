@@ -4,7 +4,9 @@ import base64
 import hashlib
 import json
 import re
+from collections import Counter
 from html.parser import HTMLParser
+from importlib.resources import files
 
 import pytest
 
@@ -12,6 +14,7 @@ from jobs.console.errors import UsageError
 from jobs.report.command import ReportOptions, report
 from jobs.report.files import write_page
 from jobs.report.lake import ReportLake
+from jobs.report.page import SCRIPTS
 from jobs.report.window import ReportWindow
 from tests.jobs.report.planted import HOSTILE, cause, events, generation, member, members, tables
 
@@ -159,3 +162,13 @@ def test_control_characters_of_a_sequence_are_escaped(hostile, monkeypatch, caps
     assert capsys.readouterr().out == (
         "sequenceDiagram\n    participant p0 as a\\x1b[31m\\u202eb\\r\n"
     )
+
+
+def test_no_two_scripts_define_the_same_function():
+    """All scripts share one scope, in which a second function would silently replace the first."""
+    static = files("jobs.report") / "static"
+    texts = [(static / f"{name}.js").read_text("utf-8") for name in SCRIPTS]
+    names = re.findall(r"^(?:async )?function (\w+)", "\n".join(texts), re.M)
+
+    assert len(names) > 100
+    assert sorted(name for name, count in Counter(names).items() if count > 1) == []
