@@ -306,3 +306,47 @@ def test_a_broker_that_cannot_be_reached(findings):
 )
 def test_coordinators_that_move_and_processes_that_freeze(findings, events):
     assert findings("broker_unreachable", {"client_events": events}, "finding") == []
+
+
+def line(at, event, **more):
+    return {"group_id": "g", "event": event, "event_seq": at, "event_time": at} | more
+
+
+def fenced(instance, at, kept):
+    return line(at, "STATIC_FENCED", instance_id=instance, old_member_id=kept)
+
+
+def session_expired(at, member_id):
+    return line(at, "HEARTBEAT_EXPIRED", member_id=member_id)
+
+
+def test_static_clients_that_ended_fatally_are_named(findings):
+    tables = {
+        "group_events": [
+            *(fenced(f"s-{n}", 1000 + n, f"kept-{n}") for n in (1, 2)),
+            fenced("s-1", 2000, "kept-1"),
+            # Another process had taken its place, and lives.
+            fenced("s-3", 1000, "kept-3"),
+            *(session_expired(11_000 + n, f"kept-{n}") for n in (1, 2)),
+        ]
+    }
+
+    assert findings("static_clients_fenced", tables, "from_time", "to_time", "summary") == [
+        (
+            1001,
+            11_002,
+            "2 static clients of g ended with FENCED_INSTANCE_ID, which is fatal, and did not"
+            " return before the session expired: s-1, s-2",
+        )
+    ]
+
+
+def test_a_static_client_that_replaced_itself_did_not_end_fatally(findings):
+    tables = {
+        "group_events": [
+            fenced("s-1", 1000, "kept-1"),
+            session_expired(400_000, "kept-1"),
+        ]
+    }
+
+    assert findings("static_clients_fenced", tables, "finding") == []
