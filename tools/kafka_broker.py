@@ -156,7 +156,7 @@ class Broker:
         """Until the broker accepts connections."""
         assert self._process is not None
         limit = time.monotonic() + START_LIMIT_S
-        while not _answers(self._port):
+        while not is_answering(self._port):
             if self._process.poll() is not None or time.monotonic() > limit:
                 self.stop()
                 raise RuntimeError(f"no broker: {self._output().read_text()[-2000:]}")
@@ -177,7 +177,7 @@ class Broker:
         self._process.wait()
 
     def _run(self, main_class: str, *arguments: str) -> subprocess.Popen[bytes]:
-        java = shutil.which("java", path=_java_path()) or "java"
+        java = shutil.which("java", path=java_path()) or "java"
         jvm = ["-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
         jvm += ["-Djava.net.preferIPv4Stack=true", "-Dlog4j2.configurationFile=log4j2.properties"]
         scala = next(SPARK_JARS.glob("scala-library-2.13.*.jar"))
@@ -199,7 +199,7 @@ class Broker:
             "CN=localhost",
         ]
         export = ["-exportcert", "-rfc", "-file", self.certificate.name]
-        keytool = shutil.which("keytool", path=_java_path()) or "keytool"
+        keytool = shutil.which("keytool", path=java_path()) or "keytool"
         for action in ([*generate, "-ext", "san=ip:127.0.0.1"], export):
             subprocess.run(
                 [keytool, *action, *store], cwd=self._folder, check=True, capture_output=True
@@ -256,12 +256,12 @@ def new_cluster_id() -> str:
     return "R" + urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
 
 
-def _java_path() -> str:
+def java_path() -> str:
     home = os.environ.get("JAVA_HOME")
     return os.pathsep.join([f"{home}/bin"] * bool(home) + [os.environ.get("PATH", "")])
 
 
-def _answers(port: int) -> bool:
+def is_answering(port: int) -> bool:
     try:
         socket.create_connection(("127.0.0.1", port), 1).close()
     except OSError:

@@ -19,7 +19,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tools.kafka_broker import _answers, _free_ports, _java_path
+from tools.kafka_broker import free_ports, is_answering, java_path
 
 ROOT = Path(__file__).resolve().parent.parent
 VERSION = "4.1.0"
@@ -58,10 +58,10 @@ def _verify(jar: Path) -> None:
 def object_store(folder: Path, *, anonymous: bool = False) -> Iterator[dict[str, str]]:
     """The environment of a client of a running server, whose bucket is ``folder``/regroup."""
     (folder / BUCKET).mkdir(parents=True)
-    (port,) = _free_ports(1)
+    (port,) = free_ports(1)
     settings = folder.with_name(f"{folder.name}.properties")
     settings.write_text(_settings(folder, port, anonymous))
-    java = shutil.which("java", path=_java_path())
+    java = shutil.which("java", path=java_path())
     if java is None:
         raise FileNotFoundError("no Java: install Java 17")
     command = [java, "-Xmx512m", "-XX:TieredStopAtLevel=1", "-jar", str(fetch_server())]
@@ -99,7 +99,7 @@ def _settings(folder: Path, port: int, anonymous: bool) -> str:
 
 def _wait(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
     until = time.monotonic() + _TIMEOUT_S
-    while not _answers(port):
+    while not is_answering(port):
         if server.poll() is not None or time.monotonic() > until:
             raise RuntimeError(f"the object store does not start: {log.read_text()[-2000:]}")
         time.sleep(0.1)

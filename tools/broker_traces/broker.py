@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from coordinator_core.log_lines import holds_in
-from tools.kafka_broker import LOG4J, _answers, _java_path, free_ports
+from tools.kafka_broker import LOG4J, free_ports, is_answering, java_path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
@@ -159,7 +159,7 @@ class VersionBroker:
 
     def _wait_for(self, port: int) -> None:
         limit = time.monotonic() + START_LIMIT_S
-        while not _answers(port):
+        while not is_answering(port):
             if self._processes[-1].poll() is not None or time.monotonic() > limit:
                 raise RuntimeError(f"no broker: {self._output().read_text()[-2000:]}")
             time.sleep(0.1)
@@ -168,7 +168,7 @@ class VersionBroker:
         self, main_class: str, *arguments: str, jars: Path, logs: bool = False
     ) -> subprocess.Popen[bytes]:
         """``logs``: to the broker's log."""
-        java = shutil.which("java", path=_java_path()) or "java"
+        java = shutil.which("java", path=java_path()) or "java"
         jvm = ["-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC"]
         jvm += ["-Djava.net.preferIPv4Stack=true"]
         for package in OPENED:

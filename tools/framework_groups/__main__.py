@@ -26,7 +26,7 @@ import typer
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tools.kafka_broker import Broker, _free_ports
+from tools.kafka_broker import Broker, free_ports
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
 WAIT_LIMIT_S = 120
@@ -110,7 +110,7 @@ class Capture:
 
     def worker(self, group: str, process: str, protocol: str, kafka: str) -> None:
         if (group, process) not in self._urls:
-            self._urls[group, process] = f"http://127.0.0.1:{_free_ports(1)[0]}"
+            self._urls[group, process] = f"http://127.0.0.1:{free_ports(1)[0]}"
         url = self._urls[group, process]
         settings = WORKER | {
             "bootstrap.servers": self.bootstrap,

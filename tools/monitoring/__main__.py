@@ -28,7 +28,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tools.kafka_broker import _free_ports
+from tools.kafka_broker import free_ports
 
 ROOT = Path(__file__).resolve().parents[2]
 INCIDENT = ROOT / "examples" / "mixed-clients-4.1.2"
@@ -111,7 +111,7 @@ def server(programs: Path, folder: Path, metrics_port: int) -> Iterator[str]:
     """The address of Prometheus' API, after some scrapes."""
     configuration = folder / "prometheus.yml"
     configuration.write_text(CONFIGURATION.format(rules=folder / "rules.yml", port=metrics_port))
-    address = f"127.0.0.1:{_free_ports(1)[0]}"
+    address = f"127.0.0.1:{free_ports(1)[0]}"
     command = [
         programs / "prometheus", f"--config.file={configuration}",
         f"--storage.tsdb.path={folder / 'data'}", f"--web.listen-address={address}",

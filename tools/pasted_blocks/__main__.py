@@ -25,7 +25,7 @@ from confluent_kafka import admin as ck_admin
 from coordinator_core.whatif import SettingsChange
 from coordinator_core.whatif.deployment_forms import Form, client_blocks
 from tests.core.whatif.test_limits import JAVA, group
-from tools.kafka_broker import Broker, _free_ports
+from tools.kafka_broker import Broker, free_ports
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
 JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
@@ -147,7 +147,7 @@ def streams(trial: Trial) -> Iterator[bool]:
 
 
 def connect(trial: Trial) -> Iterator[bool]:
-    url = f"http://127.0.0.1:{_free_ports(1)[0]}"
+    url = f"http://127.0.0.1:{free_ports(1)[0]}"
     worker = trial.folder / "worker.properties"
     worker.write_text(WORKER.format(bootstrap=trial.bootstrap, url=url))
     main = "org.apache.kafka.connect.cli.ConnectDistributed"
