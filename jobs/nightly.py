@@ -237,8 +237,8 @@ def account_for(
         )
     if inputs.broker_logs and (mixed := mixed_clusters(lake)):
         raise RunFailed(
-            f"brokers of several clusters wrote logs of {lake.cluster_id}: {mixed}; their groups of"
-            " one name are merged: give each cluster its own --cluster-id, in a new lake"
+            f"brokers of several clusters wrote logs of {lake.cluster_id}: {mixed}"
+            " of several clusters is merged: give each cluster its own --cluster-id, in a new lake"
         )
 
 

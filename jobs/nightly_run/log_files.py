@@ -93,19 +93,27 @@ def silent_logs(logs: list[ReadLog]) -> list[str]:
 
 
 def mixed_clusters(lake: Lake) -> str | None:
-    """The ids of several clusters whose brokers wrote the logs of this and earlier runs, each with
-    a path; None if their start-up lines name one at most."""
+    """The clusters whose brokers wrote lines about one group in the logs of this and earlier runs,
+    each with a path, and such a group; None if start-up lines name no two clusters of a group."""
     rows = lake.read("ingested_files").where(F.col("source") == BROKER_LOG)
-    named = rows.where(F.col("software").contains(f"{CLUSTER} ")).select("path", "software")
-    of_clusters = {
-        cluster: row.path
-        for row in sorted(named.collect(), reverse=True)
-        for name, cluster in (each.split(" ") for each in row.software.splitlines())
-        if name == CLUSTER
-    }
-    if len(of_clusters) < 2:
+    named = rows.where(F.col("software").contains(f"{CLUSTER} ")).select("file", "path", "software")
+    paths: dict[str, dict[str, str]] = {}
+    for row in sorted(named.collect(), reverse=True):
+        for name, cluster in (each.split(" ") for each in row.software.splitlines()):
+            if name == CLUSTER:
+                paths.setdefault(cluster, {})[row.file] = row.path
+    if len(paths) < 2:
         return None
-    return ", ".join(f"{cluster} in {path}" for cluster, path in sorted(of_clusters.items()))
+    events = lake.read("broker_log_events").where("group_id IS NOT NULL")
+    files_of: dict[str, set[str]] = {}
+    for row in events.select("group_id", "file_id").distinct().collect():
+        files_of.setdefault(row.group_id, set()).add(row.file_id)
+    for group_id, files in sorted(files_of.items()):
+        shown = {c: of[min(files & of.keys())] for c, of in paths.items() if files & of.keys()}
+        if len(shown) > 1:
+            clusters = ", ".join(f"{cluster} in {path}" for cluster, path in sorted(shown.items()))
+            return f"{clusters}; group {group_id}"
+    return None
 
 
 def other_topics(lake: Lake, dump: Dump) -> list[str]:

@@ -4,6 +4,7 @@ uses a copy.
 
 import fcntl
 import os
+import re
 import shutil
 import tarfile
 from contextlib import ExitStack
@@ -20,6 +21,9 @@ from tools.kafka_broker import LOGIN, Broker
 TWINS = Path(__file__).parents[1] / "data" / "twins"
 # Real groups of every type: a folder of tests/data/modern_groups per cluster.
 NEW_GROUPS = ("mixed-4.4.0", "mixed-4.1.2", "twins-4.4.0", "twins-4.1.2")
+# What a broker's start-up lines name its cluster.
+CLUSTER_ID = re.compile(r"(?<=Cluster ID = )[\w-]{22}|(?<= in cluster )[\w-]{22}")
+ONE_CLUSTER = "twins-as-one-cluster--"
 # Clients without a login, and user regroup, may do everything; user guest, what ACLs allow.
 ACCESS = f"""
 authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
@@ -106,7 +110,8 @@ def incidents(incidents_of):
 def twins_files(made_once):
     """``twins_files(script, version)``: what the brokers of a script left, as one cluster.
 
-    They share no group, so it suffices to renumber their partitions of __consumer_offsets.
+    They share no group with members, so it suffices to renumber their partitions of
+    __consumer_offsets, and to give their start-up lines one cluster id.
     """
 
     def unpack(script, version, folder):
@@ -117,7 +122,8 @@ def twins_files(made_once):
         for partition in sorted((folder / "plays").rglob("__consumer_offsets-*")):
             shutil.copytree(partition, folder / "segments" / f"__consumer_offsets-{next(numbers)}")
         for number, log in enumerate(sorted((folder / "plays").rglob("server*.log"))):
-            shutil.copy(log, folder / "logs" / f"{number}.log")
+            lines = CLUSTER_ID.sub(ONE_CLUSTER, log.read_text(encoding="utf-8"))
+            (folder / "logs" / f"{number}.log").write_text(lines, encoding="utf-8")
 
     @cache
     def unpacked(script, version):
