@@ -101,13 +101,16 @@ def _join_times(timeline: DataFrame, key: list[str]) -> DataFrame:
 
 def _new_members(generation_members: DataFrame) -> DataFrame:
     """Members with the one that they replace, and the settings in which they differ from it."""
-    # Within one generation the replaced member comes first.
+    is_replaced = F.col("change") == "replaced"
+    # Within one generation the replaced member comes first, and the one that joined before all.
     instance = by_instance().orderBy(
-        "generation", F.col("left_time").asc_nulls_last(), F.col("left_how").asc_nulls_last()
+        "generation",
+        F.col("left_time").asc_nulls_last(),
+        F.col("left_how").asc_nulls_last(),
+        is_replaced,
     )
     predecessor = F.lag(F.struct("member_id", *SETTINGS.values())).over(instance)
     # The embedded engine reads fields of a null struct: the condition is on each field.
-    is_replaced = F.col("change") == "replaced"
     return (
         generation_members.withColumn("before", predecessor)
         .where("change <> 'retained'")
