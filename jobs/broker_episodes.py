@@ -62,9 +62,13 @@ _STARTS = """
     ORDER BY broker_id, at_ms"""
 # The number of a broker's life: of its starts so far.
 _LIVES = """
-    SELECT broker_id, file_id, {life} AS life, event, step, logger,
-        MIN(line) AS line, MIN(reason) AS reason, MAX(UNIX_MILLIS(event_time)) AS last_ms
-    FROM broker_log_events WHERE broker_id >= 0
+    SELECT broker_id, file_id, life, event, step, logger, MIN(line) AS line,
+        MIN(reason) AS reason, MAX(UNIX_MILLIS(event_time)) AS last_ms
+    FROM (
+        SELECT *, SUM(CASE WHEN event = 'OTHER' AND step = 'starting_up' THEN 1 ELSE 0 END)
+            OVER (PARTITION BY broker_id ORDER BY event_time) AS life
+        FROM broker_log_events WHERE broker_id >= 0
+    ) AS lines
     GROUP BY broker_id, file_id, life, event, step, logger, cause"""
 _SOFTWARE = "SELECT file, software FROM ingested_files WHERE software IS NOT NULL"
 _MOVES = """
@@ -228,12 +232,7 @@ def _rows(evidence: EngineEvidence, frame: Callable[[str], DataFrame]) -> list[R
     if not evidence.has("broker_log_events"):
         return []
     starts = evidence.rows(_STARTS)
-    life = " + ".join(
-        f"CASE WHEN broker_id = {each['broker_id']} AND UNIX_MILLIS(event_time) >= {each['at_ms']}"
-        " THEN 1 ELSE 0 END"
-        for each in starts
-    )
-    lines = evidence.rows(_LIVES.format(life=life or "0"))
+    lines = evidence.rows(_LIVES)
     of_brokers = lives(starts, lines, evidence.rows(_SOFTWARE))
     if not any(each.stopped_ms or each.started_ms for each in of_brokers):
         return []
