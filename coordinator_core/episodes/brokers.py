@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
-from operator import contains
 from typing import NamedTuple
 
 from coordinator_core.episodes.grouping import by
@@ -209,16 +208,34 @@ def _versions(lives: Sequence[BrokerLife]) -> list[str | None]:
     """Of each life: the named version that its wordings allow, else what its wordings say."""
     allowed = [_allowed(each) for each in lives]
     named = sorted({name for each in lives for name in each.named}, key=ranges_of)
-    # A start names one version, and versions rise.
-    if len(named) == len(lives) and all(map(contains, allowed, named)):
-        return list(named)
+    rising = _rising(named, allowed)
     versions: list[str | None] = []
-    for life, names in zip(lives, allowed, strict=True):
+    for life, names in zip(lives, rising if all(rising) else allowed, strict=True):
         if versions and versions[-1] in names:
             names = [name for name in names if name == versions[-1]]
         of_wordings = words_of(life.wordings) if life.wordings != ALL_VERSIONS else None
         versions.append(" or ".join(names) or of_wordings)
     return versions
+
+
+def _rising(named: Sequence[str], allowed: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The names that each life may have if versions rise, and if each name is of some life."""
+    up = _reached(named, allowed)
+    down = _reached(named[::-1], allowed[::-1])[::-1]
+    return [
+        [name for name in named if name in one and name in other]
+        for one, other in zip(up, down, strict=True)
+    ]
+
+
+def _reached(named: Sequence[str], allowed: Sequence[Sequence[str]]) -> list[set[str]]:
+    """Of each life: the names that it may have after lives with all names before this one."""
+    reached: list[set[str]] = []
+    may_be = set(named[:1])
+    for names in allowed:
+        reached.append(may_be.intersection(names))
+        may_be = reached[-1] | {after for last, after in pairwise(named) if last in reached[-1]}
+    return reached
 
 
 def _allowed(life: BrokerLife) -> list[str]:

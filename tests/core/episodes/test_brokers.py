@@ -19,6 +19,7 @@ from coordinator_core.log_lines.version_ranges import ranges_of
 S = 1000
 SCALA, JAVA = ranges_of("-3.9"), ranges_of("4.0-")
 BOTH = ("3.9.2", "4.4.0")
+TWO = ("4.1.2", "4.4.0")
 
 
 def life(broker_id, started_s, stopped_s, wordings=JAVA, named=("4.4.0",), last_s=None):
@@ -52,6 +53,11 @@ CRASHED = [life(1, 0, None, last_s=90), life(1, 130, None, last_s=900)]
         # Equal wordings: a log with two starts and two versions.
         (rolled("4.1.1", "4.1.2"), [],
          [("broker_upgrade", [1, 2, 3], "4.1.1", "4.1.2", 60, 185, 0.95)]),
+        # Two versions for three starts: versions rise, and each start has one of them.
+        ([life(1, 0, 60, named=TWO), life(1, 65, None, ranges_of("4.3-"), TWO, last_s=95),
+          life(1, 130, None, named=TWO, last_s=900)], [(95 * S, 107 * S)],
+         [("broker_upgrade", [1], "4.1.2", "4.4.0", 60, 65, 0.95),
+          ("broker_crash", [1], "4.4.0", "4.4.0", 95, 130, 0.9)]),
         (rolled(wordings=(SCALA, JAVA)), [],
          [("broker_upgrade", [1, 2, 3], "up to 3.9", "4.0 and later", 60, 185, 0.95)]),
         (rolled(*BOTH, wordings=(JAVA, SCALA)), [],
@@ -70,8 +76,9 @@ CRASHED = [life(1, 0, None, last_s=90), life(1, 130, None, last_s=900)]
          [("broker_stop", [1, 2], "4.4.0", None, 100, 101, 0.95)]),
         ([life(1, 0, None, last_s=900)], [], []),
     ],
-    ids=["upgrade", "upgrade within an era", "upgrade by wordings", "downgrade", "rolling restart",
-         "single restarts", "crash", "lines are missing", "stop", "one start"],
+    ids=["upgrade", "upgrade within an era", "upgrade and crash", "upgrade by wordings",
+         "downgrade", "rolling restart", "single restarts", "crash", "lines are missing", "stop",
+         "one start"],
 )  # fmt: skip
 def test_restarts_of_one_action_are_one_episode(lives, outages, expected):
     assert [

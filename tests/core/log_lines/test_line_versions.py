@@ -59,3 +59,13 @@ def test_an_older_log_keeps_its_versions():
 
 def test_brokers_that_offer_different_versions():
     assert versions(row("f", software="broker 3.9,4.4"), row("a", BUMPED)) == "3.9"
+
+
+def test_brokers_of_4_0_to_4_3_0_log_a_failed_write_as_those_of_3_8():
+    line = (
+        "[2025-05-01 10:00:00,000] ERROR [GroupCoordinator id=3] Writing records to"
+        " __consumer_offsets-0 failed due to: Not the leader.."
+        " (org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime)"
+    )
+
+    assert versions(row("a", line)) == "3.8-4.2.1, 4.3.0"
