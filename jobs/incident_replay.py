@@ -159,7 +159,6 @@ def classic_rows(cluster_id: str, result: GroupReplay) -> list[Row]:
 
 
 def modern_rows(cluster_id: str, result: ModernReplay) -> list[Row]:
-    assert result.era is not None or not result.generations
     return [
         {
             "cluster_id": cluster_id,
@@ -176,7 +175,7 @@ def modern_rows(cluster_id: str, result: ModernReplay) -> list[Row]:
             "late_ms": None,
             "stimuli": len(each.stimuli),
             "assumed": sum(s.basis is Basis.ASSUMED for s in each.stimuli),
-            "era": result.era.name if result.era is not None else "",
+            "era": each.era,
         }
         for each in result.generations
         for divergence in [each.divergence]

@@ -9,7 +9,7 @@ that their evidence shows.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -52,9 +52,12 @@ class Eras:
     def last(self) -> InferredEra:
         return self.stretches[-1].era
 
+    def stretch_at(self, at_ms: int) -> Stretch:
+        begun = [each for each in self.stretches if each.from_ms <= at_ms]
+        return begun[-1] if begun else self.stretches[0]
+
     def inferred_at(self, at_ms: int) -> InferredEra:
-        begun = [each.era for each in self.stretches if each.from_ms <= at_ms]
-        return begun[-1] if begun else self.stretches[0].era
+        return self.stretch_at(at_ms).era
 
     def at(self, at_ms: int) -> Era:
         return ERAS[self.inferred_at(at_ms).name]
@@ -64,6 +67,16 @@ def one_era(era: InferredEra) -> Eras:
     return Eras([Stretch(0, era)])
 
 
+class Period(NamedTuple):
+    """The times in ms in which the coordinators had the same versions; an end None: the last."""
+
+    times: Sequence[tuple[int, int | None]]
+    versions: Ranges
+
+    def has(self, at_ms: int) -> bool:
+        return any(a <= at_ms and (b is None or at_ms < b) for a, b in self.times)
+
+
 def infer_eras(
     incarnations: Sequence[Incarnation],
     offset_versions: Iterable[int] = (),
@@ -71,25 +84,43 @@ def infer_eras(
 ) -> Eras:
     """``offset_versions``, ``cluster``: see `infer_era`."""
     versions = set(offset_versions)
+
+    def infer(period: Period) -> InferredEra:
+        newest = max(each.offset_value_version for each in _eras_of(period.versions))
+        return infer_era(
+            [_within(each, period) for each in incarnations],
+            {each for each in versions if each <= newest},
+            replace(cluster, versions=within(cluster.versions, period)),
+        )
+
     events = [event for each in incarnations for event in each.events]
-    coordinators = _coordinators(events, cluster.of_brokers)
+    of_periods = eras_of_periods(events, cluster.of_brokers, infer)
+    return of_periods or one_era(infer_era(incarnations, versions, cluster))
+
+
+def eras_of_periods(
+    events: Iterable[LogEvent],
+    of_brokers: Sequence[BrokerVersion],
+    infer: Callable[[Period], InferredEra],
+) -> Eras | None:
+    """None if the coordinators did not change their version.  ``infer``: the era of a period."""
+    coordinators = _coordinators(events, of_brokers)
     limits = {limit for _, limit in coordinators}
     if len(limits) < 2:
-        return one_era(infer_era(incarnations, versions, cluster))
+        return None
     ends = [from_ms for from_ms, _ in coordinators[1:]]
-    periods = list(zip(coordinators, [*ends, None], strict=True))
+    spans = list(zip(coordinators, [*ends, None], strict=True))
     eras = {}
     for limit in limits:
-        times = [(from_ms, to_ms) for (from_ms, of), to_ms in periods if of == limit]
-        newest = max(each.offset_value_version for each in _eras_of(limit))
-        eras[limit] = infer_era(
-            [_within(each, times) for each in incarnations],
-            {each for each in versions if each <= newest},
-            replace(cluster, versions=common(cluster.versions, limit) or limit),
-        )
+        times = [(from_ms, to_ms) for (from_ms, of), to_ms in spans if of == limit]
+        eras[limit] = infer(Period(times, limit))
     stretches = [Stretch(from_ms, eras[limit]) for from_ms, limit in coordinators]
     changed = (after for before, after in pairwise(stretches) if before.era != after.era)
     return Eras([stretches[0], *changed])
+
+
+def within(versions: Ranges, period: Period) -> Ranges:
+    return common(versions, period.versions) or period.versions
 
 
 def _eras_of(limit: Ranges) -> list[Era]:
@@ -144,11 +175,8 @@ def _is_java(stretch: Sequence[LogEvent]) -> bool | None:
     return False if any(map(_SCALA_WORDS.search, reasons)) else None
 
 
-def _within(incarnation: Incarnation, times: Sequence[tuple[int, int | None]]) -> Incarnation:
-    def is_within(at_ms: int) -> bool:
-        return any(a <= at_ms and (b is None or at_ms < b) for a, b in times)
-
+def _within(incarnation: Incarnation, period: Period) -> Incarnation:
     return incarnation._replace(
-        events=tuple(each for each in incarnation.events if is_within(each.at_ms)),
-        records=tuple(each for each in incarnation.records if is_within(each.at_ms)),
+        events=tuple(each for each in incarnation.events if period.has(each.at_ms)),
+        records=tuple(each for each in incarnation.records if period.has(each.at_ms)),
     )

@@ -306,11 +306,10 @@ def _summary(replay: WholeReplay) -> str:
 
 def _eras(replay: WholeReplay) -> str:
     """The era of the coordinator, or each of its eras after an upgrade of the brokers."""
-    classic, modern = replay
-    stretches = classic.eras.stretches
+    of_types = [each.eras for each in (replay.modern, replay.classic) if each.eras is not None]
+    stretches = max((each.stretches for each in of_types), key=len)
     if len(stretches) < 2:
-        era = classic.era if modern.era is None else modern.era
-        return f"{era.name} ({era.why})"
+        return f"{stretches[0].era.name} ({stretches[0].era.why})"
     texts = [f"{era.name} from {time_text(from_ms)} ({era.why})" for from_ms, era in stretches[1:]]
     first = stretches[0].era
     return f"{first.name} ({first.why}), then " + ", ".join(texts)

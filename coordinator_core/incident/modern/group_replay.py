@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from coordinator_core.coordinator.era_evidence import NO_EVIDENCE, EraEvidence, InferredEra
 from coordinator_core.coordinator.eras import ERAS
-from coordinator_core.incident.evidence import Incarnation, Row, incarnations
+from coordinator_core.incident.evidence import Incarnation, LogEvent, Row, incarnations
 from coordinator_core.incident.modern.evidence import Entry, GroupLine, ModernIncarnation, entry
 from coordinator_core.incident.modern.phases import (
     before_conversion,
@@ -17,24 +17,29 @@ from coordinator_core.incident.modern.phases import (
 from coordinator_core.incident.modern.replay import IncarnationReplay, ModernGeneration
 from coordinator_core.incident.modern.settings import ASSIGNORS, modern_era
 from coordinator_core.incident.replay import FOREVER_MS, GroupReplay, replay
+from coordinator_core.incident.stretches import Eras, Period, eras_of_periods, one_era, within
 from coordinator_core.incident.takeover import Takeover
 
 TARGET_MEMBER = "ConsumerGroupTargetAssignmentMember"
 
 
 class ModernReplay(NamedTuple):
-    """The generations of types other than classic; ``era`` None without any.
+    """The generations of types other than classic; ``eras`` None without any.
 
     ``resumed_from``: (incarnation, generation) whose records the engine was loaded with at the
     beginning; ``unnamed_topics``: ids of topics that no evidence names; ``names``: of the others.
     """
 
     group_id: str
-    era: InferredEra | None = None
+    eras: Eras | None = None
     generations: Sequence[ModernGeneration] = ()
     resumed_from: Sequence[tuple[int, int]] = ()
     unnamed_topics: Sequence[str] = ()
     names: Mapping[str, str] = {}
+
+    @property
+    def era(self) -> InferredEra | None:
+        return None if self.eras is None else self.eras.last
 
 
 class WholeReplay(NamedTuple):
@@ -73,12 +78,18 @@ def replay_group(
     """
     classic = incarnations(evidence.group_id, evidence.events, evidence.records)
     modern = modern_incarnations(evidence)
-    replayed = {each.number: _replay(each, evidence.names, era, cluster) for each in modern}
+    events = {each.number: each.events for each in classic}
+    replayed = {
+        each.number: _replay(
+            each, evidence.names, _eras(each, events.get(each.number, ()), era, cluster)
+        )
+        for each in modern
+    }
     runs = {number: run for number, (run, _) in replayed.items()}
     generations = [each for _, of_run in replayed.values() for each in of_run]
     result = ModernReplay(
         evidence.group_id,
-        next((run.era for run in runs.values()), None),
+        next((run.eras for run in runs.values()), None),
         [each for each in generations if from_ms <= each.ends_ms and each.begins_ms <= to_ms],
         [each for run in runs.values() for each in run.resumed_from],
         sorted({each for run in runs.values() for each in run.unnamed_topics}),
@@ -103,14 +114,12 @@ def replay_group(
 def _replay(
     incarnation: ModernIncarnation,
     names: Mapping[str, str],
-    requested: str | None,
-    cluster: EraEvidence,
+    eras: Eras,
 ) -> tuple[IncarnationReplay, list[ModernGeneration]]:
     """With the broker's default assignor that reproduces most generations."""
-    era = _era(incarnation.entries, requested, cluster)
     best: tuple[IncarnationReplay, list[ModernGeneration]] | None = None
     for assignor in ASSIGNORS:
-        run = IncarnationReplay(incarnation, era, names, assignor)
+        run = IncarnationReplay(incarnation, eras, names, assignor)
         generations = run.replay()
         if best is None or _diverged(generations) < _diverged(best[1]):
             best = run, generations
@@ -130,10 +139,29 @@ def _has_other_target(generation: ModernGeneration) -> bool:
     return divergence is not None and TARGET_MEMBER in divergence.what
 
 
-def _era(entries: Iterable[Entry], requested: str | None, cluster: EraEvidence) -> InferredEra:
+def _eras(
+    incarnation: ModernIncarnation,
+    events: Iterable[LogEvent],
+    requested: str | None,
+    cluster: EraEvidence,
+) -> Eras:
     """An era without these types cannot be requested for them."""
-    has_types = requested is not None and ERAS[requested].modern is not None
-    return modern_era(entries, requested if has_types else None, cluster.versions)
+    if requested is not None and ERAS[requested].modern is not None:
+        return one_era(modern_era((), requested))
+
+    def infer(period: Period) -> InferredEra:
+        entries = [each for each in incarnation.entries if period.has(each.at_ms)]
+        return modern_era(entries, versions=within(cluster.versions, period))
+
+    of_periods = eras_of_periods(events, cluster.of_brokers, infer)
+    stretches = [
+        each
+        for each in (of_periods.stretches if of_periods else ())
+        if ERAS[each.era.name].modern is not None
+    ]
+    if not stretches:
+        return one_era(modern_era(incarnation.entries, versions=cluster.versions))
+    return Eras(stretches)
 
 
 def _classic_phases(

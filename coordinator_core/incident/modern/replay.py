@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from coordinator_core.coordinator.era_evidence import InferredEra
+from coordinator_core.coordinator.era import Era
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.incident.comparison import Divergence
 from coordinator_core.incident.modern.comparison import compare, is_exact
@@ -21,6 +21,7 @@ from coordinator_core.incident.modern.topics import TopicsSeen
 from coordinator_core.incident.modern.writes import Write, Wrote, writes
 from coordinator_core.incident.replay import ReplayVerdict
 from coordinator_core.incident.stimuli import Basis
+from coordinator_core.incident.stretches import Eras
 from coordinator_core.incident.takeover import Takeover
 from coordinator_core.modern_history.evidence import RecordKind
 
@@ -38,11 +39,12 @@ class ReplayedWrite:
 
 @dataclass
 class ModernGeneration:
-    """One target assignment.  ``number``: its epoch."""
+    """One target assignment.  ``number``: its epoch; ``era``: of the coordinator that wrote it."""
 
     incarnation: int
     number: int
     group_type: str
+    era: str
     writes: list[ReplayedWrite] = field(default_factory=list)
     line_divergence: Divergence | None = None
     has_log: bool = False
@@ -83,15 +85,16 @@ class IncarnationReplay:
     def __init__(
         self,
         incarnation: ModernIncarnation,
-        era: InferredEra,
+        eras: Eras,
         names: Mapping[str, str],
         assignor: str = ASSIGNORS[0],
     ) -> None:
-        self.incarnation, self.era = incarnation, era
+        self.incarnation, self.eras = incarnation, eras
+        self._stretch = eras.stretches[0]
         self.resumed_from: list[tuple[int, int]] = []
         entries = incarnation.entries
         self.config = engine_config(engine_settings(entries, assignor))
-        self.driver = ModernDriver(incarnation.group_id, ERAS[era.name], self.config)
+        self.driver = ModernDriver(incarnation.group_id, self._era, self.config)
         self.takeovers: dict[str, Takeover] = {}  # by place of a downgrade's record
         self._stored = Stored()
         self._topics = TopicsSeen(names)
@@ -99,10 +102,7 @@ class IncarnationReplay:
             incarnation.group_id, self._stored, self._topics, incarnation.lines
         )
         self._targets = _targets(entries)
-        rules = ERAS[era.name].modern
-        self._inference.validates_topologies = (
-            rules is not None and rules.streams.writes_validated_epoch
-        )
+        self._inference.validates_topologies = self._validates_topologies
         self._inference.ready_hash = _ready_hash(entries)
         self._is_running = False
         self._spans_ms: list[tuple[int, int]] = []  # in which the engine has the group's state
@@ -142,6 +142,7 @@ class IncarnationReplay:
         if write.what is Wrote.CLASSIC:
             self._is_running = False
             return None
+        self._change_era(write.at_ms)
         if not self._is_running and not self._start(write):
             return None
         assigned = self._next_assigned(at)
@@ -176,10 +177,25 @@ class IncarnationReplay:
         self.takeovers[classic.place] = Takeover(
             self.driver.coordinator, at_ms, classic.record, events
         )
-        outputs_before = self.driver.outputs
-        self.driver = ModernDriver(self.incarnation.group_id, ERAS[self.era.name], self.config)
+        self._renew_driver(at_ms)
+
+    def _change_era(self, at_ms: int) -> None:
+        """A coordinator of another version has loaded the group's records."""
+        stretch, before = self.eras.stretch_at(at_ms), self._stretch
+        self._stretch = stretch
+        if stretch.era.name == before.era.name:
+            return
+        self._inference.validates_topologies = self._validates_topologies
+        self._renew_driver(self.driver.now_ms)
+        if self._is_running:
+            self._load(stretch.from_ms)
+
+    def _renew_driver(self, at_ms: int) -> None:
+        """An engine without a group, which knows the topics."""
+        outputs = self.driver.outputs
+        self.driver = ModernDriver(self.incarnation.group_id, self._era, self.config)
         self.driver.now_ms = at_ms
-        self.driver.outputs = outputs_before
+        self.driver.outputs = outputs
         topics = ModernStimulus(
             at_ms=at_ms,
             kind=ModernStimulusKind.TOPICS,
@@ -188,6 +204,15 @@ class IncarnationReplay:
             evidence="",
         )
         self.driver.apply(topics._replace(topics=tuple(self._topics.image.topics.values())))
+
+    @property
+    def _era(self) -> Era:
+        return ERAS[self._stretch.era.name]
+
+    @property
+    def _validates_topologies(self) -> bool:
+        rules = self._era.modern
+        return rules is not None and rules.streams.writes_validated_epoch
 
     @property
     def names(self) -> dict[str, str]:
@@ -223,7 +248,7 @@ class IncarnationReplay:
 
     def _begins(self, write: Write) -> bool:
         group = write.last(RecordKind.GROUP)
-        rules = ERAS[self.era.name].modern
+        rules = self._era.modern
         if group is None or group.value is None or rules is None:
             return (
                 write.last(RecordKind.GROUP) is None
@@ -286,6 +311,7 @@ class IncarnationReplay:
                     self.incarnation.number,
                     target.value["assignment_epoch"],
                     target.group_type.name,
+                    self.eras.inferred_at(each.write.at_ms).name,
                     [*pending, each],
                 )
                 pending = []

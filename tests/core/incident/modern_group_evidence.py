@@ -13,6 +13,7 @@ from coordinator_core.incident.modern import (
     entry,
     modern_era,
 )
+from coordinator_core.incident.stretches import one_era
 from coordinator_core.log_lines import parse_line
 from coordinator_core.records import decode
 
@@ -76,4 +77,4 @@ def replayed(folder, group, *, with_log=True, records=None, lines=None):
     records = own[group] if records is None else records
     lines = all_lines.get(group, []) if lines is None else lines
     evidence = ModernIncarnation(group, 1, tuple(records), tuple(lines) if with_log else ())
-    return IncarnationReplay(evidence, modern_era(records), names).replay()
+    return IncarnationReplay(evidence, one_era(modern_era(records)), names).replay()

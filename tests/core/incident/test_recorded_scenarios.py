@@ -10,6 +10,7 @@ import pytest
 
 from coordinator_core.coordinator.era_evidence import InferredEra
 from coordinator_core.incident.modern import IncarnationReplay, ModernIncarnation, entry
+from coordinator_core.incident.stretches import one_era
 from coordinator_core.records import decode
 
 pytestmark = pytest.mark.slow
@@ -54,7 +55,7 @@ def test_most_generations_are_reproduced(folder, era, share):
     verdicts = Counter()
     for group, records, names in histories(folder, era, 60):
         evidence = ModernIncarnation(group, 1, tuple(records), ())
-        run = IncarnationReplay(evidence, InferredEra(era, "of the trace"), names)
+        run = IncarnationReplay(evidence, one_era(InferredEra(era, "of the trace")), names)
         verdicts.update(each.verdict.value for each in run.replay())
 
     assert verdicts["reproduced"] > share * sum(verdicts.values()), verdicts

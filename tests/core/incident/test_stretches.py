@@ -3,11 +3,17 @@
 from coordinator_core.coordinator.era_evidence import NO_EVIDENCE, BrokerVersion, EraEvidence
 from coordinator_core.incident.evidence import Incarnation, LogEvent, incarnations
 from coordinator_core.incident.generation_evidence import by_generation
+from coordinator_core.incident.modern import GroupEvidence, replay_group
 from coordinator_core.incident.stretches import infer_eras
 from coordinator_core.log_lines.version_ranges import ranges_of
+from tests.core.incident.modern_group_evidence import captured
 
 SCALA = "Adding new member m with group instance id None; client reason: not provided"
 JAVA = "explicit `LeaveGroup` request for (m) members."
+ABSENT = dict.fromkeys(
+    ("generation", "member_id", "instance_id", "old_member_id", "step", "reason", "client_reason",
+     "cause", "member_count", "members")
+)  # fmt: skip
 
 
 def line(at_ms, event, **more):
@@ -57,13 +63,9 @@ def test_an_unload_that_is_logged_after_the_next_load_unloads_nothing():
             [("UNLOADED", 1), ("LOADED", 2), ("LOADED", 3), ("UNLOADED", 2), ("UNLOADED", 3)]
         )
     ]
-    absent = dict.fromkeys(
-        ("generation", "member_id", "instance_id", "old_member_id", "step", "reason",
-         "client_reason", "cause", "member_count", "members")
-    )  # fmt: skip
     common = {"incarnation": 1, "at_ms": 0, "file_id": "f", "position": 0}
 
-    (only,) = incarnations("g", [absent | common | row for row in rows], [])
+    (only,) = incarnations("g", [ABSENT | common | row for row in rows], [])
 
     assert [(each.event, each.broker) for each in only.events] == [
         ("UNLOADED", "broker 1"), ("LOADED", "broker 2"), ("LOADED", "broker 3"),
@@ -111,3 +113,31 @@ def test_a_broker_that_was_upgraded_has_the_era_of_its_version():
     cluster = EraEvidence(versions=ranges_of("4.1.1, 4.4.0"), of_brokers=versions)
 
     assert names(*events, cluster=cluster) == [(0, "4.1"), (40, "4.4")]
+
+
+def test_generations_of_a_consumer_group_have_the_era_of_their_coordinator():
+    records, _, names = captured("upgraded-4.1.2-4.4.0")
+    stored = [
+        {"incarnation": 1, "topic_partition": topic_partition, "log_offset": int(offset),
+         "at_ms": each.at_ms, "key": each.record[0], "value": each.record[1]}
+        for each in records["carts-static"]
+        for topic_partition, offset in [each.place.split("@")]
+    ]  # fmt: skip
+    loads = [
+        ABSENT | {"event": "LOADED", "incarnation": 1, "event_seq": seq, "broker_id": broker_id,
+                  "at_ms": at_ms, "step": "group", "member_count": 4, "file_id": "f", "position": 0}
+        for seq, (broker_id, at_ms) in enumerate([(2, 1795796630000), (1, 1795796751938)])
+    ]  # fmt: skip
+    cluster = EraEvidence(
+        versions=ranges_of("4.1.2, 4.4.0"),
+        of_brokers=[BrokerVersion(1, 1795796732952, "4.4.0"), BrokerVersion(2, 0, "4.1.2")],
+    )
+
+    evidence = GroupEvidence("carts-static", loads, [], stored, names)
+    replayed = replay_group(evidence, cluster=cluster).modern.generations
+
+    assert [(each.number, each.era, each.verdict.value) for each in replayed] == [
+        (1, "4.1.2", "reproduced"), (2, "4.1.2", "reproduced"), (3, "4.1.2", "reproduced"),
+        (4, "4.1.2", "reproduced"), (5, "4.4", "reproduced"), (6, "4.4", "reproduced"),
+        (10, "4.4", "reproduced"),
+    ]  # fmt: skip
