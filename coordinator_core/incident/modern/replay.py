@@ -37,7 +37,7 @@ class ReplayedWrite:
     exact: bool
 
 
-@dataclass
+@dataclass(kw_only=True)
 class ModernGeneration:
     """One target assignment.  ``number``: its epoch; ``era``: of the coordinator that wrote it."""
 
@@ -308,11 +308,11 @@ class IncarnationReplay:
                 if generation is not None:
                     yield generation
                 generation = ModernGeneration(
-                    self.incarnation.number,
-                    target.value["assignment_epoch"],
-                    target.group_type.name,
-                    self.eras.inferred_at(each.write.at_ms).name,
-                    [*pending, each],
+                    incarnation=self.incarnation.number,
+                    number=target.value["assignment_epoch"],
+                    group_type=target.group_type.name,
+                    era=self.eras.inferred_at(each.write.at_ms).name,
+                    writes=[*pending, each],
                 )
                 pending = []
             elif pending or _leads_on(each.write) or generation is None:
