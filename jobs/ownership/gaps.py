@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
+from coordinator_core.whatif.baseline import SHUT_DOWN_MS
 from jobs.engine.union import union_of
 from jobs.lake.dates import NEVER_MS
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, PARTITION_KEY
@@ -16,8 +17,12 @@ def of_partitions(
     owners: DataFrame, classic_tenures: DataFrame, modern_tenures: DataFrame | None
 ) -> DataFrame:
     """The tenures of all partitions; ``owners``: see `jobs.ownership.of_run`."""
-    owned = owners.join(classic_tenures, on=[*GENERATION_KEY, "member_id"], how="inner")
-    return owned if modern_tenures is None else union_of(owned, modern_tenures)
+    owned = owners.join(classic_tenures, on=[*GENERATION_KEY, "member_id"], how="inner").withColumn(
+        "is_modern", F.lit(False)
+    )
+    if modern_tenures is None:
+        return owned
+    return union_of(owned, modern_tenures.withColumn("is_modern", F.lit(True)))
 
 
 def in_succession(owned: DataFrame) -> DataFrame:
@@ -28,12 +33,18 @@ def in_succession(owned: DataFrame) -> DataFrame:
 
 def gaps(owned: DataFrame) -> DataFrame:
     """From a partition's first owner on; if the group was shut down, until its last process
-    stopped.  ``ended_...``: the end of the gap, and its next owner; null while it is open.
+    stopped, or until its next incarnation, in another protocol, assigned the partition.
+    ``ended_...``: the end of the gap, and its next owner; null while it is open.
     """
     until_ms = F.coalesce("owner_ms", F.lit(NEVER_MS))
     is_shut_down = F.coalesce(F.col("shutdown_ms") < until_ms, F.lit(False))
+    away_ms = F.col("migrated_ms") - F.coalesce("shutdown_ms", "until_ms")
+    is_migrated = F.coalesce(F.col("owner_ms").isNull() & (away_ms <= SHUT_DOWN_MS), F.lit(False))
     unowned = (
-        in_succession(owned).where(F.col("until_ms") < until_ms).withColumns(_ended(is_shut_down))
+        in_succession(owned)
+        .where(F.col("until_ms") < until_ms)
+        .join(F.broadcast(_migrated(owned)), on=[*INCARNATION_KEY, *PARTITION_KEY], how="left")
+        .withColumns(_ended(is_shut_down, is_migrated))
     )
     return unowned.where(F.col("until_ms") < F.coalesce("ended_ms", F.lit(NEVER_MS)))
 
@@ -63,6 +74,7 @@ def continued(earlier: DataFrame, tenures: DataFrame) -> DataFrame:
         how.alias("how"),
         "evidence",
         F.col("estimated").alias("is_estimated"),
+        F.when(F.col("shutdown_ms").isNotNull(), F.lit(False)).alias("is_modern"),
         *_SHUTDOWN,
     )
 
@@ -134,15 +146,45 @@ def _next_owner() -> dict[str, Column]:
     return {name: F.lead(column).over(_of_partition()) for name, column in names.items()}
 
 
-def _ended(is_shut_down: Column) -> dict[str, Column]:
+def _migrated(owned: DataFrame) -> DataFrame:
+    """INCARNATION_KEY, PARTITION_KEY, ``migrated_ms``, ``migrated_date``: the first assignment in
+    the group's next incarnation, if the group was classic and is not any more, or the reverse, and
+    each process that owned partitions to the last was back: the others shut down their group.
+    """
+    following = owned.where("incarnation > 1").withColumn("incarnation", F.col("incarnation") - 1)
+    first = following.groupBy(*INCARNATION_KEY, *PARTITION_KEY).agg(
+        F.min("from_ms").alias("migrated_ms"), F.min("event_date").alias("migrated_date")
+    )
+    back = following.groupBy(*INCARNATION_KEY).agg(
+        F.collect_set("process").alias("back"),
+        F.min(F.struct("from_ms", "is_modern")).alias("began"),
+    )
+    is_back = F.array_contains("back", F.col("process"))
+    is_other = F.col("began.is_modern") != F.col("is_modern")
+    migrated = (
+        owned.join(F.broadcast(back), on=INCARNATION_KEY, how="inner")
+        .withColumn("next_ms", F.lead("from_ms").over(_of_partition()))
+        .where("next_ms IS NULL")
+        .groupBy(*INCARNATION_KEY)
+        .agg(F.min((is_back & is_other).cast("int")).alias("is_migrated"))
+        .where("is_migrated = 1")
+    )
+    return first.join(migrated.drop("is_migrated"), on=INCARNATION_KEY, how="inner")
+
+
+def _ended(is_shut_down: Column, is_migrated: Column) -> dict[str, Column]:
+    # The generation that assigned the partition again belongs to another incarnation.
+    last_generation = F.coalesce("shutdown_generation", "generation")
     ends = {
-        "ended_ms": ("stopped_ms", "owner_ms"),
-        "ended_generation": ("shutdown_generation", "owner_generation"),
-        "ended_date": ("shutdown_date", "owner_date"),
+        "ended_ms": (F.col("migrated_ms"), "stopped_ms", "owner_ms"),
+        "ended_generation": (last_generation, "shutdown_generation", "owner_generation"),
+        "ended_date": (F.col("migrated_date"), "shutdown_date", "owner_date"),
     }
     return {
-        name: F.when(is_shut_down, F.col(stopped)).otherwise(F.col(assigned))
-        for name, (stopped, assigned) in ends.items()
+        name: F.when(is_migrated, migrated)
+        .when(is_shut_down, F.col(stopped))
+        .otherwise(F.col(assigned))
+        for name, (migrated, stopped, assigned) in ends.items()
     } | {"ended_process": F.when(~is_shut_down, F.col("owner"))}
 
 

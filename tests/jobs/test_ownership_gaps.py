@@ -567,6 +567,67 @@ def test_who_owned_a_partition_before_a_downgrade_owns_it_until_revoked(downgrad
     assert_rows(downgraded.get(rule, []), expected)
 
 
+# A classic group, whose processes a and b owned a partition each, is empty from 22 s on; b revokes
+# at 21 s.  Rule -> the next owners of partitions 0 and 1 in the next incarnation, its begin, the
+# ends of the gaps; None: the partition has no gap.
+MIGRATIONS = {
+    "one process is back in the consumer protocol, the other one is not": ("aa", 24, [21, None]),
+    "each process is back in the consumer protocol": ("ab", 24, [24, 24]),
+    "each process is back after 5 minutes": ("ab", 323, [21, None]),
+}
+
+
+@pytest.mark.parametrize("rule", MIGRATIONS)
+def test_a_gap_lasts_until_the_group_is_back_in_another_protocol(rule, frame, by_group):
+    processes, back_s, ends_s = MIGRATIONS[rule]
+    rows = {
+        "generations": [gen(1, 0, 3, 3), empty(2, 20, 22)],
+        "generation_members": [
+            member(1, "a1", "joined", "left", 20), member(1, "b1", "joined", "left", 22),
+        ],
+        "assignments": [
+            {"generation": 1, "member_id": "a1", "process": "a", "partition": 0},
+            {"generation": 1, "member_id": "b1", "process": "b", "partition": 1},
+        ],
+        "timeline": [{"seq": 0} | event("LEFT", 20, 2, member_id="a1"),
+                     {"seq": 1} | event("LEFT", 22, 2, member_id="b1")],
+        "group_metadata": [],
+        "committed_offsets": [],
+    }  # fmt: skip
+    frames = {
+        name: frame(name, [{"group_id": "g"} | row for row in table])
+        for name, table in rows.items()
+    }
+    spark = frames["generations"].sparkSession
+    tenure = {
+        "cluster_id": "c", "group_id": "g", "incarnation": 2, "generation": 2, "topic": "t",
+        "event_date": DAY, "from_ms": back_s * S, "until_ms": 900 * S, "how": "left",
+        "evidence": "records", "is_estimated": False,
+    }  # fmt: skip
+    tenures = [
+        tuple(
+            (tenure | {"partition": partition, "process": process}).get(name)
+            for name in TENURES.names
+        )
+        for partition, process in enumerate(processes)
+    ]
+    last_events = spark.createDataFrame(
+        [("c", "g", DAY, LAST_S * S)],
+        "cluster_id STRING, group_id STRING, last_date DATE, last_ms BIGINT",
+    )
+    modern_groups = spark.createDataFrame(tenures, TENURES)
+
+    gaps = gaps_of(frames, last_events=last_events, modern_groups=modern_groups)
+
+    columns = ["partition", "from_time", "to_time", "to_process", "generation", "why"]
+    rows = by_group(gaps.where("incarnation = 1"), ["partition"], columns)["g"]
+    first, second = (end if end is None else end * S for end in ends_s)
+    expected = [(0, 20 * S, first, None, 2, "left")]
+    if second is not None:
+        expected.append((1, 21 * S, second, None, 2, "revoked"))
+    assert_rows(rows, expected)
+
+
 @pytest.mark.parametrize("rule", CASES)
 def test_ownership_gaps(gaps, rule):
     expected = [
