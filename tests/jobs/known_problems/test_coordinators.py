@@ -148,6 +148,19 @@ def test_a_finding_per_logger_has_its_errors(findings):
     ]
 
 
+def test_an_assignment_of_an_older_broker_is_no_error(findings):
+    """Epochs for some of the partitions, but not for all, are an error."""
+    text = "[GroupId g] Size of assignment epochs {} is not equal to partitions 2 for topic t."
+    error = {"event": "OTHER", "level": "ERROR", "event_time": 4000, "position": 0}
+    error |= {"logger": "o.a.k.GroupMetadataManager"}
+    loaded = error | {"line": text.format(0)}
+    broken = error | {"line": text.format(1), "position": 9, "event_time": 7000}
+
+    assert findings("coordinator_error", {"broker_log_events": [loaded]}, "finding") == []
+    rows = findings("coordinator_error", {"broker_log_events": [loaded, broken]}, "evidence")
+    assert rows == [(text.format(1),)]
+
+
 def test_a_broker_without_an_id_is_the_broker(findings):
     error = {"event": "OTHER", "level": "ERROR", "event_time": 4000, "position": 0}
     error |= {"logger": "o.a.k.CoordinatorRuntime", "line": "failed", "broker_id": -1}
