@@ -29,11 +29,12 @@ asks it instead of comparing names.
 
 Eras
 ----
-Brokers of different versions answer differently.  An era is a range of versions that answer alike:
-0.9 (also 0.10.0), 0.10 (0.10.1 to 0.11), 2.0, 2.5, 3.9 (the last Scala coordinator), and from 4.1
-on those of the Java coordinator (KIP-848), which have all group types.  An ``Era`` is data, a row
-of the table in eras: its versions, a grid of reactions of classic groups, rules of modern groups,
-and fields for further differences.  Handlers read these fields, never the era's name.
+Brokers of different versions answer differently.  An era is a range of versions that answer alike,
+such as 0.9 (also 0.10.0) or 3.9 (3.5 to 3.9, the last Scala coordinator).  Eras from 4.0 on are
+those of the Java coordinator (KIP-848): they have consumer groups, and from 4.1 on share and
+streams groups.  An ``Era`` is data, a row of the table in eras: its versions, a grid of reactions
+of classic groups, rules of modern groups, and fields for further differences.  Handlers read these
+fields, never the era's name.
 
 The course of a request
 -----------------------
