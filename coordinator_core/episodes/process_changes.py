@@ -370,7 +370,9 @@ def _may_follow(arrival: Cause, departure: Cause) -> bool:
         if departure.is_expiry:
             longest_ms = max(departure.session_timeout_ms, LONGEST_SESSION_MS) + _SLACK_MS
         else:
-            longest_ms = _CLOSE_LIMIT_MS if departure.story in (RESTART, STOP) else 0
+            is_of_previous = departure.member_id != arrival.member_id
+            is_late_leave = is_of_previous and departure.story in (RESTART, STOP)
+            longest_ms = _CLOSE_LIMIT_MS if is_late_leave else 0
         return 0 < at(departure) - at(arrival) <= longest_ms
     if _was_beside(departure, arrival):
         return False
