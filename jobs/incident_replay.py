@@ -94,10 +94,7 @@ def run(lake: Lake) -> None:
 
 
 def _rows_of_brokers(lake: Lake, kind: str) -> list[Row]:
-    tables = evidence_reads(kind)
-    if not all(map(lake.has, tables)):
-        return []
-    of_kind = evidence(kind, {name: lake.read(name) for name in sorted(tables)})
+    of_kind = evidence(kind, {name: lake.read(name) for name in sorted(evidence_reads(kind))})
     return [row.asDict() for row in of_kind.collect()]
 
 
