@@ -95,7 +95,8 @@ class ReportLake:
         if group_id is not None:
             only = [group_id]
         if only:
-            tables = [*_OF_GROUP, *sorted(self.has - {"findings"})]  # findings: also of no group
+            # Findings may be of no group, and episodes of brokers are of none.
+            tables = [*_OF_GROUP, *sorted(self.has - {"findings", "broker_episodes"})]
             restrict(self._connection, tables, cluster_id, only)
         self._connection.execute(
             "CREATE TEMP TABLE scope AS SELECT ? AS cluster_id, ?::VARCHAR AS only_group,"
