@@ -6,7 +6,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from coordinator_core.assignors import CLIENT_ASSIGNORS, LIBRDKAFKA_ASSIGNORS, SIMULATED_ASSIGNORS
+from coordinator_core.assignors import (
+    CLIENT_ASSIGNORS,
+    KAFKAJS_ASSIGNORS,
+    LIBRDKAFKA_ASSIGNORS,
+    SIMULATED_ASSIGNORS,
+)
 from coordinator_core.client import LIBRARIES
 from coordinator_core.client.libraries import recognised
 from coordinator_core.coordinator.era_evidence import NO_EVIDENCE, EraEvidence
@@ -191,7 +196,7 @@ def require_models(group_id: str, assignors: Iterable[str], simulated: Collectio
     """Raises NotAConsumerGroup for an assignor that is not in ``simulated``."""
     for name in assignors:
         if name not in simulated:
-            *others, last = simulated
+            *others, last = (each for each in simulated if each not in KAFKAJS_ASSIGNORS)
             raise NotAConsumerGroup(
                 f"{group_id}: assignor {name} cannot be simulated; set the assignor to"
                 f" {', '.join(others)} or {last}, and predict from the evidence after that change"

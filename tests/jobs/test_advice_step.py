@@ -149,7 +149,7 @@ def test_groups_without_a_model_cost_nothing():
 
 @pytest.mark.parametrize(
     "columns",
-    [{"group_type": "connect"}, {"protocol": "stream"}, {"protocol": "RoundRobinAssigner"}],
+    [{"group_type": "connect"}, {"protocol": "stream"}, {"protocol": "OwnAssigner"}],
 )
 def test_a_group_without_a_model_has_no_bound(columns):
     """Otherwise nightly says that it has nothing to gain, and what-if that nothing predicts it."""

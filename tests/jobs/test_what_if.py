@@ -23,7 +23,7 @@ GAP_MS = 1795222060000  # 2026-11-21 00:47:40
 
 @pytest.fixture(scope="module")
 def lake(write_lake, tmp_path_factory):
-    """Two groups of a real incident, groups of Kafka Connect, of Kafka Streams and of kafkajs, and
+    """Two groups of a real incident; groups of Kafka Connect, of Kafka Streams, of an own assignor;
     a tool that only commits.
     """
     rows = tables(GROUPS)
@@ -38,13 +38,13 @@ def lake(write_lake, tmp_path_factory):
         for n, row in enumerate(workers)
     ]
     rows["group_metadata"] += [
-        row | {"group_id": "kafkajs", "protocol": "RoundRobinAssigner", "log_offset": 4000 + n}
+        row | {"group_id": "custom", "protocol": "OwnAssigner", "log_offset": 4000 + n}
         for n, row in enumerate(workers)
     ]
     rows["timeline"] += [
         {"group_id": group, "seq": n, "event": "RECORD", "incarnation": 1}
         | {"topic_partition": row["topic_partition"], "log_offset": first + n}
-        for group, first in (("connect", 1000), ("streams", 2000), ("kafkajs", 4000))
+        for group, first in (("connect", 1000), ("streams", 2000), ("custom", 4000))
         for n, row in enumerate(workers)
     ]
     rows["ownership_gaps"] = [
@@ -272,8 +272,8 @@ def test_groups_that_cannot_be_simulated(what_if, lake):
         ("connect", "not a group of consumers (connect)"),
         ("streams", "not a group of consumers (Kafka Streams, whose tasks no model assigns)"),
         (
-            "kafkajs",
-            "--group kafkajs: assignor RoundRobinAssigner cannot be simulated; set the assignor to"
+            "custom",
+            "--group custom: assignor OwnAssigner cannot be simulated; set the assignor to"
             " range, roundrobin, sticky or cooperative-sticky, and predict from the evidence after"
             " that change",
         ),
@@ -306,7 +306,7 @@ def test_the_sweep_says_of_every_group_whether_to_migrate(lake, regroup, tmp_pat
         "inventory-static": ("classic", "blocked"),
         "connect": ("connect", "blocked"),
         "streams": ("classic", "blocked"),
-        "kafkajs": ("classic", "blocked"),
+        "custom": ("classic", "blocked"),
         "tool": ("commits", "not applicable"),
     }
     assert {name: row["blockers"] for name, row in rows.items()} == {
@@ -314,7 +314,7 @@ def test_the_sweep_says_of_every_group_whether_to_migrate(lake, regroup, tmp_pat
         "inventory-static": ["broker_version prevents", "client_version check"],
         "connect": ["framework prevents"],
         "streams": ["framework prevents"],
-        "kafkajs": ["custom_assignor prevents"],
+        "custom": ["custom_assignor prevents"],
         "tool": [],
     }
     billing = rows["billing-eager"]
