@@ -110,7 +110,7 @@ def test_hours_later_there_is_no_alert(demo):
 def test_the_output_in_the_documentation(demo):
     text = (Path(__file__).parents[2] / "docs" / "alerts.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    table, textfile = [block for language, block in blocks if not language]
+    table, _digest, textfile = [block for language, block in blocks if not language]
 
     alerts, windows = find_alerts(AlertsOptions(demo.root, "kafka-3.9"), AlertSettings())
 

@@ -380,9 +380,6 @@ def test_an_engine_continues_where_the_other_stopped(broker, clients, spark, tmp
     assert broken_laws(lake.root)[1] == []
 
 
-UNREACHABLE = {"spark": "TimeoutException: ", "embedded": "127.0.0.1:1/bootstrap: Connect to "}
-
-
 def test_an_unreachable_broker_is_one_line_and_exit_1(engine, tmp_path, monkeypatch, capsys):
     conf = tmp_path / "conf.toml"
     conf.write_text('[kafka]\n"default.api.timeout.ms" = 500\n"sasl.jaas.config" = "secret"\n')
@@ -395,7 +392,7 @@ def test_an_unreachable_broker_is_one_line_and_exit_1(engine, tmp_path, monkeypa
 
     error = capsys.readouterr().err
     assert ended.value.code == 1
-    assert error.startswith(f"regroup: --kafka 127.0.0.1:1: {UNREACHABLE[engine]}")
+    assert error.startswith("regroup: --kafka: 127.0.0.1:1 does not answer: Connection refused; ")
     assert error.count("\n") == 1
     assert "secret" not in error
 

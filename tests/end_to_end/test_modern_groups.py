@@ -144,12 +144,9 @@ def test_targets_and_what_members_had(lake):
 
     assert rows == [
         (2, "actual", False, "audit-1@127.0.0.1", 8),
-        (2, "server-range", False, "audit-1@127.0.0.1", 8),
         (2, "uniform", True, "audit-1@127.0.0.1", 8),
         (3, "actual", False, "audit-1@127.0.0.1", 4),
         (3, "actual", False, "audit-2@127.0.0.1", 4),
-        (3, "server-range", False, "audit-1@127.0.0.1", 4),
-        (3, "server-range", False, "audit-2@127.0.0.1", 4),
         (3, "uniform", True, "audit-1@127.0.0.1", 4),
         (3, "uniform", True, "audit-2@127.0.0.1", 4),
     ]

@@ -5,7 +5,9 @@ import pytest
 from jobs.lake.evidence import evidence, rows_of_cluster, rows_of_group
 from schemas import evidence_names, evidence_reads, evidence_sql, table_names
 
-OF_CLUSTERS = ("last_times", "target_times", "broker_versions", "configurations")
+OF_CLUSTERS = (
+    "last_times", "target_times", "broker_versions", "broker_restarts", "configurations",
+)  # fmt: skip
 PERIOD = {"begin_ms": 1000, "end_ms": 9000}
 
 

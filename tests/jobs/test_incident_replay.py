@@ -202,6 +202,8 @@ def test_json_has_the_findings_of_the_period(regroup, with_episode):
                     "rebalances": 1,
                     "not_stable_ms": 1500,
                     "unowned_partition_ms": 700,
+                    "unowned_partition_ms_low": 700,
+                    "unowned_partition_ms_high": 700,
                     "partitions_moved": None,
                     "summary": "session of inventory-pod-2 expired",
                     "confidence": 0.7,

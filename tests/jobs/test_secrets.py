@@ -116,7 +116,7 @@ def regroup(*command):
 
 @pytest.mark.slow
 def test_no_output_and_no_file_of_a_run_has_a_secret(conf, tmp_path):
-    """A run that reads a dump, one that fails at the broker, and the checks of both."""
+    """A run that reads a dump, one that no broker answers, and the checks of both."""
     lake, dump = tmp_path / "lake", tmp_path / "dump.jsonl"
     dump.write_text(
         '{"partition": 0, "offset": 1, "timestamp": 1795219200000, "key": "AAA=", "value": null}\n'
@@ -130,7 +130,7 @@ def test_no_output_and_no_file_of_a_run_has_a_secret(conf, tmp_path):
     assert (done.returncode, failed.returncode, checks.returncode) == (0, 1, 1)
     printed = "".join(each.stdout + each.stderr for each in (done, failed, checks))
     stored = b"".join(file.read_bytes() for file in lake.rglob("*") if file.is_file())
-    assert b"127.0.0.1:1" in stored, "the failed run is in table runs"
+    assert b"dump.jsonl" in stored, "the run is in table runs"
     assert [each for each in SECRETS if each in printed or each.encode() in stored] == []
 
 

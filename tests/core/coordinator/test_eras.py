@@ -84,7 +84,7 @@ EVIDENCE = [
     (
         {"group_versions": {2}, "versions": ranges_of("2.1.1")},
         "2.1",
-        "the brokers' logs show Kafka 2.1.1",
+        "the brokers have Kafka 2.1.1",
     ),
     ({"offset_versions": {1, 4}}, "4.1", "offset commits have version 4"),
     ({"has_modern_records": True}, "4.1", "its targets have no times"),

@@ -142,8 +142,8 @@ def test_the_command_writes_the_page_and_its_size_on_stderr(hostile, tmp_path, c
     ("options", "message"),
     [
         ({}, "give --out FILE.html, --trace FILE.json or --mermaid GENERATION"),
-        ({"out": "/nowhere/x.html"}, "--out /nowhere/x.html: No such file or directory; give a"),
-        ({"trace": "/"}, "--trace /: Is a directory; give a file to write"),
+        ({"out": "/nowhere/x.html"}, "--out /nowhere/x.html: no folder /nowhere; give a"),
+        ({"trace": "/"}, "--trace /: a folder; give a file to write"),
         ({"mermaid": "1"}, "--mermaid 1: give the --group of this generation, too"),
         ({"out": "x.html", "first": "soon"}, "--from soon: not a time"),
     ],
