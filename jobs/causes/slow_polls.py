@@ -119,16 +119,21 @@ def _last_commits(
     was_due = (F.col("next_time") > F.col("event_time")) & (
         F.unix_millis("next_time") - F.unix_millis("event_time") <= COMMIT_SLACK_MS
     )
+    # A request need not commit all partitions: those with the shortest time are in each.
+    of_member = Window.partitionBy(*ended.columns)
+    is_newest = F.col("earlier") == F.max("earlier").over(of_member)
     return (
         _with_partitions(ended, assignments, predecessors(generations))
         .join(_rebalance_times(generations), on=GENERATION_KEY, how="left")
         .join(commits, on=[*GROUP_KEY, *PARTITION_KEY], how="inner")
         .where("committed <= event_time AND (NOT is_new OR committed >= stable_time)")
+        .withColumns({"earlier": earlier, "between_ms": between_ms})
+        .withColumn("before_ms", F.when(is_newest, F.col("between_ms")))
         .groupBy(*ended.columns, "preparing_time", "stable_time")
         .agg(
             F.max("committed").alias("committed"),
-            F.max(earlier).alias("earlier"),
-            F.max_by(between_ms, earlier).alias("before_ms"),
+            F.max("earlier").alias("earlier"),
+            F.min("before_ms").alias("before_ms"),
             F.max(F.when(F.col("is_higher"), F.col("committed"))).alias("advanced"),
             F.max(F.coalesce(was_due & F.col("next_is_higher"), F.lit(False))).alias("had_records"),
         )
