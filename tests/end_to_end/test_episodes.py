@@ -305,6 +305,7 @@ def test_a_restart_during_a_failover_says_so(twins_by):
     assert restarts == [("eager-1", 1, True), ("eager-2", 1, False)]
 
 
+@pytest.mark.again_on_spark
 def test_figures_of_episodes_add_up_to_those_of_their_group(twins_by, engine):
     lake = twins_by(engine, "rolling-deploy-and-crash", "4.1.2")
 

@@ -106,6 +106,7 @@ def _set_outcomes(lake):
     lake.replace("what_if", lake.frame("what_if", [[*row.values()] for row in rows]))
 
 
+@pytest.mark.again_on_spark
 def test_nightly_advises_all_groups_and_simulates_the_costliest(config, lake_copy):
     """Advice for groups that did not rebalance stays, and that of groups beyond the budget."""
     lake = open_existing_lake(lake_copy.root, "kafka-4.1", config)
