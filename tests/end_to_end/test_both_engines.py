@@ -44,6 +44,7 @@ def test_the_demo_lakes_are_equal(demo_by):
         assert embedded[table] == rows, table
 
 
+@pytest.mark.again_on_spark
 def test_the_other_incident_on_spark_gives_the_same_tables(demo_by, tmp_path):
     """Of the demo, Spark has read CLUSTER alone."""
     lake = IncidentLake(str(tmp_path), "spark")
