@@ -157,8 +157,8 @@ def test_alerts_metrics_and_page(watching, tmp_path, capsys):
     ("options", "message"),
     [
         ({"every": "soon"}, "--every soon: not a duration"),
-        ({"prometheus": "/nowhere/x.prom"}, "--prometheus /nowhere/x.prom: No such file"),
-        ({"out": "/nowhere/x.html"}, "--out /nowhere/x.html: No such file"),
+        ({"prometheus": "/nowhere/x.prom"}, "--prometheus /nowhere/x.prom: no folder /nowhere"),
+        ({"out": "/nowhere/x.html"}, "--out /nowhere/x.html: no folder /nowhere"),
     ],
 )
 def test_options_that_no_pass_can_use_end_the_command(watching, options, message):
