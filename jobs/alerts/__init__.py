@@ -23,6 +23,7 @@ webhooks    the requests that receivers of alerts take
 outbox      messages for webhooks, kept until they are sent
 notify      send them
 digest      `regroup digest`: a time span, with what is alike as one entry
+formats     names of the formats of a digest
 digest_formats  a digest as text, Markdown, HTML, mail and messages
 command     the command line: exit 1 if there is an alert
 monitoring  `regroup dashboard`: the same names for Grafana and Prometheus

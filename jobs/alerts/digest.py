@@ -26,9 +26,9 @@ from jobs.alerts.digest_formats import (
     BODIES,
     DigestDocument,
     DigestEntry,
-    DigestFormat,
     DigestSection,
 )
+from jobs.alerts.formats import DigestFormat
 from jobs.alerts.notify import send_digests
 from jobs.configuration.alert_settings import AlertSettings
 from jobs.configuration.webhooks import ALERTS

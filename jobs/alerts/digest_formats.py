@@ -8,26 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from email.message import EmailMessage
-from enum import StrEnum
 from html import escape
 from typing import Any, NamedTuple
 
+from jobs.alerts.formats import DigestFormat
 from jobs.alerts.webhooks import no_markdown, no_mentions, teams_message
 from jobs.console.printing import json_text, jsonable, printable
 
 _SLACK_LIMIT, _SLACK_HEADER_LIMIT = 3000, 150  # characters
 _TEAMS_LIMIT = 900  # characters of an entry: a card may have 28 KB
 _STYLE = "font-family:sans-serif;font-size:14px;line-height:1.4;color:#222;max-width:46em"
-
-
-class DigestFormat(StrEnum):
-    TEXT = "text"
-    MARKDOWN = "markdown"
-    SLACK = "slack"
-    TEAMS = "teams"
-    HTML = "html"
-    MAIL = "mail"
-    JSON = "json"
 
 
 class DigestEntry(NamedTuple):

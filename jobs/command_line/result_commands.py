@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jobs.alerts.digest_formats import DigestFormat
+from jobs.alerts.formats import DigestFormat
 from jobs.command_line.options import (
     ClusterOption,
     ConfOption,

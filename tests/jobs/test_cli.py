@@ -173,6 +173,15 @@ def test_help_and_version_do_not_import_spark(arguments):
     assert done.returncode == 0
 
 
+def test_help_does_not_import_the_models():
+    script = "import sys; from jobs.command_line import cli\ntry: cli.main()\n"
+    script += "except SystemExit: sys.exit('coordinator_core.coordinator' in sys.modules)"
+
+    done = subprocess.run([sys.executable, "-c", script, "--help"], capture_output=True)
+
+    assert done.returncode == 0
+
+
 def test_sql_does_not_import_spark(lake):
     script = "import sys; from jobs.command_line import cli\ntry: cli.main()\n"
     script += "except SystemExit: sys.exit('pyspark' in sys.modules)"

@@ -11,7 +11,8 @@ from jobs.alerts import digest
 from jobs.alerts.alerting import AlertsOptions, AlertWindow
 from jobs.alerts.checks import Alert
 from jobs.alerts.digest import ClusterSpan, digest_of, spans_of
-from jobs.alerts.digest_formats import BODIES, DigestFormat
+from jobs.alerts.digest_formats import BODIES
+from jobs.alerts.formats import DigestFormat
 from jobs.configuration.alert_settings import AlertSettings, read_settings
 from jobs.configuration.webhooks import Webhook
 from jobs.console.errors import UsageError
