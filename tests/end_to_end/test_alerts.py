@@ -8,12 +8,15 @@ joined after the first 3 s.  The second process with an instance id is a finding
 """
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from jobs.alerts import prometheus
 from jobs.alerts.alerting import AlertsOptions, find_alerts
+from jobs.alerts.digest import digest_of, spans_of
+from jobs.alerts.digest_formats import as_text
 from jobs.configuration.alert_settings import AlertSettings, Thresholds
 from jobs.lake.sql import query
 
@@ -110,10 +113,13 @@ def test_hours_later_there_is_no_alert(demo):
 def test_the_output_in_the_documentation(demo):
     text = (Path(__file__).parents[2] / "docs" / "alerts.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    table, _digest, textfile = [block for language, block in blocks if not language]
+    table, digest, textfile = [block for language, block in blocks if not language]
 
-    alerts, windows = find_alerts(AlertsOptions(demo.root, "kafka-3.9"), AlertSettings())
+    options = AlertsOptions(demo.root, "kafka-3.9")
+    alerts, windows = find_alerts(options, AlertSettings())
 
+    spans = spans_of(replace(options, since="24h"), AlertSettings())
+    assert as_text([digest_of(span) for span in spans]) == digest
     assert prometheus.text(prometheus.alert_families(alerts, windows)) == textfile
     rows = table.splitlines()[2:]
     assert len(rows) == len(alerts)
