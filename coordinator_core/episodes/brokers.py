@@ -9,7 +9,7 @@ heartbeats are not answered in time lose their session.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -75,8 +75,13 @@ class BrokerRestart(NamedTuple):
     is_lower: bool = False
 
     @property
+    def back_ms(self) -> int:
+        """The start, else the stop."""
+        return self.stopped_ms if self.started_ms is None else self.started_ms
+
+    @property
     def action(self) -> tuple[object, ...]:
-        """What the restarts of one action have in common."""
+        """Equal for all restarts by one action."""
         versions = (
             (self.from_version, self.to_version) if self.is_changed else (self.killed is True,)
         )
@@ -90,6 +95,10 @@ class GroupMove(NamedTuple):
     from_ms: int | None
     loaded_ms: int
     previous_broker_id: int | None = None
+
+    @property
+    def begins_ms(self) -> int:
+        return self.loaded_ms if self.from_ms is None else self.from_ms
 
 
 class Disruption(NamedTuple):
@@ -130,7 +139,7 @@ class BrokerEpisode:
 
     @property
     def to_ms(self) -> int:
-        return max(each.started_ms or each.stopped_ms for each in self.restarts)
+        return max(each.back_ms for each in self.restarts)
 
 
 # -- restarts ----------------------------------------------------------------------------------
@@ -249,8 +258,8 @@ def _ranges(life: BrokerLife, version: str | None) -> Ranges:
 def _belongs(restart: BrokerRestart, series: Sequence[BrokerRestart]) -> bool:
     """Whether one action restarted this broker and those of the series."""
     last = series[-1]
-    pause_ms = restart.stopped_ms - (last.started_ms or last.stopped_ms)
     is_new = restart.broker_id not in {each.broker_id for each in series}
+    pause_ms = restart.stopped_ms - last.back_ms
     return is_new and restart.action == last.action and pause_ms <= ROLLING_GAP_MS
 
 
@@ -286,31 +295,31 @@ def costs(
     """
     of_groups = by(lambda each: each.group_id, moves)
     disrupted = by(lambda each: each.group_id, disruptions)
+    windows = _windows(episodes)
     result: list[list[GroupCost]] = [[] for _ in episodes]
     for group_id in sorted({*of_groups, *disrupted}):
         moved = of_groups.get(group_id, [])
         rest = disrupted.get(group_id, [])
-        for number, within in enumerate(_windows(episodes)):
+        for number, within in enumerate(windows):
             own = [each for each in moved if each.loaded_ms in within]
-            begun = {id(each): _begin_ms(each, own, within) for each in rest}
-            hit = [each for each in rest if begun[id(each)] is not None]
-            rest = [each for each in rest if begun[id(each)] is None]
+            begun = [(each, _begin_ms(each, own, within)) for each in rest]
+            hit = [(each, from_ms) for each, from_ms in begun if from_ms is not None]
+            rest = [each for each, from_ms in begun if from_ms is None]
             if own or hit:
-                result[number].append(_cost(group_id, len(own), hit, begun))
+                result[number].append(_cost(group_id, len(own), hit))
     for each in result:
         each.sort(key=lambda cost: (-cost.unowned_partition_ms, -cost.not_stable_ms, cost.group_id))
     return result
 
 
 def _windows(episodes: Sequence[BrokerEpisode]) -> list[range]:
-    """Per episode, the times of its moves: the last one that can be their reason."""
+    """Per episode, the times of its moves, until those of the next episode begin."""
     begins = [each.from_ms - RESIGN_MS for each in episodes]
-    ends = [*begins[1:], None]
+    ends = [each.to_ms + ELECTION_MS for each in episodes]
+    next_begins = [*begins[1:], *ends[-1:]]
     return [
-        range(
-            begin, min(each.to_ms + ELECTION_MS, each.to_ms + ELECTION_MS if end is None else end)
-        )
-        for each, begin, end in zip(episodes, begins, ends, strict=True)
+        range(begin, min(end, next_begin))
+        for begin, end, next_begin in zip(begins, ends, next_begins, strict=True)
     ]
 
 
@@ -319,25 +328,21 @@ def _begin_ms(each: Disruption, moves: Iterable[GroupMove], within: range) -> in
     if each.is_failover and each.to_ms in within:
         return each.from_ms
     begins = [
-        move.loaded_ms if move.from_ms is None else move.from_ms
+        move.begins_ms
         for move in moves
-        if each.from_ms <= move.loaded_ms and (move.from_ms or move.loaded_ms) <= each.to_ms
+        if each.from_ms <= move.loaded_ms and move.begins_ms <= each.to_ms
     ]
     return max(each.from_ms, min(begins)) if begins else None
 
 
-def _cost(
-    group_id: str, moves: int, hit: Iterable[Disruption], begun: Mapping[int, int | None]
-) -> GroupCost:
-    listed = list(hit)
+def _cost(group_id: str, moves: int, hit: Sequence[tuple[Disruption, int]]) -> GroupCost:
+    """``hit``: disruptions, and the times in ms from which the moves disrupt the group."""
     return GroupCost(
         group_id=group_id,
         moves=moves,
-        rebalances=sum(not each.partitions for each in listed),
-        not_stable_ms=sum(each.not_stable_ms for each in listed),
-        unowned_partition_ms=sum(
-            each.partitions * (each.to_ms - (begun[id(each)] or each.to_ms)) for each in listed
-        ),
+        rebalances=sum(not each.partitions for each, _ in hit),
+        not_stable_ms=sum(each.not_stable_ms for each, _ in hit),
+        unowned_partition_ms=sum(each.partitions * (each.to_ms - from_ms) for each, from_ms in hit),
     )
 
 
