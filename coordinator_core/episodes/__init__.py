@@ -29,7 +29,7 @@ known is that the session expired.
 - kinds:           the rules, and the kinds of rebalances that members' rejoins start
 - failover, group_protocol: the rules for a new coordinator, and for another group protocol
 - inference:       `infer_episodes`
-- grouping:        items by a key
+- grouping:        items by a key, or cut at gaps
 - downtime:        `downtimes`, the partition downtime of each episode
 - sentences:       `summary`
 - brokers:         episodes of the cluster's brokers, and what they cost the groups

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from coordinator_core.episodes.evidence import Activity, Cause, Rebalance
+from coordinator_core.episodes.grouping import cut_at_gaps
 from coordinator_core.episodes.process_changes import ProcessChange, What
 
 
@@ -91,14 +92,5 @@ def in_series(
     when: Callable[[ProcessChange], int] = lambda each: each.from_ms,
     until: Callable[[ProcessChange], int] | None = None,
 ) -> Iterator[list[ProcessChange]]:
-    """Changes in order of ``when``, cut where the next one is later than ``gap_ms`` after ``until``
-    of the last one.
-    """
-    series: list[ProcessChange] = []
-    for each in changes:
-        if series and when(each) - (until or when)(series[-1]) > gap_ms:
-            yield series
-            series = []
-        series.append(each)
-    if series:
-        yield series
+    """Changes in order of ``when``, cut at gaps."""
+    return cut_at_gaps(changes, gap_ms, when=when, until=until)

@@ -25,7 +25,7 @@ from coordinator_core.episodes.evidence import (
     Activity,
     Cause,
 )
-from coordinator_core.episodes.grouping import by
+from coordinator_core.episodes.grouping import by, cut_at_gaps
 from coordinator_core.lives.processes import RESTART_MS
 from coordinator_core.protocol.processes import process_key, process_name
 
@@ -331,22 +331,10 @@ def _surged(departures: Iterable[Cause], started: Iterable[Cause]) -> Iterator[P
     turn, twice or more.  ``started``: arrivals without those of processes whose session expired.
     """
     leaves = (each for each in departures if each.story in (RESTART, STOP))
-    for run in _runs(sorted([*leaves, *started], key=at)):
+    for run in cut_at_gaps(sorted([*leaves, *started], key=at), RESTART_MS, when=at):
         is_in_turn = all(each.is_arrival == (n % 2 == 0) for n, each in enumerate(run))
         if is_in_turn and len(run) >= _LEAST_SURGE and len(run) % 2 == 0:
             yield from zip(run[1::2], run[::2], strict=True)
-
-
-def _runs(causes: Iterable[Cause]) -> Iterator[list[Cause]]:
-    """Parts with less than RESTART_MS between two causes."""
-    run: list[Cause] = []
-    for each in causes:
-        if run and at(each) - at(run[-1]) > RESTART_MS:
-            yield run
-            run = []
-        run.append(each)
-    if run:
-        yield run
 
 
 def _is_shared(cause: Cause) -> bool:
