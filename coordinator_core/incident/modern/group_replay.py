@@ -147,21 +147,17 @@ def _eras(
 ) -> Eras:
     """An era without these types cannot be requested for them."""
     if requested is not None and ERAS[requested].modern is not None:
-        return one_era(modern_era((), requested))
+        return one_era(InferredEra(requested, "as requested"))
 
     def infer(period: Period) -> InferredEra:
         entries = [each for each in incarnation.entries if period.has(each.at_ms)]
-        return modern_era(entries, versions=within(cluster.versions, period))
+        return modern_era(entries, within(cluster.versions, period))
 
     of_periods = eras_of_periods(events, cluster.of_brokers, infer)
-    stretches = [
-        each
-        for each in (of_periods.stretches if of_periods else ())
-        if ERAS[each.era.name].modern is not None
-    ]
-    if not stretches:
-        return one_era(modern_era(incarnation.entries, versions=cluster.versions))
-    return Eras(stretches)
+    stretches = of_periods.stretches if of_periods else ()
+    if modern := [each for each in stretches if ERAS[each.era.name].modern is not None]:
+        return Eras(modern)
+    return one_era(modern_era(incarnation.entries, cluster.versions))
 
 
 def _classic_phases(

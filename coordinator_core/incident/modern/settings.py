@@ -25,15 +25,11 @@ ASSIGNORS = ("uniform", "range")
 Value = Mapping[str, Any]  # of a record
 
 
-def modern_era(
-    entries: Iterable[Entry], requested: str | None = None, versions: Ranges = ALL_VERSIONS
-) -> InferredEra:
+def modern_era(entries: Iterable[Entry], versions: Ranges = ALL_VERSIONS) -> InferredEra:
     """The era of brokers that wrote these records of a consumer, share or streams group.
 
     ``versions``: of the brokers, as their logs show them.
     """
-    if requested is not None:
-        return InferredEra(requested, "as requested")
     entries = list(entries)
     values = [each.value for each in entries if each.value is not None]
     steps = _member_steps(entries)
