@@ -10,7 +10,7 @@ from coordinator_core.coordinator import expiry, offset_commit
 from coordinator_core.coordinator.classic import automaton
 from coordinator_core.coordinator.classic.delayed_operations import (
     DelayedOperations,
-    DelayedOperationsBefore23,
+    DelayedOperationsBefore22,
     DelayedOperationsIn24,
 )
 from coordinator_core.coordinator.classic.handlers import checks, join, leave
@@ -555,8 +555,8 @@ ERA_2_1 = replace(
     grid=automaton.GRID_2_0,
     check_commit=checks.check_commit_state_first,
     accepts_size=checks.accepts_any_size,
-    classify_join=join.classify_before_kip_345,
-    timers=DelayedOperationsBefore23,
+    classify_join=join.classify_before_kip_394,
+    timers=DelayedOperationsBefore22,
     failed_join_generation=0,
     failed_join_protocol="",
     failed_rejoin_protocol="",

@@ -235,7 +235,7 @@ def scala_212_order_of_map(
 def scala_212_order_of_request(
     partitions: list[TopicPartition], built_from: int
 ) -> list[TopicPartition]:
-    """Up to 2.1 a request had a Java HashMap of partitions, converted to a Scala map."""
+    """Up to 2.2 a request had a Java HashMap of partitions, converted to a Scala map."""
     bins = {each: spread(topic_partition_hash(each)) & 15 for each in partitions}
     return scala_212_order_of_map(sorted(bins, key=bins.__getitem__), built_from)
 

@@ -102,8 +102,8 @@ class DelayedOperationsIn24(DelayedOperations):
             super().renew_session(group, member, timeout_ms)
 
 
-class DelayedOperationsBefore23(DelayedOperations):
-    """The ``Timers`` of eras 0.9, 0.10 and 2.0: sessions end at deadlines set in advance."""
+class DelayedOperationsBefore22(DelayedOperations):
+    """The ``Timers`` of eras 0.9 to 2.1: sessions end at deadlines set in advance."""
 
     __slots__ = ()
 
@@ -159,7 +159,7 @@ class DelayedHeartbeat(_GroupOperation):
 
 
 class DeadlineHeartbeat(_GroupOperation):
-    """Up to 2.2: waits for a request of the member later than the one that set the deadline.
+    """Up to 2.1: waits for a request of the member later than the one that set the deadline.
 
     The operation keeps a reference to the member: a removed member may expire a second time.
     """

@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class GroupState(Enum):
-    """A group's state; CompletingRebalance was called AwaitingSync before 0.11."""
+    """A group's state; CompletingRebalance was called AwaitingSync up to 1.0."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"

@@ -71,7 +71,7 @@ def check_generation(era: Era, group: ClassicGroup, request: Any) -> Errors:
 
 
 def check_generation_unless_completing(era: Era, group: ClassicGroup, request: Any) -> Errors:
-    """Up to 2.0 a heartbeat between join and sync may have any generation."""
+    """Up to 2.2 a heartbeat between join and sync may have any generation."""
     if group.state is GroupState.COMPLETING_REBALANCE:
         return Errors.NONE
     return check_generation(era, group, request)
@@ -98,7 +98,7 @@ def check_commit_fencing_first(era: Era, group: ClassicGroup, request: OffsetCom
 
 
 def check_commit_state_first(era: Era, group: ClassicGroup, request: OffsetCommit) -> Errors:
-    """Up to 2.0: between join and sync every commit is refused, even an unknown member's."""
+    """Up to 2.1: between join and sync every commit is refused, even an unknown member's."""
     if request.generation < 0 and group.state is GroupState.EMPTY:
         return Errors.NONE
     if group.state is GroupState.COMPLETING_REBALANCE:

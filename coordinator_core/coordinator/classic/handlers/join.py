@@ -118,8 +118,8 @@ def classify(turn: Turn, group: ClassicGroup, request: JoinGroup) -> Input | Non
     return _rejoining_member(turn, group, request)
 
 
-def classify_before_kip_345(turn: Turn, group: ClassicGroup, request: JoinGroup) -> Input | None:
-    """Up to 2.0: all members are dynamic, and a new one joins at once."""
+def classify_before_kip_394(turn: Turn, group: ClassicGroup, request: JoinGroup) -> Input | None:
+    """Up to 2.1: all members are dynamic, and a new one joins at once."""
     if not group.supports(request.protocol_type, request.protocols):
         refuse(turn, request, request.member_id, Errors.INCONSISTENT_GROUP_PROTOCOL)
         return None
@@ -129,7 +129,7 @@ def classify_before_kip_345(turn: Turn, group: ClassicGroup, request: JoinGroup)
 
 
 def classify_unchecked_first(turn: Turn, group: ClassicGroup, request: JoinGroup) -> Input | None:
-    """Up to 1.1: the first member of a group may join without protocols, and then gets stuck."""
+    """Up to 0.11: the first member of a group may join without protocols, and then gets stuck."""
     is_same_type = group.protocol_type == request.protocol_type
     if group.members and not (is_same_type and group.supports_any(request.protocols)):
         refuse(turn, request, request.member_id, Errors.INCONSISTENT_GROUP_PROTOCOL)
