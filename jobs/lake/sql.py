@@ -116,8 +116,8 @@ def answer(
     ``allow_files``: may also read other files, and write files by COPY.  ``optional`` tables that
     an older version did not write are empty.  ``max_rows``: return at most this many rows;
     ``seconds``: stop the statement after this time; ``memory``: let DuckDB use no more, such as
-    200MB, and no temporary files.  UsageError, with an excerpt if the place is
-    known: missing lake, wrong SQL, forbidden file, or stopped.
+    200MB, and no temporary files.  UsageError, with an excerpt if the place is known: missing lake,
+    wrong SQL, forbidden file, or stopped.
     """
     connection, statement = _opened_for(root, sql, optional, allow_files=allow_files, memory=memory)
     with connection, _time_limit(connection, seconds), _sql_errors(statement):

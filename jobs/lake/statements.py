@@ -85,7 +85,7 @@ def require_select(sql: str, *, allow_files: bool = False) -> None:
     # DuckDB splits a statement with PIVOT into several statements.
     is_pivot = kind == duckdb.StatementType.MULTI and (allow_files or _READS.match(text))
     if kind not in allowed and not is_pivot:
-        needs = "needs --allow-files" if kind == duckdb.StatementType.COPY else _NOT_READING
+        needs = "needs `regroup sql --allow-files`" if kind == duckdb.StatementType.COPY else _NOT_READING
         raise UsageError(f"{text.split(maxsplit=1)[0].upper()}: {needs}; {_ONE_SELECT}")
 
 
@@ -106,7 +106,7 @@ def sql_error(error: str, sql: str = "") -> UsageError:
     message = " ".join(details["exception_message"].split())
     excerpt = _excerpt(details, sql)
     if forbidden := _FORBIDDEN_FILE.search(message):
-        hint = "SHOW TABLES lists all; --allow-files allows files"
+        hint = f"{_HINT}; `regroup sql --allow-files` allows files"
         return UsageError(f"{forbidden[1]}: only tables of the lake can be read; {hint}")
     unknown = _UNKNOWN.search(message)
     if unknown is None:

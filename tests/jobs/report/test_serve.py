@@ -192,7 +192,7 @@ def test_sql_answers_with_types_and_at_most_so_many_rows(server):
         ("SELECT 1; SELECT 2", "2 statements"),
         ("SELECT * FROM read_text('/etc/passwd')", "/etc/passwd: only tables of the lake"),
         ("SELECT * FROM read_csv('../../etc/passwd')", "../../etc/passwd: only tables of the lake"),
-        ("COPY (SELECT 1) TO 'x.csv'", "COPY: needs --allow-files"),
+        ("COPY (SELECT 1) TO 'x.csv'", "COPY: needs `regroup sql --allow-files`; give"),
         ("SELECT * FROM glob('/*')", "/*: only tables of the lake"),
         ("ATTACH 'x.db'", "ATTACH: not a statement that reads"),
     ],
