@@ -15,7 +15,7 @@ from jobs.configuration.slo_settings import Objectives
 from jobs.console.errors import UsageError
 
 # Environment variables that are no keys.
-OTHER_VARIABLES = ("REGROUP_CONFIG", "REGROUP_JARS", "REGROUP_TRACE")
+OTHER_VARIABLES = ("REGROUP_CONFIG", "REGROUP_JARS", "REGROUP_TOKEN", "REGROUP_TRACE")
 EMBEDDED_LIMIT_MIB = 2048  # `auto` uses Spark for more input than this
 
 
@@ -33,7 +33,8 @@ class Key(NamedTuple):
     def variable(self) -> str:
         """The environment variable."""
         own = self.name.removeprefix("clusters.NAME.")
-        return f"REGROUP_{own.upper().replace('.', '_')}"
+        name = f"REGROUP_{own.upper().replace('.', '_')}"
+        return f"{name}_FILES" if name in OTHER_VARIABLES else name
 
     @property
     def section(self) -> str:

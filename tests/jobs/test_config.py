@@ -5,7 +5,7 @@ import json
 import pytest
 
 from jobs.configuration.config import Config, load_config, valid_timezone
-from jobs.configuration.keys import KEYS
+from jobs.configuration.keys import KEYS, OTHER_VARIABLES
 from jobs.configuration.packaged_files import CONF
 from jobs.console.errors import UsageError
 
@@ -197,6 +197,11 @@ def test_the_page_lists_every_key():
     assert rows == [
         f"| `{k.name}` | `{k.variable}` | {defaults[k.name]} | {k.meaning} |" for k in KEYS
     ]
+
+
+def test_other_variables_are_not_those_of_keys():
+    assert {"REGROUP_TOKEN", "REGROUP_TRACE"} <= {*OTHER_VARIABLES}
+    assert {key.variable for key in KEYS}.isdisjoint(OTHER_VARIABLES)
 
 
 def test_settings_of_kafka_are_not_shown(conf):
