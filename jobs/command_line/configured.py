@@ -14,13 +14,13 @@ from typing import Any
 from typer.core import TyperCommand
 
 from jobs.configuration.config import read_file
-from jobs.configuration.keys import OF_CLUSTER, SOURCES, TOP
+from jobs.configuration.keys import OF_CLUSTER, OF_COMMANDS, SOURCES
 from jobs.configuration.packaged_files import configuration_file
 from jobs.configuration.references import resolved
 from jobs.console.errors import UsageError
 from jobs.console.similar_names import meant
 
-_KEYS = {key.own_name: key for key in (*TOP[:2], *OF_CLUSTER)}
+_KEYS = {key.own_name: key for key in (*OF_COMMANDS, *OF_CLUSTER)}
 _SOURCES = frozenset(key.own_name for key in SOURCES)
 # Options with other names than their keys.
 _OTHER_NAMES = {

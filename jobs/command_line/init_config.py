@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from jobs.configuration.config import ISOLATION_LEVELS, NO_PATHS
-from jobs.configuration.keys import ALERTS, OF_CLUSTER, SLO, TOP, Key
+from jobs.configuration.keys import ALERTS, OF_CLUSTER, OF_COMMANDS, OF_RUNS, SLO, Key
 from jobs.configuration.packaged_files import CONF, DEFAULT
 from jobs.console.errors import UsageError
 from jobs.sources.topic.kafka import OFFSETS_PER_SLICE, SLICE_SETTING
@@ -130,13 +130,13 @@ def text(name: str, cluster: Mapping[str, str] | None = None) -> str:
     values = dict(cluster or {})
     top = [
         _line(key, values.get(key.own_name, defaults.get(key.own_name)))
-        for key in TOP
+        for key in (*OF_COMMANDS, *OF_RUNS)
         if key.section == ""
     ]
     parts = [
         HEAD.format(name=name) + "".join(top),
         _cluster(values),
-        "[logs]\n" + "".join(_line(key) for key in TOP if key.section == "logs"),
+        "[logs]\n" + "".join(_line(key) for key in OF_RUNS if key.section == "logs"),
         "[spark]\n" + "".join(_spark(local["spark"])),
         "[kafka]\n" + KAFKA + _kafka(),
         "[alerts]\n" + "".join(map(_line, ALERTS)) + GROUPS,

@@ -6,7 +6,7 @@ The file of `regroup init`, docs/configuration.md and the defaults of options ar
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -81,9 +81,12 @@ OF_CLUSTER = (
         "regroup.prom",
     ),
 )
-TOP = (
+# Keys that are options of most commands.
+OF_COMMANDS = (
     Key("lake", str, None, "folder or URI of the lake of all commands", "lake"),
     Key("cluster_id", str, None, "cluster of commands without --cluster-id", "prod"),
+)
+OF_RUNS = (
     Key(
         "log_level",
         str,
@@ -133,23 +136,18 @@ SLO = tuple(
     Key(f"slo.{each.name}", float, None, each.metadata["meaning"], _EXAMPLES[each.name])
     for each in fields(Objectives)
 )
-KEYS = (*TOP, *OF_CLUSTER, *ALERTS, *SLO)
+KEYS = (*OF_COMMANDS, *OF_RUNS, *OF_CLUSTER, *ALERTS, *SLO)
 
 
 def with_environment(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a file, with those of environment variables instead; UsageError for a value
     of a wrong type.  Variables of lakes, clusters and sources are values of options."""
     merged = {name: dict(v) if isinstance(v, dict) else v for name, v in settings.items()}
-    for key, text in _set(KEYS[2:6] + ALERTS + SLO):
-        table = merged.setdefault(key.section, {}) if key.section else merged
-        table[key.own_name] = _value(key, text)
-    return merged
-
-
-def _set(keys: tuple[Key, ...]) -> Iterator[tuple[Key, str]]:
-    for key in keys:
+    for key in (*OF_RUNS, *ALERTS, *SLO):
         if text := os.environ.get(key.variable, "").strip():
-            yield key, text
+            table = merged.setdefault(key.section, {}) if key.section else merged
+            table[key.own_name] = _value(key, text)
+    return merged
 
 
 def _value(key: Key, text: str) -> Any:

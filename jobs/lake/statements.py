@@ -85,7 +85,11 @@ def require_select(sql: str, *, allow_files: bool = False) -> None:
     # DuckDB splits a statement with PIVOT into several statements.
     is_pivot = kind == duckdb.StatementType.MULTI and (allow_files or _READS.match(text))
     if kind not in allowed and not is_pivot:
-        needs = "needs `regroup sql --allow-files`" if kind == duckdb.StatementType.COPY else _NOT_READING
+        needs = (
+            "needs `regroup sql --allow-files`"
+            if kind == duckdb.StatementType.COPY
+            else _NOT_READING
+        )
         raise UsageError(f"{text.split(maxsplit=1)[0].upper()}: {needs}; {_ONE_SELECT}")
 
 
