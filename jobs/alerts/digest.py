@@ -19,6 +19,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from coordinator_core.episodes.drafts import NOT_INCIDENTS
+from coordinator_core.episodes.grouping import by
 from coordinator_core.episodes.sentences import counted
 from jobs.alerts.alerting import AlertsOptions, AlertWindow, find_alerts
 from jobs.alerts.checks import Alert
@@ -195,10 +196,8 @@ def _section(title: str, entries: list[DigestEntry]) -> DigestSection:
 
 def _of_episodes(rows: list[Row]) -> list[DigestEntry]:
     """By kind of incident; the costliest kind is first."""
-    by_kind: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        if row["kind"] not in NOT_INCIDENTS:
-            by_kind[row["kind"]].append(row)
+    incidents = [row for row in rows if row["kind"] not in NOT_INCIDENTS]
+    by_kind = by(lambda row: row["kind"], incidents)
     folded = sorted(by_kind.items(), key=lambda each: _cost_of(each[1]), reverse=True)
     return [_of_kind(kind.replace("_", " "), alike) for kind, alike in folded]
 
@@ -226,11 +225,8 @@ def _of_kind(kind: str, rows: list[Row]) -> DigestEntry:
 
 def _of_findings(rows: list[Row]) -> list[DigestEntry]:
     """By name, with the first sentences of the remedy."""
-    by_name: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        by_name[row["finding"]].append(row)
     entries = []
-    for name, alike in by_name.items():
+    for name, alike in by(lambda row: row["finding"], rows).items():
         groups = _names(row["group_id"] or "a broker" for row in alike)
         of_groups = f"{counted(len(alike), 'finding')} of {groups}. " if len(alike) > 1 else ""
         text = f"{of_groups}{alike[0]['summary']}. {_sentences(alike[0]['remedy'])}"
@@ -262,9 +258,8 @@ def _of_resolved(alerts: list[Alert]) -> list[DigestEntry]:
 
 def _folded(alerts: list[Alert]) -> list[tuple[str, dict[str, list[Alert]]]]:
     """Groups with alerts of the same checks together; most groups first."""
-    by_group: dict[str, list[Alert]] = defaultdict(list)
-    for alert in sorted(alerts, key=lambda each: (ALERTS.index(each.alert), -each.value)):
-        by_group[alert.group_id or "brokers"].append(alert)
+    ordered = sorted(alerts, key=lambda each: (ALERTS.index(each.alert), -each.value))
+    by_group = by(lambda each: each.group_id or "brokers", ordered)
     by_checks: dict[str, dict[str, list[Alert]]] = defaultdict(dict)
     for group_id, own in by_group.items():
         by_checks[", ".join(dict.fromkeys(alert.alert for alert in own))][group_id] = own

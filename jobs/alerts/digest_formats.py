@@ -12,10 +12,17 @@ from html import escape
 from typing import Any, NamedTuple
 
 from jobs.alerts.formats import DigestFormat
-from jobs.alerts.webhooks import no_markdown, no_mentions, teams_message
+from jobs.alerts.webhooks import (
+    no_markdown,
+    no_mentions,
+    slack_section,
+    slack_text,
+    teams_message,
+    text_block,
+)
 from jobs.console.printing import json_text, jsonable, printable
 
-_SLACK_LIMIT, _SLACK_HEADER_LIMIT = 3000, 150  # characters
+_SLACK_HEADER_LIMIT = 150  # characters
 _TEAMS_LIMIT = 900  # characters of an entry: a card may have 28 KB
 _STYLE = "font-family:sans-serif;font-size:14px;line-height:1.4;color:#222;max-width:46em"
 
@@ -77,37 +84,25 @@ def slack_message(digests: Sequence[DigestDocument]) -> dict[str, Any]:
     blocks: list[dict[str, Any]] = []
     for digest in digests:
         title = digest.title[:_SLACK_HEADER_LIMIT]
-        blocks.append({"type": "header", "text": _plain_text(title)})
-        blocks.append(_slack_section(printable(digest.headline)))
+        blocks.append({"type": "header", "text": slack_text(title)})
+        blocks.append(slack_section(printable(digest.headline)))
         for section in digest.sections:
             lines = [section.title, *(f"• {line}" for line in _lines(section))]
-            blocks.append(_slack_section("\n".join(lines)))
+            blocks.append(slack_section("\n".join(lines)))
     summary = "; ".join(printable(f"{each.title}: {each.headline}") for each in digests)
     return {"text": no_mentions(summary), "blocks": blocks}
-
-
-def _slack_section(text: str) -> dict[str, Any]:
-    return {"type": "section", "text": _plain_text(no_mentions(text)[:_SLACK_LIMIT])}
-
-
-def _plain_text(text: str) -> dict[str, Any]:
-    return {"type": "plain_text", "text": text, "emoji": False}
 
 
 def teams_digest(digests: Sequence[DigestDocument]) -> dict[str, Any]:
     """An Adaptive Card for a workflow of Teams."""
     body: list[dict[str, Any]] = []
     for digest in digests:
-        body.append(_text_block(digest.title, size="large", weight="bolder"))
-        body.append(_text_block(digest.headline))
+        body.append(text_block(digest.title, size="large", weight="bolder"))
+        body.append(text_block(digest.headline))
         for section in digest.sections:
-            body.append(_text_block(section.title, weight="bolder", separator=True))
-            body += [_text_block(line[:_TEAMS_LIMIT]) for line in _lines(section)]
+            body.append(text_block(section.title, weight="bolder", separator=True))
+            body += [text_block(line[:_TEAMS_LIMIT]) for line in _lines(section)]
     return teams_message(body)
-
-
-def _text_block(text: str, **style: Any) -> dict[str, Any]:
-    return {"type": "TextBlock", "wrap": True, "text": no_markdown(text), **style}
 
 
 def as_html(digests: Sequence[DigestDocument]) -> str:

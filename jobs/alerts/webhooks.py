@@ -17,6 +17,7 @@ from jobs.console.printing import printable
 
 RAISED, RESOLVED = "raised", "resolved"
 DIGEST = "digest"
+_SLACK_LIMIT = 3000  # characters of a section
 _PAGERDUTY_SUMMARY = 1024  # characters; the API refuses longer ones
 
 
@@ -46,9 +47,17 @@ def _plain(status: str, alert: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 
 def _slack(status: str, alert: Mapping[str, Any], key: str) -> dict[str, Any]:
-    text = no_mentions(_sentence(status, alert))
-    block = {"type": "section", "text": {"type": "plain_text", "text": text[:3000], "emoji": False}}
-    return {"text": text, "blocks": [block]}
+    sentence = _sentence(status, alert)
+    return {"text": no_mentions(sentence), "blocks": [slack_section(sentence)]}
+
+
+def slack_section(text: str) -> dict[str, Any]:
+    return {"type": "section", "text": slack_text(no_mentions(text)[:_SLACK_LIMIT])}
+
+
+def slack_text(text: str) -> dict[str, Any]:
+    """Plain text, in which Slack finds no links."""
+    return {"type": "plain_text", "text": text, "emoji": False}
 
 
 def no_mentions(text: str) -> str:
@@ -65,13 +74,13 @@ def _teams(status: str, alert: Mapping[str, Any], key: str) -> dict[str, Any]:
         for name in ("cluster_id", "group_id", "process", "first_time", "last_time", "value")
         if alert[name] is not None
     ]
-    sentence = {
-        "type": "TextBlock",
-        "wrap": True,
-        "weight": "bolder",
-        "text": no_markdown(_sentence(status, alert)),
-    }
+    sentence = text_block(_sentence(status, alert), weight="bolder")
     return teams_message([sentence, {"type": "FactSet", "facts": facts}])
+
+
+def text_block(text: str, **style: Any) -> dict[str, Any]:
+    """An element of an Adaptive Card."""
+    return {"type": "TextBlock", "wrap": True, "text": no_markdown(text), **style}
 
 
 def teams_message(body: list[dict[str, Any]]) -> dict[str, Any]:
