@@ -77,8 +77,8 @@ def main(lake: str, cluster: str, play: str) -> int:
         own = next((row for row in figures if row["group_id"] == group), {})
         begin_ms, end_ms = truth["first_full_assignment_ms"], truth["final_stop_ms"]
         true = (truth["unowned_partition_ms"] or {}).get("first_full_to_final_stop")
-        low_ms, high_ms = (
-            (0, 0) if true is None else downtime(lake, cluster, group, begin_ms, end_ms)
+        _, low_ms, high_ms = (
+            (0, 0, 0) if true is None else downtime(lake, cluster, group, begin_ms, end_ms)
         )
         of_group = [row for row in episodes if row["group_id"] == group]
         # The processes of the script are workers: each has several members of the sink's group.
@@ -110,13 +110,13 @@ def range_text(low_ms: int, high_ms: int) -> str:
     return " to ".join(texts)
 
 
-def downtime(lake: str, cluster: str, group: str, begin_ms: int, end_ms: int) -> tuple[int, int]:
-    """The least and the most that the evidence allows."""
+def downtime(lake: str, cluster: str, group: str, begin_ms: int, end_ms: int) -> tuple[int, ...]:
+    """The downtime in the lake, then the least and the most that the evidence allows."""
     sql = evidence_sql("downtime", begin_ms=begin_ms, end_ms=end_ms)
     where = f"cluster_id = '{cluster}' AND group_id = '{group}'"
-    columns = "downtime_ms_low::BIGINT, downtime_ms_high::BIGINT"
+    columns = "downtime_ms::BIGINT, downtime_ms_low::BIGINT, downtime_ms_high::BIGINT"
     rows = query(lake, f"SELECT {columns} FROM ({sql}) WHERE {where}")[1]
-    return tuple(map(int, rows[0])) if rows else (0, 0)
+    return tuple(map(int, rows[0])) if rows else (0, 0, 0)
 
 
 def frozen_ms(truth: Row) -> int:

@@ -1,12 +1,14 @@
 """Groups of client libraries on a real broker: rebalances, downtime, episodes, commits in gaps."""
 
 import gzip
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.end_to_end.incident_lake import IncidentLake
 from tools.client_zoo_groups import main
+from tools.cluster_play import judge
 
 DATA = Path(__file__).parents[1] / "data" / "client_zoo"
 PARTITIONS = {
@@ -57,6 +59,27 @@ def test_groups_against_the_script_of_their_processes(lake, capsys):
     main(lake.root, "c", str(DATA))
 
     assert capsys.readouterr().out == EXPECTED
+
+
+def test_a_play_on_a_cluster_is_judged_by_the_same_downtime(lake, tmp_path, capsys):
+    figures = json.loads((DATA / "truth.json").read_text())["groups"]["zoo-streams"]
+    first_ms, ends_ms = figures["first_full_assignment_ms"], figures["final_stop_ms"]
+    true_ms = figures["unowned_partition_ms"]["first_full_to_final_stop"]
+    of_group = {"first_full_ms": first_ms, "unowned_partition_ms": true_ms, "rebalances": 23}
+    of_group["by_phase"] = {"all": true_ms}
+    truth = {"ends_ms": ends_ms, "groups": {"zoo-streams": of_group}}
+    (tmp_path / "truth.json").write_text(json.dumps(truth))
+    phase = {"action": "phase", "phase": "all", "wall_ms": first_ms}
+    marks = (phase, {"action": "ends", "wall_ms": ends_ms})
+    (tmp_path / "timeline.jsonl").write_text("".join(json.dumps(each) + "\n" for each in marks))
+
+    assert judge.main(lake.root, "c", str(tmp_path)) == 1  # 13 % off
+
+    rows = capsys.readouterr().out.splitlines()[2:4]
+    assert rows == [
+        "| zoo-streams | all | 23 / 23 | 118.8 / 136.1 | -13 |",
+        "|  | all |  | 118.8 / 136.1 | -13 |",
+    ]
 
 
 def test_no_gap_spans_commits_of_an_owner(lake):

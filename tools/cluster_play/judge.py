@@ -34,15 +34,13 @@ def main(lake: str, cluster: str, folder: str) -> int:
     print_row(*("---" for _ in HEADINGS))
     for group, true in truth["groups"].items():
         first_ms, ends_ms = true["first_full_ms"], truth["ends_ms"]
-        own_ms, true_ms = (
-            downtime(lake, cluster, group, first_ms, ends_ms),
-            true["unowned_partition_ms"],
-        )
+        own_ms, *_ = downtime(lake, cluster, group, first_ms, ends_ms)
+        true_ms = true["unowned_partition_ms"]
         wrong += abs(own_ms - true_ms) > max(SHARE * true_ms, LEAST_MS)
         _print(group, "all", f"{figures.get(group)} / {true['rebalances']}", own_ms, true_ms)
         for mark, after in pairwise(marks):
             from_ms = max(mark["wall_ms"], first_ms)
-            own_ms = downtime(lake, cluster, group, from_ms, after["wall_ms"])
+            own_ms, *_ = downtime(lake, cluster, group, from_ms, after["wall_ms"])
             _print("", mark["phase"], "", own_ms, true["by_phase"][mark["phase"]])
     begin_ms = marks[0]["wall_ms"]
     for row in rows_of(lake, EPISODES.format(cluster=cluster)):
