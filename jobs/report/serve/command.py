@@ -109,7 +109,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _listening(options: ServeOptions) -> socket.socket:
-    """A socket that has the port."""
+    """A socket that accepts connections, which wait until the server runs."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             options.host, options.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -122,6 +122,7 @@ def _listening(options: ServeOptions) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
+        listening.listen()  # SO_REUSEADDR: until then, another process can bind the port, too
     except OSError as error:
         listening.close()
         raise UsageError(

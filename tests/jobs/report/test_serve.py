@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
+from urllib.request import urlopen
 
 import pytest
 
@@ -329,12 +329,23 @@ def test_ctrl_c_ends_the_server_with_one_line(plant, tmp_path):
     process = regroup("--lake", lake, "--port", "0")
     first = process.stderr.readline()
     assert first.startswith("http://127.0.0.1:")
-    time.sleep(0.3)
+    # The first answer: by now the server, not Python, handles SIGINT.
+    urlopen(first.split(" ")[0], timeout=60).close()
 
     process.send_signal(signal.SIGINT)
     rest = process.stderr.read()
 
     assert (rest, process.wait()) == ("regroup: interrupted\n", 130)
+
+
+def test_a_port_is_taken_as_soon_as_a_server_starts(tmp_path):
+    from jobs.console.errors import UsageError
+    from jobs.report.serve.command import ServeOptions, _listening
+
+    with _listening(ServeOptions(lake=str(tmp_path), port=0)) as first:
+        port = first.getsockname()[1]
+        with pytest.raises(UsageError, match=f"--port {port}: Address already in use; give"):
+            _listening(ServeOptions(lake=str(tmp_path), port=port))
 
 
 @pytest.mark.parametrize(
