@@ -21,7 +21,7 @@ import pyspark
 
 JARS = Path(__file__).resolve().parent.parent / ".jars" / "broker"
 SPARK_JARS = Path(pyspark.__file__).parent / "jars"
-START_LIMIT_S = 180
+START_LIMIT_S, STOP_LIMIT_S = 180, 30
 FETCH = {True: "python -m tools.fetch_jars", False: "make -C tools broker-requests"}
 
 PROPERTIES = """
@@ -155,21 +155,13 @@ class Broker:
     def wait(self) -> None:
         """Until the broker accepts connections."""
         assert self._process is not None
-        limit = time.monotonic() + START_LIMIT_S
-        while not is_answering(self._port):
-            if self._process.poll() is not None or time.monotonic() > limit:
-                self.stop()
-                raise RuntimeError(f"no broker: {self._output().read_text()[-2000:]}")
-            time.sleep(0.1)
+        if not has_started(self._process, self._port, START_LIMIT_S):
+            self.stop()
+            raise RuntimeError(f"no broker: {self._output().read_text()[-2000:]}")
 
     def stop(self) -> None:
         if self._process is not None:
-            self._process.terminate()
-            try:
-                self._process.wait(timeout=30)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+            end(self._process, STOP_LIMIT_S)
 
     def kill(self) -> None:
         assert self._process is not None
@@ -259,6 +251,26 @@ def new_cluster_id() -> str:
 def java_path() -> str:
     home = os.environ.get("JAVA_HOME")
     return os.pathsep.join([f"{home}/bin"] * bool(home) + [os.environ.get("PATH", "")])
+
+
+def has_started(process: subprocess.Popen[bytes], port: int, limit_s: float) -> bool:
+    """Wait until the port accepts connections; False if the process ends or is too slow."""
+    limit = time.monotonic() + limit_s
+    while not is_answering(port):
+        if process.poll() is not None or time.monotonic() > limit:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def end(process: subprocess.Popen[bytes], limit_s: float) -> None:
+    """Terminate the process; kill it after ``limit_s``."""
+    process.terminate()
+    try:
+        process.wait(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def is_answering(port: int) -> bool:

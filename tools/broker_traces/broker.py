@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import base64
 import shutil
 import subprocess
-import time
-import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
 from coordinator_core.log_lines import holds_in
-from tools.kafka_broker import LOG4J, free_ports, is_answering, java_path
+from tools.kafka_broker import (
+    LOG4J,
+    end,
+    free_ports,
+    has_started,
+    java_path,
+    new_cluster_id,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
@@ -20,7 +24,7 @@ ZOOKEEPER_OF = "3.7.2"  # a server of 3.4 keeps a core busy on Java 17
 # One of the versions of Scala that Kafka's version was built with.
 SCALA = {"-2.0": "2.11", "2.1-2.5": "2.12", "2.6-": "2.13"}
 OFFSETS_PARTITIONS = 5
-START_LIMIT_S = 240  # of several brokers at once
+START_LIMIT_S, STOP_LIMIT_S = 240, 60  # of several brokers at once
 PROPERTIES = """
 log.dirs={data}
 num.partitions=1
@@ -138,8 +142,8 @@ class VersionBroker:
             self._run(main, "zookeeper.properties", jars=fetched_jars(ZOOKEEPER_OF))
             self._wait_for(self._controller_port)
         else:
-            cluster = "R" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
-            arguments = ["format", "--cluster-id", cluster, "--config", "server.properties"]
+            arguments = ["format", "--cluster-id", new_cluster_id()]
+            arguments += ["--config", "server.properties"]
             self._run("kafka.tools.StorageTool", *arguments, jars=self._jars).wait()
         self._run("kafka.Kafka", "server.properties", jars=self._jars, logs=True)
         self._wait_for(self._port)
@@ -150,19 +154,11 @@ class VersionBroker:
     def stop(self) -> None:
         """Stop the broker, then its ZooKeeper."""
         for process in reversed(self._processes):
-            process.terminate()
-            try:
-                process.wait(timeout=60)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            end(process, STOP_LIMIT_S)
 
     def _wait_for(self, port: int) -> None:
-        limit = time.monotonic() + START_LIMIT_S
-        while not is_answering(port):
-            if self._processes[-1].poll() is not None or time.monotonic() > limit:
-                raise RuntimeError(f"no broker: {self._output().read_text()[-2000:]}")
-            time.sleep(0.1)
+        if not has_started(self._processes[-1], port, START_LIMIT_S):
+            raise RuntimeError(f"no broker: {self._output().read_text()[-2000:]}")
 
     def _run(
         self, main_class: str, *arguments: str, jars: Path, logs: bool = False
