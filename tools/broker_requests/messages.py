@@ -31,7 +31,7 @@ def call(request: m.Request) -> Call:
 
 
 def older(sent: Call, newest: int) -> Call:
-    """The same request of a classic group in version ``newest``, if it is newer than that."""
+    """The same request of a classic group, in version ``newest`` if its own version is newer."""
     version, body = min(sent.version, newest), sent.body
     if sent.api == "LeaveGroup" and version < 3:
         body = {"groupId": body["groupId"], "memberId": body["members"][0]["memberId"]}
@@ -43,7 +43,7 @@ def older(sent: Call, newest: int) -> Call:
 
 
 def response(api: str, body: Body) -> m.Response:
-    """The response in any version; fields that the version does not have are empty."""
+    """The response, whose body may have any version; fields that this version lacks are empty."""
     return _RESPONSES[api](body)
 
 

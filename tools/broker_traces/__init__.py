@@ -1,6 +1,6 @@
 """Plays scenarios of classic groups on a real broker of any version since 0.11, and compares.
 
-    make -C tools broker-traces VERSION=2.3.1 SCENARIOS=FOLDER
+    make -C tools broker-traces VERSIONS=2.3.1 SCENARIOS=FOLDER
 
 A broker (on loopback, with ZooKeeper before 3.3) plays all scenarios at once in real time, each
 with a group of its own.  Answers, records and log lines are written as traces, and compared with
