@@ -278,14 +278,14 @@ CASES = {
 STATE = {"cooperative: back with the generation of its partitions: it was not dead": (3, "b2", 1)}
 
 
-@pytest.fixture(scope="module")
-def gaps(frame, by_group):
+def tables_of(cases):
+    """Rows by table; each case is a group."""
     tables = {
         name: []
         for name in ("timeline", "group_metadata", "generations", "generation_members",
                      "assignments", "committed_offsets")
     }  # fmt: skip
-    for rule, (generations, members, owned, events, committed, _) in CASES.items():
+    for rule, (generations, members, owned, events, committed, _) in cases.items():
         tables["generations"] += [{"group_id": rule} | row for row in generations]
         tables["generation_members"] += [{"group_id": rule} | row for row in members]
         process_of = {row["member_id"]: row["process"] for row in members}
@@ -302,21 +302,28 @@ def gaps(frame, by_group):
         tables["committed_offsets"] += [
             {"group_id": rule, "log_offset": offset} | row for offset, row in enumerate(committed)
         ]
-        if rule in STATE:
-            generation, member_id, owned_generation = STATE[rule]
-            subscribed = {"member_id": member_id, "owned_generation": owned_generation}
-            tables["group_metadata"].append(
-                {"group_id": rule, "log_offset": 0, "generation": generation,
-                 "members": [subscribed]}
-            )  # fmt: skip
-    frames = {name: frame(name, rows) for name, rows in tables.items()}
-    last_events = frames["generations"].sparkSession.createDataFrame(
-        [("c", rule, DAY, LAST_S * S) for rule in CASES],
+    return tables
+
+
+def last_events_of(frames, groups, at_ms=LAST_S * S, day=DAY):
+    return frames["generations"].sparkSession.createDataFrame(
+        [("c", group, day, at_ms) for group in groups],
         "cluster_id STRING, group_id STRING, last_date DATE, last_ms BIGINT",
     )
+
+
+@pytest.fixture(scope="module")
+def gaps(frame, by_group):
+    tables = tables_of(CASES)
+    for rule, (generation, member_id, owned_generation) in STATE.items():
+        subscribed = {"member_id": member_id, "owned_generation": owned_generation}
+        tables["group_metadata"].append(
+            {"group_id": rule, "log_offset": 0, "generation": generation, "members": [subscribed]}
+        )
+    frames = {name: frame(name, rows) for name, rows in tables.items()}
     columns = ["partition", "from_time", "to_time", "unowned_ms", "from_process", "to_process",
                "generation", "why", "estimated"]  # fmt: skip
-    rows = gaps_of(frames, last_events=last_events)
+    rows = gaps_of(frames, last_events=last_events_of(frames, CASES))
     return by_group(rows, ["partition", "from_time"], columns)
 
 
@@ -397,33 +404,9 @@ READINGS = {
 
 
 def test_gaps_by_another_reading_of_the_evidence(frame, by_group):
-    tables = {"generations": [], "generation_members": [], "assignments": [], "timeline": []}
-    tables |= {"committed_offsets": [], "group_metadata": []}
-    for rule, (generations, members, owners, events, committed, _) in READINGS.items():
-        rows = {"generations": generations, "generation_members": members, "timeline": events}
-        rows["committed_offsets"] = [
-            {"log_offset": offset} | row for offset, row in enumerate(committed)
-        ]
-        rows["assignments"] = [
-            {"generation": number, "member_id": member_id, "process": member_id[0]}
-            | {"partition": partition}
-            for number, owned in owners.items()
-            for member_id, partitions in owned.items()
-            for partition in partitions
-        ]
-        for table, of_rule in rows.items():
-            numbered = [{"seq": seq} for seq in range(len(of_rule))] if table == "timeline" else []
-            tables[table] += [
-                {"group_id": rule} | row | (numbered[place] if numbered else {})
-                for place, row in enumerate(of_rule)
-            ]
-    frames = {name: frame(name, rows) for name, rows in tables.items()}
-    last_events = frames["generations"].sparkSession.createDataFrame(
-        [("c", rule, DAY, LAST_S * S) for rule in READINGS],
-        "cluster_id STRING, group_id STRING, last_date DATE, last_ms BIGINT",
-    )
+    frames = {name: frame(name, rows) for name, rows in tables_of(READINGS).items()}
 
-    gaps = gaps_of(frames, last_events=last_events).where(
+    gaps = gaps_of(frames, last_events=last_events_of(frames, READINGS)).where(
         "partition = 1 AND why IN ('session_expired', 'replaced')"
     )
 
@@ -455,10 +438,7 @@ def test_a_replacement_is_dated_by_its_own_time(frame, by_group):
     }  # fmt: skip
     dated = {"group_id": "g", "event_date": date(1970, 1, 1)}
     frames = {name: frame(name, [dated | row for row in table]) for name, table in rows.items()}
-    last_events = frames["generations"].sparkSession.createDataFrame(
-        [("c", "g", date(1970, 1, 2), (midnight + LAST_S) * S)],
-        "cluster_id STRING, group_id STRING, last_date DATE, last_ms BIGINT",
-    )
+    last_events = last_events_of(frames, ["g"], (midnight + LAST_S) * S, date(1970, 1, 2))
 
     gaps = gaps_of(frames, last_events=last_events)
 
@@ -492,10 +472,7 @@ def test_earlier_gaps_continue(frame, by_group):
         "from_process": "b", "from_generation": 1, "why": "left", "evidence": "log",
         "estimated": False,
     }  # fmt: skip
-    last_events = frames["generations"].sparkSession.createDataFrame(
-        [("c", "g", DAY, LAST_S * S)],
-        "cluster_id STRING, group_id STRING, last_date DATE, last_ms BIGINT",
-    )
+    last_events = last_events_of(frames, ["g"])
 
     gaps = gaps_of(frames, last_events=last_events, earlier=frame("ownership_gaps", [earlier]))
 
@@ -548,10 +525,7 @@ def downgraded(frame, by_group):
         tuple((tenure | {"group_id": rule}).get(name) for name in TENURES.names)
         for rule in DOWNGRADES
     ]
-    last_events = spark.createDataFrame(
-        [("c", rule, DAY, LAST_S * S) for rule in DOWNGRADES],
-        "cluster_id STRING, group_id STRING, last_date DATE, last_ms BIGINT",
-    )
+    last_events = last_events_of(frames, DOWNGRADES)
     modern_groups = spark.createDataFrame(tenures, TENURES)
     rows = gaps_of(frames, last_events=last_events, modern_groups=modern_groups)
     return by_group(rows, ["from_time"], ["from_time", "to_time"])
@@ -611,10 +585,7 @@ def test_a_gap_lasts_until_the_group_is_back_in_another_protocol(rule, frame, by
         )
         for partition, process in enumerate(processes)
     ]
-    last_events = spark.createDataFrame(
-        [("c", "g", DAY, LAST_S * S)],
-        "cluster_id STRING, group_id STRING, last_date DATE, last_ms BIGINT",
-    )
+    last_events = last_events_of(frames, ["g"])
     modern_groups = spark.createDataFrame(tenures, TENURES)
 
     gaps = gaps_of(frames, last_events=last_events, modern_groups=modern_groups)
