@@ -65,7 +65,7 @@ LIBRDKAFKA_ASSIGNORS: dict[str, Assignor] = {
 }
 # kafkajs assigns as Kafka's roundrobin does where all members subscribe to the same topics.
 KAFKAJS_ASSIGNORS: dict[str, Assignor] = {"RoundRobinAssigner": roundrobin.assign}
-# Those of the clients that the client model plays.
+# Assignors of the clients that the client model simulates.
 SIMULATED_ASSIGNORS: dict[str, Assignor] = CLIENT_ASSIGNORS | KAFKAJS_ASSIGNORS
 SERVER_ASSIGNORS: dict[str, Assignor] = {
     "uniform": uniform.assign,

@@ -1,8 +1,8 @@
 """The client libraries: one row per library and range of versions.
 
-A row replaces what differs from another row.  It says how the library talks to the coordinator (for
-the client model), what it does when it is closed and when its application is slow, its defaults,
-and how its members are recognised.  Source of the behaviour of other libraries than Java and
+A row is a copy of another row with the fields that differ.  It says how the library talks to the
+coordinator (for the client model), what it does when it is closed and when its application is slow,
+its defaults, and how its members are recognised.  Source for libraries other than Java and
 librdkafka: groups of these libraries on a real broker (docs/client-libraries.md).
 """
 
@@ -31,12 +31,13 @@ class SlowHandler(StrEnum):
 class Signs(NamedTuple):
     """How members of a library are recognised.
 
-    ``client_ids``: regular expression of default client ids; the group ``version`` is that of the
-    library.  ``subscription``, ``assignment``: of the bytes, in hexadecimal; leaders of the same
-    library wrote the assignment.  ``protocols``: names of assignors that no other library has.
-    ``is_session``: the rebalance timeout equals the session timeout.  ``versions``: versions of
-    the library, by the version of its subscriptions in hexadecimal, of clients that send the newest
-    version that they know (KIP-429, KIP-792, KIP-881).
+    ``client_ids``: regular expression of default client ids; its group ``version`` matches the
+    library's version.  ``subscription``, ``assignment``: regular expressions of the bytes in
+    hexadecimal, for groups whose leader has the same library.  ``protocols``: names of assignors
+    that no other library has.  ``is_session``: the rebalance timeout equals the session timeout.
+    ``versions``: pairs of a subscription version in hexadecimal and the library's versions that
+    send it (KIP-429, KIP-792, KIP-881); empty if a library does not send the newest version that it
+    knows.
     """
 
     client_ids: str = ""
@@ -69,10 +70,10 @@ NO_SIGNS = Signs()
 class ClientLibrary:
     """A client library in a range of versions.  Comments name the change behind a field.
 
-    ``rebalance_timeout_ms``: the default of a library without max.poll.interval.ms; None: there,
-    max.poll.interval.ms is the rebalance timeout.  ``commit_interval_ms``: of automatic commits;
-    None: after each record or batch.  ``consumer_protocol_since``: the first version whose consumer
-    protocol is for production.
+    ``rebalance_timeout_ms``: the default of a library with such a setting; None: the rebalance
+    timeout is max.poll.interval.ms or, without ``has_rebalance_timeout``, the session timeout.
+    ``commit_interval_ms``: of automatic commits; None: after each record or batch.
+    ``consumer_protocol_since``: the first version whose consumer protocol is for production.
     """
 
     name: str
@@ -283,7 +284,8 @@ _FRANZ_GO_1 = replace(
     signs=Signs(
         client_ids="kgo",
         subscription="0003.*",
-        # Without user data.  librdkafka returns that of a new member, which ends with these bytes.
+        # Without user data.  A leader with librdkafka returns a member's user data, which end with
+        # these bytes for a new member.
         assignment="0000(?!.*0000000800000000FFFFFFFF$).*FFFFFFFF",
         versions=(("0000", "-1.14.0"), ("0001", "-1.14.0"), ("0003", "1.14.1-")),
     ),
@@ -292,7 +294,7 @@ _FRANZ_GO_1 = replace(
     assignors=("cooperative-sticky",),
     assignment_version=0,
 )
-# Only their profiles: Kafka Streams assigns tasks, and Connect's workers connectors.
+# Not simulated: Kafka Streams assigns tasks, and Connect workers assign connectors.
 _STREAMS_4 = replace(
     _JAVA_4_4,
     name="streams-4",
@@ -336,12 +338,13 @@ LIBRARIES: Mapping[str, ClientLibrary] = {
         _FRANZ_GO_1,
     )
 }
-"""The libraries that the client model plays, by name."""
+"""The libraries that the client model simulates, by name."""
 
 PROFILES: Mapping[str, ClientLibrary] = {
     **LIBRARIES,
     **{library.name: library for library in (_STREAMS_4, _CONNECT_4)},
 }
+"""All libraries by name, with those that are not simulated."""
 
 
 # -- recognition -----------------------------------------------------------------------------------
@@ -380,8 +383,8 @@ def versions_of(kind: str, subscription_version: str) -> str | None:
 
 
 def recognised(member: GroupMember, protocol: str | None) -> ClientLibrary | None:
-    """The library of a member of a classic group; None for Java, librdkafka and kafka-python, which
-    only versions tell apart.
+    """The library of a member of a classic group; None for Java, librdkafka and kafka-python: only
+    the versions of their subscriptions differ.
     """
     kind, _ = named_by(member.client_id) or (None, None)
     for library in PROFILES.values():

@@ -19,7 +19,7 @@ _JAVA_OFFSET_VERSION = 4
 
 
 class BrokerVersion(NamedTuple):
-    """A broker has this version, such as ``4.4.0``, from a time in ms on; None: unknown."""
+    """From ``from_ms`` on, the broker has this version, such as ``4.4.0``; None: unknown."""
 
     broker_id: int
     from_ms: int
@@ -32,9 +32,10 @@ class EraEvidence:
 
     ``group_versions``: value versions of records of classic groups; ``offset_versions``: of offset
     commits.  ``reasons``: logged reasons of rebalances.  ``has_generation_0``: a record of a
-    classic group in generation 0.  ``versions``: of the brokers, as logs show them;
-    ``of_brokers``: of brokers that were restarted, by time.  The
-    remaining fields say whether the evidence has records of modern groups, the topics of a consumer
+    classic group in generation 0.  ``versions``: of the brokers, as logs show them.
+    ``of_brokers``: versions of brokers that were restarted, by broker and time.
+
+    The other fields say whether the evidence has records of modern groups, the topics of a consumer
     group as a record, a target assignment with its time, an assignment with the epoch of each
     partition, a consumer or share group that became empty without a new target, a partition that a
     member was to revoke and kept, a member that revoked and had more to revoke in the same epoch,

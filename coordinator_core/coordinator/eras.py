@@ -433,7 +433,7 @@ ERA_3_9 = replace(
     extends_every_initial_delay=False,
 )
 
-# The offsets of a commit are in another order.
+# The offsets of a commit are written in another order.
 ERA_3_0 = replace(
     ERA_3_9,
     name="3.0",
@@ -514,7 +514,7 @@ ERA_2_4 = replace(
     timers=DelayedOperationsIn24,
 )
 
-# Before members leave together.
+# A LeaveGroup request has one member; from 2.4 on, it may have several (KIP-345).
 ERA_2_3 = replace(
     of_scala_2_12(ERA_2_5),
     name="2.3",
@@ -684,8 +684,8 @@ def era_of_version(version: str) -> EraOf[Turn]:
 def era_of_evidence(evidence: EraEvidence) -> InferredEra:
     """The newest era that the evidence shows, and the reason.
 
-    If its versions of brokers are others: the next newer era that has one of them, else the next
-    older one.
+    If this era has none of the brokers' versions: the next newer era that has one of these, else
+    the next older era.
     """
     shown = next(
         InferredEra(era.name, sign.why)

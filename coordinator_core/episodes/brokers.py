@@ -29,7 +29,7 @@ from coordinator_core.log_lines.version_ranges import (
 ROLLING_GAP_MS = 30 * 60_000
 # A broker resigns as coordinator up to this time before it logs that its coordinator shuts down.
 RESIGN_MS = 60_000
-# auto.leader.rebalance.enable: preferred leaders are elected within 300 s, and a check lasts.
+# auto.leader.rebalance.enable: preferred leaders are elected within 300 s and the time of a check.
 ELECTION_MS = 6 * 60_000
 
 
@@ -60,9 +60,11 @@ class BrokerLife(NamedTuple):
 
 
 class BrokerRestart(NamedTuple):
-    """``stopped_ms``: of a killed broker, the last record before the outage.  ``started_ms``: None
-    if it was not back.  ``killed``: None if neither a line about its shutdown nor an outage shows
-    how it stopped.  Versions: None if unknown.
+    """A broker's stop and its next start.
+
+    ``stopped_ms``: of a killed broker, the last record before the outage.  ``started_ms``: None if
+    the broker did not start again in the evidence.  ``killed``: None if neither a line about its
+    shutdown nor an outage shows how it stopped.  Versions: None if unknown.
     """
 
     broker_id: int
@@ -89,7 +91,7 @@ class BrokerRestart(NamedTuple):
 
 
 class GroupMove(NamedTuple):
-    """A broker loaded a group.  ``from_ms``: the previous broker unloaded it, if that is logged."""
+    """A broker loaded a group.  ``from_ms``: the previous broker unloaded it; None: not logged."""
 
     group_id: str
     from_ms: int | None
@@ -104,7 +106,8 @@ class GroupMove(NamedTuple):
 class Disruption(NamedTuple):
     """Partitions of a group without an owner, or a rebalance (no ``partitions``).
 
-    ``not_stable_ms``: of a rebalance.  ``is_failover``: of an episode coordinator_failover.
+    ``not_stable_ms``: the duration of a rebalance.  ``is_failover``: whether it belongs to an
+    episode coordinator_failover.
     """
 
     group_id: str
@@ -150,8 +153,8 @@ def broker_episodes(
     outages: Sequence[tuple[int, int]] = (),
     moves: Iterable[GroupMove] = (),
 ) -> list[BrokerEpisode]:
-    """In order of time.  ``outages``: last record before, and first load after a time in which a
-    coordinator was gone.
+    """In order of time.  ``outages``: times in ms without a coordinator, each from the last record
+    before it to the first load after it.
     """
     left = by(lambda each: each.previous_broker_id, moves)
     restarts = [
@@ -203,7 +206,7 @@ def _stop(
     outages: Sequence[tuple[int, int]],
     left: Sequence[GroupMove],
 ) -> tuple[int, bool | None]:
-    """When the broker stopped, and whether it was killed; None if nothing shows that."""
+    """When the broker stopped, and whether it was killed; None: no evidence of how it stopped."""
     if life.stopped_ms is not None:
         return life.stopped_ms, False
     for since_ms, loaded_ms in outages:
@@ -214,7 +217,7 @@ def _stop(
 
 
 def _versions(lives: Sequence[BrokerLife]) -> list[str | None]:
-    """Of each life: the named version that its wordings allow, else what its wordings say."""
+    """Per life: the named version that its wordings allow, else the versions of its wordings."""
     allowed = [_allowed(each) for each in lives]
     named = sorted({name for each in lives for name in each.named}, key=ranges_of)
     rising = _rising(named, allowed)
@@ -228,7 +231,7 @@ def _versions(lives: Sequence[BrokerLife]) -> list[str | None]:
 
 
 def _rising(named: Sequence[str], allowed: Sequence[Sequence[str]]) -> list[list[str]]:
-    """The names that each life may have if versions rise, and if each name is of some life."""
+    """Per life: its possible named versions, if versions never fall and each has a life."""
     up = _reached(named, allowed)
     down = _reached(named[::-1], allowed[::-1])[::-1]
     return [
@@ -238,7 +241,9 @@ def _rising(named: Sequence[str], allowed: Sequence[Sequence[str]]) -> list[list
 
 
 def _reached(named: Sequence[str], allowed: Sequence[Sequence[str]]) -> list[set[str]]:
-    """Of each life: the names that it may have after lives with all names before this one."""
+    """Per life: its possible versions, if the first life has the first version, and each other life
+    that of the previous life or the next one.
+    """
     reached: list[set[str]] = []
     may_be = set(named[:1])
     for names in allowed:
@@ -256,7 +261,7 @@ def _ranges(life: BrokerLife, version: str | None) -> Ranges:
 
 
 def _belongs(restart: BrokerRestart, series: Sequence[BrokerRestart]) -> bool:
-    """Whether one action restarted this broker and those of the series."""
+    """Whether the same action restarted this broker and the brokers of the series."""
     last = series[-1]
     is_new = restart.broker_id not in {each.broker_id for each in series}
     pause_ms = restart.stopped_ms - last.back_ms
@@ -289,7 +294,7 @@ def costs(
     moves: Iterable[GroupMove],
     disruptions: Iterable[Disruption],
 ) -> list[list[GroupCost]]:
-    """Per episode, the groups whose coordinator moved or that lost it; the costliest first.
+    """Per episode, the costs of groups whose coordinator moved or failed; the highest first.
 
     A disruption counts in the first episode that it belongs to.
     """
@@ -324,7 +329,7 @@ def _windows(episodes: Sequence[BrokerEpisode]) -> list[range]:
 
 
 def _begin_ms(each: Disruption, moves: Iterable[GroupMove], within: range) -> int | None:
-    """Since when the episode's moves disrupt the group; None if they do not."""
+    """The time in ms from which the episode's moves disrupt the group; None if they do not."""
     if each.is_failover and each.to_ms in within:
         return each.from_ms
     begins = [

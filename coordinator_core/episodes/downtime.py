@@ -12,7 +12,7 @@ _SLACK_MS = 5_000
 
 
 class Downtime(NamedTuple):
-    """In partition-ms.  ``low_ms``, ``high_ms``: by what else the same evidence may mean."""
+    """Partition downtime in partition-ms; ``low_ms``, ``high_ms``: its range by the evidence."""
 
     unowned_ms: int = 0
     low_ms: int = 0

@@ -45,8 +45,8 @@ def conversions(
 
 
 def converted(scene: Scene) -> Iterator[EpisodeDraft]:
-    """Processes restarted one after another around a conversion: each belongs to the nearest.  A
-    deployment before or after it restarts the same processes once more.
+    """Processes restarted one after another around a conversion.  Each restart belongs to the
+    nearest conversion.  A deployment before or after it restarts the same processes once more.
     """
     made = list(conversions(scene.rebalances, scene.history))
     restarted: dict[Conversion, list[list[ProcessChange]]] = {each: [] for each in made}
@@ -76,7 +76,7 @@ def _each_process_once(series: Iterable[ProcessChange]) -> Iterator[list[Process
 
 
 def _ended(changes: Iterable[ProcessChange]) -> set[str]:
-    """The processes of which a life ended."""
+    """The processes with a life that ended."""
     return {each.process for each in changes if each.what is not What.STARTED}
 
 

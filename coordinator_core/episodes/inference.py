@@ -130,8 +130,8 @@ class Episode:
 
     @property
     def rebalances_without_begin(self) -> int:
-        """Stable rebalances of a group with members whose begin no line shows: without the log of
-        their coordinator.  Their members may have revoked their partitions long before.
+        """Number of stable rebalances of a group with members whose begin is not logged, because
+        the coordinator's log is missing.  Members may have revoked their partitions long before.
         """
         return sum(
             each.outcome == STABLE

@@ -350,9 +350,9 @@ def _apart(pair: Pair) -> int:
 
 
 def _may_follow(arrival: Cause, departure: Cause) -> bool:
-    """A member of another type than classic comes back under its member id; one that joins beside
-    its previous member does so before that one's session expires, or before that one's leave
-    arrives: a client that closes while its coordinator moves sends the leave to the next one.
+    """A member of another type than classic comes back under its member id.  A member that joins
+    beside its previous member does so before the session of that member expires, or before its
+    leave arrives: a client that closes while its coordinator moves leaves at the next coordinator.
     """
     if arrival.story == CRASH_RESTART:
         if departure.is_expiry:

@@ -26,7 +26,7 @@ from coordinator_core.episodes.process_changes import (
     at,
 )
 
-# Ranges of partition downtime that are narrower are not said.
+# A summary leaves out narrower ranges of partition downtime.
 _LEAST_RANGE_MS = 500
 
 
@@ -73,7 +73,7 @@ def _unowned(episode: Episode, downtime: Downtime | None) -> str:
 
 
 def partition_seconds(downtime: Downtime) -> str:
-    """With the range, if the evidence leaves one."""
+    """The downtime and, unless it is narrow, its range."""
     text = f"{whole_seconds(downtime.unowned_ms)} partition-seconds"
     if downtime.high_ms - downtime.low_ms < _LEAST_RANGE_MS:
         return text

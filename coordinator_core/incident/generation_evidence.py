@@ -64,8 +64,8 @@ def by_generation(incarnation: Incarnation) -> list[GenerationEvidence]:
 
 
 def _of_one_history(events: tuple[LogEvent, ...]) -> tuple[LogEvent, ...]:
-    """Without the generations that a coordinator lost because it had not stored them when another
-    one loaded the group: the next coordinator uses their numbers again.
+    """Events without lost generations, which a coordinator had not stored when another coordinator
+    loaded the group: the next coordinator uses their numbers again.
     """
     kept: list[LogEvent] = []
     begins: dict[int, int] = {}  # by generation, the place of the start that ended it

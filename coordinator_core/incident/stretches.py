@@ -1,8 +1,8 @@
 """The eras of a group's coordinators: an upgrade of the brokers changes them in mid-history.
 
 A load of the group by a broker begins a stretch.  The version of the broker is known if it was
-restarted and its log names versions.  Otherwise, the Scala and the Java coordinator log other
-reasons, and other lines when they load a group.  All stretches with the same versions share the era
+restarted and its log names versions.  Otherwise, the logged reasons and the lines about loads tell
+the Scala coordinator from the Java coordinator.  All stretches with the same versions share the era
 that their evidence shows.
 """
 
@@ -68,7 +68,7 @@ def one_era(era: InferredEra) -> Eras:
 
 
 class Period(NamedTuple):
-    """The times in ms in which the coordinators had the same versions; an end None: the last."""
+    """Times (from, to) in ms in which the coordinators had these versions; ``to`` None: open."""
 
     times: Sequence[tuple[int, int | None]]
     versions: Ranges
@@ -103,7 +103,7 @@ def eras_of_periods(
     of_brokers: Sequence[BrokerVersion],
     infer: Callable[[Period], InferredEra],
 ) -> Eras | None:
-    """None if the coordinators did not change their version.  ``infer``: the era of a period."""
+    """None if the coordinators' version did not change.  ``infer`` returns the era of a period."""
     coordinators = _coordinators(events, of_brokers)
     limits = {limit for _, limit in coordinators}
     if len(limits) < 2:
@@ -120,6 +120,7 @@ def eras_of_periods(
 
 
 def within(versions: Ranges, period: Period) -> Ranges:
+    """These versions as far as the period has them; all its versions if it has none of these."""
     return common(versions, period.versions) or period.versions
 
 
@@ -130,7 +131,7 @@ def _eras_of(limit: Ranges) -> list[Era]:
 def _coordinators(
     events: Iterable[LogEvent], of_brokers: Sequence[BrokerVersion]
 ) -> list[tuple[int, Ranges]]:
-    """Since when the coordinator is of which versions, where the evidence shows some."""
+    """Times in ms at which the coordinator's versions changed, and its versions from then on."""
     stretches: list[list[LogEvent]] = [[]]
     for event in events:
         if event.event == "LOADED" and event.step in (None, "group"):
@@ -148,7 +149,7 @@ def _coordinators(
 
 
 def _version_of(first: LogEvent, of_brokers: Sequence[BrokerVersion]) -> Ranges | None:
-    """By the restarts of the broker that logged the line."""
+    """The version of the broker that logged the line, by its restarts."""
     versions = [
         each.version
         for each in of_brokers

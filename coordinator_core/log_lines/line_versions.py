@@ -27,7 +27,7 @@ from coordinator_core.log_lines.wordings import (
 )
 
 _KAFKA = "java"  # a broker logs the version of Kafka's classes
-BROKERS = "broker"  # of which a log shows API versions or features
+BROKERS = "broker"  # a log shows API versions or features of brokers
 
 
 class SeenClient(NamedTuple):
@@ -63,7 +63,7 @@ def versions_of_logs(rows: Iterable[Any]) -> Ranges:
             named[row["file_id"]] = united(versions)
     of_logs = {file_id: consistent(ranges) for file_id, ranges in of_lines.items() if ranges}
     offered = consistent(each for row in rows for each in versions_named(row["software"], BROKERS))
-    # Another broker than those that were seen, or an older log, may have other versions.
+    # API versions may be of another broker than a log, or of another time.
     of_brokers = [common(each, offered) or each for each in (of_logs | named).values()]
     return united(of_brokers) or offered
 

@@ -65,7 +65,7 @@ def versions_offered(text: bytes) -> Ranges | None:
 
 
 def _answers(text: bytes) -> Iterator[dict[str, int]]:
-    """Highest versions by API, for each answer to ApiVersions, which has the APIs in order."""
+    """Highest versions by API, per answer to ApiVersions; an answer has the APIs in order."""
     answer: dict[str, int] = {}
     last = -1
     for api, of_java, of_librdkafka in _API.findall(text):

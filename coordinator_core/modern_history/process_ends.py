@@ -134,8 +134,8 @@ class Ends:
         return last_ms + self._interval_ms // 2 - poll_ms
 
     def _ignored_revocation(self, membership: ModernMembership, last_ms: int) -> bool:
-        """Whether its client sent heartbeats after it was asked to give partitions up, but its
-        application did not poll, as it gives them up then."""
+        """Whether its client went on to send heartbeats but revoked nothing after a revocation was
+        requested: its application did not poll."""
         last = membership.last_step
         if last is None or not last.pending:
             return False
@@ -167,7 +167,7 @@ class Ends:
         return EXPIRED if has_expired and not self._is_back(membership) else LEFT
 
     def _is_back(self, membership: ModernMembership) -> bool:
-        """Whether its process lived: only a client that goes on joins under its member id."""
+        """Whether its process lived on: only a running client joins again under its member id."""
         ended_ms = membership.ended_ms or 0
         return _first_since(ended_ms, self._joined[membership.member_id]) is not None
 

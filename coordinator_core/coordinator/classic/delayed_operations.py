@@ -87,8 +87,8 @@ class DelayedOperations:
 class DelayedOperationsIn24(DelayedOperations):
     """The ``Timers`` of era 2.4: the first session of a member begins with its next request.
 
-    When a first join completes, the member still has the time that a first join may take, so the
-    wait for its session is complete before it begins.
+    When a member's first join completes, its deadline is still the later one for new members.  The
+    new wait for its session counts as satisfied and ends at once.
     """
 
     __slots__ = ()

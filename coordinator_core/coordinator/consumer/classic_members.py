@@ -265,7 +265,7 @@ def handle_sync(turn: Turn, group: ConsumerGroup, request: SyncGroup) -> None:
     session_timeout_ms = member.classic.session_timeout_ms
     timers.start_session(turn, group.group_id, member.member_id, session_timeout_ms)
     assigned: Mapping[str, Collection[int]] = member.assigned
-    if rules_of(turn).writes_assignment_epochs:  # Kafka copies what has epochs
+    if rules_of(turn).writes_assignment_epochs:  # Kafka copies partitions with epochs
         assigned = {topic_id: copied_partitions(epochs) for topic_id, epochs in assigned.items()}
     data = downgrade.assignment_bytes(turn, assigned, member.classic.protocols[0][1])
     response = SyncResponse(Errors.NONE, request.protocol_type, request.protocol_name, data)

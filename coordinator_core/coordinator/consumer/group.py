@@ -15,7 +15,7 @@ from coordinator_core.jvm.hash_codes import string_hash
 from coordinator_core.jvm.timeline_maps import TimelineKeys
 from coordinator_core.protocol.messages import Protocols
 
-Partitions = Mapping[str, Set[int]]  # by topic id; those of a target iterate as Kafka's do
+Partitions = Mapping[str, Set[int]]  # by topic id; a target's sets iterate in Kafka's order
 Owned = Mapping[str, Mapping[int, int]]  # topic id -> partition -> epoch at which it was assigned
 
 LEFT_FOR_A_WHILE = -2  # the epoch of a static member that left and may return

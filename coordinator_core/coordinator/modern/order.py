@@ -25,7 +25,7 @@ def in_order_of_ints(numbers: Iterable[int], capacity: int = FIRST_CAPACITY) -> 
 
 
 def copied_partitions(numbers: Collection[int]) -> Set[int]:
-    """Partitions as a HashSet iterates that is made as a copy of these, in this order."""
+    """The partitions in the order of a HashSet that copies these, in their order."""
     return dict.fromkeys(in_order_of_ints(numbers, capacity_of_copy(len(numbers)))).keys()
 
 

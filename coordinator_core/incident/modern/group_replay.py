@@ -24,8 +24,9 @@ TARGET_MEMBER = "ConsumerGroupTargetAssignmentMember"
 
 
 class ModernReplay(NamedTuple):
-    """The generations of types other than classic; ``eras`` None without any.
+    """The generations of types other than classic.
 
+    ``eras``: of the coordinators; None if the group was never of such a type.
     ``resumed_from``: (incarnation, generation) whose records the engine was loaded with at the
     beginning; ``unnamed_topics``: ids of topics that no evidence names; ``names``: of the others.
     """
@@ -145,7 +146,7 @@ def _eras(
     requested: str | None,
     cluster: EraEvidence,
 ) -> Eras:
-    """An era without these types cannot be requested for them."""
+    """The requested era if it has these group types, else the inferred eras."""
     if requested is not None and ERAS[requested].modern is not None:
         return one_era(InferredEra(requested, "as requested"))
 

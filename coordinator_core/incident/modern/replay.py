@@ -180,7 +180,7 @@ class IncarnationReplay:
         self._renew_driver(at_ms)
 
     def _change_era(self, at_ms: int) -> None:
-        """A coordinator of another version has loaded the group's records."""
+        """Load the group's records if a coordinator of another era has taken over the group."""
         stretch, before = self.eras.stretch_at(at_ms), self._stretch
         self._stretch = stretch
         if stretch.era.name == before.era.name:
@@ -191,7 +191,7 @@ class IncarnationReplay:
             self._load(stretch.from_ms)
 
     def _renew_driver(self, at_ms: int) -> None:
-        """An engine without a group, which knows the topics."""
+        """Continue with a new engine, which has the topics but no group."""
         outputs = self.driver.outputs
         self.driver = ModernDriver(self.incarnation.group_id, self._era, self.config)
         self.driver.now_ms = at_ms
