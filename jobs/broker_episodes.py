@@ -6,8 +6,7 @@ reads   broker_log_events, ingested_files   starts, shutdowns and versions of br
 writes  broker_episodes   one row per episode of the cluster's brokers
 
 coordinator_core.episodes.brokers infers them.  An episode belongs to the date on which its first
-broker stopped.  A run writes its dates and the dates next to them, and reads one date more on each
-side.
+broker stopped.  A run writes its dates and one date on each side, and reads two on each side.
 """
 
 from __future__ import annotations
@@ -50,8 +49,8 @@ READS = (
 
 # An unload and the load by the next broker belong together within this time.
 MOVE_MS = 60_000
-# A broker whose coordinator was the Scala one and is the Java one was upgraded to 4.0 or later:
-# 3.7 to 3.9 have both, but the Java one only with a setting.
+# A broker that changed from the Scala to the Java coordinator was upgraded to 4.0 or later: 3.7 to
+# 3.9 use the Java coordinator only if a setting enables it.
 SCALA, JAVA = "-3.9", "4.0-"
 # Days around a run's dates whose episodes depend on them.
 AROUND = 1
@@ -60,7 +59,7 @@ _STARTS = """
     SELECT broker_id, UNIX_MILLIS(event_time) AS at_ms
     FROM broker_log_events WHERE event = 'OTHER' AND step = 'starting_up' AND broker_id >= 0
     ORDER BY broker_id, at_ms"""
-# The number of a broker's life: of its starts so far.
+# ``life``: how many starts of the broker are logged up to the line.
 _LIVES = """
     SELECT broker_id, file_id, life, event, step, logger, MIN(line) AS line,
         MIN(reason) AS reason, MAX(UNIX_MILLIS(event_time)) AS last_ms
@@ -112,7 +111,7 @@ def lives(starts: Iterable[Row], lines: Iterable[Row], software: Iterable[Row]) 
         stops = [each["last_ms"] for each in own if each["step"] == "shutting_down"]
         begun = _of_groups(own)
         if not life and not begun and not stops:
-            continue  # what the broker's first start logs before its coordinator starts
+            continue  # lines that the first start logs before the coordinator starts
         versions = {
             ranges for each in own for ranges in broker_versions(each["line"], each["reason"])
         }
@@ -141,7 +140,7 @@ def _coordinator(lines: Iterable[Row]) -> str | None:
 
 
 def _of_groups(lines: Iterable[Row]) -> list[int]:
-    """Threads of the coordinator log that they start before it does."""
+    """Times of lines about groups: lines of the coordinator's threads may precede its start."""
     return [each["last_ms"] for each in lines if each["event"] != "OTHER"]
 
 
@@ -163,7 +162,7 @@ def moves(changes: Iterable[Row]) -> list[GroupMove]:
 def disruptions(
     gaps: Iterable[Row], rebalances: Iterable[Row], failovers: Iterable[Row]
 ) -> list[Disruption]:
-    """Of rows of the queries of these names."""
+    """``gaps``, ``rebalances``, ``failovers``: rows of _GAPS, _REBALANCES and _FAILOVERS."""
     of_group = by(lambda each: each["group_id"], failovers)
 
     def is_failover(row: Row) -> bool:

@@ -22,7 +22,7 @@ prometheus  alerts for the textfile collector
 webhooks    the requests that receivers of alerts take
 outbox      messages for webhooks, kept until they are sent
 notify      send them
-digest      `regroup digest`: a time span, with what is alike as one entry
+digest      `regroup digest`: a time span; similar items are one entry
 formats     names of the formats of a digest
 digest_formats  a digest as text, Markdown, HTML, mail and messages
 command     the command line: exit 1 if there is an alert

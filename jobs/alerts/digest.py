@@ -1,7 +1,7 @@
-"""`regroup digest`: what happened to the groups of a lake within a time span, folded.
+"""`regroup digest`: what happened to the groups of a lake within a time span.
 
-What is alike is one entry: episodes of one kind, findings of one name, and groups with alerts of
-the same checks.  An alert is raised or, if the present checks do not have it, resolved.
+Similar items are one entry: episodes of one kind, findings of one name, and groups with alerts of
+the same checks.  An alert is resolved if the present checks do not raise it.
 
 reads   episode_costs, findings, rebalance_latency, and the tables of the checks
 writes  nothing
@@ -40,7 +40,8 @@ MOST = 5  # entries of a section
 _NAMES_SHOWN = 3
 _SPAN = """cluster_id = $cluster_id
     AND event_date BETWEEN CAST($start AS DATE) - 7 AND CAST($now AS DATE)"""
-# Episodes and findings that lasted into the span, with the costliest and the surest first.
+# Episodes and findings that overlap the span; the costliest episodes and the most confident
+# findings come first.
 EPISODES = f"""SELECT group_id, kind, rebalances, not_stable_ms, cost_ms, text
     FROM episode_costs WHERE {_SPAN}
         AND to_time > CAST($start AS TIMESTAMP) AND from_time <= CAST($now AS TIMESTAMP)
@@ -74,7 +75,7 @@ class ClusterSpan:
     present_since: datetime
 
     def is_raised(self, alert: Alert) -> bool:
-        """Whether the problem lasts; a group may have had the same problem before."""
+        """Whether the problem continues; an earlier alert with the same key may be resolved."""
         return _key(alert) in self.present and alert.last_time > self.present_since
 
 
@@ -145,19 +146,19 @@ def _key(alert: Alert) -> tuple[str, str, str | None]:
 
 
 def digest_of(span: ClusterSpan, patterns: Sequence[str] = ("*",)) -> DigestDocument:
-    """``patterns``: of the groups to tell about; a finding about a broker matches ``*`` only."""
+    """``patterns``: of the groups to include; only ``*`` includes findings about a broker."""
 
-    def is_told(group_id: str | None) -> bool:
+    def is_included(group_id: str | None) -> bool:
         return any(fnmatchcase(group_id or "", pattern) for pattern in patterns)
 
     episodes, findings, rebalances = (
-        [row for row in rows if is_told(row["group_id"])]
+        [row for row in rows if is_included(row["group_id"])]
         for rows in (span.episodes, span.findings, span.rebalances)
     )
     alerts = [
         alert
         for alert in span.alerts
-        if is_told(alert.group_id) and alert.alert != FINDING  # findings have their own section
+        if is_included(alert.group_id) and alert.alert != FINDING  # findings have their own section
     ]
     raised = [alert for alert in alerts if span.is_raised(alert)]
     resolved = [alert for alert in alerts if not span.is_raised(alert)]
@@ -235,7 +236,7 @@ def _of_findings(rows: list[Row]) -> list[DigestEntry]:
 
 
 def _sentences(remedy: str) -> str:
-    """Without the lines to paste, and the sentence that announces them."""
+    """The remedy without the lines to paste and without the sentence that announces them."""
     line = remedy.partition("\n")[0]
     return f"{line.rpartition('. ')[0]}." if line.endswith(":") else line
 
@@ -267,7 +268,7 @@ def _folded(alerts: list[Alert]) -> list[tuple[str, dict[str, list[Alert]]]]:
 
 
 def _worst(by_group: dict[str, list[Alert]]) -> str:
-    """The alert with the largest value of the first check; once, even if a group has several."""
+    """The alert with the largest value of the first check, and how many other alerts there are."""
     group_id, alerts = max(by_group.items(), key=lambda each: each[1][0].value)
     count = sum(map(len, by_group.values()))
     text = f"{group_id}: {alerts[0].message}" if len(by_group) > 1 else alerts[0].message

@@ -22,7 +22,7 @@ _PAGERDUTY_SUMMARY = 1024  # characters; the API refuses longer ones
 
 
 def request_body(webhook: Webhook, status: str, alert: Mapping[str, Any]) -> dict[str, Any]:
-    """The request's JSON.  ``alert``: `as_json`; of a digest, the request itself."""
+    """The request's JSON.  ``alert``: `as_json`; for status DIGEST, the request itself."""
     if status == DIGEST:
         return dict(alert)
     return _BODIES[webhook.format](status, alert, webhook.key())

@@ -102,7 +102,7 @@ def _join_times(timeline: DataFrame, key: list[str]) -> DataFrame:
 def _new_members(generation_members: DataFrame) -> DataFrame:
     """Members with the one that they replace, and the settings in which they differ from it."""
     is_replaced = F.col("change") == "replaced"
-    # Within one generation the replaced member comes first, and the one that joined before all.
+    # Within one generation, replaced members come first; of these, the member that replaced none.
     instance = by_instance().orderBy(
         "generation",
         F.col("left_time").asc_nulls_last(),
@@ -110,7 +110,7 @@ def _new_members(generation_members: DataFrame) -> DataFrame:
         is_replaced,
     )
     predecessor = F.lag(F.struct("member_id", *SETTINGS.values())).over(instance)
-    # The embedded engine reads fields of a null struct: the condition is on each field.
+    # If the condition were on the struct, the embedded engine would still read its fields.
     return (
         generation_members.withColumn("before", predecessor)
         .where("change <> 'retained'")

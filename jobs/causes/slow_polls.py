@@ -119,7 +119,8 @@ def _last_commits(
     was_due = (F.col("next_time") > F.col("event_time")) & (
         F.unix_millis("next_time") - F.unix_millis("event_time") <= COMMIT_SLACK_MS
     )
-    # A request need not commit all partitions: those with the shortest time are in each.
+    # A request need not commit all partitions; each request has the partitions with the shortest
+    # time.
     of_member = Window.partitionBy(*ended.columns)
     is_newest = F.col("earlier") == F.max("earlier").over(of_member)
     return (

@@ -102,7 +102,7 @@ def digest(
     ] = False,
     conf: ConfOption = None,
 ) -> None:
-    """Summarise a day for chat or mail.  What cost most, findings, alerts; alike ones together."""
+    """Summarise a day for chat or mail.  Costs, findings and alerts; similar ones are one entry."""
     from jobs.alerts.alerting import AlertsOptions
     from jobs.alerts.digest import run
     from jobs.configuration.config import load_config
@@ -183,7 +183,10 @@ def serve(
         str, typer.Option(help="Time between two looks for new commits: 90s, 15m, 1h.")
     ] = "60s",
     host: Annotated[
-        str, typer.Option(help="Address to listen on; other than loopback: with a token.")
+        str,
+        typer.Option(
+            help="Address to listen on; requires a token unless it is a loopback address."
+        ),
     ] = "127.0.0.1",
     token_file: Annotated[
         str | None,

@@ -62,7 +62,7 @@ class RunFailed(Exception):
 
 
 def fail(message: str, code: int = 2, excerpt: str = "") -> NoReturn:
-    """Print one line on stderr, on a terminal also the lines of the excerpt below it; exit."""
+    """Print the message as one line on stderr, then exit; on a terminal, the excerpt follows it."""
     print(f"regroup: {printable(without_secrets(message))}", file=sys.stderr)
     for line in without_secrets(excerpt).splitlines() if sys.stderr.isatty() else ():
         print(f"  {printable(line)}", file=sys.stderr)

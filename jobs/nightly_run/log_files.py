@@ -93,8 +93,10 @@ def silent_logs(logs: list[ReadLog]) -> list[str]:
 
 
 def mixed_clusters(lake: Lake) -> str | None:
-    """The clusters whose brokers wrote lines about one group in the logs of this and earlier runs,
-    each with a path, and such a group; None if start-up lines name no two clusters of a group."""
+    """Clusters whose brokers logged the same group, each with the path of a log, and this group.
+
+    None without such a group.  Logs of earlier runs count; start-up lines name a log's cluster.
+    """
     rows = lake.read("ingested_files").where(F.col("source") == BROKER_LOG)
     named = rows.where(F.col("software").contains(f"{CLUSTER} ")).select("file", "path", "software")
     paths: dict[str, dict[str, str]] = {}

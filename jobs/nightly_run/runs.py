@@ -180,7 +180,7 @@ def _finding_lines(run: Run) -> list[str]:
 
 
 def _broker_lines(run: Run) -> list[str]:
-    """What happened to the brokers on the run's dates, but for a stop that nothing follows."""
+    """Episodes of brokers on the run's dates, except stops without a restart."""
     rows = _of_dates(run, "broker_episodes").where("kind <> 'broker_stop'").orderBy("from_time")
     shown = rows.select("summary").limit(EPISODES_SHOWN).collect()
     return [printable(row.summary) for row in shown]
@@ -195,7 +195,7 @@ def _episode_lines(run: Run) -> list[str]:
 
 
 def _without_begin_line(run: Run) -> list[str]:
-    """The share of rebalances whose begin no line shows, as one line; none without such."""
+    """One line with the share of rebalances without a logged begin; no line if it is 0."""
     total = _of_dates(run, "episodes").agg(
         F.sum("rebalances_without_begin").alias("without"),
         F.sum("rebalances").alias("rebalances"),

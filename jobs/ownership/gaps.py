@@ -54,7 +54,7 @@ def _of_partition() -> WindowSpec:
 
 
 def continued(earlier: DataFrame, tenures: DataFrame) -> DataFrame:
-    """Earlier gaps as tenures that ended.  A lake of an earlier version has no other readings."""
+    """Earlier gaps as tenures that ended.  Gaps of an earlier version have no range."""
     shutdown = tenures.where("shutdown_ms IS NOT NULL")
     first = shutdown.groupBy(*INCARNATION_KEY).agg(*(F.min(name).alias(name) for name in _SHUTDOWN))
     how = (
@@ -148,8 +148,8 @@ def _next_owner() -> dict[str, Column]:
 
 def _migrated(owned: DataFrame) -> DataFrame:
     """INCARNATION_KEY, PARTITION_KEY, ``migrated_ms``, ``migrated_date``: the first assignment in
-    the group's next incarnation, if the group was classic and is not any more, or the reverse, and
-    each process that owned partitions to the last was back: the others shut down their group.
+    the group's next incarnation, if the group changed to or from the classic protocol and every
+    process that owned partitions at the end came back.  Other groups were shut down.
     """
     following = owned.where("incarnation > 1").withColumn("incarnation", F.col("incarnation") - 1)
     first = following.groupBy(*INCARNATION_KEY, *PARTITION_KEY).agg(

@@ -27,8 +27,8 @@ COLUMNS = Arithmetic(F.greatest, F.least, F.when)
 def process_ends(departed: DataFrame) -> DataFrame:
     """MEMBER_KEY, ``end_ms``: when the departed member stopped to own partitions (null if nothing
     shows it), ``end_how`` it departed, ``end_by`` (as ``evidence`` of the table) and
-    ``end_estimated``; ``earliest_end_ms``, ``latest_end_ms``: by what else the same evidence may
-    mean; ``polled_ms``: of a slow application, when it last polled before it departed;
+    ``end_estimated``; ``earliest_end_ms``, ``latest_end_ms``: limits, by other explanations of the
+    same evidence; ``polled_ms``: of a slow application, when it last polled before it departed;
     ``heard_ms``: the last contact before its session expired.
     """
     timed = departed.withColumns(
@@ -69,7 +69,7 @@ def _at(
     earliest_ms: Column | None = None,
     latest_ms: Column | None = None,
 ) -> Column:
-    """``earliest_ms``, ``latest_ms``: of another reading of the evidence; None: as ``at_ms``."""
+    """``earliest_ms``, ``latest_ms``: by other explanations of the evidence; None: ``at_ms``."""
     return F.struct(
         at_ms.cast("long").alias("at_ms"),
         F.lit(by).alias("by"),
@@ -178,7 +178,7 @@ def _expired() -> Column:
 
 def _killed_or_frozen(killed_ms: Column, by: str = "log") -> Column:
     may_be_frozen = _may_be_frozen(F.col("back_ms"), _is_same_host())
-    # Of several processes with one client id, any may be back.
+    # If several processes share a client id, any of them may have come back.
     may_be_next = _may_be_frozen(F.col("next_ms"), F.col("back_ms").isNull())
     latest_ms = (
         F.when(may_be_frozen, F.col("back_ms"))

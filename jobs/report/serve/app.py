@@ -27,7 +27,7 @@ from jobs.report.page import served_page
 from jobs.report.serve.answers import Answers
 from jobs.report.serve.endpoints import ENDPOINTS, EXPORT, Endpoint, openapi, parsed
 
-# Each has a copy of a group's rows; statements of readers may take long.
+# An answer copies a group's rows to memory; a reader's statement may take long.
 _ANSWERS_AT_ONCE, _STATEMENTS_AT_ONCE = 4, 2
 _LEAST_BYTES = 2000  # of an answer that is worth compressing
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
@@ -44,7 +44,7 @@ _NO_SCRIPTS = "default-src 'none'; frame-ancestors 'none'"
 
 
 def application(answers: Answers, *, every_s: float, token: str | None) -> Starlette:
-    """``token``: what requests must prove to know; None: requests need a loopback name as host."""
+    """``token``: each request must have it; None: a request's host must be a loopback name."""
     page, policy = served_page(every_s)
     limiters = {
         "sql": CapacityLimiter(_STATEMENTS_AT_ONCE),

@@ -163,7 +163,7 @@ def _serve(options: ServeOptions, lake: LiveLake, listening: socket.socket) -> N
 
 
 def _prepare(lake: LiveLake) -> None:
-    """The first cluster, so that its first reader need not wait; an error is that reader's."""
+    """Read the first cluster before a reader asks for it; the reader gets any error."""
     with suppress(Exception):
         lake.version.summary(lake.version.clusters[0])
 

@@ -38,7 +38,7 @@ class Version:
         self._lock = threading.Lock()
 
     def summary(self, cluster_id: str) -> ClusterSummary:
-        """The groups of a cluster; made when first asked for.  UsageError for another cluster."""
+        """The groups of a cluster, read at the first call.  UsageError for an unknown cluster."""
         with self._lock:
             if cluster_id not in self._summaries:
                 schema = f"cluster_{len(self._summaries)}"
@@ -82,7 +82,7 @@ class LiveLake:
         return True
 
     def follow(self, every_s: float) -> None:
-        """Look for new commits for ever; a failure is a line, and the next attempt follows."""
+        """Look for new commits until the process ends; print a line per failure."""
         while True:
             time.sleep(every_s)
             try:

@@ -1,4 +1,4 @@
-"""The groups of a cluster in memory, a row each: what lists of groups are read from.
+"""The groups of a cluster in memory, one row per group, for lists of groups.
 
 The rows are made once per version of the lake; everything about one group is read from the lake
 when a reader asks for it.  Times are in ms since the epoch.
@@ -21,8 +21,8 @@ Json = dict[str, Any]
 
 MOST_STORMS = 100
 
-# Groups are alike that differ in the digits of their names only, with the same types, assignor and
-# kinds of episodes, and partition downtime of one order of magnitude.
+# Groups are similar if their names differ in digits only, and their types, assignor, kinds of
+# episodes and order of magnitude of partition downtime are the same.
 _GROUPS = """
     CREATE TABLE {schema}.groups AS
     WITH overview AS ({overview}), sparks AS ({sparks}), kinds AS ({kinds}),
@@ -65,8 +65,8 @@ SORTED_BY = (
     "records_reprocessed", "share", "longest_ms", "p50_ms", "partitions_moved", "protocol",
 )  # fmt: skip
 
-# Groups, or folds of groups that are alike: sums; of durations the longest, and the median of the
-# medians.
+# One row per group, or per fold of similar groups: sums, the longest duration, and the median of
+# the medians.
 _ROWS = """
     CREATE TEMP TABLE matching AS SELECT *, {key} AS key FROM {schema}.groups WHERE {where};
     CREATE TEMP TABLE listed AS
