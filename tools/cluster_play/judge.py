@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from tools.client_zoo_groups import FIGURES, downtime, print_row, rows_of
+from tools.twins.truth import lines_of
 
 SHARE, LEAST_MS = 0.1, 5000
 HEADINGS = ("group", "phase", "rebalances", "downtime s", "off %")
@@ -24,7 +25,7 @@ EPISODES = """
 
 def main(lake: str, cluster: str, folder: str) -> int:
     truth = json.loads((Path(folder) / "truth.json").read_text())
-    timeline = [json.loads(line) for line in (Path(folder) / "timeline.jsonl").open()]
+    timeline = lines_of(Path(folder) / "timeline.jsonl")
     marks = [line for line in timeline if line["action"] in ("phase", "ends")]
     figures = {
         row["group_id"]: row["rebalances"] for row in rows_of(lake, FIGURES.format(cluster=cluster))

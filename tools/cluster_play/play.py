@@ -18,7 +18,7 @@ from coordinator_core.jvm.hash_codes import partition_for
 from tools.cluster_play.script import Group, Script, Step
 from tools.data_costs_play.producer import create_topics, note_load, produce
 from tools.kafka_broker import Broker
-from tools.twins.play import fork
+from tools.twins.play import finish, fork
 
 _TICK_S = 0.02
 _PRODUCER_LEAD_S = 2
@@ -52,7 +52,7 @@ class Play:
     def run(self) -> None:
         topics = dict(self._script.rates)
         replicas = len(self._brokers)
-        _finish(fork(lambda: create_topics(self._bootstrap, topics, replicas)))
+        finish(fork(lambda: create_topics(self._bootstrap, topics, replicas)))
         helpers = [
             fork(lambda: produce(self._bootstrap, topics, self._out)),
             fork(lambda: note_load(self._out)),
@@ -75,7 +75,7 @@ class Play:
             each.wait(_SHUTDOWN_S)
         for helper in helpers:
             os.kill(helper, signal.SIGTERM)
-            _finish(helper)
+            finish(helper)
 
     def _do(self, step: Step) -> None:
         if step.action in ("start", "stop"):
@@ -182,9 +182,3 @@ class Play:
 def _sleep_until(at_s: float) -> None:
     while time.time() < at_s:
         time.sleep(_TICK_S)
-
-
-def _finish(pid: int) -> None:
-    _, status = os.waitpid(pid, 0)
-    if status:
-        raise RuntimeError(f"process {pid} failed: {status}")

@@ -17,13 +17,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from tools.twins.truth import Window, records_of, unowned_ms
+from tools.twins.truth import Window, lines_of, records_of, unowned_ms
 
 Json = Any
 
 
 def truth_of(folder: Path) -> Json:
-    timeline, clients = _lines(folder / "timeline.jsonl"), _lines(folder / "clients.jsonl")
+    timeline, clients = lines_of(folder / "timeline.jsonl"), lines_of(folder / "clients.jsonl")
     records = list(records_of(folder / "b1"))
     marks = [line for line in timeline if line["action"] in ("phase", "ends")]
     groups = {}
@@ -74,10 +74,6 @@ def _rebalances(group: str, records: Iterable[Json], until_ms: int) -> int:
         ):
             numbers.add(value["assignment_epoch"])
     return len(numbers)
-
-
-def _lines(file: Path) -> list[Json]:
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 def main(folder: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from tools.data_costs_play.plays import Script, Step
 from tools.data_costs_play.producer import create_topics, list_end_offsets, note_load, produce
-from tools.twins.play import SIGNALS, fork
+from tools.twins.play import SIGNALS, finish, fork
 
 ROOT = Path(__file__).resolve().parents[2]
 # From the exit of a process that the script did not end to its next start.
@@ -71,7 +71,7 @@ class Play:
         self._bootstrap = bootstrap
         for name in self._controls:
             self._write_control(name)
-        _finish(fork(lambda: create_topics(bootstrap, script.topics)))
+        finish(fork(lambda: create_topics(bootstrap, script.topics)))
         self._t0_s = time.time() + PRODUCER_LEAD_S
         self._note("topics created", rates=script.topics)
         self._note("script begins", **self._description(broker))
@@ -86,7 +86,7 @@ class Play:
             self._shut_down()
             for helper in helpers:
                 os.kill(helper, signal.SIGTERM)
-                _finish(helper)
+                finish(helper)
         late = sorted(self._late_ms)
         self._note(
             "end",
@@ -264,9 +264,3 @@ def _planned(script: Script) -> list[tuple[float, Step, str | None]]:
             for place, group in enumerate(script.groups):
                 planned.append((round(step.at_s + place * script.apart_s, 3), step, group))
     return sorted(planned, key=lambda each: each[0])
-
-
-def _finish(pid: int) -> None:
-    _, status = os.waitpid(pid, 0)
-    if status:
-        raise RuntimeError(f"process {pid} failed: {status}")

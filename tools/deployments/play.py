@@ -14,7 +14,7 @@ from typing import Any
 from tools.data_costs_play.producer import create_topics, list_end_offsets, note_load, produce
 from tools.deployments.script import RATES, TOPIC, Act, Script, first_steps
 from tools.twins.client import Client
-from tools.twins.play import fork
+from tools.twins.play import finish, fork
 
 TOPICS = {TOPIC: RATES}
 _TICK_S = 0.01
@@ -50,7 +50,7 @@ class Play:
 
     def run(self) -> None:
         bootstrap, out = self._bootstrap, self._out
-        _finish(fork(lambda: create_topics(bootstrap, TOPICS)))
+        finish(fork(lambda: create_topics(bootstrap, TOPICS)))
         helpers = [
             fork(lambda: produce(bootstrap, TOPICS, out)),
             fork(lambda: list_end_offsets(bootstrap, TOPICS, _OFFSETS_EVERY_S, out)),
@@ -72,7 +72,7 @@ class Play:
         self._shut_down()
         for helper in helpers:
             os.kill(helper, signal.SIGTERM)
-            _finish(helper)
+            finish(helper)
 
     def _act(self, act: Act) -> None:
         self._wait_until(act.at_s)
@@ -120,9 +120,3 @@ class Play:
         line = {"wall_ms": int(time.time() * 1000), "action": action, **fields}
         with open(self._out / "timeline.jsonl", "a") as timeline:
             timeline.write(json.dumps(line) + "\n")
-
-
-def _finish(pid: int) -> None:
-    _, status = os.waitpid(pid, 0)
-    if status:
-        raise RuntimeError(f"process {pid} failed: {status}")

@@ -21,6 +21,7 @@ from tools.twins.truth import (
     Window,
     classic_figures,
     consumer_figures,
+    lines_of,
     records_of,
     unowned_ms,
 )
@@ -29,7 +30,7 @@ Json = Any
 
 
 def truth_of(folder: Path) -> Json:
-    timeline, clients = _lines(folder / "timeline.jsonl"), _lines(folder / "clients.jsonl")
+    timeline, clients = lines_of(folder / "timeline.jsonl"), lines_of(folder / "clients.jsonl")
     texts = (folder / "server.log").read_text(encoding="utf-8").splitlines()
     log = [line for line in map(parse_line, texts) if line is not None]
     records = list(records_of(folder / "segments"))
@@ -84,10 +85,6 @@ def _handled_again(folder: Path, group: str) -> Iterable[int]:
             times[partition, offset].append(at_ms)
     for each in times.values():
         yield from sorted(each)[1:]
-
-
-def _lines(file: Path) -> list[Json]:
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 def main(folder: Path) -> None:

@@ -149,3 +149,10 @@ def fork(function: Callable[[], int | None]) -> int:
         traceback.print_exc()
     finally:
         os._exit(code)
+
+
+def finish(pid: int) -> None:
+    """Wait until the process has exited; RuntimeError if it failed."""
+    _, status = os.waitpid(pid, 0)
+    if status:
+        raise RuntimeError(f"process {pid} failed: {status}")

@@ -46,7 +46,7 @@ class Window:
 
 
 def truth_of(folder: Path) -> dict[str, Json]:
-    timeline, clients = _lines(folder / "timeline.jsonl"), _lines(folder / "clients.jsonl")
+    timeline, clients = lines_of(folder / "timeline.jsonl"), lines_of(folder / "clients.jsonl")
     (t0_ms,) = [line["t0_wall_ms"] for line in timeline if line["action"] == "script begins"]
     (end_ms,) = [line["wall_ms"] for line in timeline if line["action"] == "window ends"]
     window = Window(t0_ms, end_ms)
@@ -64,7 +64,7 @@ def truth_of(folder: Path) -> dict[str, Json]:
     return {"t0_wall_ms": t0_ms, "window_ms": end_ms - t0_ms, "groups": groups}
 
 
-def _lines(file: Path) -> list[Json]:
+def lines_of(file: Path) -> list[Json]:
     return [json.loads(line) for line in _texts(file)]
 
 
