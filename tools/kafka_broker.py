@@ -97,8 +97,8 @@ class Broker:
         controller_ports: Mapping[int, int] | None = None,
         cluster_id: str | None = None,
     ) -> None:
-        """``jars``: of any version; a start takes the present ones.  ``properties``: lines added
-        to server.properties, where the last of one name counts.  ``features``: such as
+        """``jars``: of any version; each start uses the value at that time.  ``properties``: lines
+        added to server.properties, where the last of one name counts.  ``features``: such as
         share.version=1.  ``controller_ports``: of all brokers of a cluster, by node id."""
         self.jars, self._features = jars, features
         port, secured_port, controller_port = free_ports(3)

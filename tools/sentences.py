@@ -26,13 +26,13 @@ from tools.language.prose import (
 
 # Shares of the kinds, in percent.
 SHARES = {MESSAGE: 20, DOCUMENTATION: 25, DOCSTRING: 25, COMMENT: 20, SQL: 10}
-# Strings with these words are queries; those of tests and tools are no messages of the product.
+# Strings with these words are queries.  Strings of tests and tools are not messages of the product.
 _OF_QUERIES = ("SELECT ", "FROM ", " AND ", "CASE ")
 _PRODUCT = ("jobs/", "coordinator_core/", "schemas/", "regroup.py")
 
 
 def drawn(texts: Iterable[Text], seed: int, count: int) -> list[Text]:
-    """``count`` sentences by `SHARES`, by kind and file; all of a kind that has fewer."""
+    """``count`` sentences in these `SHARES`, sorted by file; all sentences of a kind with fewer."""
     by_kind: dict[str, list[Text]] = {kind: [] for kind in SHARES}
     for text in texts:
         if text.kind != MESSAGE or _is_message(text):

@@ -4,8 +4,8 @@
 
 One group of three processes per library, version and protocol goes through one script on one
 broker; the groups begin 9 s apart.  OUT gets what `tools.data_costs_play` writes for a play, and
-truth.json and versions.json, which `tools.client_zoo_league` prints as a table.  The same files
-show what Regroup makes of the play: `make -C tools client-zoo PLAYS=OUT`.
+truth.json and versions.json, which `tools.client_zoo_league` prints as a table.  To
+compare Regroup's tables with the play: `make -C tools client-zoo PLAYS=OUT`.
 
 - programs: the libraries, how each is built and started, and what it needs
 - script:   the groups and the times of all actions

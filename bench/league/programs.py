@@ -82,7 +82,7 @@ PROGRAMS = (
 
 
 def commands(clients: Iterable[str]) -> dict[str, list[str]]:
-    """Build the programs of these clients; names each one that it skips, and why."""
+    """Build the programs of these clients; prints each client that it skips, and why."""
     BUILD.mkdir(parents=True, exist_ok=True)
     wanted = set(clients)
     built: dict[str, list[str]] = {}

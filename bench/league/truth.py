@@ -6,8 +6,8 @@ Writes FOLDER/truth.json and FOLDER/versions.json, in the layout of the captured
 Regroup's tables have no part in it.  A partition is unowned while no living process has been told
 that it owns the partition; a frozen or slow process owns what it had.  Kafka 4.4 logs a line for
 each rebalance: of a classic group the leader's assignment, of other groups the new target
-assignment.  Processes are told by the client id, which begins a classic member's id, else by the
-member id in their callbacks or logs.
+assignment.  A classic member id begins with the client id, which names the process;
+other members are recognised by the member id in the callbacks or logs of their process.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bench.league.script import PARTITIONS
 from tools.data_costs_play.evidence import Group, Json, groups_of, timeline_of
 
 _LINE = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] \w+ (.*)")
-# In the words of `tools.client_zoo_league`.
+# Keys as in `tools.client_zoo_league`.
 _SEEN = {
     "begins": re.compile(r"Preparing to rebalance group (?P<group>\S+) in state"),
     "stable": re.compile(r"Assignment received from leader .+ for group (?P<group>\S+) for gen"),
@@ -39,7 +39,7 @@ _SEEN = {
     ),
     "nfence": re.compile(r"\[GroupId (?P<group>[^]]+)\].* [Mm]ember (?P<member>\S+) fenced from"),
 }
-# A process that is stopped leaves within this time, and one that is slow or frozen departs.
+# Times within which a stopped process leaves, and a slow or frozen process departs.
 _STOP_MS, _DEPART_MS = 15_000, 40_000
 
 
@@ -193,7 +193,7 @@ class GroupTruth:
         return by_callback | {id: name for id in others for name in self._names if id in text[name]}
 
     def _reassigned(self, action: Json) -> Iterator[int]:
-        """Per partition of the process, when another process was assigned it."""
+        """Per partition of the process: ms until another process was assigned the partition."""
         at_ms, pid = action["wall_ms"], action["pid"]
         had = {
             each.partition

@@ -46,7 +46,7 @@ advertised.listeners=PLAINTEXT://127.0.0.1:{port}
 zookeeper.connect=127.0.0.1:{controller_port}
 zookeeper.connection.timeout.ms=18000
 """
-# Without.
+# Without ZooKeeper.
 KRAFT_LISTENERS = """
 process.roles=broker,controller
 node.id=1

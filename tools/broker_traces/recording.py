@@ -52,8 +52,8 @@ NOT_YET |= {Errors.NOT_COORDINATOR}
 READY_LIMIT_S = 60
 WARM_UPS = 30  # groups that are played first, so that the broker's classes are compiled
 STAGGER_MS = 600  # between the beginnings of two scenarios
-AFTERWARDS_MS = 15_000  # in which sessions end
-SETTLED_MS = 500  # until all lines and records before it are in the broker's files
+AFTERWARDS_MS = 15_000  # in which sessions expire
+SETTLED_MS = 500  # until all earlier lines and records are in the broker's files
 
 
 class Recording(NamedTuple):
@@ -231,7 +231,7 @@ def _start(
 
 
 def _records(data: Path) -> Iterator[tuple[dict[str, Json], dict[str, Json]]]:
-    """Keys, and the events of all records; their time is that of the record."""
+    """Key and event of each record; the event has the record's time."""
     for folder in sorted(data.glob("__consumer_offsets-*")):
         partition = int(folder.name.rpartition("-")[2])
         for file in sorted(folder.glob("*.log")):

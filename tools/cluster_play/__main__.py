@@ -19,14 +19,14 @@ from tools.data_costs_play.__main__ import BUILD, JAVA
 from tools.kafka_broker import Broker, Cluster
 from tools.twins.__main__ import BUILD as BROKERS
 
-# Files of a partition that a backup of a broker's disk has beside the segments.
+# A backup of a broker's disk has these files of a partition, too.
 BESIDE = ("leader-epoch-checkpoint", "partition.metadata")
 
 
 def main(
     script: Annotated[str, typer.Argument(help=f"One of {', '.join(SCRIPTS)}.")],
     out: Annotated[Path, typer.Argument(help="A new folder.")],
-    partitions: Annotated[int, typer.Option(help="Of `__consumer_offsets`.")] = 5,
+    partitions: Annotated[int, typer.Option(help="Partitions of `__consumer_offsets`.")] = 5,
 ) -> None:
     out.mkdir(parents=True)
     played = SCRIPTS[script]()

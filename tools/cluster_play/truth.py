@@ -47,7 +47,7 @@ def truth_of(folder: Path) -> Json:
 
 
 def _first_full_ms(clients: Iterable[Json]) -> int:
-    """The first owner of the last partition."""
+    """When every partition had had an owner."""
     first: dict[tuple[str, int], int] = {}
     for line in clients:
         if line["what"] == "assigned":
@@ -59,7 +59,7 @@ def _first_full_ms(clients: Iterable[Json]) -> int:
 
 
 def _rebalances(group: str, records: Iterable[Json], until_ms: int) -> int:
-    """A group that is converted to the other protocol goes on from its last number."""
+    """A group that is converted to the other protocol continues its numbers."""
     numbers = set()
     for line in records:
         key, value = line["decoded"]["key"], line["decoded"]["value"]
