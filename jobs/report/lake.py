@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobs.console.errors import UsageError
 from jobs.lake.service_levels import READS_OF_BUDGETS, SloSettings, create_budgets
@@ -18,6 +18,9 @@ from jobs.report.queries import (
 )
 from jobs.report.window import ReportWindow
 from schemas import table_names
+
+if TYPE_CHECKING:
+    import duckdb
 
 OPTIONAL = (  # a lake may lack these
     "what_if", "advice", "process_lives", "episodes", "findings", "member_epochs",
@@ -46,6 +49,11 @@ class Table(NamedTuple):
 
     def dicts(self) -> list[dict[str, Any]]:
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+
+def table_of(result: duckdb.DuckDBPyConnection) -> Table:
+    """``result``: of an executed statement."""
+    return Table([column[0] for column in result.description or []], result.fetchall())
 
 
 class OpenedLake:
@@ -118,8 +126,7 @@ class ReportLake:
         self.first_ms, self.last_ms = max(first_ms, window.from_ms), min(last_ms, window.to_ms)
 
     def rows(self, sql: str, **parameters: Any) -> Table:
-        result = self._connection.execute(sql, parameters)
-        return Table([column[0] for column in result.description or []], result.fetchall())
+        return table_of(self._connection.execute(sql, parameters))
 
 
 def _has(root: str, table: str) -> bool:

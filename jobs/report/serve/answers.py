@@ -12,10 +12,10 @@ from jobs.console.printing import jsonable
 from jobs.lake.sql import WRITERS, answer
 from jobs.report import episodes, findings, queries
 from jobs.report.data import GROUP_ROOM, cut_timeline, overview, timelines
-from jobs.report.lake import ReportLake, Table
+from jobs.report.lake import ReportLake, Table, table_of
 from jobs.report.page import page
 from jobs.report.serve.live import LiveLake, Version
-from jobs.report.serve.summary import SORTED_BY, GroupsAsked
+from jobs.report.serve.summary import SORTED_BY, GroupsAsked, has_words
 from jobs.report.timeline import group_rows
 from jobs.report.window import parse_window
 from schemas import view_about, view_names, view_sql
@@ -102,13 +102,9 @@ class Answers:
         if table not in version.opened.has:
             return {"count": None, "run": f"regroup {WRITERS.get(table, 'nightly')}"}
         cursor = summary.scoped(asked["group"], parse_window(asked["from"], asked["to"]))
-        parameters = {f"word{n}": word for n, word in enumerate(asked["search"].lower().split())}
-        where = " AND ".join(
-            f"CONTAINS(LOWER(CONCAT_WS(' ', {words})), ${name})" for name in parameters
-        )
+        where, parameters = has_words(f"LOWER(CONCAT_WS(' ', {words}))", asked["search"])
         cursor.execute(
-            f"CREATE TEMP TABLE listed AS SELECT * FROM ({rows}) WHERE {where or 'true'}",
-            parameters,
+            f"CREATE TEMP TABLE listed AS SELECT * FROM ({rows}) WHERE {where}", parameters
         )
         (count,) = cursor.execute("SELECT COUNT(*) FROM listed").fetchall()[0]
         part = f"LIMIT {asked['limit']} OFFSET {asked['offset']}"
@@ -190,8 +186,7 @@ def _figures(
 
 
 def _rows(cursor: duckdb.DuckDBPyConnection, sql: str) -> Table:
-    result = cursor.execute(sql)
-    return Table([column[0] for column in result.description], result.fetchall())
+    return table_of(cursor.execute(sql))
 
 
 def _cluster(version: Version, asked: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jobs.report import queries
 from jobs.report.data import SPARKS, of_cluster, spark_parts
 from jobs.report.episodes import KINDS_OF_GROUPS
-from jobs.report.lake import OpenedLake, ReportLake, Table
+from jobs.report.lake import OpenedLake, ReportLake, table_of
 from jobs.report.window import ReportWindow
 
 if TYPE_CHECKING:
@@ -67,8 +67,10 @@ SORTED_BY = (
 
 # One row per group, or per fold of similar groups: sums, the longest duration, and the median of
 # the medians.
+_MATCHING = (
+    "CREATE TEMP TABLE matching AS SELECT *, {key} AS key FROM {schema}.groups WHERE {where}"
+)
 _ROWS = """
-    CREATE TEMP TABLE matching AS SELECT *, {key} AS key FROM {schema}.groups WHERE {where};
     CREATE TEMP TABLE listed AS
     SELECT key::VARCHAR AS key, COUNT(*) AS size,
         CASE WHEN COUNT(*) = 1 THEN ANY_VALUE(group_id) ELSE ANY_VALUE(pattern) END AS group_id,
@@ -205,29 +207,25 @@ class ClusterSummary:
         cursor = self._opened.connection.cursor()
         where, parameters = _condition(asked)
         order = f"{asked.sort} {'ASC' if asked.is_ascending else 'DESC'}"
-        text = _ROWS.format(
-            schema=self._schema,
-            key="fold" if asked.is_folded else "group_id",
-            where=where,
-            order=order,
-            limit=asked.limit,
-            offset=asked.offset,
-        )
-        matching, listed = text.split(";")
-        cursor.execute(matching, parameters)
-        cursor.execute(listed)
+        key = "fold" if asked.is_folded else "group_id"
+        cursor.execute(_MATCHING.format(schema=self._schema, key=key, where=where), parameters)
+        cursor.execute(_ROWS.format(order=order, limit=asked.limit, offset=asked.offset))
         ((groups, rows),) = cursor.execute(_COUNTS).fetchall()
-        result = cursor.execute(_LISTED.format(order=order))
-        columns = [column[0] for column in result.description]
-        return {"groups": groups, "rows": rows, "listed": Table(columns, result.fetchall()).json()}
+        listed = table_of(cursor.execute(_LISTED.format(order=order)))
+        return {"groups": groups, "rows": rows, "listed": listed.json()}
+
+
+def has_words(text: str, search: str) -> tuple[str, Json]:
+    """The condition that the SQL expression ``text`` has each word, and its parameters."""
+    parameters: Json = {f"word{n}": word for n, word in enumerate(search.lower().split())}
+    return " AND ".join(
+        ["true", *(f"CONTAINS({text}, ${name})" for name in parameters)]
+    ), parameters
 
 
 def _condition(asked: GroupsAsked) -> tuple[str, Json]:
-    parameters: Json = {}
-    conditions = ["true"]
-    for number, word in enumerate(asked.search.lower().split()):
-        parameters[f"word{number}"] = word
-        conditions.append(f"CONTAINS(words, $word{number})")
+    condition, parameters = has_words("words", asked.search)
+    conditions = [condition]
     if asked.fold is not None:
         conditions.append("fold = $fold")
         parameters["fold"] = asked.fold
