@@ -86,10 +86,10 @@ def infer_eras(
     versions = set(offset_versions)
 
     def infer(period: Period) -> InferredEra:
-        newest = max(each.offset_value_version for each in _eras_of(period.versions))
+        written = [each.offset_value_version for each in _eras_of(period.versions)]
         return infer_era(
             [_within(each, period) for each in incarnations],
-            {each for each in versions if each <= newest},
+            {each for each in versions if not written or each <= max(written)},
             replace(cluster, versions=within(cluster.versions, period)),
         )
 

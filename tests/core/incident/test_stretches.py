@@ -115,6 +115,17 @@ def test_a_broker_that_was_upgraded_has_the_era_of_its_version():
     assert names(*events, cluster=cluster) == [(0, "4.1"), (40, "4.4")]
 
 
+def test_a_broker_of_a_version_without_an_era_has_the_era_of_its_evidence():
+    events = (
+        line(10, "REBALANCE_START", generation=0, reason=SCALA),
+        line(40, "LOADED", member_count=2),
+    )
+    versions = [BrokerVersion(1, 0, "3.10.0"), BrokerVersion(1, 30, "4.4.0")]
+    cluster = EraEvidence(versions=ranges_of("3.10.0, 4.4.0"), of_brokers=versions)
+
+    assert names(*events, offset_versions=(3,), cluster=cluster) == [(0, "3.9"), (40, "4.4")]
+
+
 def test_generations_of_a_consumer_group_have_the_era_of_their_coordinator():
     records, _, names = captured("upgraded-4.1.2-4.4.0")
     stored = [
