@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from jobs.configuration.config import ISOLATION_LEVELS, NO_PATHS
+from jobs.configuration.config import ISOLATION_LEVELS, is_path
 from jobs.configuration.keys import ALERTS, OF_CLUSTER, OF_COMMANDS, OF_RUNS, SLO, Key
 from jobs.configuration.packaged_files import CONF, DEFAULT
 from jobs.console.errors import UsageError
@@ -116,8 +116,7 @@ def _answers(logs: str, kafka: str) -> dict[str, str]:
 
 def absolute(name: str, value: str) -> str:
     """The value of a key for a file in another folder than the current one."""
-    is_path = name not in (*NO_PATHS, "cluster_id") and "://" not in value
-    return os.path.abspath(value) if is_path else value
+    return os.path.abspath(value) if is_path(name, value) else value
 
 
 def text(name: str, cluster: Mapping[str, str] | None = None) -> str:

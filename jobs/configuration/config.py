@@ -43,8 +43,7 @@ RESERVED = {
     "key.deserializer",
     "value.deserializer",
 }
-# Keys of a cluster whose values are no files.
-NO_PATHS = ("kafka", "log_timezone")
+_NO_PATHS = ("cluster_id", "kafka", "log_timezone")
 ISOLATION_LEVELS = ("read_committed", "read_uncommitted")
 
 
@@ -169,9 +168,14 @@ def _cluster(table: Any, folder: Path, where: str) -> dict[str, str]:
 
 def _in_folder(folder: Path, name: str, value: str) -> str:
     """A relative path is in the folder of the file."""
-    if name in NO_PATHS or "://" in value or folder == Path():
+    if not is_path(name, value) or folder == Path():
         return value
     return str(folder / value)
+
+
+def is_path(name: str, value: str) -> bool:
+    """Whether the value of a key for lakes, clusters and sources is a local path."""
+    return name not in _NO_PATHS and "://" not in value
 
 
 def _engine(name: str, file: Path) -> Engine:
