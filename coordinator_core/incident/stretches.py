@@ -140,7 +140,7 @@ def _coordinators(
     shown = [
         (of[0].at_ms, limit)
         for of in stretches
-        if of and (limit := _version_of(of[0], of_brokers) or _versions_of(of)) is not None
+        if of and (limit := _version_by_restarts(of[0], of_brokers) or _versions_by_lines(of))
     ]
     if not shown:
         return []
@@ -148,7 +148,7 @@ def _coordinators(
     return [(0, shown[0][1]), *changed]
 
 
-def _version_of(first: LogEvent, of_brokers: Sequence[BrokerVersion]) -> Ranges | None:
+def _version_by_restarts(first: LogEvent, of_brokers: Sequence[BrokerVersion]) -> Ranges | None:
     """The version of the broker that logged the line, by its restarts."""
     versions = [
         each.version
@@ -158,22 +158,19 @@ def _version_of(first: LogEvent, of_brokers: Sequence[BrokerVersion]) -> Ranges 
     return ranges_of(versions[-1]) if versions and versions[-1] else None
 
 
-def _versions_of(stretch: Sequence[LogEvent]) -> Ranges | None:
-    is_java = _is_java(stretch)
-    return None if is_java is None else _OF_JAVA if is_java else _OF_SCALA
-
-
-def _is_java(stretch: Sequence[LogEvent]) -> bool | None:
-    """By the line about the load, else by the reasons that are logged; None if neither shows it."""
+def _versions_by_lines(stretch: Sequence[LogEvent]) -> Ranges | None:
+    """The versions of the Scala or the Java coordinator, by the line about the load, else by the
+    logged reasons; None if neither shows which coordinator it is.
+    """
+    first = stretch[0]
     # The Java coordinator logs how many members it loaded, the Scala one the generation.
-    for first in stretch[:1]:
-        has_count, has_generation = first.member_count is not None, first.generation is not None
-        if first.event == "LOADED" and has_count is not has_generation:
-            return has_count
+    has_count, has_generation = first.member_count is not None, first.generation is not None
+    if first.event == "LOADED" and has_count is not has_generation:
+        return _OF_JAVA if has_count else _OF_SCALA
     reasons = [each.reason for each in stretch if each.reason]
     if EraEvidence(reasons=reasons).has_java_wording:
-        return True
-    return False if any(map(_SCALA_WORDS.search, reasons)) else None
+        return _OF_JAVA
+    return _OF_SCALA if any(map(_SCALA_WORDS.search, reasons)) else None
 
 
 def _within(incarnation: Incarnation, period: Period) -> Incarnation:
