@@ -1,6 +1,4 @@
-"""Writes docs/situations-modern-groups.md: the situations of consumer, share and streams groups.
-
-    python -m tools.modern_situations
+"""The pages in docs/situations of consumer, share and streams groups; tools.situations writes them.
 
 A situation is a scenario (examples/modern-groups) with a title, an explanation, and the eras to
 draw it in.  Real brokers were asked the same requests (``tools.broker_requests``).
@@ -18,19 +16,19 @@ from coordinator_core.diagram import as_mermaid, draw, record_scenario
 from coordinator_core.scenarios.group_types import play_scenario
 from coordinator_core.scenarios.scenario import derived_ids
 from tools.broker_requests.comparison import VERSIONS, answers_of, differences
-from tools.situations import ROOT, Situation, anchor, heading
+from tools.situations import ROOT, Situation, heading, index_line
 
 SITUATIONS = ROOT / "examples" / "modern-groups"
 EPOCHS = frozenset({"member_epoch", "epoch", "assignment_epoch", "generation"})
-PAGE = ROOT / "docs" / "situations-modern-groups.md"
+INDEX = "modern-groups.md"
 
 HEAD = """# Situations of modern groups
 
 What the coordinator does in consumer groups (KIP-848), share groups (KIP-932) and streams groups
-(KIP-1071), drawn from runnable scenarios ([examples/modern-groups](../examples/modern-groups)).
-[Situations](situations.md) 1 to 40 are those of classic groups.
+(KIP-1071), drawn from runnable scenarios ([examples/modern-groups](../../examples/modern-groups)).
+[Situations 1 to 40](README.md) are those of classic groups.
 
-`python -m tools.modern_situations` generates this page. Each diagram shows the answers of the
+`python -m tools.situations` generates these pages. Each diagram shows the answers of the
 coordinator model; below it are the versions of real brokers that gave the same answers to the same
 requests and wrote the same records. `make -C tools broker-requests` asks them again.
 `regroup scenario diagram` prints the diagrams as text:
@@ -63,13 +61,14 @@ def situations() -> tuple[Situation, ...]:
     return tuple(json.loads(path.read_bytes()) for path in sorted(SITUATIONS.glob("*.json")))
 
 
-def page() -> str:
-    contents = "".join(f"- [{heading(each)}](#{anchor(each)})\n" for each in situations())
-    return HEAD + contents + "".join(_section(each) for each in situations())
+def pages() -> dict[str, str]:
+    """The index and a page per situation, by the file's name."""
+    index = HEAD + "".join(map(index_line, situations()))
+    return {INDEX: index, **{f"{each['name']}.md": _page(each) for each in situations()}}
 
 
-def _section(situation: Situation) -> str:
-    parts = [f"\n## {heading(situation)}\n\n{situation['about']}\n", *_eras(situation)]
+def _page(situation: Situation) -> str:
+    parts = [f"# {heading(situation)}\n\n{situation['about']}\n", *_eras(situation)]
     return "".join([*parts, _asked(situation)])
 
 
@@ -126,8 +125,3 @@ def _asked(situation: Situation) -> str:
     if not same:
         return "\nModel only: not asked of real brokers.\n"
     return f"\nSame answers and records: brokers of Kafka {' and '.join(same)}.\n"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"{PAGE.relative_to(ROOT)}: {len(situations())} situations")

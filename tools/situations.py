@@ -1,4 +1,4 @@
-"""Writes docs/situations.md: every situation of examples/situations explained and drawn.
+"""Writes docs/situations: every situation of examples/situations explained and drawn.
 
     python -m tools.situations
 
@@ -18,11 +18,13 @@ from typing import Any
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.diagram import as_mermaid, draw, record_consumers, record_scenario
 from coordinator_core.scenarios.scenario import derived_ids, play
+from tools.manual.folder import write_folder
 
 ROOT = Path(__file__).resolve().parent.parent
 SITUATIONS = ROOT / "examples" / "situations"
 CONSUMERS = ROOT / "examples" / "consumers"
-PAGE = ROOT / "docs" / "situations.md"
+FOLDER = ROOT / "docs" / "situations"
+INDEX = "README.md"
 ERAS_IN_ORDER = ("0.9", "0.10", "2.0", "2.5", "3.9", "4.1", "4.4")
 COMPARED = ("at_ms", "to", "error", "generation", "leader", "member", "assignment", "partitions")
 
@@ -31,16 +33,16 @@ Situation = dict[str, Any]
 HEAD = """# Situations of a group
 
 What a group coordinator does when members join, sync, heartbeat, leave, fail or return, drawn from
-runnable scenarios ([examples/situations](../examples/situations)). `python -m tools.situations`
-generates this page; each diagram shows the answers of the coordinator model.
+runnable scenarios ([examples/situations](../../examples/situations)). `python -m tools.situations`
+generates these pages; each diagram shows the answers of the coordinator model.
 `regroup scenario diagram` prints the diagrams as text:
 
     .venv/bin/regroup scenario diagram --era 0.10 examples/situations/15-new-member-first.json
 
 The command draws any scenario, and the trace of a real broker (`--trace FILE`). Situations 36 to 40
 list no requests: the client model runs the consumers, and notes over a consumer show its rebalance
-listener ([examples/consumers](../examples/consumers)). Consumer, share and streams groups have a
-[page of their own](situations-modern-groups.md).
+listener ([examples/consumers](../../examples/consumers)). [Situations 41 to 64](modern-groups.md)
+are those of consumer, share and streams groups.
 
 How to read the diagrams: `a`, `b` and `c` are consumers; `a2` is the second member id of `a`. Times
 are virtual. Notes show the group's state and generation when they change, and the delayed join: who
@@ -104,25 +106,24 @@ def _needs_kip_345(situation: Situation) -> bool:
     return any(step["instance_id"] or step["requires_known_member_id"] for step in joins)
 
 
-def page() -> str:
-    listed = situations() + scripts()
-    contents = "".join(f"- [{heading(each)}](#{anchor(each)})\n" for each in listed)
-    sections = [_section(each) for each in situations()]
-    sections += [_script_section(each) for each in scripts()]
-    return HEAD + contents + "".join(sections)
+def pages() -> dict[str, str]:
+    """The index and a page per situation, by the file's name."""
+    index = HEAD + "".join(map(index_line, situations() + scripts()))
+    drawn = {f"{each['name']}.md": _page(each) for each in situations()}
+    scripted = {f"{each['name']}.md": _script_page(each) for each in scripts()}
+    return {INDEX: index, **drawn, **scripted}
+
+
+def index_line(situation: Situation) -> str:
+    return f"- [{heading(situation)}]({situation['name']}.md)\n"
 
 
 def heading(situation: Situation) -> str:
     return f"{int(situation['name'].partition('-')[0])}. {situation['title']}"
 
 
-def anchor(situation: Situation) -> str:
-    kept = [c for c in heading(situation).lower() if c.isalnum() or c in " -"]
-    return "".join(kept).replace(" ", "-")
-
-
-def _section(situation: Situation) -> str:
-    parts = [f"\n## {heading(situation)}\n\n{situation['about']}\n", *_eras(situation)]
+def _page(situation: Situation) -> str:
+    parts = [f"# {heading(situation)}\n\n{situation['about']}\n", *_eras(situation)]
     return "".join([*parts, _recorded(situation)])
 
 
@@ -136,12 +137,12 @@ def _eras(situation: Situation) -> Iterator[str]:
         yield f"`regroup scenario diagram --era {era} {file}`\n\n```mermaid\n{drawn}```\n"
 
 
-def _script_section(script: Situation) -> str:
+def _script_page(script: Situation) -> str:
     era, file = script["era"], f"examples/consumers/{script['name']}.json"
     drawn = as_mermaid(draw(record_consumers(script, ERAS[era], derived_ids())))
     libraries = ", ".join(sorted({each["library"] for each in script["consumers"].values()}))
     return (
-        f"\n## {heading(script)}\n\n{script['about']}\n\n"
+        f"# {heading(script)}\n\n{script['about']}\n\n"
         f"**Era {era}**, consumers {libraries}\n\n"
         f"`regroup scenario diagram --era {era} {file}`\n\n```mermaid\n{drawn}```\n"
     )
@@ -157,5 +158,6 @@ def _recorded(situation: Situation) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"{PAGE.relative_to(ROOT)}: {len(situations() + scripts())} situations")
+    from tools import modern_situations
+
+    write_folder(FOLDER, pages() | modern_situations.pages())

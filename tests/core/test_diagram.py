@@ -12,7 +12,8 @@ from coordinator_core.diagram import as_mermaid, as_text, draw, record_scenario,
 from coordinator_core.diagram.drawing import Arrow, Diagram, Note, Pause
 from coordinator_core.scenarios.scenario import derived_ids, given_ids, play
 from tools import modern_situations as modern
-from tools.situations import PAGE, scripts, situations
+from tools.manual.folder import read_folder
+from tools.situations import FOLDER, scripts, situations
 
 DATA = Path(__file__).parents[1] / "data" / "coordinator"
 ORDERS = "AAAAAAABAAZvcmRlcnP/////"  # subscribed to orders
@@ -352,17 +353,12 @@ def test_the_grammar_check_finds_malformed_lines():
     assert malformed(good + "\n    p0=>p0: x") == ["    p0=>p0: x"]
 
 
-@pytest.mark.parametrize(
-    ("page", "diagrams"),
-    [
-        (PAGE, len(situations()) + len(scripts())),
-        (modern.PAGE, len(modern.situations())),
-    ],
-)
-def test_the_pages_are_well_formed(page, diagrams):
-    drawn = re.findall(r"```mermaid\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+def test_the_pages_are_well_formed():
+    pages = read_folder(FOLDER)
+    drawn = re.findall(r"```mermaid\n(.*?)```", "".join(pages.values()), re.DOTALL)
 
-    assert len(drawn) >= diagrams
+    assert len(pages) - 2 == len(situations()) + len(scripts()) + len(modern.situations()) == 64
+    assert len(drawn) >= 64
     assert [line for each in drawn for line in malformed(each)] == []
 
 

@@ -1,4 +1,4 @@
-"""The situations of docs/situations.md: their answers, recordings of brokers, and the page."""
+"""Situations 1 to 40 of docs/situations: their answers, recordings of brokers, and the pages."""
 
 import gzip
 import json
@@ -12,7 +12,9 @@ from coordinator_core.assignors import CLIENT_ASSIGNORS, Member, Topics
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.records import decode_assignment, decode_subscription
 from coordinator_core.scenarios.scenario import derived_ids, play
-from tools.situations import ERAS_IN_ORDER, PAGE, page, same_eras, situations
+from tools import modern_situations
+from tools.manual.folder import read_folder
+from tools.situations import ERAS_IN_ORDER, FOLDER, pages, same_eras, situations
 
 DATA = Path(__file__).parents[1] / "data" / "coordinator"
 ERA_OF = {"0.9.0.1": "0.9", "0.10.0.1": "0.9", "0.10.2.2": "0.10", "2.0.1": "2.0", "2.5.1": "2.5"}
@@ -374,9 +376,9 @@ def flat(pairs):
     return [(topic, number) for topic, numbers in pairs for number in numbers]
 
 
-def test_the_page_is_up_to_date():
+def test_the_pages_are_up_to_date():
     """If it fails: python -m tools.situations"""
-    assert PAGE.read_text(encoding="utf-8") == page()
+    assert read_folder(FOLDER) == pages() | modern_situations.pages()
 
 
 def test_eras_with_the_same_answers_are_not_drawn():

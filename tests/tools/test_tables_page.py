@@ -1,28 +1,28 @@
-"""docs/tables.md is up to date with schemas/."""
-
-from pathlib import Path
+"""The pages in docs/tables are up to date with schemas/."""
 
 from schemas import table_names, view_names
-from tools.tables_page import page
-
-PAGE = Path(__file__).parents[2] / "docs" / "tables.md"
-
-
-def test_the_page_is_up_to_date():
-    assert PAGE.read_text(encoding="utf-8") == page(), (
-        "regenerate it: .venv/bin/python -m tools.tables_page docs/tables.md"
-    )
+from tools.manual.folder import read_folder
+from tools.tables_page import FOLDER, pages
 
 
-def test_every_table_and_view_has_its_section():
-    sections = [line[4:] for line in page().splitlines() if line.startswith("### ")]
+def test_the_pages_are_up_to_date():
+    assert read_folder(FOLDER) == pages(), "regenerate them: .venv/bin/python -m tools.tables_page"
 
-    assert sections == [*table_names(), *view_names()]
+
+def test_every_table_and_view_has_its_page_and_is_in_the_index():
+    names = [*table_names(), *view_names()]
+    index = pages()["README.md"]
+
+    assert list(pages()) == ["README.md", *(f"{name}.md" for name in names)]
+    assert [name for name in names if f"| [{name}]({name}.md) | " not in index] == []
 
 
 def test_a_column_with_its_type_and_meaning():
-    lines = page().splitlines()
+    of = {name: text.splitlines() for name, text in pages().items()}
 
-    assert "| session_timeout_ms | `INT` | session.timeout.ms |" in lines
-    assert "| members.instance_id | `STRING` | group.instance.id of a static member |" in lines
-    assert "| pause_below_ms | pauses within the storm are shorter than this |" in lines
+    assert "| members.session_timeout_ms | `INT` | session.timeout.ms |" in of["group_metadata.md"]
+    assert (
+        "| members.instance_id | `STRING` | group.instance.id of a static member |"
+        in (of["group_metadata.md"])
+    )
+    assert "| pause_below_ms | pauses within the storm are shorter than this |" in of["storms.md"]

@@ -1,0 +1,4 @@
+"""The manual: docs/ as a site, built by MkDocs (`make docs`).
+
+folder   writes a folder of generated pages
+"""
