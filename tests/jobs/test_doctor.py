@@ -809,14 +809,14 @@ def test_no_java_is_a_failure_only_where_spark_is_used(
     conf.write_text(settings)
     checks = doctor.run_checks(doctor.DoctorOptions(conf=str(conf), lake=lake))
 
-    found = {}
-    while "jars" not in found:  # the checks after those of jars take seconds
+    results = {}
+    while "jars" not in results:  # the checks after those of jars take seconds
         result = next(checks)
-        found[result.check] = result
+        results[result.check] = result
 
-    assert (found["java"].severity, found["jars"].severity) == (severity, severity)
+    assert (results["java"].severity, results["jars"].severity) == (severity, severity)
     is_warning = severity == "warning"
-    assert found["java"].remedy.startswith("for Spark (--engine spark") == is_warning
+    assert results["java"].remedy.startswith("for Spark (--engine spark") == is_warning
 
 
 def test_every_cluster_of_the_configuration_is_checked(tmp_path, monkeypatch):
