@@ -212,6 +212,7 @@ def _opened_for(
     connection.execute(f"SET temp_directory = {quoted(scratch)}")
     if memory is not None:
         connection.execute(f"SET memory_limit = {quoted(memory)}")
+        connection.execute("SET enable_progress_bar = false")  # nobody looks at stdout
     if not allow_files:
         _confine(connection, root if by_duckdb else None)
     connection.execute("SET python_enable_replacements = false")

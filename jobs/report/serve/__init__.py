@@ -13,6 +13,6 @@ writes  nothing; large sorts use a temporary folder
 command    options; starts the server, until Ctrl-C
 app        addresses, access, headers; slow_clients: closes connections that wait too long
 endpoints  the views: names, parameters, their description as OpenAPI
-answers    the views as JSON
+answers    the views as JSON; statements: SQL of readers, in a process of its own
 live       the lake's present version; summary: the groups of a cluster in memory
 """

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from coordinator_core.episodes.drafts import NOT_INCIDENTS
 from jobs.console.errors import UsageError
-from jobs.console.printing import jsonable
-from jobs.lake.sql import WRITERS, answer
+from jobs.lake.sql import WRITERS
 from jobs.report import episodes, findings, queries
 from jobs.report.data import GROUP_ROOM, cut_timeline, overview, timelines
 from jobs.report.lake import ReportLake, Table, table_of
 from jobs.report.page import page
 from jobs.report.serve.live import LiveLake, Version
+from jobs.report.serve.statements import DEFAULT_LIMITS, Limits, Statements
 from jobs.report.serve.summary import SORTED_BY, GroupsAsked, has_words
 from jobs.report.timeline import group_rows
 from jobs.report.window import parse_window
@@ -33,8 +33,6 @@ _CAUSES = """
     SELECT cause, story, COUNT(*) AS rebalances FROM shown WHERE cause IS NOT NULL
     GROUP BY ALL ORDER BY rebalances DESC, cause, story"""
 
-MOST_SECONDS = 20  # of a statement
-MEMORY = "150MB"  # of a statement
 MOST_ROWS = 1000  # of a list, in one answer
 MOST_EXPORTED = 100  # groups in one file
 
@@ -42,9 +40,15 @@ MOST_EXPORTED = 100  # groups in one file
 class Answers:
     """The answers of one lake.  UsageError for a cluster or group that the lake does not have."""
 
-    def __init__(self, lake: LiveLake, plan: Callable[[str, str], Json] | None = None) -> None:
+    def __init__(
+        self,
+        lake: LiveLake,
+        plan: Callable[[str, str], Json] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
         """``plan``: ways to deploy a group of a cluster, as `regroup plan` predicts them."""
         self._lake, self._plan = lake, plan
+        self._statements = Statements(lake.root, limits)
 
     def status(self, asked: Json) -> Json:
         version = self._lake.version
@@ -130,15 +134,7 @@ class Answers:
         return plans
 
     def sql(self, asked: Json) -> Json:
-        rows = answer(
-            self._lake.root,
-            asked["query"],
-            max_rows=MOST_ROWS,
-            seconds=MOST_SECONDS,
-            memory=MEMORY,
-        )
-        selected: Json = jsonable(rows._asdict())
-        return selected
+        return self._statements.rows(asked["query"])
 
     def questions(self, asked: Json) -> Json:
         names = [name for name in view_names() if name.startswith("q")]

@@ -13,6 +13,7 @@ from jobs.report.serve.answers import Answers
 from jobs.report.serve.app import application
 from jobs.report.serve.live import LiveLake
 from jobs.report.serve.slow_clients import ImpatientProtocol
+from jobs.report.serve.statements import DEFAULT_LIMITS
 
 
 class Served:
@@ -44,10 +45,10 @@ class Served:
 
 
 @contextmanager
-def served(root, token=None):
+def served(root, token=None, limits=DEFAULT_LIMITS):
     lake = LiveLake(root)
     listening = socket.create_server(("127.0.0.1", 0))
-    app = application(Answers(lake), every_s=60, token=token)
+    app = application(Answers(lake, limits=limits), every_s=60, token=token)
     config = uvicorn.Config(app, http=ImpatientProtocol, ws="none", lifespan="off", log_config=None)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listening],))

@@ -10,6 +10,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from jobs.report.serve.statements import Limits
 from tests.jobs.report.planted import (
     HOSTILE,
     cause,
@@ -201,13 +202,31 @@ def test_sql_only_reads_the_lake(server, statement, message):
     assert server.refused("sql", query=statement).startswith(message)
 
 
-def test_a_long_statement_is_interrupted(server, monkeypatch):
-    from jobs.report.serve import answers
-
-    monkeypatch.setattr(answers, "MOST_SECONDS", 0.3)
-    slow = "SELECT COUNT(*) FROM range(100000000) a, range(1000) b WHERE a.range % 7 = b.range"
-
-    assert server.refused("sql", query=slow) == "stopped after 0.3 s; select fewer rows"
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        (
+            "SELECT COUNT(*) FROM range(100000000) a, range(1000) b WHERE a.range % 7 < b.range",
+            "stopped after 3 s; select fewer rows",
+        ),
+        (
+            "SELECT repeat('x', 1000) FROM range(200)",
+            "the answer has 201,283 bytes, at most 100,000 are sent; select fewer rows or"
+            " shorter texts",
+        ),
+        (
+            "SELECT repeat('x', 2000000) FROM range(2048)",
+            "needs more memory than a statement may have; select fewer rows or shorter texts",
+        ),
+    ],
+    ids=["time", "bytes", "memory"],
+)
+def test_a_statement_beyond_a_limit_is_refused_and_the_next_one_is_answered(
+    plant, tmp_path, statement, message
+):
+    with served(plant(tmp_path, three_groups()), limits=Limits(1000, 3, 100_000)) as server:
+        assert server.refused("sql", query=statement) == message
+        assert server.ask("sql", query="SELECT 1 AS one")["rows"] == [[1]]
 
 
 def test_the_description_has_every_view(server):

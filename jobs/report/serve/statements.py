@@ -1,0 +1,102 @@
+"""SQL that readers write, in a process whose memory is limited.
+
+DuckDB does not count the texts that a function returns (``repeat('x', 1000000)`` of 2,000 rows) as
+its memory.  The system ends the process instead, and the server starts the next one.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import resource
+import signal
+import threading
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from typing import Any, NamedTuple
+
+from jobs.console.errors import UsageError
+from jobs.console.printing import jsonable
+from jobs.lake.sql import answer
+
+MEMORY = "150MB"  # of DuckDB, per statement
+_ADDRESS_SPACE = 2 << 30  # of the process, most of which its threads reserve and never use
+_TOO_MUCH = "needs more memory than a statement may have; select fewer rows or shorter texts"
+
+
+class Limits(NamedTuple):
+    """Of one statement and its answer.  ``bytes``: of the answer as JSON."""
+
+    rows: int = 1000
+    seconds: float = 20
+    bytes: int = 10_000_000
+
+
+DEFAULT_LIMITS = Limits()
+
+
+class Statements:
+    """Runs one statement at a time; the first one waits until the process has started."""
+
+    def __init__(self, root: str, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._root, self._limits = root, limits
+        self._lock = threading.Lock()
+        self._pipe: Connection | None = None
+
+    def rows(self, statement: str) -> dict[str, Any]:
+        """The `SelectedRows` of a statement as JSON has them.  UsageError as of `answer`, and for
+        an answer that is too large."""
+        with self._lock:
+            try:
+                self._pipe = self._pipe or _started()
+                self._pipe.send((self._root, statement, self._limits))
+                result = self._pipe.recv()
+            except (EOFError, OSError):
+                self._pipe = None
+                raise UsageError(_TOO_MUCH) from None
+        if isinstance(result, Exception):
+            raise result
+        selected: dict[str, Any] = json.loads(result)
+        return selected
+
+
+def _started() -> Connection:
+    context = multiprocessing.get_context("spawn")  # a copy of a process with threads can hang
+    here, there = context.Pipe()
+    context.Process(target=_run, args=(there,), daemon=True).start()
+    there.close()  # the other process has it: its end ends `recv` here
+    return here
+
+
+def _run(pipe: Connection) -> None:
+    """Answer statements until the server ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends this process
+    with suppress(ValueError, OSError):  # not every system has the limit
+        resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
+    while True:
+        try:
+            root, statement, limits = pipe.recv()
+        except EOFError:
+            return
+        try:
+            pipe.send(_answered(root, statement, limits))
+        except MemoryError:
+            pipe.send(UsageError(_TOO_MUCH))
+        except Exception as error:
+            pipe.send(error)
+
+
+def _answered(root: str, statement: str, limits: Limits) -> str:
+    try:
+        rows = answer(root, statement, max_rows=limits.rows, seconds=limits.seconds, memory=MEMORY)
+    except UsageError as error:
+        if str(error).startswith("Out of Memory"):  # DuckDB's text proposes settings
+            raise MemoryError from None
+        raise
+    text = json.dumps(jsonable(rows._asdict()))
+    if len(text) > limits.bytes:
+        raise UsageError(
+            f"the answer has {len(text):,} bytes, at most {limits.bytes:,} are sent;"
+            " select fewer rows or shorter texts"
+        )
+    return text
