@@ -7,6 +7,7 @@ default.  All commands use one mechanism: `ConfiguredCommand`.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ from jobs.configuration.config import read_file
 from jobs.configuration.keys import OF_CLUSTER, OF_COMMANDS, SOURCES
 from jobs.configuration.packaged_files import configuration_file
 from jobs.configuration.references import resolved
-from jobs.console.errors import UsageError
+from jobs.console.errors import RunFailed, UsageError, failure_line
+from jobs.console.printing import printable
 from jobs.console.similar_names import meant
 
 _KEYS = {key.own_name: key for key in (*OF_COMMANDS, *OF_CLUSTER)}
@@ -32,6 +34,9 @@ _OTHER_NAMES = {
 _UNCONFIGURED = ("demo", "simulate", "scenario", "init")
 # Without --cluster-id, these commands are about all clusters.
 _OF_ALL_CLUSTERS = ("alerts", "digest", "doctor")
+# Without --cluster-id and a default cluster, these commands run for each cluster of the file.
+_FOR_EACH_CLUSTER = ("nightly", "report")
+_RUNS = "regroup.runs"  # in Context.meta: the cluster and the arguments of each run
 
 
 class ConfiguredCommand(TyperCommand):
@@ -48,9 +53,44 @@ class ConfiguredCommand(TyperCommand):
         is_help = any(arguments.get(name) for name in ("help", "version"))
         if keys and self.name not in _UNCONFIGURED and not is_help:
             options = {key: arguments[name] for name, key in keys.items() if arguments.get(name)}
+            if clusters := _each_cluster(str(self.name), options, arguments):
+                ctx.meta[_RUNS] = [(name, [*args, "--cluster-id", name]) for name in clusters]
+                return []
             values = _values(str(self.name), set(keys.values()), options, arguments)
             ctx.default_map = {option: values[key] for option, key in keys.items() if key in values}
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; a cluster whose run fails does not keep the others from theirs."""
+        runs = ctx.meta.get(_RUNS)
+        if runs is None:
+            return super().invoke(ctx)
+        failed = []
+        for name, args in runs:
+            print(printable(f"cluster {name}"), file=sys.stderr, flush=True)
+            try:
+                with self.make_context(ctx.info_name, args, ctx.parent) as of_cluster:
+                    super().invoke(of_cluster)
+            except (UsageError, RunFailed) as error:
+                line = f"regroup: cluster {name}: {failure_line(error)}"
+                print(printable(line), file=sys.stderr, flush=True)
+                failed.append(name)
+        if failed:
+            raise RunFailed(f"{len(failed)} of {len(runs)} clusters failed: {', '.join(failed)}")
+        return None
+
+
+def _each_cluster(
+    command: str, options: Mapping[str, str], arguments: Mapping[str, Any]
+) -> list[str]:
+    """The clusters of the file, if the command runs for each of them."""
+    chooses = ("cluster_id", "lake", *_SOURCES)
+    is_chosen = any(name in options or os.environ.get(_KEYS[name].variable) for name in chooses)
+    if command not in _FOR_EACH_CLUSTER or is_chosen:
+        return []
+    written = read_file(configuration_file(arguments.get("conf")))
+    clusters = list(written.get("clusters", {}))
+    return clusters if len(clusters) > 1 and "cluster_id" not in written else []
 
 
 def _values(

@@ -271,7 +271,9 @@ def gate(
     lake: LakeOption,
     cluster_id: ClusterOption,
     group: Annotated[str, typer.Option(help="Consumer group.")],
-    since: Annotated[str, typer.Option(help="UTC time at which the deployment began.")],
+    since: Annotated[
+        str, typer.Option(help="When the deployment began: UTC time, or how long ago, e.g. 15m.")
+    ],
     processes: Annotated[
         int | None,
         typer.Option(help="Number of processes that must run; default: as many as before."),

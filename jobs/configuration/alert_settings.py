@@ -130,6 +130,10 @@ def _numbers(table: Mapping[str, Any], where: str) -> dict[str, int]:
     return dict(table)
 
 
+def is_span(text: str) -> bool:
+    return _SPAN.fullmatch(text.strip()) is not None
+
+
 def span_s(text: str, option: str) -> int:
     """Seconds of 90s, 15m, 1h or 7d; UsageError for anything else."""
     match = _SPAN.fullmatch(text.strip())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from coordinator_core.episodes.sentences import counted
@@ -16,7 +17,7 @@ from coordinator_core.whatif.deployments import (
 )
 from coordinator_core.whatif.kafka_names import listed
 from coordinator_core.whatif.observed_deployment import ObservedDeployment, deployment_since
-from jobs.configuration.alert_settings import span_s
+from jobs.configuration.alert_settings import is_span, span_s
 from jobs.console.errors import UsageError
 from jobs.console.printing import printable, time_text
 from jobs.lake.evidence import Row, of_group
@@ -33,8 +34,8 @@ _LIMITED = ("rebalances", "not_stable_ms", "unavailable_partition_ms")
 
 @dataclass(frozen=True, kw_only=True)
 class GateOptions:
-    """``since``: time in UTC, as given by the user.  ``processes`` None: as many as ran before.
-    ``timeout``: for how long to read the lake again while something is missing; None: once.
+    """``since``: time in UTC, or how long ago.  ``processes`` None: as many as ran before.
+    ``timeout``: how long to read the lake again while something is missing; None: once.
     """
 
     lake: str
@@ -53,6 +54,9 @@ class Verdict(NamedTuple):
 def run(options: GateOptions) -> int:
     """Print one line; 0: the deployment is complete, 1: something is missing."""
     limit_s = 0 if options.timeout is None else span_s(options.timeout, "--timeout")
+    if is_span(options.since):
+        start = datetime.now(UTC) - timedelta(seconds=span_s(options.since, "--since"))
+        options = replace(options, since=start.isoformat())
     ends_s = time.monotonic() + limit_s
     while True:
         verdict = evaluate(options)

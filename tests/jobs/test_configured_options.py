@@ -1,9 +1,12 @@
 """Options of commands from the environment and from regroup.toml."""
 
 import pytest
+from typer.testing import CliRunner
 
+from jobs.command_line.cli import app
 from jobs.command_line.configured import _values
 from jobs.console.errors import UsageError
+from jobs.lake.sql import query
 
 FILE = """
 lake = "/lake"
@@ -96,7 +99,7 @@ def test_several_clusters_without_a_default(values, tmp_path):
     (tmp_path / "regroup.toml").write_text(FILE.replace('cluster_id = "prod"\n', ""))
 
     with pytest.raises(UsageError, match=r"^give --cluster-id: regroup.toml has prod, stage$"):
-        values("report", {"lake", "cluster_id"})
+        values("watch", {"lake", "cluster_id"})
     assert values("sql", {"lake"}) == {"lake": "/lake"}
     assert values("alerts", {"lake", "cluster_id"}) == {"lake": "/lake"}
 
@@ -107,3 +110,51 @@ def test_a_wrong_file_is_an_error_of_each_command_but_doctor(values, tmp_path):
     assert values("doctor", {"lake"}) == {}
     with pytest.raises(UsageError, match="lake must be a text, not 1"):
         values("sql", {"lake"})
+
+
+BOTH = """
+lake = "lake"
+[clusters.prod]
+broker_log = "prod.log"
+[clusters.stage]
+broker_log = "stage.log"
+"""
+LINE = (
+    "[2026-11-21 00:46:50,000] INFO [GroupCoordinator 1]: Preparing to rebalance group billing in"
+    " state PreparingRebalance with old generation 4 (__consumer_offsets-12) (reason: Adding new"
+    " member a-1 with group instance id None) (kafka.coordinator.group.GroupCoordinator)\n"
+)
+
+
+def ran(tmp_path, monkeypatch, *arguments):
+    (tmp_path / "regroup.toml").write_text(BOTH)
+    (tmp_path / "stage.log").write_text(LINE)
+    monkeypatch.chdir(tmp_path)
+    return CliRunner().invoke(app, arguments)
+
+
+def test_nightly_runs_for_each_cluster_of_the_file(tmp_path, monkeypatch):
+    (tmp_path / "prod.log").write_text(LINE)
+
+    result = ran(tmp_path, monkeypatch, "nightly", "--engine", "embedded", "--no-advice")
+
+    assert result.exit_code == 0, result.exception
+    both = "SELECT DISTINCT cluster_id FROM timeline ORDER BY 1"
+    assert query("lake", both)[1] == [("prod",), ("stage",)]
+
+
+def test_a_failed_cluster_does_not_keep_the_next_one_from_its_run(tmp_path, monkeypatch, capfd):
+    result = ran(tmp_path, monkeypatch, "nightly", "--engine", "embedded", "--no-advice")
+
+    assert str(result.exception) == "1 of 2 clusters failed: prod"
+    assert "regroup: cluster prod: --broker-log" in result.stderr
+    assert query("lake", "SELECT DISTINCT cluster_id FROM timeline")[1] == [("stage",)]
+
+
+def test_a_chosen_cluster_is_the_only_one(tmp_path, monkeypatch):
+    (tmp_path / "prod.log").write_text(LINE)
+    chosen = ("--cluster-id", "stage", "--engine", "embedded", "--no-advice")
+
+    ran(tmp_path, monkeypatch, "nightly", *chosen)
+
+    assert query("lake", "SELECT DISTINCT cluster_id FROM timeline")[1] == [("stage",)]
