@@ -18,6 +18,7 @@ from coordinator_core.coordinator.consumer.group import (
     ConsumerMember,
     ResolvedRegex,
 )
+from coordinator_core.coordinator.consumer.group_type import CONSUMER
 from coordinator_core.coordinator.consumer.records import regex_record, regex_tombstone
 from coordinator_core.coordinator.consumer.subscriptions import REFRESH_MS, take_topics
 from coordinator_core.coordinator.modern.writing import write
@@ -25,7 +26,6 @@ from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
 
 _MIN_INTERVAL_MS = 10_000
-_REFRESH_INTERVAL_MS = "600000"
 _NEVER_MS = -(1 << 63)
 
 
@@ -90,8 +90,7 @@ def resolve_later(draft: Draft, before: ConsumerMember, after: ConsumerMember) -
         if regex:
             counts[regex] = counts.get(regex, 0) + change
     regexes = [regex for regex, count in counts.items() if count > 0]
-    settings = turn.config.modern.consumer
-    interval_ms = int(settings.other("regex.refresh.interval.ms", _REFRESH_INTERVAL_MS))
+    interval_ms = int(turn.config.modern.other(CONSUMER, "regex.refresh.interval.ms"))
     version = 0 if last is None else last.version
     is_due = (
         is_new

@@ -51,7 +51,7 @@ def default_assignor(turn: Turn) -> str:
 
 def assignors(turn: Turn) -> list[str]:
     """The names of group.consumer.assignors that are built into Kafka."""
-    names = turn.config.modern.consumer.other("assignors", "uniform,range")
+    names = turn.config.modern.other(CONSUMER, "assignors")
     return [name.strip() for name in names.split(",")]
 
 

@@ -13,10 +13,10 @@ def rules_of(turn: Turn) -> ModernRules:
     return turn.era.modern
 
 
-def setting(turn: Turn, group_id: str, group_type: GroupType, name: str, default: str) -> str:
-    """A setting that only one group type has."""
+def setting(turn: Turn, group_id: str, group_type: GroupType, name: str) -> str:
+    """A setting that only one group type has, one of OTHER_DEFAULTS."""
     own = turn.group_configs.get(group_id, {}).get(group_type.group_prefix + name)
-    return turn.config.modern.of(group_type).other(name, default) if own is None else own
+    return turn.config.modern.other(group_type, name) if own is None else own
 
 
 def setting_ms(turn: Turn, group_id: str, group_type: GroupType, name: str) -> int:

@@ -9,10 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from coordinator_core.coordinator.consumer.group_type import CONSUMER
 from coordinator_core.coordinator.group_type import GroupType
 from coordinator_core.coordinator.group_types import MODERN_TYPES
 
 _MAX_INT = 2147483647
+# Defaults of the settings that only one type has, by the names of the broker's settings.
+OTHER_DEFAULTS = {
+    "group.consumer.assignors": "uniform,range",
+    "group.consumer.migration.policy": "bidirectional",
+    "group.consumer.regex.refresh.interval.ms": "600000",
+    "group.streams.initial.rebalance.delay.ms": "3000",
+    "group.streams.num.standby.replicas": "0",
+    "group.streams.num.warmup.replicas": "2",
+    "group.streams.rack.aware.assignment.tags": "",
+}
 _INTERNAL = {"bidirectional": (True, True), "upgrade": (True, False), "downgrade": (False, True)}
 
 
@@ -64,7 +75,11 @@ class ModernSettings:
 
     @property
     def _policy(self) -> str:
-        return self.consumer.other("migration.policy", "bidirectional").lower()
+        return self.other(CONSUMER, "migration.policy").lower()
+
+    def other(self, group_type: GroupType, name: str) -> str:
+        """A setting of OTHER_DEFAULTS, by Kafka's name without the prefix."""
+        return self.of(group_type).other(name, OTHER_DEFAULTS[group_type.broker_prefix + name])
 
     def of(self, group_type: GroupType) -> TypeSettings:
         settings: TypeSettings = getattr(self, group_type.name)

@@ -61,8 +61,6 @@ from coordinator_core.protocol.messages import (
 )
 
 _NEVER_MS = 2147483647  # until the hash of the topics is computed again without a reason
-_DEFAULT_DELAY_MS = "3000"
-_DEFAULT_WARMUPS = "2"
 _STATUS_OF_TAGS_VERSION = 1
 
 
@@ -456,7 +454,7 @@ class _Heartbeat:
         if not self._rules.streams.has_initial_delay or not self._group.is_empty():
             return
         name = "initial.rebalance.delay.ms"
-        delay_ms = int(setting(turn, group_id, STREAMS, name, _DEFAULT_DELAY_MS))
+        delay_ms = int(setting(turn, group_id, STREAMS, name))
         if delay_ms > 0:
             timers.start_initial_delay(turn, group_id, delay_ms, _DelayedAssignment(turn, group_id))
 
@@ -466,7 +464,7 @@ class _Heartbeat:
         Kafka 4.4.0 makes them of the targets without a change.
         """
         turn, group = self._turn, self._group
-        warmups = setting(turn, group.group_id, STREAMS, "num.warmup.replicas", _DEFAULT_WARMUPS)
+        warmups = setting(turn, group.group_id, STREAMS, "num.warmup.replicas")
         if not self._rules.streams.refines_targets or int(warmups) == 0:
             return targets
         if group.refined[0] != epoch:
