@@ -95,14 +95,15 @@ def _since(name: str, level: bytes) -> Ranges:
     """The versions that have this level of the feature."""
     if b"." in level:
         return ranges_of(f"{level.decode().partition('-')[0]}-")
-    releases = (each for each, of in _releases().items() if of.get(name, 0) >= int(level))
+    releases = (each for each, of in offered_by_release().items() if of.get(name, 0) >= int(level))
     return ranges_of(f"{next(releases, _next_release())}-")
 
 
 @cache
 def _of_highest(name: str, highest: int) -> Ranges:
     """The versions that offer this version and no higher one; empty if none does."""
-    of_releases = {version: offered.get(name, -1) for version, offered in _releases().items()}
+    releases = offered_by_release()
+    of_releases = {version: offered.get(name, -1) for version, offered in releases.items()}
     if highest > max(of_releases.values()):
         return ranges_of(f"{_next_release()}-")
     newest = [*of_releases][-1]
@@ -114,13 +115,13 @@ def _of_highest(name: str, highest: int) -> Ranges:
 
 def _next_release() -> str:
     """The first version that the data lack: no newer release has been read."""
-    major, minor = [*_releases()][-1].split(".")
+    major, minor = [*offered_by_release()][-1].split(".")
     return f"{major}.{int(minor) + 1}"
 
 
 @cache
-def _releases() -> dict[str, dict[str, int]]:
-    """Highest versions of APIs and features by release, oldest first."""
+def offered_by_release() -> dict[str, dict[str, int]]:
+    """All highest versions of APIs and features by release, oldest first."""
     releases: dict[str, dict[str, int]] = {}
     offered: dict[str, int] = {}
     for release, changed in offered_versions().items():

@@ -3,7 +3,9 @@
     python -m tools.differential.new_kafka 4.3.1 --count 100
 
 The runners of the nearest eras are tried, the newest first, until one compiles against the
-version.  Exits 0 without a difference from the version's era, 1 with one, 2 if no runner compiles.
+version.  Of Kafka 4.0 and later, log wordings, defaults of settings and offered API versions are
+compared, too (`tools.differential.release`).  Exits 0 without a difference from the version's era
+and Regroup's data, 1 with one, 2 if no runner compiles.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from tools.differential.kafka import (
     KafkaRunner,
     Scenario,
 )
+from tools.differential.release import compare_release
 from tools.differential.traces import (
     JsonLine,
     TraceDifference,
@@ -68,6 +71,8 @@ def main(
     with KafkaRunner(runner, build=build) as kafka:
         for name, scenarios in _all(runner, era, seed, count):
             differing += _compare(name, scenarios, kafka, era, runner)
+    if runner.endswith(ALL_TYPES):
+        differing += compare_release(version, build / f"kafka-{runner}" / "lib")
     raise typer.Exit(1 if differing else 0)
 
 

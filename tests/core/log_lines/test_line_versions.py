@@ -7,6 +7,10 @@ _HEAD = "[2025-05-01 10:00:00,000] INFO [GroupCoordinator id=1] "
 _LOGGER = " (org.apache.kafka.coordinator.group.GroupMetadataManager)"
 BUMPED = f"{_HEAD}[GroupId g] Bumped group epoch to 3.{_LOGGER}"
 BUMPED_WITH_HASH = f"{_HEAD}[GroupId g] Bumped group epoch to 3 with metadata hash 9.{_LOGGER}"
+_DOWNGRADED = (
+    f"{_HEAD}Preparing to rebalance group g in state PreparingRebalance with old generation 4"
+    f" (reason: Downgrade group g from consumer to classic.).{_LOGGER}"
+)
 CONVERTED = f"{_HEAD}[GroupId g] Converted the classic group to a consumer group.{_LOGGER}"
 
 
@@ -23,6 +27,17 @@ def test_wordings_of_one_log_narrow_its_versions():
     assert versions(row("a", BUMPED)) == "3.6-4.0"
     assert versions(row("a", BUMPED), row("a", CONVERTED)) == "4.0"
     assert versions(row("a", BUMPED_WITH_HASH)) == "4.1-"
+
+
+def test_wordings_of_patch_releases():
+    refused = (
+        f"{_HEAD}Cannot join the consumer group g with the classic protocol because the group"
+        f" migration is disabled.{_LOGGER}"
+    )
+    downgrade = row("a", _DOWNGRADED) | {"reason": "Downgrade group g from consumer to classic."}
+
+    assert versions(row("a", refused)) == "4.2.2-4.2, 4.3.1-"
+    assert versions(downgrade) == "3.8-4.0.1, 4.1.0"
 
 
 def test_a_log_that_names_its_version_has_this_version():
