@@ -27,6 +27,7 @@ from jobs.causes.modern_groups import (
 from jobs.causes.processes import (
     beside_previous,
     fenced_after_replacement,
+    fenced_out,
     seen_before,
     with_lost_session,
     with_neighbors,
@@ -40,7 +41,7 @@ from jobs.causes.triggers import other_triggers
 from jobs.client_evidence import beside_brokers
 from jobs.engine.keeping import computed
 from jobs.lake.group_types import COUNTS_AS_CLASSIC
-from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
+from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY, MEMBER_KEY
 from jobs.lake.outages import outages_of
 from jobs.lake.scope import RunScope
 
@@ -76,6 +77,7 @@ def rebalance_causes(
     examined = (
         with_slow(compared, generations, assignments, committed_offsets)
         .join(fenced_after_replacement(timeline), on=[*INCARNATION_KEY, "replaces"], how="left")
+        .join(fenced_out(timeline), on=MEMBER_KEY, how="left")
         .join(beside_previous(compared, generation_members), on=MEMBER_AND_TIME, how="left")
     )
     lost = with_lost_session(examined, outages)

@@ -22,6 +22,8 @@ START, RETURN, TAKEOVER = "start", "return", "takeover"
 CRASH = "crash"
 # Members that do not leave when they are closed.
 STOP_OR_CRASH = "stop_or_crash"
+# A static member whose session expired after its client had been fenced, which ended the client.
+CLIENT_FENCED = "client_fenced"
 # The client lost its session while the group had no coordinator, and joined again.
 SESSION_LOST = "session_lost"
 # Modern groups: its session expired, and it was back under its member id; it joined

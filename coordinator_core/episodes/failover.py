@@ -40,12 +40,9 @@ def failed_over(scene: Scene) -> Iterator[EpisodeDraft]:
         each
         for each in scene.of(What.EXPIRED)
         if each.departure and each.arrival and is_unheard_since_load(each.departure, loads)
+        if not each.was_fenced
     ]
-    fenced = [
-        each
-        for each in scene.of(What.TAKEOVER)
-        if each.departure and is_after_load(at(each.departure), loads)
-    ]
+    fenced = [each for each in scene.changes if _is_fenced(each, loads)]
     forgotten = [each for each in scene.of(What.STARTED) if _is_forgotten(each, scene)]
     for series in in_series(unheard, AT_ONCE_MS):
         yield EpisodeDraft(EpisodeKind.COORDINATOR_FAILOVER, series, 0.6)
@@ -54,6 +51,13 @@ def failed_over(scene: Scene) -> Iterator[EpisodeDraft]:
     for series in in_series(forgotten, AT_ONCE_MS):
         if len(series) > 1:
             yield EpisodeDraft(EpisodeKind.COORDINATOR_FAILOVER, series, 0.8)
+
+
+def _is_fenced(change: ProcessChange, loads: Sequence[int]) -> bool:
+    if change.departure is None or not (change.what is What.TAKEOVER or change.was_fenced):
+        return False
+    is_unheard = change.was_fenced and is_unheard_since_load(change.departure, loads)
+    return is_unheard or is_after_load(change.departed_ms, loads)
 
 
 def _joined_ms(change: ProcessChange) -> int:

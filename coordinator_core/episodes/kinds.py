@@ -147,7 +147,8 @@ def _kind_of_emptied(
     has_left = any(each.departure and not each.departure.is_expiry for each in departed)
     was_closed = any(each.departure and each.departure.was_closed for each in departed)
     is_static = all(each.departure and each.departure.instance_id for each in departed)
-    if not departed or not (has_left or is_static or was_closed):
+    was_fenced = any(each.was_fenced for each in departed)
+    if not departed or was_fenced or not (has_left or is_static or was_closed):
         return None, 0.0
     if back or any(each.arrival is not None for each in departed):
         return (EpisodeKind.WHOLE_GROUP_RESTART if len(departed) > 1 else EpisodeKind.RESTART), 0.9

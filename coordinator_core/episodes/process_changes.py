@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from coordinator_core.episodes.evidence import (
+    CLIENT_FENCED,
     CRASH,
     CRASH_RESTART,
     FENCED,
@@ -122,6 +123,11 @@ class ProcessChange:
             return self.from_ms
         expired_ms = self.departure.session_timeout_ms if self.departure.is_expiry else 0
         return at(self.departure) - expired_ms
+
+    @property
+    def was_fenced(self) -> bool:
+        """Whether it ended because the coordinator had fenced its instance id."""
+        return self.departure is not None and self.departure.story == CLIENT_FENCED
 
     def split(self) -> ProcessChange:
         """Takes the return away: it belongs to another episode."""
@@ -492,6 +498,8 @@ def _expired(expiry: Cause, arrival: Cause | None, loads: Sequence[int]) -> tupl
     have kept, is known to have been killed; but it may have left while no broker was the
     coordinator.
     """
+    if expiry.story == CLIENT_FENCED:
+        return What.EXPIRED, 0.9
     if expiry.was_closed and not (arrival and arrival.kept_state):
         return (What.STOPPED if arrival is None else What.RESTARTED), 0.8
     if expiry.story == FROZEN and expiry.is_logged_by_client:

@@ -183,6 +183,7 @@ def _lost(episode: Episode) -> str:
         what = "session" if len({each.process for each in expired}) == 1 else "sessions"
         parts.append(
             f"{what} of {_processes(expired)} expired{_after_load(expired, episode)}"
+            f"{_fenced(expired)}"
             f"{_back(expired, episode)}{_details(episode)}"
         )
     return ", ".join(parts)
@@ -196,6 +197,13 @@ def _after_load(expired: Sequence[ProcessChange], episode: Episode) -> str:
     since_ms = (at(first) - each for each in episode.loads)
     nearest_ms = min((each for each in since_ms if 0 <= each <= LONGEST_SESSION_MS), default=None)
     return "" if nearest_ms is None else f" {seconds(nearest_ms)} after a broker loaded the group"
+
+
+def _fenced(expired: Sequence[ProcessChange]) -> str:
+    if not all(each.was_fenced for each in expired):
+        return ", some of fenced clients" if any(each.was_fenced for each in expired) else ""
+    whose = "its client was" if len(expired) == 1 else "their clients were"
+    return f" after {whose} fenced"
 
 
 def _back(expired: Sequence[ProcessChange], episode: Episode) -> str:
@@ -305,6 +313,8 @@ def _failover(episode: Episode) -> str:
     verbs = {What.TAKEOVER: "fenced", What.SESSION_LOST: "lost the session and joined again"}
     whats = {each.what for each in episode.changes}
     verb = verbs.get(next(iter(whats)), "joined again") if len(whats) == 1 else "joined again"
+    if episode.changes and all(each.was_fenced for each in episode.changes):
+        verb = f"fenced and ended{_back(episode.changes, episode)}"
     names = f", {_processes(episode.changes)} {verb}" if episode.processes else ""
     is_outage = whats == {What.SESSION_LOST} and not is_after_load(episode.to_ms, episode.loads)
     return f"coordinator {'outage' if is_outage else 'failover'}{names}"

@@ -7,6 +7,8 @@ earlier (at most 7 days before).
 
 storm          many rebalances in a row, with short pauses between them
 stuck          a group that stays in PreparingRebalance or CompletingRebalance
+unowned        partitions without an owner
+no_members     a group whose members were all removed
 flapping       a process that rejoins again and again
 moved_nothing  many rebalances that changed no partition's owner
 over_budget    more rebalances within 24 hours than the group's budget

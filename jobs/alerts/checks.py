@@ -158,6 +158,27 @@ UNOWNED = """
     WHERE until > window_start AND until - from_time >= TO_SECONDS(unowned_s)
     GROUP BY cluster_id, group_id, unowned_s"""
 
+# All members of a group were removed, and no evidence shows that they left by themselves.  Static
+# members do not leave when they are closed: only their last commit shows it.
+NO_MEMBERS = """
+    SELECT cluster_id, group_id, NULL AS process, MIN(since) AS first_time, MAX(until) AS last_time,
+        CAST(FLOOR(EPOCH(MAX(until - since))) AS BIGINT) AS value, no_members_s AS threshold,
+        '' AS detail
+    FROM (
+        SELECT p.cluster_id, p.group_id, p.joined_time AS since, k.window_start, l.no_members_s,
+            LEAST(p.next_time, p.ended_time, k.now) AS until
+        FROM phases p
+        JOIN episodes e ON e.cluster_id = p.cluster_id AND e.group_id = p.group_id
+            AND e.incarnation = p.incarnation AND LIST_CONTAINS(e.generations, p.generation)
+        JOIN clock k ON k.cluster_id = p.cluster_id
+        JOIN limits l ON l.group_id = p.group_id
+        WHERE e.{dates} AND p.outcome = 'empty' AND l.no_members_s > 0
+            AND (e.kind IN ('process_lost', 'host_lost', 'process_frozen', 'coordinator_failover')
+                OR e.kind = 'shutdown' AND e.confidence < 0.8)
+    )
+    WHERE until > window_start AND until - since >= TO_SECONDS(no_members_s)
+    GROUP BY cluster_id, group_id, no_members_s"""
+
 MOVED_NOTHING = """
     SELECT s.cluster_id, s.group_id, NULL AS process, MIN(s.began) AS first_time,
         MAX(s.ended) AS last_time, COUNT(*) AS value, l.moved_nothing AS threshold,
@@ -287,6 +308,16 @@ CHECKS = (
         ),
         unit="seconds",
         optional=("ownership_gaps",),
+        needs_brokers=True,
+    ),
+    Check(
+        name="no_members",
+        setting="no_members_s",
+        about="a group without members, none of which left by itself",
+        sql=NO_MEMBERS,
+        message=lambda value, *_: f"no members for {value} s: the sessions of all expired",
+        unit="seconds",
+        optional=("episodes",),
         needs_brokers=True,
     ),
     Check(

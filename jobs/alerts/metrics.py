@@ -24,7 +24,7 @@ _OF_ALERT = ("alert", "cluster_id", "group_id", "process")
 ALERT = Metric("regroup_alert", "1 for each alert that is raised.", _OF_ALERT)
 ALERT_VALUE = Metric(
     "regroup_alert_value",
-    "Value of an alert: a count; seconds for stuck, unowned and stuck_partition,"
+    "Value of an alert: a count; seconds for stuck, unowned, no_members and stuck_partition,"
     " percent for finding, poison_pill and slo.",
     _OF_ALERT,
 )

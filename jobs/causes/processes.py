@@ -15,6 +15,7 @@ from jobs.causes.modern_groups import STATIC_LEAVE
 from jobs.causes.rows import MEMBER_AND_TIME
 from jobs.engine.union import union_of
 from jobs.generations import client_of
+from jobs.lake.fenced_clients import fenced_clients
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KEY
 from jobs.lake.outages import lost_session_ms
 
@@ -232,3 +233,8 @@ def fenced_after_replacement(timeline: DataFrame) -> DataFrame:
         .select(*INCARNATION_KEY, "replaces", F.lit(True).alias("was_alive"))
         .distinct()
     )
+
+
+def fenced_out(timeline: DataFrame) -> DataFrame:
+    """Static members whose client ended when it was fenced, see `jobs.lake.fenced_clients`."""
+    return fenced_clients(timeline).select(*MEMBER_KEY, F.lit(True).alias("was_fenced"))

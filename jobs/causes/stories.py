@@ -64,6 +64,7 @@ def _departure_story() -> Column:
         .when(F.col("cause") == "REBALANCE_TIMEOUT", "slow_revoke")
         .when(expired & F.col("away_time").isNotNull(), closed)
         .when(expired & is_back, F.when(was_slow, "slow_poll").otherwise("frozen"))
+        .when(expired & F.col("was_fenced"), "client_fenced")
         .when(F.col("was_closed"), closed)
         # A static member of a classic group does not leave when it is closed.
         .when(expired & never_leaves & ~F.col("is_new_type"), "stop_or_crash")

@@ -38,6 +38,10 @@ class Thresholds:
     unowned_s: int = field(
         default=300, metadata={"meaning": "seconds without an owner of a partition that count"}
     )
+    no_members_s: int = field(
+        default=60,
+        metadata={"meaning": "seconds without members of a group whose members did not leave"},
+    )
     flaps: int = field(
         default=3, metadata={"meaning": "rejoins of a process that count as flapping"}
     )

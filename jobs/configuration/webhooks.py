@@ -16,6 +16,7 @@ ALERTS = (
     "storm",
     "stuck",
     "unowned",
+    "no_members",
     "flapping",
     "moved_nothing",
     "over_budget",

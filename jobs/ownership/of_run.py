@@ -11,6 +11,7 @@ from jobs.assignments import IS_CONSUMER
 from jobs.engine.keeping import computed
 from jobs.engine.pieces import in_pieces
 from jobs.group_metadata import kept_states
+from jobs.lake.fenced_clients import fenced_clients
 from jobs.lake.group_types import COUNTS_AS_CLASSIC
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KEY, PARTITION_KEY
 from jobs.lake.outages import lost_session_ms, outages_of
@@ -153,6 +154,7 @@ def tenures_by_member(
         .join(committed, on=[*MEMBER_KEY, "generation"], how="left")
         .join(returned(members, timeline, group_metadata, kept, frozen), on=MEMBER_KEY, how="left")
         .join(_lost_sessions(members, outages), on=MEMBER_KEY, how="left")
+        .join(fenced_clients(timeline), on=MEMBER_KEY, how="left")
     )
     rejoined = committed.select(*MEMBER_KEY, "generation", "rejoined_ms")
     owning = members.join(process_ends(departed), on=MEMBER_KEY, how="left").join(

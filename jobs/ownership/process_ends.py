@@ -51,7 +51,8 @@ def process_ends(departed: DataFrame) -> DataFrame:
 def _end() -> Column:
     has_polled = F.col("polled_ms").isNotNull()
     return (
-        F.when(_has_lost_session(), _at(F.col("lost_ms"), "log"))
+        F.when(_is_fenced(), _at(F.col("fenced_ms"), "log", is_estimated=False))
+        .when(_has_lost_session(), _at(F.col("lost_ms"), "log"))
         .when(F.coalesce("has_returned", F.lit(False)), _at(_returned_ms(), "log"))
         .when(has_polled & F.col("back_ms").isNotNull(), _at(_polled_again_ms(), "log"))
         .when(F.col("left_how") == "left", _left())
@@ -141,6 +142,11 @@ def _stopped_committing(exceeded_ms: Column) -> Column:
 
 
 # -- processes that ended --------------------------------------------------------------------------
+
+
+def _is_fenced() -> Column:
+    """Whether its session expired after its client had been fenced, which ended the client."""
+    return (F.col("left_how") == "expired") & F.col("fenced_ms").isNotNull()
 
 
 def _left() -> Column:

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from coordinator_core.protocol.client_times import HEARTBEAT_MS
 from coordinator_core.whatif.baseline import SHUT_DOWN_MS
+from jobs.lake.fenced_clients import fenced_clients
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
 from jobs.timeline import IS_REMOVAL, SAME_CALL_MS
 
@@ -24,6 +25,7 @@ def rebalances(
     timed = (
         _timed(generations)
         .join(_departures(timeline), on=GENERATION_KEY, how="left")
+        .join(_fenced(timeline), on=GENERATION_KEY, how="left")
         .join(_never_leaving(generation_members), on=GENERATION_KEY, how="left")
         .withColumn("has_departure", F.col("departed_ms") > F.col("began_ms") + SAME_CALL_MS)
     )
@@ -54,6 +56,12 @@ def _departures(timeline: DataFrame) -> DataFrame:
         .groupBy(*INCARNATION_KEY, F.col("forming_generation").alias("generation"))
         .agg(F.max(F.unix_millis("event_time")).alias("departed_ms"))
     )
+
+
+def _fenced(timeline: DataFrame) -> DataFrame:
+    """Generations that were formed without static members whose clients had been fenced."""
+    fenced = fenced_clients(timeline).withColumnRenamed("fenced_generation", "generation")
+    return fenced.groupBy(*GENERATION_KEY).agg(F.max(F.lit(True)).alias("has_fenced"))
 
 
 def _never_leaving(generation_members: DataFrame) -> DataFrame:
@@ -98,14 +106,18 @@ def _next_where(condition: Column, **columns: str) -> dict[str, Column]:
 
 def _with_shutdown(followed: DataFrame) -> DataFrame:
     """A group was shut down if it became empty and none of its members was back in time.  Dynamic
-    members whose sessions expired were not shut down; others do not leave when they are.
+    members whose sessions expired were not shut down; others do not leave when they are, but may
+    have been fenced.
     """
     before = _history().rowsBetween(Window.unboundedPreceding, -1)
     never_left = F.last("never_leave", ignorenulls=True).over(before)
     is_away = F.col("revoking_began_ms") - F.col("joined_ms") > SHUT_DOWN_MS
     is_shutdown = (
         F.col("is_empty")
-        & (~F.col("is_by_expiry") | F.col("never_left").eqNullSafe(1))
+        & (
+            ~F.col("is_by_expiry")
+            | (F.col("never_left").eqNullSafe(1) & F.col("has_fenced").isNull())
+        )
         & F.coalesce(is_away, F.lit(True))
     )
     shutdown = _next_where(

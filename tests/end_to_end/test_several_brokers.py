@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from jobs.alerts.alerting import AlertsOptions, find_alerts
 from jobs.checks.check import broken_laws
+from jobs.configuration.alert_settings import AlertSettings
 from jobs.engine.embedded import embedded_session
 from jobs.ingest import Inputs, run
 from jobs.lake.opening import open_lake
@@ -131,6 +133,30 @@ def test_brokers_that_were_rolled_or_killed_are_episodes_of_the_cluster(clusters
         FROM broker_episodes WHERE cluster_id = '{cluster}' ORDER BY from_time""")
         == BROKERS[cluster]
     )
+
+
+FENCED = DATA / "static-clients-fenced"
+
+
+def test_a_group_whose_static_clients_all_ended_fatally_is_dead_and_not_shut_down(made_once):
+    def write(root):
+        lake = IncidentLake(str(root), "embedded")
+        lake.run("c", FENCED / "__consumer_offsets-*/*.log", FENCED / "b2/server.log.gz")
+
+    lake = IncidentLake(str(made_once("lake-fenced", write)), "embedded")
+
+    assert lake.rows("SELECT kind, summary FROM episodes ORDER BY from_time")[-1] == (
+        "process_lost",
+        "sessions of 4 processes expired after their clients were fenced, not back: 7 ms not"
+        " stable, 1,037 partition-seconds",
+    )
+    # Twelve partitions for 86.4 s.
+    assert lake.rows(
+        "SELECT ROUND(SUM(unowned_ms) / 1000) FROM ownership_gaps WHERE to_time IS NULL"
+    ) == [(1037,)]
+    alerts, _ = find_alerts(AlertsOptions(lake.root), AlertSettings())
+    assert [(each.alert, each.value) for each in alerts] == [("finding", 80), ("no_members", 71)]
+    assert alerts[1].message.endswith("no members for 71 s: the sessions of all expired")
 
 
 DEAD, ALIVE = (THREE / name / "__consumer_offsets-1/*.log" for name in ("dead-b1", "b2"))

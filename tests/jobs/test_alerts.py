@@ -225,8 +225,8 @@ def test_a_check_without_its_table_is_named_as_not_checked(plant):
 
     assert [window.unchecked for window in windows] == [("unowned",)]
     assert [labels["alert"] for labels, _ in samples["regroup_alerts"]] == [
-        "storm", "stuck", "flapping", "moved_nothing", "over_budget", "stuck_partition",
-        "poison_pill", "finding", "slo",
+        "storm", "stuck", "no_members", "flapping", "moved_nothing", "over_budget",
+        "stuck_partition", "poison_pill", "finding", "slo",
     ]  # fmt: skip
 
 
@@ -251,11 +251,13 @@ def test_a_cluster_of_which_only_clients_logs_were_read(plant, capsys):
     assert [(a.alert, a.first_time, a.last_time, a.message) for a in alerts] == [
         ("storm", at(10), at(102), "10 rebalances in a row")
     ]
-    assert windows == [AlertWindow("c", at(0), at(3600), ("unowned", "moved_nothing"), True)]
+    assert windows == [
+        AlertWindow("c", at(0), at(3600), ("unowned", "no_members", "moved_nothing"), True)
+    ]
     assert code == 1
     assert capsys.readouterr().err == (
         "c, 2026-11-21 12:00:00 to 2026-11-21 13:00:00 UTC: 1 alert; not checked, as clients' logs"
-        " alone do not show them: unowned, moved_nothing\n"
+        " alone do not show them: unowned, no_members, moved_nothing\n"
     )
 
 
@@ -390,6 +392,33 @@ def episode(number, kind, began, ended, rebalances, processes=("a",), group="g")
         "confidence": 0.9,
         "activity_last_generation": 1,
     }
+
+
+def emptied_by(kind, confidence=0.7):
+    return episode(1, kind, 190, 201, 0) | {"generations": [2], "confidence": confidence}
+
+
+# What emptied the group at 200 s; when it was back (None: not); expected: last second, seconds.
+@pytest.mark.parametrize(
+    ("emptied", "back", "expected"),
+    [
+        (emptied_by("process_lost"), None, [(3600, 3400)]),
+        (emptied_by("coordinator_failover"), 287, [(287, 87)]),
+        (emptied_by("host_lost"), 259, []),  # soon
+        (emptied_by("shutdown", confidence=0.9), None, []),  # the members left
+        (emptied_by("shutdown", confidence=0.8), None, []),  # they committed when they were closed
+        (emptied_by("shutdown", confidence=0.6), None, [(3600, 3400)]),  # of static members
+        (emptied_by("whole_group_restart"), 287, []),
+    ],
+)
+def test_a_group_whose_members_were_all_removed_is_an_alert(plant, emptied, back, expected):
+    rebalances = [("g", 1, 0, 1, 2), ("g", 2, 199, 200, None, {"outcome": "empty"})]
+    rebalances += [] if back is None else [("g", 3, back, back + 3, back + 3)]
+    lake = plant(rebalances, episodes=[emptied])
+
+    assert raised(lake, no_members_s=60) == [
+        ("no_members", "g", None, 200, *each) for each in expected
+    ]
 
 
 def test_a_message_leads_with_the_episode_that_has_most_of_its_rebalances(plant):
@@ -751,8 +780,8 @@ def test_prometheus_file_in_full():
         "# HELP regroup_alert 1 for each alert that is raised.\n"
         "# TYPE regroup_alert gauge\n"
         'regroup_alert{alert="storm",cluster_id="prod",group_id="billing",process="app-1"} 1\n'
-        "# HELP regroup_alert_value Value of an alert: a count; seconds for stuck, unowned and"
-        " stuck_partition, percent for finding, poison_pill and slo.\n"
+        "# HELP regroup_alert_value Value of an alert: a count; seconds for stuck, unowned,"
+        " no_members and stuck_partition, percent for finding, poison_pill and slo.\n"
         "# TYPE regroup_alert_value gauge\n"
         'regroup_alert_value{alert="storm",cluster_id="prod",group_id="billing",'
         'process="app-1"} 12\n'
@@ -761,6 +790,7 @@ def test_prometheus_file_in_full():
         'regroup_alerts{alert="storm",cluster_id="prod"} 1\n'
         'regroup_alerts{alert="stuck",cluster_id="prod"} 0\n'
         'regroup_alerts{alert="unowned",cluster_id="prod"} 0\n'
+        'regroup_alerts{alert="no_members",cluster_id="prod"} 0\n'
         'regroup_alerts{alert="flapping",cluster_id="prod"} 0\n'
         'regroup_alerts{alert="moved_nothing",cluster_id="prod"} 0\n'
         'regroup_alerts{alert="over_budget",cluster_id="prod"} 0\n'

@@ -46,6 +46,7 @@ def test_the_file_has_every_threshold_with_its_default(file):
         "storm_pause_s": 60,
         "stuck_s": 300,
         "unowned_s": 300,
+        "no_members_s": 60,
         "flaps": 3,
         "moved_nothing": 5,
         "rebalances_per_day": 50,
@@ -70,7 +71,7 @@ def test_every_setting_has_a_comment_above(file):
     lines = file.read_text().splitlines()
     settings = [n for n, line in enumerate(lines) if re.match(r"[\w.\"]+ = ", line)]
 
-    assert len(settings) == 4 + 20 + 11
+    assert len(settings) == 4 + 20 + 12
     assert [lines[n] for n in settings if not re.match(r"# \S", lines[n - 1])] == []
 
 

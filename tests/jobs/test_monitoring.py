@@ -107,6 +107,7 @@ def test_variables_take_the_values_of_labels():
         ("storm (rebalances)", [7]),
         ("stuck (seconds)", [300]),
         ("unowned (seconds)", [300]),
+        ("no_members (seconds)", [60]),
         ("flapping (rejoins)", []),  # turned off
         ("moved_nothing (rebalances)", [5]),
         ("over_budget (rebalances)", [50]),
@@ -140,7 +141,7 @@ def test_panels_do_not_overlap_and_have_ids_of_their_own():
 
     assert len(cells) == len(set(cells))
     assert max(x for x, _ in cells) == 23
-    assert [panel["id"] for panel in every] == list(range(1, 21))
+    assert [panel["id"] for panel in every] == list(range(1, 22))
 
 
 def test_panels_have_the_fields_that_grafana_requires():
@@ -163,6 +164,7 @@ def test_each_check_has_a_rule():
         "ConsumerGroupStorm",
         "ConsumerGroupStuck",
         "ConsumerGroupUnowned",
+        "ConsumerGroupNoMembers",
         "ConsumerGroupFlapping",
         "ConsumerGroupMovedNothing",
         "ConsumerGroupOverBudget",

@@ -429,6 +429,18 @@ CASES = {
         },
         [STATIC_STARTED, (2, 1, "trigger", "HEARTBEAT_EXPIRY", "stop_or_crash", "s1", "log")],
     ),
+    "a static member whose client was fenced ended": (
+        {
+            "generations": [STATIC_IN_1, generation(2, "HEARTBEAT_EXPIRY", "s1", 1000, 1010)],
+            "members": [static(1, "s1", "joined")],
+            "events": [
+                STATIC_JOINS,
+                line(900, "STATIC_FENCED", 1, "s0", instance_id="s", old_member_id="s1"),
+                line(1000, "HEARTBEAT_EXPIRED", 2, "s1"),
+            ],
+        },
+        [STATIC_STARTED, (2, 1, "trigger", "HEARTBEAT_EXPIRY", "client_fenced", "s1", "log")],
+    ),
     "a member that does not rejoin in time contributes to the rebalance": (
         {
             "generations": [A_IN_1[1], generation(2, "LEADER_REJOIN", "b", 1000, 9000)],

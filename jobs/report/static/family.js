@@ -19,6 +19,7 @@ const FAMILY_OF = {
 const STORY_WORDS = {
   start: "started", return: "rejoined", restart: "restarted", stop: "stopped",
   crash: "was removed (session expired)", stop_or_crash: "was removed (session expired)",
+  client_fenced: "was removed (session expired after its client was fenced)",
   slow_poll: "polled too slowly", slow_rejoin: "did not rejoin in time",
   no_sync: "sent no SyncGroup in time", slow_revoke: "did not give up its partitions in time",
   takeover: "was replaced by a second process with the same instance id",
@@ -58,7 +59,7 @@ const GROUP_CAUSE_WORDS = {
   STORE_ERROR: "the assignment could not be stored", UNKNOWN: "cause not in the evidence",
 };
 // A slow poll is a failure, although the client sends a LeaveGroup.
-const FAILING_STORIES = new Set(["slow_poll", "crash", "stop_or_crash", "slow_rejoin", "no_sync", "slow_revoke"]);
+const FAILING_STORIES = new Set(["slow_poll", "crash", "stop_or_crash", "client_fenced", "slow_rejoin", "no_sync", "slow_revoke"]);
 
 function familyOf(cause, story) {
   return FAILING_STORIES.has(story) ? "failing" : FAMILY_OF[cause] || "other";

@@ -325,6 +325,17 @@ CASES = {
         ],
         ["group_start  [1]", "shutdown a,b [2]"],
     ),
+    "static clients that were fenced were not shut down": (
+        [
+            (rebalance(1, -100, size=2),),
+            (
+                rebalance(2, 10, outcome="empty", size=0),
+                expires(2, 10, "a1", story="client_fenced", instance_id="a"),
+                also(expires(2, 10.5, "b1", story="client_fenced", instance_id="b")),
+            ),
+        ],
+        ["group_start  [1]", "process_lost a,b [2]"],
+    ),
     "of processes with one client id, the one that is back is the last one that departed": (
         [
             (rebalance(2, 0), leaves(2, 0, "a1", **shared("a1"))),
