@@ -342,7 +342,7 @@ def episode_row(each: Episode, downtime: Downtime | None) -> Row:
         "first_generation": first,
         "last_generation": last,
         "generations": each.generations,
-        "rebalances": each.stable_rebalances,
+        "rebalances": each.counted_rebalances,
         "not_stable_ms": each.not_stable_ms,
         "unowned_partition_ms": None if downtime is None else downtime.unowned_ms,
         "unowned_partition_ms_low": None if downtime is None else downtime.low_ms,

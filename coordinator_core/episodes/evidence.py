@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from coordinator_core.coordinator.classic.group_type import CLASSIC
+from coordinator_core.coordinator.group_types import GROUP_TYPES
 from coordinator_core.incident.members import client_of
 
 # Outcomes of rebalances of which the coordinator writes a record; after EMPTY the group has no
@@ -191,6 +192,13 @@ class Rebalance(NamedTuple):
     @property
     def id(self) -> tuple[int, int]:
         return self.incarnation, self.generation
+
+    @property
+    def counts(self) -> bool:
+        """Whether the generation counts as a rebalance, as in view rebalance_counts."""
+        if GROUP_TYPES[self.group_type].has_epochs:
+            return self.outcome != EMPTY
+        return self.outcome == STABLE
 
     @property
     def is_recorded(self) -> bool:

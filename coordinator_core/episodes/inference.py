@@ -16,7 +16,6 @@ from coordinator_core.episodes.evidence import (
     STABLE,
     SUBSCRIPTION_CHANGE,
     TRIGGER,
-    UNKNOWN_OUTCOME,
     Activity,
     Cause,
     Rebalance,
@@ -103,16 +102,9 @@ class Episode:
         return min(numbers), max(numbers)
 
     @property
-    def stable_rebalances(self) -> int:
-        return sum(each.outcome == STABLE for each in self.rebalances)
-
-    @property
-    def unsettled_targets(self) -> int:
-        """Targets of which no evidence shows whether all members reached them."""
-        return sum(
-            each.outcome == UNKNOWN_OUTCOME and GROUP_TYPES[each.group_type].has_epochs
-            for each in self.rebalances
-        )
+    def counted_rebalances(self) -> int:
+        """Generations that count as rebalances, as in view rebalance_counts."""
+        return sum(each.counts for each in self.rebalances)
 
     @property
     def not_stable_ms(self) -> int | None:

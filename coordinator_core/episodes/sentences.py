@@ -38,10 +38,8 @@ def summary(episode: Episode, downtime: Downtime | None) -> str:
 def _cost(episode: Episode, downtime: Downtime | None) -> str:
     """Figures of 0 are words or left out.  A rebalance that emptied the group is not counted."""
     parts = []
-    if episode.stable_rebalances:
-        parts.append(counted(episode.stable_rebalances, "rebalance"))
-    elif unknown := episode.unsettled_targets:
-        parts.append(counted(unknown, "target assignment"))
+    if episode.counted_rebalances:
+        parts.append(counted(episode.counted_rebalances, "rebalance"))
     elif not episode.generations:
         is_part = any(each.role != ABSORBED for each in episode.causes)
         parts.append("no rebalance of its own" if is_part else "no rebalance")
@@ -65,7 +63,7 @@ def _unowned(episode: Episode, downtime: Downtime | None) -> str:
     if downtime is None:
         return "partition downtime not known without records"
     if without_begin := episode.rebalances_without_begin:
-        share = f"{without_begin} of {counted(episode.stable_rebalances, 'rebalance')}"
+        share = f"{without_begin} of {counted(episode.counted_rebalances, 'rebalance')}"
         if not downtime.unowned_ms:
             return f"partition downtime not known ({share} without a logged begin)"
         return f"at least {partition_seconds(downtime)} ({share} without a logged begin)"

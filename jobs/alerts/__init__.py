@@ -5,7 +5,7 @@ is filled once a night is judged as of that night.  The checks look back over a 
 default.  An alert belongs to the window if its problem lasted into the window, even if it began
 earlier (at most 7 days before).
 
-storm          many rebalances in a row, with short pauses between them
+storm          many generations in a row, with short pauses between them
 stuck          a group that stays in PreparingRebalance or CompletingRebalance
 unowned        partitions without an owner
 no_members     a group whose members were all removed

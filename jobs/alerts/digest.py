@@ -51,8 +51,10 @@ FINDINGS = f"""SELECT group_id, finding, kind, confidence, summary, remedy
         AND COALESCE(to_time, CAST($now AS TIMESTAMP)) > CAST($start AS TIMESTAMP)
         AND from_time <= CAST($now AS TIMESTAMP)
     ORDER BY confidence DESC, from_time, finding, group_id"""
-REBALANCES = f"""SELECT group_id, total_ms, outcome
-    FROM rebalance_latency WHERE {_SPAN}
+REBALANCES = f"""SELECT group_id, total_ms, rebalances
+    FROM rebalance_latency JOIN (SELECT * EXCLUDE (event_date) FROM rebalance_counts)
+        USING (cluster_id, group_id, incarnation, generation)
+    WHERE {_SPAN}
         AND COALESCE(end_time, preparing_time) > CAST($start AS TIMESTAMP)
         AND COALESCE(preparing_time, end_time) <= CAST($now AS TIMESTAMP)"""
 OPTIONAL = ("findings", *OF_EPISODE_COSTS)
@@ -178,11 +180,11 @@ def digest_of(span: ClusterSpan, patterns: Sequence[str] = ("*",)) -> DigestDocu
 
 
 def _headline(rebalances: list[Row], raised: list[Alert], resolved: list[Alert]) -> str:
-    stable = [row for row in rebalances if row["outcome"] == "stable"]
+    number = sum(row["rebalances"] or 0 for row in rebalances)
     groups = len({row["group_id"] for row in rebalances})
     not_stable_s = sum(row["total_ms"] or 0 for row in rebalances) / 1000
     parts = [
-        f"{counted(len(stable), 'rebalance')} in {counted(groups, 'group')}",
+        f"{counted(number, 'rebalance')} in {counted(groups, 'group')}",
         f"{not_stable_s:,.1f} s not stable",
         f"{counted(len(raised), 'alert')} raised, {len(resolved):,} resolved",
     ]

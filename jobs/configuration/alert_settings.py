@@ -26,7 +26,7 @@ class Thresholds:
     """A check raises an alert from this value on; 0 turns the check off."""
 
     storm_rebalances: int = field(
-        default=10, metadata={"meaning": "rebalances in a row that count as a storm"}
+        default=10, metadata={"meaning": "generations in a row that count as a storm"}
     )
     storm_pause_s: int = field(
         default=60,

@@ -21,7 +21,8 @@ Row = dict[str, Any]
 # read, and a cluster may have the name of a table.
 GROUPS = """
     SELECT q.cluster_id, q.group_id, t.group_type, q.generations, q.rebalances,
-        q.aborted_rebalances, q.not_stable_ms, q.longest_ms, q.not_stable_percent,
+        q.aborted_rebalances, q.superseded_targets, q.not_stable_ms, q.longest_ms,
+        q.not_stable_percent,
         e.unowned_partition_ms, e.unowned_partition_ms_low, e.unowned_partition_ms_high,
         n.unserved_partition_ms, c.records_reprocessed, e.partitions_moved,
         q.first_seen, q.last_seen

@@ -31,6 +31,7 @@ from jobs.engine.union import union_of
 from jobs.lake import client_rows
 from jobs.lake.client_rows import TABLES as CLIENT_TABLES
 from jobs.lake.coverage import BRONZE
+from jobs.lake.keys import GENERATION_KEY
 from jobs.lake.missing_groups import (
     CLIENTS_ONLY,
     COMMITS_ONLY,
@@ -134,14 +135,19 @@ class Run:
             return {table: rows for table, rows in by_table if rows is not None}
 
 
+# Kinds of generations that the summary counts, columns of view rebalance_counts.
+_COUNTED = ("rebalances", "aborted_rebalances", "superseded_targets")
+
+
 def summary(run: Run) -> str:
     """Some lines: input of the run; findings, costliest episodes and rebalances of its dates."""
+    counts = view_rows("rebalance_counts", partial(_of_dates, run)).drop("event_date")
     groups = (
         _of_dates(run, "rebalance_latency")
+        .join(counts, on=["cluster_id", *GENERATION_KEY], how="left")
         .groupBy("group_id")
         .agg(
-            F.count(F.when(F.col("outcome") == "stable", 1)).alias("rebalances"),
-            F.count(F.when(F.col("outcome").isin("superseded", "failed"), 1)).alias("aborted"),
+            *(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in _COUNTED),
             F.sum("total_ms").alias("total_ms"),
             F.max("total_ms").alias("longest_ms"),
         )
@@ -297,11 +303,12 @@ def _input_line(run: Run) -> str:
 
 
 def _groups_line(rows: list[Any]) -> str:
-    rebalances, aborted = (sum(row[name] for row in rows) for name in ("rebalances", "aborted"))
+    rebalances, aborted, superseded = (sum(row[name] for row in rows) for name in _COUNTED)
     unstable_s = sum(row.total_ms or 0 for row in rows) / 1000
     longest = max(rows, key=lambda row: row.longest_ms or 0, default=None)
     counts = (
         f"{counted(len(rows), 'group')}, {counted(rebalances, 'rebalance')}, {aborted:,} aborted"
+        + (f", {counted(superseded, 'superseded target')}" if superseded else "")
     )
     if longest is None or not longest.longest_ms:
         return counts

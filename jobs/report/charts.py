@@ -35,20 +35,20 @@ def specs() -> dict[str, Any]:
 
 
 def _trend() -> alt.Chart:
-    """Rebalances by start time and family of causes."""
+    """Generations by start time and family of causes."""
     chart: alt.Chart = (
         alt.Chart(alt.NamedData("trend"), width="container", height=170, autosize=_FIT)
         .mark_bar(cursor="pointer")
         .encode(
             x=alt.X("from:T", title=None, scale=alt.Scale(type="utc"), axis=_AXIS),
             x2="to:T",
-            y=alt.Y("sum(rebalances):Q", title="rebalances", axis=alt.Axis(tickMinStep=1)),
+            y=alt.Y("sum(generations):Q", title="generations", axis=alt.Axis(tickMinStep=1)),
             color=_FAMILY,
             order=alt.Order("order:Q"),
             tooltip=[
                 alt.Tooltip("time:N", title="from"),
                 alt.Tooltip("family:N", title="cause"),
-                alt.Tooltip("sum(rebalances):Q", title="rebalances"),
+                alt.Tooltip("sum(generations):Q", title="generations"),
                 alt.Tooltip("sum(seconds):Q", title="s not Stable", format=",.1f"),
             ],
         )
@@ -70,7 +70,7 @@ def _groups() -> alt.Chart:
             tooltip=[
                 alt.Tooltip("group:N"),
                 alt.Tooltip("family:N", title="cause"),
-                alt.Tooltip("sum(rebalances):Q", title="rebalances"),
+                alt.Tooltip("sum(generations):Q", title="generations"),
                 alt.Tooltip("sum(seconds):Q", title="s not Stable", format=",.1f"),
             ],
         )

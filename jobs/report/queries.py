@@ -126,7 +126,7 @@ _SHOWN = """
             AS unavailable_ms,
         COALESCE(u.low_ms, 0)::BIGINT AS unavailable_ms_low,
         COALESCE(u.high_ms, 0)::BIGINT AS unavailable_ms_high, w.with_members_ms,
-        s.is_cooperative
+        w.rebalances, w.aborted_rebalances, w.superseded_targets, s.is_cooperative
     FROM spans s CROSS JOIN scope
     JOIN rebalances r ON r.cluster_id = scope.cluster_id AND r.group_id = s.group_id
         AND r.incarnation = s.incarnation AND r.generation = s.generation
@@ -157,8 +157,9 @@ OVERVIEW = f"""
         SELECT group_id, LIST(group_type ORDER BY incarnation, generation) AS types
         FROM turns WHERE previous_type IS DISTINCT FROM group_type GROUP BY group_id
     )
-    SELECT group_id, COUNT(*) FILTER (WHERE outcome = 'stable') AS rebalances,
-        COUNT(*) FILTER (WHERE outcome IN ('superseded', 'failed')) AS aborted_rebalances,
+    SELECT group_id, SUM(rebalances)::BIGINT AS rebalances,
+        SUM(aborted_rebalances)::BIGINT AS aborted_rebalances,
+        SUM(superseded_targets)::BIGINT AS superseded_targets,
         SUM(total_ms)::BIGINT AS not_stable_ms, MAX(total_ms) AS longest_ms,
         QUANTILE_CONT(total_ms, 0.5) AS p50_ms, QUANTILE_CONT(total_ms, 0.95) AS p95_ms,
         SUM(with_members_ms)::BIGINT AS with_members_ms,
@@ -190,8 +191,9 @@ OVERVIEW = f"""
 
 TOTALS = """
     SELECT COUNT(DISTINCT group_id) AS groups,
-        COUNT(*) FILTER (WHERE outcome = 'stable') AS rebalances,
-        COUNT(*) FILTER (WHERE outcome IN ('superseded', 'failed')) AS aborted_rebalances,
+        SUM(rebalances)::BIGINT AS rebalances,
+        SUM(aborted_rebalances)::BIGINT AS aborted_rebalances,
+        SUM(superseded_targets)::BIGINT AS superseded_targets,
         SUM(total_ms)::BIGINT AS not_stable_ms, MAX(total_ms) AS longest_ms,
         COALESCE(ANY_VALUE(gap_ms), 0 * MAX(unavailable_ms))::BIGINT
             AS unavailable_ms,
@@ -207,28 +209,29 @@ TOTALS = """
         FROM gaps)"""
 
 ALL_CAUSES = """
-    SELECT group_id, cause, story, COUNT(*) AS rebalances, SUM(total_ms)::BIGINT AS not_stable_ms
+    SELECT group_id, cause, story, COUNT(*) AS generations, SUM(total_ms)::BIGINT AS not_stable_ms
     FROM shown WHERE cause IS NOT NULL {}
-    GROUP BY ALL ORDER BY group_id, rebalances DESC, cause, story"""
+    GROUP BY ALL ORDER BY group_id, generations DESC, cause, story"""
 CAUSES = ALL_CAUSES.format("AND group_id IN $ids")
 
 TREND = """
-    SELECT begin_ms // $bucket_ms * $bucket_ms AS bucket_ms, cause, story, COUNT(*) AS rebalances,
+    SELECT begin_ms // $bucket_ms * $bucket_ms AS bucket_ms, cause, story, COUNT(*) AS generations,
         SUM(total_ms)::BIGINT AS not_stable_ms
     FROM shown GROUP BY ALL ORDER BY bucket_ms, cause, story"""
 
-# Per group: [part of the time, number of rebalances that began in it].
+# Per group: [part of the time, number of generations whose rebalance began in it].
 ALL_SPARKS = """
-    SELECT group_id, LIST([part, rebalances] ORDER BY part) AS sparks FROM (
+    SELECT group_id, LIST([part, generations] ORDER BY part) AS sparks FROM (
         SELECT group_id, GREATEST(FLOOR((begin_ms - $from_ms) / $part_ms), 0)::INT AS part,
-            COUNT(*) AS rebalances
+            COUNT(*) AS generations
         FROM shown {} GROUP BY ALL)
     GROUP BY group_id ORDER BY group_id"""
 SPARKS = ALL_SPARKS.format("WHERE group_id IN $ids")
 
 STORMS = """
     SELECT w.group_id, EPOCH_MS(w.start_time) AS start_ms, EPOCH_MS(w.end_time) AS end_ms,
-        w.generations, w.not_stable_ms, w.dominant_cause, w.dominant_percent, w.culprits
+        w.generations, w.rebalances, w.aborted_rebalances, w.superseded_targets, w.not_stable_ms,
+        w.dominant_cause, w.dominant_percent, w.culprits
     FROM q07_storms w JOIN scope ON w.cluster_id = scope.cluster_id
         AND w.group_id IN $ids
         AND EPOCH_MS(w.start_time) <= scope.to_ms AND EPOCH_MS(w.end_time) >= scope.from_ms
@@ -302,8 +305,9 @@ UNAVAILABLE, UNSERVED_STEPS = _steps_of("gaps"), _steps_of("unserved")
 # Of groups that changed their type: each time under one type.
 PERIODS = """
     SELECT p.group_id, p.period, p.group_type, EPOCH_MS(p.from_time) AS from_ms,
-        EPOCH_MS(p.until_time) AS until_ms, p.rebalances, p.aborted_rebalances, p.not_stable_ms,
-        p.with_members_ms, p.partitions_moved, p.unavailable_partition_ms AS unavailable_ms,
+        EPOCH_MS(p.until_time) AS until_ms, p.rebalances, p.aborted_rebalances,
+        p.superseded_targets, p.not_stable_ms, p.with_members_ms, p.partitions_moved,
+        p.unavailable_partition_ms AS unavailable_ms,
         p.restarts, p.partition_ms_per_restart AS per_restart_ms
     FROM q10_by_protocol p JOIN scope USING (cluster_id) WHERE p.group_id IN $ids
     QUALIFY COUNT(*) OVER (PARTITION BY p.group_id) > 1

@@ -16,7 +16,7 @@ hosts                    ARRAY<STRING> NOT NULL COMMENT 'addresses of these proc
 first_generation         INT           NOT NULL COMMENT 'first generation; without rebalances, the current one',
 last_generation          INT           NOT NULL COMMENT 'last generation; other episodes may have generations in between',
 generations              ARRAY<INT>    NOT NULL COMMENT 'generations that the episode''s rebalances made, superseded and empty ones included',
-rebalances               INT           NOT NULL COMMENT 'rebalances that became Stable',
+rebalances               INT           NOT NULL COMMENT 'rebalances as docs/metrics.md defines them',
 not_stable_ms            BIGINT                 COMMENT 'ms not Stable in all these rebalances; null without a log',
 unowned_partition_ms     BIGINT                 COMMENT 'partition downtime in ms, summed over partitions: the gaps of ownership_gaps that the episode''s rebalances and restarts ended; null if a record of its rebalances is missing, as with logs alone',
 unowned_partition_ms_low  BIGINT                COMMENT 'at least so many, see ownership_gaps; null in rows of an earlier version: as unowned_partition_ms',

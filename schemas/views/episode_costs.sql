@@ -18,7 +18,7 @@ SELECT
     e.first_generation,             -- first generation; without rebalances, the current one
     e.last_generation,              -- last generation
     e.generations,                  -- generations that its rebalances made
-    e.rebalances,                   -- rebalances that became Stable
+    e.rebalances,                   -- rebalances as docs/metrics.md defines them
     e.not_stable_ms,                -- ms not Stable; null without a log
     e.rebalances_without_begin,     -- rebalances whose begin no line shows: not_stable_ms and unowned_partition_ms are lower limits unless it is 0
     e.partitions_moved,             -- partitions whose owner changed to another process; null without records

@@ -11,10 +11,9 @@ SELECT
     g.outcome,                      -- stable, empty, superseded, failed or unknown
     g.cause,                        -- cause class
     g.protocol,                     -- assignor chosen by the members' votes; modern groups: server assignor
-    g.outcome <> 'unknown' OR NOT (
-        COALESCE(g.evidence, '') = 'clients'
-        OR COALESCE(g.evidence, '') = 'log' AND COALESCE(g.group_type, 'classic') <> 'classic'
-    ) AS has_outcome, -- false: only logs show the generation, and no outcome
+    c.rebalances,                   -- 1 if it counts as a rebalance, else 0, as in rebalance_counts
+    c.aborted_rebalances,           -- 1 if it is an aborted rebalance, likewise
+    c.superseded_targets,           -- 1 if its target was superseded, likewise
     g.evidence,                     -- records, log or both; clients: only clients' logs
     g.total_ms,                     -- ms not Stable; null without a log
     CASE
@@ -30,7 +29,7 @@ FROM (
     FROM (
         SELECT
             g.cluster_id, g.group_id, g.incarnation, g.generation, g.event_date, g.ended_time,
-            g.outcome, g.cause, g.protocol, g.evidence, g.group_type, l.total_ms,
+            g.outcome, g.cause, g.protocol, g.evidence, l.total_ms,
             COALESCE(g.preparing_time, g.joined_time, g.stable_time) AS start_time,
             COALESCE(l.end_time, g.stable_time, g.joined_time, g.preparing_time) AS running_time
         FROM generations g
@@ -39,4 +38,7 @@ FROM (
             AND l.incarnation = g.incarnation AND l.generation = g.generation
     ) AS s
 ) AS g
+JOIN rebalance_counts c
+    ON c.cluster_id = g.cluster_id AND c.group_id = g.group_id
+    AND c.incarnation = g.incarnation AND c.generation = g.generation
 LEFT JOIN observed_spans o ON o.cluster_id = g.cluster_id

@@ -4,8 +4,9 @@ SELECT
     group_id,                       -- consumer group
     event_date,                     -- UTC date
     COUNT(*) AS generations,        -- generations with evidence
-    SUM(CASE WHEN has_outcome THEN CASE WHEN outcome = 'stable' THEN 1 ELSE 0 END END) AS rebalances, -- rebalances that became Stable; null if only logs show a group with epochs
-    SUM(CASE WHEN has_outcome THEN CASE WHEN outcome IN ('superseded', 'failed') THEN 1 ELSE 0 END END) AS aborted_rebalances, -- rebalances that were superseded or failed; null as rebalances
+    SUM(rebalances) AS rebalances, -- rebalances as docs/metrics.md defines them; null if only clients' logs show them, without an outcome
+    SUM(aborted_rebalances) AS aborted_rebalances, -- aborted rebalances as docs/metrics.md defines them, not among rebalances; null as rebalances
+    SUM(superseded_targets) AS superseded_targets, -- of rebalances, superseded targets as docs/metrics.md defines them; null if only logs show them
     SUM(total_ms) AS not_stable_ms, -- ms in rebalances; null without a log
     MAX(total_ms) AS longest_ms     -- longest rebalance in ms
 FROM generation_spans

@@ -5,7 +5,7 @@ SELECT
     kind,                           -- root cause, see table episodes
     COUNT(*) AS episodes,           -- episodes of this kind
     SUM(SIZE(processes)) AS processes, -- processes started, stopped, restarted or removed, summed over the episodes
-    SUM(rebalances) AS rebalances,  -- rebalances that became Stable
+    SUM(rebalances) AS rebalances,  -- rebalances, as in q01_most_rebalanced_groups
     SUM(not_stable_ms) AS not_stable_ms, -- ms in rebalances; null without a log
     SUM(unowned_partition_ms) AS unowned_partition_ms, -- partition downtime in ms, summed over partitions and over episodes with known downtime; null without such an episode
     SUM(unowned_partition_ms_low) AS unowned_partition_ms_low, -- at least so many, see ownership_gaps

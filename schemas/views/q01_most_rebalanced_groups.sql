@@ -3,14 +3,15 @@ SELECT
     s.cluster_id,                   -- cluster
     s.group_id,                     -- consumer group
     COUNT(*) AS generations,        -- generations with evidence
-    SUM(CASE WHEN s.has_outcome THEN CASE WHEN s.outcome = 'stable' THEN 1 ELSE 0 END END) AS rebalances, -- rebalances that became Stable; null if only logs show a group with epochs
-    SUM(CASE WHEN s.has_outcome THEN CASE WHEN s.outcome IN ('superseded', 'failed') THEN 1 ELSE 0 END END) AS aborted_rebalances, -- rebalances that were superseded or failed; null as rebalances
+    SUM(s.rebalances) AS rebalances, -- rebalances as docs/metrics.md defines them; null if only clients' logs show them, without an outcome
+    SUM(s.aborted_rebalances) AS aborted_rebalances, -- aborted rebalances as docs/metrics.md defines them, not among rebalances; null as rebalances
+    SUM(s.superseded_targets) AS superseded_targets, -- of rebalances, superseded targets as docs/metrics.md defines them; null if only logs show them
     SUM(s.total_ms) AS not_stable_ms, -- ms in rebalances; null without a log
     MAX(s.total_ms) AS longest_ms,  -- longest rebalance in ms
     SUM(s.with_members_ms) AS with_members_ms, -- ms in which the group had members or members were joining: without the time in Empty
     ROUND(100 * SUM(s.total_ms) / NULLIF(SUM(s.with_members_ms), 0), 2) AS not_stable_percent, -- share of with_members_ms in which the group was not Stable, percent
-    SUM(CASE WHEN s.has_outcome THEN CASE WHEN s.outcome = 'stable' AND s.start_time > o.last_time - INTERVAL '1' DAY THEN 1 ELSE 0 END END) AS rebalances_last_day, -- rebalances in the last 24 hours that the lake has of the cluster
-    SUM(CASE WHEN s.has_outcome THEN CASE WHEN s.outcome = 'stable' AND s.start_time > o.last_time - INTERVAL '7' DAY THEN 1 ELSE 0 END END) AS rebalances_last_week, -- rebalances in the last 7 days that the lake has of the cluster
+    SUM(CASE WHEN s.start_time > o.last_time - INTERVAL '1' DAY THEN s.rebalances ELSE 0 * s.rebalances END) AS rebalances_last_day, -- rebalances in the last 24 hours that the lake has of the cluster
+    SUM(CASE WHEN s.start_time > o.last_time - INTERVAL '7' DAY THEN s.rebalances ELSE 0 * s.rebalances END) AS rebalances_last_week, -- rebalances in the last 7 days that the lake has of the cluster
     SUM(CASE WHEN s.start_time > o.last_time - INTERVAL '1' DAY THEN s.total_ms END) AS not_stable_last_day_ms, -- ms in rebalances that began in these 24 hours
     SUM(CASE WHEN s.start_time > o.last_time - INTERVAL '7' DAY THEN s.total_ms END) AS not_stable_last_week_ms, -- ms in rebalances that began in these 7 days
     MIN(s.start_time) AS first_seen, -- start of the first generation

@@ -4,13 +4,17 @@ SELECT
     t.group_id,                     -- consumer group
     t.cause,                        -- cause class: MEMBER_NEW, LEAVE, LEAVE_POLL_TIMEOUT, HEARTBEAT_EXPIRY, ...
     t.story,                        -- action of the process: restart, slow_poll, crash, ...; null if unknown
-    COUNT(*) AS rebalances,         -- rebalances with this trigger, including superseded and empty ones
-    ROUND(100 * COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY t.cluster_id, t.group_id), 1) AS percent, -- share of the group's rebalances
+    COUNT(*) AS generations,        -- generations whose rebalance had this trigger: rebalances, aborted rebalances, and those that left the group empty
+    SUM(c.rebalances) AS rebalances, -- of these, rebalances as docs/metrics.md defines them
+    ROUND(100 * COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY t.cluster_id, t.group_id), 1) AS percent, -- share of the group's generations with a known trigger
     SUM(l.total_ms) AS not_stable_ms -- ms not Stable in these rebalances; null without a log
 FROM rebalance_causes t
 LEFT JOIN rebalance_latency l
     ON l.cluster_id = t.cluster_id AND l.group_id = t.group_id
     AND l.incarnation = t.incarnation AND l.generation = t.generation
+LEFT JOIN rebalance_counts c
+    ON c.cluster_id = t.cluster_id AND c.group_id = t.group_id
+    AND c.incarnation = t.incarnation AND c.generation = t.generation
 WHERE t.role = 'trigger'
 GROUP BY t.cluster_id, t.group_id, t.cause, t.story
-ORDER BY cluster_id, group_id, rebalances DESC, cause, story
+ORDER BY cluster_id, group_id, generations DESC, cause, story

@@ -1,4 +1,4 @@
--- q07_storms: rebalance storms: five or more rebalances in a row with pauses below 60 s; the view storms has other limits.
+-- q07_storms: rebalance storms: five or more generations in a row with pauses below 60 s; the view storms has other limits.
 SELECT
     cluster_id,                     -- cluster
     group_id,                       -- consumer group
@@ -7,8 +7,10 @@ SELECT
     UNIX_MILLIS(end_time) - UNIX_MILLIS(start_time) AS lasted_ms, -- ms from start_time to end_time
     first_generation,               -- first generation of the storm
     last_generation,                -- last generation of the storm
-    generations,                    -- rebalances, including superseded and empty ones
-    rebalances,                     -- rebalances that became Stable
+    generations,                    -- generations of the storm: rebalances, aborted rebalances, and those that left the group empty
+    rebalances,                     -- of these, rebalances, as in q01_most_rebalanced_groups
+    aborted_rebalances,             -- of these, aborted rebalances
+    superseded_targets,             -- of rebalances, superseded targets
     not_stable_ms,                  -- ms in rebalances; null without a log
     dominant_cause,                 -- most frequent cause class of the rebalances
     dominant_percent,               -- share of rebalances with this cause

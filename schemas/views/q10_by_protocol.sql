@@ -1,7 +1,7 @@
 -- q10_by_protocol: one row per group and time under one group type, to compare before and after a migration: rebalances, partition downtime, and downtime per restart of a process.
 WITH typed AS (
     SELECT
-        s.cluster_id, s.group_id, s.incarnation, s.generation, s.start_time, s.until_time, s.outcome, s.has_outcome,
+        s.cluster_id, s.group_id, s.incarnation, s.generation, s.start_time, s.until_time, s.rebalances, s.aborted_rebalances, s.superseded_targets,
         s.total_ms, s.with_members_ms,
         COALESCE(g.group_type, 'classic') AS group_type,
         CASE WHEN g.evidence = 'clients' THEN NULL ELSE 0 END AS zero,
@@ -84,8 +84,9 @@ SELECT
     MIN(start_time) AS from_time,   -- start of the first rebalance
     MAX(until_time) AS until_time,  -- end of the last generation
     COUNT(*) AS generations,        -- generations with evidence
-    SUM(CASE WHEN has_outcome THEN CASE WHEN outcome = 'stable' THEN 1 ELSE 0 END END) AS rebalances, -- rebalances that became Stable; null if only logs show a group with epochs
-    SUM(CASE WHEN has_outcome THEN CASE WHEN outcome IN ('superseded', 'failed') THEN 1 ELSE 0 END END) AS aborted_rebalances, -- rebalances that were superseded or failed; null as rebalances
+    SUM(rebalances) AS rebalances, -- rebalances as docs/metrics.md defines them; null if only clients' logs show them, without an outcome
+    SUM(aborted_rebalances) AS aborted_rebalances, -- aborted rebalances as docs/metrics.md defines them, not among rebalances; null as rebalances
+    SUM(superseded_targets) AS superseded_targets, -- of rebalances, superseded targets as docs/metrics.md defines them; null if only logs show them
     SUM(total_ms) AS not_stable_ms, -- ms in rebalances; null without a log
     SUM(with_members_ms) AS with_members_ms, -- ms in which the group had members, or members were joining
     SUM(partitions_moved) AS partitions_moved, -- partitions whose owner changed to another process

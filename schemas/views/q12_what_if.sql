@@ -3,7 +3,7 @@ SELECT
     p.cluster_id,                   -- cluster
     p.group_id,                     -- consumer group
     p.setting,                      -- changed settings as KEY=VALUE, separated by spaces
-    o.rebalances AS rebalances_observed, -- rebalances that became Stable, from records and logs
+    o.rebalances AS rebalances_observed, -- rebalances as docs/metrics.md defines them, from records and logs
     m.rebalances AS rebalances_unchanged, -- simulated with the group's own settings
     p.rebalances AS rebalances_predicted, -- simulated with the changed settings: the median of the seeds, as in the columns below
     o.not_stable_ms AS not_stable_observed_ms, -- ms from each start of a rebalance to its assignment, observed

@@ -1,4 +1,4 @@
--- storms: three or more rebalances in a row with pauses below 10 s, 60 s and 5 min.
+-- storms: three or more generations in a row with pauses below 10 s, 60 s and 5 min.
 SELECT
     r.cluster_id,                   -- cluster
     r.group_id,                     -- consumer group
@@ -9,8 +9,10 @@ SELECT
     MIN(r.incarnation) AS first_incarnation, -- incarnation of the group in which the storm began
     MIN_BY(r.generation, r.place) AS first_generation, -- first generation of the storm
     MAX_BY(r.generation, r.place) AS last_generation, -- last generation of the storm
-    COUNT(*) AS generations,        -- rebalances, including superseded and empty ones
-    SUM(CASE WHEN r.has_outcome THEN CASE WHEN r.outcome = 'stable' THEN 1 ELSE 0 END END) AS rebalances, -- rebalances that became Stable; null if only logs show a group with epochs
+    COUNT(*) AS generations,        -- generations of the storm: rebalances, aborted rebalances, and those that left the group empty
+    SUM(r.rebalances) AS rebalances, -- rebalances as docs/metrics.md defines them; null if only clients' logs show them, without an outcome
+    SUM(r.aborted_rebalances) AS aborted_rebalances, -- aborted rebalances as docs/metrics.md defines them, not among rebalances; null as rebalances
+    SUM(r.superseded_targets) AS superseded_targets, -- of rebalances, superseded targets as docs/metrics.md defines them; null if only logs show them
     MAX(CASE WHEN r.pause_ms < r.pause_below_ms THEN r.pause_ms END) AS longest_pause_ms, -- longest pause between two rebalances of the storm
     SUM(r.total_ms) AS not_stable_ms, -- ms in rebalances; null without a log
     MAX_BY(r.cause, r.weight) AS dominant_cause, -- most frequent cause class of the rebalances

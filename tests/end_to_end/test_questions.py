@@ -150,7 +150,7 @@ def test_comments_are_in_the_catalog(spark):
     assert columns["culprits"].description.startswith(
         "processes that triggered the rebalances: one that"
     )
-    assert view.description.startswith("rebalance storms: five or more rebalances")
+    assert view.description.startswith("rebalance storms: five or more generations")
     assert table.description.startswith("one row per generation: members and partitions that")
 
 

@@ -439,6 +439,38 @@ def test_a_message_leads_with_the_episode_that_has_most_of_its_rebalances(plant)
     ]
 
 
+@pytest.mark.parametrize(
+    ("others", "text"),
+    [
+        ([], "3 rebalances in a row"),
+        (["failed", "empty"], "5 generations in a row: 3 rebalances, 1 aborted, 1 empty"),
+        (["unknown"], "4 generations in a row: 3 rebalances, 1 with unknown outcome"),
+    ],
+)  # fmt: skip
+def test_the_message_of_a_storm_says_what_its_generations_count_as(plant, others, text):
+    outcomes = enumerate(["stable"] * 3 + others, start=1)
+    lake = plant([("g", n, n, n, n, {"outcome": each}) for n, each in outcomes])
+    settings = AlertSettings(thresholds=Thresholds(storm_rebalances=3))
+    alerts, _ = find_alerts(AlertsOptions(lake), settings)
+
+    assert [each.message for each in alerts] == [f"{text}, mostly LEAVE"]
+
+
+def test_a_superseded_target_is_among_the_rebalances_of_a_storm(plant):
+    rows = [("g", n, n, n, n, {"outcome": "superseded"}) for n in (1, 2, 3)]
+    targets = [
+        {"group_id": "g", "generation": n, "group_type": "consumer", "outcome": "superseded"}
+        for n in (1, 2, 3)
+    ]
+    settings = AlertSettings(thresholds=Thresholds(storm_rebalances=3, rebalances_per_day=2))
+    alerts, _ = find_alerts(AlertsOptions(plant(rows, generations=targets)), settings)
+
+    assert [(each.alert, each.value, each.message) for each in alerts] == [
+        ("over_budget", 3, "3 rebalances in 24 hours, budget 2, mostly LEAVE"),
+        ("storm", 3, "3 generations in a row: 3 rebalances (3 superseded targets), mostly LEAVE"),
+    ]
+
+
 def test_the_episode_of_a_message_has_its_costs(plant):
     lake = plant(
         [("g", n, n * 10, n * 10 + 1, n * 10 + 2) for n in range(1, 6)],

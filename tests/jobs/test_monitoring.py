@@ -104,7 +104,7 @@ def test_variables_take_the_values_of_labels():
 @pytest.mark.parametrize(
     ("title", "limits"),
     [
-        ("storm (rebalances)", [7]),
+        ("storm (generations)", [7]),
         ("stuck (seconds)", [300]),
         ("unowned (seconds)", [300]),
         ("no_members (seconds)", [60]),
@@ -193,7 +193,7 @@ def test_rules_are_yaml_with_quoted_texts():
         "          severity: warning\n"
         "        annotations:\n"
         "          summary: 'group {{ $labels.group_id }} of cluster {{ $labels.cluster_id }}:"
-        " rebalances in a row, with short pauses ({{ $value }} rebalances)'\n"
+        " generations in a row, with short pauses ({{ $value }} generations)'\n"
     )
     assert "        expr: 'time() - regroup_alerts_lake_time_seconds > 7200'\n" in written
     assert "        for: 15m\n" in written

@@ -90,7 +90,7 @@ ORDERS = {
     "q01_most_rebalanced_groups": "rebalances DESC",
     "q02_each_rebalance": "group_id, incarnation",
     "q02_rebalance_durations": "total_p95_ms DESC",
-    "q03_causes": "group_id, rebalances DESC",
+    "q03_causes": "group_id, generations DESC",
     "q04_offenders": "rebalances_started DESC",
     "q05_moved_nothing": "group_id, incarnation",
     "q06_assignors": "group_id, assignor",
@@ -132,6 +132,40 @@ def test_the_group_that_rebalanced_most_is_first(ask):
     rows = ask(tables, "SELECT group_id, rebalances FROM q01_most_rebalanced_groups")
 
     assert rows == [("m", 3), ("x", 1), ("y", 1)]
+
+
+COUNTS = """\
+group_type  outcome     evidence  rebalance  aborted  superseded target
+classic     stable      both      1          0        0
+classic     superseded  log       0          1        0
+classic     failed      log       0          1        0
+classic     empty       both      0          0        0
+classic     unknown     both      0          0        0
+classic     unknown     clients   -          -        0
+-           stable      clients   1          0        0
+consumer    stable      both      1          0        0
+consumer    superseded  both      1          0        1
+consumer    unknown     records   1          0        0
+consumer    unknown     log       1          0        -
+share       superseded  records   1          0        1
+streams     empty       both      0          0        0
+"""
+
+
+def test_what_a_generation_counts_as(ask):
+    rows = [re.split(r"  +", line) for line in COUNTS.splitlines()[1:]]
+    generations = [
+        {"group_id": "g", "generation": n, "group_type": None if type_ == "-" else type_}
+        | {"outcome": outcome, "evidence": evidence}
+        for n, (type_, outcome, evidence, *_) in enumerate(rows, start=1)
+    ]
+
+    counts = ask(
+        {"generations": generations},
+        "SELECT rebalances, aborted_rebalances, superseded_targets FROM rebalance_counts",
+    )
+
+    assert counts == [tuple(None if n == "-" else int(n) for n in row) for _, _, _, *row in rows]
 
 
 def test_time_without_members_is_not_in_the_share(ask):

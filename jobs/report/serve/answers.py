@@ -30,8 +30,8 @@ _MOVES = """
         SUM(moves_forced)::BIGINT AS moves_forced
     FROM shown"""
 _CAUSES = """
-    SELECT cause, story, COUNT(*) AS rebalances FROM shown WHERE cause IS NOT NULL
-    GROUP BY ALL ORDER BY rebalances DESC, cause, story"""
+    SELECT cause, story, COUNT(*) AS generations FROM shown WHERE cause IS NOT NULL
+    GROUP BY ALL ORDER BY generations DESC, cause, story"""
 
 MOST_ROWS = 1000  # of a list, in one answer
 MOST_EXPORTED = 100  # groups in one file

@@ -27,8 +27,9 @@ _GROUPS = """
     CREATE TABLE {schema}.groups AS
     WITH overview AS ({overview}), sparks AS ({sparks}), kinds AS ({kinds}),
     causes AS (
-        SELECT group_id, LIST(STRUCT_PACK(cause := cause, story := story, rebalances := rebalances,
-            not_stable_ms := not_stable_ms) ORDER BY rebalances DESC, cause, story) AS causes
+        SELECT group_id, LIST(STRUCT_PACK(cause := cause, story := story,
+            generations := generations, not_stable_ms := not_stable_ms)
+            ORDER BY generations DESC, cause, story) AS causes
         FROM ({causes}) GROUP BY group_id
     ),
     described AS (
@@ -76,6 +77,7 @@ _ROWS = """
         CASE WHEN COUNT(*) = 1 THEN ANY_VALUE(group_id) ELSE ANY_VALUE(pattern) END AS group_id,
         SUM(rebalances)::BIGINT AS rebalances,
         SUM(aborted_rebalances)::BIGINT AS aborted_rebalances,
+        SUM(superseded_targets)::BIGINT AS superseded_targets,
         SUM(not_stable_ms)::BIGINT AS not_stable_ms, MAX(longest_ms) AS longest_ms,
         QUANTILE_DISC(p50_ms, 0.5) AS p50_ms, SUM(unavailable_ms)::BIGINT AS unavailable_ms,
         SUM(unavailable_ms_low)::BIGINT AS unavailable_ms_low,
@@ -100,10 +102,10 @@ _LISTED = """
         GROUP BY key
     ),
     causes AS (
-        SELECT key, LIST(STRUCT_PACK(cause := cause, story := story, rebalances := n,
+        SELECT key, LIST(STRUCT_PACK(cause := cause, story := story, generations := n,
             not_stable_ms := ms) ORDER BY n DESC, cause, story) AS causes
         FROM (SELECT key, each.cause AS cause, each.story AS story,
-                SUM(each.rebalances)::BIGINT AS n, SUM(each.not_stable_ms)::BIGINT AS ms
+                SUM(each.generations)::BIGINT AS n, SUM(each.not_stable_ms)::BIGINT AS ms
             FROM (SELECT key, UNNEST(causes) AS each FROM items) GROUP BY ALL)
         GROUP BY key
     ),

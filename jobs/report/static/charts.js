@@ -50,9 +50,9 @@ function chartName(group) {
 function add(rows, key, row, family, more) {
   if (!rows.has(key)) {
     const order = FAMILIES.indexOf(family);
-    rows.set(key, { ...more, family: FAMILY_WORDS[family], order, rebalances: 0, seconds: 0 });
+    rows.set(key, { ...more, family: FAMILY_WORDS[family], order, generations: 0, seconds: 0 });
   }
-  rows.get(key).rebalances += row.rebalances;
+  rows.get(key).generations += row.generations;
   rows.get(key).seconds += (row.not_stable_ms || 0) / 1000;
 }
 
@@ -74,7 +74,7 @@ function chartConfig() {
 
 function mostAtATime(rows) {
   const counts = new Map();
-  for (const row of rows) counts.set(row.from, (counts.get(row.from) || 0) + row.rebalances);
+  for (const row of rows) counts.set(row.from, (counts.get(row.from) || 0) + row.generations);
   return Math.max(1, ...counts.values());
 }
 

@@ -4,6 +4,7 @@ const COMPARED = [
   ["groups", "groups", counted],
   ["rebalances", "rebalances", counted],
   ["aborted_rebalances", "aborted rebalances", counted],
+  ["superseded_targets", "superseded targets, among the rebalances", counted],
   ["not_stable_ms", "time not Stable", duration],
   ["longest_ms", "longest rebalance", duration],
   ["unavailable_ms", "partition downtime (partition-seconds)", downtime],
@@ -40,7 +41,7 @@ async function runComparison() {
   const figures = COMPARED.map(([name, words, text]) =>
     compareRow(words, one.totals[name], other.totals[name], text));
   const kinds = comparedCounts(one.kinds || [], other.kinds || [], (each) => kindWords(each.kind), "episodes");
-  const causes = comparedCounts(one.causes, other.causes, (each) => sentence(each.cause, each.story, null), "rebalances");
+  const causes = comparedCounts(one.causes, other.causes, (each) => sentence(each.cause, each.story, null), "generations");
   fillTable(byId("compared"), ["figure", "first", "second", "second minus first"].map(columnHead),
     [...figures, ...compareHead("Episodes", kinds), ...kinds, ...compareHead("Triggers of rebalances", causes), ...causes]);
   byId("compare-json").href = addressOfAnswer("compare", asked);

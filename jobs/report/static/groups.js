@@ -49,9 +49,17 @@ function movedText(row) {
   return `${counted(row.partitions_moved)} (${counted(row.moves_forced)})`;
 }
 
+/** What a number of rebalances leaves open: aborted ones beside them, superseded targets among them. */
+function otherKinds(row) {
+  return [
+    row.aborted_rebalances ? `and ${counted(row.aborted_rebalances)} aborted` : "",
+    row.superseded_targets ? many(row.superseded_targets, "superseded target") : "",
+  ].filter(Boolean).join("; ");
+}
+
 function rebalancesText(row) {
-  const aborted = row.aborted_rebalances ? `, ${counted(row.aborted_rebalances)} aborted` : "";
-  return `${counted(row.rebalances)}${aborted}`;
+  const others = otherKinds(row);
+  return `${counted(row.rebalances)}${others && ` (${others})`}`;
 }
 
 /** The kinds of a group's episodes, or its most frequent cause. */
@@ -92,6 +100,7 @@ function foldOf(key, members) {
     rebalances: total("rebalances"), not_stable_ms: total("not_stable_ms"),
     unavailable_ms: total("unavailable_ms"), unavailable_ms_low: total("unavailable_ms_low"),
     unavailable_ms_high: total("unavailable_ms_high"), aborted_rebalances: total("aborted_rebalances"),
+    superseded_targets: total("superseded_targets"),
     unserved_ms: total("unserved_ms"), records_reprocessed: total("records_reprocessed"),
     partitions_moved: total("partitions_moved"), moves_forced: total("moves_forced"),
     longest_ms: Math.max(...members.map((row) => row.longest_ms || 0)),

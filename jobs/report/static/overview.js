@@ -57,23 +57,22 @@ for (const row of causesOfGroups) {
 function mainReason(mine) {
   const first = mine[0];
   if (!first) return "";
-  const all = sum(mine, "rebalances");
-  return `${sentence(first.cause, first.story, "a process")} (${first.rebalances} of ${all} times)`;
+  const all = sum(mine, "generations");
+  return `${sentence(first.cause, first.story, "a process")} (${first.generations} of ${all} times)`;
 }
 
 function figures() {
-  const aborted = totals.aborted_rebalances ? `and ${counted(totals.aborted_rebalances)} aborted` : "";
   const longest = groups.find((group) => group.longest_ms === totals.longest_ms);
   const entries = [
     ["Groups", counted(totals.groups), ""],
-    ["Rebalances", counted(totals.rebalances), aborted],
+    ["Rebalances", counted(totals.rebalances), otherKinds(totals)],
     ["Time not Stable", duration(totals.not_stable_ms), "sum over all groups"],
     ["Longest rebalance", duration(totals.longest_ms), longest ? longest.group_id : ""],
     ["Partition downtime", downtime(totals.unavailable_ms),
       `partition-seconds, all groups${downtimeRange(totals.unavailable_ms_low, totals.unavailable_ms_high)}`],
     ...totals.unserved_ms === null ? [] : [["Owned, not served", downtime(totals.unserved_ms), "partition-seconds, all groups"]],
     ...totals.records_reprocessed === null ? [] : [["Handled again", counted(totals.records_reprocessed), "records, estimated"]],
-    ["Storms", counted(page.storms_count ?? storms.length), storms.length ? "" : "never five rebalances in a row"],
+    ["Storms", counted(page.storms_count ?? storms.length), storms.length ? "" : "never five generations in a row"],
   ];
   return entries.map(([name, value, more]) =>
     element("div", {}, element("dt", {}, name),
@@ -114,7 +113,7 @@ function drawStorms() {
     return element("tr", {}, element("th", { scope: "row" }, open),
       element("td", {}, storm.group_id),
       element("td", { class: "number" }, duration(storm.end_ms - storm.start_ms)),
-      element("td", { class: "number" }, counted(storm.generations)),
+      element("td", { class: "number" }, rebalancesText(storm)),
       element("td", { class: "number" }, duration(storm.not_stable_ms)),
       element("td", {}, mainCause),
       element("td", {}, many(storm.culprits, "process", "processes")));

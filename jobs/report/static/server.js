@@ -42,11 +42,11 @@ async function servedPage() {
   const { listed } = await ask("groups", { fold, limit: FEW_GROUPS });
   const rows = objects(top.listed);
   const causes = rows.flatMap((row) => (row.causes || []).map((each) =>
-    [row.group_id, each.cause, each.story, each.rebalances, each.not_stable_ms]));
+    [row.group_id, each.cause, each.story, each.generations, each.not_stable_ms]));
   const kinds = rows.map((row) => [row.group_id, row.kinds || []]);
   return {
     ...embedded, ...overview, groups: top.listed,
-    causes: { columns: ["group_id", "cause", "story", "rebalances", "not_stable_ms"], rows: causes },
+    causes: { columns: ["group_id", "cause", "story", "generations", "not_stable_ms"], rows: causes },
     sparks: { parts: overview.spark_parts, counts: Object.fromEntries(rows.map((row) => [row.group_id, row.sparks])) },
     episodes: overview.episodes && { ...overview.episodes, of_groups: kinds },
     top_rows: objects(listed), timelines: [], elsewhere: null,

@@ -876,9 +876,22 @@ def test_an_episode_adds_up_its_rebalances():
     )
 
     assert episode.generations == [2, 3, 4]
-    assert (episode.stable_rebalances, episode.not_stable_ms) == (2, 1000)
+    assert (episode.counted_rebalances, episode.not_stable_ms) == (2, 1000)
     assert episode.partitions_moved == 7
     assert episode.generation_span == (2, 4)
+
+
+def test_a_superseded_target_of_a_consumer_group_counts_as_a_rebalance():
+    targets = [
+        rebalance(2, 100, outcome="superseded", group_type="consumer"),
+        rebalance(3, 101, outcome="stable", group_type="consumer"),
+        rebalance(4, 102, outcome="unknown", group_type="consumer"),
+    ]
+    (episode,) = infer_episodes(
+        targets, [joins(2, 100, "a1"), joins(3, 101, "b1"), joins(4, 102, "c1")]
+    )
+
+    assert episode.counted_rebalances == 3
 
 
 def recorded(generation, second, **more):

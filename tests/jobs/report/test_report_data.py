@@ -168,7 +168,7 @@ def test_a_window_has_the_generations_that_overlap_it(eager):
 def test_the_trend_counts_by_buckets_of_round_size(eager):
     page = page_of(eager)
 
-    buckets = [(r["bucket_ms"], r["cause"], r["rebalances"]) for r in objects(page["trend"])]
+    buckets = [(r["bucket_ms"], r["cause"], r["generations"]) for r in objects(page["trend"])]
     assert page["bucket_ms"] == 1000
     assert buckets == [
         (1000, "MEMBER_NEW", 1),
