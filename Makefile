@@ -12,7 +12,7 @@ HAS_JAVA := { command -v java >/dev/null || test -x "$${JAVA_HOME:-/nowhere}/bin
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast lint format package clean jars
+.PHONY: help setup demo test test-fast lint docs format package clean jars
 
 help:  ## this list; `make -C tools` and `make -C bench` list the other targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -56,6 +56,9 @@ lint: setup  ## check with ruff, mypy and the list of ruled-out words
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/python -m tools.language
+
+docs: setup  ## build the manual from docs/ into build/manual; a broken link or anchor fails
+	@$(BIN)/python -m tools.manual
 
 format: setup  ## rewrite the sources in the project's format
 	@$(BIN)/ruff check --fix .

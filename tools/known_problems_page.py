@@ -89,7 +89,8 @@ def _listed(texts: Iterable[str]) -> str:
 def _indented(text: str) -> str:
     """Further lines as a block within the item of a list."""
     first, *more = text.splitlines()
-    return "\n".join([first, *([""] if more else []), *(f"      {line}" for line in more)])
+    block = ["", *(f"{' ' * 8}{line}" for line in more), ""] if more else []
+    return "\n".join([first, *block])
 
 
 if __name__ == "__main__":

@@ -208,7 +208,7 @@ def _run_of(words, printed, start):
 @ONE_ENGINE
 @pytest.mark.parametrize(
     ("command", "shown"),
-    list(_commands("README.md", "docs/coordinator.md", "docs/investigate.md")),
+    list(_commands("README.md", "docs/coordinator.md", "docs/investigate.md", "docs/tutorial.md")),
 )
 def test_a_command_prints_the_output_below_it(reader, command, shown, monkeypatch, capsys):
     """Three dots stand for omitted lines.  Stories of replay, and diagrams below the names of their
