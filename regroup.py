@@ -148,6 +148,13 @@ def view(lake: str, name: str, **parameters: Any) -> dict[str, Any]:
     return answer_of(str(lake), name, parameters)
 
 
+def main() -> None:
+    """The command `regroup`."""
+    from jobs.command_line.cli import main as run
+
+    run()
+
+
 def _frame(table: pa.Table) -> pd.DataFrame:
     """Integers stay integers where a column has nulls; sums of integers become integers again."""
     import pandas as pd

@@ -1,40 +1,76 @@
-"""Compiles modules, and copies the files of jobs/configuration/packaged_files.py into the wheel;
-everything else is in pyproject.toml.
+"""Says what a wheel contains; everything else is in pyproject.toml.
+
+The checkout has the packages jobs, coordinator_core and schemas, and the module regroup.  A wheel
+has one package, regroup, which contains the others: names such as `jobs` at the top of
+site-packages would meet those of other distributions.  So a build copies the sources to
+build/layout, and rewrites their imports there.  REGROUP_LAYOUT=folders keeps the packages of the
+checkout, for the zip of spark-submit and for tests of compiled modules.
 """
 
 import os
+import re
+import runpy
 import shutil
 import sys
 import tomllib
+from contextlib import chdir
 from pathlib import Path
 
-from setuptools import Extension, setup
-from setuptools.command.build_py import build_py
+from setuptools import Extension, find_packages, setup
 
+PACKAGES = ("coordinator_core", "jobs", "schemas")
+DATA = {
+    "jobs": ["report/static/*", "packaged/**/*"],
+    "schemas": ["**/*.json", "**/*.sql", "**/*.toml"],
+}
+# jobs/configuration/packaged_files.py finds these folders in jobs/packaged.
 PACKAGED = ("conf", "examples/mixed-clients-3.9.1", "examples/mixed-clients-4.1.2")
+LAYOUT = Path("build", "layout")
+_NAMES = "|".join(PACKAGES)
+_IMPORT = re.compile(rf"^(\s*(?:from|import) )(?=(?:{_NAMES})\b)", re.MULTILINE)
+_BINDS_A_PACKAGE = re.compile(rf"^\s*import (?:{_NAMES})\b(?!.* as ).*", re.MULTILINE)
 
 
-class BuildWithPackagedFiles(build_py):
-    def run(self) -> None:
-        super().run()
-        if self.editable_mode:  # the checkout has the files
-            return
-        for folder in PACKAGED:
-            target = Path(self.build_lib) / "jobs" / "packaged" / folder
-            shutil.copytree(folder, target, dirs_exist_ok=True)
+def inside_regroup(source: str) -> str:
+    """The source of a module whose packages are packages of regroup."""
+    if line := _BINDS_A_PACKAGE.search(source):
+        raise SystemExit(f"setup.py: cannot rewrite {line[0].strip()!r}: use `from` or `as`")
+    return _IMPORT.sub(r"\1regroup.", source)
 
 
-def compiled_modules() -> list[Extension]:
+def lay_out(top: Path) -> None:
+    """Copy what the wheel contains; ``top``: the folder of the packages, in LAYOUT."""
+    shutil.rmtree(LAYOUT, ignore_errors=True)
+    for name in PACKAGES:
+        shutil.copytree(name, top / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in PACKAGED:
+        shutil.copytree(name, top / "jobs" / "packaged" / name)
+    if top != LAYOUT:
+        for file in top.rglob("*.py"):
+            file.write_text(inside_regroup(file.read_text("utf-8")), "utf-8")
+
+
+def compiled_modules(top: Path) -> list[Extension]:
     """The extensions of a wheel, if REGROUP_COMPILE=1; a checkout never has compiled modules.
 
     REGROUP_OPT_LEVEL: the C compiler's; 0 compiles in half of the time.
     """
-    if os.environ.get("REGROUP_COMPILE") != "1" or "bdist_wheel" not in sys.argv:
+    if os.environ.get("REGROUP_COMPILE") != "1":
         return []
     from mypyc.build import mypycify
 
     level = os.environ.get("REGROUP_OPT_LEVEL", "1")
-    extensions = mypycify(_paths(), opt_level=level, debug_level="0", group_name="coordinator_core")
+    target = str(Path("build", "mypyc").resolve())
+    # With regroup's own module, mypy would read all jobs and their dependencies.
+    (top / "__init__.py").touch()
+    with chdir(LAYOUT):
+        extensions = mypycify(
+            _paths(top.relative_to(LAYOUT)),
+            opt_level=level,
+            debug_level="0",
+            group_name="regroup",
+            target_dir=target,
+        )
     for extension in extensions:
         # Warnings take six sevenths of the time, most of it the one about indentation, which -w
         # does not print but has computed: mypyc indents some lines by a thousand columns.
@@ -42,10 +78,41 @@ def compiled_modules() -> list[Extension]:
     return extensions
 
 
-def _paths() -> list[str]:
-    settings = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["tool"]["regroup"]
-    compiled = {str(path) for pattern in settings["compiled"] for path in Path().glob(pattern)}
-    return sorted(compiled - set(settings["interpreted"]))
+def _paths(top: Path) -> list[str]:
+    """The modules to compile, relative to LAYOUT."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["regroup"]
+    compiled = {path for pattern in settings["compiled"] for path in ROOT.glob(pattern)}
+    compiled -= {ROOT / name for name in settings["interpreted"]}
+    return sorted(str(top / path.relative_to(ROOT)) for path in compiled)
 
 
-setup(cmdclass={"build_py": BuildWithPackagedFiles}, ext_modules=compiled_modules())
+def wheel() -> dict[str, object]:
+    """The arguments of `setup` for a wheel, whose files this lays out."""
+    in_folders = os.environ.get("REGROUP_LAYOUT") == "folders"
+    top = LAYOUT if in_folders else LAYOUT / "regroup"
+    lay_out(top)
+    extensions = compiled_modules(top)
+    own = "regroup.py" if in_folders else "__init__.py"
+    source = Path("regroup.py").read_text("utf-8")
+    (top / own).write_text(source if in_folders else inside_regroup(source), "utf-8")
+    if in_folders:
+        return FOLDERS | {"package_dir": {"": str(LAYOUT)}, "ext_modules": extensions}
+    return {
+        "packages": ["regroup", *(f"regroup.{name}" for name in find_packages(str(top)))],
+        "package_dir": {"": str(LAYOUT)},
+        "package_data": {f"regroup.{name}": patterns for name, patterns in DATA.items()},
+        "ext_modules": extensions,
+    }
+
+
+ROOT = Path(__file__).resolve().parent
+FOLDERS: dict[str, object] = {
+    "packages": find_packages(include=[f"{name}*" for name in PACKAGES]),
+    "py_modules": ["regroup"],
+    "package_data": DATA,
+}
+if __name__ == "__main__":
+    setup(
+        version=runpy.run_path("jobs/__init__.py")["__version__"],
+        **(wheel() if "bdist_wheel" in sys.argv else FOLDERS),
+    )

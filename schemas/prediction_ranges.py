@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-FILE = files("schemas") / "prediction_ranges.json"
+FILE = files(__package__) / "prediction_ranges.json"
 Widening = Mapping[str, Mapping[str, dict[str, float]]]
 
 

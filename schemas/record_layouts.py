@@ -18,7 +18,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-FOLDER = files("schemas") / "records"
+FOLDER = files(__package__) / "records"
 
 
 @dataclass(frozen=True)

@@ -11,4 +11,4 @@ set -- --quiet --disable-pip-version-check --no-cache-dir
 "$target/bin/pip" install "$@" --no-deps "$files"/regroup-*.whl
 "$target/bin/pip" check --disable-pip-version-check > /dev/null  # the lock has all that the wheel needs
 "$target/bin/regroup" jars
-"$target/bin/python" -c "import jobs.bulk.kernel"  # compiles the decoder once
+"$target/bin/python" -c "import regroup.jobs.bulk.kernel"  # compiles the decoder once

@@ -19,6 +19,7 @@ import sys
 import sysconfig
 import tarfile
 import tempfile
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -27,11 +28,21 @@ import typer
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / "build" / "wheels"
 # Outside the tree: setuptools' list of files would keep those that were removed or renamed.
+# Equal sources give an equal wheel.
+FILE_TIME = "315532800"  # 1980, the first year of zip files
+UMASK = 0o022
 SETUP_CFG = """
 [egg_info]
 egg_base = {folder}
 """
 SDIST = "import sys; from setuptools.build_meta import build_sdist; build_sdist(sys.argv[1])"
+
+
+class Layout(StrEnum):
+    """Where a wheel has the packages; see setup.py."""
+
+    REGROUP = "regroup"
+    FOLDERS = "folders"
 
 
 def can_compile() -> bool:
@@ -44,20 +55,20 @@ def can_compile() -> bool:
     )
 
 
-def build_wheel(folder: Path, *, compiled: bool) -> Path:
-    """Replaces the wheels of the folder by one of the present sources."""
+def build_wheel(folder: Path, *, compiled: bool, layout: Layout = Layout.REGROUP) -> Path:
+    """Replaces the wheel `regroup` of the folder by one of the present sources."""
     for outdated in folder.glob("regroup-*.whl"):
         outdated.unlink()
     folder.mkdir(parents=True, exist_ok=True)
     # The compiler takes minutes: equal sources are built once.
     with tempfile.TemporaryDirectory(prefix="regroup-build-") as work:
         archive = _source_archive(Path(work))
-        kept = CACHE / ("compiled" if compiled else "pure") / _contents_hash(archive)
+        kept = CACHE / f"{'compiled' if compiled else 'pure'}-{layout}" / _contents_hash(archive)
         kept.parent.mkdir(parents=True, exist_ok=True)
         with open(kept.parent / "lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not kept.is_dir():
-                _build(archive, Path(work, "wheel"), compiled)
+                _build(archive, Path(work, "wheel"), compiled, layout)
                 for outdated in kept.parent.glob("*/"):
                     shutil.rmtree(outdated)
                 shutil.move(Path(work, "wheel"), kept)
@@ -77,11 +88,16 @@ def _contents_hash(archive: str) -> str:
     return digest.hexdigest()
 
 
-def _build(archive: str, folder: Path, compiled: bool) -> None:
+def _build(archive: str, folder: Path, compiled: bool, layout: Layout) -> None:
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
     pip = [sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", str(folder)]
-    environment = {**os.environ, "REGROUP_COMPILE": "1" if compiled else "0"}
-    subprocess.run([*pip, archive], check=True, env=environment)
+    environment = {
+        **os.environ,
+        "REGROUP_COMPILE": "1" if compiled else "0",
+        "REGROUP_LAYOUT": layout,
+        "SOURCE_DATE_EPOCH": FILE_TIME,
+    }
+    subprocess.run([*pip, archive], check=True, env=environment, umask=UMASK)
 
 
 def _source_archive(folder: Path) -> str:
@@ -100,7 +116,8 @@ def build_spark_zip(target: Path) -> Path:
     Compiled modules cannot be imported from a zip.
     """
     with tempfile.TemporaryDirectory(prefix="regroup-wheel-") as folder:
-        return Path(shutil.copy(build_wheel(Path(folder), compiled=False), target))
+        wheel = build_wheel(Path(folder), compiled=False, layout=Layout.FOLDERS)
+        return Path(shutil.copy(wheel, target))
 
 
 def main(

@@ -38,7 +38,7 @@ run 0 "jars already in" regroup jars
 run 0 "$REGROUP_JARS" regroup doctor --conf regroup.toml --format json
 run 0 "conf/large.toml" regroup doctor --conf conf/large.toml --format json
 run 0 "inventory-static" regroup demo --lake lake
-incident=$(python -c 'from jobs.configuration.packaged_files import EXAMPLES; print(EXAMPLES)')/mixed-clients-3.9.1
+incident=$(python -c 'from regroup.jobs.configuration.packaged_files import EXAMPLES; print(EXAMPLES)')/mixed-clients-3.9.1
 REGROUP_JARS=$work/none run 2 "run \`regroup jars\`" \
     regroup nightly --engine spark $lake --segments "$incident/segments"
 run 0 "0 new records" regroup nightly $lake --segments "$incident/segments" --broker-log "$incident/server.log"

@@ -30,7 +30,7 @@ from tools.differential.check import scenario_text
 from tools.differential.kafka import BUILD, KafkaRunner
 from tools.differential.scenarios import scenario as random_scenario
 from tools.differential.traces import member_ids
-from tools.package import build_wheel
+from tools.package import Layout, build_wheel
 
 ROOT = Path(__file__).parents[2]
 WARM_UP = 300
@@ -112,7 +112,8 @@ def print_head(era: str) -> None:
 
 
 def unpacked(wheel: Path | None, folder: Path) -> Path:
-    with zipfile.ZipFile(wheel or build_wheel(folder, compiled=True)) as packed:
+    wheel = wheel or build_wheel(folder, compiled=True, layout=Layout.FOLDERS)
+    with zipfile.ZipFile(wheel) as packed:
         packed.extractall(folder / "compiled")
     return folder / "compiled"
 

@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from os.path import samefile
 from pathlib import Path
 
+from jobs import __name__ as PACKAGE
 from jobs.configuration.config import Engine, load_config
 from jobs.configuration.keys import SOURCES
 from jobs.configuration.packaged_files import EXAMPLES
@@ -33,7 +34,7 @@ INCIDENTS = {
     "kafka-4.1": EXAMPLES / "mixed-clients-4.1.2",
 }
 ENGINES = {"kafka-3.9": Engine.EMBEDDED, "kafka-4.1": Engine.SPARK}
-REGROUP = [sys.executable, "-P", "-m", "jobs.command_line.cli"]
+REGROUP = [sys.executable, "-P", "-m", f"{PACKAGE}.command_line.cli"]
 
 GROUPS = """
     SELECT group_id AS "group", generations, rebalances, aborted_rebalances AS aborted,

@@ -15,6 +15,7 @@ from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, TextIO
 
+from jobs import __name__ as PACKAGE
 from jobs.console.secrets import without_secrets
 from jobs.lake.keys import EVENT_TABLES
 
@@ -56,8 +57,8 @@ CANCEL_INTERVAL_S = 0.1
 
 
 def job(name: str) -> ModuleType:
-    """Module ``jobs.<name>`` with READS, the tables it reads, and run(scope)."""
-    return importlib.import_module(f"jobs.{name}")
+    """Module <name> of jobs with READS, the tables it reads, and run(scope)."""
+    return importlib.import_module(f"{PACKAGE}.{name}")
 
 
 @dataclass

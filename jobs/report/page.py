@@ -59,7 +59,7 @@ def _page(data: dict[str, Any], *, loads: bool = False, connects: bool = False) 
 
 
 def _static(name: str) -> str:
-    return (files("jobs.report") / "static" / name).read_text(encoding="utf-8")
+    return (files(__package__) / "static" / name).read_text(encoding="utf-8")
 
 
 def _policy(style: str, scripts: list[str], *, loads: bool, connects: bool) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.package import build_wheel, can_compile
+from tools.package import Layout, build_wheel, can_compile
 
 pytestmark = [
     pytest.mark.slow,
@@ -37,9 +37,9 @@ print(json.dumps([importlib.import_module(name).__file__ for name in sys.argv[1:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """A folder with the contents of the compiled wheel."""
+    """A folder with the compiled packages, in the layout that the tests of a checkout import."""
     folder = tmp_path_factory.mktemp("installed")
-    wheel = build_wheel(tmp_path_factory.mktemp("wheel"), compiled=True)
+    wheel = build_wheel(tmp_path_factory.mktemp("wheel"), compiled=True, layout=Layout.FOLDERS)
     zipfile.ZipFile(wheel).extractall(folder)
     return folder
 
