@@ -80,7 +80,7 @@ def rebalance_causes(
         .join(fenced_out(timeline), on=MEMBER_KEY, how="left")
         .join(beside_previous(compared, generation_members), on=MEMBER_AND_TIME, how="left")
     )
-    lost = with_lost_session(examined, outages)
+    lost = with_lost_session(examined, generation_members, outages)
     with_roles = with_role(with_story(lost, churn, generations), generations)
     return _numbered(
         with_roles if of_clients is None else with_clients(with_roles, of_clients, generations)

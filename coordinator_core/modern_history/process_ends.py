@@ -142,9 +142,8 @@ class Ends:
         return last_ms - last.time_ms > 2 * self._interval_ms
 
     def was_cut_off(self, membership: ModernMembership) -> bool:
-        """Whether the process did not stop by itself, or goes on in a classic group."""
-        is_dead = self._hows[membership] == EXPIRED and membership.instance_id is None
-        return is_dead or membership.how == CONVERTED
+        """Whether the process did not stop by itself."""
+        return self._hows[membership] == EXPIRED and membership.instance_id is None
 
     def _how(self, membership: ModernMembership) -> str:
         """Without a line: dropped at the end of its rebalance timeout; expired if it took no target

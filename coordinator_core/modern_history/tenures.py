@@ -19,6 +19,7 @@ from coordinator_core.modern_history.history import History
 from coordinator_core.modern_history.members import AWAY
 from coordinator_core.modern_history.memberships import ModernMembership
 from coordinator_core.modern_history.process_ends import (
+    CONVERTED,
     LEFT,
     RECORDS,
     REPLACED,
@@ -179,7 +180,7 @@ def _shutdowns(history: History, ends: Ends) -> list[Shutdown]:
     return [
         _shutdown(at_ms, members, ends, history)
         for at_ms, last, members in emptied
-        if not ends.was_cut_off(last)
+        if not (ends.was_cut_off(last) or any(each.how == CONVERTED for each in members))
     ]
 
 

@@ -17,7 +17,7 @@ from jobs.engine.union import union_of
 from jobs.generations import client_of
 from jobs.lake.fenced_clients import fenced_clients
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KEY
-from jobs.lake.outages import lost_session_ms
+from jobs.lake.outages import lost_by_most, lost_session_ms
 
 # A process that comes back more than this many days after it left counts as new.
 REMEMBERED_DAYS = 7
@@ -179,22 +179,31 @@ def with_neighbors(causes: DataFrame) -> DataFrame:
     )
 
 
-def with_lost_session(causes: DataFrame, outages: DataFrame | None) -> DataFrame:
+def with_lost_session(
+    causes: DataFrame, generation_members: DataFrame, outages: DataFrame | None
+) -> DataFrame:
     """``lost_session``: whether the client of an arrival had lost its session in an outage of the
     coordinator, so that its process may have run on.
     """
     if outages is None:
         return causes.withColumn("lost_session", F.lit(False))
     joined_ms = F.unix_millis("event_time")
-    arrived = causes.where("kind = 'arrival' AND NOT is_new_type")
-    lost = (
-        arrived.select(*MEMBER_AND_TIME, "session_timeout_ms")
-        .join(F.broadcast(outages), on=GROUP_KEY, how="inner")
-        .where(lost_session_ms(joined_ms, F.col("session_timeout_ms")).isNotNull())
-        .select(*MEMBER_AND_TIME, F.lit(True).alias("lost_session"))
-        .distinct()
+    arrived = causes.where("kind = 'arrival' AND NOT is_new_type").select(
+        *MEMBER_AND_TIME,
+        "generation",
+        "session_timeout_ms",
+        F.coalesce("process", "instance_id", "member_id").alias("process"),
     )
-    return causes.join(lost, on=MEMBER_AND_TIME, how="left")
+    sizes = generation_members.groupBy(*GENERATION_KEY).agg(
+        F.count_distinct("process").alias("size")
+    )
+    lost = (
+        arrived.join(F.broadcast(outages), on=GROUP_KEY, how="inner")
+        .where(lost_session_ms(joined_ms, F.col("session_timeout_ms")).isNotNull())
+        .join(sizes, on=GENERATION_KEY, how="left")
+    )
+    of_most = lost_by_most(lost).select(*MEMBER_AND_TIME, F.lit(True).alias("lost_session"))
+    return causes.join(of_most.distinct(), on=MEMBER_AND_TIME, how="left")
 
 
 def beside_previous(causes: DataFrame, generation_members: DataFrame) -> DataFrame:

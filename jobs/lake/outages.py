@@ -108,6 +108,19 @@ def _waves(silences: DataFrame) -> DataFrame:
     )
 
 
+def lost_by_most(lost: DataFrame) -> DataFrame:
+    """The rows of ``lost`` (GROUP_KEY, ``since_ms`` of the outage, ``process``, ``size``: number of
+    the group's processes) if at least half of the group's processes lost their session in this
+    outage.  All send heartbeats at the same interval: a single one was restarted in that time.
+    """
+    most = (
+        lost.groupBy(*GROUP_KEY, "since_ms")
+        .agg(F.count_distinct("process").alias("lost"), F.max("size").alias("size"))
+        .where("2 * lost >= COALESCE(size, 0)")
+    )
+    return lost.join(most, on=[*GROUP_KEY, "since_ms"], how="left_semi")
+
+
 def lost_session_ms(joined_ms: Column, session_ms: Column) -> Column:
     """When a client that joins again at ``joined_ms`` lost its session in an outage (``since_ms``,
     ``until_ms``); null if it did not: session.timeout.ms after its last answered heartbeat.  If

@@ -14,7 +14,7 @@ from jobs.group_metadata import kept_states
 from jobs.lake.fenced_clients import fenced_clients
 from jobs.lake.group_types import COUNTS_AS_CLASSIC
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KEY, PARTITION_KEY
-from jobs.lake.outages import lost_session_ms, outages_of
+from jobs.lake.outages import lost_by_most, lost_session_ms, outages_of
 from jobs.lake.scope import RunScope
 from jobs.modern_history.played import READS as PLAYED
 from jobs.modern_history.played import TENURES, played
@@ -172,14 +172,23 @@ def _lost_sessions(members: DataFrame, outages: DataFrame | None) -> DataFrame:
         none = members.select(*MEMBER_KEY).where("false")
         return none.withColumns({"lost_ms": absent, "outage_ms": absent})
     back_ms = F.when(F.col("left_how") == "replaced", F.col("left_ms")).otherwise(F.col("back_ms"))
-    gone = members.where("left_how IN ('replaced', 'expired')").select(
-        *MEMBER_KEY, back_ms.alias("joined_ms"), "session_timeout_ms"
+    sizes = members.groupBy(*GENERATION_KEY).agg(F.count_distinct("client").alias("size"))
+    gone = (
+        members.where("left_how IN ('replaced', 'expired')")
+        .join(sizes, on=GENERATION_KEY, how="left")
+        .select(
+            *MEMBER_KEY,
+            back_ms.alias("joined_ms"),
+            "session_timeout_ms",
+            "size",
+            F.col("client").alias("process"),
+        )
     )
     lost = gone.join(F.broadcast(outages), on=GROUP_KEY, how="inner").withColumn(
         "lost_ms", lost_session_ms(F.col("joined_ms"), F.col("session_timeout_ms"))
     )
     return (
-        lost.where("lost_ms IS NOT NULL")
+        lost_by_most(lost.where("lost_ms IS NOT NULL"))
         .groupBy(*MEMBER_KEY)
         .agg(F.min("lost_ms").alias("lost_ms"), F.max("since_ms").alias("outage_ms"))
     )

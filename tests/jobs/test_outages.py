@@ -3,7 +3,7 @@
 import pytest
 from pyspark.sql import functions as F
 
-from jobs.lake.outages import lost_session_ms, outages
+from jobs.lake.outages import lost_by_most, lost_session_ms, outages
 
 LAST_COMMIT, LOADED = 100_000, 117_000
 # (load, its partition's last commit) per group -> outages (since, until) of each group
@@ -52,3 +52,13 @@ def test_lost_sessions(spark, joined_ms, session_ms, lost_ms):
     lost = row.select(lost_session_ms(F.lit(joined_ms), F.lit(session_ms))).collect()
 
     assert lost[0][0] == lost_ms
+
+
+@pytest.mark.parametrize("engine", ["embedded"], indirect=True)
+@pytest.mark.parametrize(("size", "lost"), [(4, []), (2, ["a"]), (None, ["a"])])
+def test_a_single_process_of_many_that_is_back_after_an_outage_was_restarted(spark, size, lost):
+    """One process of a group of this size joins again when its session would be over."""
+    columns = "cluster_id STRING, group_id STRING, since_ms BIGINT, process STRING, size BIGINT"
+    rows = spark.createDataFrame([("c", "g", LAST_COMMIT, "a", size)], columns)
+
+    assert [row.process for row in lost_by_most(rows).collect()] == lost

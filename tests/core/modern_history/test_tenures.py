@@ -151,6 +151,20 @@ def test_a_group_without_processes_for_five_minutes_was_shut_down():
     assert (shutdown.at_ms, shutdown.stopped_ms, shutdown.generation) == (19_000, 19_000, 4)
 
 
+def test_a_group_that_the_leave_of_its_last_consumer_member_converts_was_not_shut_down():
+    """The member that left was the last one to join, and is not in the classic group."""
+    left = [LoggedDeparture(9000, "b", "left")]
+    records = [
+        *has(0, "a"), *has(5000, "b", 3), *removed(9000, "a"), *removed(9000, "b"),
+        record(9000, RecordKind.CLASSIC, epoch=4, group_type="classic", members=("a",)),
+    ]  # fmt: skip
+
+    owned = ownership(replay(records, left))
+
+    assert [each.how for each in owned.tenures] == ["converted", "left"]
+    assert owned.shutdowns == []
+
+
 # -- what no record has ----------------------------------------------------------------------------
 
 
