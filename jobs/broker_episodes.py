@@ -83,7 +83,7 @@ _GAPS = """
 _REBALANCES = """
     SELECT g.group_id, g.incarnation, g.generation, r.total_ms,
         UNIX_MILLIS(g.preparing_time) AS from_ms,
-        UNIX_MILLIS(COALESCE(r.end_time, g.stable_time, g.joined_time)) AS to_ms
+        UNIX_MILLIS(COALESCE(r.to_time, g.stable_time, g.joined_time)) AS to_ms
     FROM generations g JOIN rebalance_latency r ON r.group_id = g.group_id
         AND r.incarnation = g.incarnation AND r.generation = g.generation
     WHERE g.preparing_time IS NOT NULL"""

@@ -102,7 +102,7 @@ def _rebalances(
         F.collect_list(F.struct("client_host", "number")).alias("hosts")
     )
     counts = churn.select(*GENERATION_KEY, "partitions_moved", "members_retained", "members_gone")
-    phases = latency.select(*GENERATION_KEY, "end_time", "total_ms", "round")
+    phases = latency.select(*GENERATION_KEY, "to_time", "total_ms", "round")
     incarnation = Window.partitionBy(*INCARNATION_KEY).orderBy("generation")
     had_nobody = (F.col("members_retained") == 0) & (F.col("members_gone") == 0)
     was_emptied = F.lag("outcome").over(incarnation) == "empty"
@@ -127,7 +127,7 @@ def _rebalances(
     # Nulls get their defaults in `_rebalance`: a column that is never null makes another type of
     # struct, which the embedded engine cannot unite with nulls.
     begin = F.coalesce("preparing_time", "joined_time", "stable_time", "ended_time", dated)
-    end = F.coalesce("end_time", "stable_time", "joined_time", "ended_time", "preparing_time")
+    end = F.coalesce("to_time", "stable_time", "joined_time", "ended_time", "preparing_time")
     made = generations.select(*GENERATION_KEY, "joined_time")
     present = members.join(made, on=GENERATION_KEY, how="inner").where(
         "NOT gone OR left_time > joined_time"

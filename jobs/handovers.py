@@ -25,7 +25,7 @@ TABLE = "handovers"
 def classic_handovers(generations: DataFrame, ownership_gaps: DataFrame) -> DataFrame:
     """The gaps of ownership that end with another process; a rebalance asks all members at once."""
     began = generations.where(COUNTS_AS_CLASSIC).select(
-        *GENERATION_KEY, F.col("preparing_time").alias("asked_time")
+        *GENERATION_KEY, F.col("preparing_time").alias("requested_time")
     )
     is_change = "to_process IS NOT NULL AND generation IS NOT NULL AND to_process <> from_process"
     waited_for = F.when(F.col("why") == "session_expired", SESSION).otherwise(REVOCATION)
@@ -40,7 +40,7 @@ def classic_handovers(generations: DataFrame, ownership_gaps: DataFrame) -> Data
         "to_process",
         absent.alias("from_member_id"),
         absent.alias("to_member_id"),
-        "asked_time",
+        "requested_time",
         F.col("from_time").alias("released_time"),
         F.col("to_time").alias("assigned_time"),
         "unowned_ms",

@@ -36,15 +36,15 @@ def rebalance_latency(
         .when(~F.expr(f"COALESCE({HAS_EPOCHS}, false) AND evidence = 'log'"), F.col("ended_time"))
     )
     # One clock gives the times of the log line and of the record, but at different moments.
-    elapsed_ms = _ms_between("joined_time", "end_time")
+    elapsed_ms = _ms_between("joined_time", "to_time")
     completing_ms = F.when(elapsed_ms < 0, 0).otherwise(elapsed_ms)
     sync_ms = F.coalesce("reconciling_ms", completing_ms)
     join_ms = _ms_between("preparing_time", "joined_time")
-    return _with_logical(rebalances.withColumn("end_time", end), context).select(
+    return _with_logical(rebalances.withColumn("to_time", end), context).select(
         *GENERATION_KEY,
         "event_date",
         "preparing_time",
-        "end_time",
+        "to_time",
         join_ms.alias("join_ms"),
         sync_ms.alias("sync_ms"),
         (join_ms + sync_ms).alias("total_ms"),

@@ -48,13 +48,13 @@ LAST_TIMES_OF_CLIENTS = """
 SPANS = """
     CREATE TEMP VIEW spans AS
     SELECT r.cluster_id, r.group_id, r.incarnation, r.generation, r.cause, r.outcome,
-        COALESCE(r.preparing_time, r.end_time) AS began,
-        COALESCE(r.end_time, r.preparing_time) AS ended,
+        COALESCE(r.preparing_time, r.to_time) AS began,
+        COALESCE(r.to_time, r.preparing_time) AS ended,
         c.rebalances, c.aborted_rebalances, c.superseded_targets
     FROM rebalance_latency r JOIN clock k ON k.cluster_id = r.cluster_id
     LEFT JOIN rebalance_counts c ON c.cluster_id = r.cluster_id AND c.group_id = r.group_id
         AND c.incarnation = r.incarnation AND c.generation = r.generation AND c.{dates}
-    WHERE r.{dates} AND COALESCE(r.preparing_time, r.end_time) <= k.now"""
+    WHERE r.{dates} AND COALESCE(r.preparing_time, r.to_time) <= k.now"""
 PHASES = """
     CREATE TEMP VIEW phases AS
     SELECT g.*, LEAD(COALESCE(preparing_time, joined_time, stable_time)) OVER (

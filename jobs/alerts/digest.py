@@ -55,8 +55,8 @@ REBALANCES = f"""SELECT group_id, total_ms, rebalances
     FROM rebalance_latency JOIN (SELECT * EXCLUDE (event_date) FROM rebalance_counts)
         USING (cluster_id, group_id, incarnation, generation)
     WHERE {_SPAN}
-        AND COALESCE(end_time, preparing_time) > CAST($start AS TIMESTAMP)
-        AND COALESCE(preparing_time, end_time) <= CAST($now AS TIMESTAMP)"""
+        AND COALESCE(to_time, preparing_time) > CAST($start AS TIMESTAMP)
+        AND COALESCE(preparing_time, to_time) <= CAST($now AS TIMESTAMP)"""
 OPTIONAL = ("findings", *OF_EPISODE_COSTS)
 Row = dict[str, Any]
 

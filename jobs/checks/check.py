@@ -139,7 +139,7 @@ def _altered_tables(
     """Tables whose log lacks the commit of the last run that wrote them, or has it with other rows:
     the table was replaced from outside of a run."""
     last = lake.execute(f"""
-        SELECT cluster_id, wrote.key, ARG_MAX(run_id, started_at), ARG_MAX(wrote.value, started_at)
+        SELECT cluster_id, wrote.key, ARG_MAX(run_id, from_time), ARG_MAX(wrote.value, from_time)
         FROM (SELECT *, UNNEST(MAP_ENTRIES(rows_written)) AS wrote FROM runs
               WHERE step = '{WHOLE_RUN}')
         GROUP BY ALL ORDER BY ALL""").fetchall()

@@ -348,7 +348,7 @@ DERIVATIONS = [
         SELECT cluster_id, {GENERATION} AS row_id, {
             _text(
                 "preparing_time",
-                "end_time",
+                "to_time",
                 "join_ms",
                 "event_date",
                 "cause",

@@ -15,7 +15,7 @@ from jobs.lake.sql import query
 FAILURE_BELOW = GIB // 2
 WARNING_BELOW = 5 * GIB
 LAST_RUN = """
-    SELECT cluster_id, MAX_BY(outcome, started_at), MAX_BY(error, started_at), MAX(started_at)
+    SELECT cluster_id, MAX_BY(outcome, from_time), MAX_BY(error, from_time), MAX(from_time)
     FROM runs WHERE step = 'nightly' GROUP BY cluster_id ORDER BY cluster_id"""
 
 
@@ -66,8 +66,8 @@ def _check_last_runs(lake: str) -> Iterator[CheckResult]:
     except UsageError as error:
         yield failure("tables", str(error), f"list the damage: `regroup check --lake {lake}`")
         return
-    for cluster, outcome, error_text, started_at in rows:
-        text = f"{len(tables)} tables; last run of {cluster} began {started_at:%Y-%m-%d %H:%M} UTC"
+    for cluster, outcome, error_text, from_time in rows:
+        text = f"{len(tables)} tables; last run of {cluster} began {from_time:%Y-%m-%d %H:%M} UTC"
         if outcome == "done":
             yield ok("tables", f"{text}: done")
         else:

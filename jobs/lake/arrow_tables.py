@@ -6,6 +6,7 @@ hundred times longer to plan and commit them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 from deltalake import CommitProperties, DeltaTable, QueryBuilder, write_deltalake
 from deltalake.schema import Schema
 from pyspark.sql.types import StructType
@@ -147,6 +149,33 @@ class ArrowLake(Lake):
             merger.execute()
 
         self._change(table, merge)
+
+    def _rename_columns(self, table: str, names: dict[str, str]) -> None:
+        def write() -> None:
+            delta = self._changeable(table)
+            fields = json.loads(delta.schema().to_json())
+            for each in fields["fields"]:
+                each["name"] = names.get(each["name"], each["name"])
+            schema = pa.schema(Schema.from_json(json.dumps(fields)).to_arrow())
+            stored = delta.to_pyarrow_dataset()
+            selected = {names.get(old, old): ds.field(old) for old in stored.schema.names}
+            batches = (
+                pa.RecordBatch.from_arrays(
+                    [each.column(name).cast(schema.field(name).type) for name in schema.names],
+                    schema=schema,
+                )
+                for each in stored.scanner(columns=selected).to_batches()
+            )
+            write_deltalake(
+                delta,
+                pa.RecordBatchReader.from_batches(schema, batches),
+                mode="overwrite",
+                schema_mode="overwrite",
+                partition_by=table_partitioning(table),
+                commit_properties=self._commit(),
+            )
+
+        self._change(table, write)
 
     def _create_by_rust(self, table: str) -> None:
         DeltaTable.create(

@@ -21,6 +21,7 @@ from jobs.lake.commit_log import CommitLog, FileLogFolder
 from jobs.lake.compatibility import unknown_column
 from jobs.lake.files import open_file
 from schemas import table_columns, table_names
+from schemas.renamed import renamed_in
 
 Damage = tuple[str, str, str]  # where, expected, found
 
@@ -48,6 +49,10 @@ def damages(root: str, table: str) -> Iterator[Damage]:
         yield table, "a Delta table", _first_line(error)
         return
     yield from _gaps(path, table)
+    renamed = renamed_in(table, columns)
+    for old, new in renamed.items():
+        yield f"{table}.{old}", f"column {new}", "an older name; the next run renames it"
+    columns = {renamed.get(name, name) for name in columns}
     for name in table_columns(table):
         if name not in columns:
             older = "none: table of an older version; the next `regroup nightly` adds it"

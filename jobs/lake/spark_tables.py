@@ -308,6 +308,15 @@ class SparkLake(ArrowLake):
         )
         self.spark.sql(f"ALTER TABLE {self._identifier(table)} ADD COLUMNS ({added})")
 
+    def _rename_columns(self, table: str, names: dict[str, str]) -> None:
+        if self.writes_arrow:
+            super()._rename_columns(table, names)
+            return
+        stored = self.spark.read.format("delta").load(self.path(table))
+        writer = stored.withColumnsRenamed(names).write.format("delta").mode("overwrite")
+        writer = writer.option("overwriteSchema", "true").partitionBy(*table_partitioning(table))
+        writer.save(self.path(table))
+
     def _identifier(self, table: str) -> str:
         """In SQL; Delta's own functions for it do not escape backquotes of the path."""
         return "delta.`" + self.path(table).replace("`", "``") + "`"

@@ -41,6 +41,7 @@ from schemas import (
 )
 from schemas.columns import Type
 from schemas.columns import columns as columns_of
+from schemas.renamed import RENAMED, renamed_in
 
 if TYPE_CHECKING:
     import duckdb
@@ -323,9 +324,10 @@ def open_lake(
         is_required = table in named or (table not in WRITERS and not is_newer)
         is_required = is_required and table not in optional
         delta = _opened(root, table, required=is_required, notices=notices and not is_newer)
-        _register(connection, root, table, delta, by_duckdb=by_duckdb)
+        old_names = _old_names(table, words)
+        _register(connection, root, table, delta, by_duckdb=by_duckdb, old_names=old_names)
     for view in views:
-        _create_view(connection, view)
+        _create_view(connection, view, _old_names(view, words))
     return connection
 
 
@@ -340,12 +342,19 @@ def _views_below(words: set[str]) -> list[str]:
     return [view for view in views_in_order() if view in needed]
 
 
-def _create_view(connection: duckdb.DuckDBPyConnection, view: str) -> None:
+def _old_names(name: str, words: Collection[str]) -> str:
+    """Further columns of a SELECT: those of a table or view under old names among ``words``."""
+    columns = RENAMED.get(name, {}).items()
+    return "".join(f", {new} AS {old}" for old, new in columns if old in words)
+
+
+def _create_view(connection: duckdb.DuckDBPyConnection, view: str, old_names: str) -> None:
     """Create the view with sums as BIGINT, as in Spark: DuckDB returns HUGEINT as DOUBLE."""
     described = connection.execute(f"DESCRIBE {view_sql(view)}").fetchall()
     sums = [f"{name}::BIGINT AS {name}" for name, type_, *_ in described if type_ == "HUGEINT"]
     columns = f"* REPLACE ({', '.join(sums)})" if sums else "*"
-    connection.execute(f"CREATE VIEW {view} AS SELECT {columns} FROM ({view_sql(view)})")
+    select = f"SELECT {columns}{old_names} FROM ({view_sql(view)})"
+    connection.execute(f"CREATE VIEW {view} AS {select}")
     _comment_on(connection, view)
 
 
@@ -379,16 +388,19 @@ def _register(
     delta: DeltaTable | None,
     *,
     by_duckdb: bool,
+    old_names: str,
 ) -> None:
     """Create a view over the table's current Parquet files, columns in the table's order; an empty
-    view for a table that does not exist."""
+    view for a table that does not exist.  ``old_names``: see `_old_names`."""
     if delta is None:
-        _create_empty_view(connection, table, {})
+        _create_empty_view(connection, table, {}, old_names)
         return
     types = {field.name: _duck_type(field.type) for field in delta.schema().fields}
-    _require_known_columns(f"{root.rstrip('/')}/{table}", table, types)
+    renamed = renamed_in(table, types)
+    present = {renamed.get(name, name): type_ for name, type_ in types.items()}
+    _require_known_columns(f"{root.rstrip('/')}/{table}", table, present)
     if not delta.file_uris():
-        _create_empty_view(connection, table, types)
+        _create_empty_view(connection, table, present, old_names)
         return
     # DuckDB needs an extension to read from a store, and credentials of its own.
     if by_duckdb and "://" not in root:
@@ -398,11 +410,12 @@ def _register(
         connection.register(source, delta.to_pyarrow_dataset())
     # The type has no zone, because DuckDB needs an extension to print one; the values are UTC.
     columns = [
-        f"{name}::TIMESTAMP AS {name}" if type_ == "TIMESTAMP" else name
+        f"{name}{'::TIMESTAMP' if type_ == 'TIMESTAMP' else ''} AS {renamed.get(name, name)}"
         for name, type_ in types.items()
     ]
-    selected = ", ".join([*columns, *_missing_columns(table, types)])
-    connection.execute(f"CREATE VIEW {table} AS SELECT {selected} FROM {source}")
+    selected = ", ".join([*columns, *_missing_columns(table, present)])
+    select = f"SELECT {selected} FROM {source}"
+    connection.execute(f"CREATE VIEW {table} AS SELECT *{old_names} FROM ({select})")
 
 
 def _files(root: str, table: str, delta: DeltaTable, types: dict[str, str]) -> str:
@@ -474,11 +487,12 @@ def _missing_columns(table: str, types: dict[str, str]) -> list[str]:
 
 
 def _create_empty_view(
-    connection: duckdb.DuckDBPyConnection, table: str, types: dict[str, str]
+    connection: duckdb.DuckDBPyConnection, table: str, types: dict[str, str], old_names: str
 ) -> None:
     stored = [f"NULL::{type_} AS {name}" for name, type_ in types.items()]
     nothing = ", ".join([*stored, *_missing_columns(table, types)])
-    connection.execute(f"CREATE VIEW {table} AS SELECT {nothing} WHERE false")
+    select = f"SELECT {nothing} WHERE false"
+    connection.execute(f"CREATE VIEW {table} AS SELECT *{old_names} FROM ({select})")
 
 
 def _duck_type_of(type_: Type) -> str:

@@ -31,6 +31,7 @@ from jobs.lake.compatibility import unknown_column, wrong_type
 from jobs.lake.store_lock import StoreLock, is_lockable, store_lock
 from schemas import table_key, table_names, table_partitioning
 from schemas.columns import columns
+from schemas.renamed import renamed_in
 
 # How often a write is attempted when other runs commit to the same table meanwhile.
 ATTEMPTS = 5
@@ -137,7 +138,8 @@ class Lake(ABC):
         """This cluster's rows; an empty frame of the table's schema if it was never written."""
         if not self.has(table):
             return self.frame(table, [])
-        rows = self._stored(table)
+        stored = self._stored(table)
+        rows = stored.withColumnsRenamed(renamed_in(table, stored.columns))
         missing = [] if table in self._complete else self._missing_columns(rows.schema, table)
         own = rows.where(F.col("cluster_id") == self.cluster_id)
         if missing:
@@ -325,9 +327,13 @@ class Lake(ABC):
             self._create_empty(table)
 
     def _complete_columns(self, table: str) -> None:
-        """Add the columns that a table of an older version lacks; its rows have null there."""
+        """Rename columns of a table of an older version, and add those that it lacks; its rows have
+        null there."""
         if table in self._complete:
             return
+        if renamed := renamed_in(table, self._stored_schema(table).names):
+            with self.lock("create"):
+                self._rename_columns(table, renamed)
         if missing := self._missing_columns(self._stored_schema(table), table):
             self._add_columns(table, missing)
         self._complete.add(table)
@@ -395,6 +401,10 @@ class Lake(ABC):
 
     @abstractmethod
     def _add_columns(self, table: str, columns: list[StructField]) -> None: ...
+
+    @abstractmethod
+    def _rename_columns(self, table: str, names: dict[str, str]) -> None:
+        """Write all clusters' rows again, with new names by old name."""
 
     @abstractmethod
     def _log_folder(self, table: str) -> LogFolder: ...

@@ -166,7 +166,7 @@ def handover_rows(history: History, names: Names) -> Iterator[Row]:
                 "to_process": each.to_process,
                 "from_member_id": each.from_member,
                 "to_member_id": each.to_member,
-                "asked_time": time_of(each.asked_ms),
+                "requested_time": time_of(each.asked_ms),
                 "released_time": time_of(each.released_ms),
                 "assigned_time": time_of(each.assigned_ms),
                 "unowned_ms": each.assigned_ms - each.released_ms,

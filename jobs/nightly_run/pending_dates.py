@@ -65,7 +65,7 @@ def _successful_runs(lake: Lake) -> list[Row]:
     """The newest successful runs, newest first, back to a run of another version, which is left
     out, because another version may compute other rows."""
     done = lake.read("runs").where("bronze_versions IS NOT NULL AND outcome = 'done'")
-    rows = done.orderBy(F.desc("started_at")).select(
+    rows = done.orderBy(F.desc("from_time")).select(
         "first_date", "last_date", "bronze_versions", "own_versions", "versions"
     )
     runs = []

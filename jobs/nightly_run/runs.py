@@ -109,7 +109,7 @@ class Run:
             "cluster_id": self.lake.cluster_id,
             "run_id": self.run_id,
             "step": step.name,
-            "started_at": step.started_at,
+            "from_time": step.started_at,
             "seconds": round(step.seconds, 3),
             "outcome": FAILED if step.error else DONE,
             "error": step.error,

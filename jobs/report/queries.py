@@ -229,12 +229,12 @@ ALL_SPARKS = """
 SPARKS = ALL_SPARKS.format("WHERE group_id IN $ids")
 
 STORMS = """
-    SELECT w.group_id, EPOCH_MS(w.start_time) AS start_ms, EPOCH_MS(w.end_time) AS end_ms,
+    SELECT w.group_id, EPOCH_MS(w.from_time) AS start_ms, EPOCH_MS(w.to_time) AS end_ms,
         w.generations, w.rebalances, w.aborted_rebalances, w.superseded_targets, w.not_stable_ms,
         w.dominant_cause, w.dominant_percent, w.culprits
     FROM q07_storms w JOIN scope ON w.cluster_id = scope.cluster_id
         AND w.group_id IN $ids
-        AND EPOCH_MS(w.start_time) <= scope.to_ms AND EPOCH_MS(w.end_time) >= scope.from_ms
+        AND EPOCH_MS(w.from_time) <= scope.to_ms AND EPOCH_MS(w.to_time) >= scope.from_ms
     ORDER BY start_ms, w.group_id"""
 
 # -- several groups: each row begins with its group_id, rows are ordered by group ---------------
@@ -305,7 +305,7 @@ UNAVAILABLE, UNSERVED_STEPS = _steps_of("gaps"), _steps_of("unserved")
 # Of groups that changed their type: each time under one type.
 PERIODS = """
     SELECT p.group_id, p.period, p.group_type, EPOCH_MS(p.from_time) AS from_ms,
-        EPOCH_MS(p.until_time) AS until_ms, p.rebalances, p.aborted_rebalances,
+        EPOCH_MS(p.to_time) AS until_ms, p.rebalances, p.aborted_rebalances,
         p.superseded_targets, p.not_stable_ms, p.with_members_ms, p.partitions_moved,
         p.unavailable_partition_ms AS unavailable_ms,
         p.restarts, p.partition_ms_per_restart AS per_restart_ms
@@ -347,7 +347,7 @@ EPOCHS = """
 HANDOVERS = f"""
     WITH moved AS (
         SELECT h.group_id, h.incarnation, h.generation, h.from_process, h.to_process,
-            EPOCH_MS(h.asked_time) AS asked_ms, EPOCH_MS(h.released_time) AS released_ms,
+            EPOCH_MS(h.requested_time) AS asked_ms, EPOCH_MS(h.released_time) AS released_ms,
             EPOCH_MS(h.assigned_time) AS assigned_ms, h.waited_for, h.subtopology, h.topic,
             LIST(h.partition ORDER BY h.partition) AS partitions
         FROM handovers h JOIN scope ON h.cluster_id = scope.cluster_id
@@ -366,7 +366,7 @@ HANDOVERS = f"""
 LIVES = """
     SELECT l.group_id, (SELECT MIN(p.process) FROM processes p
             WHERE p.group_id = l.group_id AND LIST_CONTAINS(l.member_ids, p.member_id)) AS process,
-        l.life, EPOCH_MS(l.started_time) AS from_ms, EPOCH_MS(l.ended_time) AS to_ms,
+        l.life, EPOCH_MS(l.from_time) AS from_ms, EPOCH_MS(l.to_time) AS to_ms,
         l.started_how, l.ended_how, l.evidence,
         [[EPOCH_MS(p.from_time), EPOCH_MS(p.to_time)] FOR p IN l.slow_polls] AS slow_polls
     FROM process_lives l JOIN scope USING (cluster_id) WHERE l.group_id IN $ids

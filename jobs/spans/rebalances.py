@@ -24,8 +24,8 @@ Row = Mapping[str, Any]
 _ROWS = """
     WITH selected AS (
         SELECT r.*, g.joined_time,
-            COALESCE(r.preparing_time, g.joined_time, r.end_time) AS from_time,
-            COALESCE(r.end_time, g.joined_time, r.preparing_time) AS to_time
+            COALESCE(r.preparing_time, g.joined_time, r.to_time) AS from_time,
+            COALESCE(r.to_time, g.joined_time, r.preparing_time) AS to_time
         FROM rebalances r JOIN generations g USING (cluster_id, group_id, incarnation, generation)
         WHERE r.cluster_id = $cluster_id AND ($group_id IS NULL OR r.group_id = $group_id)
     ), told AS (

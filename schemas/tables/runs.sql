@@ -5,7 +5,7 @@
 cluster_id       STRING    NOT NULL COMMENT 'cluster',
 run_id           STRING    NOT NULL COMMENT 'start of the run in UTC and a random part; also the userMetadata of the run''s commits',
 step             STRING    NOT NULL COMMENT 'ingest or a job; nightly for the run as a whole',
-started_at       TIMESTAMP NOT NULL COMMENT 'start of the step',
+from_time        TIMESTAMP NOT NULL COMMENT 'start of the step',
 seconds          DOUBLE    NOT NULL COMMENT 'duration of the step',
 outcome          STRING    NOT NULL COMMENT 'done or failed',
 error            STRING             COMMENT 'error of a failed step, in one line',

@@ -5,9 +5,9 @@ SELECT
     g.incarnation,                  -- incarnation of the group
     g.generation,                   -- generation
     g.event_date,                   -- UTC date of the generation
-    g.start_time,                   -- start of the rebalance; without a log the end of the join phase
+    g.from_time,                   -- start of the rebalance; without a log the end of the join phase
     g.running_time,                 -- end of the rebalance: assignment received, group empty, or superseded
-    COALESCE(g.ended_time, g.next_time, o.last_time) AS until_time, -- start of the next rebalance or deletion of the group; for the current generation the cluster's last time in the lake
+    COALESCE(g.ended_time, g.next_time, o.last_time) AS to_time, -- start of the next rebalance or deletion of the group; for the current generation the cluster's last time in the lake
     g.outcome,                      -- stable, empty, superseded, failed or unknown
     g.cause,                        -- cause class
     g.protocol,                     -- assignor chosen by the members' votes; modern groups: server assignor
@@ -18,20 +18,20 @@ SELECT
     g.total_ms,                     -- ms not Stable; null without a log
     CASE
         WHEN g.outcome = 'empty' THEN COALESCE(g.total_ms, 0)
-        ELSE UNIX_MILLIS(COALESCE(g.ended_time, g.next_time, o.last_time)) - UNIX_MILLIS(g.start_time)
-    END AS with_members_ms          -- ms from start_time to until_time in which the group had members, or members were joining: without the time in Empty
+        ELSE UNIX_MILLIS(COALESCE(g.ended_time, g.next_time, o.last_time)) - UNIX_MILLIS(g.from_time)
+    END AS with_members_ms          -- ms from from_time to to_time in which the group had members, or members were joining: without the time in Empty
 FROM (
     SELECT
         s.*,
-        LEAD(s.start_time) OVER (
+        LEAD(s.from_time) OVER (
             PARTITION BY s.cluster_id, s.group_id ORDER BY s.incarnation, s.generation
         ) AS next_time
     FROM (
         SELECT
             g.cluster_id, g.group_id, g.incarnation, g.generation, g.event_date, g.ended_time,
             g.outcome, g.cause, g.protocol, g.evidence, l.total_ms,
-            COALESCE(g.preparing_time, g.joined_time, g.stable_time) AS start_time,
-            COALESCE(l.end_time, g.stable_time, g.joined_time, g.preparing_time) AS running_time
+            COALESCE(g.preparing_time, g.joined_time, g.stable_time) AS from_time,
+            COALESCE(l.to_time, g.stable_time, g.joined_time, g.preparing_time) AS running_time
         FROM generations g
         LEFT JOIN rebalance_latency l
             ON l.cluster_id = g.cluster_id AND l.group_id = g.group_id

@@ -12,7 +12,7 @@ spans AS (
     SELECT
         s.cluster_id, s.group_id, COALESCE(a.partitions, 0) AS partitions,
         UNIX_MILLIS(s.running_time) AS from_ms,
-        LEAD(UNIX_MILLIS(s.running_time), 1, UNIX_MILLIS(s.until_time)) OVER (
+        LEAD(UNIX_MILLIS(s.running_time), 1, UNIX_MILLIS(s.to_time)) OVER (
             PARTITION BY s.cluster_id, s.group_id ORDER BY s.incarnation, s.generation
         ) AS to_ms
     FROM generation_spans s

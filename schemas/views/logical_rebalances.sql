@@ -4,8 +4,8 @@ SELECT
     group_id,                       -- consumer group
     incarnation,                    -- incarnation of the group
     logical_rebalance,              -- first generation of the logical rebalance
-    MIN(preparing_time) AS start_time, -- start of the first round; null without a log
-    MAX(end_time) AS end_time,      -- end of the last round
+    MIN(preparing_time) AS from_time, -- start of the first round; null without a log
+    MAX(to_time) AS to_time,        -- end of the last round
     MIN(generation) AS first_generation, -- first generation
     MAX(generation) AS last_generation, -- last generation
     COUNT(*) AS rounds,             -- number of rebalances

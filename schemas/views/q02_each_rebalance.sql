@@ -8,7 +8,7 @@ SELECT
     g.preparing_time,               -- start: PreparingRebalance (log); modern groups: the group epoch was bumped
     g.joined_time,                  -- joined: all members had joined; modern groups: the target was computed
     g.stable_time,                  -- assigned: the leader's assignment was stored; modern groups: every member had reached the target
-    l.end_time,                     -- end of the rebalance: assigned, empty, or superseded by the next rebalance
+    l.to_time,                      -- end of the rebalance: assigned, empty, or superseded by the next rebalance
     g.ended_time,                   -- end of the generation: the next rebalance began or the group was deleted
     l.join_ms,                      -- ms in PreparingRebalance; null without a log; modern groups: ms in Assigning
     l.sync_ms,                      -- ms in CompletingRebalance; modern groups: ms in Reconciling

@@ -2,9 +2,9 @@
 SELECT
     cluster_id,                     -- cluster
     group_id,                       -- consumer group
-    start_time,                     -- start of the first rebalance
-    end_time,                       -- end of the last rebalance
-    UNIX_MILLIS(end_time) - UNIX_MILLIS(start_time) AS lasted_ms, -- ms from start_time to end_time
+    from_time,                     -- start of the first rebalance
+    to_time,                       -- end of the last rebalance
+    UNIX_MILLIS(to_time) - UNIX_MILLIS(from_time) AS lasted_ms, -- ms from from_time to to_time
     first_generation,               -- first generation of the storm
     last_generation,                -- last generation of the storm
     generations,                    -- generations of the storm: rebalances, aborted rebalances, and those that left the group empty
@@ -17,4 +17,4 @@ SELECT
     culprits                        -- processes that triggered the rebalances: one that flaps, or many, as in a deployment
 FROM storms
 WHERE pause_below_ms = 60000 AND generations >= 5
-ORDER BY cluster_id, not_stable_ms DESC NULLS LAST, group_id, start_time
+ORDER BY cluster_id, not_stable_ms DESC NULLS LAST, group_id, from_time

@@ -40,7 +40,7 @@ changes AS (
 incarnations AS (
     SELECT
         cluster_id, group_id, incarnation,
-        CASE WHEN incarnation > 1 OR MIN(generation) = 1 THEN MIN(start_time) END AS created
+        CASE WHEN incarnation > 1 OR MIN(generation) = 1 THEN MIN(from_time) END AS created
     FROM generation_spans
     GROUP BY cluster_id, group_id, incarnation
 ),
@@ -66,8 +66,8 @@ SELECT
     COALESCE(b.broker_id, u.broker_id) AS previous_broker_id, -- broker of the previous load, else of the previous unload (loads only); null if neither is logged
     c.load_ms,                      -- duration of the load in ms, as logged (loads only)
     COUNT(s.generation) AS rebalances_within_5_min, -- rebalances of the group that began within 5 minutes after the change
-    MIN(s.start_time) AS next_rebalance_time, -- start of the first of these rebalances
-    MIN_BY(s.cause, s.start_time) AS next_cause -- cause class of the first of these rebalances
+    MIN(s.from_time) AS next_rebalance_time, -- start of the first of these rebalances
+    MIN_BY(s.cause, s.from_time) AS next_cause -- cause class of the first of these rebalances
 FROM changes c
 JOIN homes h ON h.cluster_id = c.cluster_id AND h.topic_partition = c.topic_partition
 JOIN incarnations v
@@ -83,7 +83,7 @@ LEFT JOIN changes u
     AND u.place = c.unload_before AND c.event = 'PARTITION_LOAD'
 LEFT JOIN generation_spans s
     ON s.cluster_id = v.cluster_id AND s.group_id = v.group_id AND s.incarnation = v.incarnation
-    AND s.start_time >= c.change_time AND s.start_time < c.change_time + INTERVAL '5' MINUTE
+    AND s.from_time >= c.change_time AND s.from_time < c.change_time + INTERVAL '5' MINUTE
 WHERE d.deleted IS NULL OR c.change_time <= d.deleted
 GROUP BY
     c.cluster_id, v.group_id, v.incarnation, c.topic_partition, c.event, c.change_time,

@@ -1,7 +1,7 @@
 -- q10_by_protocol: one row per group and time under one group type, to compare before and after a migration: rebalances, partition downtime, and downtime per restart of a process.
 WITH typed AS (
     SELECT
-        s.cluster_id, s.group_id, s.incarnation, s.generation, s.start_time, s.until_time, s.rebalances, s.aborted_rebalances, s.superseded_targets,
+        s.cluster_id, s.group_id, s.incarnation, s.generation, s.from_time, s.to_time, s.rebalances, s.aborted_rebalances, s.superseded_targets,
         s.total_ms, s.with_members_ms,
         COALESCE(g.group_type, 'classic') AS group_type,
         CASE WHEN g.evidence = 'clients' THEN NULL ELSE 0 END AS zero,
@@ -81,8 +81,8 @@ SELECT
     group_id,                       -- group
     period,                         -- number of the time under one group type, from 1; a migration begins the next
     group_type,                     -- classic, consumer, share or streams
-    MIN(start_time) AS from_time,   -- start of the first rebalance
-    MAX(until_time) AS until_time,  -- end of the last generation
+    MIN(from_time) AS from_time,    -- start of the first rebalance
+    MAX(to_time) AS to_time,        -- end of the last generation
     COUNT(*) AS generations,        -- generations with evidence
     SUM(rebalances) AS rebalances, -- rebalances as docs/metrics.md defines them; null if only clients' logs show them, without an outcome
     SUM(aborted_rebalances) AS aborted_rebalances, -- aborted rebalances as docs/metrics.md defines them, not among rebalances; null as rebalances

@@ -39,8 +39,8 @@ deploys AS (
 costs AS (
     SELECT
         d.cluster_id, d.group_id, d.deploy, d.processes,
-        d.first_time AS start_time,
-        GREATEST(d.last_time, COALESCE(MAX(r.end_time), d.last_time)) AS end_time,
+        d.first_time AS from_time,
+        GREATEST(d.last_time, COALESCE(MAX(r.to_time), d.last_time)) AS to_time,
         COUNT(r.generation) AS generations,
         CASE WHEN COUNT(r.generation) = 0 THEN 0 ELSE SUM(r.total_ms) END AS not_stable_ms,
         CASE WHEN COUNT(r.generation) = 0 THEN 0 ELSE SUM(r.partitions_moved) END AS partitions_moved,
@@ -50,8 +50,8 @@ costs AS (
     LEFT JOIN q10_each_rebalance r
         ON r.cluster_id = d.cluster_id AND r.group_id = d.group_id
         -- The trigger is logged just before or just after the start of the rebalance.
-        AND r.start_time >= d.first_time - INTERVAL '1' SECOND
-        AND r.start_time <= d.last_time + INTERVAL '1' SECOND
+        AND r.from_time >= d.first_time - INTERVAL '1' SECOND
+        AND r.from_time <= d.last_time + INTERVAL '1' SECOND
     GROUP BY d.cluster_id, d.group_id, d.deploy, d.first_time, d.last_time, d.processes
 ),
 recorded AS (
@@ -67,14 +67,14 @@ downtime AS (
     FROM costs c
     JOIN ownership_gaps g
         ON g.cluster_id = c.cluster_id AND g.group_id = c.group_id
-        AND g.from_time <= c.end_time AND (g.to_time >= c.start_time OR g.to_time IS NULL)
+        AND g.from_time <= c.to_time AND (g.to_time >= c.from_time OR g.to_time IS NULL)
     GROUP BY c.cluster_id, c.group_id, c.deploy
 )
 SELECT
     c.cluster_id,                   -- cluster
     c.group_id,                     -- consumer group
-    c.start_time,                   -- departure of the first process
-    c.end_time,                     -- the last process was back and its rebalance had ended
+    c.from_time,                   -- departure of the first process
+    c.to_time,                     -- the last process was back and its rebalance had ended
     c.processes,                    -- restarted processes
     c.generations,                  -- rebalances that began in this time, including superseded ones
     c.not_stable_ms,                -- ms in these rebalances; null without a log
@@ -88,4 +88,4 @@ FROM costs c
 LEFT JOIN recorded n ON n.cluster_id = c.cluster_id AND n.group_id = c.group_id
 LEFT JOIN downtime d
     ON d.cluster_id = c.cluster_id AND d.group_id = c.group_id AND d.deploy = c.deploy
-ORDER BY cluster_id, group_id, start_time
+ORDER BY cluster_id, group_id, from_time

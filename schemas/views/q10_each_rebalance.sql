@@ -24,7 +24,7 @@ rewinds AS (
     FROM generation_spans s
     JOIN offset_rewinds b
         ON b.cluster_id = s.cluster_id AND b.group_id = s.group_id
-        AND b.append_time > s.start_time AND b.append_time <= s.until_time
+        AND b.append_time > s.from_time AND b.append_time <= s.to_time
     GROUP BY s.cluster_id, s.group_id, s.incarnation, s.generation
 )
 SELECT
@@ -32,8 +32,8 @@ SELECT
     s.group_id,                     -- consumer group
     s.incarnation,                  -- incarnation of the group
     s.generation,                   -- generation that the rebalance made
-    s.start_time,                   -- start of the rebalance; without a log the end of the join phase
-    s.running_time AS end_time,     -- end of the rebalance: assignment received, group empty, or superseded by the next rebalance
+    s.from_time,                   -- start of the rebalance; without a log the end of the join phase
+    s.running_time AS to_time,     -- end of the rebalance: assignment received, group empty, or superseded by the next rebalance
     s.outcome,                      -- stable, empty, superseded, failed or unknown
     r.cause,                        -- cause class
     r.story,                        -- action of the process

@@ -2,7 +2,7 @@
 WITH incarnations AS (
     SELECT
         cluster_id, group_id, incarnation,
-        MIN(start_time) AS created_time, COUNT(*) AS generations,
+        MIN(from_time) AS created_time, COUNT(*) AS generations,
         MAX_BY(outcome, generation) AS last_outcome,
         MAX_BY(running_time, generation) AS last_running,
         MAX(CASE WHEN evidence IN ('records', 'both') THEN 0 END) AS recorded_zero

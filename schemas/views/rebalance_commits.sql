@@ -1,7 +1,7 @@
 -- rebalance_commits: the last commit per partition in the join phase of a rebalance: eager members commit right before they rejoin.
 WITH marks AS (
     SELECT
-        s.cluster_id, s.group_id, s.incarnation, s.generation, s.start_time,
+        s.cluster_id, s.group_id, s.incarnation, s.generation, s.from_time,
         COALESCE(g.joined_time, s.running_time) AS joined_time,
         ROW_NUMBER() OVER (
             PARTITION BY s.cluster_id, s.group_id ORDER BY s.incarnation, s.generation
@@ -13,7 +13,7 @@ WITH marks AS (
 ),
 events AS (
     SELECT
-        cluster_id, group_id, start_time AS event_time, place,
+        cluster_id, group_id, from_time AS event_time, place,
         NULL AS topic, NULL AS partition, 0 AS log_offset
     FROM marks
     UNION ALL

@@ -6,7 +6,7 @@ SELECT
     g.generation,                   -- generation that the rebalance made
     COALESCE(g.group_type, 'classic') AS group_type, -- classic, consumer, share or streams
     l.preparing_time,               -- start of the rebalance; null without a log
-    l.end_time,                     -- end of the rebalance: assignment received, group empty, or superseded by the next rebalance
+    l.to_time,                      -- end of the rebalance: assignment received, group empty, or superseded by the next rebalance
     g.outcome,                      -- stable, empty, superseded, failed or unknown
     g.cause,                        -- cause class
     t.story,                        -- action of the process that triggered the rebalance

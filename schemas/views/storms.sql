@@ -4,8 +4,8 @@ SELECT
     r.group_id,                     -- consumer group
     r.pause_below_ms,               -- pauses within the storm are shorter than this
     r.storm,                        -- number of the storm in the group's history, per pause_below_ms
-    MIN(r.start_time) AS start_time, -- start of the first rebalance
-    MAX(r.running_time) AS end_time, -- end of the last rebalance
+    MIN(r.from_time) AS from_time, -- start of the first rebalance
+    MAX(r.running_time) AS to_time, -- end of the last rebalance
     MIN(r.incarnation) AS first_incarnation, -- incarnation of the group in which the storm began
     MIN_BY(r.generation, r.place) AS first_generation, -- first generation of the storm
     MAX_BY(r.generation, r.place) AS last_generation, -- last generation of the storm
@@ -45,7 +45,7 @@ FROM (
                 ROW_NUMBER() OVER (
                     PARTITION BY s.cluster_id, s.group_id ORDER BY s.incarnation, s.generation
                 ) AS place,
-                UNIX_MILLIS(s.start_time) - UNIX_MILLIS(LAG(s.running_time) OVER (
+                UNIX_MILLIS(s.from_time) - UNIX_MILLIS(LAG(s.running_time) OVER (
                     PARTITION BY s.cluster_id, s.group_id ORDER BY s.incarnation, s.generation
                 )) AS pause_ms
             FROM generation_spans s

@@ -77,7 +77,7 @@ def test_storms_of_the_check_are_those_of_the_view(demo, cluster):
     alerts = [alert for alert in raised(demo, cluster, settings, since="1d") if alert[0] == "storm"]
     _, storms = query(
         demo.root,
-        f"""SELECT group_id, STRFTIME(start_time, '%H:%M:%S'), STRFTIME(end_time, '%H:%M:%S'),
+        f"""SELECT group_id, STRFTIME(from_time, '%H:%M:%S'), STRFTIME(to_time, '%H:%M:%S'),
                 generations
             FROM storms WHERE cluster_id = '{cluster}' AND pause_below_ms = 60000 ORDER BY ALL""",
     )

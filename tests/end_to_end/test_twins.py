@@ -26,8 +26,8 @@ COUNTS = """
         SUM(partitions_moved) FILTER (here),
         SUM(GREATEST(0, LEAST(ended, {last}) - GREATEST(started, {first})))
     FROM (
-        SELECT *, EPOCH_MS(preparing_time) AS started, EPOCH_MS(end_time) AS ended,
-            EPOCH_MS(end_time) BETWEEN {first} AND {last} AS here
+        SELECT *, EPOCH_MS(preparing_time) AS started, EPOCH_MS(to_time) AS ended,
+            EPOCH_MS(to_time) BETWEEN {first} AND {last} AS here
         FROM churn JOIN rebalance_latency USING (cluster_id, group_id, incarnation, generation)
         WHERE cluster_id = '{cluster}' AND group_id = '{group}')"""
 MEANING = [

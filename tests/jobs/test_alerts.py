@@ -51,7 +51,7 @@ def plant(write_lake, tmp_path_factory):
             ended = stable if stable is not None else joined
             latency.append(
                 place | ({"preparing_time": ms(began)} if began is not None else {})
-                | ({"end_time": ms(ended)} if ended is not None else {})
+                | ({"to_time": ms(ended)} if ended is not None else {})
             )  # fmt: skip
         last = {"group_id": "any", "seq": 1, "event_time": ms(ends), "event": "RECORD"}
         all_tables = {

@@ -116,7 +116,7 @@ SOUND = {
                             "stimuli": 1, "assumed": 0, "era": "3.9"}
     ],
     "process_lives": [{"group_id": "g", "process": "a", "life": 1, "incarnation": 1,
-                       "member_ids": ["m"], "started_time": T, "started_how": "start",
+                       "member_ids": ["m"], "from_time": T, "started_how": "start",
                        "ended_how": "running", "slow_polls": [], "flapping": False,
                        "first_generation": 1, "last_generation": 1, "confidence": 1.0,
                        "evidence": "log"}],
@@ -180,7 +180,7 @@ SOUND = {
         FIRST_GENERATION | {"generation": 2},
     ],
     "rebalance_latency": [
-        FIRST_GENERATION | {"preparing_time": T + 1000, "end_time": T + 2001, "join_ms": 1000,
+        FIRST_GENERATION | {"preparing_time": T + 1000, "to_time": T + 2001, "join_ms": 1000,
                  "cause": "MEMBER_NEW", "logical_rebalance": 1, "round": 1},
         FIRST_GENERATION | {"generation": 2, "preparing_time": T + 9000, "join_ms": 500,
                  "outcome": "unknown", "evidence": "log", "logical_rebalance": 2, "round": 1},
@@ -228,7 +228,7 @@ SOUND = {
          "moves": 1, "rebalances": 1, "not_stable_ms": 8500, "unowned_partition_ms": 0,
          "summary": "", "confidence": 0.95}
     ],
-    "runs": [{"run_id": "r", "step": "nightly", "started_at": T, "seconds": 1.0,
+    "runs": [{"run_id": "r", "step": "nightly", "from_time": T, "seconds": 1.0,
               "outcome": "done", "bronze_versions": VERSIONS}],
     "seen_partitions": [{"topic": "t", "partitions": 1, "since": 5}],
     "topic_partitions": [{"topic": "t", "partitions": 3}],

@@ -188,7 +188,7 @@ def lake(write_lake, tmp_path_factory):
     def rebalances(group, hour, minute):
         return [
             {"group_id": group, "generation": n, "cause": "LEAVE", "outcome": "stable"}
-            | {"preparing_time": ms(hour, minute, n), "end_time": ms(hour, minute, n) + 500}
+            | {"preparing_time": ms(hour, minute, n), "to_time": ms(hour, minute, n) + 500}
             | {"total_ms": 500, "logical_rebalance": n, "round": 1}
             for n in range(1, 13)
         ]

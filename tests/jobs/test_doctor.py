@@ -269,7 +269,7 @@ def test_the_outcome_of_each_clusters_last_run(tmp_path):
         {"cluster_id": "b", "outcome": "failed", "error": "OSError: no room", "hour": 2},
     ]
     rows = [
-        run | {"step": "nightly", "started_at": datetime(2026, 11, 21, run.pop("hour"), tzinfo=UTC)}
+        run | {"step": "nightly", "from_time": datetime(2026, 11, 21, run.pop("hour"), tzinfo=UTC)}
         for run in runs
     ]
     write_deltalake(f"{tmp_path}/runs", pa.Table.from_pylist(rows))

@@ -55,7 +55,7 @@ def cause(number, at_ms, kind, story, member_id, **more):
 def latency(number, at_ms, total_ms):
     return {
         "generation": number,
-        "end_time": T + at_ms,
+        "to_time": T + at_ms,
         "total_ms": total_ms,
         "logical_rebalance": number,
     }

@@ -24,7 +24,7 @@ def run(covered, *, at=1, outcome="done", version=__version__, day=None, own=Non
         "own_versions": own,
         "run_id": f"run-{at}",
         "step": "nightly",
-        "started_at": at,
+        "from_time": at,
         "seconds": 1.0,
         "outcome": outcome,
         "bronze_versions": covered,

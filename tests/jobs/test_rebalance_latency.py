@@ -113,7 +113,7 @@ def latencies(frame, by_group):
             for number, count in orphaned.items()
         ]
     latency = rebalance_latency(frame("generations", generations), frame("churn", unowned))
-    columns = ["generation", "join_ms", "sync_ms", "total_ms", "end_time", "logical_rebalance",
+    columns = ["generation", "join_ms", "sync_ms", "total_ms", "to_time", "logical_rebalance",
                "round"]  # fmt: skip
     return by_group(conform(latency, "rebalance_latency"), ["generation"], columns)
 

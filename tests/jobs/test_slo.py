@@ -78,7 +78,7 @@ def lake(write_lake, tmp_path_factory):
     tables = {
         "generations": [PLACE | times | {"event_date": date(2026, 11, 20)}],
         "rebalance_latency": [
-            PLACE | {"preparing_time": begin, "end_time": begin, "event_date": date(2026, 11, 20)}
+            PLACE | {"preparing_time": begin, "to_time": begin, "event_date": date(2026, 11, 20)}
         ],
         "assignments": [
             PLACE | {"topic": "t", "partition": number, "member_id": "a", "process": "a"}

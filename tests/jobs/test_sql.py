@@ -9,7 +9,16 @@ from deltalake import DeltaTable, write_deltalake
 from jobs.console.errors import UsageError
 from jobs.lake.opening import open_lake
 from jobs.lake.sql import answer, query
-from schemas import table_names, view_columns, view_dependencies, view_names, views_in_order
+from schemas import (
+    table_columns,
+    table_names,
+    table_partitioning,
+    view_columns,
+    view_dependencies,
+    view_names,
+    views_in_order,
+)
+from schemas.renamed import RENAMED
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +39,7 @@ def lake(write_lake, tmp_path_factory):
             ],
             "rebalance_latency": [
                 place
-                | {"preparing_time": 1000, "end_time": 1250, "join_ms": 200, "sync_ms": 50}
+                | {"preparing_time": 1000, "to_time": 1250, "join_ms": 200, "sync_ms": 50}
                 | {"total_ms": 250, "outcome": "stable", "logical_rebalance": 4, "round": 1},
                 place
                 | {"generation": 5, "outcome": "stable", "logical_rebalance": 5, "round": 1}
@@ -60,7 +69,7 @@ def test_an_empty_table_has_its_columns(empty, table):
 @pytest.mark.parametrize(
     "columns",
     [
-        "SUM(join_ms), MAX(end_time) - MIN(end_time) FROM rebalance_latency",
+        "SUM(join_ms), MAX(to_time) - MIN(to_time) FROM rebalance_latency",
         "SUM(LEN(members)), MAX(members[1].assigned[1].partitions[1] + 1) FROM group_metadata",
         "LIST_SUM(MAP_VALUES(MAX(kept_by_date))), MAX(bytes + 1) FROM ingested_files",
     ],
@@ -350,7 +359,10 @@ def test_a_statement_that_reads(lake, statement, expected):
     ("statement", "column"),
     [
         ("DESCRIBE churn", ("event_date", "DATE", "UTC date of the generation")),
-        ("desc Q03_CAUSES;", ("percent", "DOUBLE", "share of the group's rebalances")),
+        (
+            "desc Q03_CAUSES;",
+            ("percent", "DOUBLE", "share of the group's generations with a known trigger"),
+        ),
     ],
 )
 def test_describe_shows_the_comment_of_each_column(lake, statement, column):
@@ -409,7 +421,7 @@ def test_a_lake_in_a_folder_with_a_space(write_lake, tmp_path):
 
 
 def test_a_column_that_an_older_table_lacks_is_null_and_of_its_type(write_lake, tmp_path):
-    run = {"run_id": "r", "step": "nightly", "started_at": 0, "seconds": 1.0, "outcome": "done"}
+    run = {"run_id": "r", "step": "nightly", "from_time": 0, "seconds": 1.0, "outcome": "done"}
     newer = write_lake(tmp_path / "newer", {"runs": [run]})
     older = DeltaTable(f"{newer}/runs").to_pyarrow_table().drop_columns(["own_versions", "options"])
     write_deltalake(str(tmp_path / "older" / "runs"), older)
@@ -421,8 +433,46 @@ def test_a_column_that_an_older_table_lacks_is_null_and_of_its_type(write_lake, 
     assert (len(columns), rows) == (3, [("r", None, None)])
 
 
+def with_old_names(table, new, old):
+    """The table at ``new``, written again at ``old`` under the names of the previous version."""
+    rows = DeltaTable(str(new)).to_pyarrow_table()
+    names = {name: before for before, name in RENAMED[table].items()}
+    renamed = rows.rename_columns([names.get(name, name) for name in rows.column_names])
+    write_deltalake(str(old), renamed, partition_by=table_partitioning(table))
+
+
+@pytest.mark.parametrize("is_old", [True, False])
+def test_a_renamed_column_has_its_present_name_and_for_now_its_old_one(
+    write_lake, tmp_path, is_old
+):
+    latency = {"group_id": "g", "generation": 1, "preparing_time": 1000, "to_time": 1250}
+    root = write_lake(tmp_path / "new", {"rebalance_latency": [latency]})
+    if is_old:
+        with_old_names(
+            "rebalance_latency",
+            tmp_path / "new" / "rebalance_latency",
+            tmp_path / "old" / "rebalance_latency",
+        )
+        root = str(tmp_path / "old")
+
+    columns, [[present]] = query(root, "SELECT to_time FROM rebalance_latency")
+    assert (columns, present) == (["to_time"], datetime(1970, 1, 1, 0, 0, 1, 250_000))
+    assert query(root, "SELECT l.end_time FROM rebalance_latency l")[1] == [(present,)]
+    view = "SELECT l.end_time, l.to_time FROM logical_rebalances l"
+    assert query(root, view)[1] == [(present, present)]
+    assert "end_time" not in query(root, "SELECT * FROM rebalance_latency")[0]
+
+
+@pytest.mark.parametrize("name", sorted(RENAMED))
+def test_renamed_columns_exist_under_their_present_names_only(name):
+    columns = table_columns(name) if name in table_names() else list(view_columns(name))
+
+    assert set(RENAMED[name].values()) <= set(columns)
+    assert not RENAMED[name].keys() & set(columns)
+
+
 def test_a_table_whose_columns_were_renamed_since_is_refused(write_lake, tmp_path):
-    run = {"run_id": "r", "step": "nightly", "started_at": 0, "seconds": 1.0, "outcome": "done"}
+    run = {"run_id": "r", "step": "nightly", "from_time": 0, "seconds": 1.0, "outcome": "done"}
     newer = write_lake(tmp_path / "newer", {"runs": [run]})
     rows = DeltaTable(f"{newer}/runs").to_pyarrow_table()
     names = ["given" if name == "options" else name for name in rows.column_names]

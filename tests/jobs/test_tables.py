@@ -1,5 +1,6 @@
 """Lake: schemas are checked, and writes touch this cluster's rows only."""
 
+import json
 from datetime import date
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -8,12 +9,15 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import DeltaError
+from deltalake.schema import Schema
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from jobs.console.errors import RunFailed
 from jobs.engine.embedded import is_embedded
+from jobs.lake.arrow_tables import delta_schema
 from jobs.lake.checksums import checksum_file
 from jobs.lake.integrity import damages
 from jobs.lake.opening import open_lake
@@ -254,6 +258,39 @@ def test_a_column_that_an_older_table_lacks_is_null_and_is_added(lake, frame):
     added = DeltaTable(lake.path("churn")).schema().fields[-1]
     assert added.name == "moves_forced"
     assert added.metadata["comment"].startswith("moves that no assignment")
+
+
+def test_columns_with_old_names_are_read_and_renamed_by_the_next_write(lake, frame):
+    """Of all clusters, with comments and NOT NULL."""
+    path = lake.path("rebalance_latency")
+    fields = json.loads(delta_schema(schema_with_comments("rebalance_latency")).to_json())
+    for field in fields["fields"]:
+        field["name"] = field["name"].replace("to_time", "end_time")
+    schema = Schema.from_json(json.dumps(fields))
+    DeltaTable.create(path, schema, partition_by=["cluster_id", "event_date"])
+    rows = [
+        {"group_id": "g", "generation": 1, "to_time": 1000},
+        {"group_id": "g", "generation": 2, "to_time": 2000, "cluster_id": "other"},
+        {"group_id": "g", "generation": 3, "to_time": 3000, "event_date": date(2026, 11, 22)},
+    ]
+    written = frame("rebalance_latency", rows).toArrow()
+    names = [name.replace("to_time", "end_time") for name in written.column_names]
+    write_deltalake(path, written.rename_columns(names), mode="append")
+
+    seconds = F.unix_seconds("to_time").alias("seconds")
+    assert pairs(lake.read("rebalance_latency"), "generation", seconds) == [(1, 1), (3, 3)]
+    lake.replace("rebalance_latency", frame("rebalance_latency", []), where="generation = 3")
+
+    stored = DeltaTable(path)
+    columns = {field.name: field for field in stored.schema().fields}
+    assert list(columns) == schema_of("rebalance_latency").names
+    assert columns["to_time"].metadata["comment"].startswith("end of the rebalance")
+    assert not columns["group_id"].nullable
+    assert stored.metadata().partition_columns == ["cluster_id", "event_date"]
+    all_rows = stored.to_pyarrow_table(columns=["cluster_id", "to_time"]).to_pylist()
+    assert sorted((row["cluster_id"], row["to_time"].second) for row in all_rows) == [
+        ("c", 1), ("other", 2)
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def ask(write_lake, empty, tmp_path_factory):
 def generation(number, start, running, group="g", **more):
     """A rebalance from ``start`` to ``running`` that made generation ``number``."""
     place = {"group_id": group, "incarnation": more.pop("incarnation", 1), "generation": number}
-    of_latency = {"end_time": running, "preparing_time": start, "total_ms": running - start}
+    of_latency = {"to_time": running, "preparing_time": start, "total_ms": running - start}
     outcome = more.pop("outcome", "stable")
     return (
         place | {"preparing_time": start, "outcome": outcome} | more,
@@ -99,7 +99,7 @@ ORDERS = {
     "q08_slow_members": "join_ms DESC",
     "q09_coordinator_changes": "group_id, change_time",
     "q10_by_protocol": "group_id, from_time",
-    "q10_deploys": "group_id, start_time",
+    "q10_deploys": "group_id, from_time",
     "q10_each_rebalance": "group_id, incarnation",
     "q11_static_members": "group_id, instance_id",
     "q11_would_benefit": "not_stable_avoidable_ms DESC",

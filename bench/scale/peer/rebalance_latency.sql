@@ -30,14 +30,14 @@ WITH followed AS (
     WINDOW history AS (PARTITION BY cluster_id, group_id, incarnation ORDER BY generation)
 ), logical AS (
     SELECT *,
-        CASE outcome WHEN 'empty' THEN joined_time ELSE stable_time END AS end_time,
+        CASE outcome WHEN 'empty' THEN joined_time ELSE stable_time END AS to_time,
         last_value(CASE WHEN NOT continues THEN generation END IGNORE NULLS) OVER (
             PARTITION BY cluster_id, group_id, incarnation ORDER BY generation
         ) AS logical_rebalance
     FROM rounds
 )
 SELECT
-    cluster_id, group_id, incarnation, generation, event_date, end_time,
-    greatest(epoch_ms(end_time) - epoch_ms(joined_time), 0) AS sync_ms,
+    cluster_id, group_id, incarnation, generation, event_date, to_time,
+    greatest(epoch_ms(to_time) - epoch_ms(joined_time), 0) AS sync_ms,
     cause, outcome, logical_rebalance, generation - logical_rebalance + 1 AS round, evidence
 FROM logical

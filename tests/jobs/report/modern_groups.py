@@ -88,7 +88,7 @@ def lake_of_modern_groups():
         ],
         handovers=[
             {"generation": 3, "partition": partition, "from_process": "a@host",
-             "to_process": "b@host", "asked_time": 10_000, "released_time": 11_500,
+             "to_process": "b@host", "requested_time": 10_000, "released_time": 11_500,
              "assigned_time": 13_000, "unowned_ms": 1500, "waited_for": "heartbeat",
              "estimated": False, **ORDERS}
             for partition in (2, 3)

@@ -18,7 +18,7 @@ def generation(number, begin, joined, stable, end, *, group_id="g", protocol="ra
         "generations": place | times | cause | more
         | {"ended_time": end, "protocol": protocol, "outcome": outcome},
         "rebalance_latency": place
-        | {"preparing_time": begin, "end_time": done, "outcome": outcome, "cause": cause["cause"]}
+        | {"preparing_time": begin, "to_time": done, "outcome": outcome, "cause": cause["cause"]}
         | {"join_ms": joined - begin, "sync_ms": done - joined, "total_ms": done - begin}
         | {"logical_rebalance": number},
         "churn": place,

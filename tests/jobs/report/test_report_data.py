@@ -248,8 +248,8 @@ def test_a_lake_with_what_if_advice_and_lives(plant, tmp_path):
         "process": "b",
         "member_ids": ["b-id"],
         "life": 1,
-        "started_time": 2000,
-        "ended_time": 9500,
+        "from_time": 2000,
+        "to_time": 9500,
     }
     root = plant(
         tmp_path,
