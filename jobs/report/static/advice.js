@@ -27,18 +27,23 @@ function adviceCard(row, others, withGroup) {
   const sentence = element("p", { class: "lead" });
   if (withGroup) sentence.append(groupLink(row.group_id), ": ");
   sentence.append(plain(row.sentence));
-  const facts = [
-    ["better", row.makes_better], ["worse", row.makes_worse], ["whose", row.whose], ["risk", row.risk],
-    ["rejected", row.rejected], ["worse changes", row.worse],
-    ["in force", row.settings_in_force], ["assumed", row.assumption], ["confidence", confidenceText(row)],
-  ].filter(([, text]) => text);
+  const first = factsOf([["better", row.makes_better], ["worse", row.makes_worse], ["risk", row.risk],
+    ["confidence", confidenceText(row)]]);
+  const more = factsOf([["whose", row.whose], ["rejected", row.rejected], ["worse changes", row.worse],
+    ["in force", row.settings_in_force], ["assumed", row.assumption]]);
   return element("article", { class: "advice" }, sentence,
     element("div", { class: "blocks" },
       ...pasteBlocks("Client properties", row.client_properties),
       pasteBlock("Brokers: server.properties", row.broker_properties)),
-    element("dl", {}, ...facts.flatMap(([name, text]) =>
-      [element("dt", {}, name), element("dd", {}, text)])),
+    first,
+    element("details", {}, element("summary", {}, "Causes, other changes, settings in force"), more),
     others.length ? sameFor(others) : null);
+}
+
+/** A list of names and texts, without the names that have no text. */
+function factsOf(named) {
+  return element("dl", {}, ...named.filter(([, text]) => text).flatMap(([name, text]) =>
+    [element("dt", {}, name), element("dd", {}, text)]));
 }
 
 function groupLink(group) {
@@ -57,22 +62,31 @@ function confidenceText(row) {
   return [percent(row.confidence), row.confidence_reason].filter(Boolean).join(": ");
 }
 
-/** A block per place: of lines for different processes, the last ones would win in one file. */
+/** A block per place: of lines for different processes, the last ones would win in one file.
+    JSON cannot have the comments that precede it: they are text above its block. */
 function pasteBlocks(title, text) {
-  const blocks = (text || "").split("\n\n").map((part) => pasteBlock(title, part));
+  const parts = (text || "").split("\n\n");
+  const areComments = (part) => part.split("\n").every((line) => line.startsWith("#"));
+  const blocks = [];
+  parts.forEach((part, at) => {
+    if (areComments(part) && at + 1 < parts.length) return;
+    blocks.push(pasteBlock(title, part, at && areComments(parts[at - 1]) ? parts[at - 1] : ""));
+  });
   const more = blocks.slice(FIRST_BLOCKS);
   if (!more.length) return blocks;
   return [...blocks.slice(0, FIRST_BLOCKS), element("details", {},
     element("summary", {}, many(more.length, "other block")), ...more)];
 }
 
-/** Lines to paste with a button that copies them; null without lines. */
-function pasteBlock(title, text) {
+/** Lines to paste below their comments, with a button that copies the lines; null without lines. */
+function pasteBlock(title, text, comments = "") {
   if (!text) return null;
   const lines = linesOf(title, text);
   const button = element("button", { type: "button", onclick: () => copy(lines, button) }, "Copy");
   return element("div", { class: "block" },
-    element("div", { class: "bar" }, element("span", { class: "muted" }, title), button), lines);
+    element("div", { class: "bar" }, element("span", { class: "muted" }, title), button),
+    ...comments.split("\n").filter(Boolean).map((line) => element("p", { class: "muted" }, plain(line.replace(/^# */, "")))),
+    lines);
 }
 
 /** Lines as they are; `title` names them to screen readers. */

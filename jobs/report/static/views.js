@@ -1,7 +1,8 @@
-// The views of a served page, one at a time.  A file shows overview and timeline below each other.
+// The views of a served page, one at a time.  A file shows the overview, the timeline and the tables of
+// the overview below each other.
 
 const VIEWS = {
-  overview: { part: "overview-part", title: "Overview" },
+  overview: { part: "overview-part", more: "tables-part", title: "Overview" },
   findings: { part: "list-part", title: "Findings", show: () => showList("findings") },
   episodes: { part: "list-part", title: "Episodes", show: () => showList("episodes") },
   advice: { part: "list-part", title: "Advice", show: () => showList("advice") },
@@ -40,6 +41,7 @@ function showView(name) {
   if (shown === VIEWS.group && !state.timeline && !requests) return showGroup(groups[0].group_id);
   for (const [each, view] of Object.entries(VIEWS)) {
     byId(view.part).hidden = view.part !== shown.part;
+    if (view.more) byId(view.more).hidden = view !== shown;
     if (view === shown) byId(`to-${each}`).setAttribute("aria-current", "page");
     else byId(`to-${each}`).removeAttribute("aria-current");
   }

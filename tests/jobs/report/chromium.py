@@ -125,6 +125,8 @@ class Tab:
         """Console messages, exceptions, and requests to other places."""
         errors = []
         for message in self._browser.notifications:
+            if message.get("sessionId") != self._session:  # of a tab of another test
+                continue
             params = message.get("params", {})
             if message.get("method") == "Runtime.exceptionThrown":
                 errors.append(params["exceptionDetails"])

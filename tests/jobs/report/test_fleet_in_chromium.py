@@ -64,7 +64,9 @@ def page(plant, tmp_path_factory):
 
 @pytest.fixture
 def tab(chromium, page):
-    return chromium.open(page)
+    opened = chromium.open(page)
+    opened.until("rebalances.rows.length")  # tables are below the timeline, which moves them
+    return opened
 
 
 def opened(group):

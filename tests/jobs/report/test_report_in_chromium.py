@@ -64,7 +64,7 @@ def two_groups():
             advised(
                 GROUP,
                 "static: 1 rebalance less",
-                client_properties="a=1\n# b\n",
+                client_properties='# of every consumer\n# in one go\n\n{"a": "1"}',
                 whose="caused by b (1 restart)",
             ),
             advised(HOSTILE, HOSTILE, client_properties=HOSTILE, risk=HOSTILE),
@@ -450,6 +450,25 @@ def test_hostile_findings_episodes_and_advice_are_text(chromium, report_file):
     for part in ("findings", "episodes", "advice", "outcomes"):
         assert shown in tab.run(f"document.getElementById('{part}').textContent"), part
     blocks = tab.run("[...document.querySelectorAll('#advice pre')].map((e) => e.textContent)")
-    assert blocks == [shown, "a=1\n# b\n"]
+    assert blocks == [shown, '{"a": "1"}']
     assert tab.run("document.title") == "Rebalances of c"
     assert tab.run("document.images.length") == 0
+
+
+def test_json_has_its_comments_above_its_block(tab):
+    """JSON has no comments: pasted with them, it cannot be read."""
+    blocks = tab.run("[...document.querySelectorAll('#advice pre')].map((e) => e.textContent)")
+    above = tab.run("[...document.querySelectorAll('#advice .block p')].map((e) => e.textContent)")
+
+    assert blocks[-1] == '{"a": "1"}'
+    assert above == ["of every consumer", "in one go"]
+
+
+def test_a_file_has_the_timeline_before_tables_and_no_control_without_choices(tab):
+    titles = tab.run(
+        "[...document.querySelectorAll('main h2')].filter((each) => each.checkVisibility())"
+        ".map((each) => each.textContent)"
+    )
+
+    assert titles == ["Overview", "Timeline", "Groups"]
+    assert not tab.run("document.getElementById('cluster').checkVisibility()")
