@@ -63,7 +63,7 @@ def what_if_rows(part: str, captures: Sequence[Capture], lakes: Path) -> Iterato
 
 def filled(capture: Capture, lakes: Path) -> Path:
     """The lake of the capture's evidence, in ``lakes``."""
-    place = "-".join((capture.script, capture.run, *Path(capture.segments).parts))
+    place = "-".join((capture.folder.name, *Path(capture.segments).parts))
     lake = lakes / place
     if not lake.exists():
         building = lakes / f"{place}.building"
