@@ -39,7 +39,7 @@ _NEEDED = {
     if library.consumer_protocol_since is not None
 }
 # The version of subscriptions that these clients send (KIP-881), and what sent it first.
-_NEWEST_SUBSCRIPTION, _FIRST_JAVA = 3, "3.5"
+_NEWEST_SUBSCRIPTION, _FIRST_JAVA = 3, "3.4"
 # What a broker logs when it refuses to convert a group: event or step, blocker, effect, detail.
 _REFUSALS = {
     "upgrade_disabled": (

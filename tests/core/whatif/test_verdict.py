@@ -35,9 +35,9 @@ SAME = SettingsChange.of(
 DEFAULTS = SettingsChange.of(["group.protocol=consumer"])
 COOPERATIVE = SettingsChange.of(["protocol=cooperative"])
 MODERN = InferredEra("4.1", "log wording")
-OLD_CLIENT = Blocker("client_version", "prevents", "Java clients before 3.5")
+OLD_CLIENT = Blocker("client_version", "prevents", "Java clients before 3.4")
 USER_DATA = Blocker("assignment_data", "offline", "assignments have user data")
-UNKNOWN_VERSION = Blocker("client_version", "check", "Java clients 3.5 or later")
+UNKNOWN_VERSION = Blocker("client_version", "check", "Java clients 3.4 or later")
 
 
 def baseline(*libraries, **fields):
@@ -102,7 +102,7 @@ def test_without_a_change_to_the_consumer_protocol_the_verdict_is_unknown():
     [
         ([], ("unknown", "no prediction: too old")),
         ([UNKNOWN_VERSION], ("unknown", "no prediction: too old")),
-        ([UNKNOWN_VERSION, OLD_CLIENT], ("blocked", "Java clients before 3.5")),
+        ([UNKNOWN_VERSION, OLD_CLIENT], ("blocked", "Java clients before 3.4")),
     ],
 )
 def test_a_group_without_a_prediction_has_a_reason(blockers, expected):
@@ -245,9 +245,9 @@ def test_blockers_by_records_and_log(records, logged, era, expected):
 @pytest.mark.parametrize(
     ("library", "members", "expected"),
     [
-        (JAVA, [member(version=3)], ("check", "Java clients 3.5 or later (subscriptions of")),
-        (JAVA, [member(version=1)], ("prevents", "Java clients before 3.5 (subscriptions of")),
-        (JAVA, [member(version=3), member(version=0)], ("prevents", "Java clients before 3.5")),
+        (JAVA, [member(version=3)], ("check", "Java clients 3.4 or later (subscriptions of")),
+        (JAVA, [member(version=1)], ("prevents", "Java clients before 3.4 (subscriptions of")),
+        (JAVA, [member(version=3), member(version=0)], ("prevents", "Java clients before 3.4")),
         (JAVA, [], ("check", "Java clients of an unknown version")),
         (LIBRDKAFKA, [member(version=3)], ("check", "librdkafka clients of a recent version")),
         (LIBRDKAFKA, [member(version=1)], ("prevents", "librdkafka clients (subscriptions of")),
