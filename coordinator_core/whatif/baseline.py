@@ -354,11 +354,14 @@ def idle_between_incarnations(
     processes: Iterable[ConsumerProcess],
     assigned_ms: Iterable[int],
     idle: Iterable[tuple[int, int]],
+    gaps: Collection[tuple[int, int]] = (),
 ) -> Iterable[tuple[int, int]]:
     """``idle``, and the times without a process before an incarnation's first assignment: a
     partition counts from its first owner in the incarnation on.
 
-    ``assigned_ms``: the first assignments of the incarnations after the first.
+    ``assigned_ms``: the first assignments of the incarnations after the first; ``gaps``: the
+    group's times of ownership_gaps.  A gap that ends with or after such an assignment, as of a
+    group that changed its protocol while it was empty, counts.
     """
     lives = [life for process in processes for life in process.lives]
     spans = list(idle)
@@ -366,7 +369,8 @@ def idle_between_incarnations(
         before = [life for life in lives if life.ended and life.ended.at_ms <= first_ms]
         last_ms = max((life.ended.at_ms for life in before if life.ended), default=first_ms)
         runs_on = any(life.started.at_ms < last_ms for life in lives if life not in before)
-        if last_ms < first_ms and not runs_on:
+        is_gap = any(from_ms < first_ms <= to_ms for from_ms, to_ms in gaps)
+        if last_ms < first_ms and not runs_on and not is_gap:
             spans.append((last_ms, first_ms))
     reached_ms = None
     for from_ms, to_ms in sorted(spans):

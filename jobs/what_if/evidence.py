@@ -182,8 +182,9 @@ class PredictionEvidence:
         delay = self._configured.of_brokers.get(INITIAL_DELAY)
         if delay is not None:
             explained = replace(explained, delay=InferredDelay(int(delay.value), delay.source))
+        gaps = [(row["from_ms"], row["to_ms"]) for row in self._of(lives.SILENCES)]
         idle = idle_between_incarnations(
-            baseline.processes, self._first_assignments_ms, baseline.idle
+            baseline.processes, self._first_assignments_ms, baseline.idle, gaps
         )
         return replace(
             baseline,

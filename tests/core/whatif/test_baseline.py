@@ -7,9 +7,10 @@ import pytest
 from coordinator_core.client.libraries import recognised
 from coordinator_core.incident import incarnations
 from coordinator_core.incident.evidence import RecordedMember
+from coordinator_core.lives import TimeEstimate
 from coordinator_core.records import Subscription, encode_subscription
 from coordinator_core.whatif import baseline_of
-from coordinator_core.whatif.baseline import library_of
+from coordinator_core.whatif.baseline import idle_between_incarnations, library_of
 from tests.core.incident.incident_rows import of_fleet
 
 
@@ -62,6 +63,27 @@ def test_clients_look_for_new_partitions_often_only_where_those_started_a_rebala
     (topic,) = result.topics
     assert [topic.partitions, *(count for _, count in topic.grows)] == counts
     assert result.metadata_max_age_ms == metadata_max_age_ms
+
+
+@pytest.mark.parametrize(
+    ("gaps", "idle"),
+    [
+        ([(60_000, 60_000)], [(60_000, 63_000)]),
+        ([(60_000, 63_000)], []),
+        ([(61_000, 62_000)], [(60_000, 63_000)]),
+    ],
+    ids=["the group was shut down", "its gaps end with the next incarnation", "an earlier gap"],
+)
+def test_a_gap_of_ownership_between_incarnations_counts(gaps, idle):
+    """The only process ended at 60 s, and its next life got its assignment at 63 s."""
+    exactly = TimeEstimate.exactly
+    lives = [
+        SimpleNamespace(started=exactly(0), ended=exactly(60_000)),
+        SimpleNamespace(started=exactly(62_500), ended=None),
+    ]
+    processes = [SimpleNamespace(lives=lives)]
+
+    assert list(idle_between_incarnations(processes, [63_000], [], gaps)) == idle
 
 
 # era, version of the subscription, its user data, assignor -> the nearest library of the client
