@@ -187,17 +187,18 @@ class MessageDelivery:
         )
 
     def _read_next(self, process: SimulatedProcess, channel: Channel, now_ms: int) -> None:
-        """The broker reads the connection's next request after it has answered the current one."""
+        """The broker reads the connection's next request after it has answered the current one,
+        also one that it received before the client closed the connection.
+        """
         if not channel.waiting:
             return
         request = channel.waiting.popleft()
-        self._cluster.schedule(
-            process.group.name,
-            now_ms,
-            Phase.TO_BROKER,
-            process.number,
-            lambda at_ms: self._on_request(channel, request, at_ms),
-        )
+
+        def read(at_ms: int) -> None:
+            if request.request_id in self._pending:  # the broker has not stopped since
+                self._process(channel, request, at_ms)
+
+        self._cluster.schedule(process.group.name, now_ms, Phase.TO_BROKER, process.number, read)
 
     def break_connections(self, broker_id: int, now_ms: int) -> None:
         """Break every connection to a broker that stopped; its clients are notified."""

@@ -98,6 +98,7 @@ class SimulatedProcess:
         self.is_away = False
         self.frozen_until_ms = 0
         self.cut_until_ms = 0
+        self._is_closing = self._starts_when_closed = False
         self._inbox: list[Callback] = []
         self._jitters = 0
         self._failure = ""
@@ -113,7 +114,9 @@ class SimulatedProcess:
             _ACTIONS[action.kind](self, now_ms, now_ms + action.length_ms)
 
     def start(self, now_ms: int) -> None:
+        """If its previous life still closes, the process starts after that."""
         if self.consumer is not None:
+            self._starts_when_closed = self._is_closing
             return
         self.life += 1
         group = self.group
@@ -185,6 +188,7 @@ class SimulatedProcess:
         if self.consumer is None or self._is_frozen(now_ms, self.stop):
             return
         if consumer := self._consumer_after_work(now_ms):
+            self._is_closing = True
             self._perform(consumer.close(now_ms), now_ms)
 
     def kill(self, now_ms: int, _: int) -> None:
@@ -328,6 +332,7 @@ class SimulatedProcess:
         self.refused += raised.error is Errors.UNRELEASED_INSTANCE_ID
         self._failure = f"failed: {raised.error.name if raised.error else raised.text}"
         self._start_again(now_ms)
+        self._is_closing = True
         self._perform(self.consumer.close(now_ms), now_ms)
 
     def _start_again(self, now_ms: int) -> None:
@@ -339,6 +344,7 @@ class SimulatedProcess:
         if self.consumer is None:
             return
         self.consumer = None
+        self._is_closing = False
         if self.application is not None:
             self.application.end(now_ms)
             self.application = None
@@ -347,6 +353,9 @@ class SimulatedProcess:
         for node in {broker_id for broker_id, _ in self.channels}:
             self.close_channels(node)
         self._environment.ended(self, how, now_ms)
+        if self._starts_when_closed:
+            self._starts_when_closed = False
+            self._schedule(now_ms, self.start)
 
     def close(self, now_ms: int) -> None:
         """The simulation ends."""

@@ -67,7 +67,7 @@ _HEARTBEAT_DELAY_MS, _HEARTBEAT_DELAYS_MS = 4, (2, 10)
 _TIMERS_PER_HEARTBEAT = 6
 # Raise this if the same simulation now has other records reprocessed or pauses: tables keep the
 # outcomes of earlier versions.
-_COSTS_VERSION = 3
+_COSTS_VERSION = 4
 _NO_OUTCOMES: Mapping[str, Outcomes] = MappingProxyType({})
 
 

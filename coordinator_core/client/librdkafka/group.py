@@ -25,6 +25,8 @@ from coordinator_core.protocol.messages import JoinResponse, LeaveGroup, Leaver,
 
 JOIN_INTERVAL_MS = 1000
 QUERY_INTERVAL_MS = 500
+# librdkafka leaves on a best effort basis, with a shorter timeout than of other requests.
+_LEAVE_TIMEOUT_MS = 5000
 
 
 class LibrdkafkaGroup:
@@ -264,7 +266,7 @@ class LibrdkafkaGroup:
             return
         self.waits_for_leave = True
         request = LeaveGroup(context.next_id(), context.config.group_id, (Leaver(member_id),))
-        context.send(request, context.coordinator, context.session_timeout_ms)
+        context.send(request, context.coordinator, _LEAVE_TIMEOUT_MS)
 
     def _leave_if_requested(self) -> None:
         """Leave after ``unsubscribe``; static members do not leave at close (KIP-345)."""

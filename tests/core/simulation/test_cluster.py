@@ -123,6 +123,27 @@ def test_restarting_a_dynamic_member_is_two_rebalances_a_static_one_none():
     ]
 
 
+def test_a_leave_behind_a_join_is_read_when_the_join_ends():
+    """As real brokers do: librdkafka's member 2 closes its consumer while its JoinGroup waits for
+    member 1, whose application does not poll.  The client waits 5 s for the response to its
+    LeaveGroup; the broker reads it after the join, though the connection was closed.
+    """
+    plans = [
+        {"kind": "slow_poll", "at": "1m", "processes": [1], "length": "40s"},
+        {"kind": "stop", "at": "70s", "processes": [3]},
+        {"kind": "stop", "at": "75s", "processes": [2], "down": "2s"},
+    ]
+
+    play = PlayedGroup(plans, {"client": "librdkafka-2", "max_poll_interval": "30s"})
+
+    left_s = [at_s for name in (3, 1, 2) for _, at_s in play.lines_with(f"clientId=g-{name},")]
+    closed = [(each["process"], (each["at_ms"] - START_MS) // 1000) for each in play.ends]
+    assert closed == [("g-3", 70), ("g-2", 80)]
+    assert left_s == pytest.approx([70, 90.1, 90.1], abs=0.05)
+    # The process that was to start after 2 s started when it had closed.
+    assert play.starts()[1:] == [(70.001, "LEAVE"), (90.127, "LEAVE"), (100.008, "MEMBER_NEW")]
+
+
 def test_a_slow_listener_delays_the_join_of_all_members():
     kill = {"kind": "stop", "at": "1m", "processes": [3]}
 
