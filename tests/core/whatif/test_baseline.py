@@ -5,13 +5,13 @@ from types import SimpleNamespace
 import pytest
 
 from coordinator_core.client.libraries import recognised
-from coordinator_core.incident import incarnations
+from coordinator_core.incident import explain, incarnations
 from coordinator_core.incident.evidence import RecordedMember
 from coordinator_core.lives import TimeEstimate
 from coordinator_core.records import Subscription, encode_subscription
 from coordinator_core.whatif import baseline_of
-from coordinator_core.whatif.baseline import idle_between_incarnations, library_of
-from tests.core.incident.incident_rows import of_fleet
+from coordinator_core.whatif.baseline import heartbeat_of, idle_between_incarnations, library_of
+from tests.core.incident.incident_rows import of_fleet, of_twins
 
 
 def baseline(assignor, grows, plans):
@@ -63,6 +63,17 @@ def test_clients_look_for_new_partitions_often_only_where_those_started_a_rebala
     (topic,) = result.topics
     assert [topic.partitions, *(count for _, count in topic.grows)] == counts
     assert result.metadata_max_age_ms == metadata_max_age_ms
+
+
+@pytest.mark.parametrize("version", ["4.1.2", "4.4.0"])
+def test_joins_that_waited_for_a_slow_application_show_no_heartbeat_interval(version):
+    """One of seven joins lasted 7 s, as an application did not poll; the interval was 3 s."""
+    (rows,) = of_twins(version, "next-slow-polls-and-freezes")
+    group = "orders-base"
+
+    explained = explain(incarnations(group, rows.events[group], rows.records[group]))
+
+    assert heartbeat_of(explained.incarnations) == 3000
 
 
 @pytest.mark.parametrize(
