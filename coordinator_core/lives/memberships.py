@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
@@ -40,8 +41,9 @@ class Membership:
 
     ``predates_evidence``: the member joined before the evidence begins.  ``last_contact_ms``: of a
     member whose session expired.  ``waited_since_ms``: start of the join for which the member
-    waited until its last contact; a waiting member needs no heartbeats, so it may have died during
-    the wait.  ``reason``: the client's reason for leaving (KIP-800).
+    waited until its last contact or its leave.  A waiting member needs no heartbeats, so it may
+    have died during the wait; and the LeaveGroup of a closing client waits behind its JoinGroup, on
+    the same connection.  ``reason``: the client's reason for leaving (KIP-800).
     """
 
     member: RecordedMember
@@ -79,6 +81,7 @@ class _MembershipReader:
         self._open: dict[str, Membership] = {}
         self._pending: dict[str, TimeEstimate] = {}  # when a member received its id
         self._by_id: dict[str, Membership] = {}
+        self._joins = sorted(_joins(explained))
 
     def read(self) -> list[Membership]:
         for each in self._explained.generations:
@@ -123,6 +126,7 @@ class _MembershipReader:
                 membership = self._end(leaver, Departure.LEFT, when, stimulus.evidence)
                 if membership is not None:
                     membership.reason = stimulus.reason
+                    membership.waited_since_ms = self._waited_since_ms(when.at_ms, before_ms=0)
 
     def _begin(
         self, member_id: str, generation: int, began: TimeEstimate, basis: Basis, evidence: str
@@ -166,13 +170,12 @@ class _MembershipReader:
             membership.left_evidence = evidence
         return membership
 
-    def _waited_since_ms(self, last_contact_ms: int) -> int | None:
-        for each in self._explained.generations:
-            start, joined = each.evidence.start, each.evidence.first("JOIN_COMPLETE")
-            if start is None or joined is None:
-                continue
-            if abs(last_contact_ms - joined.at_ms) <= SAME_MOMENT_MS:
-                return start.at_ms
+    def _waited_since_ms(self, last_contact_ms: int, before_ms: int = SAME_MOMENT_MS) -> int | None:
+        """``before_ms``: how long before the end of the join the last contact may be."""
+        at = bisect_left(self._joins, (last_contact_ms - SAME_MOMENT_MS,))
+        for joined_ms, began_ms in self._joins[at : at + 1]:
+            if joined_ms <= last_contact_ms + before_ms:
+                return began_ms
         return None
 
     def _end_expired(self, each: ExplainedGeneration) -> None:
@@ -209,3 +212,11 @@ class _MembershipReader:
                     membership.predates_evidence = True
                 membership.last_generation = max(membership.last_generation, record.generation)
                 membership.member = member
+
+
+def _joins(explained: ExplainedIncarnation) -> Iterator[tuple[int, int]]:
+    """When each join ended and began."""
+    for each in explained.generations:
+        start, joined = each.evidence.start, each.evidence.first("JOIN_COMPLETE")
+        if start is not None and joined is not None:
+            yield joined.at_ms, start.at_ms

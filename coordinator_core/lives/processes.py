@@ -141,7 +141,18 @@ def _same_name(memberships: list[Membership]) -> list[_Candidate]:
 
 
 def _is_over(last: Membership, membership: Membership) -> bool:
+    if _waited_to_leave(last, membership):
+        return True
     return last.ended is not None and _ended_ms(last) <= membership.began.at_ms + _OVERLAP_MS
+
+
+def _waited_to_leave(last: Membership, following: Membership) -> bool:
+    """Whether the process closed while it waited for the response to JoinGroup, and its next life
+    joined before the response."""
+    since_ms, began_ms = last.waited_since_ms, following.began.at_ms
+    if last.departure is not Departure.LEFT or since_ms is None:
+        return False
+    return since_ms < began_ms <= _ended_ms(last)
 
 
 def _ended_ms(membership: Membership) -> int:
@@ -299,6 +310,11 @@ class _LifeReader:
             if committed_ms is not None and ended.earliest_ms <= committed_ms <= gone_ms:
                 ended, confidence = TimeEstimate(committed_ms, committed_ms, gone_ms), 0.8
             return self._with_silence(ended, gone_ms, membership), confidence
+        if following is not None and _waited_to_leave(membership, following):
+            # It sent its JoinGroup within a heartbeat interval.
+            latest_ms = following.began.at_ms
+            earliest_ms = min((membership.waited_since_ms or 0) + self._heartbeat_ms, latest_ms)
+            return TimeEstimate((earliest_ms + latest_ms) // 2, earliest_ms, latest_ms), 0.8
         return ended, 0.9 if membership.departure is Departure.LEFT else 0.5
 
     def _with_silence(

@@ -160,3 +160,22 @@ def test_life_kinds_with_every_client_library(version):
     assert [kinds[f"billing-{n} 2"][0] for n in range(1, 7)] == ["rolling_deploy"] * 6
     assert kinds["billing-3 2"][1] == "killed"
     assert slow == []
+
+
+@pytest.mark.parametrize("version", ["4.1.2", "4.4.0"])
+def test_processes_that_closed_while_a_join_waited_for_a_slow_application(version):
+    """orders-2 was stopped at 30 s and orders-3 at 36 s, each for 2 s; orders-4 did not poll from
+    18 s to 68 s, so the join of the rebalance at 24 s ended at 48 s, and then both leaves."""
+    script = "next-slow-polls-and-freezes"
+    (evidence,) = of_twins(version, script)
+    group = "orders-base"
+    t0_ms = truth_of_twins(version, script)[group]["t0_wall_ms"]
+    explained = explain(incarnations(group, evidence.events[group], evidence.records[group]))
+
+    processes = identify_processes(memberships_of(explained.incarnations))
+
+    lives = {each.name: each.lives for each in processes}
+    for name, stopped_s in (("orders-2", 30), ("orders-3", 36)):
+        first, second, *_ = lives[name]
+        assert first.ended.earliest_ms < t0_ms + 1000 * stopped_s < first.ended.latest_ms
+        assert 0 < second.started.at_ms - t0_ms - 1000 * (stopped_s + 2) < 300

@@ -67,6 +67,19 @@ def test_the_same_client_and_host_is_the_same_process():
     assert lives == {"app": [(("a",), 100_000, False), (("b",), None, False)]}
 
 
+def test_a_leave_that_waited_behind_a_join_ended_before_the_next_life_joined():
+    """The process waited for a join from 100 s on, closed, and was back at 110 s; the coordinator
+    handled the leave at 130 s, when the join ended."""
+    closed, started = membership("a", 0, 130_000), membership("b", 110_000)
+    closed.waited_since_ms = 100_000
+
+    [process] = identify_processes([closed, started], heartbeat_ms=HEARTBEAT)
+
+    [first, second] = process.lives
+    assert tuple(first.ended) == (106_500, 103_000, 110_000)
+    assert (first.confidence, second.member_ids) == (0.8, ("b",))
+
+
 def test_another_host_at_the_same_time_is_another_process():
     lives = lived([membership("a", 0), membership("b", 10, host="/10.0.0.2")])
 
