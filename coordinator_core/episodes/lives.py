@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from coordinator_core.episodes.activities import activities
@@ -28,13 +28,21 @@ from coordinator_core.lives import (
 # A process that is back under its member id, or continues to poll, never ended.
 _CONTINUES = (What.SLOW_POLL, What.FROZEN, What.SESSION_LOST)
 _KILLED = (What.KILLED, What.EXPIRED)
+# A line about a departure and its record have times that differ by at most this.
+_SAME_DEPARTURE_MS = 1000
+
+LastPolls = Mapping[tuple[str, int], int]
+"""By member id and time of departure: when a slow application last polled, in ms."""
 
 
 def process_lives(
-    rebalances: Iterable[Rebalance], causes: Iterable[Cause], silences: Silences | None = None
+    rebalances: Iterable[Rebalance],
+    causes: Iterable[Cause],
+    silences: Silences | None = None,
+    last_polls: LastPolls | None = None,
 ) -> list[ConsumerProcess]:
     """The processes of a group, by their first start."""
-    lives = _Lives(silences or {})
+    lives = _Lives(silences or {}, last_polls or {})
     for activity in activities(rebalances, causes):
         for change in process_changes(activity):
             lives.apply(change)
@@ -57,8 +65,9 @@ class _Life:
 
 
 class _Lives:
-    def __init__(self, silences: Silences) -> None:
+    def __init__(self, silences: Silences, last_polls: LastPolls) -> None:
         self._silences = silences
+        self._last_polls = last_polls
         self._lives: dict[str, list[_Life]] = {}
         self._old_names: dict[str, str] = {}
 
@@ -90,11 +99,25 @@ class _Lives:
         life.last_generation = max(life.last_generation, arrival.generation)
         if arrival.member_id and arrival.member_id not in life.member_ids:
             life.member_ids.append(arrival.member_id)
-        if change.what is What.SLOW_POLL:
-            began, back = TimeEstimate.exactly(change.since_ms), TimeEstimate.exactly(at(arrival))
+        polled_ms = self._polled_ms(change)
+        if change.what is What.SLOW_POLL or polled_ms is not None:
+            since_ms = change.since_ms if polled_ms is None else polled_ms
+            began, back = TimeEstimate.exactly(since_ms), TimeEstimate.exactly(at(arrival))
             life.slow_polls.append(SlowPoll(began, back, change.confidence, _named(arrival)))
         elif change.what is What.FROZEN and change.departure is not None:
             life.freezes.append(Freeze(self._ended(change), TimeEstimate.exactly(at(arrival))))
+
+    def _polled_ms(self, change: ProcessChange) -> int | None:
+        departure = change.departure
+        if departure is None or change.what is What.SESSION_LOST:
+            return None
+        polls = (
+            polled_ms
+            for (member_id, departed_ms), polled_ms in self._last_polls.items()
+            if member_id == departure.member_id
+            and abs(departed_ms - at(departure)) <= _SAME_DEPARTURE_MS
+        )
+        return next(polls, None)
 
     def _end(self, life: _Life, change: ProcessChange) -> None:
         life.confidence = min(life.confidence, change.confidence)

@@ -33,6 +33,8 @@ NO_HEARTBEAT = "no_heartbeat"
 LOG, RECORDS = "log", "records"
 # A client that closes commits right before it leaves.
 CLOSING_MS = 1000
+# A client that leaves as it polls again joins again at once.
+_AT_ONCE_MS = 200
 
 Commits = Mapping[tuple[str, int], Mapping[Partition, Sequence[int]]]
 """By member id and the time of its departure, 0 of a member that is still there: the last commits
@@ -100,7 +102,7 @@ class Ends:
         if how != LEFT or not self._has_closed(membership):
             back_ms = _first_since(ended_ms, self._joined[membership.member_id])
             if back_ms is not None:
-                polled_ms = self._polled_ms(membership, how)
+                polled_ms = self._polled_ms(membership, how, back_ms)
                 return End(back_ms, how, is_estimated=True, polled_ms=polled_ms)
         by = LOG if membership.has_log else RECORDS
         if how == EXPIRED:
@@ -118,20 +120,43 @@ class Ends:
         killed_ms = self._middle_ms(membership, last.time_ms, silent_ms + self._interval_ms)
         return End(killed_ms, NO_HEARTBEAT, is_estimated=True)
 
-    def _polled_ms(self, membership: ModernMembership, how: str) -> int | None:
+    def last_polls(self) -> dict[tuple[str, int], int]:
+        """By member id and time of departure: when a slow application last polled, in ms."""
+        polls = {}
+        for membership in self._hows:
+            polled_ms = self._of(membership).polled_ms
+            if polled_ms is not None:
+                polls[membership.member_id, membership.ended_ms or 0] = polled_ms
+        return polls
+
+    def _polled_ms(self, membership: ModernMembership, how: str, back_ms: int) -> int | None:
         """A client that leaves or goes silent as its application does not poll does so
-        max.poll.interval.ms after the last poll."""
+        max.poll.interval.ms after the last poll.  librdkafka only goes silent then: if its session
+        has not expired when the application polls again, it leaves, and joins at once."""
         poll_ms, ended_ms = membership.rebalance_timeout_ms, membership.ended_ms or 0
         if poll_ms is None or how == DROPPED:
             return None
         if how == LEFT:
-            return ended_ms - poll_ms
+            latest_ms = ended_ms - poll_ms
+            if back_ms - ended_ms > _AT_ONCE_MS:
+                return latest_ms
+            return self._last_poll_ms(membership, latest_ms)
         last_ms = self._last_heartbeat_ms(membership)
         committed_ms = self._committed(membership)
         is_slow = committed_ms and exceeded_poll_interval(last_ms - committed_ms[-1], poll_ms)
         if not is_slow and not self._ignored_revocation(membership, last_ms):
             return None
         return last_ms + self._interval_ms // 2 - poll_ms
+
+    def _last_poll_ms(self, membership: ModernMembership, latest_ms: int) -> int:
+        """Within a session before ``latest_ms``, and a commit interval before the last commit: a
+        thread of librdkafka commits."""
+        earliest_ms = latest_ms - (membership.session_timeout_ms or self.timing.session_ms)
+        committed_ms = self._committed(membership)
+        if committed_ms and earliest_ms <= committed_ms[-1] <= latest_ms:
+            latest_ms = committed_ms[-1]
+            earliest_ms = max(earliest_ms, latest_ms - COMMIT_INTERVAL_MS)
+        return (earliest_ms + latest_ms) // 2
 
     def _ignored_revocation(self, membership: ModernMembership, last_ms: int) -> bool:
         """Whether its client went on to send heartbeats but revoked nothing after a revocation was

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from coordinator_core.episodes import Cause, Rebalance
-from coordinator_core.episodes.lives import process_lives
+from coordinator_core.episodes.lives import LastPolls, process_lives
 from coordinator_core.lives import ConsumerProcess, Silences
 from jobs.engine.union import union_of
 from jobs.lake.evidence import Row, Rows, evidence
@@ -72,7 +72,9 @@ def _rows_of_group(rows: list[Row], rows_of: LivesRows) -> Iterator[Row]:
     yield from rows_of(*processes_of(by_kind))
 
 
-def processes_of(rows: Rows) -> tuple[list[ConsumerProcess], dict[str, int]]:
+def processes_of(
+    rows: Rows, last_polls: LastPolls | None = None
+) -> tuple[list[ConsumerProcess], dict[str, int]]:
     """The processes of one group, and the incarnation of each member id.
 
     ``rows``: the group's rows by kind of evidence, KINDS.
@@ -86,6 +88,7 @@ def processes_of(rows: Rows) -> tuple[list[ConsumerProcess], dict[str, int]]:
         sorted(rebalances, key=lambda each: each.id),
         [Cause(**absent | _fields(row, Cause)) for row in causes],
         silences_of(rows[SILENCES]),
+        last_polls,
     )
     return processes, {row["member_id"]: row["incarnation"] for row in reversed(causes)}
 

@@ -376,7 +376,8 @@ class PredictionEvidence:
             era=era,
             settings=self._consumer_settings(timing),
             processes=lives.processes_of(
-                self._rows | {lives.CAUSES: self._causes(timing, sessions_ms)}
+                self._rows | {lives.CAUSES: self._causes(timing, sessions_ms)},
+                self._last_polls,
             )[0],
             counts=sorted(
                 (row["at_ms"], row["topic"], row["partitions"])
@@ -388,18 +389,29 @@ class PredictionEvidence:
         )
         return consumer_baseline_of(self.group_id, evidence, from_ms=from_ms, to_ms=to_ms)
 
-    def _timing(self) -> Timing:
-        """Of the incarnation with the most memberships."""
+    @cached_property
+    def _ends(self) -> list[Ends]:
+        """Of each incarnation; the one with the most memberships first."""
         beyond = _by_incarnation([*self._of(tenures.REFUSALS), *self._of(tenures.COMMITS)])
         histories = {
             number: played_rows(rows)
             for number, rows in _by_incarnation([*self._of(RECORDS), *self._of(LINES)]).items()
         }
-        if not histories:
+        numbers = sorted(histories, key=lambda each: -len(histories[each].memberships))
+        commits = (
+            tenures.with_refusals_and_commits(histories[number], beyond.get(number, []))
+            for number in numbers
+        )
+        return [Ends(histories[n], own) for n, own in zip(numbers, commits, strict=True)]
+
+    def _timing(self) -> Timing:
+        if not self._ends:
             raise NotAConsumerGroup(f"{self.group_id}: no records")
-        number = max(histories, key=lambda each: len(histories[each].memberships))
-        commits = tenures.with_refusals_and_commits(histories[number], beyond.get(number, []))
-        return Ends(histories[number], commits).timing
+        return self._ends[0].timing
+
+    @property
+    def _last_polls(self) -> dict[tuple[str, int], int]:
+        return {key: ms for ends in self._ends for key, ms in ends.last_polls().items()}
 
     def _consumer_settings(self, timing: Timing) -> ConsumerSettings:
         """From the configurations of group and brokers, else from the times of records."""

@@ -104,3 +104,20 @@ def test_a_freeze_began_when_the_session_did():
     [freeze] = life.freezes
     assert (tuple(freeze.began), freeze.to.at_ms) == ((21_000, 21_000, 31_000), 36_000)
     assert life.ended is None
+
+
+def test_a_last_poll_tells_a_slow_application_from_a_freeze():
+    """Its client went silent after max.poll.interval.ms; the record of its removal is 3 ms late."""
+    session = {"session_timeout_ms": 10_000}
+    causes = [
+        STARTS,
+        cause("SESSION_EXPIRY", "frozen", 2, 71_000, "a1", **session),
+        cause("MEMBER_NEW", "return", 3, 86_000, "a1"),
+    ]
+    last_polls = {("a1", 71_003): 31_000}
+
+    [process] = process_lives(rebalances(0, 71_000, 86_000), causes, {}, last_polls)
+
+    [life] = process.lives
+    [slow] = life.slow_polls
+    assert (slow.began.at_ms, slow.to.at_ms, life.freezes) == (31_000, 86_000, ())

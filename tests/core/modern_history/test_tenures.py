@@ -5,6 +5,7 @@ import pytest
 from coordinator_core.modern_history import LoggedDeparture, RecordKind, replay
 from coordinator_core.modern_history.heartbeats import Expiry, interval_of, timing_of
 from coordinator_core.modern_history.members import AWAY
+from coordinator_core.modern_history.process_ends import Ends
 from coordinator_core.modern_history.tenures import ownership
 from tests.core.modern_history import group_records
 from tests.core.modern_history.group_records import STABLE, UNREVOKED, bump, record, removed
@@ -105,6 +106,19 @@ def test_an_application_that_does_not_poll_takes_no_partition():
     [slow, _] = ownership(replay(records, [LoggedDeparture(60_000, "a", "left")])).tenures
 
     assert (slow.until_ms, slow.polled_ms) == (61_000, 60_000 - POLL_MS)
+
+
+@pytest.mark.parametrize(
+    ("committed_ms", "polled_ms"), [([10_000, 15_000, 20_000], 17_500), ([], 7500)]
+)
+def test_a_client_that_leaves_when_its_application_polls_again(committed_ms, polled_ms):
+    """librdkafka leaves not after max.poll.interval.ms, but at the next poll within its session,
+    and joins at once.  Its last commit was at most 5 s after the last poll."""
+    records = [*has(0, "a"), *removed(60_000, "a"), *has(60_005, "a", 4)]
+    history = replay(records, [LoggedDeparture(60_000, "a", "left")])
+    ends = Ends(history, {("a", 60_000): {P: committed_ms}})
+
+    assert ends.last_polls() == {("a", 60_000): polled_ms}
 
 
 @pytest.mark.parametrize(("asked_ms", "polled_ms"), [(40_000, 27_500), (50_000, None)])
