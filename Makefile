@@ -64,7 +64,7 @@ format: setup  ## rewrite the sources in the project's format
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-package: setup  ## build the wheel and build/regroup.zip for spark-submit; PURE=1: no compiled modules
+package: setup  ## build the wheels regroup and regroup-embedded, and build/regroup.zip for spark-submit; PURE=1: no compiled modules
 	@$(BIN)/python -m tools.package build $(if $(PURE),--pure)
 
 clean:  ## delete the demo's lake, packages and caches; .venv and .jars stay

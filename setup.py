@@ -40,11 +40,16 @@ def inside_regroup(source: str) -> str:
 
 def lay_out(top: Path) -> None:
     """Copy what the wheel contains; ``top``: the folder of the packages, in LAYOUT."""
+    import vl_convert  # here: only a wheel needs the JavaScript
+
     shutil.rmtree(LAYOUT, ignore_errors=True)
     for name in PACKAGES:
         shutil.copytree(name, top / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in PACKAGED:
         shutil.copytree(name, top / "jobs" / "packaged" / name)
+    (top / "jobs" / "report" / "static" / "vega.js").write_text(
+        vl_convert.javascript_bundle(), "utf-8"
+    )
     if top != LAYOUT:
         for file in top.rglob("*.py"):
             file.write_text(inside_regroup(file.read_text("utf-8")), "utf-8")

@@ -21,7 +21,7 @@ from tools.structure.sources import parsed
 
 ROOT = Path(__file__).parent.parent
 THIRD_PARTY = {
-    "altair", "anyio", "confluent_kafka", "cramjam", "crc32c", "delta", "deltalake", "duckdb",
+    "anyio", "confluent_kafka", "cramjam", "crc32c", "delta", "deltalake", "duckdb",
     "fastavro", "llvmlite", "numba", "numpy", "opentelemetry", "pandas", "py4j", "pyarrow",
     "pysail", "pyspark", "rich", "starlette", "typer", "uvicorn", "vl_convert",
 }  # fmt: skip

@@ -1,10 +1,10 @@
-"""Build the wheel, and a zip for spark-submit --py-files: `make package`.
+"""Build the wheels regroup and regroup-embedded, and a zip for spark-submit --py-files.
 
     python -m tools.package FOLDER [--pure]
 
-With a C compiler, the wheel has the modules of [tool.regroup] in pyproject.toml compiled, beside
-their sources, and installs on this platform and version of Python only.  Without one, and with
---pure, it installs everywhere.  The zip is always pure.
+`make package` calls it.  With a C compiler, the wheels have the modules of [tool.regroup] in
+pyproject.toml compiled, beside their sources, and install on this platform and version of Python
+only.  Without one, and with --pure, they install everywhere.  The zip is always pure.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from tools.embedded_wheel import as_embedded
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / "build" / "wheels"
@@ -124,8 +126,20 @@ def main(
     folder: Path,
     pure: Annotated[bool, typer.Option("--pure", help="Without compiled modules.")] = False,
 ) -> None:
-    print(build_wheel(folder, compiled=not pure and can_compile()))
-    print(build_spark_zip(folder / "regroup.zip"))
+    for outdated in folder.glob("regroup*.whl"):
+        outdated.unlink()
+    compiled = not pure and can_compile()
+    _say("the wheels, with compiled modules: about a minute" if compiled else "the wheels")
+    wheel = build_wheel(folder, compiled=compiled)
+    embedded = as_embedded(wheel)
+    _say("the zip for spark-submit")
+    built = (wheel, embedded, build_spark_zip(folder / "regroup.zip"))
+    for file in built:
+        print(f"{file}  {file.stat().st_size / 1e6:.1f} MB")
+
+
+def _say(what: str) -> None:
+    print(f"package: building {what}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Whether records are so few that the reference codec reads them sooner than numba is imported."""
+"""Whether the reference codec reads records, because they are few or because numba is missing."""
 
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 
 import pyarrow as pa
 
@@ -10,14 +11,15 @@ import pyarrow as pa
 # After so many bytes a process imports it.
 FEW_BYTES = 2 << 20
 RECORD_BYTES = 64  # what a record without bytes counts
+HAS_NUMBA = find_spec("numba") is not None  # regroup-embedded leaves it out: 208 MB
 
 _read: int = 0  # bytes that this process has read by the reference
 
 
 def are_few(keys: pa.Array, values: pa.Array) -> bool:
-    """True at most until this process has asked for FEW_BYTES of keys and values."""
+    """With numba, True at most until this process has asked for FEW_BYTES of keys and values."""
     global _read
     if f"{__package__}.kernel" in sys.modules:
         return False
     _read += int(keys.nbytes + values.nbytes) + RECORD_BYTES * len(keys)
-    return _read <= FEW_BYTES
+    return _read <= FEW_BYTES or not HAS_NUMBA

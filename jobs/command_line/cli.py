@@ -27,6 +27,7 @@ from jobs.command_line.configured import ConfiguredCommand
 from jobs.command_line.examples import epilog
 from jobs.command_line.scenario_commands import scenario
 from jobs.command_line.sections import CommandsBySection
+from jobs.configuration.distributions import BOTH, installed
 from jobs.console.engine_messages import separate_stderr
 from jobs.console.errors import RunFailed, UsageError, fail, fail_unexpected
 from jobs.console.interrupt import CODE as INTERRUPTED
@@ -92,6 +93,8 @@ def main(command: str | None = None) -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
     separate_stderr()
     handle_ctrl_c()
+    if len(installed()) > 1:
+        fail(BOTH)
     gc.set_threshold(100_000)  # imports and plans are many objects, and hardly any is garbage
     try:
         sys.exit(_run([command] if command else []))

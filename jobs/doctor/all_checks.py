@@ -10,6 +10,7 @@ from functools import partial
 
 from coordinator_core.episodes.sentences import counted
 from jobs.configuration.config import Config, load_config
+from jobs.configuration.distributions import INSTALL_SPARK, NO_SPARK, has_spark
 from jobs.configuration.keys import KEYS, OTHER_VARIABLES
 from jobs.configuration.packaged_files import CONF, DEFAULT, configuration_file
 from jobs.configuration.references import is_reference, resolved
@@ -76,10 +77,12 @@ def run_checks(options: DoctorOptions) -> Iterator[CheckResult]:
     yield from _check_variables()
     yield from _check_secrets(config)
     reason = _reason_for_spark(options, config)
-    yield _for_spark(machine.java(), reason)
+    no_spark = None if has_spark() else failure("spark", NO_SPARK, INSTALL_SPARK)
+    yield _for_spark(no_spark or machine.java(), reason)
     yield from spark.packages()
-    yield from (_for_spark(result, reason) for result in spark.jars(config))
-    yield _for_spark(machine.memory(config), reason)
+    if no_spark is None:
+        yield from (_for_spark(result, reason) for result in spark.jars(config))
+        yield _for_spark(machine.memory(config), reason)
     yield machine.scratch(config)
     yield machine.time_zone(options.log_timezone or config.log_timezone)
     if options.lake is not None:

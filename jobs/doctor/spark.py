@@ -9,19 +9,22 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 from jobs.configuration.config import Config
+from jobs.configuration.distributions import REGROUP, has_spark, installed
 from jobs.configuration.packaged_files import CHECKOUT
 from jobs.doctor.results import CheckResult, failure, ok, warning
 from jobs.engine.jars import NOTE, file_name, jars_folder
 
-SETUP = "run `make setup`" if CHECKOUT else "install regroup again: pip install"
+SETUP = "run `make setup`" if CHECKOUT else "install it again: pip install --force-reinstall"
 FETCH_JARS = "run `regroup jars`"
-_REQUIREMENT = re.compile(r"([A-Za-z0-9_.-]+)\s*(?:(==|<)\s*([0-9][0-9.]*))?")
+_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+_LIMIT = re.compile(r"(==|<|>=)\s*([0-9][0-9.]*)")
 
 
 def packages() -> Iterator[CheckResult]:
     """Check that each required package is installed in its required version."""
+    name = next(iter(installed()), REGROUP)  # a checkout has the metadata of regroup
     try:
-        requirements = requires("regroup") or []
+        requirements = requires(name) or []
     except PackageNotFoundError:
         yield warning("packages", "regroup can be imported, but is not installed", SETUP)
         return
@@ -29,33 +32,35 @@ def packages() -> Iterator[CheckResult]:
     if problems:
         yield failure("packages", "; ".join(problems), SETUP)
     else:
-        spark, delta = version("pyspark"), version("delta-spark")
-        yield ok("packages", f"pyspark {spark}, delta-spark {delta}, {len(requirements)} in all")
+        count = sum(";" not in each for each in requirements)
+        main = ("pyspark", "delta-spark") if has_spark() else ("pyspark-client", "pysail")
+        yield ok(
+            "packages", ", ".join(f"{each} {version(each)}" for each in main) + f", {count} in all"
+        )
 
 
 def _problem_with(requirement: str) -> str | None:
     if ";" in requirement:  # for other systems, or an extra
         return None
-    match = _REQUIREMENT.match(requirement)
+    match = _NAME.match(requirement)
     if match is None:
         return None
-    name, relation, limit = match.groups()
+    name = match[0]
     try:
-        installed = version(name)
+        present = version(name)
     except PackageNotFoundError:
         return f"{name} is missing"
-    if fits(installed, relation, limit):
-        return None
-    return f"{name} is {installed}, not {relation}{limit}"
+    for relation, limit in _LIMIT.findall(requirement):
+        if not fits(present, relation, limit):
+            return f"{name} is {present}, not {relation}{limit}"
+    return None
 
 
-def fits(installed: str, relation: str | None, limit: str | None) -> bool:
-    """``relation``: ``==``, ``<``, or None if any version fits."""
-    if relation is None or limit is None:
-        return True
+def fits(present: str, relation: str, limit: str) -> bool:
+    """``relation``: ``==``, ``<`` or ``>=``."""
     if relation == "==":
-        return installed == limit
-    return _numbers(installed) < _numbers(limit)
+        return present == limit
+    return (_numbers(present) < _numbers(limit)) == (relation == "<")
 
 
 def _numbers(text: str) -> list[int]:

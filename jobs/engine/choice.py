@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jobs.configuration.config import Config, Engine
+from jobs.configuration.distributions import INSTALL_SPARK, NO_SPARK, has_spark
 from jobs.console.errors import UsageError
 from jobs.engine.jars import jars_folder
 
@@ -37,13 +38,16 @@ class Workload:
 def choose(config: Config, workload: Workload) -> Engine:
     """EMBEDDED or SPARK; prints a line if the input is too large for the embedded engine.
 
-    UsageError if the command needs Spark, and Java is missing or the embedded engine was requested.
+    UsageError if the command needs Spark, and PySpark or Java is missing or the embedded engine was
+    requested.
     """
     if config.engine is Engine.EMBEDDED and workload.spark_only:
         raise UsageError(f"--engine embedded: {workload.spark_only} needs --engine spark")
     if config.engine is Engine.EMBEDDED:
         return _embedded(config, workload)
     if reason := reason_for_spark(config, workload.spark_only):
+        if not has_spark():
+            raise UsageError(f"{reason} needs Spark, and {NO_SPARK}: {INSTALL_SPARK}")
         if java_program() is None and not is_submitted():
             raise UsageError(f"{reason} needs Spark, and there is no Java: {INSTALL_JAVA}")
         return Engine.SPARK
@@ -80,6 +84,8 @@ def reason_for_spark(config: Config, spark_only: str | None) -> str | None:
 
 def missing_for_spark(config: Config) -> str | None:
     """What Spark needs on this machine and is not there, with the remedy; None if all is there."""
+    if not has_spark():
+        return NO_SPARK
     if java_program() is None:
         return f"no Java: {INSTALL_JAVA}"
     if JAR_SETTINGS & config.spark.keys() or any(jars_folder().glob("*delta-spark_*.jar")):

@@ -13,14 +13,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
+from typing import TYPE_CHECKING, Any
 
-from pyspark import SparkConf, SparkContext
-from pyspark.java_gateway import launch_gateway
+from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from jobs.configuration.packaged_files import CONF
 from jobs.console.secrets import is_secret
 from jobs.engine.scratch import scratch_folder
+
+if TYPE_CHECKING:  # the client of Spark Connect, on which the embedded engine runs, lacks it
+    from pyspark import SparkContext
 
 ARCHIVE = "classes.jsa"
 CLASS_PATH = "spark.driver.extraClassPath"
@@ -100,6 +103,8 @@ def start_jvm(settings: Mapping[str, str]) -> None:
 
     Settings are arguments of the JVM; the session gets the private ones over its connection.
     """
+    from pyspark import SparkContext, java_gateway
+
     if SparkContext._gateway is not None:
         return
     conf = SparkConf(loadDefaults=False).setAll(list(public_settings(settings).items()))
@@ -107,7 +112,8 @@ def start_jvm(settings: Mapping[str, str]) -> None:
     Thread(target=_print_messages, args=(messages,), daemon=True).start()
     try:
         with _temporary_files_in(scratch_folder()):
-            gateway = launch_gateway(conf, {"stderr": stderr})  # type: ignore[no-untyped-call]  # pyspark
+            launch: Any = java_gateway.launch_gateway
+            gateway = launch(conf, {"stderr": stderr})
         SparkContext._ensure_initialized(gateway=gateway)
     finally:
         os.close(stderr)  # the JVM has its own copy
@@ -125,6 +131,8 @@ def _temporary_files_in(folder: Path) -> Iterator[None]:
 
 def forget_ended_jvm() -> None:
     """If the JVM of the process's session has ended, forget both, so that others can be started."""
+    from pyspark import SparkContext
+
     # A process that spark-submit started is the JVM's child, and has no process of the JVM.
     process = getattr(SparkContext._gateway, "proc", None)
     if process is None or process.poll() is None:

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from jobs import __version__
+from jobs.configuration.distributions import INSTALL_SPARK, NO_SPARK, has_spark
 from jobs.configuration.packaged_files import CHECKOUT
 from jobs.console.errors import RunFailed, UsageError
 
@@ -82,7 +83,12 @@ def _user_cache(environment: Mapping[str, str]) -> Path:
 
 
 def fetch_spark_jars() -> str:
-    """Fetch missing jars; return a sentence that says where the jars are."""
+    """Fetch missing jars; return a sentence that says where the jars are.
+
+    UsageError if PySpark is missing.
+    """
+    if not has_spark():
+        raise UsageError(f"jars: they are for Spark, and {NO_SPARK}: {INSTALL_SPARK}")
     folder = jars_folder()
     fetched = fetch(SPARK_JARS, folder)
     done = "fetched into" if fetched else "already in"

@@ -11,6 +11,7 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from jobs.configuration.config import Config, Engine
+from jobs.configuration.distributions import INSTALL_SPARK, NO_SPARK, has_spark
 from jobs.console.engine_messages import silence
 from jobs.console.errors import UsageError
 from jobs.console.interrupt import handle_ctrl_c_in_embedded, handle_ctrl_c_in_spark
@@ -62,7 +63,10 @@ def build_session(config: Config, app_name: str = "regroup") -> SparkSession:
 
     The configuration names the jars (``spark.jars.packages``, as in conf/cluster.toml), else they
     come from the folder of `regroup jars`.  Settings of spark-submit have priority over ``config``.
+    UsageError if PySpark is missing.
     """
+    if not has_spark():
+        raise UsageError(f"this needs Spark, and {NO_SPARK}: {INSTALL_SPARK}")
     os.environ.pop(SPARK_CONNECT_MODE, None)  # of an embedded session in this process
     # Workers must be the interpreter that has the project's packages.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

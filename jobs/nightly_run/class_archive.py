@@ -9,8 +9,6 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-from pyspark import SparkContext
-
 from jobs.configuration.config import load_config
 from jobs.engine.choice import java_program
 from jobs.engine.driver_jvm import ARCHIVE, JAVA_OPTIONS
@@ -82,6 +80,8 @@ def record(archive: str) -> None:
 
 def _end_jvm() -> None:
     """End the JVM as the end of its process would, and wait until it has written the archive."""
+    from pyspark import SparkContext
+
     gateway = SparkContext._gateway
     assert gateway is not None
     gateway.shutdown()

@@ -18,6 +18,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
+import pyspark
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -325,7 +326,7 @@ def versions(session: SparkSession) -> dict[str, str]:
     return {
         "regroup": __version__,
         "engine": engine,
-        "spark": version("pyspark"),
+        "spark": pyspark.__version__,
         **{name: version(package) for name, package in parts.items()},
         "python": platform.python_version(),
     }

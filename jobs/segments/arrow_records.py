@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from jobs.bulk.byte_rows import padded
+from jobs.bulk.few import HAS_NUMBA
 from jobs.segments.batch import Batch, Quarantined
 from jobs.segments.columns import Columns
 from jobs.segments.compression import MAX_INFLATED, Allowance
@@ -65,7 +66,8 @@ def arrow_records(
 
 def _of_columns(columns: Columns) -> Iterator[pa.RecordBatch]:
     controls = pa.array(_controls(columns), pa.string())
-    copied = _few_bytes if len(columns.offsets) <= FEW_RECORDS else _bytes
+    is_few = len(columns.offsets) <= FEW_RECORDS or not HAS_NUMBA
+    copied = _few_bytes if is_few else _bytes
     for first in range(0, len(columns.offsets), ROWS):
         rows = slice(first, first + ROWS)
         batch = columns.batch[rows]

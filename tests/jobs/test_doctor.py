@@ -146,7 +146,8 @@ def test_the_configured_zone_is_compared_with_this_machines_zone(machine_in_utc,
         ("4.1.1", "==", "4.2.0", False),
         ("2.3.3", "<", "3", True),
         ("3.0.0", "<", "3", False),
-        ("1.0", None, None, True),
+        ("1.10.2", ">=", "1.9", True),
+        ("1.8.1", ">=", "1.9", False),
     ],
 )
 def test_a_version_fits_a_requirement(installed, relation, limit, expected):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from py4j.clientserver import ClientServerConnection
-from pyspark import SparkContext
+from pyspark import SparkContext, java_gateway
 from pyspark.errors import utils
 from pyspark.sql import functions as F
 
@@ -158,7 +158,7 @@ def test_pyspark_has_its_files_of_the_start_in_the_folder_of_the_process(monkeyp
         folders.append(Path(tempfile.mkdtemp()))
         raise OSError("no Java")
 
-    monkeypatch.setattr(driver_jvm, "launch_gateway", launch)
+    monkeypatch.setattr(java_gateway, "launch_gateway", launch)
     monkeypatch.setattr(SparkContext, "_gateway", None)
     before = tempfile.gettempdir()
 

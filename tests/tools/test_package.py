@@ -1,4 +1,4 @@
-"""The layout of wheels: one package, regroup, whose imports setup.py rewrites."""
+"""The wheels: one package, regroup, whose imports setup.py rewrites, in two distributions."""
 
 import ast
 import os
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tools.embedded_wheel import as_embedded, embedded_metadata
 from tools.package import Layout, build_wheel
 
 ROOT = Path(__file__).parents[2]
@@ -87,3 +88,64 @@ def test_a_wheel_built_again_has_the_same_bytes(tmp_path, monkeypatch):
             os.umask(before)
 
     assert built[0] == built[1]
+
+
+METADATA = """\
+Metadata-Version: 2.4
+Name: regroup
+Version: 0.1.0
+Requires-Dist: pyspark==4.2.0
+Requires-Dist: pysail==0.7.2
+Requires-Dist: numba>=0.61
+Provides-Extra: otel
+Requires-Dist: opentelemetry-sdk; extra == "otel"
+
+Name: of the description
+"""
+EMBEDDED_METADATA = """\
+Metadata-Version: 2.4
+Name: regroup-embedded
+Version: 0.1.0
+Requires-Dist: pysail==0.7.2
+Requires-Dist: numba>=0.61; extra == "bulk"
+Provides-Extra: otel
+Requires-Dist: opentelemetry-sdk; extra == "otel"
+Requires-Dist: pyspark-client==4.2.0
+Provides-Extra: bulk
+
+Name: of the description
+"""
+
+
+def test_the_embedded_distribution_needs_the_client_in_place_of_spark():
+    changes = {
+        "dependencies": ["pyspark-client==4.2.0"],
+        "without": ["pyspark"],
+        "optional": {"bulk": ["numba"]},
+    }
+
+    assert embedded_metadata(METADATA, changes) == EMBEDDED_METADATA
+
+
+def test_the_embedded_wheel_has_the_same_files_and_a_record_of_them(tmp_path):
+    wheel = tmp_path / "regroup-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as files:
+        files.writestr("regroup/__init__.py", "VALUE = 1\n")
+        files.writestr("regroup-1.0.dist-info/METADATA", "Name: regroup\n\n")
+        files.writestr("regroup-1.0.dist-info/RECORD", "regroup/__init__.py,sha256=x,1\n")
+
+    embedded = as_embedded(wheel)
+
+    assert embedded.name == "regroup_embedded-1.0-py3-none-any.whl"
+    files = zipfile.ZipFile(embedded)
+    assert files.read("regroup/__init__.py") == b"VALUE = 1\n"
+    names = [line.split(",")[0] for line in files.read(files.namelist()[2]).decode().splitlines()]
+    assert (
+        names
+        == files.namelist()
+        == [
+            "regroup/__init__.py",
+            "regroup_embedded-1.0.dist-info/METADATA",
+            "regroup_embedded-1.0.dist-info/RECORD",
+        ]
+    )
