@@ -142,7 +142,7 @@ def within_budget(
     """
 
     def order(name: str) -> tuple[bool, int, str]:
-        saved_ms: int = advised[name]["saved_unavailable_partition_ms"]
+        saved_ms: int = advised[name]["saved_unowned_partition_ms"]
         return questions[name].is_renewed, -saved_ms, name
 
     chosen, left_s = [], budget_s

@@ -198,7 +198,7 @@ def ranked(rows: DataFrame) -> DataFrame:
     """Rows of migration_advice with their rank in the cluster."""
     verdict = F.coalesce(*(F.when(F.col("verdict") == name, n) for n, name in enumerate(ORDER)))
     saved = F.coalesce(
-        F.col("unavailable_unchanged_partition_ms") - F.col("unavailable_predicted_partition_ms"),
+        F.col("unowned_unchanged_partition_ms") - F.col("unowned_predicted_partition_ms"),
         F.lit(0),
     )
     in_order = Window.partitionBy("cluster_id").orderBy(verdict, F.desc(saved), "group_id")

@@ -9,16 +9,35 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 _SPAN = {"start_time": "from_time", "end_time": "to_time"}
+_DOWNTIME = {
+    f"unavailable_partition_ms{end}": f"unowned_partition_ms{end}" for end in ("", "_low", "_high")
+}
+_PREDICTED = {
+    f"unavailable_{basis}_partition_ms": f"unowned_{basis}_partition_ms"
+    for basis in ("observed", "unchanged", "predicted", "predicted_min", "predicted_max")
+}
 RENAMED: Mapping[str, Mapping[str, str]] = {
+    "advice": {"saved_unavailable_partition_ms": "saved_unowned_partition_ms"},
     "generation_spans": {"start_time": "from_time", "until_time": "to_time"},
     "handovers": {"asked_time": "requested_time"},
     "logical_rebalances": _SPAN,
+    "migration_advice": _PREDICTED
+    | {"unavailable_defaults_partition_ms": "unowned_defaults_partition_ms"},
+    "partition_movement": {
+        f"unavailable_ms{end}": f"unowned_ms{end}" for end in ("", "_low", "_high")
+    },
     "process_lives": {"started_time": "from_time", "ended_time": "to_time"},
     "q02_each_rebalance": {"end_time": "to_time"},
     "q07_storms": _SPAN,
-    "q10_by_protocol": {"until_time": "to_time"},
-    "q10_deploys": _SPAN,
-    "q10_each_rebalance": _SPAN,
+    "q10_by_protocol": {"until_time": "to_time"} | _DOWNTIME,
+    "q10_deploys": _SPAN | _DOWNTIME,
+    "q10_each_rebalance": _SPAN
+    | _DOWNTIME
+    | {
+        "longest_unavailable_ms": "longest_unowned_ms",
+        "partitions_unavailable": "partitions_unowned",
+    },
+    "q12_what_if": _PREDICTED,
     "rebalance_latency": {"end_time": "to_time"},
     "rebalances": {"end_time": "to_time"},
     "runs": {"started_at": "from_time"},

@@ -77,11 +77,11 @@ EPISODES = """
     ORDER BY from_time, group_id, episode"""
 ADVICE = """
     SELECT cluster_id, group_id, setting, sentence, client_properties, broker_properties, risk,
-        rejected, saved_unavailable_partition_ms, saved_rebalances, confidence, makes_better,
+        rejected, saved_unowned_partition_ms, saved_rebalances, confidence, makes_better,
         makes_worse, settings_in_force
     FROM advice
     WHERE cluster_id = $cluster_id
-    ORDER BY setting IS NULL, saved_unavailable_partition_ms DESC, group_id"""
+    ORDER BY setting IS NULL, saved_unowned_partition_ms DESC, group_id"""
 # Sightings of a log end offset between its first and its last one are skipped.
 FILES = """
     SELECT cluster_id, path AS file, source, inputs AS lines,

@@ -84,7 +84,7 @@ def _best(lake: Lake, plan: AdvicePlan, advice: list[Any]) -> Iterator[str]:
     simulated = {each.group_id for each in plan.simulated}
     own = [row for row in advice if row["setting"] is not None and row["group_id"] in simulated]
     if own:
-        best = max(own, key=lambda row: row["saved_unavailable_partition_ms"])
+        best = max(own, key=lambda row: row["saved_unowned_partition_ms"])
         group_id, change = best["group_id"], best["sentence"].partition("; ")[0]
         options = ["--lake", lake.root, "--cluster-id", lake.cluster_id, "--group", group_id]
         yield f"best advice: {group_id}: {change}: regroup what-if {shlex.join(options)}"

@@ -70,7 +70,7 @@ _OF_BROKERS = """
     ORDER BY from_ms, summary"""
 
 _ADVICE = """
-    SELECT a.group_id, a.setting, a.sentence, a.saved_unavailable_partition_ms, a.share_saved,
+    SELECT a.group_id, a.setting, a.sentence, a.saved_unowned_partition_ms, a.share_saved,
         a.client_properties, a.broker_properties, a.risk, a.rejected, a.worse, a.assumption,
         a.confidence, a.confidence_reason, a.makes_better, a.makes_worse, a.whose,
         a.settings_in_force
@@ -78,9 +78,9 @@ _ADVICE = """
         AND (scope.only_group IS NULL OR a.group_id = scope.only_group)
     {}"""
 ADVICE_ROWS = _ADVICE.format("WHERE a.setting IS NOT NULL")
-ADVICE_ORDER = "saved_unavailable_partition_ms DESC NULLS LAST, group_id"
+ADVICE_ORDER = "saved_unowned_partition_ms DESC NULLS LAST, group_id"
 _ALL_ADVICE = _ADVICE.format(f"""
-    ORDER BY a.setting IS NULL, a.saved_unavailable_partition_ms DESC, a.group_id
+    ORDER BY a.setting IS NULL, a.saved_unowned_partition_ms DESC, a.group_id
     LIMIT {MOST_ADVICE}""")
 _ADVICE_OF_GROUPS = _ADVICE.format("WHERE a.group_id IN $ids ORDER BY a.group_id")
 

@@ -122,10 +122,10 @@ _SHOWN = """
         r.round, r.members_joined, r.members_left, r.members_expired, r.members_dropped,
         r.members_replaced, r.partitions_moved, r.moves_forced, r.partitions_orphaned,
         r.partitions_new, r.gap_before, r.evidence,
-        COALESCE(u.unavailable_ms, CASE WHEN r.evidence IN ('records', 'both') THEN 0 END)::BIGINT
-            AS unavailable_ms,
-        COALESCE(u.low_ms, 0)::BIGINT AS unavailable_ms_low,
-        COALESCE(u.high_ms, 0)::BIGINT AS unavailable_ms_high, w.with_members_ms,
+        COALESCE(u.unowned_partition_ms,
+            CASE WHEN r.evidence IN ('records', 'both') THEN 0 END)::BIGINT AS unowned_partition_ms,
+        COALESCE(u.low_ms, 0)::BIGINT AS unowned_partition_ms_low,
+        COALESCE(u.high_ms, 0)::BIGINT AS unowned_partition_ms_high, w.with_members_ms,
         w.rebalances, w.aborted_rebalances, w.superseded_targets, s.is_cooperative
     FROM spans s CROSS JOIN scope
     JOIN rebalances r ON r.cluster_id = scope.cluster_id AND r.group_id = s.group_id
@@ -133,7 +133,7 @@ _SHOWN = """
     JOIN generation_spans w ON w.cluster_id = scope.cluster_id AND w.group_id = s.group_id
         AND w.incarnation = s.incarnation AND w.generation = s.generation
     -- A gap within one generation is a static replacement's, not a rebalance's.
-    LEFT JOIN (SELECT group_id, incarnation, generation, SUM(unowned_ms) AS unavailable_ms,
+    LEFT JOIN (SELECT group_id, incarnation, generation, SUM(unowned_ms) AS unowned_partition_ms,
             SUM(unowned_ms_low) AS low_ms, SUM(unowned_ms_high) AS high_ms
         FROM gaps WHERE generation > from_generation GROUP BY ALL) u
         ON u.group_id = s.group_id AND u.incarnation = s.incarnation
@@ -163,11 +163,12 @@ OVERVIEW = f"""
         SUM(total_ms)::BIGINT AS not_stable_ms, MAX(total_ms) AS longest_ms,
         QUANTILE_CONT(total_ms, 0.5) AS p50_ms, QUANTILE_CONT(total_ms, 0.95) AS p95_ms,
         SUM(with_members_ms)::BIGINT AS with_members_ms,
-        COALESCE(MAX(d.unavailable_ms), 0 * MAX(shown.unavailable_ms))::BIGINT AS unavailable_ms,
-        COALESCE(MAX(d.low_ms), 0)::BIGINT AS unavailable_ms_low,
-        COALESCE(MAX(d.high_ms), 0)::BIGINT AS unavailable_ms_high,
+        COALESCE(MAX(d.unowned_partition_ms), 0 * MAX(shown.unowned_partition_ms))::BIGINT
+            AS unowned_partition_ms,
+        COALESCE(MAX(d.low_ms), 0)::BIGINT AS unowned_partition_ms_low,
+        COALESCE(MAX(d.high_ms), 0)::BIGINT AS unowned_partition_ms_high,
         CASE WHEN (SELECT is_known FROM unserved_source)
-            THEN COALESCE(MAX(n.unserved_ms), 0 * MAX(shown.unavailable_ms)) END::BIGINT
+            THEN COALESCE(MAX(n.unserved_ms), 0 * MAX(shown.unowned_partition_ms)) END::BIGINT
             AS unserved_ms,
         ROUND(MAX(c.records_reprocessed))::BIGINT AS records_reprocessed,
         MAX(c.consumption_pause_ms) AS consumption_pause_ms,
@@ -178,7 +179,7 @@ OVERVIEW = f"""
         BOOL_OR(evidence = 'records' AND {IS_CLASSIC}) AS is_partly_unlogged,
         ANY_VALUE(t.types) AS types
     FROM shown CROSS JOIN last_event
-    LEFT JOIN (SELECT group_id, SUM(shown_ms) AS unavailable_ms, SUM(shown_ms_low) AS low_ms,
+    LEFT JOIN (SELECT group_id, SUM(shown_ms) AS unowned_partition_ms, SUM(shown_ms_low) AS low_ms,
             SUM(shown_ms_high) AS high_ms
         FROM gaps GROUP BY ALL) d
         USING (group_id)
@@ -195,12 +196,12 @@ TOTALS = """
         SUM(aborted_rebalances)::BIGINT AS aborted_rebalances,
         SUM(superseded_targets)::BIGINT AS superseded_targets,
         SUM(total_ms)::BIGINT AS not_stable_ms, MAX(total_ms) AS longest_ms,
-        COALESCE(ANY_VALUE(gap_ms), 0 * MAX(unavailable_ms))::BIGINT
-            AS unavailable_ms,
-        COALESCE(ANY_VALUE(gap_ms_low), 0)::BIGINT AS unavailable_ms_low,
-        COALESCE(ANY_VALUE(gap_ms_high), 0)::BIGINT AS unavailable_ms_high,
+        COALESCE(ANY_VALUE(gap_ms), 0 * MAX(unowned_partition_ms))::BIGINT
+            AS unowned_partition_ms,
+        COALESCE(ANY_VALUE(gap_ms_low), 0)::BIGINT AS unowned_partition_ms_low,
+        COALESCE(ANY_VALUE(gap_ms_high), 0)::BIGINT AS unowned_partition_ms_high,
         CASE WHEN (SELECT is_known FROM unserved_source)
-            THEN COALESCE((SELECT SUM(shown_ms) FROM unserved), 0 * MAX(unavailable_ms))
+            THEN COALESCE((SELECT SUM(shown_ms) FROM unserved), 0 * MAX(unowned_partition_ms))
             END::BIGINT AS unserved_ms,
         (SELECT ROUND(SUM(records_reprocessed))::BIGINT FROM costs) AS records_reprocessed
     FROM shown CROSS JOIN (
@@ -300,14 +301,14 @@ def _steps_of(table: str) -> str:
     GROUP BY group_id, at_ms HAVING SUM(change) <> 0 ORDER BY group_id, at_ms"""
 
 
-UNAVAILABLE, UNSERVED_STEPS = _steps_of("gaps"), _steps_of("unserved")
+UNOWNED, UNSERVED_STEPS = _steps_of("gaps"), _steps_of("unserved")
 
 # Of groups that changed their type: each time under one type.
 PERIODS = """
     SELECT p.group_id, p.period, p.group_type, EPOCH_MS(p.from_time) AS from_ms,
         EPOCH_MS(p.to_time) AS until_ms, p.rebalances, p.aborted_rebalances,
         p.superseded_targets, p.not_stable_ms, p.with_members_ms, p.partitions_moved,
-        p.unavailable_partition_ms AS unavailable_ms,
+        p.unowned_partition_ms,
         p.restarts, p.partition_ms_per_restart AS per_restart_ms
     FROM q10_by_protocol p JOIN scope USING (cluster_id) WHERE p.group_id IN $ids
     QUALIFY COUNT(*) OVER (PARTITION BY p.group_id) > 1

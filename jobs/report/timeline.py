@@ -32,7 +32,7 @@ _QUERIES = {
     "generations": queries.GENERATIONS,
     "members": queries.MEMBERS,
     "events": queries.EVENTS,
-    "unavailable": queries.UNAVAILABLE,
+    "unowned": queries.UNOWNED,
     "unserved": queries.UNSERVED_STEPS,
     "coordinator": queries.COORDINATOR,
     "periods": queries.PERIODS,
@@ -53,7 +53,7 @@ class GroupRows(NamedTuple):
     generations: list[Json]
     members: list[Json]
     events: list[Json]
-    unavailable: list[tuple[Any, ...]]
+    unowned: list[tuple[Any, ...]]
     unserved: list[tuple[Any, ...]]
     coordinator: list[tuple[Any, ...]]
     periods: Table | None
@@ -89,7 +89,7 @@ def _batch(lake: ReportLake, ids: list[str]) -> Iterator[GroupRows]:
             generations=_dicts(own["generations"]),
             members=_dicts(own["members"]),
             events=_dicts(own["events"]),
-            unavailable=own["unavailable"].rows if own["unavailable"] else [],
+            unowned=own["unowned"].rows if own["unowned"] else [],
             unserved=own["unserved"].rows if own["unserved"] else [],
             coordinator=own["coordinator"].rows if own["coordinator"] else [],
             periods=own["periods"],
@@ -140,7 +140,7 @@ def timeline(rows: GroupRows, keep: int | None = None) -> Json:
         "handovers": _handovers(rows, index, places, lanes, base_ms),
         "assigned": lanes.assigned,
         "causes": _causes(rows, index, places, base_ms),
-        "unavailable": _unavailable(rows, base_ms),
+        "unowned": _unowned(rows, base_ms),
         "unserved": _steps(rows.unserved, base_ms),
         "coordinator": [
             [at_ms - base_ms, event] for at_ms, event in rows.coordinator if at_ms >= base_ms
@@ -205,11 +205,11 @@ def _handovers(
     return {"columns": list(_HANDOVER), "rows": moved}
 
 
-def _unavailable(rows: GroupRows, base_ms: int) -> list[list[int]] | None:
+def _unowned(rows: GroupRows, base_ms: int) -> list[list[int]] | None:
     """Unowned partitions; None if no generation's partition downtime is known."""
-    if not rows.unavailable and all(each["unavailable_ms"] is None for each in rows.generations):
+    if not rows.unowned and all(each["unowned_partition_ms"] is None for each in rows.generations):
         return None
-    return _steps(rows.unavailable, base_ms)
+    return _steps(rows.unowned, base_ms)
 
 
 def _steps(rows: list[tuple[Any, ...]], base_ms: int) -> list[list[int]]:

@@ -71,10 +71,10 @@ def _events(pid: int, timeline: Json) -> Iterator[Json]:
     yield from _instants(pid, timeline, generations)
     yield from _conversions(pid, base_ms, generations)
     yield from _flows(pid, timeline)
-    for at_ms, count in timeline["unavailable"] or []:
+    for at_ms, count in timeline["unowned"] or []:
         args = {"partitions": count}
         yield {
-            "ph": "C", "name": "unavailable", "pid": pid, "tid": 0, "ts": _us(base_ms + at_ms),
+            "ph": "C", "name": "unowned", "pid": pid, "tid": 0, "ts": _us(base_ms + at_ms),
             "args": args,
         }  # fmt: skip
 

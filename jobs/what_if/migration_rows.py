@@ -21,7 +21,7 @@ _FIGURES = {
     "rebalances": "rebalances_{}",
     "not_stable_ms": "not_stable_{}_ms",
     "moved_partitions": "moved_{}",
-    "unavailable_partition_ms": "unavailable_{}_partition_ms",
+    "unavailable_partition_ms": "unowned_{}_partition_ms",
     "records_reprocessed": "reprocessed_{}",
     "consumption_pause_ms": "pause_{}_ms",
 }
@@ -59,10 +59,10 @@ def predicted_row(
         row["setting"] = str(chosen.change)
         row["static_refused_predicted"] = chosen.median.static_refused
         least, most = range_of(baseline, chosen.change, chosen.outcomes)
-        row["unavailable_predicted_min_partition_ms"] = least.unavailable_partition_ms
-        row["unavailable_predicted_max_partition_ms"] = most.unavailable_partition_ms
+        row["unowned_predicted_min_partition_ms"] = least.unavailable_partition_ms
+        row["unowned_predicted_max_partition_ms"] = most.unavailable_partition_ms
     if defaults is not None:
-        row["unavailable_defaults_partition_ms"] = defaults.median.unavailable_partition_ms
+        row["unowned_defaults_partition_ms"] = defaults.median.unavailable_partition_ms
     return row
 
 

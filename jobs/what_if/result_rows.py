@@ -126,8 +126,13 @@ def no_advice(sentence: str) -> Row:
     return columns | nothing | {"share_saved": 0.0, "sentence": sentence}
 
 
+def saved_column(figure: str) -> str:
+    """The column of table advice: a figure has the name that the JSON of what-if has."""
+    return "saved_" + figure.replace("unavailable", "unowned")
+
+
 def _saved(saved: Figures) -> Row:
-    return {f"saved_{name}": value for name, value in saved._asdict().items()}
+    return {saved_column(name): value for name, value in saved._asdict().items()}
 
 
 def time_of(at_ms: int) -> datetime:

@@ -41,7 +41,7 @@ def shared_row(evidence: PredictionEvidence, sweep: Sweep, like: Mapping[str, An
     row = no_advice(f"not simulated; {alike}: {like['sentence']}")
     return row | {
         "setting": setting,
-        "saved_unavailable_partition_ms": round(share * observed.unavailable_partition_ms),
+        "saved_unowned_partition_ms": round(share * observed.unavailable_partition_ms),
         "share_saved": share,
         "client_properties": client_properties(baseline, change),
         "broker_properties": broker_properties(baseline, change),

@@ -14,13 +14,14 @@ from jobs.console.spinner import spinner
 from jobs.lake.existing import open_existing_lake
 from jobs.lake.literals import quoted
 from jobs.lake.sql import missing_table, query
+from jobs.what_if.result_rows import saved_column
 from jobs.what_if_sweep import run
 
 _MIGRATIONS = """
     SELECT rank, group_id, verdict,
-        unavailable_observed_partition_ms AS observed_ms,
-        unavailable_unchanged_partition_ms AS unchanged_ms,
-        unavailable_predicted_partition_ms AS predicted_ms,
+        unowned_observed_partition_ms AS observed_ms,
+        unowned_unchanged_partition_ms AS unchanged_ms,
+        unowned_predicted_partition_ms AS predicted_ms,
         reason,
         ARRAY_TO_STRING(LIST_DISTINCT([b.blocker FOR b IN blockers]), ', ')
             AS blockers
@@ -58,7 +59,8 @@ def run_all(options: SweepOptions, config: Config, format: Format) -> None:
         advice_outcomes.run(opened_lake)
     sql = f"""SELECT group_id, setting, ROUND(100 * share_saved) AS percent_saved, sentence
         FROM advice WHERE cluster_id = {quoted(cluster_id)} ORDER BY setting IS NULL,
-        saved_{PREFERENCES[prefer].figure} DESC, saved_unavailable_partition_ms DESC, group_id"""
+        {saved_column(PREFERENCES[prefer].figure)} DESC, saved_unowned_partition_ms DESC,
+        group_id"""
     print_rows(*query(lake, sql), format)
     if format is Format.TABLE:
         print_rows(*query(lake, _MIGRATIONS.format(cluster=quoted(cluster_id))), format)

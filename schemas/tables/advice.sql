@@ -5,7 +5,7 @@
 cluster_id                     STRING    NOT NULL COMMENT 'cluster',
 group_id                       STRING    NOT NULL COMMENT 'consumer group',
 setting                        STRING             COMMENT 'the change as KEY=VALUE, separated by spaces, as in what_if; null if nothing is to be gained or the group could not be simulated',
-saved_unavailable_partition_ms BIGINT    NOT NULL COMMENT 'partition downtime that the change saves, predicted, ms',
+saved_unowned_partition_ms     BIGINT    NOT NULL COMMENT 'partition downtime that the change saves, predicted, ms',
 saved_not_stable_ms            BIGINT    NOT NULL COMMENT 'time in rebalances that the change saves, predicted, ms',
 saved_rebalances               INT       NOT NULL COMMENT 'rebalances that the change saves, predicted; negative: more and shorter rebalances',
 saved_moved_partitions         INT                COMMENT 'moved partitions that the change saves, predicted; null in rows of earlier versions',

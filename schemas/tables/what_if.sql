@@ -9,7 +9,7 @@ basis                        STRING    NOT NULL COMMENT 'observed: from records 
 rebalances                   INT       NOT NULL COMMENT 'rebalances as docs/metrics.md defines them; the median of the seeds, as are the next three columns',
 not_stable_ms                BIGINT    NOT NULL COMMENT 'time from the start of each rebalance to its assignment, ms',
 moved_partitions             INT       NOT NULL COMMENT 'partitions assigned to another process than their last owner',
-unavailable_partition_ms     BIGINT    NOT NULL COMMENT 'partition downtime: time without an owner, from the first owner on, summed over partitions, ms',
+unavailable_partition_ms     BIGINT    NOT NULL COMMENT 'partition downtime: time without an owner, from the first owner on, summed over partitions, ms; named as in the JSON of what-if, elsewhere unowned_partition_ms',
 rebalances_min               INT       NOT NULL COMMENT 'lower end of the range, which holds 9 of 10 captured figures',
 rebalances_max               INT       NOT NULL COMMENT 'upper end of the range, which holds 9 of 10 captured figures',
 not_stable_ms_min            BIGINT    NOT NULL COMMENT 'lower end of the range, which holds 9 of 10 captured figures',

@@ -74,13 +74,13 @@ SELECT
     END AS change,                  -- kept, moved (to another process), new (never had an owner), returned (to its last owner, after unowned generations), orphaned (unowned from now on)
     CASE
         WHEN NOT o.is_after AND o.from_generation IS NOT NULL THEN COALESCE(d.unowned_ms, 0)
-    END AS unavailable_ms,          -- partition downtime in ms that this generation's assignment ended, as in ownership_gaps; null for orphaned and new
+    END AS unowned_ms,              -- partition downtime in ms that this generation's assignment ended, as in ownership_gaps; null for orphaned and new
     CASE
         WHEN NOT o.is_after AND o.from_generation IS NOT NULL THEN COALESCE(d.low_ms, 0)
-    END AS unavailable_ms_low,      -- at least so many, see ownership_gaps
+    END AS unowned_ms_low,          -- at least so many, see ownership_gaps
     CASE
         WHEN NOT o.is_after AND o.from_generation IS NOT NULL THEN COALESCE(d.high_ms, 0)
-    END AS unavailable_ms_high      -- at most so many
+    END AS unowned_ms_high          -- at most so many
 FROM turns o
 LEFT JOIN downtime d
     ON d.cluster_id = o.cluster_id AND d.group_id = o.group_id

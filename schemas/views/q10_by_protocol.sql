@@ -90,9 +90,9 @@ SELECT
     SUM(total_ms) AS not_stable_ms, -- ms in rebalances; null without a log
     SUM(with_members_ms) AS with_members_ms, -- ms in which the group had members, or members were joining
     SUM(partitions_moved) AS partitions_moved, -- partitions whose owner changed to another process
-    SUM(unowned_ms) AS unavailable_partition_ms, -- partition downtime in ms, as in ownership_gaps; null without records
-    SUM(low_ms) AS unavailable_partition_ms_low, -- at least so many, see ownership_gaps
-    SUM(high_ms) AS unavailable_partition_ms_high, -- at most so many
+    SUM(unowned_ms) AS unowned_partition_ms, -- partition downtime in ms, as in ownership_gaps; null without records
+    SUM(low_ms) AS unowned_partition_ms_low, -- at least so many, see ownership_gaps
+    SUM(high_ms) AS unowned_partition_ms_high, -- at most so many
     SUM(restarts) AS restarts,      -- processes that left and were back within a minute; null if only clients' logs show the generations
     SUM(restart_ms) AS restart_partition_ms, -- the part of the downtime that restarts caused: in rebalances of a departure or a return, and of static members without a rebalance
     CAST(ROUND(SUM(restart_ms) / NULLIF(SUM(restarts), 0)) AS BIGINT) AS partition_ms_per_restart -- restart_partition_ms per restart; null without restarts or records

@@ -7,11 +7,11 @@ WITH spans AS (
 stopped AS (
     SELECT
         cluster_id, group_id, incarnation, generation,
-        COUNT(DISTINCT topic || '/' || partition) AS partitions_unavailable,
-        SUM(unowned_ms) AS unavailable_partition_ms,
+        COUNT(DISTINCT topic || '/' || partition) AS partitions_unowned,
+        SUM(unowned_ms) AS unowned_partition_ms,
         SUM(COALESCE(unowned_ms_low, unowned_ms)) AS low_ms,
         SUM(COALESCE(unowned_ms_high, unowned_ms)) AS high_ms,
-        MAX(unowned_ms) AS longest_unavailable_ms
+        MAX(unowned_ms) AS longest_unowned_ms
     FROM ownership_gaps
     -- A gap within one generation is a static replacement's, not a rebalance's.
     WHERE generation > from_generation
@@ -40,11 +40,11 @@ SELECT
     r.culprit,                      -- process that triggered the rebalance
     s.total_ms,                     -- ms not Stable; null without a log
     r.partitions_moved,             -- partitions whose owner changed to another process
-    COALESCE(p.partitions_unavailable, s.recorded_zero) AS partitions_unavailable, -- partitions that were unowned until this rebalance; null without a record
-    COALESCE(p.unavailable_partition_ms, s.recorded_zero) AS unavailable_partition_ms, -- partition downtime in ms that this rebalance ended, summed over partitions, as in ownership_gaps; null without a record
-    COALESCE(p.low_ms, s.recorded_zero) AS unavailable_partition_ms_low, -- at least so many, see ownership_gaps
-    COALESCE(p.high_ms, s.recorded_zero) AS unavailable_partition_ms_high, -- at most so many
-    p.longest_unavailable_ms,       -- longest downtime of one partition
+    COALESCE(p.partitions_unowned, s.recorded_zero) AS partitions_unowned, -- partitions that were unowned until this rebalance; null without a record
+    COALESCE(p.unowned_partition_ms, s.recorded_zero) AS unowned_partition_ms, -- partition downtime in ms that this rebalance ended, summed over partitions, as in ownership_gaps; null without a record
+    COALESCE(p.low_ms, s.recorded_zero) AS unowned_partition_ms_low, -- at least so many, see ownership_gaps
+    COALESCE(p.high_ms, s.recorded_zero) AS unowned_partition_ms_high, -- at most so many
+    p.longest_unowned_ms,       -- longest downtime of one partition
     COALESCE(a.offset_rewinds, s.recorded_zero) AS offset_rewinds, -- commits that went back to a lower offset, during this generation; null without a record
     COALESCE(a.reconsumed_records, s.recorded_zero) AS reconsumed_records, -- records consumed again after these commits; null without a record
     d.records_reprocessed,          -- records that next owners handle again, see rebalance_costs; null without commits

@@ -12,11 +12,11 @@ SELECT
     o.moved_partitions AS moved_observed, -- partitions assigned to another process than their last owner, observed
     m.moved_partitions AS moved_unchanged, -- simulated with the group's own settings
     p.moved_partitions AS moved_predicted, -- simulated with the changed settings
-    o.unavailable_partition_ms AS unavailable_observed_partition_ms, -- partition downtime in ms, summed over partitions, observed
-    m.unavailable_partition_ms AS unavailable_unchanged_partition_ms, -- simulated with the group's own settings
-    p.unavailable_partition_ms AS unavailable_predicted_partition_ms, -- simulated with the changed settings
-    p.unavailable_partition_ms_min AS unavailable_predicted_min_partition_ms, -- lower end of the range, which holds 9 of 10 captured figures
-    p.unavailable_partition_ms_max AS unavailable_predicted_max_partition_ms, -- upper end of the range, which holds 9 of 10 captured figures
+    o.unavailable_partition_ms AS unowned_observed_partition_ms, -- partition downtime in ms, summed over partitions, observed
+    m.unavailable_partition_ms AS unowned_unchanged_partition_ms, -- simulated with the group's own settings
+    p.unavailable_partition_ms AS unowned_predicted_partition_ms, -- simulated with the changed settings
+    p.unavailable_partition_ms_min AS unowned_predicted_min_partition_ms, -- lower end of the range, which holds 9 of 10 captured figures
+    p.unavailable_partition_ms_max AS unowned_predicted_max_partition_ms, -- upper end of the range, which holds 9 of 10 captured figures
     o.records_reprocessed AS reprocessed_observed, -- records handled again by the next owners, observed; null without commits, as in the columns below
     m.records_reprocessed AS reprocessed_unchanged, -- simulated with the group's own settings
     p.records_reprocessed AS reprocessed_predicted, -- simulated with the changed settings

@@ -193,7 +193,7 @@ VIEWS = [
         [(8, 8, "MEMBER_NEW", 25.0, 3), (9, 9, "MEMBER_NEW", 66.7, 3)],
     ),
     (
-        "period, group_type, rebalances, unavailable_partition_ms, restarts",
+        "period, group_type, rebalances, unowned_partition_ms, restarts",
         "q10_by_protocol",
         [
             (1, "consumer", 4, None, None),
@@ -204,7 +204,7 @@ VIEWS = [
         ],
     ),
     (
-        "COUNT(*), COUNT(unavailable_partition_ms), COUNT(partitions_unavailable)",
+        "COUNT(*), COUNT(unowned_partition_ms), COUNT(partitions_unowned)",
         "q10_each_rebalance GROUP BY group_id",
         [(4, 0, 0), (12, 0, 0), (11, 0, 0)],
     ),

@@ -98,7 +98,7 @@ def test_page_views_and_what_if_have_the_same_downtime(twins):
     )
 
     page = overview(ReportLake(lake.root, version, None, ReportWindow()), version)
-    column = page["groups"]["columns"].index("unavailable_ms")
+    column = page["groups"]["columns"].index("unowned_partition_ms")
     on_page = {row[0]: row[column] for row in page["groups"]["rows"]}
     observed = {
         group: evaluate(
@@ -114,7 +114,7 @@ def test_page_views_and_what_if_have_the_same_downtime(twins):
     }
 
     assert {group: ms for group, ms in on_page.items() if ms} == by_group
-    assert page["totals"]["unavailable_ms"] == sum(by_group.values())
+    assert page["totals"]["unowned_partition_ms"] == sum(by_group.values())
     assert observed == {group: by_group[group] for group in observed}
 
 
@@ -136,8 +136,8 @@ def test_views_have_the_downtime_that_rebalances_ended(twins):
             f"SELECT group_id, SUM({column})::BIGINT AS ms FROM {view} GROUP BY 1 HAVING ms > 0"
         )
         for view, column in [
-            ("q10_each_rebalance", "unavailable_partition_ms"),
-            ("partition_movement", "unavailable_ms"),
+            ("q10_each_rebalance", "unowned_partition_ms"),
+            ("partition_movement", "unowned_ms"),
         ]
     )
 

@@ -38,7 +38,7 @@ def test_each_time_under_one_group_type_is_a_row(lake):
 def test_downtime_per_restart_is_part_of_the_groups_downtime(lake):
     """The question: what did a restart cost before and after the migration?"""
     rows = lake.rows(f"""
-        SELECT p.group_type, p.restarts, p.restart_partition_ms, p.unavailable_partition_ms,
+        SELECT p.group_type, p.restarts, p.restart_partition_ms, p.unowned_partition_ms,
             p.partition_ms_per_restart
         FROM q10_by_protocol p
         WHERE p.cluster_id = '{CLUSTER}' AND p.group_id = 'search-migrated' ORDER BY p.period""")

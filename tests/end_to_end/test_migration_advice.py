@@ -86,10 +86,8 @@ def test_an_eager_group_gains_with_its_timeouts_and_loses_with_the_brokers(rows)
         "migrate",
         str(SettingsChange.of(OF_CLASSIC[0].split())),
     )
-    assert base.unavailable_predicted_partition_ms == pytest.approx(
-        truth("orders-consumer"), rel=0.25
-    )
-    assert base.unavailable_defaults_partition_ms == pytest.approx(
+    assert base.unowned_predicted_partition_ms == pytest.approx(truth("orders-consumer"), rel=0.25)
+    assert base.unowned_defaults_partition_ms == pytest.approx(
         truth("orders-consumer-default"), rel=0.25
     )
     assert base.worse.startswith("without consumer.session.timeout.ms the broker's default applies")

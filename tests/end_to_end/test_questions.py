@@ -67,7 +67,7 @@ def lake(demo, tmp_path_factory):
     _write(lake.root, "what_if", [_what_if(*line.split()) for line in WHAT_IF.split("\n")[1:]])
     advice = {"setting": "membership=static", "sentence": "restarts come back in time"}
     advice |= {"risk": "sessions"}
-    saved = {"saved_unavailable_partition_ms": 420000, "saved_not_stable_ms": 49000}
+    saved = {"saved_unowned_partition_ms": 420000, "saved_not_stable_ms": 49000}
     saved |= {"saved_rebalances": 16, "share_saved": 0.56}
     _write(lake.root, "advice", [PLANTED | SPAN | advice | saved])
     _write(lake.root, "group_snapshots", [])  # tests/jobs/test_snapshot.py has rows
@@ -258,7 +258,7 @@ def test_page_sql_and_what_if_have_the_same_partition_downtime(reader):
         )[1]
     )
     overview = ReportLake(lake, cluster, None, ReportWindow()).rows(queries.OVERVIEW).dicts()
-    by_report = {row["group_id"]: row["unavailable_ms"] for row in overview}
+    by_report = {row["group_id"]: row["unowned_partition_ms"] for row in overview}
     by_what_if = {
         group: what_if.evaluate(
             what_if.WhatIfOptions(

@@ -19,7 +19,7 @@ FIGURES = {
 }  # fmt: skip
 ADVICE = {
     "group_id": "g", "setting": "membership=static", "sentence": SENTENCE, "share_saved": 0.5,
-    "saved_unavailable_partition_ms": 9000, "saved_not_stable_ms": 9000, "saved_rebalances": 12,
+    "saved_unowned_partition_ms": 9000, "saved_not_stable_ms": 9000, "saved_rebalances": 12,
 }  # fmt: skip
 
 
@@ -176,7 +176,7 @@ def test_groups_without_a_prediction_and_with_large_savings_come_first():
         for name, is_renewed in (("old", True), ("small", False), ("large", False))
     }
     savings = {"old": 9000, "small": 100, "large": 5000}
-    advised = {name: {"saved_unavailable_partition_ms": saved} for name, saved in savings.items()}
+    advised = {name: {"saved_unowned_partition_ms": saved} for name, saved in savings.items()}
 
     assert within_budget(questions, advised, 6.0) == ["large", "small", "old"]
     assert within_budget(questions, advised, 5.0) == ["large", "small"]

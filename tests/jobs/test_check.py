@@ -125,7 +125,7 @@ SOUND = {
                  **{f"{figure}{end}": 1 for end in ("", "_min", "_max") for figure in (
                      "rebalances", "not_stable_ms", "moved_partitions",
                      "unavailable_partition_ms")}}],
-    "advice": [{"group_id": "g", "saved_unavailable_partition_ms": 0, "saved_not_stable_ms": 0,
+    "advice": [{"group_id": "g", "saved_unowned_partition_ms": 0, "saved_not_stable_ms": 0,
                 "saved_rebalances": 0, "share_saved": 0.0, "sentence": "nothing to gain"}],
     "advice_outcomes": [OUTCOME],
     "migration_advice": [{"group_id": "g", "rank": 1, "verdict": "unknown", "reason": "no members",

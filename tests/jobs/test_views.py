@@ -494,7 +494,7 @@ def test_movement_has_the_downtime_that_each_generation_ended(ask):
 
     rows = ask(
         tables,
-        "SELECT generation, partition, from_process, to_process, change, unavailable_ms "
+        "SELECT generation, partition, from_process, to_process, change, unowned_ms "
         "FROM partition_movement WHERE generation > 1 ORDER BY ALL",
     )
 
@@ -518,8 +518,8 @@ def test_each_rebalance_has_the_downtime_that_it_ended(ask):
 
     rows = ask(
         tables,
-        "SELECT generation, partitions_unavailable, unavailable_partition_ms, "
-        "longest_unavailable_ms FROM q10_each_rebalance ORDER BY 1",
+        "SELECT generation, partitions_unowned, unowned_partition_ms, "
+        "longest_unowned_ms FROM q10_each_rebalance ORDER BY 1",
     )
 
     assert rows == [(1, 0, 0, None), (2, 2, 2800, 2000)]
@@ -531,7 +531,7 @@ def test_without_a_record_the_cost_of_a_rebalance_is_unknown(ask):
 
     rows = ask(
         tables,
-        "SELECT generation, partitions_unavailable, unavailable_partition_ms, offset_rewinds, "
+        "SELECT generation, partitions_unowned, unowned_partition_ms, offset_rewinds, "
         "reconsumed_records FROM q10_each_rebalance ORDER BY 1",
     )
 

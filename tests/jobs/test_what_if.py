@@ -295,7 +295,7 @@ def test_the_sweep_says_of_every_group_whether_to_migrate(lake, regroup, tmp_pat
     assert regroup(*sweep)[0] == 0
     sql = """SELECT rank, group_id, group_type, verdict, reason, setting,
         [b.blocker || ' ' || b.effect FOR b IN blockers] AS blockers,
-        unavailable_predicted_partition_ms > unavailable_unchanged_partition_ms AS longer
+        unowned_predicted_partition_ms > unowned_unchanged_partition_ms AS longer
         FROM migration_advice ORDER BY rank"""
     _, out, _ = regroup("sql", *where[:2], sql, "--format", "json")
 

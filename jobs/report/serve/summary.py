@@ -43,7 +43,7 @@ _GROUPS = """
         LEFT JOIN kinds k USING (group_id)
     )
     SELECT *, DENSE_RANK() OVER (ORDER BY pattern, types, protocol, why,
-            ROUND(LOG10(unavailable_ms / 1000 + 1))) AS fold,
+            ROUND(LOG10(unowned_partition_ms / 1000 + 1))) AS fold,
         LOWER(CONCAT_WS(' ', group_id, REPLACE(why, '_', ' '), protocol,
             ARRAY_TO_STRING(types, ' '))) AS words
     FROM described"""
@@ -53,7 +53,8 @@ _NO_KINDS = """
 _SHOWN = """
     CREATE TABLE {schema}.shown AS
     SELECT group_id, outcome, cause, story, begin_ms, COALESCE(end_ms, last_ms) AS until_ms,
-        total_ms, unavailable_ms, partitions_moved, moves_forced
+        total_ms, unowned_partition_ms, partitions_moved, moves_forced,
+        rebalances, aborted_rebalances, superseded_targets
     FROM shown CROSS JOIN last_event"""
 _EPISODES = """
     CREATE TABLE {schema}.episodes AS
@@ -62,7 +63,7 @@ _EPISODES = """
     FROM shown_episodes"""
 
 SORTED_BY = (
-    "group_id", "rebalances", "not_stable_ms", "why", "unavailable_ms", "unserved_ms",
+    "group_id", "rebalances", "not_stable_ms", "why", "unowned_partition_ms", "unserved_ms",
     "records_reprocessed", "share", "longest_ms", "p50_ms", "partitions_moved", "protocol",
 )  # fmt: skip
 
@@ -79,9 +80,10 @@ _ROWS = """
         SUM(aborted_rebalances)::BIGINT AS aborted_rebalances,
         SUM(superseded_targets)::BIGINT AS superseded_targets,
         SUM(not_stable_ms)::BIGINT AS not_stable_ms, MAX(longest_ms) AS longest_ms,
-        QUANTILE_DISC(p50_ms, 0.5) AS p50_ms, SUM(unavailable_ms)::BIGINT AS unavailable_ms,
-        SUM(unavailable_ms_low)::BIGINT AS unavailable_ms_low,
-        SUM(unavailable_ms_high)::BIGINT AS unavailable_ms_high,
+        QUANTILE_DISC(p50_ms, 0.5) AS p50_ms,
+        SUM(unowned_partition_ms)::BIGINT AS unowned_partition_ms,
+        SUM(unowned_partition_ms_low)::BIGINT AS unowned_partition_ms_low,
+        SUM(unowned_partition_ms_high)::BIGINT AS unowned_partition_ms_high,
         SUM(unserved_ms)::BIGINT AS unserved_ms,
         SUM(records_reprocessed)::BIGINT AS records_reprocessed,
         SUM(partitions_moved)::BIGINT AS partitions_moved,

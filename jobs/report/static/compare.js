@@ -7,7 +7,7 @@ const COMPARED = [
   ["superseded_targets", "superseded targets, among the rebalances", counted],
   ["not_stable_ms", "time not Stable", duration],
   ["longest_ms", "longest rebalance", duration],
-  ["unavailable_ms", "partition downtime (partition-seconds)", downtime],
+  ["unowned_partition_ms", "partition downtime (partition-seconds)", downtime],
   ["unserved_ms", "owned, not served (partition-seconds)", downtime],
   ["records_reprocessed", "records handled again", counted],
   ["partitions_moved", "partitions moved", counted],

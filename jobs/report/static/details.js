@@ -39,7 +39,7 @@ function drawDetails() {
     ...PHASE_HEADS[each.group_type].map((name, n) => [name, duration(n ? each.sync_ms : each.join_ms)]),
     ["not Stable", duration(each.total_ms)], ["members", each.member_count ?? "–"],
     ["joined, left, expired", counts(each)], ["partitions moved (forced)", movedText(each)],
-    ["partition downtime", downtime(each.unavailable_ms) + downtimeRange(each.unavailable_ms_low, each.unavailable_ms_high)],
+    ["partition downtime", downtime(each.unowned_partition_ms) + downtimeRange(each.unowned_partition_ms_low, each.unowned_partition_ms_high)],
     [isOfNewType(each) ? "server assignor" : "assignor", each.protocol || "–"],
     ["evidence", each.evidence],
   ];
@@ -135,7 +135,7 @@ const REBALANCE_COLUMNS = () => [
   ["members", (g) => `${g.member_count ?? "–"}`, "number"],
   ["joined, left, expired", counts, "number"],
   ["moved (forced)", (g) => (g.partitions_moved === null ? "–" : `${g.partitions_moved} (${g.moves_forced})`), "number"],
-  ["partition downtime", (g) => downtime(g.unavailable_ms), "number"],
+  ["partition downtime", (g) => downtime(g.unowned_partition_ms), "number"],
 ];
 
 /** A table of the generations in view that match the filter; the first rows at once. */

@@ -54,7 +54,7 @@ function drawTimeline() {
   drawAxis(pen);
   drawEpisodes(pen);
   drawStates(pen);
-  drawUnavailable(pen);
+  drawUnowned(pen);
   drawConversions(pen);
   drawSelected(pen);
   drawMap();
@@ -369,11 +369,11 @@ function arrow(pen, x, y, toX, toY) {
   pen.fill();
 }
 
-function drawUnavailable(pen) {
+function drawUnowned(pen) {
   const { scale, width, height } = layout;
   const top = height - CHART;
-  const isKnown = state.timeline.unavailable !== null;
-  const steps = state.timeline.unavailable || [];
+  const isKnown = state.timeline.unowned !== null;
+  const steps = state.timeline.unowned || [];
   const { unserved } = state.timeline;
   const most = Math.max(mostAtOnce(steps), mostAtOnce(unserved)); // of the times in view
   pen.fillStyle = color("panel");
@@ -385,7 +385,7 @@ function drawUnavailable(pen) {
   if (isKnown) drawCounts(pen, most, foot, room);
   const each = { foot, room, most };
   drawSteps(pen, unserved, "unserved", each);
-  drawSteps(pen, steps, "unavailable", each);
+  drawSteps(pen, steps, "unowned", each);
   pen.fillStyle = color("muted");
   const size = isKnown ? `at most ${counted(mostAtOnce(steps))} at once` : "not known without records";
   if (!layout.gutter) return pen.fillText(`unowned partitions, ${size}`, 8, top + 11);

@@ -197,14 +197,14 @@ function episodeAt(x, row) {
 }
 
 function tipLines({ mark, ms, lane, spell, place, isChart, episode }) {
-  const { base_ms: base, generations, assigned, unavailable, unserved, coordinator } = state.timeline;
+  const { base_ms: base, generations, assigned, unowned, unserved, coordinator } = state.timeline;
   const when = clock(base + Math.round(ms));
   if (mark) return causeLines(mark.cause, base);
   if (episode) return episodeLines(episode, base);
   if (isChart) {
     const count = (steps) => (steps[upperBound(steps.map((s) => s[0]), ms) - 1] || [0, 0])[1];
     const waiting = count(unserved) ? `, ${counted(count(unserved))} owned and not served` : "";
-    return [`${when}: ${many(count(unavailable), "unowned partition")}${waiting}`];
+    return [`${when}: ${many(count(unowned), "unowned partition")}${waiting}`];
   }
   if (place === null) return [];
   const each = generations[place];

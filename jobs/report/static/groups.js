@@ -8,7 +8,7 @@ const GROUP_COLUMNS = [
   { name: "trend", title: "When", cell: (row) => sparkline(row), unsorted: true },
   { name: "not_stable_ms", title: "Not Stable", cell: notStableCell },
   { name: "why", title: page.episodes ? "Episodes" : "Most frequent cause", cell: (row) => row.why || "–", kind: "wide" },
-  { name: "unavailable_ms", title: "Partition downtime", text: (row) => downtime(row.unavailable_ms) + downtimeRange(row.unavailable_ms_low, row.unavailable_ms_high) },
+  { name: "unowned_partition_ms", title: "Partition downtime", text: (row) => downtime(row.unowned_partition_ms) + downtimeRange(row.unowned_partition_ms_low, row.unowned_partition_ms_high) },
   { name: "unserved_ms", title: "Owned, not served", text: (row) => downtime(row.unserved_ms) },
   { name: "records_reprocessed", title: "Handled again", text: (row) => row.records_reprocessed === null ? "–" : counted(row.records_reprocessed) },
   { name: "share", title: "Share of time", text: (row) => percent(row.share) },
@@ -71,7 +71,7 @@ function story(group) {
 /** Groups look alike that differ in the digits of their names only, with the same assignor, the same
  * kinds of episodes, and partition downtime of one order of magnitude. */
 function likeness(group) {
-  const size = group.unavailable_ms === null ? null : Math.round(Math.log10(group.unavailable_ms / 1000 + 1));
+  const size = group.unowned_partition_ms === null ? null : Math.round(Math.log10(group.unowned_partition_ms / 1000 + 1));
   return JSON.stringify([namePattern(group.group_id), group.types, group.protocol, story(group), size]);
 }
 
@@ -98,8 +98,8 @@ function foldOf(key, members) {
     key, folded: members, count: members.length, members: members.map((row) => row.group_id),
     group_id: namePattern(members[0].group_id), why: kindsOfFold(members), protocol: members[0].protocol,
     rebalances: total("rebalances"), not_stable_ms: total("not_stable_ms"),
-    unavailable_ms: total("unavailable_ms"), unavailable_ms_low: total("unavailable_ms_low"),
-    unavailable_ms_high: total("unavailable_ms_high"), aborted_rebalances: total("aborted_rebalances"),
+    unowned_partition_ms: total("unowned_partition_ms"), unowned_partition_ms_low: total("unowned_partition_ms_low"),
+    unowned_partition_ms_high: total("unowned_partition_ms_high"), aborted_rebalances: total("aborted_rebalances"),
     superseded_targets: total("superseded_targets"),
     unserved_ms: total("unserved_ms"), records_reprocessed: total("records_reprocessed"),
     partitions_moved: total("partitions_moved"), moves_forced: total("moves_forced"),

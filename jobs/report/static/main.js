@@ -84,7 +84,7 @@ const LEGEND = {
   consumer: { join: "Assigning", sync: "Reconciling, or waits for partitions" },
   streams: { join: "Assigning", sync: "Reconciling, or waits for tasks" },
   share: { join: "no target yet", sync: "members take up the target" },
-  all: { stable: "Stable", empty: "Empty", unavailable: "unowned partitions", unserved: "owned, not served" },
+  all: { stable: "Stable", empty: "Empty", unowned: "unowned partitions", unserved: "owned, not served" },
 };
 const MEMBER_LEGEND = { behind: "behind the target", revoke: "asked to give up" };
 const REPLICA_LEGEND = { standby: "standby tasks", warmup: "warm-up tasks" };

@@ -126,7 +126,7 @@ def advised(group_id, sentence, **more):
     """A row of advice that makes the members static."""
     return {
         "group_id": group_id, "setting": "membership=static", "sentence": sentence,
-        "saved_unavailable_partition_ms": 9000, "saved_not_stable_ms": 1000,
+        "saved_unowned_partition_ms": 9000, "saved_not_stable_ms": 1000,
         "saved_rebalances": 1, "share_saved": 0.5, "confidence": 0.75,
     } | more  # fmt: skip
 

@@ -99,13 +99,17 @@ def test_the_overview_counts_stable_and_aborted_rebalances(eager):
 def test_downtime_is_that_of_ownership_gaps(eager):
     timeline, page = timeline_of(eager), page_of(eager)
 
-    downtime_ms = {g["generation"]: g["unavailable_ms"] for g in objects(timeline["generations"])}
+    downtime_ms = {
+        g["generation"]: g["unowned_partition_ms"] for g in objects(timeline["generations"])
+    }
     assert downtime_ms == {1: 0, 2: 4 * 2100, 3: 0, 4: 4 * 3500}
-    assert timeline["unavailable"] == [
+    assert timeline["unowned"] == [
         [9000, 4], [11_100, 0], [19_000, 4], [22_500, 0], [24_000, 1], [25_000, 0]
     ]  # fmt: skip
     (group,) = objects(page["groups"])
-    assert group["unavailable_ms"] == page["totals"]["unavailable_ms"] == 4 * 5600 + 1000
+    assert (
+        group["unowned_partition_ms"] == page["totals"]["unowned_partition_ms"] == 4 * 5600 + 1000
+    )
 
 
 def test_downtime_is_not_known_from_a_log_alone(plant, tmp_path):
@@ -114,7 +118,7 @@ def test_downtime_is_not_known_from_a_log_alone(plant, tmp_path):
     tables = {"generations": [generation | times], "rebalance_latency": [generation]}
     lake = plant(tmp_path, tables)
 
-    assert timeline_of(lake)["unavailable"] is None
+    assert timeline_of(lake)["unowned"] is None
 
 
 def test_the_time_with_members_is_without_the_time_in_empty(two_rounds):
@@ -161,8 +165,8 @@ def test_a_window_has_the_generations_that_overlap_it(eager):
     generations = objects(page["timelines"][0]["generations"])
     assert [g["generation"] for g in generations] == [2, 3]
     assert (page["from_ms"], page["to_ms"]) == (11_000, 21_500)
-    assert generations[0]["unavailable_ms"] == 4 * 2100
-    assert page["totals"]["unavailable_ms"] == 4 * (1100 + 1500)
+    assert generations[0]["unowned_partition_ms"] == 4 * 2100
+    assert page["totals"]["unowned_partition_ms"] == 4 * (1100 + 1500)
 
 
 def test_the_trend_counts_by_buckets_of_round_size(eager):

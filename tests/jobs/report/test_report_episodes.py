@@ -27,7 +27,7 @@ LAKE = tables(
     ],
     advice=[
         advised("billing", "static: 1 rebalance less", client_properties="group.instance.id=NAME"),
-        advised("audit", "nothing to gain", setting=None, saved_unavailable_partition_ms=0),
+        advised("audit", "nothing to gain", setting=None, saved_unowned_partition_ms=0),
     ],
 )
 

@@ -138,7 +138,7 @@ def test_the_page_draws_without_errors_and_without_the_network(chromium, report_
     tab.until("rebalances.rows.length === 4")
 
     assert tab.errors() == []
-    phases = ("join", "stable", "unavailable", "leaving")
+    phases = ("join", "stable", "unowned", "leaving")
     assert [is_painted(tab, phase) for phase in phases] == [True] * 4
     assert tab.run("document.documentElement.scrollWidth") <= width
     assert tab.run("document.getElementById('groups').rows.length") == 3

@@ -69,7 +69,7 @@ def test_the_overview_has_totals_and_no_rows_of_groups(server):
 
     assert answer["totals"]["groups"] == 3
     assert answer["totals"]["rebalances"] == 4
-    assert answer["totals"]["unavailable_ms"] == 2100
+    assert answer["totals"]["unowned_partition_ms"] == 2100
     assert answer["findings"]["count"] == 1
     assert "groups" not in answer
 
@@ -125,7 +125,7 @@ def test_a_timeline_is_that_of_the_report(server):
     answer = server.ask("timeline", group="billing-1")
 
     assert [row["generation"] for row in objects(answer["generations"])] == [1, 2]
-    assert objects(answer["generations"])[1]["unavailable_ms"] == 2100
+    assert objects(answer["generations"])[1]["unowned_partition_ms"] == 2100
     assert sorted(lane["process"] for lane in answer["lanes"]) == ["a@host", "b@host"]
     assert answer["base_ms"] == 1000
 
@@ -143,10 +143,15 @@ def test_two_groups_or_two_times_are_compared(server):
     times = server.ask("compare", to="1970-01-01T00:00:10", other_from="1970-01-01T00:00:20")
 
     assert [groups[side]["totals"]["rebalances"] for side in ("one", "other")] == [2, 1]
-    assert [groups[side]["totals"]["unavailable_ms"] for side in ("one", "other")] == [2100, 0]
+    assert [groups[side]["totals"]["unowned_partition_ms"] for side in ("one", "other")] == [
+        2100,
+        0,
+    ]
     assert groups["one"]["kinds"][0]["kind"] == "restart"
-    assert groups["other"]["causes"] == [{"cause": "MEMBER_NEW", "story": "start", "rebalances": 1}]
-    assert [times[side]["totals"]["unavailable_ms"] for side in ("one", "other")] == [0, 2100]
+    assert groups["other"]["causes"] == [
+        {"cause": "MEMBER_NEW", "story": "start", "generations": 1}
+    ]
+    assert [times[side]["totals"]["unowned_partition_ms"] for side in ("one", "other")] == [0, 2100]
     assert times["one"]["totals"]["rebalances"] == 3
 
 
@@ -155,7 +160,7 @@ def test_figures_of_a_group_are_those_of_its_row(server):
     (row,) = objects(server.ask("groups", group="billing-1")["listed"])
     totals = server.ask("compare", group="billing-1")["one"]["totals"]
 
-    names = ("rebalances", "not_stable_ms", "longest_ms", "unavailable_ms", "partitions_moved")
+    names = ("rebalances", "not_stable_ms", "longest_ms", "unowned_partition_ms")
     assert [totals[name] for name in names] == [row[name] for name in names]
     assert totals["not_stable_ms"] == 5200
 
