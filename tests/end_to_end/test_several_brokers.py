@@ -135,6 +135,34 @@ def test_brokers_that_were_rolled_or_killed_are_episodes_of_the_cluster(clusters
     )
 
 
+MIGRATED_BACK = DATA / "upgrade-4.1-to-4.4-migrated-back"
+
+
+def test_a_process_that_is_migrated_and_back_converts_its_group_twice(made_once):
+    def write(root):
+        lake = IncidentLake(str(root), "embedded")
+        segments = MIGRATED_BACK / "__consumer_offsets-*/*.log"
+        lake.run("c", segments, MIGRATED_BACK / "b*/server.log.gz")
+
+    lake = IncidentLake(str(made_once("lake-migrated-back", write)), "embedded")
+    kinds = lake.rows("SELECT kind FROM episodes ORDER BY to_time DESC LIMIT 4")
+    unowned = lake.rows(
+        "SELECT SUM(unowned_ms) / 1000 FROM ownership_gaps"
+        " WHERE to_time < TIMESTAMP '2026-11-27 19:55:20'"
+    )
+    options = ReplayOptions(lake=lake.root, cluster_id="c", group_id="orders-coop")
+    replay = replay_whole_group(options).replay
+
+    assert [kind for (kind,) in kinds] == [
+        "shutdown", "process_lost", "configuration_change", "configuration_change",
+    ]  # fmt: skip
+    # By the callbacks: 27.0 s of the two migrations, 57.5 s of the killed process.
+    assert unowned[0][0] == pytest.approx(84.5, rel=0.1)
+    classic = [each.comparison.divergence for each in replay.classic.generations]
+    modern = [each.divergence for each in replay.modern.generations]
+    assert [*classic, *modern] == [None] * 7
+
+
 FENCED = DATA / "static-clients-fenced"
 
 

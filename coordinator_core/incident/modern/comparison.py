@@ -8,7 +8,7 @@ from typing import Any
 from coordinator_core.incident.comparison import EARLY_MS, TIMER_LATE_MS, Divergence
 from coordinator_core.incident.modern.driver import Output
 from coordinator_core.incident.modern.evidence import Entry, entry
-from coordinator_core.modern_history.evidence import RecordKind
+from coordinator_core.modern_history.evidence import SAME_REQUEST_MS, RecordKind
 
 # Values that no stimulus decides: the version of the metadata image, and times.
 _LEFT_OUT = ("assignment_timestamp", "version", "timestamp", "current_state_timestamp")
@@ -84,7 +84,12 @@ def _time_difference(theirs: Entry, mine: Entry) -> Divergence | None:
     assert mine.value is not None
     production, replay = theirs.value.get(name) or 0, mine.value.get(name) or 0
     is_near = -EARLY_MS <= production - replay <= TIMER_LATE_MS
-    if theirs.kind is not RecordKind.TARGET or is_near:
+    # A request may write several targets, of which the first one is as much older as it took.
+    is_of_request = all(
+        0 <= entry.at_ms - computed_ms <= SAME_REQUEST_MS
+        for entry, computed_ms in ((theirs, production), (mine, replay))
+    )
+    if theirs.kind is not RecordKind.TARGET or is_near or is_of_request:
         return None
     return Divergence(f"{_what(theirs)}: {name}", production, replay, theirs.place)
 

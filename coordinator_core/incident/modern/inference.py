@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from coordinator_core.coordinator.consumer.group_type import CONSUMER
@@ -178,7 +178,8 @@ class Inference:
         stimulus = self._stimulus(write, _kind(request), member_id, request, basis)
         first = [self._timer(write)] if self._may_end_initial_delay(write) else []
         configs = self._assignment_configs(write)
-        return [*self._leaves_before_upgrade(write), *first, *configs, stimulus]
+        before = [*self._leaves_before_upgrade(write), *self._rejoins_before_upgrade(write)]
+        return [*before, *first, *configs, stimulus]
 
     def _may_end_initial_delay(self, write: Write) -> bool:
         """Whether the first target of a streams group may be that of its initial delay's timer."""
@@ -362,6 +363,25 @@ class Inference:
             requires_known_member_id=True,
         )
         return self._stimulus(write, ModernStimulusKind.CLASSIC_JOIN, "", request, Basis.RECORD)
+
+    def _rejoins_before_upgrade(self, write: Write) -> Iterator[ModernStimulus]:
+        """Members of the classic group that had joined again since its last record, with another
+        subscription.
+        """
+        classic = self.stored.of(RecordKind.CLASSIC) if write.converts else None
+        if classic is None:
+            return
+        recorded = {each["member_id"]: each for each in classic["members"]}
+        for entry in write.of(RecordKind.MEMBER):
+            member, before = entry.value, recorded.get(entry.member_id)
+            if member is None or before is None or not member.get("classic_member_metadata"):
+                continue
+            protocols = member["classic_member_metadata"]["supported_protocols"]
+            stored = {"name": classic["protocol"], "metadata": before["subscription"]}
+            if stored not in [{name: each[name] for name in stored} for each in protocols]:
+                request = requests.classic_join(self.group_id, entry.member_id, member)
+                kind = ModernStimulusKind.CLASSIC_JOIN
+                yield self._stimulus(write, kind, entry.member_id, request, Basis.RECORD)
 
     def _leaves_before_upgrade(self, write: Write) -> list[ModernStimulus]:
         """Members of the classic group that the upgrade no longer has."""

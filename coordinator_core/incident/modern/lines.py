@@ -16,6 +16,10 @@ from coordinator_core.incident.modern.evidence import GroupLine
 _OF_MEMBERS = ("MEMBER_JOIN", "STATIC_REPLACED", "STATIC_FENCED", "LEFT", "FENCED")
 _OF_GROUPS = ("EPOCH_BUMP", "TARGET", "CONVERT")
 NEAR_MS = 1000
+# A busy coordinator writes the records of a join this much later than its line, at most; and so
+# long before the upgrade of its group a member of the classic protocol may have left.
+EARLY_LINE_MS = 10_000
+EARLY_LINES = ("MEMBER_JOIN", "LEFT")
 _Key = tuple[str, str]
 
 
@@ -39,7 +43,8 @@ def compare_lines(lines: Sequence[GroupLine], outputs: Iterable[Output]) -> list
     for line, key in compared:
         times_ms = events.get(key, [])
         near_ms = min(times_ms, key=lambda at_ms: abs(at_ms - line.at_ms), default=None)
-        if near_ms is None or abs(near_ms - line.at_ms) > NEAR_MS:
+        limit_ms = EARLY_LINE_MS if line.event in EARLY_LINES else NEAR_MS
+        if near_ms is None or abs(near_ms - line.at_ms) > limit_ms:
             divergence = Divergence(_what(key), "a line", "no event", line.place)
             unmatched.append(Unmatched(line.at_ms, divergence))
         else:

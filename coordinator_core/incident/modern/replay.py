@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coordinator_core.coordinator.era import Era
@@ -11,9 +11,14 @@ from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.incident.comparison import Divergence
 from coordinator_core.incident.modern.comparison import compare, is_exact
 from coordinator_core.incident.modern.driver import ModernDriver, Output, engine_config
-from coordinator_core.incident.modern.evidence import Entry, ModernIncarnation
+from coordinator_core.incident.modern.evidence import Entry, GroupLine, ModernIncarnation
 from coordinator_core.incident.modern.inference import Inference
-from coordinator_core.incident.modern.lines import NEAR_MS, compare_lines
+from coordinator_core.incident.modern.lines import (
+    EARLY_LINE_MS,
+    EARLY_LINES,
+    NEAR_MS,
+    compare_lines,
+)
 from coordinator_core.incident.modern.settings import ASSIGNORS, engine_settings
 from coordinator_core.incident.modern.stimuli import ModernStimulus, ModernStimulusKind
 from coordinator_core.incident.modern.stored import Ids, Stored
@@ -122,20 +127,29 @@ class IncarnationReplay:
         if not generations:
             return
         begins_ms = [each.begins_ms for each in generations]
-        lines = [line for line in self.incarnation.lines if self._is_modern_at(line.at_ms)]
+        outputs = [
+            output for each in generations for done in each.writes for output in done.outputs
+        ]
+        events = {
+            (output.event.kind, output.event.fields.get("member_id"))
+            for output in outputs
+            if output.event is not None and output.event.kind in EARLY_LINES
+        }
+        lines = [line for line in self.incarnation.lines if self._is_of_engine(line, events)]
         times_ms = [line.at_ms for line in lines]
         for each in generations:
             first = bisect_left(times_ms, each.begins_ms - NEAR_MS)
             each.has_log = first < len(lines) and times_ms[first] <= each.ends_ms + NEAR_MS
-        outputs = [
-            output for each in generations for done in each.writes for output in done.outputs
-        ]
         for unmatched in compare_lines(lines, outputs):
             generation = generations[_place(begins_ms, unmatched.at_ms)]
             generation.line_divergence = generation.line_divergence or unmatched.divergence
 
-    def _is_modern_at(self, at_ms: int) -> bool:
-        return any(begin - NEAR_MS <= at_ms <= end + NEAR_MS for begin, end in self._spans_ms)
+    def _is_of_engine(self, line: GroupLine, events: Container[tuple[str, str | None]]) -> bool:
+        """Whether the engine had the group's state then, or has an event of this line later."""
+        before_ms = EARLY_LINE_MS if (line.event, line.member_id) in events else NEAR_MS
+        return any(
+            begin - before_ms <= line.at_ms <= end + NEAR_MS for begin, end in self._spans_ms
+        )
 
     def _replay(self, write: Write, at: int) -> ReplayedWrite | None:
         """None for writes of a classic group, and before the engine has the group's state."""
