@@ -142,6 +142,8 @@ class _Logs:
 def _store_logs(lake: Lake, logs: _Logs, files: list[str]) -> None:
     ids = log_ids(lake, logs.source, files)
     with stored(lake, logs.rows(ids.of_paths), logs.tables) as rows:
+        if logs.source.name == BROKER_LOG:
+            configurations.store_start_ups(lake, rows)
         counted = counts.log_files(rows, lake.cluster_id, logs.source.name)
         _store_counts(lake, counted, ids.copies)
 

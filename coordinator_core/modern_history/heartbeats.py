@@ -1,9 +1,10 @@
 """How often the members of a group send heartbeats, and after how long without one they expire.
 
 No record has the heartbeat interval or the session timeout: they are settings of the broker or of
-the group.  But members write their current assignments at heartbeats, so the times of these records
-show the interval; and a session expires a session timeout after the last heartbeat, so the timeout
-is the time from a member's record to its expiry, less a number of intervals.
+the group.  Where the settings are not known, or cannot be those of that time, times show them.
+Members write their current assignments at heartbeats, so the times of these records show the
+interval.  A session expires a session timeout after the last heartbeat, so the timeout is the time
+from a member's record to its expiry, less a number of intervals.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from coordinator_core.modern_history.members import AWAY
 from coordinator_core.modern_history.memberships import MemberStep, ModernMembership
@@ -41,6 +43,16 @@ class Timing:
     session_ms: int
 
 
+class ConfiguredTiming(NamedTuple):
+    """The settings in force; None: unknown."""
+
+    interval_ms: int | None = None
+    session_ms: int | None = None
+
+
+NOT_CONFIGURED = ConfiguredTiming()
+
+
 @dataclass(frozen=True, slots=True)
 class Expiry:
     """A session that expired at ``at_ms``, and what bounds the member's last heartbeat before.
@@ -57,8 +69,10 @@ class Expiry:
     session_ms: int | None = None
 
 
-def interval_of(memberships: Iterable[ModernMembership]) -> int:
-    """The most frequent time between two records of a member, in ms; the default without any."""
+def interval_of(memberships: Iterable[ModernMembership], usual_ms: int | None = None) -> int:
+    """The most frequent time between two records of a member, in ms; without any, ``usual_ms`` or
+    the default.
+    """
     between = sorted(
         later - earlier
         for membership in memberships
@@ -71,7 +85,7 @@ def interval_of(memberships: Iterable[ModernMembership]) -> int:
     ]
     most = max(map(len, similar), default=0)
     if most < _LEAST_SIMILAR:
-        return INTERVAL_MS
+        return usual_ms or INTERVAL_MS
     # Several intervals may pass between two records: the least of the frequent ones is one.
     near = next(each for each in similar if len(each) >= max(_LEAST_SIMILAR, most / 3))
     chosen = between[near.start : near.stop]
@@ -105,20 +119,27 @@ def _in_turn(steps: Sequence[MemberStep]) -> list[int]:
     return times
 
 
-def timing_of(interval_ms: int, expiries: Iterable[Expiry]) -> Timing:
-    """The timing that explains the expiries best; the session timeout in whole seconds."""
+def timing_of(
+    interval_ms: int, expiries: Iterable[Expiry], configured_ms: int | None = None
+) -> Timing:
+    """The session timeout ``configured_ms`` if the expiries can have it, else the timeout in whole
+    seconds that explains them best.
+    """
     own = [each for each in expiries if each.session_ms is None]
-    return Timing(interval_ms, _session_of(own, interval_ms))
+    return Timing(interval_ms, _session_of(own, interval_ms, configured_ms))
 
 
-def _session_of(expiries: Sequence[Expiry], interval_ms: int) -> int:
+def _session_of(expiries: Sequence[Expiry], interval_ms: int, configured_ms: int | None) -> int:
     """Of the timeouts within the bounds of all expiries, one whose last heartbeats are whole
     intervals after the members' records: the default, else a multiple of 5 s, else the longest."""
     if not expiries:
-        return SESSION_MS
+        return configured_ms or SESSION_MS
     longest_ms = min(_longest_ms(each, interval_ms) for each in expiries)
     shortest_ms = max(_shortest_ms(each) for each in expiries)
-    candidates = range(_STEP_MS, longest_ms + _STEP_MS // 20 + 1, _STEP_MS)
+    late_ms = longest_ms + _STEP_MS // 20
+    if configured_ms is not None and shortest_ms <= configured_ms <= late_ms:
+        return configured_ms
+    candidates = range(_STEP_MS, late_ms + 1, _STEP_MS)
     possible = [each for each in candidates if each >= shortest_ms] or [longest_ms]
     # Timeouts fit alike if they differ by whole intervals.
     phases = {each % interval_ms for each in possible}

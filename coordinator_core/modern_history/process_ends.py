@@ -10,6 +10,8 @@ from operator import itemgetter
 
 from coordinator_core.modern_history.evidence import Partition
 from coordinator_core.modern_history.heartbeats import (
+    NOT_CONFIGURED,
+    ConfiguredTiming,
     Expiry,
     Timing,
     commits_in_turn,
@@ -70,7 +72,9 @@ class End:
 class Ends:
     """The ends of all memberships of an incarnation."""
 
-    def __init__(self, history: History, commits: Commits) -> None:
+    def __init__(
+        self, history: History, commits: Commits, configured: ConfiguredTiming = NOT_CONFIGURED
+    ) -> None:
         self._commits = commits
         self._targets = sorted((each.joined_ms, each.number) for each in history.generations)
         self._joined: dict[str, list[int]] = {}
@@ -79,12 +83,14 @@ class Ends:
             self._joined.setdefault(each.member_id, []).append(each.joined_ms)
             self._started.setdefault(each.process, []).append(each.joined_ms)
         self._last_ms = _last_ms(history)
-        self._interval_ms = interval_of(history.memberships)
+        self._interval_ms = interval_of(history.memberships, configured.interval_ms)
         self._hows = {each: self._how(each) for each in history.memberships}
         expired = [each for each, how in self._hows.items() if how == EXPIRED]
         # While a broker is down, a coordinator may expire a member at another time, and twice.
         gone = [each for each in expired if not self._is_back(each)]
-        self.timing: Timing = timing_of(self._interval_ms, map(self._expiry, gone or expired))
+        self.timing: Timing = timing_of(
+            self._interval_ms, map(self._expiry, gone or expired), configured.session_ms
+        )
 
     def of(self, membership: ModernMembership) -> End:
         end, how = self._of(membership), self._hows[membership]

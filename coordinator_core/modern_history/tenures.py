@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from coordinator_core.modern_history.evidence import Partition
 from coordinator_core.modern_history.handovers import ACTIVE
+from coordinator_core.modern_history.heartbeats import NOT_CONFIGURED, ConfiguredTiming
 from coordinator_core.modern_history.history import History
 from coordinator_core.modern_history.members import AWAY
 from coordinator_core.modern_history.memberships import ModernMembership
@@ -76,9 +77,13 @@ class Ownership:
     shutdowns: list[Shutdown]
 
 
-def ownership(history: History, commits: Commits | None = None) -> Ownership:
+def ownership(
+    history: History,
+    commits: Commits | None = None,
+    configured: ConfiguredTiming = NOT_CONFIGURED,
+) -> Ownership:
     """All partitions and active tasks; in share groups several members have one at a time."""
-    ends = Ends(history, commits or {})
+    ends = Ends(history, commits or {}, configured)
     targets = {
         each.number: {partition for owned in each.targets for partition in owned.partitions}
         for each in history.generations

@@ -1,9 +1,11 @@
-"""Settings in force of brokers and groups, from configuration files or the Admin API."""
+"""Settings in force of brokers and groups, from files, lines of brokers, or the Admin API."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from coordinator_core.modern_history.heartbeats import ConfiguredTiming
 
 # The brokers' default of a group's own setting has this prefix.
 _BROKER_PREFIX = "group."
@@ -17,10 +19,13 @@ BROKER_DEFAULTS = {
     "group.consumer.max.heartbeat.interval.ms": 15_000,
 }
 DEFAULT = "Kafka's default"
+# Source of a group's settings that a broker logged.
+LINE = "line of a broker"
+_OF_GROUP = "group"  # entity_type of a group's own settings
 
 
 class KnownSetting(NamedTuple):
-    """``source``: a file, or the Admin API."""
+    """``source``: a file, a line of a broker, or the Admin API."""
 
     value: str
     source: str
@@ -46,6 +51,13 @@ class KnownSettings(NamedTuple):
     def consumer_ms(self, name: str) -> int | None:
         return _number(self.of_consumer_group(name))
 
+    def timing(self, group_type: str) -> ConfiguredTiming:
+        """Of the members of a consumer, share or streams group."""
+        return ConfiguredTiming(
+            self.consumer_ms(f"{group_type}.heartbeat.interval.ms"),
+            self.consumer_ms(f"{group_type}.session.timeout.ms"),
+        )
+
     def limit_ms(self, name: str) -> int:
         """The brokers' value, or Kafka's default; ``name``: one of BROKER_DEFAULTS."""
         value_ms = self.broker_ms(name)
@@ -57,3 +69,40 @@ def _number(setting: KnownSetting | None) -> int | None:
 
 
 NOTHING_KNOWN = KnownSettings()
+
+
+class ConfiguredCluster(NamedTuple):
+    """Settings of the brokers, and each group's own."""
+
+    of_brokers: Mapping[str, KnownSetting] = {}
+    of_groups: Mapping[str, Mapping[str, KnownSetting]] = {}
+
+    def of(self, group_id: str) -> KnownSettings:
+        return KnownSettings(self.of_brokers, self.of_groups.get(group_id, {}))
+
+
+def configured_in(rows: Iterable[Any]) -> ConfiguredCluster:
+    """``rows``: of schemas/evidence/configurations.sql.  A setting in which the brokers differ is
+    unknown.
+    """
+    of_brokers: dict[str, KnownSetting] = {}
+    of_groups: dict[str, dict[str, KnownSetting]] = {}
+    differ = set()
+    for row in sorted(rows, key=_is_line):
+        name, setting = row["name"], KnownSetting(row["value"], _named(row["source"]))
+        if row["entity_type"] == _OF_GROUP:
+            if not row["is_default"]:
+                of_groups.setdefault(row["entity"], {}).setdefault(name, setting)
+        elif of_brokers.setdefault(name, setting).value != setting.value:
+            differ.add(name)
+    agreed = {name: each for name, each in of_brokers.items() if name not in differ}
+    return ConfiguredCluster(agreed, of_groups)
+
+
+def _is_line(row: Any) -> bool:
+    return bool(row["source"] == LINE)
+
+
+def _named(source: str) -> str:
+    """The name of a file, without its folders."""
+    return source.rsplit("/", 1)[-1]

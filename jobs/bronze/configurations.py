@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from jobs.bronze.live_end_offsets import say_once
 from jobs.bronze.table_rows import arrow_schema
 from jobs.lake.literals import quoted
-from jobs.sources.configurations.files import Setting, settings_in
+from jobs.sources.configurations.files import BROKER, Setting, settings_in
 from jobs.sources.configurations.live import describe_settings
 from jobs.sources.topic.kafka import Kafka
 
@@ -21,11 +27,60 @@ if TYPE_CHECKING:
 
 TABLE = "configurations"
 ADMIN_API = "Admin API"
+# Ends the source of settings that a log has; its beginning is the log's path.
+START_UP = ": KafkaConfig values"
 
 
 def store_files(lake: Lake, files: Iterable[str]) -> None:
     for file in files:
         _replace(lake, settings_in(file), file)
+
+
+def store_start_ups(lake: Lake, rows: DataFrame) -> None:
+    """Store what brokers printed when they started last, unless other sources have the settings.
+
+    ``rows``: those that count what was read of the logs of brokers.
+    """
+    printed = rows.where("kind = 'file' AND start_ups IS NOT NULL").select(
+        *("path", "position", "start_ups", F.array_max(F.map_keys("kept_by_date")).alias("day"))
+    )
+    blocks = [
+        _StartUp(broker, row.day or date.min, row.path, row.position, settings)
+        for row in printed.collect()
+        for broker, settings in json.loads(row.start_ups).items()
+    ]
+    if not blocks:
+        return
+    stored: dict[str, dict[str, str]] = {}
+    described = set()
+    for row in lake.read(TABLE).where(F.col("entity_type") == BROKER).collect():
+        stored.setdefault(row.entity, {})[row.name] = row.value
+        if not row.source.endswith(START_UP):
+            described.add(row.entity)
+    for broker, of_broker in groupby(sorted(blocks), key=attrgetter("broker")):
+        path, settings = _last(list(of_broker))
+        # A run reads the same logs again; a change of this table renews the advice.
+        if broker not in described and stored.get(broker) != settings:
+            own = [Setting(BROKER, broker, *each) for each in settings.items()]
+            _replace(lake, own, path + START_UP)
+
+
+@dataclass(frozen=True, order=True)
+class _StartUp:
+    """``day``: of the log's last line that was kept; ``position``: of the range of bytes."""
+
+    broker: str
+    day: date
+    path: str
+    position: int
+    settings: dict[str, str] = field(compare=False)
+
+
+def _last(start_ups: list[_StartUp]) -> tuple[str, dict[str, str]]:
+    """The last of a broker: of its logs of the same day, the values that these have in common."""
+    last_of_log = {each.path: each for each in start_ups if each.day == start_ups[-1].day}
+    common = set.intersection(*({*each.settings.items()} for each in last_of_log.values()))
+    return start_ups[-1].path, dict(common)
 
 
 def store_live(lake: Lake, kafka: Kafka) -> None:

@@ -17,6 +17,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
 from coordinator_core.modern_history import History
+from coordinator_core.whatif.known_settings import KnownSettings, configured_in
 from jobs.engine.keeping import computed
 from jobs.engine.union import union_of
 from jobs.lake.epoch_rows import new_records, topic_names
@@ -29,7 +30,10 @@ from jobs.modern_history.evidence import LINES, LOGGED, RECORDS, played_lines, p
 from jobs.modern_history.rows import ROWS, Names, Row, logged_rows
 
 # What a job that needs these rows reads, beyond the tables of its own.
-READS = ("timeline", "group_records", "committed_offsets", "topic_ids")
+READS = (
+    *("timeline", "group_records", "committed_offsets", "topic_ids"),
+    *("configurations", "group_events"),
+)
 TENURES = "tenures"
 # Incarnations are played in this many calls, as for each call the embedded engine reserves memory.
 BUCKETS = 64
@@ -132,13 +136,16 @@ def _play(scope: RunScope, group_records: DataFrame | None) -> DataFrame:
         "group_records": no_records if group_records is None else group_records,
         "committed_offsets": scope.read_recent("committed_offsets"),
         "topic_ids": scope.read("topic_ids"),
+        "configurations": scope.read("configurations"),
+        "group_events": scope.read("group_events"),
     }
+    configured = configured_in(evidence("configurations", tables).collect())
     kinds = (RECORDS, LINES, LOGGED, tenures.REFUSALS, tenures.COMMITS)
     rows = union_of(*(evidence(kind, tables) for kind in kinds))
     names, schema = topic_names(scope), to_arrow_schema(PLAYED, timezone="UTC")
 
     def tables_of(key: Row, of_incarnation: list[Row]) -> Iterator[pa.Table]:
-        for table, rows in _tables(of_incarnation, names):
+        for table, rows in _tables(of_incarnation, names, configured.of(key["group_id"])):
             yield _as_columns(schema, key | {"table": table}, rows)
 
     return computed(_by_incarnation(rows, tables_of, PLAYED))
@@ -168,7 +175,9 @@ def _incarnations(evidence: pa.Table) -> Iterator[tuple[Row, list[Row]]]:
         begin += size
 
 
-def _tables(evidence: list[Row], names: Names) -> Iterator[tuple[str, list[Row]]]:
+def _tables(
+    evidence: list[Row], names: Names, configured: KnownSettings
+) -> Iterator[tuple[str, list[Row]]]:
     """The rows of each table of one incarnation."""
     own: list[Row] = []
     others: list[Row] = []
@@ -184,7 +193,7 @@ def _tables(evidence: list[Row], names: Names) -> Iterator[tuple[str, list[Row]]
     history = played_rows(own)
     for table, rows_of in ROWS.items():
         yield table, [{"topic_partition": topic_partition} | row for row in rows_of(history, names)]
-    yield TENURES, list(tenures.tenure_rows(history, others, names))
+    yield TENURES, list(tenures.tenure_rows(history, others, names, configured))
 
 
 def _as_columns(schema: pa.Schema, constant: Row, rows: list[Row]) -> pa.Table:

@@ -18,11 +18,14 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.modern_history.evidence import Partition
 from coordinator_core.modern_history.handovers import ACTIVE
+from coordinator_core.modern_history.heartbeats import NOT_CONFIGURED
 from coordinator_core.modern_history.history import History
 from coordinator_core.modern_history.process_ends import Commits
 from coordinator_core.modern_history.tenures import Ownership, Shutdown, Tenure, ownership
+from coordinator_core.whatif.known_settings import KnownSettings
 from jobs.lake.dates import NEVER_MS
 from jobs.lake.keys import GROUP_KEY
 from jobs.modern_history.rows import Names, Row, topics_of
@@ -80,9 +83,15 @@ def with_refusals_and_commits(history: History, rows: Iterable[Row]) -> Commits:
     return commits
 
 
-def tenure_rows(history: History, rows: Iterable[Row], names: Names) -> Iterator[Row]:
+def tenure_rows(
+    history: History, rows: Iterable[Row], names: Names, configured: KnownSettings
+) -> Iterator[Row]:
     """The tenures of an incarnation; ``rows``: its refusals and commits."""
-    owned = ownership(history, with_refusals_and_commits(history, rows))
+    commits = with_refusals_and_commits(history, rows)
+    # Classic members of a consumer group have timeouts of their own.
+    of_types = [each.group_type for each in history.generations if each.group_type != CLASSIC.name]
+    timing = configured.timing(of_types[-1]) if of_types else NOT_CONFIGURED
+    owned = ownership(history, commits, timing)
     for tenure in owned.tenures:
         yield from _tenure_rows(tenure, owned, history, names)
 

@@ -36,7 +36,12 @@ from coordinator_core.whatif.kafka_names import (
     CONSUMER_SESSION,
     INITIAL_DELAY,
 )
-from coordinator_core.whatif.known_settings import DEFAULT, KnownSetting, KnownSettings
+from coordinator_core.whatif.known_settings import (
+    DEFAULT,
+    ConfiguredCluster,
+    KnownSettings,
+    configured_in,
+)
 from coordinator_core.whatif.readiness import (
     Blocker,
     blockers_of_clients,
@@ -70,25 +75,18 @@ CLUSTER_KINDS = LAST_TIMES, TARGET_TIMES, BROKER_VERSIONS, CONFIGURATIONS = (
 # A record of a member has its subscribed topics under this name.
 _MEMBER_RECORD = "ConsumerGroupMemberMetadata"
 _REFUSED = "STATIC_REFUSED"
-_OF_GROUP = "group"  # entity_type of a group's own settings
 _in_order = itemgetter("incarnation", "generation")
 _incarnation = itemgetter("incarnation")
 
 
 class ClusterEvidence(NamedTuple):
     """``until_ms``: time of the last event of any group, or 0; ``of_era``: what the records of all
-    modern groups show of the era.  ``of_brokers``, ``of_groups``: settings in force.
+    modern groups show of the era.  ``configured``: settings in force.
     """
 
     until_ms: int
     of_era: EraEvidence
-    of_brokers: Mapping[str, KnownSetting] = {}
-    of_groups: Mapping[str, Mapping[str, KnownSetting]] = {}
-
-
-def _named(source: str) -> str:
-    """The name of a file, without its folders."""
-    return source.rsplit("/", 1)[-1]
+    configured: ConfiguredCluster = ConfiguredCluster()
 
 
 def last_of(rows: Iterable[Any]) -> int:
@@ -113,22 +111,10 @@ def cluster_evidence_of(
     broker_versions: Iterable[Any],
     configurations: Iterable[Any],
 ) -> ClusterEvidence:
-    """``configurations``: a setting in which the brokers differ is unknown."""
-    of_brokers: dict[str, KnownSetting] = {}
-    of_groups: dict[str, dict[str, KnownSetting]] = {}
-    differ = set()
-    for row in configurations:
-        name, setting = row["name"], KnownSetting(row["value"], _named(row["source"]))
-        if row["entity_type"] == _OF_GROUP:
-            if not row["is_default"]:
-                of_groups.setdefault(row["entity"], {})[name] = setting
-        elif of_brokers.setdefault(name, setting).value != setting.value:
-            differ.add(name)
     return ClusterEvidence(
         last_of(last_times),
         era_evidence(target_times, broker_versions),
-        {name: each for name, each in of_brokers.items() if name not in differ},
-        of_groups,
+        configured_in(configurations),
     )
 
 
@@ -210,8 +196,7 @@ class PredictionEvidence:
 
     @property
     def _configured(self) -> KnownSettings:
-        of_group = self._cluster.of_groups.get(self.group_id, {})
-        return KnownSettings(self._cluster.of_brokers, of_group)
+        return self._cluster.configured.of(self.group_id)
 
     def _simulated_baseline(
         self, era: str | None, from_ms: int | None, to_ms: int | None

@@ -12,6 +12,7 @@ file, except that each range has a row of counts, to be summed per path.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 from collections import Counter, defaultdict
@@ -101,6 +102,7 @@ ROWS = pa.schema(
         ("length", pa.int64()),
         *COUNTS,
         *UNDERSTANDING,
+        ("start_ups", pa.string()),  # settings by broker, as JSON
     ]
 )
 
@@ -413,8 +415,11 @@ class _Log:
             _batch(self._rows)
         except Exception:
             self._quarantine_rows_without_a_type()  # before they are counted
+        counts.start_ups.finish()
+        start_ups = counts.start_ups.of_brokers
         self._add(
             kind="file",
+            position=self._within.start,
             bytes=self._bytes,
             inputs=counts.lines,
             kept_by_date=sorted(self._kept_by_date.items()),
@@ -425,6 +430,7 @@ class _Log:
             steps_back=self._steps_back,
             examples="\n".join(counts.examples) or None,
             software="\n".join(sorted(counts.software)) or None,
+            start_ups=json.dumps(start_ups) if start_ups else None,
         )
 
     def _add(self, **fields: Any) -> None:

@@ -4,5 +4,6 @@ Only settings of group coordinators and of groups are taken: no other line of a 
 passwords nor addresses, gets into a lake.
 
     files  server.properties, output of kafka-configs.sh --describe, KafkaConfig values in a log
+    start_ups  KafkaConfig values in the logs of brokers, as they are read
     live   DescribeConfigs of a running cluster
 """

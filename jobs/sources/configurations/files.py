@@ -30,7 +30,8 @@ _MOST_BYTES = 1 << 20  # of a line
 # Settings of group coordinators, and of groups (--entity-type groups).
 _OF_BROKERS = re.compile(r"group\.[a-z.]+")
 _OF_GROUPS = re.compile(r"(consumer|share|streams)\.[a-z.]+")
-_IDS = ("node.id", "broker.id")
+IDS = ("node.id", "broker.id")
+"""The settings that have a broker's id."""
 # The versions of Kafka that what the brokers offer allows, as 4.1 or 4.2-.
 VERSION = "kafka.version"
 _LINE = re.compile(r"\s*([A-Za-z][A-Za-z.]*)\s*[=:]\s*(\S*)")
@@ -87,7 +88,7 @@ def _settings(lines: Iterable[str], path: str) -> Iterator[Setting]:
         if setting is None:
             continue
         name, value = setting.groups()
-        if name in _IDS and entity_type == BROKER and value.isdigit():
+        if name in IDS and entity_type == BROKER and value.isdigit():
             entity = value
         if is_of(entity_type, name) and value:
             of_file.append(Setting(entity_type, entity, name, value))

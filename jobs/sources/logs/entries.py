@@ -14,6 +14,7 @@ from typing import NamedTuple
 from coordinator_core.log_lines import LogLine, parse_line
 from coordinator_core.log_lines.lines import unframed
 from jobs.console.errors import internal_error
+from jobs.sources.configurations.start_ups import StartUpSettings
 from jobs.sources.logs.clock import WallClock, beyond_dates
 from jobs.sources.logs.dates import FileDates, LineDates
 from jobs.sources.logs.file_bytes import LINE_BYTES
@@ -71,6 +72,7 @@ class LogCounts:
     not_understood: int = field(default=0, compare=False)
     examples: list[str] = field(default_factory=list, compare=False)
     software: set[str] = field(default_factory=set, compare=False)
+    start_ups: StartUpSettings = field(default_factory=StartUpSettings, compare=False)
 
     def is_not_understood(self, text: str) -> None:
         """Count a line."""

@@ -88,6 +88,7 @@ class Reader:
     def take(self, position: int, chunk: bytes) -> Iterator[LogEntry | Unreadable]:
         """Items that are complete with the lines of a chunk; ``position``: of its first byte."""
         self.counts.software |= software_in(chunk)
+        self.counts.start_ups.read(chunk)
         search, size, at = Search(chunk), len(chunk), 0
         while at < size:
             start = search.next_line(at)

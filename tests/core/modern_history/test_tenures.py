@@ -3,7 +3,12 @@
 import pytest
 
 from coordinator_core.modern_history import LoggedDeparture, RecordKind, replay
-from coordinator_core.modern_history.heartbeats import Expiry, interval_of, timing_of
+from coordinator_core.modern_history.heartbeats import (
+    ConfiguredTiming,
+    Expiry,
+    interval_of,
+    timing_of,
+)
 from coordinator_core.modern_history.members import AWAY
 from coordinator_core.modern_history.process_ends import Ends
 from coordinator_core.modern_history.tenures import ownership
@@ -139,6 +144,21 @@ def test_commits_tell_a_kill_from_a_leave_and_bound_it():
     [(*_, until_ms, how, _)] = tenures([*has(0, "a"), *GONE], commits=commits)
 
     assert (until_ms, how) == ((15_000 + 20_000) // 2, "expired")
+
+
+@pytest.mark.parametrize(
+    ("session_ms", "killed_ms"),
+    [
+        (10_000, 51_500),
+        (90_000, KILLED_MS - 1000),  # it joined 60 s before: the setting was another at that time
+    ],
+)
+def test_a_configured_session_tells_when_a_member_was_killed(session_ms, killed_ms):
+    history = replay([*has(0, "a"), *GONE], EXPIRED)
+
+    [killed] = ownership(history, {}, ConfiguredTiming(3000, session_ms)).tenures
+
+    assert killed.until_ms == killed_ms
 
 
 def test_the_expiry_of_a_member_that_is_back_does_not_tell_the_session_timeout():

@@ -1,0 +1,60 @@
+"""Settings of group coordinators that brokers print into their logs when they start.
+
+A block of lines, also printed when a dynamic setting changes:
+
+    [2026-11-21 00:46:20,000] INFO KafkaConfig values:
+    <TAB>broker.id = 7
+    <TAB>group.consumer.session.timeout.ms = 45000
+"""
+
+from __future__ import annotations
+
+import re
+
+from jobs.sources.configurations.files import BROKER, IDS, is_of
+
+_HEADER = b"KafkaConfig values:"
+# Container runtimes print a tab and the end of a line as escapes.
+_LINE = re.compile(rb"[^\t\\\n]*(?:\t|\\t)([\w.-]+) = ([^\n]*?)(?:\\n[^\n]*)?\r?(?:\n|\Z)")
+_UNSET = "null"
+
+
+class StartUpSettings:
+    """Reads a log's chunks in order; ``of_brokers``: the last block of each broker, by its id."""
+
+    def __init__(self) -> None:
+        self.of_brokers: dict[str, dict[str, str]] = {}
+        self._block: dict[str, str] | None = None  # which may continue in the next chunk
+
+    def read(self, chunk: bytes) -> None:
+        """``chunk``: whole lines."""
+        at = 0
+        while self._block is not None or (at := _after_header(chunk, at)) >= 0:
+            self._block = self._block or {}
+            while (line := _LINE.match(chunk, at)) is not None:
+                self._add(line[1].decode("utf-8", "replace"), line[2].decode("utf-8", "replace"))
+                at = line.end()
+            if at == len(chunk):
+                return
+            self.finish()
+
+    def finish(self) -> None:
+        """End the block that is being read."""
+        block, self._block = self._block or {}, None
+        ids = [block.pop(name) for name in IDS if name in block]
+        if ids and block:
+            self.of_brokers[ids[0]] = block
+
+    def _add(self, name: str, value: str) -> None:
+        assert self._block is not None
+        if (name in IDS or is_of(BROKER, name)) and value not in ("", _UNSET):
+            self._block[name] = value
+
+
+def _after_header(chunk: bytes, at: int) -> int:
+    """Where the line after the next header begins; -1 without a header."""
+    header = chunk.find(_HEADER, at)
+    if header < 0:
+        return -1
+    end = chunk.find(b"\n", header)
+    return len(chunk) if end < 0 else end + 1
