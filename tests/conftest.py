@@ -6,11 +6,14 @@ Spark, captures of scripts that were also captured on a later broker, and tests 
 that repeat what others cover: those with the mark ``again``, and on Spark those with the mark
 ``again_on_spark``.  `make -C tools repetitions` does."""
 
+import os
+
 import pytest
 from hypothesis import settings
 
 from jobs.configuration.config import Engine, load_config
 from tests.engines import ENGINES, OTHER, restored_mode, using
+from tests.jobs.report.chromium import Chromium, find_chromium
 
 LONG = ("slow", "broker")
 # Versions of brokers on which the same scripts were captured.
@@ -39,6 +42,17 @@ def config(engine):
 def _same_engine_after_the_test():
     with restored_mode():
         yield
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A browser, if one is installed; the build server requires one."""
+    program = find_chromium()
+    if program is None:
+        missing = pytest.fail if os.environ.get("REGROUP_REQUIRE_CHROMIUM") else pytest.skip
+        missing("no Chromium here (Debian: apt install chromium or chromium-headless-shell)")
+    with Chromium(program) as browser:
+        yield browser
 
 
 def pytest_collection_modifyitems(config, items):

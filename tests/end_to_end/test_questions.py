@@ -19,11 +19,13 @@ from deltalake import write_deltalake
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from jobs.command_line import cli
+from jobs.configuration.config import Engine, load_config
 from jobs.console.printing import Format, print_rows
 from jobs.engine.session import build_session
+from jobs.lake.existing import open_existing_lake
 from jobs.lake.sql import existing_tables, query
 from jobs.lake.tables import schema_of
-from jobs.nightly_run.demo import STORY
+from jobs.nightly_run import advice_step
 from jobs.register import RegisterOptions, register_in
 from jobs.report import queries
 from jobs.report.lake import ReportLake
@@ -160,9 +162,11 @@ ONE_ENGINE = pytest.mark.parametrize("engine", ["embedded"], indirect=True, scop
 
 @pytest.fixture(scope="module")
 def reader(demo, tmp_path_factory):
-    """A folder like a checkout after `make demo`."""
+    """A folder like a checkout after `make demo`, with the advice for one cluster."""
     folder = tmp_path_factory.mktemp("reader")
-    demo.copy(folder / ".demo")
+    lake = demo.copy(folder / ".demo").root
+    config = load_config(None, Engine(demo.engine))
+    advice_step.run(open_existing_lake(lake, "kafka-4.1", config), None, None, budget_s=60.0)
     (folder / "examples").symlink_to(ROOT / "examples")
     return folder
 
@@ -231,18 +235,6 @@ def test_a_command_prints_the_output_below_it(reader, command, shown, monkeypatc
     at = 0
     for words in runs:
         at = _run_of(words, printed, at) + len(words)
-
-
-def test_the_story_in_the_readme_is_the_output_of_the_demo(demo):
-    printed = io.StringIO()
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    title, heads, *shown = _words(re.search(r"^```\n(.*?)^```", readme, re.M | re.S)[1])
-
-    print_rows(*query(demo.root, STORY.format(cluster="kafka-4.1", group=title[0])), out=printed)
-
-    columns, *rows = _words(printed.getvalue())
-    assert heads == columns
-    assert [row for row in rows if row in shown] == shown
 
 
 def test_page_sql_and_what_if_have_the_same_partition_downtime(reader):

@@ -1,6 +1,5 @@
-"""Lakes written row by row, without Spark; and a browser, if one is installed."""
+"""Lakes written row by row, without Spark."""
 
-import os
 from datetime import UTC, date, datetime
 
 import pyarrow as pa
@@ -9,7 +8,6 @@ from deltalake import write_deltalake
 
 from schemas import table_partitioning
 from schemas.columns import columns
-from tests.jobs.report.chromium import Chromium, find_chromium
 from tests.jobs.report.planted import thousand
 
 DAY = date(2026, 11, 21)
@@ -101,13 +99,3 @@ def plant():
 def flapping(plant, tmp_path_factory):
     """1,000 generations of 20 members."""
     return plant(tmp_path_factory.mktemp("flapping"), thousand("flapping"))
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    program = find_chromium()
-    if program is None:
-        missing = pytest.fail if os.environ.get("REGROUP_REQUIRE_CHROMIUM") else pytest.skip
-        missing("no Chromium here (Debian: apt install chromium or chromium-headless-shell)")
-    with Chromium(program) as browser:
-        yield browser

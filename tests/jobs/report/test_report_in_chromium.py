@@ -144,6 +144,12 @@ def test_the_page_draws_without_errors_and_without_the_network(chromium, report_
     assert tab.run("document.getElementById('groups').rows.length") == 3
 
 
+def test_a_file_of_one_cluster_shows_no_choice_of_clusters(tab):
+    hidden = "[...document.querySelectorAll('[hidden]')].filter((each) => each.offsetParent)"
+
+    assert tab.run(f"{hidden}.map((each) => each.id)") == []
+
+
 def test_names_of_clients_are_text(chromium, report_file):
     tab = chromium.open(report_file)
     tab.run(f"location.hash = 'group=' + encodeURIComponent({HOSTILE!r})")
