@@ -46,7 +46,7 @@ send heartbeats only where they matter for the situation.
 The rules that return in most situations:
 
 - A change bumps the group epoch. A heartbeat computes the target assignment of that epoch, at most
-  once per assignment interval (4.4; 1 s by default).
+  once per assignment interval (since 4.3, KIP-1263; 1 s by default).
 - Each member moves to its target by its own heartbeats: it first gives up what its target does not
   contain, then takes what is free.
 - A member's epoch is that of the last target that it has reached.

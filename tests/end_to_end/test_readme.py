@@ -15,7 +15,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"((?:^ {4}\S[^\n]*\n)(?:^ {4,}[^\n]*\n)*)(\n```)?", README, re.M)
+WITHOUT_OUTPUT = re.sub(r"^```\n.*?^```", "```", README, flags=re.M | re.S)
+BLOCKS = re.findall(r"((?:^ {4}\S[^\n]*\n)(?:^ {4,}[^\n]*\n)*)(\n```)?", WITHOUT_OUTPUT, re.M)
 ELSEWHERE = ("make demo", "make package")
 
 

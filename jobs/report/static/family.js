@@ -30,6 +30,7 @@ const STORY_WORDS = {
   crash_restart: "was started again while its previous member was in the group",
   fenced: "was fenced: another process has its instance id", group_full: "was refused: the group is full",
   scheduled: "rejoined after the scheduled delay",
+  session_lost: "rejoined: its session ended while the group had no coordinator",
 };
 const CAUSE_WORDS = {
   MEMBER_NEW: "joined", LEAVE: "left", LEAVE_POLL_TIMEOUT: "polled too slowly and left",
