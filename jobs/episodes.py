@@ -337,7 +337,7 @@ def episode_row(each: Episode, downtime: Downtime | None) -> Row:
         "kind": each.kind.value,
         "from_time": _time(each.from_ms),
         "to_time": _time(each.to_ms),
-        "processes": each.processes,
+        "processes": each.recorded_processes,
         "hosts": each.hosts,
         "first_generation": first,
         "last_generation": last,

@@ -97,7 +97,10 @@ def episodes(lake: Path) -> dict[str, Inferred]:
         "SELECT group_id, LIST(kind ORDER BY from_time, episode), FLATTEN(LIST(processes))"
         " FROM episodes WHERE kind <> 'group_start' GROUP BY group_id",
     )[1]
-    return {group: Inferred(kinds, frozenset(names)) for group, kinds, names in rows}
+    return {
+        group: Inferred(kinds, frozenset(name.split("@")[0] for name in names))
+        for group, kinds, names in rows
+    }
 
 
 def rebalances(lake: Path) -> tuple[int, int]:

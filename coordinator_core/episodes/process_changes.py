@@ -97,6 +97,11 @@ class ProcessChange:
         return max(map(at, self.causes))
 
     @property
+    def recorded_process(self) -> str:
+        """The process as in generation_members; its name if only lines show the member."""
+        return next((each.process for each in self.causes if each.process), self.process)
+
+    @property
     def may_be_restart(self) -> bool:
         """Whether its session expired, as also after a close, and it was back soon after."""
         departure, arrival = self.departure, self.arrival

@@ -4,7 +4,7 @@
 -- Written by: jobs.what_if_sweep
 cluster_id          STRING        NOT NULL COMMENT 'cluster',
 group_id            STRING        NOT NULL COMMENT 'consumer group',
-process             STRING        NOT NULL COMMENT 'process, the same across restarts: the instance id, else the client id, with host and a number if several processes have it',
+process             STRING        NOT NULL COMMENT 'name of the process, the same across restarts: the instance id, else the client id, with host and a number if several processes have it. Not as in generation_members: join by member_ids',
 life                INT           NOT NULL COMMENT 'number of the process life, from 1',
 incarnation         INT           NOT NULL COMMENT 'incarnation of the group when the process life began',
 client_id           STRING                 COMMENT 'client.id',

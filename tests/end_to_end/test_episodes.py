@@ -211,7 +211,8 @@ def episodes_of(lake, cluster):
     """By group: each episode as ``kind processes``, without the processes' common name."""
     by_group = {}
     for group, kind, processes in lake.rows(SHOWN.format(cluster=cluster)):
-        names = ",".join(each if each[0] == "p" else each.split("-")[-1] for each in processes)
+        clients = [each.split("@")[0] for each in processes]
+        names = ",".join(each if each[0] == "p" else each.split("-")[-1] for each in clients)
         by_group.setdefault(group, []).append(f"{kind} {names}".strip())
     return by_group
 

@@ -221,6 +221,33 @@ shipping-librdkafka   5   6  63
 """
 
 
+PROCESSES = (
+    "assignments.process", "assignor_reruns.process", "episodes.processes", "findings.process",
+    "group_epochs.process", "handover_costs.process", "handover_costs.next_process",
+    "handovers.from_process", "handovers.to_process", "member_epochs.process",
+    "ownership_gaps.from_process", "ownership_gaps.to_process", "rebalance_causes.process",
+    "unserved_times.process",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("column", PROCESSES)
+def test_tables_join_on_the_process(lake, column):
+    """Each process of a table is one of generation_members, so that any two tables join."""
+    table, name = column.split(".")
+    value = f"UNNEST({name})" if name == "processes" else name
+
+    [(rows, without)] = lake.rows(
+        f"""WITH named AS (SELECT cluster_id, group_id, {value} AS process FROM {table}),
+            members AS (SELECT DISTINCT cluster_id, group_id, process FROM generation_members)
+        SELECT COUNT(*), LIST(DISTINCT n.process) FILTER (m.process IS NULL)
+        FROM named n LEFT JOIN members m USING (cluster_id, group_id, process)
+        WHERE n.process IS NOT NULL"""
+    )
+
+    assert rows > 0
+    assert without is None
+
+
 def test_each_moved_partition_is_a_handover(lake):
     """Shares of jobs-share are not exclusive: they are not handed over."""
     rows = lake.rows("""

@@ -133,7 +133,7 @@ def test_an_episode_has_the_figures_of_its_rebalances(inferred):
 
     assert tuple(row) == (
         "restart",
-        ["a"],
+        ["a@h1"],
         ["h1"],
         [2, 3],
         2,

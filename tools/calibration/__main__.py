@@ -15,8 +15,8 @@ from tools.calibration.script import actions_of
 from tools.calibration.statements import NO_STATEMENT, Statement, can_be_judged, is_true
 
 STATEMENTS = """
-    SELECT cluster_id, group_id, kind, EPOCH_MS(from_time), EPOCH_MS(to_time), processes,
-        confidence, summary
+    SELECT cluster_id, group_id, kind, EPOCH_MS(from_time), EPOCH_MS(to_time),
+        [SPLIT_PART(each, '@', 1) FOR each IN processes], confidence, summary
     FROM episodes ORDER BY cluster_id, group_id, from_time, episode"""
 
 
