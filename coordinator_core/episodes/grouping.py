@@ -5,11 +5,16 @@ An activity of a large group has thousands of changes, and pairs of them would t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
 K = TypeVar("K")
+
+# Of so many alike a headline says kind and number, and names none of them.
+ALIKE = 5
+_NUMBER = re.compile("[0-9]+")
 
 
 def by(key: Callable[[T], K], items: Iterable[T]) -> dict[K, list[T]]:
@@ -18,6 +23,23 @@ def by(key: Callable[[T], K], items: Iterable[T]) -> dict[K, list[T]]:
     for each in items:
         grouped.setdefault(key(each), []).append(each)
     return grouped
+
+
+def alike(key: Callable[[T], K], items: Sequence[T]) -> list[list[T]]:
+    """The items in order, each alone; ALIKE or more items with one key together, at the place of
+    the first of them.
+    """
+    grouped = by(key, items)
+    placed: dict[tuple[K, int | None], list[T]] = {}
+    for number, each in enumerate(items):
+        mine = grouped[key(each)]
+        placed.setdefault((key(each), None if len(mine) >= ALIKE else number), []).append(each)
+    return list(placed.values())
+
+
+def name_pattern(name: str) -> str:
+    """The name with ``*`` for its numbers: groups that differ in numbers are of one kind."""
+    return _NUMBER.sub("*", name)
 
 
 def cut_at_gaps(

@@ -70,6 +70,15 @@ def _unowned(episode: Episode, downtime: Downtime | None) -> str:
     return partition_seconds(downtime) if downtime.unowned_ms else "no partition downtime"
 
 
+def of_alike(kind: str, pattern: str, episodes: int, groups: int, cost_ms: int | None) -> str:
+    """Episodes that are alike, in place of one of them.  ``pattern``: of the groups' names."""
+    where = f"{counted(groups, 'group')} {pattern}" if groups > 1 else pattern
+    text = f"{kind.replace('_', ' ')}: {counted(episodes, 'episode')} in {where}"
+    if not cost_ms:
+        return text
+    return f"{text}, {whole_seconds(cost_ms)} partition-seconds without an owner or not served"
+
+
 def partition_seconds(downtime: Downtime) -> str:
     """The downtime and, unless it is narrow, its range."""
     text = f"{whole_seconds(downtime.unowned_ms)} partition-seconds"

@@ -19,12 +19,13 @@ from importlib.metadata import version
 from typing import Any
 
 import pyspark
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.episodes.drafts import NOT_INCIDENTS
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.episodes.grouping import ALIKE
+from coordinator_core.episodes.sentences import counted, of_alike
 from jobs import __version__
 from jobs.console.printing import printable
 from jobs.engine.embedded import is_embedded
@@ -196,9 +197,29 @@ def _broker_lines(run: Run) -> list[str]:
 def _episode_lines(run: Run) -> list[str]:
     """The root causes that cost most on the run's dates; none without any."""
     episodes = view_rows("episode_costs", partial(_of_dates, run))
-    incidents = episodes.where(~F.col("kind").isin(*NOT_INCIDENTS))
-    rows = incidents.orderBy("place").select("group_id", "text").limit(EPISODES_SHOWN).collect()
-    return [f"{printable(row.group_id)}: {printable(row.text)}" for row in rows]
+    incidents = episodes.where(~F.col("kind").isin(*NOT_INCIDENTS)).withColumn(
+        "pattern", F.regexp_replace("group_id", "[0-9]+", "*")
+    )
+    like = Window.partitionBy("kind", "pattern")
+    # The episodes of a row: one, or all that are alike.
+    row = F.when(F.count("place").over(like) >= ALIKE, F.lit(0)).otherwise(F.col("place"))
+    folded = incidents.withColumn("row", row).groupBy("kind", "pattern", "row")
+    rows = folded.agg(
+        F.count("place").alias("number"),
+        F.count_distinct("group_id").alias("groups"),
+        F.sum("cost_ms").alias("cost_ms"),
+        F.min("group_id").alias("group_id"),
+        F.min("text").alias("text"),
+        F.min("place").alias("first_place"),
+    )
+    return [_episode_line(row) for row in rows.orderBy("first_place").take(EPISODES_SHOWN)]
+
+
+def _episode_line(row: Any) -> str:
+    if row.number == 1:
+        return f"{printable(row.group_id)}: {printable(row.text)}"
+    names = row.pattern if row.groups > 1 else row.group_id
+    return of_alike(row.kind, printable(names), row.number, row.groups, row.cost_ms)
 
 
 def _without_begin_line(run: Run) -> list[str]:

@@ -19,7 +19,11 @@ _ANY = "SELECT COUNT(*) FROM shown_episodes"
 
 _LISTED = f"""
     SELECT group_id, kind, from_ms, to_ms, rebalances, unowned_partition_ms,
-        unserved_partition_ms, text AS summary
+        unserved_partition_ms, text AS summary,
+        REGEXP_REPLACE(group_id, '[0-9]+', '*', 'g') AS pattern,
+        COUNT(*) OVER (PARTITION BY kind, pattern) AS alike,
+        COUNT(DISTINCT group_id) OVER (PARTITION BY kind, pattern) AS alike_groups,
+        SUM(cost_ms) OVER (PARTITION BY kind, pattern)::BIGINT AS alike_cost_ms
     FROM shown_episodes WHERE kind NOT IN {NOT_INCIDENTS}
     QUALIFY ROW_NUMBER() OVER (PARTITION BY kind ORDER BY place) <= {MOST_EPISODES}
     ORDER BY place"""

@@ -292,6 +292,34 @@ def test_the_headline_has_the_kind_with_most_rebalances_and_the_costliest_episod
     ]
 
 
+def test_a_headline_names_none_of_five_that_are_alike():
+    groups = [group(group_id=f"app-{n}") for n in range(1, 6)]
+    episodes = [episode(group_id=each["group_id"]) for each in groups]
+    finding = {"finding": "KAFKA-1", "summary": "a bug", "confidence": 0.9}
+    findings = [finding | {"group_id": each["group_id"]} for each in groups]
+    other = {
+        "finding": "host_lost",
+        "summary": "h was lost",
+        "confidence": 0.8,
+        "group_id": "app-1",
+    }
+
+    assert headlines([*groups, group()], episodes, [*findings, other], []) == [
+        "KAFKA-1: 5 findings in 5 groups.",
+        "host_lost: h was lost.",
+        "app-*: 5 groups, 15 rebalances, mostly slow poll.",
+        "orders: 3 rebalances from 2024-05-01 10:00:00 to 11:00:00 UTC.",
+    ]
+
+
+def test_a_headline_names_the_kind_of_many_episodes_of_a_group():
+    [line] = headlines([group()], [episode(place=n) for n in range(1, 6)], [], [])
+
+    assert line.endswith(
+        "10 of them in episodes of kind slow_poll. Costliest kind: slow poll, 5 episodes."
+    )
+
+
 def test_a_cause_that_is_known_leads_whatever_the_unknown_ones_cost():
     unknown = episode(
         kind="unknown", rebalances=9, place=1, text="evidence begins with generation 4"

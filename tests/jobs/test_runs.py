@@ -130,6 +130,30 @@ def test_the_summary_has_the_surest_findings(run, frame, count, lines):
     assert summary(run).splitlines()[1:-2] == lines
 
 
+def planted_episode(group, kind, number, cost_ms):
+    place = {"group_id": group, "incarnation": 1, "activity_time": 0, "episode": number}
+    times = {"from_time": 0, "to_time": 9000, "activity_last_generation": 1}
+    lists = {"processes": [], "hosts": [], "generations": []}
+    numbers = {"first_generation": 1, "last_generation": 1, "rebalances": 1, "confidence": 0.9}
+    texts = {"kind": kind, "summary": f"{group} was slow", "evidence": "log"}
+    return place | times | lists | numbers | texts | {"unowned_partition_ms": cost_ms}
+
+
+def test_the_summary_names_none_of_five_episodes_that_are_alike(run, frame):
+    like = [planted_episode(f"app-{n}", "slow_poll", 1, 10_000 * n) for n in range(1, 6)]
+    few = [planted_episode(f"job-{n}", "slow_poll", 1, 1000 * n) for n in (1, 2)]
+    own = [planted_episode("one", "restart", n, 2000) for n in range(1, 6)]
+    run.lake.replace("episodes", frame("episodes", [*like, *few, *own]))
+
+    assert summary(run).splitlines()[1:-2] == [
+        "slow poll: 5 episodes in 5 groups app-*, 150 partition-seconds without an owner or not"
+        " served",
+        "job-2: job-2 was slow",
+        "restart: 5 episodes in one, 10 partition-seconds without an owner or not served",
+        "job-1: job-1 was slow",
+    ]
+
+
 def test_the_summary_has_new_input_rebalances_and_their_duration(run, frame):
     run.written = {"offsets_records": 6994, "quarantine": 2}
     latency = {"group_id": "g\x1b[2J", "generation": 1, "total_ms": 1200}

@@ -1,5 +1,6 @@
 // The overview of all groups: totals, a sortable table, storms.
 
+const ALIKE = 5; // of so many alike the headline names none
 const spanMs = page.to_ms - page.from_ms;
 const hasDays = clock(page.from_ms, true).slice(0, 10) !== clock(page.to_ms, true).slice(0, 10);
 
@@ -35,7 +36,7 @@ function drawSpan() {
 
 function headline() {
   if (!totals.rebalances && !totals.aborted_rebalances) return "No rebalance in this time.";
-  if (listed.length) return `Highest cost: ${listed[0].group_id}, ${clock(listed[0].from_ms, hasDays)}: ${listed[0].summary}.`;
+  if (listed.length) return `Highest cost: ${costliest(listed[0])}.`;
   if (page.episodes) return "Groups only started or shut down in this time.";
   const worst = groups[0];
   const why = mainReason(causesByGroup.get(worst.group_id) || []);
@@ -45,6 +46,15 @@ function headline() {
     `${worst.group_id} was not Stable longest: ${duration(worst.not_stable_ms)} in ` +
     `${many(worst.rebalances, "rebalance")}${most}${why ? `; most frequent cause: ${why}` : ""}.`
   );
+}
+
+/** The costliest episode; of several that are alike their kind and number. */
+function costliest(episode) {
+  if (episode.alike < ALIKE) return `${episode.group_id}, ${clock(episode.from_ms, hasDays)}: ${episode.summary}`;
+  const where = episode.alike_groups > 1
+    ? `${many(episode.alike_groups, "group")} ${episode.pattern}` : episode.group_id;
+  const cost = episode.alike_cost_ms ? `, ${partitionSeconds(episode.alike_cost_ms)} without an owner or not served` : "";
+  return `${kindWords(episode.kind)}: ${many(episode.alike, "episode")} in ${where}${cost}`;
 }
 
 const causesByGroup = new Map();

@@ -123,6 +123,21 @@ def test_a_group_of_the_table_opens_its_timeline(tab):
     tab.until(opened(ODD))
 
 
+def test_the_headline_names_none_of_many_groups_that_are_alike(chromium, plant, tmp_path):
+    data = fleet()
+    costs = {f"billing-{n}": 900_000 for n in range(1, 6)}
+    for each in data["episodes"]:
+        each["unowned_partition_ms"] = costs.get(each["group_id"], each["unowned_partition_ms"])
+    lake = ReportLake(plant(tmp_path / "lake", data), "c", None, ReportWindow())
+    tab = chromium.open(write_page(lake, "c", str(tmp_path / "report.html"))[0])
+    headline = "document.getElementById('headline').textContent"
+    tab.until(headline)
+
+    assert tab.run(headline).startswith(
+        "Highest cost: restart: 40 episodes in 40 groups billing-*, "
+    )
+
+
 def test_the_headline_leads_with_the_costliest_episode(tab):
     assert tab.run("document.getElementById('headline').textContent") == (
         f"Highest cost: {ODD}, 00:00:20.000: scale_in of {ODD}: 1 rebalance."

@@ -54,6 +54,17 @@ def test_episodes_are_listed_by_partition_downtime_without_starts(root):
     ]
 
 
+def test_an_episode_has_the_number_of_those_that_are_alike(root):
+    """Those of one kind in groups whose names differ in numbers only."""
+    listed = objects(page_of(root)[0]["episodes"]["listed"])
+
+    assert [(e["pattern"], e["alike"], e["alike_groups"]) for e in listed] == [
+        ("audit", 1, 1),
+        ("billing", 1, 1),
+        ("audit", 1, 1),
+    ]
+
+
 def test_findings_of_the_window_and_the_group_are_listed_the_surest_first(plant, tmp_path):
     findings = [
         finding("host_lost", 5000, group_id="audit"),
