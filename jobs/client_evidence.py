@@ -38,12 +38,14 @@ from coordinator_core.client_history import (
     memberships_of_clients,
 )
 from coordinator_core.episodes import Cause
+from coordinator_core.episodes.evidence import EMPTY
+from jobs.assignments import IS_CONSUMER
 from jobs.causes.clients import WITHOUT_PARTITIONS
 from jobs.engine.keeping import computed
 from jobs.engine.union import union_of
 from jobs.episodes import episode_row
 from jobs.lake.client_rows import CLIENT_EVENTS, OF_BROKERS, OF_CLIENTS, TABLES, may_exist
-from jobs.lake.keys import GROUP_KEY
+from jobs.lake.keys import GENERATION_KEY, GROUP_KEY
 from jobs.lake.scope import RunScope
 from jobs.lake.tables import Lake, conform, dates_in, schema_of
 from jobs.modern_history.played import BUCKETS
@@ -89,9 +91,15 @@ ROWS = StructType(
 )
 
 
-def client_evidence(client_events: DataFrame, broker_generations: DataFrame) -> DataFrame:
+def client_evidence(
+    client_events: DataFrame, broker_generations: DataFrame, broker_assignments: DataFrame
+) -> DataFrame:
     """ROWS of the groups with rows of ``client_events``: what ``broker_generations`` lacks."""
-    evidence = union_of(_lines(client_events), _broker(client_events, broker_generations))
+    evidence = union_of(
+        _lines(client_events),
+        _broker(client_events, broker_generations),
+        _owners(client_events, broker_assignments),
+    )
     arrow_schema = to_arrow_schema(ROWS, timezone="UTC")  # here, as workers have no SparkSession
 
     def of_bucket(bucket: pa.Table) -> pa.Table:
@@ -142,7 +150,19 @@ def _broker(client_events: DataFrame, generations: DataFrame) -> DataFrame:
     groups = client_events.select(*GROUP_KEY).distinct()
     time = F.coalesce("joined_time", "stable_time", "preparing_time", "ended_time")
     return generations.join(groups, on=GROUP_KEY, how="left_semi").select(
-        *GROUP_KEY, "incarnation", "generation", F.unix_millis(time).alias("time_ms")
+        *GENERATION_KEY, F.unix_millis(time).alias("time_ms"), "outcome"
+    )
+
+
+def _owners(client_events: DataFrame, assignments: DataFrame) -> DataFrame:
+    """The members' partitions, of the groups with a client whose log has no member id."""
+    groups = client_events.where("event = 'JOINED' AND member_id IS NULL").select(*GROUP_KEY)
+    partition = F.concat("topic", F.lit("-"), F.col("partition").cast("string"))
+    return (
+        assignments.where(IS_CONSUMER)
+        .join(groups.distinct(), on=GROUP_KEY, how="left_semi")
+        .groupBy(*GENERATION_KEY, "member_id")
+        .agg(F.collect_set(partition).alias("partitions"))
     )
 
 
@@ -180,13 +200,20 @@ def with_together(events: DataFrame, of_process: DataFrame) -> DataFrame:
 def _rows(evidence: Iterable[Row]) -> Iterator[Row]:
     """The rows of all tables of one group."""
     lines: list[Row] = []
-    broker = []
+    made: dict[tuple[int, int], Row] = {}
+    members: defaultdict[tuple[int, int], dict[frozenset[str], str]] = defaultdict(dict)
     for row in evidence:
+        key = row["incarnation"], row["generation"]
         if row["event"] is not None:
             lines.append(row)
+        elif row["member_id"] is not None:
+            members[key][frozenset(row["partitions"])] = row["member_id"]
         else:
-            own = BrokerGeneration(row["incarnation"], row["generation"], row["time_ms"] or 0)
-            broker.append(own)
+            made[key] = row
+    broker = [
+        BrokerGeneration(*key, row["time_ms"] or 0, members[key], row["outcome"] == EMPTY)
+        for key, row in made.items()
+    ]
     history = history_of_clients(lines_of_rows(lines), broker)
     generations = generations_of(history)
     of_broker = set(history.broker)
@@ -401,6 +428,7 @@ def run(scope: RunScope) -> None:
         client_evidence(
             with_together(own, lake.read(CLIENT_EVENTS)),
             lake.read("generations").where(OF_BROKERS),
+            lake.read("assignments").where(OF_BROKERS),
         )
     )
     tables = {name: _of_table(rows, name) for name in DERIVED}
@@ -409,7 +437,9 @@ def run(scope: RunScope) -> None:
         _replace(lake, name, conform(new, name), groups)
 
 
-def beside_brokers(scope: RunScope, generations: DataFrame) -> DataFrame | None:
+def beside_brokers(
+    scope: RunScope, generations: DataFrame, assignments: DataFrame
+) -> DataFrame | None:
     """Rows of rebalance_causes that clients logged of these generations with broker evidence; None
     without clients' logs.
     """
@@ -418,8 +448,10 @@ def beside_brokers(scope: RunScope, generations: DataFrame) -> DataFrame | None:
         return None
     groups = generations.select(*GROUP_KEY).distinct()
     events = lake.read(CLIENT_EVENTS).where("group_id IS NOT NULL")
-    own = events.join(groups, on=GROUP_KEY, how="left_semi")
-    rows = client_evidence(with_together(own, lake.read(CLIENT_EVENTS)), generations)
+    own = with_together(
+        events.join(groups, on=GROUP_KEY, how="left_semi"), lake.read(CLIENT_EVENTS)
+    )
+    rows = client_evidence(own, generations, assignments)
     beside = rows.where(F.col("table") == BESIDE).select(*GROUP_KEY, "rebalance_causes.*")
     return computed(beside)
 

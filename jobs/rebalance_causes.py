@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from jobs.causes.administrators import configurations, deletions
 from jobs.causes.arrivals import arrivals
-from jobs.causes.clients import with_clients
+from jobs.causes.clients import expiries_without_group, with_clients
 from jobs.causes.departures import departures
 from jobs.causes.modern_groups import (
     epoch_causes,
@@ -40,6 +40,7 @@ from jobs.causes.stories import with_story
 from jobs.causes.triggers import other_triggers
 from jobs.client_evidence import beside_brokers
 from jobs.engine.keeping import computed
+from jobs.lake.client_rows import CLIENT_EVENTS
 from jobs.lake.group_types import COUNTS_AS_CLASSIC
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY, MEMBER_KEY
 from jobs.lake.outages import outages_of
@@ -61,9 +62,11 @@ def rebalance_causes(
     gone_processes: DataFrame | None = None,
     of_clients: DataFrame | None = None,
     outages: DataFrame | None = None,
+    client_events: DataFrame | None = None,
 ) -> DataFrame:
     """``gone_processes``: processes that left not long before these tables begin; ``of_clients``:
-    what clients logged of these generations, see `jobs.causes.clients`; ``group_epochs``
+    what clients logged of these generations, see `jobs.causes.clients`; ``client_events``: their
+    lines; ``group_epochs``
     and ``member_epochs``: None without modern groups; ``committed_offsets``: None if no
     cause has a time, so that no commit is before it; ``outages``: see `jobs.lake.outages`.
     """
@@ -82,9 +85,13 @@ def rebalance_causes(
     )
     lost = with_lost_session(examined, generation_members, outages)
     with_roles = with_role(with_story(lost, churn, generations), generations)
-    return _numbered(
-        with_roles if of_clients is None else with_clients(with_roles, of_clients, generations)
-    )
+    if of_clients is None:
+        return _numbered(with_roles)
+    if client_events is not None:
+        of_clients = of_clients.unionByName(
+            expiries_without_group(with_roles, client_events), allowMissingColumns=True
+        )
+    return _numbered(with_clients(with_roles, of_clients, generations))
 
 
 def _causes(
@@ -156,10 +163,13 @@ def run(scope: RunScope) -> None:
     if has_epochs or scope.has_rows("group_events"):
         tables["committed_offsets"] = scope.read_recent("committed_offsets")
         tables["outages"] = outages_of(scope)
+    of_clients = beside_brokers(scope, tables["generations"], tables["assignments"])
+    if of_clients is not None:
+        tables["client_events"] = scope.lake.read(CLIENT_EVENTS)
     causes = rebalance_causes(
         **tables,
         gone_processes=scope.carried("gone_processes"),
-        of_clients=beside_brokers(scope, tables["generations"]),
+        of_clients=of_clients,
     )
     scope.replace("rebalance_causes", causes)
 

@@ -40,11 +40,15 @@ Key = tuple[int, int]
 
 
 class BrokerGeneration(NamedTuple):
-    """A generation with a record or a broker's log line."""
+    """A generation with a record or a broker's log line.  ``members``: member ids by assigned
+    partitions, for clients whose log has no member id.  ``is_empty``: the group had no members.
+    """
 
     incarnation: int
     generation: int
     time_ms: int
+    members: Mapping[Partitions, str] = {}
+    is_empty: bool = False
 
 
 @dataclass(kw_only=True)
@@ -186,7 +190,28 @@ def history_of_clients(
         for each in own
     ]
     departed = list(_departed(departures, placed, by_time))
+    _identify(placed, departed, by_time)
     return GroupHistory(placed, departed, [(each.incarnation, each.generation) for each in by_time])
+
+
+def _identify(
+    placed: Mapping[Key, Sequence[ClientMembership]],
+    departed: Iterable[Departed],
+    broker: Iterable[BrokerGeneration],
+) -> None:
+    """Set member ids that no log has, by the partitions that the coordinator assigned."""
+    members = {(each.incarnation, each.generation): each.members for each in broker}
+    of_client: dict[tuple[Key, tuple[str, ...]], str] = {}
+    for key, own in placed.items():
+        for each in own:
+            # What an eager client adds is its whole assignment, also if the log begins later.
+            assigned = each.assigned or each.added
+            if each.member_id is None and assigned:
+                each.member_id = members.get(key, {}).get(assigned)
+            if each.member_id is not None:
+                of_client[key, each.client] = each.member_id
+    for left, _, departure in departed:
+        departure.member_id = departure.member_id or of_client.get((left, departure.client))
 
 
 def _departed(
@@ -205,7 +230,8 @@ def _departed(
         times[key] = min(each.joined_ms for each in own)
         for each in own:
             of_client[each.client].append((each.joined_ms, key))
-    of_group = sorted((at_ms, key) for key, at_ms in times.items())
+    empty = {(each.incarnation, each.generation) for each in broker if each.is_empty}
+    of_group = sorted((at_ms, key) for key, at_ms in times.items() if key not in empty)
     in_order = sorted(times)
     for departure in departures:
         own_joins = sorted(of_client[departure.client])

@@ -7,7 +7,7 @@ removed member to a broker before Kafka 3.x, which does not log it.
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY
@@ -19,6 +19,9 @@ DEPARTURES = (
     *(*EXPIRIES, "LEAVE", "LEAVE_POLL_TIMEOUT"),
     *("NOT_REJOINED", "REBALANCE_TIMEOUT", "SYNC_TIMEOUT"),
 )
+# A line may have whole seconds.
+_SLACK_MS = 1000
+_NO_ANSWER = "session expired; no answer of the coordinator for "
 _NO_PARTITIONS = "no line about the end of its session; had no partitions"
 _UUID = "-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 _ADDED = [
@@ -40,6 +43,51 @@ def with_clients(causes: DataFrame, of_clients: DataFrame, generations: DataFram
     )
     return _refined(_with_idle(causes, of_clients), logged).unionByName(
         _only_of_clients(causes, logged), allowMissingColumns=True
+    )
+
+
+def expiries_without_group(causes: DataFrame, client_events: DataFrame) -> DataFrame:
+    """Rows of rebalance_causes of expired sessions that clients logged without their group, as
+    librdkafka does by default.
+
+    The line says for how long the coordinator had not answered: the session expired a session
+    timeout later, or up to a heartbeat interval more, as the last heartbeat may lack an answer.
+    Only one member's session may have expired then, and only one line be about that.
+    """
+    lines = client_events.where(
+        "group_id IS NULL AND event = 'SESSION_EXPIRED' AND duration_ms IS NOT NULL"
+    ).select(
+        "cluster_id",
+        F.col("client_id").alias("line_client_id"),
+        *("file_id", "position", "duration_ms"),
+        (F.unix_millis("event_time") - F.col("duration_ms")).alias("answered_ms"),
+    )
+    expired = causes.where(F.col("cause").isin(*EXPIRIES)).select(
+        *(*GENERATION_KEY, "member_id", "client_id", "cause", "role"),
+        F.unix_millis("event_time").alias("expired_ms"),
+        "session_timeout_ms",
+    )
+    later_ms = F.col("expired_ms") - F.col("session_timeout_ms") - F.col("answered_ms")
+    interval_ms = F.col("session_timeout_ms") / 3
+    same = expired.join(F.broadcast(lines), on="cluster_id", how="inner").where(
+        later_ms.between(-_SLACK_MS, interval_ms + _SLACK_MS)
+        & F.coalesce(F.col("line_client_id") == F.col("client_id"), F.lit(True))
+    )
+    of_line = Window.partitionBy("cluster_id", "file_id", "position")
+    of_member = Window.partitionBy(*GENERATION_KEY, "member_id")
+    silent_s = F.round(F.col("duration_ms") / 1000, 1).cast("string")
+    reason = F.concat(F.lit(_NO_ANSWER), silent_s, F.lit(" s"))
+    return (
+        same.withColumns(
+            {"lines": F.sum(F.lit(1)).over(of_member), "members": F.sum(F.lit(1)).over(of_line)}
+        )
+        .where("lines = 1 AND members = 1")
+        .select(
+            *(*GENERATION_KEY, "member_id", "client_id", "cause", "role"),
+            F.lit("frozen").alias("story"),
+            reason.alias("client_reason"),
+            F.lit("clients").alias("evidence"),
+        )
     )
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from coordinator_core.client_history import (
+    BrokerGeneration,
     ClientRow,
     causes_of_clients,
     episodes_of_clients,
@@ -425,3 +426,34 @@ def test_the_instance_id_of_a_member_id_that_does_not_begin_with_the_client_id()
     )
 
     assert (own.client_id, own.instance_id) == ("rdkafka", "a")
+
+
+def test_a_member_that_no_log_names_is_found_by_its_partitions():
+    own = frozenset({"t-2", "t-3"})
+    rows = lines(
+        "consumer-1",
+        (0, "JOINING", {}),
+        (3, "JOINED", {"generation": 4}),
+        (3, "PARTITIONS_ADDED", {"partitions": own}),
+        (90, "HEARTBEAT_FAILED", {"reason": UNKNOWN}),
+    )
+    broker = [
+        BrokerGeneration(1, 4, 3000, {own: M, frozenset({"t-1"}): NEXT}),
+        BrokerGeneration(1, 5, 80_000, {frozenset({"t-1", "t-2", "t-3"}): NEXT}),
+    ]
+
+    (cause,) = causes_of_clients(history_of_clients(rows, broker))
+
+    assert (cause.generation, cause.cause, cause.member_id) == (5, "HEARTBEAT_EXPIRY", M)
+
+
+def test_a_client_whose_log_names_no_generation_did_not_leave_an_empty_one():
+    rows = lines("a", (50, "JOINED", {"member_id": M}), (90, "LEAVING", {}))
+    broker = [
+        BrokerGeneration(1, 15, 50_000),
+        BrokerGeneration(1, 16, 89_990, is_empty=True),
+    ]
+    history = history_of_clients(rows, broker)
+
+    assert [each.made for each in history.departed] == [(1, 16)]
+    assert generations_of(history) == []
