@@ -37,7 +37,8 @@ class Signs(NamedTuple):
     that no other library has.  ``is_session``: the rebalance timeout equals the session timeout.
     ``versions``: pairs of a subscription version in hexadecimal and the library's versions that
     send it (KIP-429, KIP-792, KIP-881); empty if a library does not send the newest version that it
-    knows.
+    knows.  ``member_ids``: regular expression of the member ids that the library generates
+    (KIP-1082).
     """
 
     client_ids: str = ""
@@ -46,6 +47,7 @@ class Signs(NamedTuple):
     protocols: tuple[str, ...] = ()
     is_session: bool = False
     versions: tuple[tuple[str, str], ...] = ()
+    member_ids: str = ""
 
 
 class GroupMember(Protocol):
@@ -108,6 +110,7 @@ class ClientLibrary:
     leader_refreshes_metadata: bool = False  # after each assignment
     sticky_has_generation: bool = True  # KAFKA-7026
     has_consumer_protocol: bool = False  # KIP-848
+    keeps_member_id: bool = True  # KIP-848: a fenced member rejoins under its id
     consumer_protocol_since: str | None = None
 
     @property
@@ -288,7 +291,9 @@ _FRANZ_GO_1 = replace(
         # these bytes for a new member.
         assignment="0000(?!.*0000000800000000FFFFFFFF$).*FFFFFFFF",
         versions=(("0000", "-1.14.0"), ("0001", "-1.14.0"), ("0003", "1.14.1-")),
+        member_ids="[-_0-9A-Za-z]{22}==",
     ),
+    keeps_member_id=False,
     slow_handler=SlowHandler.STAYS,
     rebalance_timeout_ms=60000,
     assignors=("cooperative-sticky",),
@@ -374,6 +379,22 @@ def ids_without_poll_interval() -> str:
     newest = {library.kind: library for library in PROFILES.values()}
     rows = (each for each in newest.values() if not each.has_poll_interval)
     return "|".join(each.signs.client_ids for each in rows if each.signs.client_ids)
+
+
+def protocols_of_expiring_when_slow() -> tuple[str, ...]:
+    """Assignors that only libraries have which send no heartbeats while a handler is slow."""
+    rows = (each for each in PROFILES.values() if each.slow_handler is SlowHandler.EXPIRES)
+    return tuple(sorted({name for each in rows for name in each.signs.protocols}))
+
+
+def keeps_member_id(member_id: str) -> bool:
+    """Whether the client of this member of a consumer, share or streams group keeps the id until it
+    is closed, even if the member is removed from the group."""
+    return not any(
+        re.fullmatch(library.signs.member_ids, member_id)
+        for library in PROFILES.values()
+        if library.signs.member_ids and not library.keeps_member_id
+    )
 
 
 def versions_of(kind: str, subscription_version: str) -> str | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from operator import itemgetter
 
+from coordinator_core.client.libraries import keeps_member_id
 from coordinator_core.modern_history.evidence import Partition
 from coordinator_core.modern_history.heartbeats import (
     NOT_CONFIGURED,
@@ -46,11 +47,13 @@ of each partition it had."""
 @dataclass(frozen=True, slots=True)
 class MembershipEnd:
     """When a membership ended.  If its session expired, ``heard_ms`` is the last heartbeat before
-    that, and ``due_ms`` is when the next heartbeat was due."""
+    that, and ``due_ms`` is when the next heartbeat was due; ``back_ms``: when the process was back,
+    unless its client would have kept the member id while the process was frozen."""
 
     at_ms: int
     heard_ms: int | None = None
     due_ms: int | None = None
+    back_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +99,10 @@ class Ends:
         end, how = self._of(membership), self._hows[membership]
         if membership.ended_ms is None or how in (CONVERTED, REPLACED):
             return end
-        heartbeats = self._heartbeats(membership) if how == EXPIRED else ()
-        return replace(end, departure=MembershipEnd(membership.ended_ms, *heartbeats))
+        if how != EXPIRED:
+            return replace(end, departure=MembershipEnd(membership.ended_ms))
+        heartbeats, back_ms = self._heartbeats(membership), self._new_member_ms(membership)
+        return replace(end, departure=MembershipEnd(membership.ended_ms, *heartbeats, back_ms))
 
     def _of(self, membership: ModernMembership) -> End:
         ended_ms, how = membership.ended_ms, self._hows[membership]
@@ -134,6 +139,12 @@ class Ends:
             if polled_ms is not None:
                 polls[membership.member_id, membership.ended_ms or 0] = polled_ms
         return polls
+
+    def _new_member_ms(self, membership: ModernMembership) -> int | None:
+        """When a client that takes a new member id after its session expired was back."""
+        if keeps_member_id(membership.member_id):
+            return None
+        return _first_since(membership.ended_ms or 0, self._started[membership.process])
 
     def _polled_ms(self, membership: ModernMembership, how: str, back_ms: int) -> int | None:
         """A client that leaves or goes silent as its application does not poll does so

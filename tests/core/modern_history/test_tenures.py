@@ -48,6 +48,21 @@ def tenures(records, departures=(), commits=None):
     ]
 
 
+def test_a_client_that_takes_a_new_id_after_its_session_expired_may_have_been_frozen():
+    """franz-go: its member ids end with ==."""
+    old, new = "T2ybk8XrbhWoznt012Lkog==", "UkwoC2pTovcQMDFeUr2QHQ=="
+    kept = "YnbN_3qNScu8AAL2OiSHJg"  # Java
+    back_ms = {}
+    for member in (old, kept):
+        records = [*has(0, member, client_id="a"), *removed(GONE_MS, member)]
+        records += has(70_000, new, 4, client_id="a")
+        departed = [LoggedDeparture(GONE_MS, member, "expired")]
+        first = ownership(replay(records, departed)).tenures[0]
+        back_ms[member] = first.departure.back_ms
+
+    assert back_ms == {old: 70_000, kept: None}
+
+
 def asked(ms, given_up_ms):
     """Member a is asked to give the partition up."""
     return [current(ms, "a", 2, [], [P]), current(given_up_ms, "a", 3)]
