@@ -21,6 +21,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from coordinator_core.client.libraries import protocols_of_expiring_when_slow
 from coordinator_core.episodes import (
     Cause,
     Downtime,
@@ -139,6 +140,7 @@ def _rebalances(
     described = joined.join(by_host, on=GENERATION_KEY, how="left").join(
         _settings(members, generations), on=GENERATION_KEY, how="left"
     )
+    expires_when_slow = F.col("protocol").isin(*protocols_of_expiring_when_slow())
     return described.select(
         *GENERATION_KEY,
         _ms(begin, "from_ms"),
@@ -158,6 +160,7 @@ def _rebalances(
             | (had_nobody & ~is_first)
         ).alias("was_empty"),
         first_seen.alias("is_first_seen"),
+        F.coalesce(expires_when_slow, F.lit(False)).alias("expires_when_slow"),
         "hosts",
         "settings",
     )  # fmt: skip

@@ -112,6 +112,12 @@ def kept_states(group_metadata: DataFrame) -> DataFrame:
 
 def _kept_state() -> Column:
     generation = _kept_generation()
+    # Java's cooperative-sticky assignor has user data since 2.8.1, and version 3 since 3.4.
+    is_librdkafka = (
+        (F.col("protocol") == "cooperative-sticky")
+        & F.hex("member.subscription").startswith("0003")
+        & (_user_data(0, 4) == "00000000")
+    )
     joins = F.when(
         F.col("protocol") == "stream",
         F.regexp_extract(F.hex("member.subscription"), _STREAMS_JOINS, 1),
@@ -128,6 +134,8 @@ def _kept_state() -> Column:
         .when(generation.isNotNull(), ~generation.isin(*_NO_GENERATION))
         # Partitions of the previous assignment, before their generation.
         .when(_user_data(0, 4).between("00000009", "7FFFFFFF"), True)
+        # It sends no user data in a new process.
+        .when(is_librdkafka, False)
     )
 
 

@@ -2,19 +2,21 @@
 
     python -m tools.client_zoo_groups LAKE CLUSTER PLAY
 
-PLAY holds truth.json.  Prints a row per group: rebalances, time not stable and partition downtime,
-each ``lake / truth`` (of the downtime the range in the lake); the downtime of a frozen process's
-partitions until others own them; and actions of the script without an episode of their kind, and
-other episodes.  Downtime counts while the script ran, from the first time at which all partitions
-were owned.  Its truth is what callbacks told, by which a frozen process owns its partitions.  Exits
-with 1 if a count or an action differs, or a downtime is out of bounds.
+PLAY holds truth.json.  Prints a row per group: rebalances and time not stable, each ``lake /
+truth``; the partition downtime in the lake, its range, and the truth; whether the figure or the
+range is out of bounds; and actions of the script without an episode of their kind, and other
+episodes.  Downtime counts while the script ran, from the first time at which all partitions were
+owned.  Its truth is what callbacks told, by which a frozen process owns its partitions.  A second
+table counts the kinds of the episodes by action.  Exits with 1 if a count or an action differs, or
+a range is out of bounds.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +24,13 @@ from jobs.lake.sql import query
 from schemas import evidence_sql
 
 Row = dict[str, Any]
-HEADINGS = ("group", "rebalances", "not stable ms", "downtime s", "frozen s", "actions")
+HEADINGS = (
+    *("group", "rebalances", "not stable ms", "downtime s", "range s", "true s", "off"),
+    "actions",
+)
+MISSING, RANGE = "missing", "range"
+# The evidence may not show whether a process ended or was frozen.
+UNDECIDED = "process_lost_or_frozen"
 # Bounds of the partition downtime: the larger one counts.
 SHARE, LEAST_MS = 0.15, 10_000
 # An episode begins at most this long before its action (last heartbeat) or after it (expiry).
@@ -31,6 +39,10 @@ BEFORE_MS, AFTER_MS = 5_000, 20_000
 TOGETHER_MS = 5_000
 # A process that starts within this time of its stop was restarted.
 RESTART_MS = 10_000
+# A process that stops within this time of another one's start was replaced by it: a surge.
+SURGE_MS = 20_000
+# Pauses of a deployment are shorter.
+APART_MS = 120_000
 
 FIGURES = """
     SELECT g.group_id,
@@ -71,33 +83,47 @@ def main(lake: str, cluster: str, play: str) -> int:
     figures = rows_of(lake, FIGURES.format(cluster=cluster))
     episodes = rows_of(lake, EPISODES.format(cluster=cluster))
     wrong = 0
+    kinds: dict[str, Counter[str]] = {}
     print_row(*HEADINGS)
     print_row(*("---" for _ in HEADINGS))
     for group, truth in groups.items():
         own = next((row for row in figures if row["group_id"] == group), {})
-        begin_ms, end_ms = truth["first_full_assignment_ms"], truth["final_stop_ms"]
-        true = (truth["unowned_partition_ms"] or {}).get("first_full_to_final_stop")
-        _, low_ms, high_ms = (
-            (0, 0, 0) if true is None else downtime(lake, cluster, group, begin_ms, end_ms)
-        )
-        of_group = [row for row in episodes if row["group_id"] == group]
+        shown, range_, true, off = downtime_cells(lake, cluster, group, truth)
         # The processes of the script are workers: each has several members of the sink's group.
-        is_scripted = group.endswith(f"-{truth['library']}")
-        faults = list(faults_of(actions(truth), of_group)) if is_scripted else []
-        bound_ms = max(SHARE * (true or 0), LEAST_MS)
-        is_off = true is not None and not low_ms - bound_ms <= true <= high_ms + bound_ms
-        wrong += bool(faults) + is_off + (own.get("rebalances") != truth["rebalances"])
+        faults = []
+        if group.endswith(f"-{truth['library']}"):
+            found, others = judged(actions(truth), [e for e in episodes if e["group_id"] == group])
+            for action, kind in found:
+                kinds.setdefault(action, Counter())[kind] += 1
+            faults = [f"{action} {MISSING}" for action, kind in found if kind == MISSING]
+            faults += [f"{each['kind']} of {each['processes']} too many" for each in others]
+        wrong += bool(faults) + (off == RANGE) + (own.get("rebalances") != truth["rebalances"])
         print_row(
             group,
             f"{own.get('rebalances')} / {truth['rebalances']}",
             f"{own.get('not_stable')} / {truth['not_stable_ms']}",
-            "-"
-            if true is None
-            else f"{range_text(low_ms, high_ms)} / {true / 1000:.1f}{' !' * is_off}",
-            f"{frozen_ms(truth) / 1000:.1f}",
+            *(shown, range_, true, off),
             "; ".join(faults) or "all found",
         )
+    print()
+    print_row("action", "episodes")
+    print_row("---", "---")
+    for action, counts in kinds.items():
+        print_row(action, ", ".join(f"{kind} {n}" for kind, n in counts.most_common()))
     return 1 if wrong else 0
+
+
+def downtime_cells(lake: str, cluster: str, group: str, truth: Row) -> tuple[str, str, str, str]:
+    true = (truth["unowned_partition_ms"] or {}).get("first_full_to_final_stop")
+    if true is None:
+        return "-", "-", "-", ""
+    begin_ms, end_ms = truth["first_full_assignment_ms"], truth["final_stop_ms"]
+    shown_ms, low_ms, high_ms = downtime(lake, cluster, group, begin_ms, end_ms)
+    bound_ms = max(SHARE * true, LEAST_MS)
+    off = "figure" if abs(shown_ms - true) > bound_ms else ""
+    if not low_ms - bound_ms <= true <= high_ms + bound_ms:
+        off = RANGE
+    return f"{shown_ms / 1000:.1f}", range_text(low_ms, high_ms), f"{true / 1000:.1f}", off
 
 
 def rows_of(lake: str, sql: str) -> list[Row]:
@@ -119,12 +145,6 @@ def downtime(lake: str, cluster: str, group: str, begin_ms: int, end_ms: int) ->
     return tuple(map(int, rows[0])) if rows else (0, 0, 0)
 
 
-def frozen_ms(truth: Row) -> int:
-    """Partition-ms in which a frozen process alone owned its partitions."""
-    frozen = (event for event in truth["events"] if event["action"] == "freeze")
-    return sum(sum(event.get("reassigned_after_ms") or ()) for event in frozen)
-
-
 def actions(truth: Row) -> Iterator[Action]:
     """The script of a group, in order of time."""
     events = [event for event in truth["events"] if event["action"] != "thaw"]
@@ -140,19 +160,29 @@ def actions(truth: Row) -> Iterator[Action]:
         until_ms = max(back_ms(event, starts) or 0 for event in restarted)
         from_ms, kinds = restarted[0]["wall_ms"], ("rolling_deployment",)
         yield Action("roll", from_ms, kinds, len(restarted), until_ms)
+    rest = [each for each in starts if each not in began and not is_restart(each, truth["events"])]
+    stopped = [each for each in stops if each not in ended and each not in restarted]
+    surged = list(replacements(rest, stopped))
+    for series in in_series(surged):
+        until_ms = max(stop["wall_ms"] for _, stop in series)
+        from_ms, kinds = series[0][0]["wall_ms"], ("rolling_deployment",)
+        yield Action("surge", from_ms, kinds, len(series), until_ms)
+    replaced = [event for pair in surged for event in pair]
     for event in events:
         name, at_ms = event["action"], event["wall_ms"]
         if name == "kill":
-            yield Action("kill", at_ms, ("process_lost",))
+            yield Action("kill", at_ms, ("process_lost", UNDECIDED))
         elif name == "slow":
             # The coordinator does not see a slow handler of clients that stay members.
             kinds = slow_kinds(event)
             yield Action("slow", at_ms, kinds)
         elif name == "freeze":
-            yield Action("freeze", at_ms, ("process_frozen",))
-        elif name == "start" and event not in began and not is_restart(event, truth["events"]):
+            yield Action("freeze", at_ms, ("process_frozen", UNDECIDED))
+        elif event in replaced:
+            continue
+        elif event in rest:
             yield Action("scale out", at_ms, ("scale_out",))
-        elif name == "stop" and event not in ended and event not in restarted:
+        elif event in stopped:
             yield Action("scale in", at_ms, ("scale_in",))
     yield Action("shutdown", ended[0]["wall_ms"], ("shutdown",), len(ended))
 
@@ -162,7 +192,7 @@ def slow_kinds(event: Row) -> Sequence[str]:
     if not lines:
         return ()
     # An expired session does not tell a slow handler from a frozen process.
-    return ("process_frozen", "slow_poll") if "fail" in lines else ("slow_poll",)
+    return ("process_frozen", "slow_poll", UNDECIDED) if "fail" in lines else ("slow_poll",)
 
 
 def back_ms(stop: Row, starts: Sequence[Row]) -> int | None:
@@ -178,6 +208,28 @@ def back_ms(stop: Row, starts: Sequence[Row]) -> int | None:
     )
 
 
+def replacements(starts: Iterable[Row], stops: Iterable[Row]) -> Iterator[tuple[Row, Row]]:
+    """Each new process with the process that stopped after it had started."""
+    rest = list(starts)
+    for stop in stops:
+        for start in rest:
+            is_other = start["process"] != stop["process"]
+            if is_other and 0 < stop["wall_ms"] - start["wall_ms"] <= SURGE_MS:
+                rest.remove(start)
+                yield start, stop
+                break
+
+
+def in_series(pairs: Iterable[tuple[Row, Row]]) -> list[list[tuple[Row, Row]]]:
+    series: list[list[tuple[Row, Row]]] = []
+    for start, stop in pairs:
+        if series and start["wall_ms"] - series[-1][-1][1]["wall_ms"] <= APART_MS:
+            series[-1].append((start, stop))
+        else:
+            series.append([(start, stop)])
+    return series
+
+
 def is_restart(start: Row, events: Sequence[Row]) -> bool:
     """Whether a life of this process ended before."""
     return any(
@@ -188,21 +240,23 @@ def is_restart(start: Row, events: Sequence[Row]) -> bool:
     )
 
 
-def faults_of(expected: Iterator[Action], episodes: Sequence[Row]) -> Iterator[str]:
+def judged(
+    expected: Iterable[Action], episodes: Sequence[Row]
+) -> tuple[list[tuple[str, str]], list[Row]]:
+    """Each action with the kind of its episode, and the episodes that belong to none."""
     rest = list(episodes)
+    found = []
     for action in expected:
         if not action.kinds:
             continue
         own = next(
             (each for each in rest if each["kind"] in action.kinds and action.is_in(each)), None
         )
-        if own is None:
-            yield f"{action.name} missing"
-        else:
+        found.append((action.name, MISSING if own is None else own["kind"]))
+        if own is not None:
             rest.remove(own)
     # The script creates a connector.
-    others = (each for each in rest if each["kind"] != "configuration_change")
-    yield from (f"{each['kind']} of {each['processes']} too many" for each in others)
+    return found, [each for each in rest if each["kind"] != "configuration_change"]
 
 
 def print_row(*cells: Any) -> None:

@@ -51,6 +51,9 @@ def cells(group: str, truth: Row, version: str) -> Sequence[Any]:
     stops = [event for event in events if event["action"] == "stop"]
     restarts = sum(event["wall_ms"] < kill["wall_ms"] for event in stops)
     reassigned = kill.get("reassigned_after_ms")
+    slow_and_frozen = (
+        [event for event in events if event["action"] == action] for action in ("slow", "freeze")
+    )
     return (
         group,
         ", ".join(version.split(", ")[:3]),
@@ -58,7 +61,7 @@ def cells(group: str, truth: Row, version: str) -> Sequence[Any]:
         f"{roll['rebalances'] / restarts:.1f}",
         "-" if unowned_ms is None else f"{unowned_ms / restarts / 1000:.1f}",
         f"{max(reassigned) / 1000:.1f}" if reassigned else "-",
-        *(reaction(event) for event in events if event["action"] in ("slow", "freeze")),
+        *("; ".join(map(reaction, own)) or "-" for own in slow_and_frozen),
         (truth.get("handled") or {}).get("duplicates", "-"),
     )
 

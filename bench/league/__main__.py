@@ -1,6 +1,6 @@
 """What client libraries do in a restart, a kill, a slow handler and a freeze, on a real broker.
 
-    make -C bench league OUT=folder
+    make -C bench league OUT=folder [SCRIPT=surge]
 
 One group of three processes per library, version and protocol goes through one script on one
 broker; the groups begin 9 s apart.  OUT gets what `tools.data_costs_play` writes for a play, and
@@ -22,7 +22,7 @@ import typer
 
 from bench.league import truth
 from bench.league.programs import commands
-from bench.league.script import GROUPS, script
+from bench.league.script import GROUPS, SCRIPTS, script
 from tools.client_zoo_league import main as print_table
 from tools.data_costs_play.__main__ import copy_evidence
 from tools.data_costs_play.play import ROOT, Play
@@ -34,14 +34,17 @@ def main(
     only: Annotated[
         str, typer.Option(help="Libraries, separated by commas; without: all.")
     ] = ",".join(GROUPS),
+    steps: Annotated[str, typer.Option("--script", help="One of: lives, surge.")] = "lives",
 ) -> None:
     unknown = set(only.split(",")) - GROUPS.keys()
     if unknown:
         raise typer.BadParameter(f"{', '.join(unknown)}: not of {', '.join(GROUPS)}")
+    if steps not in SCRIPTS:
+        raise typer.BadParameter(f"{steps}: not of {', '.join(SCRIPTS)}")
     out.mkdir(parents=True)
     wanted = {name: GROUPS[name] for name in only.split(",")}
     built = commands(each.client for each in wanted.values())
-    play = script({name: each for name, each in wanted.items() if each.client in built})
+    play = script({name: each for name, each in wanted.items() if each.client in built}, steps)
     jars = ROOT / "build" / f"broker-{play.kafka}" / "lib"
     with tempfile.TemporaryDirectory(prefix="regroup-league-") as folder:
         with Broker(Path(folder), jars=jars, properties=play.broker) as broker:

@@ -1,4 +1,4 @@
-"""The groups of the league, and the script of process lives that each group plays."""
+"""The groups of the league, and the scripts of process lives that they play."""
 
 from __future__ import annotations
 
@@ -23,6 +23,18 @@ STEPS = [
     *(Step(196, "freeze", 1), Step(196 + FROZEN_S, "thaw", 1)),
     *(Step(232, "stop", n + 1) for n in range(3)),
 ]
+# New processes start before old ones stop: one by one, then all.
+SURGE = [
+    *(Step(n / 2, "start", n + 1) for n in range(3)),
+    *(Step(32 + 16 * n, "start", n + 4) for n in range(3)),
+    *(Step(40 + 16 * n, "stop", n + 1) for n in range(3)),
+    *(Step(100, "kill", 5), Step(115, "start", 5)),
+    *(Step(140, "freeze", 4), Step(140 + FROZEN_S, "thaw", 4)),
+    *(Step(230 + n / 2, "start", n + 7) for n in range(3)),
+    *(Step(245 + n / 2, "stop", n + 4) for n in range(3)),
+    *(Step(275, "stop", n + 7) for n in range(3)),
+]
+SCRIPTS = {"lives": STEPS, "surge": SURGE}
 STREAMS = """
 group.streams.session.timeout.ms=10000
 group.streams.heartbeat.interval.ms=3000
@@ -60,6 +72,8 @@ GROUPS = {
     "franz-go-consumer": _group("franz", "consumer", _GO | {"consumer_protocol": True}),
     "sarama": _group("sarama", "classic", _GO),
     "librdkafka": _group("confluent", "classic", _CLASSIC),
+    # All processes have one client id.
+    "librdkafka-shared": _group("confluent", "classic", _CLASSIC | {"client.id": "rdkafka"}),
     "kafkajs": _group("kafkajs", "classic", {"sessionTimeout": 10_000, "heartbeatInterval": 3000}),
     "librdkafka-consumer": _group("confluent", "consumer", _CONSUMER),
     "kafka-go": _group("kafka-go", "classic", _GO),
@@ -67,15 +81,16 @@ GROUPS = {
 }
 
 
-def script(groups: Mapping[str, Group]) -> Script:
-    """``groups``: by library."""
+def script(groups: Mapping[str, Group], name: str = "lives") -> Script:
+    """``groups``: by library; ``name``: of SCRIPTS."""
+    steps = SCRIPTS[name]
     return Script(
         topics={TOPIC: [RECORDS_PER_S] * PARTITIONS},
         groups={f"league-{name}": each for name, each in groups.items()},
         windows=[],
-        steps=STEPS,
+        steps=steps,
         broker=BROKER.format(delay_ms=3000, session_ms=10_000, heartbeat_ms=3000) + STREAMS,
         kafka=KAFKA,
         apart_s=APART_S,
-        end_s=STEPS[-1].at_s + APART_S * (len(groups) - 1) + 5,
+        end_s=steps[-1].at_s + APART_S * (len(groups) - 1) + 5,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -22,6 +22,7 @@ class EpisodeKind(StrEnum):
     PROCESS_LOST = "process_lost"
     HOST_LOST = "host_lost"
     PROCESS_FROZEN = "process_frozen"
+    PROCESS_LOST_OR_FROZEN = "process_lost_or_frozen"
     SLOW_POLL = "slow_poll"
     FLAPPING_MEMBER = "flapping_member"
     INSTANCE_ID_CONFLICT = "instance_id_conflict"
@@ -72,11 +73,19 @@ class Scene:
     def rebalances(self) -> Sequence[Rebalance]:
         return self.activity.rebalances
 
-    def size(self, changes: Iterable[ProcessChange]) -> int:
-        """The group's largest number of members in the generations of these changes."""
+    def size(self, changes: Collection[ProcessChange]) -> int:
+        """The group's largest number of members in the generations of these changes; an old process
+        and the new one that began before its end count once.
+        """
         ids = {(c.incarnation, c.generation) for each in changes for c in each.causes}
         made = [self.history[each] for each in ids if each in self.history]
-        return max((each.member_count for each in made), default=0)
+        return max(
+            (
+                made_by.member_count - sum(each.is_double_in(made_by.id) for each in changes)
+                for made_by in made
+            ),
+            default=0,
+        )
 
     def of(self, *what: What) -> list[ProcessChange]:
         return [each for each in self.changes if each.what in what]

@@ -170,7 +170,7 @@ class Rebalance(NamedTuple):
     it, although it is not the first generation.  ``hosts``: number of members by host.
     ``settings``: settings that changed since the generation that is named first.  ``open_ms``: how
     long the rebalance had lasted when the clients' logs ended, if they end before the rebalance
-    does.
+    does.  ``expires_when_slow``: the members' client sends no heartbeats while it handles a record.
     """
 
     incarnation: int
@@ -188,6 +188,7 @@ class Rebalance(NamedTuple):
     hosts: Sequence[tuple[str, int]] = ()
     settings: Sequence[tuple[int, str]] = ()
     open_ms: int | None = None
+    expires_when_slow: bool = False
 
     @property
     def id(self) -> tuple[int, int]:

@@ -305,9 +305,9 @@ def _lost(scene: Scene) -> Iterator[EpisodeDraft]:
         if of_host:
             yield EpisodeDraft(EpisodeKind.HOST_LOST, of_host, 0.7)
         if rest := [each for each in series if each.host not in hosts]:
-            yield EpisodeDraft(
-                EpisodeKind.PROCESS_LOST, rest, min(each.confidence for each in rest)
-            )
+            may_be_frozen = all(each.may_be_frozen for each in rest)
+            kind = EpisodeKind.PROCESS_LOST_OR_FROZEN if may_be_frozen else EpisodeKind.PROCESS_LOST
+            yield EpisodeDraft(kind, rest, min(each.confidence for each in rest))
 
 
 def _lost_hosts(series: Sequence[ProcessChange], scene: Scene) -> set[str]:

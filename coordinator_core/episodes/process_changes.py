@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from coordinator_core.client.libraries import keeps_member_id
 from coordinator_core.episodes.evidence import (
     CLIENT_FENCED,
     CRASH,
@@ -111,6 +112,14 @@ class ProcessChange:
         return departure.story == STOP_OR_CRASH and departure.instance_id is None and is_soon
 
     @property
+    def may_be_frozen(self) -> bool:
+        """Whether it was back after its session had expired, and nothing shows that it ended."""
+        departure, arrival = self.departure, self.arrival
+        if self.what is not What.EXPIRED or departure is None or arrival is None:
+            return False
+        return not self.was_fenced and at(departure) <= at(arrival)
+
+    @property
     def is_identified(self) -> bool:
         """Whether it is known which process left or joined; and that the same one did both."""
         return all(each.is_identified for each in self.causes)
@@ -133,6 +142,22 @@ class ProcessChange:
     def was_fenced(self) -> bool:
         """Whether it ended because the coordinator had fenced its instance id."""
         return self.departure is not None and self.departure.story == CLIENT_FENCED
+
+    @property
+    def is_surge(self) -> bool:
+        """Whether the new process began before the old one left."""
+        departure, arrival = self.departure, self.arrival
+        if self.what is not What.REPLACED or departure is None or arrival is None:
+            return False
+        return at(arrival) < at(departure)
+
+    def is_double_in(self, generation: tuple[int, int]) -> bool:
+        """Whether both the new process and the old one are members of this generation."""
+        departure, arrival = self.departure, self.arrival
+        if not self.is_surge or departure is None or arrival is None:
+            return False
+        joined, left = ((c.incarnation, c.generation) for c in (arrival, departure))
+        return joined <= generation < left
 
     def split(self) -> ProcessChange:
         """Takes the return away: it belongs to another episode."""
@@ -288,8 +313,14 @@ class _Matching:
             if all(map(_is_shared, departures)):
                 pairs.sort(key=_apart)
                 arrivals = self._arrivals_of.get(key, ())
+                began = {each.id for each in self._activity.rebalances if each.was_empty}
                 back = {id(new) for old, new in pairs if old.is_expiry}
-                started = (each for each in arrivals if id(each) not in back)
+                started = (
+                    each
+                    for each in arrivals
+                    if id(each) not in back
+                    if (each.incarnation, each.generation) not in began
+                )
                 pairs = [*_surged(departures, started), *pairs]
             for departure, arrival in pairs:
                 if id(departure) not in arrival_of and id(arrival) not in used:
@@ -522,8 +553,14 @@ def _expired(expiry: Cause, arrival: Cause | None, loads: Sequence[int]) -> tupl
     if at(arrival) < at(expiry):
         return (What.RESTARTED, 0.6) if is_unheard else (What.KILLED, 0.95)
     if arrival.kept_state is None:
-        return What.EXPIRED, 0.7
+        return (What.KILLED, 0.9) if _is_new_client(expiry, arrival) else (What.EXPIRED, 0.7)
     return (What.FROZEN, 0.95) if arrival.kept_state else (What.KILLED, 0.9)
+
+
+def _is_new_client(expiry: Cause, arrival: Cause) -> bool:
+    """Whether the client of a consumer, share or streams group is another one, by its member id."""
+    is_of_classic_group = expiry.cause == "HEARTBEAT_EXPIRY"
+    return not is_of_classic_group and keeps_member_id(arrival.member_id or "")
 
 
 def is_unheard_since_load(expiry: Cause, loads: Sequence[int]) -> bool:

@@ -16,6 +16,7 @@ from coordinator_core.episodes.evidence import (
     NOT_REJOINED,
     SCHEDULED_CAUSES,
     SLOW_REVOKE,
+    STOP_OR_CRASH,
 )
 from coordinator_core.episodes.failover import is_after_load
 from coordinator_core.episodes.inference import Episode
@@ -130,8 +131,15 @@ def _scale_out(episode: Episode) -> str:
 
 
 def _rolling_deployment(episode: Episode) -> str:
-    surged = sum(each.what is What.REPLACED for each in episode.changes)
-    how = " under new names" if 2 * surged > len(episode.changes) else ""
+    replaced = [each for each in episode.changes if each.what is What.REPLACED]
+    is_replaced = 2 * len(replaced) > len(episode.changes)
+    # Processes that share a client id have only member ids.
+    has_names = not any(
+        each.departure is not None and each.departure.member_id == each.process for each in replaced
+    )
+    how = " under new names" if is_replaced and has_names else ""
+    if 2 * sum(each.is_surge for each in replaced) > len(episode.changes):
+        how += ", new processes first"
     return f"rolling deployment of {_processes(episode.changes)}{how}"
 
 
@@ -194,6 +202,22 @@ def _lost(episode: Episode) -> str:
             f"{_back(expired, episode)}{_details(episode)}"
         )
     return ", ".join(parts)
+
+
+def _lost_or_frozen(episode: Episode) -> str:
+    """Each end that the evidence allows."""
+    departures = [each.departure for each in episode.changes if each.departure is not None]
+    ends = ["killed", "frozen"]
+    if any(each.instance_id or each.story == STOP_OR_CRASH for each in departures):
+        ends.insert(0, "closed")
+    if any(each.expires_when_slow for each in episode.rebalances):
+        ends.append("slow to handle a record")
+    what = "session" if len(episode.processes) == 1 else "sessions"
+    return (
+        f"{_processes(episode.changes)} {', '.join(ends[:-1])} or {ends[-1]}, {what} expired"
+        f"{_after_load(episode.changes, episode)}{_back(episode.changes, episode)}"
+        f"{_details(episode)}"
+    )
 
 
 def _after_load(expired: Sequence[ProcessChange], episode: Episode) -> str:
@@ -360,6 +384,7 @@ _SENTENCES: Mapping[EpisodeKind, Callable[[Episode], str]] = {
     EpisodeKind.PROCESS_LOST: _lost,
     EpisodeKind.HOST_LOST: _host_lost,
     EpisodeKind.PROCESS_FROZEN: _frozen,
+    EpisodeKind.PROCESS_LOST_OR_FROZEN: _lost_or_frozen,
     EpisodeKind.SLOW_POLL: _slow_poll,
     EpisodeKind.FLAPPING_MEMBER: _flapping,
     EpisodeKind.INSTANCE_ID_CONFLICT: _of_processes("second process with the instance id of {}"),

@@ -14,8 +14,8 @@ matched AS (
             ORDER BY
                 CASE
                     WHEN s.reason = 'slow_poll' AND e.kind = 'slow_poll' THEN 0
-                    WHEN s.reason = 'frozen' AND e.kind = 'process_frozen' THEN 0
-                    WHEN e.kind IN ('flapping_member', 'process_lost', 'host_lost') THEN 1
+                    WHEN s.reason = 'frozen' AND e.kind IN ('process_frozen', 'process_lost_or_frozen') THEN 0
+                    WHEN e.kind IN ('flapping_member', 'process_lost', 'process_lost_or_frozen', 'host_lost') THEN 1
                     ELSE 2
                 END,
                 CASE

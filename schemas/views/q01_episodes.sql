@@ -29,6 +29,7 @@ SELECT
             WHEN 'process_lost' THEN SUM(SIZE(processes)) || ' processes killed or lost'
             WHEN 'host_lost' THEN COUNT(*) || ' hosts lost, ' || SUM(SIZE(processes)) || ' processes'
             WHEN 'process_frozen' THEN SUM(SIZE(processes)) || ' processes frozen or cut off'
+            WHEN 'process_lost_or_frozen' THEN SUM(SIZE(processes)) || ' processes lost or frozen'
             WHEN 'slow_poll' THEN COUNT(*) || ' times max.poll.interval.ms exceeded'
             WHEN 'flapping_member' THEN SUM(SIZE(processes)) || ' flapping processes'
             WHEN 'instance_id_conflict' THEN COUNT(*) || ' conflicts of instance ids'

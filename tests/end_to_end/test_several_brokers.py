@@ -20,8 +20,8 @@ SECOND = DATA / "upgrade-4.1-to-4.4"
 # By the callbacks of all clients, in partition-seconds, until the groups were stopped.
 UNOWNED_S = {"bills-eager": 174.3, "billing": 335.6, "stock-static": 161.0}
 EPISODES = {
-    "bills-eager": ["group_start", "rolling_deployment", "rolling_deployment", "process_lost",
-                    "shutdown"],
+    "bills-eager": ["group_start", "rolling_deployment", "rolling_deployment",
+                    "process_lost_or_frozen", "shutdown"],
     "billing": ["group_start", "rolling_deployment", "coordinator_failover", "shutdown"],
     "stock-static": ["group_start", "rolling_deployment", "rolling_deployment",
                      "rolling_deployment", "coordinator_failover"],

@@ -190,9 +190,10 @@ def test_metadata_of_a_worker_that_is_no_worker_s_is_named(groups):
     assert worker.unreadable.startswith("ConnectWorkerState")
 
 
-def sticky(user_data, protocol="cooperative-sticky", topics=("orders", "payments")):
-    subscription = encode_subscription(Subscription(3, list(topics), bytes.fromhex(user_data), []))
-    return {"protocol": protocol}, subscription
+def sticky(user_data, protocol="cooperative-sticky", version=3):
+    topics = ["orders", "payments"]
+    subscription = Subscription(version, topics, bytes.fromhex(user_data), [])
+    return {"protocol": protocol}, encode_subscription(subscription)
 
 
 def worker(assignment):
@@ -218,7 +219,8 @@ STATES = {
     "partitions of the previous assignment": (
         sticky("0000000100066F72646572730000000100000003"), True, None,
     ),
-    "no user data": (sticky(""), None, None),
+    "a new process of librdkafka has no user data": (sticky(""), False, None),
+    "no user data, as of Java before 2.8.1": (sticky("", version=1), None, None),
     "a new process of Streams joins without, then with its member id": (thread(2), False, None),
     "a thread of Streams after rebalances": (thread(8), True, None),
     "a thread of Streams that joined once more": (thread(3), None, None),

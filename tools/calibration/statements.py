@@ -77,6 +77,13 @@ def _lost(statement: Statement, actions: list[Action]) -> bool:
     return _each_had(*ends)(statement, actions)
 
 
+def _lost_or_frozen(statement: Statement, actions: list[Action]) -> bool:
+    ends = [Done.KILL, Done.FREEZE]
+    if "closed" in statement.summary:
+        ends.append(Done.STOP)
+    return _each_had(*ends)(statement, actions)
+
+
 def _restarted(statement: Statement, actions: list[Action]) -> bool:
     """Each process stopped and started again, or others started in its place."""
     ended = _within(statement, actions, Done.STOP, Done.KILL)
@@ -148,6 +155,7 @@ _RULES: dict[EpisodeKind, _Rule] = {
     EpisodeKind.PROCESS_LOST: _lost,
     EpisodeKind.HOST_LOST: _lost,
     EpisodeKind.PROCESS_FROZEN: _each_had(Done.FREEZE),
+    EpisodeKind.PROCESS_LOST_OR_FROZEN: _lost_or_frozen,
     EpisodeKind.SLOW_POLL: _each_had(Done.SLOW),
     EpisodeKind.FLAPPING_MEMBER: _each_had(Done.STOP, Done.KILL, times=_FLAPS),
     EpisodeKind.INSTANCE_ID_CONFLICT: _conflict,

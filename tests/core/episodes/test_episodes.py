@@ -224,6 +224,28 @@ CASES = {
         ],
         ["group_start  [1]", "rolling_deployment a,b []"],
     ),
+    "processes that all start before the old ones end replace them": (
+        [
+            (rebalance(1, -100, size=2), joins(1, -100, "a1"), also(joins(1, -99, "b1"))),
+            (rebalance(2, 0, size=4), joins(2, 0, "new-a1"), also(joins(2, 0.1, "new-b1"))),
+            (rebalance(3, 9, size=2), leaves(3, 9, "a1"), also(leaves(3, 9.1, "b1"))),
+        ],
+        ["group_start a,b [1]", "rolling_deployment a,b [2, 3]"],
+    ),
+    "also soon after the start of the group, and with one client id": (
+        [
+            (
+                rebalance(1, 0, size=2),
+                joins(1, 0, "a1", **shared("a1")),
+                also(joins(1, 1, "a2", **shared("a2"))),
+            ),
+            (rebalance(2, 30, size=3), joins(2, 30, "a3", **shared("a3"))),
+            (rebalance(3, 38, size=2), leaves(3, 38, "a1", **shared("a1"))),
+            (rebalance(4, 46, size=3), joins(4, 46, "a4", **shared("a4"))),
+            (rebalance(5, 54, size=2), leaves(5, 54, "a2", **shared("a2"))),
+        ],
+        ["group_start a1,a2 [1]", "rolling_deployment a1,a2 [2, 3, 4, 5]"],
+    ),
     "some of them are restarts": (
         [
             (rebalance(1, -100, size=3),),
@@ -268,6 +290,30 @@ CASES = {
         ],
         ["process_frozen b [3, 4]"],
     ),
+    "a client of a consumer group that is back under a new id was killed": (
+        [
+            (rebalance(3, 8), cause("SESSION_EXPIRY", "crash", 3, 8, "a1")),
+            (rebalance(4, 9), joins(4, 9, "a2", "return")),
+        ],
+        ["process_lost a [3, 4]"],
+    ),
+    "franz-go takes a new id when its member was removed": (
+        [
+            (rebalance(3, 8), cause("SESSION_EXPIRY", "crash", 3, 8, "a1")),
+            (
+                rebalance(4, 9),
+                joins(4, 9, "a2", "return")._replace(member_id="T2ybk8XrbhWoznt012Lkog=="),
+            ),
+        ],
+        ["process_lost_or_frozen a [3, 4]"],
+    ),
+    "processes of which one is not back are lost together": (
+        [
+            (rebalance(2, 0), expires(2, 0, "a1"), also(expires(2, 2, "b1"))),
+            (rebalance(3, 9), joins(3, 9, "a2", "return")),
+        ],
+        ["process_lost a,b [2, 3]"],
+    ),
     "processes that expire at once are lost together": (
         [(rebalance(2, 0), expires(2, 0, "a1"), also(expires(2, 2, "b1")))],
         ["process_lost a,b [2]"],
@@ -277,7 +323,7 @@ CASES = {
             (rebalance(2, 0), expires(2, 0, "a1")),
             (rebalance(3, 90), joins(3, 90, "a2", "return")),
         ],
-        ["process_lost a [2, 3]"],
+        ["process_lost_or_frozen a [2, 3]"],
     ),
     "all processes of one of several hosts are the host": (
         [
@@ -311,7 +357,7 @@ CASES = {
         [
             "group_start  [1]",
             "rolling_deployment a,b,c [2, 3, 4, 5, 6, 7]",
-            "process_lost a [8, 9]",
+            "process_lost_or_frozen a [8, 9]",
         ],
     ),
     "members that do not leave when they are closed are shut down": (
@@ -342,7 +388,7 @@ CASES = {
             (rebalance(3, 26), expires(3, 26, "a2", **shared("a2"))),
             (rebalance(4, 31), joins(4, 31, "a3", **shared("a3"))),
         ],
-        ["scale_in a1 [2]", "process_lost a2 [3, 4]"],
+        ["scale_in a1 [2]", "process_lost_or_frozen a2 [3, 4]"],
     ),
     "a consumer that polls too slowly leaves and comes back": (
         [
@@ -367,7 +413,7 @@ CASES = {
                 ),
             ]
         ],
-        ["process_lost a [2, 3]", "process_lost a [4, 5]", "process_lost a [6, 7]"],
+        [f"process_lost_or_frozen a [{n}, {n + 1}]" for n in (2, 4, 6)],
     ),
     "a fourth time makes it flapping": (
         [
@@ -652,7 +698,7 @@ AFTER_LOAD = {
             (rebalance(2, 13), expires(2, 13, "a1")),
             (rebalance(3, 15), joins(3, 15, "a2", "return")),
         ],
-        ["process_lost a [2, 3]"],
+        ["process_lost_or_frozen a [2, 3]"],
     ),
     "a process that is not back is lost": (
         [(rebalance(2, 10), expires(2, 10, "a1"))],

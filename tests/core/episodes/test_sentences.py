@@ -43,6 +43,24 @@ CASES = [
         [(rebalance(2, 0), leaves(2, 0, "a1"), also(leaves(2, 1, "b1")))],
         "scale in by 2 processes",
     ),
+    (
+        [(rebalance(2, 0), expires(2, 0, "a1")), (rebalance(3, 9), joins(3, 9, "a2", "return"))],
+        "a killed or frozen, session expired, back after 9.0 s",
+    ),
+    (
+        [
+            (rebalance(2, 0), expires(2, 0, "a1", instance_id="a")),
+            (rebalance(3, 9), joins(3, 9, "a2", "return", instance_id="a")),
+        ],
+        "a closed, killed or frozen, session expired, back after 9.0 s",
+    ),
+    (
+        [
+            (rebalance(2, 0, expires_when_slow=True), expires(2, 0, "a1")),
+            (rebalance(3, 9), joins(3, 9, "a2", "return")),
+        ],
+        "a killed, frozen or slow to handle a record, session expired, back after 9.0 s",
+    ),
     (restart(2, 0, "a"), "a restarted"),
     ([(None, replaced(1, 0, "a2"))], "a restarted (static member)"),
     (
@@ -71,7 +89,21 @@ CASES = [
             (rebalance(4, 104, size=2), joins(4, 104, "new-b1")),
             (rebalance(5, 106, size=2), leaves(5, 106, "b1")),
         ],
-        "rolling deployment of 2 processes under new names",
+        "rolling deployment of 2 processes under new names, new processes first",
+    ),
+    (
+        [
+            row
+            for n, (old, new) in enumerate((("a1", "a3"), ("a2", "a4")))
+            for row in (
+                (rebalance(2 * n, 10 * n, size=3), joins(2 * n, 10 * n, new, process=new)),
+                (
+                    rebalance(2 * n + 1, 10 * n + 5, size=2),
+                    leaves(2 * n + 1, 10 * n + 5, old, process=old),
+                ),
+            )
+        ],
+        "rolling deployment of 2 processes, new processes first",
     ),
     (
         [(rebalance(2, 5, until=12), joins(2, 5, "a2", "return"), also(expires(2, 12, "a1")))],
@@ -257,8 +289,8 @@ LINES = [
             (rebalance(2, 0), *lines(expires(2, 0, "a1"))),
             (rebalance(3, 30), *lines(joins(3, 30, "a2"))),
         ],
-        "session of a expired, a-00000000-0000-4000-8000-000000000002 with its client id "
-        "joined 30.0 s later",
+        "a killed or frozen, session expired, a-00000000-0000-4000-8000-000000000002 with its "
+        "client id joined 30.0 s later",
     ),
     (
         [(rebalance(2, 0), *lines(expires(2, 0, "a1"), also(expires(2, 0, "a2"))))],
