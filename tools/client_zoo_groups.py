@@ -92,10 +92,12 @@ def main(lake: str, cluster: str, play: str) -> int:
         # The processes of the script are workers: each has several members of the sink's group.
         faults = []
         if group.endswith(f"-{truth['library']}"):
-            found, others = judged(actions(truth), [e for e in episodes if e["group_id"] == group])
-            for action, kind in found:
+            kinds_of_actions, others = judged(
+                actions(truth), [e for e in episodes if e["group_id"] == group]
+            )
+            for action, kind in kinds_of_actions:
                 kinds.setdefault(action, Counter())[kind] += 1
-            faults = [f"{action} {MISSING}" for action, kind in found if kind == MISSING]
+            faults = [f"{action} {MISSING}" for action, kind in kinds_of_actions if kind == MISSING]
             faults += [f"{each['kind']} of {each['processes']} too many" for each in others]
         wrong += bool(faults) + (off == RANGE) + (own.get("rebalances") != truth["rebalances"])
         print_row(
@@ -245,18 +247,18 @@ def judged(
 ) -> tuple[list[tuple[str, str]], list[Row]]:
     """Each action with the kind of its episode, and the episodes that belong to none."""
     rest = list(episodes)
-    found = []
+    kinds_of_actions = []
     for action in expected:
         if not action.kinds:
             continue
         own = next(
             (each for each in rest if each["kind"] in action.kinds and action.is_in(each)), None
         )
-        found.append((action.name, MISSING if own is None else own["kind"]))
+        kinds_of_actions.append((action.name, MISSING if own is None else own["kind"]))
         if own is not None:
             rest.remove(own)
     # The script creates a connector.
-    return found, [each for each in rest if each["kind"] != "configuration_change"]
+    return kinds_of_actions, [each for each in rest if each["kind"] != "configuration_change"]
 
 
 def print_row(*cells: Any) -> None:

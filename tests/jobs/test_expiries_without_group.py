@@ -35,7 +35,7 @@ def line(at_ms, silent_ms, position=0, **more):
     }
 
 
-def found(frame, causes, lines):
+def frozen_members(frame, causes, lines):
     rows = expiries_without_group(frame("rebalance_causes", causes), frame("client_events", lines))
     return [(row.group_id, row.member_id, row.story, row.client_reason) for row in rows.collect()]
 
@@ -50,15 +50,15 @@ def test_the_time_without_an_answer_shows_whose_session_expired(frame):
         expired("left", cause="LEAVE", group_id="h"),
     ]
 
-    assert found(frame, causes, [line(35_960, 15_955)]) == [OF_G]
+    assert frozen_members(frame, causes, [line(35_960, 15_955)]) == [OF_G]
 
 
 def test_a_line_without_a_client_id_and_with_whole_seconds(frame):
-    assert found(frame, [expired("m")], [line(35_000, 15_955, client_id=None)]) == [OF_G]
+    assert frozen_members(frame, [expired("m")], [line(35_000, 15_955, client_id=None)]) == [OF_G]
 
 
 def test_the_last_heartbeat_before_a_freeze_may_have_no_answer(frame):
-    assert found(frame, [expired("m")], [line(35_960, 17_955)]) == [
+    assert frozen_members(frame, [expired("m")], [line(35_960, 17_955)]) == [
         ("g", "m", "frozen", "session expired; no answer of the coordinator for 18.0 s")
     ]
 
@@ -66,16 +66,16 @@ def test_the_last_heartbeat_before_a_freeze_may_have_no_answer(frame):
 def test_a_line_of_another_client_or_of_another_time_is_of_no_member(frame):
     lines = [line(35_960, 15_955, client_id="other"), line(37_000, 15_955, position=1)]
 
-    assert found(frame, [expired("m")], lines) == []
+    assert frozen_members(frame, [expired("m")], lines) == []
 
 
 def test_two_members_whose_sessions_expired_at_once_are_not_told_apart(frame):
     causes = [expired("m"), expired("n", group_id="h")]
 
-    assert found(frame, causes, [line(35_960, 15_955)]) == []
+    assert frozen_members(frame, causes, [line(35_960, 15_955)]) == []
 
 
 def test_two_lines_about_one_time_are_not_told_apart(frame):
     lines = [line(35_960, 15_955), line(36_000, 15_999, file_id="second")]
 
-    assert found(frame, [expired("m")], lines) == []
+    assert frozen_members(frame, [expired("m")], lines) == []
