@@ -28,6 +28,45 @@ competing load are not simulated.  A process restarts when it did, whatever the 
 groups whose protocol type is "consumer" have a client model, but for Kafka Streams, whose tasks no
 assignor here assigns; others raise NotAConsumerGroup.
 
+What Kafka does, and what a setting changes
+-------------------------------------------
+Take a rolling deployment.  A dynamic member that is closed sends LeaveGroup: the others rebalance,
+and rebalance again when its successor joins.  All members of an eager group revoke everything for
+each of these rebalances, but the partitions of the stopped process get an owner within seconds.  A
+static member (KIP-345) sends no LeaveGroup.  Nobody rebalances, and its partitions wait for its
+successor, or for the end of its session.  So static membership buys fewer rebalances with partition
+downtime.  The balance depends on the assignor, the timeouts, the number of processes, and on how
+long each restart took, so it is simulated.
+
+Example
+-------
+Six Java consumers share twelve partitions (range, session timeout 45 s).  After two minutes each is
+restarted in turn: 4 s down, every 20 s.  `baseline_of` reads the deployment from the records and
+the log of the group:
+
+>>> baseline = baseline_of_group({**DEPLOYED, "at": "2m"}, "5m")
+>>> len(baseline.processes), {len(process.lives) for process in baseline.processes}
+(6, {2})
+
+The model, with the group's own settings: the first join, and almost two rebalances per restart:
+
+>>> before = predict(baseline, UNCHANGED, seeds=3).median
+>>> before.rebalances, before.moved_partitions, before.unavailable_partition_ms
+(12, 49, 17130)
+
+The same process lives with static members: the first join only.  But each restart now leaves two
+partitions without an owner for 4 s, so the downtime is almost three times as long:
+
+>>> static = SettingsChange.of(["group.instance.id=process"])
+>>> prediction = predict(baseline, static, seeds=3)
+>>> after = prediction.median
+>>> after.rebalances, after.moved_partitions, after.unavailable_partition_ms
+(1, 0, 47772)
+>>> prediction.minimum.unavailable_partition_ms, prediction.maximum.unavailable_partition_ms
+(47752, 47792)
+
+Where each part is
+------------------
 - settings:      `SettingsChange`, parsed from KEY=VALUE, with its cost; `GRID`, the default changes
 - kafka_names:   Kafka's names of the settings
 - client_libraries: which library each process has after the change
