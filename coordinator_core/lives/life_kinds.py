@@ -33,7 +33,7 @@ class StartKind(StrEnum):
 
 class EndKind(StrEnum):
     STOPPED = "stopped"
-    KILLED = "killed"
+    SESSION_EXPIRED = "session_expired"
     SCALE_IN = "scale_in"
     SHUT_DOWN = "shut_down"
     RUNNING = "running"
@@ -101,7 +101,7 @@ def _ended_how(life: ProcessLife, is_last: bool, shut_down_ms: int | None) -> En
     if life.ended is None:
         return EndKind.RUNNING
     if life.killed:
-        return EndKind.KILLED
+        return EndKind.SESSION_EXPIRED
     if not is_last:
         return EndKind.STOPPED
     if shut_down_ms is not None and shut_down_ms - life.ended.at_ms <= _TOGETHER_MS:

@@ -67,7 +67,7 @@ def _events(
         yield "slow poll", slow_poll.began
     for freeze in life.freezes:
         yield "freeze", freeze.began
-    if life.ended is not None and kind.ended_how is EndKind.KILLED:
+    if life.ended is not None and kind.ended_how is EndKind.SESSION_EXPIRED:
         yield "expired session", life.ended
     elif life.ended is not None and kind.ended_how is EndKind.SCALE_IN:
         yield "stop", life.ended

@@ -16,7 +16,7 @@ to_time             TIMESTAMP              COMMENT 'most likely time of the end;
 ended_earliest_time TIMESTAMP              COMMENT 'earliest possible time of the end',
 ended_latest_time   TIMESTAMP              COMMENT 'latest possible time of the end',
 started_how         STRING        NOT NULL COMMENT 'start (with the group), restart (back within a minute), rolling_deploy, crash_restart, scale_out, return (later than a minute), unknown (began before the evidence)',
-ended_how           STRING        NOT NULL COMMENT 'stopped (and came back), killed (session expired; also a static member that was stopped for longer than its session timeout), scale_in, shut_down (with the group), running',
+ended_how           STRING        NOT NULL COMMENT 'stopped (and came back), session_expired (killed, frozen or cut off; also a static member that was stopped for longer than its session timeout), scale_in, shut_down (with the group), running',
 deploy              INT                    COMMENT 'number of the group''s rolling deployment that started the process, from 1',
 slow_polls          ARRAY<STRUCT<from_time TIMESTAMP, to_time TIMESTAMP>> NOT NULL COMMENT 'spans in which the application did not poll for longer than max.poll.interval.ms; to_time is null if the application never polled again',
 flapping            BOOLEAN       NOT NULL COMMENT 'the process was removed or exceeded max.poll.interval.ms three times within an hour',

@@ -26,7 +26,7 @@ SELECT
             WHEN 'shutdown' THEN COUNT(*) || ' shutdowns'
             WHEN 'scale_out' THEN 'scale out by ' || SUM(SIZE(processes)) || ' processes'
             WHEN 'scale_in' THEN 'scale in by ' || SUM(SIZE(processes)) || ' processes'
-            WHEN 'process_lost' THEN SUM(SIZE(processes)) || ' processes killed or lost'
+            WHEN 'process_lost' THEN SUM(SIZE(processes)) || ' processes lost'
             WHEN 'host_lost' THEN COUNT(*) || ' hosts lost, ' || SUM(SIZE(processes)) || ' processes'
             WHEN 'process_frozen' THEN SUM(SIZE(processes)) || ' processes frozen or cut off'
             WHEN 'process_lost_or_frozen' THEN SUM(SIZE(processes)) || ' processes lost or frozen'

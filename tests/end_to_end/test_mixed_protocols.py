@@ -89,7 +89,8 @@ def test_the_lake_violates_no_law(lake):
     assert broken_laws(lake.root)[1] == []
 
 
-# process, lives, of these killed, slow polls; all others have one life, and were neither
+# process, lives, of these with an expired session, slow polls; all others have one life, and had
+# neither
 LIVES = """
 audit-1 2 0 0
 billing-1 1 0 1
@@ -117,9 +118,10 @@ def test_process_lives_over_the_types_of_a_group(config, twins_by, tmp_path):
     what_if_sweep.run(open_existing_lake(lake.root, "4.1.2", config), changes=(), seeds=1)
 
     rows = lake.rows("""
-        SELECT process, COUNT(*) AS lives, COUNT(*) FILTER (ended_how = 'killed') AS killed,
+        SELECT process, COUNT(*) AS lives,
+            COUNT(*) FILTER (ended_how = 'session_expired') AS expired,
             SUM(LEN(slow_polls)) AS slow FROM process_lives
-        GROUP BY process HAVING lives > 1 OR killed > 0 OR slow > 0 ORDER BY process""")
+        GROUP BY process HAVING lives > 1 OR expired > 0 OR slow > 0 ORDER BY process""")
     assert [" ".join(map(str, row)) for row in rows] == LIVES.split("\n")[1:-1]
 
 

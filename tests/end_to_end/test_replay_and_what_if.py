@@ -75,7 +75,7 @@ def test_the_sweep_has_the_figures_of_the_command_and_the_process_lives(config, 
     assert advised == [(5,)]
 
     assert lake_copy.rows(LIVES.format(cluster=cluster, group="reports-java")) == [
-        ("reports-1", 1, "start", "killed", None, 1, 0),
+        ("reports-1", 1, "start", "session_expired", None, 1, 0),
         ("reports-1", 2, "crash_restart", "shut_down", None, 1, 0),
         ("reports-2", 1, "start", "shut_down", None, 1, 0),
         ("reports-3", 1, "scale_out", "shut_down", None, 1, 0),

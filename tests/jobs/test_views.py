@@ -229,7 +229,7 @@ def test_episodes_of_one_kind_are_one_sentence(ask):
         ("g", "group_start", 1, 1, 900_000, 0.9, "starts"),
         (
             "g", "process_lost", 2, 3, 75_000, 0.7,
-            "3 processes killed or lost: 2 rebalances, 5 s not stable, 75 partition-seconds",
+            "3 processes lost: 2 rebalances, 5 s not stable, 75 partition-seconds",
         ),
         ("g", "slow_poll", 1, 1, 6_000, 0.9, "a is slow"),
         ("h", "slow_poll", 1, 1, 1, 0.9, "another group"),

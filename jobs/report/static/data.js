@@ -146,7 +146,7 @@ function outages(packed, lane) {
     const next = packed.lives.find((each) => each.lane === life.lane && each.life === life.life + 1);
     const to = Math.min(last ? last.to : life.to, next ? next.from : Infinity);
     if (life.to !== null && to > life.to) {
-      times.push({ from: life.to, to, words: `process had ended (${life.ended_how})` });
+      times.push({ from: life.to, to, words: `process had ended (${life.ended_how.replaceAll("_", " ")})` });
     }
   }
   return times;

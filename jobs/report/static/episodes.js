@@ -3,7 +3,7 @@
 const KIND_WORDS = {
   group_start: "group started", rolling_deployment: "rolling deployment", restart: "restart",
   whole_group_restart: "restart of the whole group", shutdown: "shutdown",
-  scale_out: "scale out", scale_in: "scale in", process_lost: "process killed or lost",
+  scale_out: "scale out", scale_in: "scale in", process_lost: "process lost",
   host_lost: "host lost", process_frozen: "process frozen or cut off",
   process_lost_or_frozen: "process lost or frozen", slow_poll: "slow poll",
   flapping_member: "flapping member", instance_id_conflict: "conflict of instance ids",

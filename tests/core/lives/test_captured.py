@@ -120,10 +120,10 @@ def test_life_kinds(version):
     for (name, _), each in kinds.items():
         ends[name].append(each.ended_how.value)
     assert ends == {
-        "orders-1": ["stopped", "killed", "shut_down"],
-        "orders-2": ["stopped", "killed", "killed", "shut_down"],
-        "orders-3": ["stopped", "killed", "shut_down"],
-        "orders-4": ["stopped", "killed", "shut_down"],
+        "orders-1": ["stopped", "session_expired", "shut_down"],
+        "orders-2": ["stopped", "session_expired", "session_expired", "shut_down"],
+        "orders-3": ["stopped", "session_expired", "shut_down"],
+        "orders-4": ["stopped", "session_expired", "shut_down"],
         "orders-5": ["stopped", "shut_down"],
         "orders-6": ["stopped", "stopped", "shut_down"],
     }
@@ -151,14 +151,14 @@ def test_life_kinds_with_every_client_library(version):
     assert slow == ["audit-1"]
     kinds, slow = kinds_and_slow("reports-java")
     assert kinds == {
-        "reports-1 1": ("start", "killed"),
+        "reports-1 1": ("start", "session_expired"),
         "reports-1 2": ("crash_restart", "shut_down"),
         "reports-2 1": ("start", "shut_down"),
         "reports-3 1": ("scale_out", "shut_down"),
     }
     kinds, slow = kinds_and_slow("billing-eager")
     assert [kinds[f"billing-{n} 2"][0] for n in range(1, 7)] == ["rolling_deploy"] * 6
-    assert kinds["billing-3 2"][1] == "killed"
+    assert kinds["billing-3 2"][1] == "session_expired"
     assert slow == []
 
 

@@ -398,7 +398,7 @@ def test_scaling_and_shutting_down():
     assert kinds == {
         "one": (StartKind.START, EndKind.SHUT_DOWN),
         "two": (StartKind.SCALE_OUT, EndKind.SCALE_IN),
-        "three": (StartKind.SCALE_OUT, EndKind.KILLED),
+        "three": (StartKind.SCALE_OUT, EndKind.SESSION_EXPIRED),
     }
 
 

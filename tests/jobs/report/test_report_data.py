@@ -266,7 +266,7 @@ def test_a_lake_with_what_if_advice_and_lives(plant, tmp_path):
             "advice": [{"setting": "membership=static", "sentence": "Make it static."} | times],
             "process_lives": [
                 life
-                | {"ended_how": "killed", "started_how": "start", "confidence": 1.0}
+                | {"ended_how": "session_expired", "started_how": "start", "confidence": 1.0}
                 | {"slow_polls": [{"from_time": 5000, "to_time": 6000}]}
             ],
         },
@@ -281,7 +281,7 @@ def test_a_lake_with_what_if_advice_and_lives(plant, tmp_path):
     assert (life_row["lane"], life_row["to"], life_row["ended_how"]) == (
         1,
         8500,
-        "killed",
+        "session_expired",
     )
     assert life_row["slow_polls"] == [[4000, 5000]]
 
