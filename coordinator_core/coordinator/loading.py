@@ -89,8 +89,10 @@ def unload(turn: Turn, partition: int | None) -> None:
     turn.modern_timers.cancel_groups(
         lambda group_id: partition is None or turn.log.partition_of(group_id) == partition
     )
-    for group_id in list(turn.groups.kept_offsets):
-        if partition is None or turn.log.partition_of(group_id) == partition:
-            del turn.groups.kept_offsets[group_id]
+    groups = turn.groups
+    for by_group in (groups.kept_offsets, groups.unwritten_removals, groups.put_back):
+        for group_id in list(by_group):
+            if partition is None or turn.log.partition_of(group_id) == partition:
+                del by_group[group_id]
     if partition is None and turn.era.modern is not None:
         turn.version_with_new_topics = turn.image.version  # what loads next takes all for new
