@@ -175,7 +175,8 @@ NO_MEMBERS = """
         JOIN clock k ON k.cluster_id = p.cluster_id
         JOIN limits l ON l.group_id = p.group_id
         WHERE e.{dates} AND p.outcome = 'empty' AND l.no_members_s > 0
-            AND (e.kind IN ('process_lost', 'host_lost', 'process_frozen', 'coordinator_failover')
+            AND (e.kind IN ('process_lost', 'process_lost_or_frozen', 'host_lost',
+                    'process_frozen', 'coordinator_failover')
                 OR e.kind = 'shutdown' AND e.confidence < 0.8)
     )
     WHERE until > window_start AND until - since >= TO_SECONDS(no_members_s)
