@@ -13,11 +13,11 @@ import fcntl
 import hashlib
 import importlib.util
 import os
+import runpy
 import shutil
 import subprocess
 import sys
 import sysconfig
-import tarfile
 import tempfile
 from enum import StrEnum
 from pathlib import Path
@@ -29,15 +29,9 @@ from tools.embedded_wheel import as_embedded
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / "build" / "wheels"
-# Outside the tree: setuptools' list of files would keep those that were removed or renamed.
 # Equal sources give an equal wheel.
 FILE_TIME = "315532800"  # 1980, the first year of zip files
 UMASK = 0o022
-SETUP_CFG = """
-[egg_info]
-egg_base = {folder}
-"""
-SDIST = "import sys; from setuptools.build_meta import build_sdist; build_sdist(sys.argv[1])"
 
 
 class Layout(StrEnum):
@@ -64,13 +58,14 @@ def build_wheel(folder: Path, *, compiled: bool, layout: Layout = Layout.REGROUP
     folder.mkdir(parents=True, exist_ok=True)
     # The compiler takes minutes: equal sources are built once.
     with tempfile.TemporaryDirectory(prefix="regroup-build-") as work:
-        archive = _source_archive(Path(work))
-        kept = CACHE / f"{'compiled' if compiled else 'pure'}-{layout}" / _contents_hash(archive)
+        source = Path(work, "source")
+        _copy_sources(source)
+        kept = CACHE / f"{'compiled' if compiled else 'pure'}-{layout}" / _contents_hash(source)
         kept.parent.mkdir(parents=True, exist_ok=True)
         with open(kept.parent / "lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not kept.is_dir():
-                _build(archive, Path(work, "wheel"), compiled, layout)
+                _build(source, Path(work, "wheel"), compiled, layout)
                 for outdated in kept.parent.glob("*/"):
                     shutil.rmtree(outdated)
                 shutil.move(Path(work, "wheel"), kept)
@@ -78,19 +73,27 @@ def build_wheel(folder: Path, *, compiled: bool, layout: Layout = Layout.REGROUP
             return Path(shutil.copy(wheel, folder))
 
 
-def _contents_hash(archive: str) -> str:
-    """Of names and bytes, as the archive itself has times; and of what else the compiler reads."""
+def _copy_sources(target: Path) -> None:
+    """Copy what the build reads, as a build writes into its folder: the checkout stays as it is."""
+    setup = runpy.run_path(str(ROOT / "setup.py"))
+    for name in (*setup["PACKAGES"], *setup["PACKAGED"]):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, target / name, ignore=ignored)
+    for name in ("LICENSE", "README.md", "pyproject.toml", "regroup.py", "setup.py"):
+        shutil.copy(ROOT / name, target)
+
+
+def _contents_hash(source: Path) -> str:
+    """Of names and bytes, and of what else the compiler reads."""
     level = os.environ.get("REGROUP_OPT_LEVEL", "")
     digest = hashlib.sha256(f"{sys.version} {level}".encode())
-    with tarfile.open(archive) as files:
-        for member in sorted(filter(tarfile.TarInfo.isfile, files), key=lambda each: each.name):
-            contents = files.extractfile(member)
-            assert contents is not None
-            digest.update(f"{member.name} {member.size} ".encode() + contents.read())
+    for file in sorted(filter(Path.is_file, source.rglob("*"))):
+        contents = file.read_bytes()
+        digest.update(f"{file.relative_to(source)} {len(contents)} ".encode() + contents)
     return digest.hexdigest()
 
 
-def _build(archive: str, folder: Path, compiled: bool, layout: Layout) -> None:
+def _build(source: Path, folder: Path, compiled: bool, layout: Layout) -> None:
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
     pip = [sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", str(folder)]
     environment = {
@@ -99,17 +102,7 @@ def _build(archive: str, folder: Path, compiled: bool, layout: Layout) -> None:
         "REGROUP_LAYOUT": layout,
         "SOURCE_DATE_EPOCH": FILE_TIME,
     }
-    subprocess.run([*pip, archive], check=True, env=environment, umask=UMASK)
-
-
-def _source_archive(folder: Path) -> str:
-    configuration = folder / "setup.cfg"
-    configuration.write_text(SETUP_CFG.format(folder=folder), encoding="utf-8")
-    environment = {**os.environ, "DIST_EXTRA_CONFIG": str(configuration)}
-    command = [sys.executable, "-c", SDIST, str(folder)]
-    subprocess.run(command, check=True, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
-    [archive] = folder.glob("regroup-*.tar.gz")
-    return str(archive)
+    subprocess.run([*pip, str(source)], check=True, env=environment, umask=UMASK)
 
 
 def build_spark_zip(target: Path) -> Path:
