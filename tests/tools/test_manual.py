@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -33,6 +34,19 @@ def _rows(html):
         re.findall(r"<td(?: class=\"(.*?)\")?>(.*?)</td>", row)
         for row in re.findall(r"<tr>(<td.*?)</tr>", html)
     ]
+
+
+def page_of(path):
+    return SimpleNamespace(file=SimpleNamespace(src_uri=path), meta={})
+
+
+def test_the_glossary_counts_more_in_a_search_than_a_table():
+    pages = [page_of(path) for path in ("glossary.md", "sql.md", "tables/churn.md")]
+
+    for page in pages:
+        site.on_page_markdown("", page)
+
+    assert [page.meta["search"]["boost"] for page in pages] == [4, 1, 0.5]
 
 
 def test_a_sequence_diagram_has_a_column_per_participant_and_a_row_per_message():
@@ -68,7 +82,7 @@ def test_a_diagram_that_cannot_be_drawn_stops_the_build():
 
 
 def test_links_to_files_that_are_not_on_the_site_become_their_paths():
-    page = type("Page", (), {"file": type("File", (), {"src_uri": "situations/README.md"})})
+    page = page_of("situations/README.md")
 
     def shown(markdown):
         return site.on_page_markdown(markdown, page)
@@ -81,7 +95,7 @@ def test_links_to_files_that_are_not_on_the_site_become_their_paths():
 
 
 def test_output_in_sentences_wraps_and_a_table_does_not():
-    page = type("Page", (), {"file": type("File", (), {"src_uri": "x.md"})})
+    page = page_of("x.md")
     sentence, row = "word " * 30 + "\n", "─" * 150 + "\n"
 
     assert site.on_page_markdown(f"```\n{sentence}```", page).startswith("```{ .text .wrap }\n")

@@ -20,6 +20,15 @@ from tools.manual.diagrams import FENCED, without_mermaid
 ROOT = Path(__file__).resolve().parents[2]
 # Pages of the site that are files of the project's root, by the file's name.
 ADDED = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md"}
+# How much a page counts among the results of a search, by the begin of its path; others count 1.
+BOOSTS = {
+    "glossary": 4,
+    "tutorial": 2,
+    "metrics": 2,
+    "tables/": 0.5,
+    "situations/": 0.5,
+    "changes": 0.1,
+}
 WIDTH = 100  # characters of a line of code that the page shows without scrolling
 _RELATIVE = re.compile(r"\]\((?!https?:|#)")
 _LINK = re.compile(r"\[([^\]\n]+)\]\(((?:\.\./)+[^)\s]+)\)")
@@ -50,7 +59,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    folder = (ROOT / "docs" / page.file.src_uri).parent
+    path = page.file.src_uri
+    boosts = [boost for begin, boost in BOOSTS.items() if path.startswith(begin)]
+    page.meta["search"] = {"boost": next(iter(boosts), 1)}
+    folder = (ROOT / "docs" / path).parent
     linked = _LINK.sub(lambda link: _within(link, folder), markdown)
     return without_mermaid(FENCED.sub(_wrapped, linked))
 
