@@ -112,8 +112,8 @@ def _store(lake: Lake, inputs: Inputs) -> None:
         with stored(lake, _dump(inputs.dump, inputs.dates), record_tables(lake, DUMP)) as rows:
             lake.upsert(counts.TABLE, counts.dump_files(rows, lake.cluster_id))
     if inputs.segments:
-        again, epochs = forget_diverged(lake, inputs.segments)
-        source = segments.segments_source([*inputs.segments, *again], inputs.dates, epochs)
+        again, copies = forget_diverged(lake, inputs.segments)
+        source = segments.segments_source([*inputs.segments, *again], inputs.dates, copies)
         with stored(lake, source, record_tables(lake, SEGMENTS)) as rows:
             _store_counts(lake, counts.segment_files(rows, lake.cluster_id))
     if inputs.traces:

@@ -2,44 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
 from pyspark.sql import functions as F
 
 from jobs.bronze.counts import TABLE
-from jobs.bronze.table_rows import SEGMENTS
+from jobs.bronze.table_rows import KAFKA, SEGMENTS
 from jobs.lake.literals import quoted
 from jobs.lake.tables import Lake
+from jobs.sources.topic.copies import Digests, digest
 from jobs.sources.topic.replicas import (
-    EpochStarts,
+    DIVERGED,
+    PartitionCopies,
     diverged_ranges,
-    epoch_starts,
+    is_contested,
     of_same_partitions,
+    partition_copies,
+    partitions_of,
 )
+from jobs.sources.topic.segments import max_inflated_of
 
 
 def forget_diverged(
     lake: Lake, files: Sequence[str]
-) -> tuple[list[str], Mapping[int, EpochStarts]]:
+) -> tuple[list[str], Mapping[int, PartitionCopies]]:
     """Delete the stored records that ``files`` show to be of a diverged replica.
 
-    Returns the earlier files with these records, as reading them again puts the records into
-    quarantine; and the leader epochs that ``files`` and earlier files show, by partition.
+    Returns the earlier files that have to be read again, as that puts these records into
+    quarantine and other copies of them into the table; and what the copies show, by partition.
     """
     earlier = _earlier(lake, files)
-    starts = epoch_starts([*files, *earlier])
+    copies = partition_copies([*files, *earlier], _live(lake, files), max_inflated_of(lake.spark))
     again = []
     for path in earlier:
-        ranges = diverged_ranges(path, starts)
+        ranges = diverged_ranges(path, copies)
         for first, last in ranges:
             lake.delete_rows(
                 "offsets_records",
-                f"cluster_id = {quoted(lake.cluster_id)} AND source = '{SEGMENTS}'"
-                f" AND file = {quoted(path)} AND log_offset BETWEEN {first} AND {last}",
+                f"{_of_file(lake, path)} AND log_offset BETWEEN {first} AND {last}",
             )
-        if ranges:
+        # Another copy may have been kept before, with fewer copies.
+        if is_contested(path, copies):
+            lake.delete_rows(
+                "quarantine", f"{_of_file(lake, path)} AND reason LIKE '{DIVERGED}: offset %, %'"
+            )
+        if ranges or is_contested(path, copies):
             again.append(path)
-    return again, starts
+    return again, copies
+
+
+def _of_file(lake: Lake, path: str) -> str:
+    cluster = f"cluster_id = {quoted(lake.cluster_id)}"
+    return f"{cluster} AND source = '{SEGMENTS}' AND file = {quoted(path)}"
 
 
 def _earlier(lake: Lake, files: Sequence[str]) -> list[str]:
@@ -48,3 +63,20 @@ def _earlier(lake: Lake, files: Sequence[str]) -> list[str]:
         return []
     ingested = lake.read(TABLE).where(F.col("source") == SEGMENTS).select("path").collect()
     return of_same_partitions((row.path for row in ingested), files)
+
+
+def _live(lake: Lake, files: Iterable[str]) -> Mapping[int, Digests]:
+    """By partition, the records from the live topic that no segment file had."""
+    if not lake.may_hold("offsets_records", "source", KAFKA):
+        return {}
+    partitions = partitions_of(files)
+    rows = (
+        lake.read("offsets_records")
+        .where((F.col("source") == KAFKA) & F.col("topic_partition").isin([*partitions]))
+        .where("control IS NULL")
+        .select("topic_partition", "log_offset", "key", "value")
+    )
+    live: dict[int, dict[int, bytes]] = defaultdict(dict)
+    for row in rows.toLocalIterator():
+        live[partitions[row.topic_partition]][row.log_offset] = digest(row.key, row.value)
+    return live

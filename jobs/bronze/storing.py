@@ -107,6 +107,10 @@ def record_tables(lake: Lake, source: str) -> list[TableRows]:
     time = None if source == DUMP or _may_hold(lake, DUMP) else "append_time"
     # A segment has more details of a record than a consumer or an export.
     is_richer = source == SEGMENTS and (time is None or _may_hold(lake, KAFKA))
+    # The live topic is right where a segment is of a replica that diverged.
+    is_right = source == KAFKA and _may_hold(lake, SEGMENTS)
+    if is_right:
+        return [records(source, replaces="value"), unreadable_records(source)]
     replaces = "source" if is_richer else None
     return [records(source, replaces=replaces, timed_by=time), unreadable_records(source)]
 

@@ -8,7 +8,7 @@ file             STRING  NOT NULL COMMENT 'file or topic that the input was read
 position         BIGINT  NOT NULL COMMENT 'byte position in the file (for a record that of its batch); row number (Parquet or Avro dump); hash of a row without offset (Delta dump); else -1',
 log_offset       BIGINT  NOT NULL COMMENT 'offset of the record in its log; -1 if the offset is unreadable',
 topic_partition  STRING           COMMENT 'log of the record, if known',
-reason           STRING  NOT NULL COMMENT 'why the input is unreadable, with type, version, field and byte; or diverged replica, with offset and leader epochs: the broker truncated the record later',
+reason           STRING  NOT NULL COMMENT 'why the input is unreadable, with type, version, field and byte; or diverged replica, with offset and what shows it (leader epochs, the live topic, other copies of the partition): the record is not in the partition''s log',
 length           BIGINT  NOT NULL COMMENT 'number of unreadable bytes',
 bytes            BINARY           COMMENT 'the bytes; for a record its key',
 value            BINARY           COMMENT 'value of the record',

@@ -4,15 +4,19 @@ A broker that is killed may have appended records that no other replica has.  Wh
 truncates them (KIP-101): in the log of a partition each leader epoch begins at one offset, and no
 record of an earlier epoch stands at that offset or behind it.  A copy that was taken before that
 has these records still, and no consumer ever read them.  Brokers write where each epoch begins to
-`leader-epoch-checkpoint`; a record batch has its epoch in its header.
+`leader-epoch-checkpoint`; a record batch has its epoch in its header.  `jobs.sources.topic.copies`
+decides where copies differ within an epoch, or without epochs.
 """
 
 from __future__ import annotations
 
 import mmap
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby
 from struct import Struct
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,10 +24,19 @@ import numpy as np
 from jobs.lake.files import open_file
 from jobs.segments import partition_of
 from jobs.segments.frames import LAST_OFFSET_DELTA_AT, OVERHEAD
+from jobs.segments.paths import TOPIC
+from jobs.sources.topic.copies import (
+    CopyBatch,
+    Digests,
+    DivergedRange,
+    digests_of,
+    diverged_offsets,
+)
 
 CHECKPOINT = "leader-epoch-checkpoint"
 DIVERGED = "diverged replica"
 _HEADER = Struct(">qiiB")  # base offset, length, leader epoch, magic
+_OF_BATCH = Struct(">I2xi")  # checksum, attributes, last offset delta
 _LAST_OFFSET_DELTA = Struct(">i")
 _NO_EPOCH = -1  # before message format 2
 
@@ -56,17 +69,91 @@ class EpochStarts:
         )
 
 
-class _Batch(NamedTuple):
-    epoch: int
-    first_offset: int
-    last_offset: int
+class PartitionCopies(NamedTuple):
+    """Of a partition.  ``diverged``: by folder of a copy, offsets that no epoch decides."""
+
+    starts: EpochStarts
+    diverged: Mapping[str, Sequence[DivergedRange]] = MappingProxyType({})
+
+    def reasons(self, file: str, epochs: np.ndarray, offsets: np.ndarray) -> dict[int, str]:
+        """Why records of this file are of a diverged replica, by their place."""
+        reasons = {}
+        for each in self.diverged.get(_folder(file), ()):
+            for place in np.flatnonzero(
+                (offsets >= each.first_offset) & (offsets <= each.last_offset)
+            ):
+                reasons[int(place)] = (
+                    f"{DIVERGED}: offset {offsets[place]}, {each.why} from offset"
+                    f" {each.first_offset} on"
+                )
+        for place in np.flatnonzero(self.starts.are_diverged(epochs, offsets)):
+            reasons[int(place)] = self.starts.reason(int(epochs[place]), int(offsets[place]))
+        return reasons
+
+
+def partition_copies(
+    files: Iterable[str], live: Mapping[int, Digests], max_inflated: int
+) -> dict[int, PartitionCopies]:
+    """By partition; of partitions of which ``files`` has copies in several folders, or with records
+    of the ``live`` topic.
+    """
+    files = list(files)
+    starts = epoch_starts(files)
+    of_partitions: dict[int, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for file in files:
+        of_partitions[partition_of(file)][_folder(file)].append(file)
+    return {
+        partition: PartitionCopies(
+            own := starts.get(partition, EpochStarts({})),
+            _diverged_in(folders, own, live.get(partition, {}), max_inflated),
+        )
+        for partition, folders in of_partitions.items()
+        if len(folders) > 1 or partition in live
+    }
+
+
+def _diverged_in(
+    folders: Mapping[str, Sequence[str]], starts: EpochStarts, live: Digests, max_inflated: int
+) -> Mapping[str, Sequence[DivergedRange]]:
+    copies = {
+        folder: sorted(
+            (
+                each
+                for file in of_folder
+                for each in _batches(file)
+                if not _is_decided(each, starts)
+            ),
+            key=lambda each: each.first_offset,
+        )
+        for folder, of_folder in folders.items()
+    }
+    read = partial(_digests, max_inflated=max_inflated)
+    return diverged_offsets({copy: each for copy, each in copies.items() if each}, live, read)
+
+
+def _is_decided(batch: CopyBatch, starts: EpochStarts) -> bool:
+    last = np.array([batch.last_offset])
+    return bool(starts.are_diverged(np.array([batch.epoch]), last)[0])
+
+
+def _digests(batches: Iterable[CopyBatch], max_inflated: int) -> Digests:
+    digests: dict[int, bytes] = {}
+    for file, of_file in groupby(batches, key=lambda each: each.file):
+        with open_file(file) as stream:
+            data, _ = mapped(stream)
+            digests.update(digests_of(memoryview(data), of_file, max_inflated))
+    return digests
+
+
+def _folder(file: str) -> str:
+    return file.rpartition("/")[0]
 
 
 def epoch_starts(files: Iterable[str]) -> dict[int, EpochStarts]:
     """By partition; of partitions of which ``files`` has copies in several folders."""
     folders: dict[int, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for file in files:
-        folders[partition_of(file)][file.rpartition("/")[0]].append(file)
+        folders[partition_of(file)][_folder(file)].append(file)
     of_partitions: dict[int, EpochStarts] = {}
     for partition, of_partition in folders.items():
         if len(of_partition) < 2:
@@ -88,20 +175,36 @@ def of_same_partitions(paths: Iterable[str], files: Iterable[str]) -> list[str]:
     return sorted(path for path in {*paths} - {*files} if partition_of(path) in partitions)
 
 
-def diverged_ranges(file: str, replicas: Mapping[int, EpochStarts]) -> list[tuple[int, int]]:
+def partitions_of(files: Iterable[str]) -> dict[str, int]:
+    """The numbers of the files' partitions, by name."""
+    return {f"{TOPIC}-{each}": each for each in map(partition_of, files)}
+
+
+def is_contested(file: str, replicas: Mapping[int, PartitionCopies]) -> bool:
+    """Whether copies of the file's partition differ where no epoch decides."""
+    copies = replicas.get(partition_of(file))
+    return copies is not None and bool(copies.diverged)
+
+
+def diverged_ranges(file: str, replicas: Mapping[int, PartitionCopies]) -> list[tuple[int, int]]:
     """First and last offsets of the diverged records in the file; none of a file that is gone."""
-    ranges: list[tuple[int, int]] = []
-    starts = replicas.get(partition_of(file))
-    if starts is None:
-        return ranges
+    copies = replicas.get(partition_of(file))
+    if copies is None:
+        return []
+    ranges = [(each.first_offset, each.last_offset) for each in _own(file, copies)]
+    by_epoch: list[tuple[int, int]] = []
     for each in _batches(file):
-        if not starts.are_diverged(np.array([each.epoch]), np.array([each.last_offset]))[0]:
+        if not _is_decided(each, copies.starts):
             continue
-        if ranges and ranges[-1][1] + 1 == each.first_offset:
-            ranges[-1] = ranges[-1][0], each.last_offset
+        if by_epoch and by_epoch[-1][1] + 1 == each.first_offset:
+            by_epoch[-1] = by_epoch[-1][0], each.last_offset
         else:
-            ranges.append((each.first_offset, each.last_offset))
-    return ranges
+            by_epoch.append((each.first_offset, each.last_offset))
+    return [*ranges, *by_epoch]
+
+
+def _own(file: str, copies: PartitionCopies) -> Sequence[DivergedRange]:
+    return copies.diverged.get(_folder(file), ())
 
 
 def epochs_at(data: Any, positions: np.ndarray) -> np.ndarray:
@@ -131,8 +234,8 @@ def _in_headers(file: str) -> dict[int, int]:
     return starts
 
 
-def _batches(file: str) -> Iterator[_Batch]:
-    """Up to the first damaged header; none of a file that is gone."""
+def _batches(file: str) -> Iterator[CopyBatch]:
+    """Up to the first damaged or incomplete one; none of a file that is gone."""
     try:
         opened = open_file(file)
     except OSError:
@@ -142,11 +245,21 @@ def _batches(file: str) -> Iterator[_Batch]:
         position = 0
         while position + LAST_OFFSET_DELTA_AT + _LAST_OFFSET_DELTA.size <= size:
             offset, length, epoch, magic = _HEADER.unpack_from(data, position)
-            if length <= 0 or offset < 0:
+            if length <= 0 or offset < 0 or position + OVERHEAD + length > size:
                 return
+            delta, checksum = 0, epoch
             if magic >= 2:
-                delta = _LAST_OFFSET_DELTA.unpack_from(data, position + LAST_OFFSET_DELTA_AT)[0]
-                yield _Batch(epoch, offset, offset + delta)
+                checksum, delta = _OF_BATCH.unpack_from(data, position + _HEADER.size)
+            yield CopyBatch(
+                file=file,
+                position=position,
+                size=OVERHEAD + length,
+                magic=magic,
+                epoch=epoch if magic >= 2 else _NO_EPOCH,
+                first_offset=offset,
+                last_offset=offset + delta,
+                checksum=checksum,
+            )
             position += OVERHEAD + length
 
 

@@ -28,7 +28,7 @@ from jobs.segments.arrow_records import arrow_records
 from jobs.segments.compression import MAX_INFLATED
 from jobs.segments.reader import QUARANTINE_BYTES
 from jobs.sources.rows import COUNTS, RowBuffer, SourceRows, counts_of_files, rows_of_files
-from jobs.sources.topic.replicas import EpochStarts, epochs_at, mapped
+from jobs.sources.topic.replicas import PartitionCopies, epochs_at, mapped
 
 TOPIC = "__consumer_offsets"
 FILES_LIKE = "*.log"
@@ -116,8 +116,8 @@ def _is_of_topic(file: str) -> bool:
     return True
 
 
-# Leader epochs by partition.
-Replicas = Mapping[int, EpochStarts]
+# Copies by partition.
+Replicas = Mapping[int, PartitionCopies]
 _ALONE: Replicas = MappingProxyType({})
 
 
@@ -127,7 +127,7 @@ def segments_source(files: list[str], dates: DateRange, replicas: Replicas = _AL
         ROWS,
         counts_of_files,
         lambda spark: read_segments(spark, files, dates, replicas),
-        lambda session: _batches(files, dates, _max_inflated(session), replicas),
+        lambda session: _batches(files, dates, max_inflated_of(session), replicas),
         files=files,
     )
 
@@ -136,7 +136,7 @@ def read_segments(
     spark: SparkSession, files: list[str], dates: DateRange, replicas: Replicas = _ALONE
 ) -> DataFrame:
     """ROWS of all ``files``, one task per file."""
-    max_inflated, of_partitions = _max_inflated(spark), dict(replicas)
+    max_inflated, of_partitions = max_inflated_of(spark), dict(replicas)
     return rows_of_files(
         spark, files, lambda file: segment_rows(file, dates, max_inflated, of_partitions), ROWS
     )
@@ -149,7 +149,8 @@ def _batches(
         yield from segment_rows(file, dates, max_inflated, replicas)
 
 
-def _max_inflated(session: SparkSession) -> int:
+def max_inflated_of(session: SparkSession) -> int:
+    """The most bytes to which a batch may inflate."""
     return int(session.conf.get(MAX_INFLATED_SETTING, None) or MAX_INFLATED)
 
 
@@ -161,7 +162,7 @@ def segment_rows(
 ) -> Iterator[pa.RecordBatch]:
     """Arrow batches of ROWS for one file."""
     partition = partition_of(file)
-    starts = replicas.get(partition)
+    copies = replicas.get(partition)
     counts = _Counts(file, f"{TOPIC}-{partition}")
     others = RowBuffer(ROWS)
     with open_file(file) as stream:
@@ -172,7 +173,7 @@ def segment_rows(
         try:
             for item in items:
                 if isinstance(item, pa.RecordBatch):
-                    diverged = {} if starts is None else _diverged(item, data, starts)
+                    diverged = {} if copies is None else _diverged(item, data, file, copies)
                     yield _rows(item, counts, dates, diverged)
                     continue
                 others.add(counts.quarantine_bytes(item))
@@ -186,14 +187,12 @@ def segment_rows(
     yield others.take()
 
 
-def _diverged(records: pa.RecordBatch, data: Any, starts: EpochStarts) -> dict[int, str]:
+def _diverged(
+    records: pa.RecordBatch, data: Any, file: str, copies: PartitionCopies
+) -> dict[int, str]:
     """Why records are of a diverged replica, by their place."""
-    offsets = records.column("log_offset").to_numpy()
     epochs = epochs_at(data, records.column("position").to_numpy())
-    return {
-        int(place): starts.reason(int(epochs[place]), int(offsets[place]))
-        for place in np.flatnonzero(starts.are_diverged(epochs, offsets))
-    }
+    return copies.reasons(file, epochs, records.column("log_offset").to_numpy())
 
 
 def _rows(
