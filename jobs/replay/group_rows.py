@@ -83,9 +83,16 @@ def _release(version: str | None) -> str | None:
     return version if version and _RELEASE.fullmatch(version) else None
 
 
-def require_evidence(lake: str, cluster_id: str, group_id: str, rows: Rows) -> None:
-    """UsageError if the lake has no evidence of the group by records or brokers' logs."""
-    if not any(rows.get(kind) for kind in (EVENTS, RECORDS, STORED)):
+def require_evidence(
+    lake: str,
+    cluster_id: str,
+    group_id: str,
+    rows: Rows,
+    kinds: Iterable[str] = (EVENTS, RECORDS, STORED),
+) -> None:
+    """UsageError if the lake has no evidence of the group by records or brokers' logs, which are
+    these ``kinds``."""
+    if not any(rows.get(kind) for kind in kinds):
         raise UsageError(f"--group {group_id}: {_without_evidence(lake, cluster_id, group_id)}")
 
 

@@ -46,7 +46,15 @@ from jobs.console.printing import Format, jsonable, print_rows, printable, time_
 from jobs.console.spinner import spinner
 from jobs.lake.evidence import Row, of_group, rows_of_cluster, rows_of_group
 from jobs.lake.sql import query_all
-from jobs.replay.group_rows import FOREVER_MS, moment_ms, require_evidence, with_date
+from jobs.modern_history.evidence import RECORDS as MODERN_RECORDS
+from jobs.replay.group_rows import (
+    EVENTS,
+    FOREVER_MS,
+    RECORDS,
+    moment_ms,
+    require_evidence,
+    with_date,
+)
 from jobs.what_if.advice_columns import ADVICE_TEXTS
 from jobs.what_if.earlier_outcomes import OUTCOME_COLUMNS, outcomes_of
 from jobs.what_if.evidence import (
@@ -66,6 +74,8 @@ from jobs.what_if.periods import (
 )
 
 # Tables that a lake of an older version lacks.
+# Kinds of evidence that show a group.
+SHOWN_BY = (EVENTS, RECORDS, MODERN_RECORDS)
 _OPTIONAL = (
     *("group_records", "topic_ids", "handover_costs", "configurations"),
     *("broker_log_events", "ingested_files"),
@@ -232,7 +242,7 @@ def prediction_evidence(options: WhatIfOptions, begin_ms: int, end_ms: int) -> P
         begin_ms=begin_ms,
         end_ms=end_ms,
     )
-    require_evidence(lake, cluster_id, group_id, rows)
+    require_evidence(lake, cluster_id, group_id, rows, SHOWN_BY)
     of_cluster = rows_of_cluster(lake, cluster_id, CLUSTER_KINDS, optional=_OPTIONAL)
     cluster = cluster_evidence_of(*(of_cluster[kind] for kind in CLUSTER_KINDS))
     return PredictionEvidence(group_id, rows, cluster)

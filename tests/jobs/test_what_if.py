@@ -11,6 +11,8 @@ import pytest
 
 from coordinator_core.whatif import Figures
 from jobs.command_line.cli import main
+from jobs.replay.group_rows import require_evidence
+from jobs.what_if.command import SHOWN_BY
 from schemas import table_names
 from tests.jobs.test_incident_replay import tables
 
@@ -19,6 +21,13 @@ pytestmark = pytest.mark.slow
 GROUPS = ["inventory-static", "billing-eager"]
 FIGURES = list(Figures._fields)
 GAP_MS = 1795222060000  # 2026-11-21 00:47:40
+
+
+def test_records_of_a_consumer_group_are_evidence_without_a_log():
+    """`regroup what-if` refused the group, and proposed its own name."""
+    rows = {"events": [], "records": [], "modern_records": [{}]}
+
+    require_evidence("unused", "c", "g", rows, SHOWN_BY)
 
 
 @pytest.fixture(scope="module")
