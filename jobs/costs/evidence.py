@@ -52,6 +52,7 @@ _ASSIGNMENT: dict[str, DataType] = {
     "polled_ms": LongType(),
     "poll_ms": LongType(),
     "is_static": BooleanType(),
+    "is_modern": BooleanType(),
     "client": LongType(),
     "next_generation": IntegerType(),
     "shutdown_ms": LongType(),

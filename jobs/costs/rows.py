@@ -10,12 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from coordinator_core.protocol.client_times import FETCH_MS
+from coordinator_core.whatif.baseline import SHUT_DOWN_MS
 from jobs.costs.arrays import EvidenceArrays, integers, numbers, rounded, times
 from jobs.costs.failed_commits import with_failed_commits
 from jobs.costs.lag import FOLLOWED_MS, LEAST_LAG, LEAST_LAG_MS, Lag, LogEnds, lag_of
 from jobs.costs.pauses import pauses
 from jobs.costs.rules import CommitProgress, Reprocessed, handled_again, progress_of, reprocessed
-from jobs.costs.series import NONE, Floats, Ints, Series
+from jobs.costs.series import NONE, Flags, Floats, Ints, Series
 from jobs.costs.tenures import Tenures, ints_of, tenures_of
 from jobs.lake.dates import NEVER_MS
 
@@ -140,6 +141,8 @@ def _table(
     next_row = pa.array(t.next_row, mask=t.next_row == NONE)
     shutdown_ms = ints_of(owned.field("shutdown_ms").take(row))
     is_shut_down = (shutdown_ms != NONE) & (shutdown_ms < t.next_ms)
+    is_shut_down &= ~(t.is_migrated & (t.next_ms - shutdown_ms <= SHUT_DOWN_MS))
+    ends_incarnation = is_shut_down | (t.is_migrated & (shutdown_ms != NONE))
     has_next = (t.next_row != NONE) & ~is_shut_down
     next_ms = np.where(has_next, t.next_ms, NONE)
     first = commits.first(t.part, np.where(has_next, t.next_ms, NEVER_MS))
@@ -147,11 +150,10 @@ def _table(
     first_ms = np.where(is_soon, commits.times(first), NONE)
     pause, pause_low, pause_high = pauses(t, p, r, next_ms, first_ms)
     has_commit = p.last != NONE
-    shut_down = pa.array(is_shut_down)
 
-    def next_or_shutdown(of_next: str, of_shutdown: str) -> pa.Array:
+    def next_or_shutdown(of_next: str, of_shutdown: str, is_last: Flags) -> pa.Array:
         from_next = pc.if_else(pa.array(has_next), owned.field(of_next).take(next_row), None)
-        return pc.if_else(shut_down, owned.field(of_shutdown).take(row), from_next)
+        return pc.if_else(pa.array(is_last), owned.field(of_shutdown).take(row), from_next)
 
     how = owned.field("how").take(row)
     for name, written in HOW.items():
@@ -167,7 +169,7 @@ def _table(
                 "member_id", "evidence",
             )
         },
-        "ended_date": next_or_shutdown("event_date", "shutdown_date"),
+        "ended_date": next_or_shutdown("event_date", "shutdown_date", is_shut_down),
         "from_time": times(t.from_ms),
         "to_time": times(r.stop_ms),
         "to_time_low": times(r.stop_low_ms),
@@ -194,7 +196,8 @@ def _table(
         "records_per_second": rounded(p.rate * 1000, 3),
         "commit_interval_ms": pa.array(p.interval_ms.astype(np.int64)),
         "from_generation": owned.field("generation").take(row),
-        "generation": next_or_shutdown("generation", "shutdown_generation"),
+        # The generation of the next owner belongs to another incarnation if the group migrated.
+        "generation": next_or_shutdown("generation", "shutdown_generation", ends_incarnation),
         "estimated": inferred,
     }  # fmt: skip
     arrays = [columns[field.name].cast(field.type) for field in schema]

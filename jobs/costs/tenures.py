@@ -29,7 +29,9 @@ class Tenures:
     ``is_kept``: the owner kept the partition until a response asked it to give the partition up,
     and did so then.  ``is_eager``: its classic group revokes all partitions in a rebalance.
     ``is_back``: the process itself is the next owner, and got the partition as soon as it had
-    departed.  Further fields: see `jobs.ownership.tenures`.
+    departed.  ``is_migrated``: the next owner is of the group's next incarnation, which has another
+    protocol, and every process that owned partitions to the last came back in it.  Further fields:
+    see `jobs.ownership.tenures`.
     """
 
     row: Ints
@@ -55,11 +57,12 @@ class Tenures:
     is_static: Flags
     is_eager: Flags
     is_back: Flags
+    is_migrated: Flags
 
 
 _TAKEN = (
     "revoking_ms", "departed_ms", "heard_ms", "due_ms", "back_ms", "polled_ms", "poll_ms",
-    "partition", "generation", "from_ms", "until_ms", "client",
+    "partition", "incarnation", "generation", "from_ms", "until_ms", "client",
 )  # fmt: skip
 
 
@@ -70,13 +73,15 @@ def tenures_of(owned: pa.StructArray, group: Ints, part: Ints) -> Tenures:
     how = owned.field("how")
     is_kept = pc.and_(pc.equal(how, "revoked"), pc.invert(owned.field("is_estimated")))
     columns = {name: ints_of(owned.field(name)) for name in _TAKEN}
-    order = np.lexsort((columns["from_ms"], columns["generation"], part))
+    order = np.lexsort((columns["from_ms"], columns["generation"], columns["incarnation"], part))
     columns = {name: values[order] for name, values in columns.items()}
     group, part, process = group[order], part[order], process[order]
     member = codes_of(owned.field("member_id"))[order]
     is_same = np.zeros(len(order), bool)
     is_same[1:] = (part[1:] == part[:-1]) & (process[1:] == process[:-1])
     is_continued = is_same
+    incarnation = columns.pop("incarnation")
+    is_continued[1:] &= incarnation[1:] == incarnation[:-1]
     is_continued[1:] &= columns["until_ms"][:-1] >= columns["from_ms"][1:]
     is_replaced = flags_of(pc.equal(how, "replaced"))[order]
     is_continued[1:] &= ~is_replaced[:-1]
@@ -93,6 +98,10 @@ def tenures_of(owned: pa.StructArray, group: Ints, part: Ints) -> Tenures:
     is_back = np.zeros(len(last), bool)
     is_back[:-1] = has_next & (process[last[:-1]] == process[first[1:]])
     is_back &= next_ms <= columns["departed_ms"][last] + AT_ONCE_MS
+    following = np.full(len(last), -1)
+    following[:-1][has_next] = first[1:][has_next]
+    is_modern = flags_of(owned.field("is_modern"))[order]
+    is_migrated = _migrated(group, incarnation, process, is_modern, last, following)
     ended = columns["until_ms"][last] < NEVER_MS
     # A static member and the process that replaces it may have one member id.
     of_member = (group, columns["generation"], member, columns["from_ms"])
@@ -108,10 +117,28 @@ def tenures_of(owned: pa.StructArray, group: Ints, part: Ints) -> Tenures:
         "is_static": flags_of(owned.field("is_static"))[order][last],
         "is_eager": flags_of(owned.field("next_generation").is_valid())[order][last],
         "is_back": is_back,
+        "is_migrated": is_migrated,
         "next_row": next_row,
         "next_ms": next_ms,
     }
     return Tenures(**{name: values[ended] for name, values in arrays.items()})
+
+
+def _migrated(
+    group: Ints, incarnation: Ints, process: Ints, is_modern: Flags, last: Ints, following: Ints
+) -> Flags:
+    """Per chain, see `Tenures`.  ``last``: its last assignment; ``following``: the first assignment
+    of its partition's next chain, -1 without one."""
+    is_last = (following < 0) | (incarnation[following] != incarnation[last])
+    crosses = is_last & (following >= 0) & (is_modern[following] != is_modern[last])
+    migrated = np.zeros(len(last), bool)
+    for of_group, number in {(group[at], incarnation[at]) for at in last[crosses]}:
+        own = is_last & (group[last] == of_group) & (incarnation[last] == number)
+        next_number = incarnation[following[own & crosses]].min()
+        back = process[(group == of_group) & (incarnation == next_number)]
+        if np.isin(process[last[own]], back).all():
+            migrated |= own & crosses
+    return migrated
 
 
 def _first_of_chains(is_continued: Flags, last: Ints, from_ms: Ints) -> Ints:

@@ -15,6 +15,7 @@ from jobs.handover_costs import dated
 from jobs.lake.opening import open_lake
 from jobs.lake.scope import AllDates
 from jobs.lake.tables import conform
+from jobs.modern_history.tenures import TENURES
 from jobs.ownership.of_run import owners_of
 from tests.jobs.comparison import assert_rows
 from tests.jobs.group_histories import S, coop, empty, event, gen, member, static, tenures_of
@@ -436,6 +437,44 @@ def test_a_group_that_was_shut_down_has_no_next_owner(frame, by_group):
     )
 
     assert_rows(rows["g"], [(None, 2, 0.0, None)])
+
+
+# Rule -> the process that owns the partition in the next incarnation, and from when in s; the next
+# process, the generation, the pause in ms.
+MIGRATIONS = {
+    "its process is back in the consumer protocol": ("a", 64, ("a", 2, 4350)),
+    "another process begins in the consumer protocol": ("b", 64, (None, 2, None)),
+    "its process is back after 5 minutes": ("a", 363, (None, 2, None)),
+}
+
+
+@pytest.mark.parametrize("rule", MIGRATIONS)
+def test_a_handover_to_another_protocol(rule, frame, by_group):
+    """The classic group is empty from 60 s on; the generations of its next incarnation begin at 1,
+    so they do not come before the tenures that ended."""
+    process, back_s, expected = MIGRATIONS[rule]
+    case = (
+        [gen(1, 0, 3, 3), empty(2, 60, 60)],
+        [member(1, "a1", "joined", "left", 60)], {1: {"a1": [0]}},
+        [event("LEFT", 60, 2, member_id="a1")], every(5, 4, 59), None,
+    )  # fmt: skip
+    frames = one_group(frame, case)
+    tenure = {
+        "cluster_id": "c", "group_id": "g", "incarnation": 2, "generation": 1, "topic": "t",
+        "partition": 0, "event_date": DAY, "process": process, "from_ms": back_s * S,
+        "until_ms": 900 * S, "how": "left", "evidence": "records", "is_estimated": False,
+    }  # fmt: skip
+    modern = frames["generations"].sparkSession.createDataFrame(
+        [tuple(tenure.get(name) for name in TENURES.names)], TENURES
+    )
+
+    rows = by_group(
+        costs_of(frames, ["g"], modern_tenures=modern).where("incarnation = 1"),
+        ["from_time"],
+        ["next_process", "generation", "consumption_pause_ms"],
+    )
+
+    assert_rows(rows["g"], [expected])
 
 
 def log_ends(partition, *sightings):
