@@ -154,10 +154,9 @@ class Ends:
         if poll_ms is None or how == DROPPED:
             return None
         if how == LEFT:
-            latest_ms = ended_ms - poll_ms
             if back_ms - ended_ms > _AT_ONCE_MS:
-                return latest_ms
-            return self._last_poll_ms(membership, latest_ms)
+                return ended_ms - poll_ms
+            return self._last_poll_ms(membership, poll_ms)
         last_ms = self._last_heartbeat_ms(membership)
         committed_ms = self._committed(membership)
         is_slow = committed_ms and exceeded_poll_interval(last_ms - committed_ms[-1], poll_ms)
@@ -165,15 +164,17 @@ class Ends:
             return None
         return last_ms + self._interval_ms // 2 - poll_ms
 
-    def _last_poll_ms(self, membership: ModernMembership, latest_ms: int) -> int:
-        """Within a session before ``latest_ms``, and a commit interval before the last commit: a
-        thread of librdkafka commits."""
-        earliest_ms = latest_ms - (membership.session_timeout_ms or self.timing.session_ms)
+    def _last_poll_ms(self, membership: ModernMembership, poll_ms: int) -> int:
+        """Within a session before the latest possible time.  A thread of librdkafka commits: the
+        last commit follows within a commit interval.  Without commits, the application is assumed
+        to be late by at most a third of max.poll.interval.ms."""
+        latest_ms = (membership.ended_ms or 0) - poll_ms
+        session_ms = membership.session_timeout_ms or self.timing.session_ms
         committed_ms = self._committed(membership)
-        if committed_ms and earliest_ms <= committed_ms[-1] <= latest_ms:
-            latest_ms = committed_ms[-1]
-            earliest_ms = max(earliest_ms, latest_ms - COMMIT_INTERVAL_MS)
-        return (earliest_ms + latest_ms) // 2
+        if committed_ms and latest_ms - session_ms <= committed_ms[-1] <= latest_ms:
+            earliest_ms = max(latest_ms - session_ms, committed_ms[-1] - COMMIT_INTERVAL_MS)
+            return (earliest_ms + committed_ms[-1]) // 2
+        return latest_ms - min(session_ms, poll_ms // 3) // 2
 
     def _ignored_revocation(self, membership: ModernMembership, last_ms: int) -> bool:
         """Whether its client went on to send heartbeats but revoked nothing after a revocation was

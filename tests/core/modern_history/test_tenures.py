@@ -129,7 +129,7 @@ def test_an_application_that_does_not_poll_takes_no_partition():
 
 
 @pytest.mark.parametrize(
-    ("committed_ms", "polled_ms"), [([10_000, 15_000, 20_000], 17_500), ([], 7500)]
+    ("committed_ms", "polled_ms"), [([10_000, 15_000, 20_000], 17_500), ([], 25_000)]
 )
 def test_a_client_that_leaves_when_its_application_polls_again(committed_ms, polled_ms):
     """librdkafka leaves not after max.poll.interval.ms, but at the next poll within its session,
