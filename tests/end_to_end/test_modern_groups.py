@@ -87,6 +87,31 @@ def test_groups_of_every_type_have_generations(lake):
     assert [tuple(map(str, row)) for row in rows] == [tuple(line) for line in expected]
 
 
+# group  rebalances, of these superseded targets; by the truth of the capture: generations that
+# became Stable, and targets of a group with members.  The target of a conversion is not counted
+# again.
+COUNTED = """
+audit-regex            7  1
+billing-consumer      12  3
+clicks-streams         6  1
+inventory-static       8  1
+jobs-share             7  1
+ledger-rolled-back    11  1
+legacy-eager           7  0
+search-migrated        8  1
+shipping-librdkafka   16  7
+"""
+
+
+def test_rebalances_are_those_of_the_truth(lake):
+    rows = lake.rows("""
+        SELECT group_id, rebalances, superseded_targets, aborted_rebalances
+        FROM q01_most_rebalanced_groups WHERE cluster_id = 'mixed-4.4.0' ORDER BY group_id""")
+
+    expected = [line.split() for line in COUNTED.splitlines() if line]
+    assert [[str(value) for value in row] for row in rows] == [[*line, "0"] for line in expected]
+
+
 def test_an_upgrade_and_a_downgrade_are_one_line_of_time(lake):
     rows = lake.rows("""
         SELECT generation, group_type, cause FROM generations
