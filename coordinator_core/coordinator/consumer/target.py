@@ -192,9 +192,17 @@ class _Assignment:
         return copy
 
     def _filled(self, member_id: str) -> HashTable[str, IntSet]:
-        """With equal subscriptions: first partitions go, then free ones come in order."""
-        copy, target = self._copy(member_id), self.targets[member_id]
-        before = self._present.get(member_id, {})
+        """With equal subscriptions: first partitions go, then free ones come in order.
+
+        A member that keeps its target keeps the map, which is not copied.
+        """
+        target, before = self.targets[member_id], self._present.get(member_id, {})
+        if target == before:
+            same: HashTable[str, IntSet] = HashTable(uuid_hash)
+            for topic_id in in_order_of_ids(before):
+                same.put(topic_id, IntSet(before[topic_id]))
+            return same
+        copy = self._copy(member_id)
         for topic_id, partitions in before.items():
             for partition in partitions - target.get(topic_id, frozenset()):
                 copy[topic_id].remove(partition)
