@@ -17,5 +17,5 @@ set -- --quiet --disable-pip-version-check --no-cache-dir
 "$target/bin/pip" check --disable-pip-version-check > /dev/null  # the lock has all that the wheel needs
 if [ "$distribution" = regroup ]; then
     "$target/bin/regroup" jars
-    "$target/bin/python" -c "import regroup.jobs.bulk.kernel"  # compiles the decoder once
+    "$target/bin/python" -P -c "import regroup.jobs.bulk.kernel"  # compiles the decoder once; -P: not regroup.py of a checkout
 fi
