@@ -42,7 +42,8 @@ _SPAN = """cluster_id = $cluster_id
     AND event_date BETWEEN CAST($start AS DATE) - 7 AND CAST($now AS DATE)"""
 # Episodes and findings that overlap the span; the costliest episodes and the most confident
 # findings come first.
-EPISODES = f"""SELECT group_id, kind, rebalances, not_stable_ms, cost_ms, text
+EPISODES = f"""SELECT group_id, kind, rebalances, rebalances_without_begin,
+    not_stable_ms, cost_ms, text
     FROM episode_costs WHERE {_SPAN}
         AND to_time > CAST($start AS TIMESTAMP) AND from_time <= CAST($now AS TIMESTAMP)
     ORDER BY place"""
@@ -218,7 +219,9 @@ def _of_kind(kind: str, rows: list[Row]) -> DigestEntry:
         return DigestEntry(kind, worst)
     cost_ms, not_stable_ms, rebalances = _cost_of(rows)
     groups = _names(row["group_id"] for row in rows)
-    cost = f", {cost_ms / 1000:,.0f} partition-seconds without an owner or not served"
+    is_part = any(row["rebalances_without_begin"] for row in rows)
+    at_least = "at least " if is_part else ""
+    cost = f", {at_least}{cost_ms / 1000:,.0f} partition-seconds without an owner or not served"
     facts = (
         f"{counted(len(rows), 'episode')} of {groups}; {counted(rebalances, 'rebalance')},"
         f" {not_stable_ms / 1000:,.1f} s not stable{cost if cost_ms else ''}"

@@ -48,14 +48,19 @@ SELECT
         || CASE WHEN SUM(not_stable_ms) > 0
             THEN CAST(ROUND(SUM(not_stable_ms) / 1000) AS BIGINT) || ' s not stable, ' ELSE '' END
         || CASE WHEN SUM(unowned_partition_ms) > 0
-            THEN CASE WHEN COUNT(unowned_partition_ms) < COUNT(*) THEN 'at least ' ELSE '' END
+            THEN CASE WHEN COUNT(unowned_partition_ms) < COUNT(*) OR SUM(rebalances_without_begin) > 0
+                THEN 'at least ' ELSE '' END
                 || CAST(ROUND(SUM(unowned_partition_ms) / 1000) AS BIGINT) || ' partition-seconds'
                 || CASE WHEN SUM(unowned_partition_ms_high) - SUM(unowned_partition_ms_low) >= 500
                     THEN ' (' || CAST(ROUND(SUM(unowned_partition_ms_low) / 1000) AS BIGINT) || ' to '
                         || CAST(ROUND(SUM(unowned_partition_ms_high) / 1000) AS BIGINT) || ')'
                     ELSE '' END
             WHEN COUNT(unowned_partition_ms) < COUNT(*) THEN 'partition downtime not known without records'
+            WHEN SUM(rebalances_without_begin) > 0 THEN 'partition downtime not known'
             ELSE 'no partition downtime' END
+        || CASE WHEN SUM(rebalances_without_begin) > 0
+            THEN ' (' || SUM(rebalances_without_begin) || ' of ' || SUM(rebalances) || ' rebalances without a logged begin)'
+            ELSE '' END
         || CASE WHEN SUM(unserved_partition_ms) >= 500
             THEN ', ' || CAST(ROUND(SUM(unserved_partition_ms) / 1000) AS BIGINT) || ' partition-seconds owned but not served'
             ELSE '' END

@@ -36,8 +36,9 @@ def alert(group, check="storm", *, value=12, last=NOON, process=None):
     )
 
 
-def episode(group, kind="rolling_deployment", cost_ms=1000, text="6 processes"):
+def episode(group, kind="rolling_deployment", cost_ms=1000, text="6 processes", without_begin=0):
     figures = {"rebalances": 2, "not_stable_ms": 1500, "cost_ms": cost_ms}
+    figures |= {"rebalances_without_begin": without_begin}
     return {"group_id": group, "kind": kind, "text": text, **figures}
 
 
@@ -81,6 +82,14 @@ def test_episodes_of_one_kind_are_one_entry_and_the_costliest_kind_is_first():
             ("slow poll", "a: a-1 was slow"),
         ]
     }
+
+
+def test_a_cost_with_rebalances_without_a_logged_begin_is_a_lower_limit():
+    episodes = [episode("a"), episode("b", without_begin=1)]
+
+    [[(_, text)]] = entries(span(episodes=episodes)).values()
+
+    assert "3.0 s not stable, at least 2 partition-seconds without an owner" in text
 
 
 def test_kinds_beyond_five_are_named():

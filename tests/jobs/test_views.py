@@ -236,6 +236,24 @@ def test_episodes_of_one_kind_are_one_sentence(ask):
     ]  # fmt: skip
 
 
+def test_a_sum_with_rebalances_without_a_logged_begin_is_a_lower_limit(ask):
+    lost = [episode(n, "process_lost", "x", 5_000, rebalances_without_begin=n) for n in (0, 1)]
+    out = [episode(n, "restart", "x", 0, rebalances_without_begin=1) for n in (2, 3)]
+
+    rows = ask({"episodes": lost + out}, "SELECT text FROM q01_episodes ORDER BY kind")
+
+    assert rows == [
+        (
+            "2 processes lost: 2 rebalances, 5 s not stable, at least 10 partition-seconds"
+            " (1 of 2 rebalances without a logged begin)",
+        ),
+        (
+            "2 restarts, 2 processes: 2 rebalances, 5 s not stable, partition downtime not known"
+            " (2 of 2 rebalances without a logged begin)",
+        ),
+    ]
+
+
 def test_figures_of_zero_in_the_sentence_of_a_kind_are_words_or_left_out(ask):
     none = {"rebalances": 0, "not_stable_ms": 0}
     conflicts = [episode(n, "instance_id_conflict", "x", 0, generations=[], **none) for n in (1, 2)]
