@@ -619,7 +619,7 @@ def _names(causes: Sequence[Cause]) -> Callable[[Cause], str]:
             or not cause.client
             or (cause.process is None and cause.client in shared)
         ):
-            return cause.member_id or "unknown"
+            return cause.member_id or "a process without a name in the evidence"
         client = _process_client(cause)
         if len(hosts.get(cause.client, ())) < 2 or cause.client_host is None:
             return client

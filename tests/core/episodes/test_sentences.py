@@ -198,6 +198,14 @@ def test_a_failover_in_the_middle_of_an_episode():
     assert summary(joined, cost).startswith("coordinator failover, a joined again: ")
 
 
+def test_a_process_that_no_evidence_names():
+    left = leaves(2, 0, "a1")._replace(member_id=None, client_id=None, process=None)
+
+    (episode,) = infer_episodes([rebalance(2, 0)], [left])
+
+    assert summary(episode, lasting(0)).startswith("a process without a name in the evidence left:")
+
+
 def test_the_cost_of_an_episode():
     stable = rebalance(2, 0, not_stable_ms=12_340, partitions_moved=1)
     (episode,) = infer_episodes([stable], [leaves(2, 0, "a1")])
