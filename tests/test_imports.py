@@ -54,7 +54,7 @@ def missing(path):
         if not is_own or node.module.split(".")[0] not in ROOMS:
             continue
         names = names_of(node.module)
-        absent = {alias.name for alias in node.names} - (names or set())
+        absent = {alias.name for alias in node.names} - (names or set()) - {"__name__"}
         yield from (f"{path}:{node.lineno}: {node.module}.{name}" for name in sorted(absent))
 
 

@@ -84,7 +84,8 @@ class GenerationSettings(NamedTuple):
 
 
 class ConfiguredSetting(NamedTuple):
-    """``seen_ms``: when the file was read, or when the Admin API described the setting."""
+    """``seen_ms``: when the file was read (of a log: the date of its last line), or when the Admin
+    API described the setting."""
 
     value: str
     seen_ms: int

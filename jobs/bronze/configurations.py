@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -45,24 +45,29 @@ def store_start_ups(lake: Lake, rows: DataFrame) -> None:
         *("path", "position", "start_ups", F.array_max(F.map_keys("kept_by_date")).alias("day"))
     )
     blocks = [
-        _StartUp(broker, row.day or date.min, row.path, row.position, settings)
+        _StartUp(broker, row.day or datetime.now(UTC).date(), row.path, row.position, settings)
         for row in printed.collect()
         for broker, settings in json.loads(row.start_ups).items()
     ]
     if not blocks:
         return
     stored: dict[str, dict[str, str]] = {}
+    days: dict[str, date] = {}
     described = set()
-    for row in lake.read(TABLE).where(F.col("entity_type") == BROKER).collect():
+    brokers = lake.read(TABLE).where(F.col("entity_type") == BROKER)
+    for row in brokers.withColumn("day", F.to_date("seen_time")).collect():
         stored.setdefault(row.entity, {})[row.name] = row.value
+        days[row.entity] = row.day
         if not row.source.endswith(START_UP):
             described.add(row.entity)
     for broker, of_broker in groupby(sorted(blocks), key=attrgetter("broker")):
-        path, settings = _last(list(of_broker))
+        last, settings = _last(list(of_broker))
+        is_older = broker in days and last.day < days[broker]
         # A run reads the same logs again; a change of this table renews the advice.
-        if broker not in described and stored.get(broker) != settings:
+        if broker not in described and not is_older and stored.get(broker) != settings:
             own = [Setting(BROKER, broker, *each) for each in settings.items()]
-            _replace(lake, own, path + START_UP)
+            seen_time = datetime.combine(last.day, time(), UTC)
+            _replace(lake, own, last.path + START_UP, seen_time)
 
 
 @dataclass(frozen=True, order=True)
@@ -76,11 +81,11 @@ class _StartUp:
     settings: dict[str, str] = field(compare=False)
 
 
-def _last(start_ups: list[_StartUp]) -> tuple[str, dict[str, str]]:
-    """The last of a broker: of its logs of the same day, the values that these have in common."""
+def _last(start_ups: list[_StartUp]) -> tuple[_StartUp, dict[str, str]]:
+    """The last of a broker, and the values that its logs of the same day have in common."""
     last_of_log = {each.path: each for each in start_ups if each.day == start_ups[-1].day}
     common = set.intersection(*({*each.settings.items()} for each in last_of_log.values()))
-    return start_ups[-1].path, dict(common)
+    return start_ups[-1], dict(common)
 
 
 def store_live(lake: Lake, kafka: Kafka) -> None:
@@ -101,8 +106,13 @@ def add_live(lake: ArrowLake, kafka: Kafka, groups: Collection[str]) -> None:
         say_once(problem)
 
 
-def _replace(lake: Lake, settings: Collection[Setting], source: str) -> None:
-    """Replace all rows of each entity, so that settings that it no longer has are removed."""
+def _replace(
+    lake: Lake, settings: Collection[Setting], source: str, seen_time: datetime | None = None
+) -> None:
+    """Replace all rows of each entity, so that settings that it no longer has are removed.
+
+    ``seen_time``: now by default.
+    """
     if not settings:
         return
     entities = sorted({(each.entity_type, each.entity) for each in settings})
@@ -111,12 +121,14 @@ def _replace(lake: Lake, settings: Collection[Setting], source: str) -> None:
         for entity_type, entity in entities
     )
     names = arrow_schema(TABLE).names
-    rows = [[row[name] for name in names] for row in _rows(lake, settings, source)]
+    rows = [[row[name] for name in names] for row in _rows(lake, settings, source, seen_time)]
     lake.replace(TABLE, lake.frame(TABLE, rows), where=where, few=True)
 
 
-def _rows(lake: Lake, settings: Iterable[Setting], source: str) -> Iterable[dict[str, Any]]:
-    seen_time = datetime.now(UTC)
+def _rows(
+    lake: Lake, settings: Iterable[Setting], source: str, seen_time: datetime | None = None
+) -> Iterable[dict[str, Any]]:
+    seen_time = seen_time or datetime.now(UTC)
     for each in settings:
         own = {"cluster_id": lake.cluster_id, "source": source, "seen_time": seen_time}
         yield each._asdict() | own

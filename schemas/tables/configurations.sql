@@ -9,4 +9,4 @@ name        STRING    NOT NULL COMMENT 'Kafka''s name of the setting; only setti
 value       STRING    NOT NULL COMMENT 'value',
 is_default  BOOLEAN   NOT NULL COMMENT 'whether it is Kafka''s default (Admin API only; false for files)',
 source      STRING    NOT NULL COMMENT 'file that has the setting (of a log: with the words KafkaConfig values), or: Admin API',
-seen_time   TIMESTAMP NOT NULL COMMENT 'when the file was read, or when the Admin API described the setting'
+seen_time   TIMESTAMP NOT NULL COMMENT 'when the file was read (of a log: the date of its last line), or when the Admin API described the setting'

@@ -149,6 +149,19 @@ def test_the_last_log_of_a_broker_has_its_settings(tmp_path):
     assert lake.read("configurations").collect() == first
 
 
+def test_an_older_log_that_is_read_later_changes_nothing(tmp_path):
+    lake = open_lake(embedded_session(), str(tmp_path / "lake"), "c")
+    newer = server_log(tmp_path, start("group.max.size = 5", 7), "server.log", "2026-11-22")
+    older = server_log(tmp_path, start("group.max.size = 6", 7), "server.log.1", "2026-11-21")
+
+    for log in (newer, older):
+        run(lake, Inputs(broker_logs=[log]))
+
+    assert stored(lake) == [("7", "group.max.size", "5")]
+    (stored_row,) = lake.read("configurations").collect()
+    assert f"{stored_row.seen_time:%Y-%m-%d %H:%M}" == "2026-11-22 00:00"
+
+
 def test_logs_of_one_day_do_not_tell_which_value_was_last(tmp_path):
     lake = open_lake(embedded_session(), str(tmp_path / "lake"), "c")
     settings = "group.max.size = {}\n\tgroup.min.session.timeout.ms = 6000"

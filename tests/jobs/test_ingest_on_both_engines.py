@@ -28,8 +28,8 @@ TOPIC = "__consumer_offsets"
 INCIDENT = INCIDENTS["kafka-4.1"]
 SEGMENT = INCIDENT / "segments" / f"{TOPIC}-2" / f"{0:020}.log"
 TABLES = [
-    *("broker_log_events", "client_events", "end_offsets", "ingested_files", "offsets_records"),
-    *("quarantine", "trace_events"),
+    *("broker_log_events", "client_events", "configurations", "end_offsets", "ingested_files"),
+    *("offsets_records", "quarantine", "trace_events"),
 ]
 CLIENT_LOGS = Path(__file__).parents[1] / "data" / "client_logs"
 SEED = 7

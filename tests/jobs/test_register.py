@@ -49,6 +49,7 @@ def test_existing_tables_and_the_views_over_them_are_registered(
         "rebalance_latency",
         "generation_gaps",
         "logical_rebalances",
+        "rebalance_counts",
         "q02_each_rebalance",
         "q02_rebalance_durations",
     }
@@ -111,7 +112,7 @@ def test_tables_that_the_new_lake_lacks_are_removed(spark, write_lake, database,
 
     listed = spark.sql(f"SHOW TABLES IN {database}").where("NOT isTemporary").collect()
     names = {row.tableName for row in listed}
-    assert names == {"generations", "generation_gaps"}
+    assert names == {"generations", "generation_gaps", "rebalance_counts"}
 
 
 @in_metastore
