@@ -67,7 +67,8 @@ def compiled_modules(top: Path) -> list[Extension]:
     level = os.environ.get("REGROUP_OPT_LEVEL", "1")
     target = str(Path("build", "mypyc").resolve())
     # With regroup's own module, mypy would read all jobs and their dependencies.
-    (top / "__init__.py").touch()
+    if top != LAYOUT:
+        (top / "__init__.py").touch()
     with chdir(LAYOUT):
         extensions = mypycify(
             _paths(top.relative_to(LAYOUT)),

@@ -34,7 +34,7 @@ EXPECTED = {
     "quiet": [],
     "deployed": ["rolling_deployment"],
     "surged": ["rolling_deployment"],
-    "killed": ["process_lost"],
+    "killed": ["process_lost_or_frozen"],  # the brokers' evidence does not decide which
     "restarted": ["restart"],
     "scaled": ["scale_out"],
     "shrunk": ["scale_in"],

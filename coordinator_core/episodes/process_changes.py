@@ -99,8 +99,13 @@ class ProcessChange:
 
     @property
     def recorded_process(self) -> str:
-        """The process as in generation_members; its name if only lines show the member."""
-        return next((each.process for each in self.causes if each.process), self.process)
+        """The process as in generation_members; its name if only lines show the member.
+
+        Of a replaced process the old one, which in a surge leaves after the new one has joined.
+        """
+        causes = [self.departure] if self.departure else []
+        recorded = (each.process for each in (*causes, *self.causes) if each.process)
+        return next(recorded, self.process)
 
     @property
     def may_be_restart(self) -> bool:

@@ -158,7 +158,7 @@ EPISODES = "SELECT kind, summary FROM episodes ORDER BY from_time DESC, kind LIM
                 (3, "trigger", "MEMBER_NEW", "start", None, "log"),
                 (3, "absorbed", "STATIC_REPLACED", "restart", None, "log"),
                 (4, "contributing", "STATIC_FENCED", "fenced", "group.instance.id fenced", "clients+log"),
-                (4, "trigger", "HEARTBEAT_EXPIRY", "stop_or_crash", None, "log"),
+                (4, "trigger", "HEARTBEAT_EXPIRY", "client_fenced", None, "log"),
             ],
             ("coordinator_failover", "coordinator failover, 1 fenced: 1 ms not stable"),
         ),
