@@ -18,6 +18,6 @@ requested_time TIMESTAMP          COMMENT 'the target gave the partition to the 
 released_time  TIMESTAMP NOT NULL COMMENT 'the last owner had given the partition up or was gone; may be before requested_time',
 assigned_time  TIMESTAMP NOT NULL COMMENT 'the next owner got the partition',
 unowned_ms     BIGINT    NOT NULL COMMENT 'ms from released_time to assigned_time, as the coordinator knows it; what no process consumed is in ownership_gaps',
-waited_for     STRING    NOT NULL COMMENT 'what took longest since requested_time: revocation (by the last owner; in classic groups the rejoin of all members), session (until the last owner''s expired), heartbeat (of the next owner)',
+waited_for     STRING    NOT NULL COMMENT 'what took longest since requested_time: revocation (by the last owner; in classic groups the rejoin of all members), session (until the last owner''s session expired), heartbeat (of the next owner)',
 evidence       STRING    NOT NULL COMMENT 'records, both if a line shows how the last owner left; in classic groups as in ownership_gaps',
 estimated      BOOLEAN   NOT NULL COMMENT 'a time is inferred; in classic groups always'

@@ -23,8 +23,8 @@ SELECT
     e.rebalances_without_begin,     -- rebalances whose begin no line shows: not_stable_ms and unowned_partition_ms are lower limits unless it is 0
     e.partitions_moved,             -- partitions whose owner changed to another process; null without records
     e.unowned_partition_ms,         -- partition downtime in ms, summed over partitions; null without records
-    COALESCE(e.unowned_partition_ms_low, e.unowned_partition_ms) AS unowned_partition_ms_low, -- at least so many, see ownership_gaps
-    COALESCE(e.unowned_partition_ms_high, e.unowned_partition_ms) AS unowned_partition_ms_high, -- at most so many
+    COALESCE(e.unowned_partition_ms_low, e.unowned_partition_ms) AS unowned_partition_ms_low, -- lower limit, see ownership_gaps
+    COALESCE(e.unowned_partition_ms_high, e.unowned_partition_ms) AS unowned_partition_ms_high, -- upper limit, see ownership_gaps
     u.unserved_partition_ms,        -- ms in which owners did not serve their partitions, see episode_unserved; null without such a time
     u.cost_ms,                      -- ms without an owner or not served, summed over partitions; null if neither is known
     ROW_NUMBER() OVER (
@@ -36,8 +36,8 @@ SELECT
     ) AS place,                     -- 1 is the costliest episode of the cluster: by cost_ms, not_stable_ms and rebalances; starts, shutdowns and deletions of groups are last
     c.handovers,                    -- tenures of partitions that its rebalances ended; null without one
     c.records_reprocessed,          -- records that the next owners handle again, estimated; null without commits
-    c.records_reprocessed_low,      -- at least so many
-    c.records_reprocessed_high,     -- at most so many, if bounded
+    c.records_reprocessed_low,      -- lower limit of records_reprocessed
+    c.records_reprocessed_high,     -- upper limit of records_reprocessed, if bounded
     c.bounded,                      -- false if a process whose session had expired was back: it may have handled more
     c.consumption_pause_ms,         -- ms without a consumed record, summed over partitions; null without commits
     c.longest_pause_ms,             -- longest pause of one partition

@@ -44,8 +44,8 @@ SELECT
     e.from_time,                    -- start
     e.to_time,                      -- end of the last rebalance, or the last event
     e.unowned_partition_ms,         -- partition downtime in ms, summed over partitions; null without records
-    COALESCE(e.unowned_partition_ms_low, e.unowned_partition_ms) AS unowned_partition_ms_low, -- at least so many, see ownership_gaps
-    COALESCE(e.unowned_partition_ms_high, e.unowned_partition_ms) AS unowned_partition_ms_high, -- at most so many
+    COALESCE(e.unowned_partition_ms_low, e.unowned_partition_ms) AS unowned_partition_ms_low, -- lower limit, see ownership_gaps
+    COALESCE(e.unowned_partition_ms_high, e.unowned_partition_ms) AS unowned_partition_ms_high, -- upper limit, see ownership_gaps
     u.unserved_partition_ms,        -- ms in which owners did not serve their partitions, summed over partitions: slow polls, frozen and stalled owners, each in one episode; null without such a time
     COALESCE(e.unowned_partition_ms + u.unserved_partition_ms, e.unowned_partition_ms, u.unserved_partition_ms) AS cost_ms, -- ms without an owner or not served, summed over partitions; null if neither is known
     u.longest_unserved_ms,          -- longest of these times of one partition

@@ -5,11 +5,11 @@ SELECT
     c.event_date,                   -- UTC date, see handover_costs
     c.handovers,                    -- tenures of partitions that ended, with a next owner or without
     g.unowned_partition_ms,         -- partition downtime in ms, summed over partitions; null without any
-    g.unowned_partition_ms_low,     -- at least so many, see ownership_gaps
-    g.unowned_partition_ms_high,    -- at most so many
+    g.unowned_partition_ms_low,     -- lower limit, see ownership_gaps
+    g.unowned_partition_ms_high,    -- upper limit, see ownership_gaps
     c.records_reprocessed,          -- records that the next owners handle again, estimated; null without commits
-    c.records_reprocessed_low,      -- at least so many
-    c.records_reprocessed_high,     -- at most so many, if bounded
+    c.records_reprocessed_low,      -- lower limit of records_reprocessed
+    c.records_reprocessed_high,     -- upper limit of records_reprocessed, if bounded
     c.bounded,                      -- false if a process whose session had expired was back: it may have handled more
     c.consumption_pause_ms,         -- ms without a consumed record, summed over partitions; null without commits
     c.record_seconds                -- lag integrated over the handovers, in records times seconds; null without log end offsets

@@ -80,8 +80,8 @@ SELECT
     d.event_date,                   -- UTC date
     d.partition_ms,                 -- ms for which the group had partitions to consume, summed over partitions
     COALESCE(u.unowned_ms, 0) AS unowned_ms, -- ms without an owner, summed over partitions (ownership_gaps)
-    COALESCE(u.low_ms, 0) AS unowned_ms_low, -- at least so many, see ownership_gaps
-    COALESCE(u.high_ms, 0) AS unowned_ms_high, -- at most so many
+    COALESCE(u.low_ms, 0) AS unowned_ms_low, -- lower limit, see ownership_gaps
+    COALESCE(u.high_ms, 0) AS unowned_ms_high, -- upper limit, see ownership_gaps
     COALESCE(n.unserved_ms, 0) AS unserved_ms, -- ms with an owner that did not handle waiting records (unserved_times), except reason no_progress, for which it is unknown whether records waited
     CASE
         WHEN d.partition_ms > 0 THEN ROUND(
@@ -90,8 +90,8 @@ SELECT
                 AS DOUBLE) / d.partition_ms, 4)
     END AS served_percent,          -- share of partition_ms that was owned and served; null if the group had no partitions
     c.records_reprocessed,          -- records handled again, estimated (handover_costs); null without commits
-    c.records_reprocessed_low,      -- at least so many
-    c.records_reprocessed_high,     -- at most so many, if all are bounded
+    c.records_reprocessed_low,      -- lower limit of records_reprocessed
+    c.records_reprocessed_high,     -- upper limit of records_reprocessed, if all are bounded
     c.longest_catch_up_ms           -- longest time from the stop of an owner until its partition had caught up; null without log end offsets
 FROM days d
 LEFT JOIN unowned u

@@ -77,10 +77,10 @@ SELECT
     END AS unowned_ms,              -- partition downtime in ms that this generation's assignment ended, as in ownership_gaps; null for orphaned and new
     CASE
         WHEN NOT o.is_after AND o.from_generation IS NOT NULL THEN COALESCE(d.low_ms, 0)
-    END AS unowned_ms_low,          -- at least so many, see ownership_gaps
+    END AS unowned_ms_low,          -- lower limit, see ownership_gaps
     CASE
         WHEN NOT o.is_after AND o.from_generation IS NOT NULL THEN COALESCE(d.high_ms, 0)
-    END AS unowned_ms_high          -- at most so many
+    END AS unowned_ms_high          -- upper limit, see ownership_gaps
 FROM turns o
 LEFT JOIN downtime d
     ON d.cluster_id = o.cluster_id AND d.group_id = o.group_id

@@ -4,8 +4,8 @@ SELECT
     s.group_id,                     -- consumer group
     COUNT(*) AS generations,        -- generations with evidence
     SUM(s.rebalances) AS rebalances, -- rebalances as docs/metrics.md defines them; null if only clients' logs show them, without an outcome
-    SUM(s.aborted_rebalances) AS aborted_rebalances, -- aborted rebalances as docs/metrics.md defines them, not among rebalances; null as rebalances
-    SUM(s.superseded_targets) AS superseded_targets, -- of rebalances, superseded targets as docs/metrics.md defines them; null if only logs show them
+    SUM(s.aborted_rebalances) AS aborted_rebalances, -- aborted rebalances as docs/metrics.md defines them, not among rebalances; null where rebalances is null
+    SUM(s.superseded_targets) AS superseded_targets, -- superseded targets among the rebalances, as docs/metrics.md defines them; null if only logs show them
     SUM(s.total_ms) AS not_stable_ms, -- ms in rebalances; null without a log
     MAX(s.total_ms) AS longest_ms,  -- longest rebalance in ms
     SUM(s.with_members_ms) AS with_members_ms, -- ms in which the group had members or members were joining: without the time in Empty

@@ -8,9 +8,9 @@ SELECT
     first_generation,               -- first generation of the storm
     last_generation,                -- last generation of the storm
     generations,                    -- generations of the storm: rebalances, aborted rebalances, and those that left the group empty
-    rebalances,                     -- of these, rebalances, as in q01_most_rebalanced_groups
-    aborted_rebalances,             -- of these, aborted rebalances
-    superseded_targets,             -- of rebalances, superseded targets
+    rebalances,                     -- rebalances among these generations, as in q01_most_rebalanced_groups
+    aborted_rebalances,             -- aborted rebalances among these generations
+    superseded_targets,             -- superseded targets among the rebalances
     not_stable_ms,                  -- ms in rebalances; null without a log
     dominant_cause,                 -- most frequent cause class of the rebalances
     dominant_percent,               -- share of rebalances with this cause

@@ -85,14 +85,14 @@ SELECT
     MAX(to_time) AS to_time,        -- end of the last generation
     COUNT(*) AS generations,        -- generations with evidence
     SUM(rebalances) AS rebalances, -- rebalances as docs/metrics.md defines them; null if only clients' logs show them, without an outcome
-    SUM(aborted_rebalances) AS aborted_rebalances, -- aborted rebalances as docs/metrics.md defines them, not among rebalances; null as rebalances
-    SUM(superseded_targets) AS superseded_targets, -- of rebalances, superseded targets as docs/metrics.md defines them; null if only logs show them
+    SUM(aborted_rebalances) AS aborted_rebalances, -- aborted rebalances as docs/metrics.md defines them, not among rebalances; null where rebalances is null
+    SUM(superseded_targets) AS superseded_targets, -- superseded targets among the rebalances, as docs/metrics.md defines them; null if only logs show them
     SUM(total_ms) AS not_stable_ms, -- ms in rebalances; null without a log
     SUM(with_members_ms) AS with_members_ms, -- ms in which the group had members, or members were joining
     SUM(partitions_moved) AS partitions_moved, -- partitions whose owner changed to another process
     SUM(unowned_ms) AS unowned_partition_ms, -- partition downtime in ms, as in ownership_gaps; null without records
-    SUM(low_ms) AS unowned_partition_ms_low, -- at least so many, see ownership_gaps
-    SUM(high_ms) AS unowned_partition_ms_high, -- at most so many
+    SUM(low_ms) AS unowned_partition_ms_low, -- lower limit, see ownership_gaps
+    SUM(high_ms) AS unowned_partition_ms_high, -- upper limit, see ownership_gaps
     SUM(restarts) AS restarts,      -- processes that left and were back within a minute; null if only clients' logs show the generations
     SUM(restart_ms) AS restart_partition_ms, -- the part of the downtime that restarts caused: in rebalances of a departure or a return, and of static members without a rebalance
     CAST(ROUND(SUM(restart_ms) / NULLIF(SUM(restarts), 0)) AS BIGINT) AS partition_ms_per_restart -- restart_partition_ms per restart; null without restarts or records

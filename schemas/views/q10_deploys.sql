@@ -80,8 +80,8 @@ SELECT
     c.not_stable_ms,                -- ms in these rebalances; null without a log
     c.partitions_moved,             -- partitions whose owner changed to another process; null without records
     COALESCE(d.unowned_ms, n.recorded_zero) AS unowned_partition_ms, -- partition downtime in ms: the gaps of ownership_gaps within or across this time; null without records
-    COALESCE(d.low_ms, n.recorded_zero) AS unowned_partition_ms_low, -- at least so many, see ownership_gaps
-    COALESCE(d.high_ms, n.recorded_zero) AS unowned_partition_ms_high, -- at most so many
+    COALESCE(d.low_ms, n.recorded_zero) AS unowned_partition_ms_low, -- lower limit, see ownership_gaps
+    COALESCE(d.high_ms, n.recorded_zero) AS unowned_partition_ms_high, -- upper limit, see ownership_gaps
     c.offset_rewinds,               -- commits that went back to a lower offset; null without records
     c.reconsumed_records            -- records consumed again after these commits; null without records
 FROM costs c

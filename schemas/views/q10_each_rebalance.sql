@@ -42,14 +42,14 @@ SELECT
     r.partitions_moved,             -- partitions whose owner changed to another process
     COALESCE(p.partitions_unowned, s.recorded_zero) AS partitions_unowned, -- partitions that were unowned until this rebalance; null without a record
     COALESCE(p.unowned_partition_ms, s.recorded_zero) AS unowned_partition_ms, -- partition downtime in ms that this rebalance ended, summed over partitions, as in ownership_gaps; null without a record
-    COALESCE(p.low_ms, s.recorded_zero) AS unowned_partition_ms_low, -- at least so many, see ownership_gaps
-    COALESCE(p.high_ms, s.recorded_zero) AS unowned_partition_ms_high, -- at most so many
+    COALESCE(p.low_ms, s.recorded_zero) AS unowned_partition_ms_low, -- lower limit, see ownership_gaps
+    COALESCE(p.high_ms, s.recorded_zero) AS unowned_partition_ms_high, -- upper limit, see ownership_gaps
     p.longest_unowned_ms,       -- longest downtime of one partition
     COALESCE(a.offset_rewinds, s.recorded_zero) AS offset_rewinds, -- commits that went back to a lower offset, during this generation; null without a record
     COALESCE(a.reconsumed_records, s.recorded_zero) AS reconsumed_records, -- records consumed again after these commits; null without a record
     d.records_reprocessed,          -- records that next owners handle again, see rebalance_costs; null without commits
-    d.records_reprocessed_low,      -- at least so many
-    d.records_reprocessed_high,     -- at most so many, if bounded
+    d.records_reprocessed_low,      -- lower limit of records_reprocessed
+    d.records_reprocessed_high,     -- upper limit of records_reprocessed, if bounded
     d.consumption_pause_ms          -- ms without a consumed record, summed over partitions; null without commits
 FROM spans s
 LEFT JOIN rebalances r

@@ -6,8 +6,8 @@ SELECT
     generation,                     -- generation that assigned the partitions to their next owners
     COUNT(*) AS handovers,          -- tenures of partitions that ended before it
     SUM(records_reprocessed) AS records_reprocessed, -- records that the next owners handle again, estimated; null without commits
-    SUM(records_reprocessed_low) AS records_reprocessed_low, -- at least so many
-    SUM(records_reprocessed_high) AS records_reprocessed_high, -- at most so many, if bounded
+    SUM(records_reprocessed_low) AS records_reprocessed_low, -- lower limit of records_reprocessed
+    SUM(records_reprocessed_high) AS records_reprocessed_high, -- upper limit of records_reprocessed, if bounded
     MIN(CASE WHEN bounded THEN 1 ELSE 0 END) = 1 AS bounded, -- false if a process whose session had expired was back: it may have handled more
     SUM(consumption_pause_ms) AS consumption_pause_ms, -- ms without a consumed record, summed over partitions; null without commits
     MAX(consumption_pause_ms) AS longest_pause_ms, -- longest pause of one partition

@@ -11,8 +11,8 @@ SELECT
     MAX_BY(r.generation, r.place) AS last_generation, -- last generation of the storm
     COUNT(*) AS generations,        -- generations of the storm: rebalances, aborted rebalances, and those that left the group empty
     SUM(r.rebalances) AS rebalances, -- rebalances as docs/metrics.md defines them; null if only clients' logs show them, without an outcome
-    SUM(r.aborted_rebalances) AS aborted_rebalances, -- aborted rebalances as docs/metrics.md defines them, not among rebalances; null as rebalances
-    SUM(r.superseded_targets) AS superseded_targets, -- of rebalances, superseded targets as docs/metrics.md defines them; null if only logs show them
+    SUM(r.aborted_rebalances) AS aborted_rebalances, -- aborted rebalances as docs/metrics.md defines them, not among rebalances; null where rebalances is null
+    SUM(r.superseded_targets) AS superseded_targets, -- superseded targets among the rebalances, as docs/metrics.md defines them; null if only logs show them
     MAX(CASE WHEN r.pause_ms < r.pause_below_ms THEN r.pause_ms END) AS longest_pause_ms, -- longest pause between two rebalances of the storm
     SUM(r.total_ms) AS not_stable_ms, -- ms in rebalances; null without a log
     MAX_BY(r.cause, r.weight) AS dominant_cause, -- most frequent cause class of the rebalances
