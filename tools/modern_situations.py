@@ -1,4 +1,4 @@
-"""The pages in docs/situations of consumer, share and streams groups; tools.situations writes them.
+"""Texts of docs/situations for consumer, share and streams groups; tools.situations writes them.
 
 A situation is a scenario (examples/modern-groups) with a title, an explanation, and the eras to
 draw it in.  Real brokers were asked the same requests (``tools.broker_requests``).
@@ -26,7 +26,7 @@ HEAD = """# Situations of modern groups
 
 What the coordinator does in consumer groups (KIP-848), share groups (KIP-932) and streams groups
 (KIP-1071), drawn from runnable scenarios ([examples/modern-groups](../../examples/modern-groups)).
-[Situations 1 to 40](README.md) are those of classic groups.
+[Situations 1 to 40](README.md) show classic groups.
 
 `python -m tools.situations` generates these pages. Each diagram shows the answers of the
 coordinator model; below it are the versions of real brokers that gave the same answers to the same
@@ -38,18 +38,18 @@ requests and wrote the same records. `make -C tools broker-requests` asks them a
 How to read the diagrams: `a`, `b` and `c` are members, and their member ids; `a2` is a second id.
 "Epoch" in a request or an answer is the member's epoch: 0 joins, -1 leaves, -2 leaves for a while.
 A request and its answer share an arrow if no record was written. An answer without "assigned" means
-that the assignment has not changed. "Owns" is what a member says it owns; a heartbeat without it
-says nothing about it. Notes show the group's state, group epoch and assignment epoch, and the
-members that are not yet at that epoch or not STABLE. Times are virtual and begin at 1 s. Members
-send heartbeats only where they matter for the situation.
+that the assignment has not changed. "Owns" lists the partitions that the member says it owns; a
+heartbeat without "owns" does not list them. Notes show the group's state, group epoch and
+assignment epoch, and the members that are not yet at the assignment epoch or not STABLE. Times are
+virtual and begin at 1 s. Members send heartbeats only where they matter for the situation.
 
-The rules that return in most situations:
+Rules that apply in most situations:
 
 - A change bumps the group epoch. A heartbeat computes the target assignment of that epoch, at most
   once per assignment interval (since 4.3, KIP-1263; 1 s by default).
 - Each member moves to its target by its own heartbeats: it first gives up what its target does not
   contain, then takes what is free.
-- A member's epoch is that of the last target that it has reached.
+- A member's epoch is the epoch of the last target that the member has reached.
 - In era 4.1 the first epoch of a group is 1, in 4.4 it is 2.
 
 """

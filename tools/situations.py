@@ -42,7 +42,7 @@ generates these pages; each diagram shows the answers of the coordinator model.
 The command draws any scenario, and the trace of a real broker (`--trace FILE`). Situations 36 to 40
 list no requests: the client model runs the consumers, and notes over a consumer show its rebalance
 listener ([examples/consumers](../../examples/consumers)). [Situations 41 to 64](modern-groups.md)
-are those of consumer, share and streams groups.
+show consumer, share and streams groups.
 
 How to read the diagrams: `a`, `b` and `c` are consumers; `a2` is the second member id of `a`. Times
 are virtual. Notes show the group's state and generation when they change, and the delayed join: who
@@ -60,7 +60,7 @@ Who creates the delayed join (10 to 15 and 19), in every era:
   at once with the current generation.
 - A follower that joins with changed protocols creates a delayed join. A leader that joins a Stable
   group creates one with any protocols.
-- A repeated join or sync of a waiting member replaces the first, which is never answered
+- A repeated join or sync of a waiting member replaces the earlier request, which is never answered
   (7, 8, 20).
 
 """
