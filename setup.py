@@ -1,8 +1,8 @@
 """Says what a wheel contains; everything else is in pyproject.toml.
 
 The checkout has the packages jobs, coordinator_core and schemas, and the module regroup.  A wheel
-has one package, regroup, which contains the others: names such as `jobs` at the top of
-site-packages would meet those of other distributions.  So a build copies the sources to
+has one package, regroup, which contains the other packages: names such as `jobs` at the top of
+site-packages would conflict with other distributions.  So a build copies the sources to
 build/layout, and rewrites their imports there.  REGROUP_LAYOUT=folders keeps the packages of the
 checkout, for the zip of spark-submit and for tests of compiled modules.
 """
@@ -32,7 +32,7 @@ _BINDS_A_PACKAGE = re.compile(rf"^\s*import (?:{_NAMES})\b(?!.* as ).*", re.MULT
 
 
 def inside_regroup(source: str) -> str:
-    """The source of a module whose packages are packages of regroup."""
+    """The source of a module, with the imports that it needs inside the package regroup."""
     if line := _BINDS_A_PACKAGE.search(source):
         raise SystemExit(f"setup.py: cannot rewrite {line[0].strip()!r}: use `from` or `as`")
     return _IMPORT.sub(r"\1regroup.", source)

@@ -155,7 +155,7 @@ def _broker(client_events: DataFrame, generations: DataFrame) -> DataFrame:
 
 
 def _owners(client_events: DataFrame, assignments: DataFrame) -> DataFrame:
-    """The members' partitions, of the groups with a client whose log has no member id."""
+    """The members' partitions in the groups with a client whose log has no member id."""
     groups = client_events.where("event = 'JOINED' AND member_id IS NULL").select(*GROUP_KEY)
     partition = F.concat("topic", F.lit("-"), F.col("partition").cast("string"))
     return (

@@ -1,7 +1,8 @@
-"""Columns that an earlier version named otherwise, by table or view: old name, present name.
+"""Columns renamed since the previous version, by table or view: old name, present name.
 
 A lake of that version is read under the present names, and a run that writes the table renames its
-columns.  SQL with an old name works for one version; then the entry goes, and the lake is refused.
+columns.  SQL with an old name works for one version.  Then the entry is deleted, and Regroup
+refuses such a lake.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ PLAY holds truth.json.  Prints a row per group: rebalances and time not stable, 
 truth``; the partition downtime in the lake, its range, and the truth; whether the figure or the
 range is out of bounds; and actions of the script without an episode of their kind, and other
 episodes.  Downtime counts while the script ran, from the first time at which all partitions were
-owned.  Its truth is what callbacks told, by which a frozen process owns its partitions.  A second
+owned.  Its truth comes from callbacks: by them, a frozen process owns its partitions.  A second
 table counts the kinds of the episodes by action.  Exits with 1 if a count or an action differs, or
 a range is out of bounds.
 """

@@ -74,7 +74,7 @@ def build_wheel(folder: Path, *, compiled: bool, layout: Layout = Layout.REGROUP
 
 
 def _copy_sources(target: Path) -> None:
-    """Copy what the build reads, as a build writes into its folder: the checkout stays as it is."""
+    """Copy what the build reads: a build writes into its folder, which must not be the checkout."""
     setup = runpy.run_path(str(ROOT / "setup.py"))
     for name in (*setup["PACKAGES"], *setup["PACKAGED"]):
         ignored = shutil.ignore_patterns("__pycache__")
@@ -84,7 +84,7 @@ def _copy_sources(target: Path) -> None:
 
 
 def _contents_hash(source: Path) -> str:
-    """Of names and bytes, and of what else the compiler reads."""
+    """The hash of all file names and bytes, and of the other input of the compiler."""
     level = os.environ.get("REGROUP_OPT_LEVEL", "")
     digest = hashlib.sha256(f"{sys.version} {level}".encode())
     for file in sorted(filter(Path.is_file, source.rglob("*"))):

@@ -287,8 +287,8 @@ _FRANZ_GO_1 = replace(
     signs=Signs(
         client_ids="kgo",
         subscription="0003.*",
-        # Without user data.  A leader with librdkafka returns a member's user data, which end with
-        # these bytes for a new member.
+        # A leader of franz-go assigns without user data.  A leader of librdkafka returns a member's
+        # user data, which end with these bytes for a new member.
         assignment="0000(?!.*0000000800000000FFFFFFFF$).*FFFFFFFF",
         versions=(("0000", "-1.14.0"), ("0001", "-1.14.0"), ("0003", "1.14.1-")),
         member_ids="[-_0-9A-Za-z]{22}==",
@@ -349,7 +349,7 @@ PROFILES: Mapping[str, ClientLibrary] = {
     **LIBRARIES,
     **{library.name: library for library in (_STREAMS_4, _CONNECT_4)},
 }
-"""All libraries by name, with those that are not simulated."""
+"""All libraries by name, including the libraries that are not simulated."""
 
 
 # -- recognition -----------------------------------------------------------------------------------
@@ -382,14 +382,15 @@ def ids_without_poll_interval() -> str:
 
 
 def protocols_of_expiring_when_slow() -> tuple[str, ...]:
-    """Assignors that only libraries have which send no heartbeats while a handler is slow."""
+    """Names of the assignors of libraries that send no heartbeats while a handler runs, except
+    names that other libraries also use."""
     rows = (each for each in PROFILES.values() if each.slow_handler is SlowHandler.EXPIRES)
     return tuple(sorted({name for each in rows for name in each.signs.protocols}))
 
 
 def keeps_member_id(member_id: str) -> bool:
-    """Whether the client of this member of a consumer, share or streams group keeps the id until it
-    is closed, even if the member is removed from the group."""
+    """Whether the client with this member id in a consumer, share or streams group keeps the id
+    until the client is closed, even if the coordinator removes the member."""
     return not any(
         re.fullmatch(library.signs.member_ids, member_id)
         for library in PROFILES.values()
@@ -404,8 +405,8 @@ def versions_of(kind: str, subscription_version: str) -> str | None:
 
 
 def recognised(member: GroupMember, protocol: str | None) -> ClientLibrary | None:
-    """The library of a member of a classic group; None for Java, librdkafka and kafka-python: only
-    the versions of their subscriptions differ.
+    """The library of a member of a classic group; None for Java, librdkafka and kafka-python, whose
+    members differ only in the versions of their subscriptions.
     """
     kind, _ = named_by(member.client_id) or (None, None)
     for library in PROFILES.values():

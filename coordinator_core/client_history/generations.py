@@ -204,7 +204,7 @@ def _identify(
     of_client: dict[tuple[Key, tuple[str, ...]], str] = {}
     for key, own in placed.items():
         for each in own:
-            # What an eager client adds is its whole assignment, also if the log begins later.
+            # An eager client logs its whole assignment as added, so earlier lines are not needed.
             assigned = each.assigned or each.added
             if each.member_id is None and assigned:
                 each.member_id = members.get(key, {}).get(assigned)

@@ -3,7 +3,7 @@
 A rebalance's trigger says which member joined, left or was removed.  People ask for more: was this
 a deployment, a lost process, an application that polls too slowly?  An episode is a set of
 rebalances with one root cause.  Each rebalance is in exactly one episode; an episode without
-rebalances shows a restart that cost none, as of static members.  They are inferred in four steps:
+rebalances shows a restart that caused no rebalance, as static members do.  Four steps infer them:
 
     rebalances and causes (tables generations, rebalance_causes, ...)
       -> activities: cut at pauses of 15 minutes
@@ -16,8 +16,8 @@ dates gives the same episodes: an activity also ends at midnight UTC if it began
 before.
 
 Changes.  An arrival under the same instance id, else client id and host, ends the departure before
-it.  Of a session that expired, the evidence rarely shows why: the process was killed, was frozen,
-or was cut off.  It was killed if its next process joined before the session expired.  It was frozen
+it.  The evidence rarely shows why a session expired: the process was killed, was frozen, or was cut
+off.  The process was killed if its next process joined before the session expired.  It was frozen
 if it came back with its old state, and killed if it came back without the state that it would have
 kept; the subscriptions of Java's cooperative-sticky assignor show that.  Otherwise all that is
 known is that the session expired.

@@ -78,12 +78,12 @@ class BrokerRestart(NamedTuple):
 
     @property
     def back_ms(self) -> int:
-        """The start, else the stop."""
+        """When the broker started again; when it stopped if it did not start."""
         return self.stopped_ms if self.started_ms is None else self.started_ms
 
     @property
     def action(self) -> tuple[object, ...]:
-        """Equal for all restarts by one action."""
+        """A key that is equal for all restarts by one action."""
         versions = (
             (self.from_version, self.to_version) if self.is_changed else (self.killed is True,)
         )
@@ -153,8 +153,8 @@ def broker_episodes(
     outages: Sequence[tuple[int, int]] = (),
     moves: Iterable[GroupMove] = (),
 ) -> list[BrokerEpisode]:
-    """In order of time.  ``outages``: times in ms without a coordinator, each from the last record
-    before it to the first load after it.
+    """The episodes in order of time.  ``outages``: times in ms without a coordinator, each from the
+    last record before the outage to the first load after it.
     """
     left = by(lambda each: each.previous_broker_id, moves)
     restarts = [
@@ -217,7 +217,8 @@ def _stop(
 
 
 def _versions(lives: Sequence[BrokerLife]) -> list[str | None]:
-    """Per life: the named version that its wordings allow, else the versions of its wordings."""
+    """Per life of the broker: the logged version that its wordings allow, else all versions of its
+    wordings."""
     allowed = [_allowed(each) for each in lives]
     named = sorted({name for each in lives for name in each.named}, key=ranges_of)
     rising = _rising(named, allowed)
@@ -231,7 +232,7 @@ def _versions(lives: Sequence[BrokerLife]) -> list[str | None]:
 
 
 def _rising(named: Sequence[str], allowed: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Per life: its possible named versions, if versions never fall and each has a life."""
+    """Per life: its possible logged versions, if versions never fall and each has a life."""
     up = _reached(named, allowed)
     down = _reached(named[::-1], allowed[::-1])[::-1]
     return [
@@ -242,7 +243,7 @@ def _rising(named: Sequence[str], allowed: Sequence[Sequence[str]]) -> list[list
 
 def _reached(named: Sequence[str], allowed: Sequence[Sequence[str]]) -> list[set[str]]:
     """Per life: its possible versions, if the first life has the first version, and each other life
-    that of the previous life or the next one.
+    has the version of the previous life or the next version.
     """
     reached: list[set[str]] = []
     may_be = set(named[:1])
@@ -318,7 +319,7 @@ def costs(
 
 
 def _windows(episodes: Sequence[BrokerEpisode]) -> list[range]:
-    """Per episode, the times of its moves, until those of the next episode begin."""
+    """Per episode, the times of its moves, until the moves of the next episode begin."""
     begins = [each.from_ms - RESIGN_MS for each in episodes]
     ends = [each.to_ms + ELECTION_MS for each in episodes]
     next_begins = [*begins[1:], *ends[-1:]]

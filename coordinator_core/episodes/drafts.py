@@ -75,7 +75,7 @@ class Scene:
 
     def size(self, changes: Collection[ProcessChange]) -> int:
         """The group's largest number of members in the generations of these changes; an old process
-        and the new one that began before its end count once.
+        and the new process that began before the old process's end count once.
         """
         ids = {(c.incarnation, c.generation) for each in changes for c in each.causes}
         made = [self.history[each] for each in ids if each in self.history]

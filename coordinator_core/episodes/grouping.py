@@ -1,6 +1,6 @@
 """Items by a key, or cut at gaps.
 
-An activity of a large group has thousands of changes, and pairs of them would take minutes.
+An activity of a large group has thousands of changes; comparing all pairs would take minutes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TypeVar
 T = TypeVar("T")
 K = TypeVar("K")
 
-# Of so many alike a headline says kind and number, and names none of them.
+# For this many similar items or more, a headline says their kind and number, not their names.
 ALIKE = 5
 _NUMBER = re.compile("[0-9]+")
 
@@ -26,8 +26,8 @@ def by(key: Callable[[T], K], items: Iterable[T]) -> dict[K, list[T]]:
 
 
 def alike(key: Callable[[T], K], items: Sequence[T]) -> list[list[T]]:
-    """The items in order, each alone; ALIKE or more items with one key together, at the place of
-    the first of them.
+    """The items in order, each in a list of its own; ALIKE or more items with one key are in one
+    list, at the place of the first item.
     """
     grouped = by(key, items)
     placed: dict[tuple[K, int | None], list[T]] = {}
@@ -38,7 +38,7 @@ def alike(key: Callable[[T], K], items: Sequence[T]) -> list[list[T]]:
 
 
 def name_pattern(name: str) -> str:
-    """The name with ``*`` for its numbers: groups that differ in numbers are of one kind."""
+    """The name with ``*`` for each number: equal for groups whose names differ only in numbers."""
     return _NUMBER.sub("*", name)
 
 
@@ -49,8 +49,8 @@ def cut_at_gaps(
     when: Callable[[T], int],
     until: Callable[[T], int] | None = None,
 ) -> Iterator[list[T]]:
-    """Items in order of ``when``, cut where the next one is more than ``gap_ms`` after ``until`` of
-    the last one.
+    """Items in order of ``when``, cut where the next item is more than ``gap_ms`` after ``until``
+    of the last item.
     """
     series: list[T] = []
     for each in items:

@@ -76,12 +76,12 @@ class Episode:
 
     @property
     def processes(self) -> list[str]:
-        """Their names, with the host only where several hosts have a name."""
+        """Names of the processes, with the host only where several hosts have the name."""
         return sorted({each.process for each in self.changes})
 
     @property
     def recorded_processes(self) -> list[str]:
-        """The same processes as records have them (generation_members), to join tables."""
+        """The processes as named in generation_members, to join tables."""
         by_name = {each.process: each.recorded_process for each in reversed(self.changes)}
         return sorted(set(by_name.values()))
 

@@ -28,7 +28,7 @@ from coordinator_core.lives import (
 # A process that is back under its member id, or continues to poll, never ended.
 _CONTINUES = (What.SLOW_POLL, What.FROZEN, What.SESSION_LOST)
 _KILLED = (What.KILLED, What.EXPIRED)
-# A line about a departure and its record have times that differ by at most this.
+# Largest difference between the time of a line about a departure and the time of its record.
 _SAME_DEPARTURE_MS = 1000
 
 LastPolls = Mapping[tuple[str, int], int]

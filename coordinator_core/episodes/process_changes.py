@@ -101,7 +101,7 @@ class ProcessChange:
     def recorded_process(self) -> str:
         """The process as in generation_members; its name if only lines show the member.
 
-        Of a replaced process the old one, which in a surge leaves after the new one has joined.
+        For a replacement, the old process: in a surge it leaves after the new process has joined.
         """
         causes = [self.departure] if self.departure else []
         recorded = (each.process for each in (*causes, *self.causes) if each.process)
@@ -118,7 +118,7 @@ class ProcessChange:
 
     @property
     def may_be_frozen(self) -> bool:
-        """Whether it was back after its session had expired, and nothing shows that it ended."""
+        """Whether the process was back after its session had expired, and may not have ended."""
         departure, arrival = self.departure, self.arrival
         if self.what is not What.EXPIRED or departure is None or arrival is None:
             return False
@@ -145,12 +145,12 @@ class ProcessChange:
 
     @property
     def was_fenced(self) -> bool:
-        """Whether it ended because the coordinator had fenced its instance id."""
+        """Whether the process ended because the coordinator had fenced its instance id."""
         return self.departure is not None and self.departure.story == CLIENT_FENCED
 
     @property
     def is_surge(self) -> bool:
-        """Whether the new process began before the old one left."""
+        """Whether the new process began before the old process left."""
         departure, arrival = self.departure, self.arrival
         if self.what is not What.REPLACED or departure is None or arrival is None:
             return False
@@ -397,9 +397,12 @@ def _apart(pair: Pair) -> int:
 
 
 def _may_follow(arrival: Cause, departure: Cause) -> bool:
-    """A member of another type than classic comes back under its member id.  A member that joins
-    beside its previous member does so before the session of that member expires, or before its
-    leave arrives: a client that closes while its coordinator moves leaves at the next coordinator.
+    """Whether the arrival may be the return of the departed process.
+
+    A member of a type other than classic returns under its member id.  A process may also join
+    while its previous member is in the group: before the session of this member expires, or before
+    its LeaveGroup arrives (a client that closes during a coordinator move leaves at the next
+    coordinator).
     """
     if arrival.story == CRASH_RESTART:
         if departure.is_expiry:
@@ -563,7 +566,7 @@ def _expired(expiry: Cause, arrival: Cause | None, loads: Sequence[int]) -> tupl
 
 
 def _is_new_client(expiry: Cause, arrival: Cause) -> bool:
-    """Whether the client of a consumer, share or streams group is another one, by its member id."""
+    """Whether the member id shows a new client of a consumer, share or streams group."""
     is_of_classic_group = expiry.cause == "HEARTBEAT_EXPIRY"
     return not is_of_classic_group and keeps_member_id(arrival.member_id or "")
 

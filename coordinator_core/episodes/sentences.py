@@ -72,7 +72,7 @@ def _unowned(episode: Episode, downtime: Downtime | None) -> str:
 
 
 def of_alike(kind: str, pattern: str, episodes: int, groups: int, cost_ms: int | None) -> str:
-    """Episodes that are alike, in place of one of them.  ``pattern``: of the groups' names."""
+    """A sentence for similar episodes.  ``pattern``: of the groups' names, or the one name."""
     where = f"{counted(groups, 'group')} {pattern}" if groups > 1 else pattern
     text = f"{kind.replace('_', ' ')}: {counted(episodes, 'episode')} in {where}"
     if not cost_ms:

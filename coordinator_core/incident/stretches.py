@@ -120,7 +120,7 @@ def eras_of_periods(
 
 
 def within(versions: Ranges, period: Period) -> Ranges:
-    """These versions as far as the period has them; all its versions if it has none of these."""
+    """The given versions that the period allows; all the period's versions if it allows none."""
     return common(versions, period.versions) or period.versions
 
 
@@ -160,7 +160,7 @@ def _version_by_restarts(first: LogEvent, of_brokers: Sequence[BrokerVersion]) -
 
 def _versions_by_lines(stretch: Sequence[LogEvent]) -> Ranges | None:
     """The versions of the Scala or the Java coordinator, by the line about the load, else by the
-    logged reasons; None if neither shows which coordinator it is.
+    logged reasons; None if neither shows the coordinator.
     """
     first = stretch[0]
     # The Java coordinator logs how many members it loaded, the Scala one the generation.

@@ -63,7 +63,7 @@ def versions_of_logs(rows: Iterable[Any]) -> Ranges:
             named[row["file_id"]] = united(versions)
     of_logs = {file_id: consistent(ranges) for file_id, ranges in of_lines.items() if ranges}
     offered = consistent(each for row in rows for each in versions_named(row["software"], BROKERS))
-    # API versions may be of another broker than a log, or of another time.
+    # API versions may come from another broker than the log, or from another time.
     of_brokers = [common(each, offered) or each for each in (of_logs | named).values()]
     return united(of_brokers) or offered
 

@@ -1,7 +1,7 @@
 """How often the members of a group send heartbeats, and after how long without one they expire.
 
 No record has the heartbeat interval or the session timeout: they are settings of the broker or of
-the group.  Where the settings are not known, or cannot be those of that time, times show them.
+the group.  Where a setting is unknown, or had another value at that time, times show its value.
 Members write their current assignments at heartbeats, so the times of these records show the
 interval.  A session expires a session timeout after the last heartbeat, so the timeout is the time
 from a member's record to its expiry, less a number of intervals.

@@ -147,9 +147,12 @@ class Ends:
         return _first_since(membership.ended_ms or 0, self._started[membership.process])
 
     def _polled_ms(self, membership: ModernMembership, how: str, back_ms: int) -> int | None:
-        """A client that leaves or goes silent as its application does not poll does so
-        max.poll.interval.ms after the last poll.  librdkafka only goes silent then: if its session
-        has not expired when the application polls again, it leaves, and joins at once."""
+        """When a slow application last polled; None if it was not slow.
+
+        A client whose application does not poll leaves, or stops its heartbeats,
+        max.poll.interval.ms after the last poll.  librdkafka only stops its heartbeats: if its
+        session has not expired when the application polls again, it leaves, and joins at once.
+        """
         poll_ms, ended_ms = membership.rebalance_timeout_ms, membership.ended_ms or 0
         if poll_ms is None or how == DROPPED:
             return None
@@ -165,9 +168,12 @@ class Ends:
         return last_ms + self._interval_ms // 2 - poll_ms
 
     def _last_poll_ms(self, membership: ModernMembership, poll_ms: int) -> int:
-        """Within a session before the latest possible time.  A thread of librdkafka commits: the
-        last commit follows within a commit interval.  Without commits, the application is assumed
-        to be late by at most a third of max.poll.interval.ms."""
+        """The most likely time of the last poll, within a session before the latest possible time.
+
+        A thread of librdkafka commits: the last commit follows the last poll within a commit
+        interval.  Without commits, the application is assumed to be late by at most a third of
+        max.poll.interval.ms.
+        """
         latest_ms = (membership.ended_ms or 0) - poll_ms
         session_ms = membership.session_timeout_ms or self.timing.session_ms
         committed_ms = self._committed(membership)
@@ -177,7 +183,7 @@ class Ends:
         return latest_ms - min(session_ms, poll_ms // 3) // 2
 
     def _ignored_revocation(self, membership: ModernMembership, last_ms: int) -> bool:
-        """Whether its client went on to send heartbeats but revoked nothing after a revocation was
+        """Whether the member kept sending heartbeats but revoked nothing after a revocation was
         requested: its application did not poll."""
         last = membership.last_step
         if last is None or not last.pending:

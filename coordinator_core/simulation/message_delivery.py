@@ -187,8 +187,8 @@ class MessageDelivery:
         )
 
     def _read_next(self, process: SimulatedProcess, channel: Channel, now_ms: int) -> None:
-        """The broker reads the connection's next request after it has answered the current one,
-        also one that it received before the client closed the connection.
+        """The broker reads the connection's next request after it has answered the current request,
+        also a request that it received before the client closed the connection.
         """
         if not channel.waiting:
             return

@@ -114,7 +114,7 @@ class SimulatedProcess:
             _ACTIONS[action.kind](self, now_ms, now_ms + action.length_ms)
 
     def start(self, now_ms: int) -> None:
-        """If its previous life still closes, the process starts after that."""
+        """Start the process; if its previous life is still closing, when it has closed."""
         if self.consumer is not None:
             self._starts_when_closed = self._is_closing
             return

@@ -218,7 +218,7 @@ def _period(
 def heartbeat_of(incarnations: Iterable[ExplainedIncarnation]) -> int:
     """heartbeat.interval.ms.  Members learn of a rebalance in a heartbeat response, so a join takes
     until the last heartbeat; joins that may have waited for a departed member are left out.  The
-    longest quarter counts not: some of them wait for slow applications.
+    longest quarter is ignored: some of these joins wait for slow applications.
     """
     join_ms: list[int] = []
     for explained in incarnations:

@@ -84,7 +84,7 @@ class GenerationSettings(NamedTuple):
 
 
 class ConfiguredSetting(NamedTuple):
-    """``seen_ms``: when the file was read (of a log: the date of its last line), or when the Admin
+    """``seen_ms``: when the file was read (for a log: the date of its last line), or when the Admin
     API described the setting."""
 
     value: str

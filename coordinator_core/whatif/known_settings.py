@@ -52,7 +52,7 @@ class KnownSettings(NamedTuple):
         return _number(self.of_consumer_group(name))
 
     def timing(self, group_type: str) -> ConfiguredTiming:
-        """Of the members of a consumer, share or streams group."""
+        """Heartbeat interval and session timeout of a consumer, share or streams group."""
         return ConfiguredTiming(
             self.consumer_ms(f"{group_type}.heartbeat.interval.ms"),
             self.consumer_ms(f"{group_type}.session.timeout.ms"),
@@ -82,8 +82,8 @@ class ConfiguredCluster(NamedTuple):
 
 
 def configured_in(rows: Iterable[Any]) -> ConfiguredCluster:
-    """``rows``: of schemas/evidence/configurations.sql.  A setting in which the brokers differ is
-    unknown.
+    """``rows``: of schemas/evidence/configurations.sql.  A setting whose value differs between
+    brokers is unknown.
     """
     of_brokers: dict[str, KnownSetting] = {}
     of_groups: dict[str, dict[str, KnownSetting]] = {}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 TABLE = "configurations"
 ADMIN_API = "Admin API"
-# Ends the source of settings that a log has; its beginning is the log's path.
+# Suffix of the source of settings from a log, after the log's path.
 START_UP = ": KafkaConfig values"
 
 
@@ -37,9 +37,9 @@ def store_files(lake: Lake, files: Iterable[str]) -> None:
 
 
 def store_start_ups(lake: Lake, rows: DataFrame) -> None:
-    """Store what brokers printed when they started last, unless other sources have the settings.
+    """Store the settings that brokers logged at their last start, unless another source has them.
 
-    ``rows``: those that count what was read of the logs of brokers.
+    ``rows``: of the run's count of lines read from brokers' logs.
     """
     printed = rows.where("kind = 'file' AND start_ups IS NOT NULL").select(
         *("path", "position", "start_ups", F.array_max(F.map_keys("kept_by_date")).alias("day"))
@@ -63,7 +63,8 @@ def store_start_ups(lake: Lake, rows: DataFrame) -> None:
     for broker, of_broker in groupby(sorted(blocks), key=attrgetter("broker")):
         last, settings = _last(list(of_broker))
         is_older = broker in days and last.day < days[broker]
-        # A run reads the same logs again; a change of this table renews the advice.
+        # A run may read the same logs again.  Unchanged settings are not written again, because
+        # each change of this table renews the advice.
         if broker not in described and not is_older and stored.get(broker) != settings:
             own = [Setting(BROKER, broker, *each) for each in settings.items()]
             seen_time = datetime.combine(last.day, time(), UTC)
@@ -72,7 +73,7 @@ def store_start_ups(lake: Lake, rows: DataFrame) -> None:
 
 @dataclass(frozen=True, order=True)
 class _StartUp:
-    """``day``: of the log's last line that was kept; ``position``: of the range of bytes."""
+    """``day``: date of the log's last line that was kept; ``position``: of the range of bytes."""
 
     broker: str
     day: date
@@ -82,7 +83,7 @@ class _StartUp:
 
 
 def _last(start_ups: list[_StartUp]) -> tuple[_StartUp, dict[str, str]]:
-    """The last of a broker, and the values that its logs of the same day have in common."""
+    """The broker's last start, and the settings that all its logs of that day have in common."""
     last_of_log = {each.path: each for each in start_ups if each.day == start_ups[-1].day}
     common = set.intersection(*({*each.settings.items()} for each in last_of_log.values()))
     return start_ups[-1], dict(common)

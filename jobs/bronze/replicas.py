@@ -29,8 +29,9 @@ def forget_diverged(
 ) -> tuple[list[str], Mapping[int, PartitionCopies]]:
     """Delete the stored records that ``files`` show to be of a diverged replica.
 
-    Returns the earlier files that have to be read again, as that puts these records into
-    quarantine and other copies of them into the table; and what the copies show, by partition.
+    Returns the earlier files that have to be read again, and what the copies show, by partition.
+    Reading a file again puts these records into quarantine, and other copies of them into the
+    table.
     """
     earlier = _earlier(lake, files)
     copies = partition_copies([*files, *earlier], _live(lake, files), max_inflated_of(lake.spark))
@@ -42,7 +43,7 @@ def forget_diverged(
                 "offsets_records",
                 f"{_of_file(lake, path)} AND log_offset BETWEEN {first} AND {last}",
             )
-        # Another copy may have been kept before, with fewer copies.
+        # An earlier run had fewer copies, and may have kept the records of another copy.
         if is_contested(path, copies):
             lake.delete_rows(
                 "quarantine", f"{_of_file(lake, path)} AND reason LIKE '{DIVERGED}: offset %, %'"

@@ -107,7 +107,7 @@ def record_tables(lake: Lake, source: str) -> list[TableRows]:
     time = None if source == DUMP or _may_hold(lake, DUMP) else "append_time"
     # A segment has more details of a record than a consumer or an export.
     is_richer = source == SEGMENTS and (time is None or _may_hold(lake, KAFKA))
-    # The live topic is right where a segment is of a replica that diverged.
+    # Where a segment comes from a diverged replica, the live topic has the right records.
     is_right = source == KAFKA and _may_hold(lake, SEGMENTS)
     if is_right:
         return [records(source, replaces="value"), unreadable_records(source)]

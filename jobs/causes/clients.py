@@ -19,7 +19,7 @@ DEPARTURES = (
     *(*EXPIRIES, "LEAVE", "LEAVE_POLL_TIMEOUT"),
     *("NOT_REJOINED", "REBALANCE_TIMEOUT", "SYNC_TIMEOUT"),
 )
-# A line may have whole seconds.
+# The time of a line may be rounded to seconds.
 _SLACK_MS = 1000
 _NO_ANSWER = "session expired; no answer of the coordinator for "
 _NO_PARTITIONS = "no line about the end of its session; had no partitions"
@@ -52,7 +52,7 @@ def expiries_without_group(causes: DataFrame, client_events: DataFrame) -> DataF
 
     The line says for how long the coordinator had not answered: the session expired a session
     timeout later, or up to a heartbeat interval more, as the last heartbeat may lack an answer.
-    Only one member's session may have expired then, and only one line be about that.
+    A line and an expired session belong together only if neither fits another one.
     """
     lines = client_events.where(
         "group_id IS NULL AND event = 'SESSION_EXPIRED' AND duration_ms IS NOT NULL"

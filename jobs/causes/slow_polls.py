@@ -119,8 +119,8 @@ def _last_commits(
     was_due = (F.col("next_time") > F.col("event_time")) & (
         F.unix_millis("next_time") - F.unix_millis("event_time") <= COMMIT_SLACK_MS
     )
-    # A request need not commit all partitions; each request has the partitions with the shortest
-    # time.
+    # A request need not commit all partitions: the time between requests is the shortest time
+    # between two commits of a partition.
     of_member = Window.partitionBy(*ended.columns)
     is_newest = F.col("earlier") == F.max("earlier").over(of_member)
     return (

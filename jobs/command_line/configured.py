@@ -61,7 +61,7 @@ class ConfiguredCommand(TyperCommand):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; a cluster whose run fails does not keep the others from theirs."""
+        """Run the command; a failed run does not stop the runs of the other clusters."""
         runs = ctx.meta.get(_RUNS)
         if runs is None:
             return super().invoke(ctx)

@@ -1,7 +1,7 @@
 """Which distribution of this project is installed: regroup, or regroup-embedded without Spark.
 
-Both have the package regroup, and pyspark and pyspark-client have the package pyspark: who installs
-both has the files of the last one, and loses them when either is uninstalled.
+Both have the package regroup, and pyspark and pyspark-client have the package pyspark.  If both are
+installed, the second overwrites files of the first, and uninstalling either removes these files.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ BOTH = (
 )
 NO_SPARK = "regroup-embedded has no Spark"
 INSTALL_SPARK = "`pip uninstall --yes regroup-embedded pyspark-client`, then `pip install regroup`"
-_SITE = Path(__file__).resolve().parents[3]  # of a wheel; above a checkout
+_SITE = Path(__file__).resolve().parents[3]  # site-packages; for a checkout, a folder above it
 
 
 def installed(folder: Path = _SITE) -> list[str]:

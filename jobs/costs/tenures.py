@@ -30,7 +30,7 @@ class Tenures:
     and did so then.  ``is_eager``: its classic group revokes all partitions in a rebalance.
     ``is_back``: the process itself is the next owner, and got the partition as soon as it had
     departed.  ``is_migrated``: the next owner is of the group's next incarnation, which has another
-    protocol, and every process that owned partitions to the last came back in it.  Further fields:
+    protocol, and every process that owned partitions at the end came back in it.  Further fields:
     see `jobs.ownership.tenures`.
     """
 

@@ -88,7 +88,7 @@ def fetch_spark_jars() -> str:
     UsageError if PySpark is missing.
     """
     if not has_spark():
-        raise UsageError(f"jars: they are for Spark, and {NO_SPARK}: {INSTALL_SPARK}")
+        raise UsageError(f"`regroup jars` is for Spark, and {NO_SPARK}: {INSTALL_SPARK}")
     folder = jars_folder()
     fetched = fetch(SPARK_JARS, folder)
     done = "fetched into" if fetched else "already in"

@@ -44,7 +44,7 @@ def _of_findings(rows: list[Row]) -> str:
 
 
 def _of_groups(groups: list[Row], episodes: dict[str, list[Row]]) -> str:
-    """Of groups that are alike their number, and the kind that most of their episodes have."""
+    """The number of these similar groups, and the kind of episode with most rebalances."""
     first = groups[0]["group_id"]
     if len(groups) == 1:
         return _headline(groups[0], episodes.get(first, []))
@@ -58,7 +58,7 @@ def _of_groups(groups: list[Row], episodes: dict[str, list[Row]]) -> str:
 
 
 def _likeness(group: Row, episodes: list[Row]) -> tuple[str, str | None]:
-    """Groups are alike whose names differ in numbers, and whose main kind of episode is one."""
+    """Equal for groups whose names differ only in numbers, with the same main kind of episode."""
     incidents = _incidents(episodes)
     why = group.get("reason") or (_main_kind(incidents) if incidents else None)
     return name_pattern(group["group_id"]), why

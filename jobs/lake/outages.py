@@ -111,7 +111,8 @@ def _waves(silences: DataFrame) -> DataFrame:
 def lost_by_most(lost: DataFrame) -> DataFrame:
     """The rows of ``lost`` (GROUP_KEY, ``since_ms`` of the outage, ``process``, ``size``: number of
     the group's processes) if at least half of the group's processes lost their session in this
-    outage.  All send heartbeats at the same interval: a single one was restarted in that time.
+    outage.  All processes send heartbeats at the same interval, so a single process that came back
+    was restarted in that time.
     """
     most = (
         lost.groupBy(*GROUP_KEY, "since_ms")

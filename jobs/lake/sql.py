@@ -116,8 +116,8 @@ def answer(
 
     ``allow_files``: may also read other files, and write files by COPY.  ``optional`` tables that
     an older version did not write are empty.  ``max_rows``: return at most this many rows;
-    ``seconds``: stop the statement after this time; ``memory``: let DuckDB use no more, such as
-    200MB, and no temporary files.  UsageError, with an excerpt if the place is known: missing lake,
+    ``seconds``: stop the statement after this time; ``memory``: DuckDB's limit, such as 200MB,
+    without temporary files.  UsageError, with an excerpt if the place is known: missing lake,
     wrong SQL, forbidden file, or stopped.
     """
     connection, statement = _opened_for(root, sql, optional, allow_files=allow_files, memory=memory)
@@ -343,7 +343,7 @@ def _views_below(words: set[str]) -> list[str]:
 
 
 def _old_names(name: str, words: Collection[str]) -> str:
-    """Further columns of a SELECT: those of a table or view under old names among ``words``."""
+    """Further columns of a SELECT: renamed columns under the old names that ``words`` contains."""
     columns = RENAMED.get(name, {}).items()
     return "".join(f", {new} AS {old}" for old, new in columns if old in words)
 

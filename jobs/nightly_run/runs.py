@@ -201,7 +201,7 @@ def _episode_lines(run: Run) -> list[str]:
         "pattern", F.regexp_replace("group_id", "[0-9]+", "*")
     )
     like = Window.partitionBy("kind", "pattern")
-    # The episodes of a row: one, or all that are alike.
+    # A row is one episode, or all similar episodes.
     row = F.when(F.count("place").over(like) >= ALIKE, F.lit(0)).otherwise(F.col("place"))
     folded = incidents.withColumn("row", row).groupBy("kind", "pattern", "row")
     rows = folded.agg(

@@ -25,8 +25,8 @@ COLUMNS = Arithmetic(F.greatest, F.least, F.when)
 
 
 def process_ends(departed: DataFrame) -> DataFrame:
-    """MEMBER_KEY, ``end_ms``: when the departed member stopped to own partitions (null if nothing
-    shows it), ``end_how`` it departed, ``end_by`` (as ``evidence`` of the table) and
+    """MEMBER_KEY, ``end_ms``: when the departed member stopped owning partitions (null if no
+    evidence), ``end_how`` it departed, ``end_by`` (as ``evidence`` of the table) and
     ``end_estimated``; ``earliest_end_ms``, ``latest_end_ms``: limits, by other explanations of the
     same evidence; ``polled_ms``: of a slow application, when it last polled before it departed;
     ``heard_ms``: the last contact before its session expired.
@@ -145,7 +145,7 @@ def _stopped_committing(exceeded_ms: Column) -> Column:
 
 
 def _is_fenced() -> Column:
-    """Whether its session expired after its client had been fenced, which ended the client."""
+    """Whether the member's session expired after its client had been fenced and thereby ended."""
     return (F.col("left_how") == "expired") & F.col("fenced_ms").isNotNull()
 
 

@@ -106,8 +106,8 @@ def _next_where(condition: Column, **columns: str) -> dict[str, Column]:
 
 def _with_shutdown(followed: DataFrame) -> DataFrame:
     """A group was shut down if it became empty and none of its members was back in time.  Dynamic
-    members whose sessions expired were not shut down; others do not leave when they are, but may
-    have been fenced.
+    members whose sessions expired were not shut down.  Static members do not leave when they are
+    shut down; if their sessions expired, they may instead have been fenced.
     """
     before = _history().rowsBetween(Window.unboundedPreceding, -1)
     never_left = F.last("never_leave", ignorenulls=True).over(before)

@@ -20,10 +20,10 @@ JOIN_SLACK_MS = 500
 def tenures(members: DataFrame) -> DataFrame:
     """GENERATION_KEY, ``member_id`` (of the assignment), event_date, ``from_ms``, ``until_ms``,
     ``how`` the tenure ended, ``evidence`` and ``is_estimated`` of its end, ``earliest_until_ms``
-    and ``latest_until_ms`` (by other explanations of it), ``next_generation`` (the one for
-    which an eager member revoked), ``polled_ms`` of a slow application, the group's next shutdown,
+    and ``latest_until_ms`` (by other explanations of it), ``next_generation`` (for which
+    an eager member revoked), ``polled_ms`` of a slow application, the group's next shutdown,
     and ``stopped_ms``: when its last process stopped before that.  A dead member owns
-    partitions for no time.  ``revoking_ms``: begin of the rebalance that ended the generation.  Of
+    no partitions.  ``revoking_ms``: begin of the rebalance that ended the generation.  Of
     a member that departed after this generation: ``departed_ms``, ``heard_ms`` (see
     `process_ends`) and ``back_ms``.
     """

@@ -376,7 +376,7 @@ class PredictionEvidence:
 
     @cached_property
     def _ends(self) -> list[Ends]:
-        """Of each incarnation; the one with the most memberships first."""
+        """Ends of each incarnation; the incarnation with the most memberships first."""
         beyond = _by_incarnation([*self._of(tenures.REFUSALS), *self._of(tenures.COMMITS)])
         histories = {
             number: played_rows(rows)

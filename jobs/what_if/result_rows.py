@@ -127,7 +127,7 @@ def no_advice(sentence: str) -> Row:
 
 
 def saved_column(figure: str) -> str:
-    """The column of table advice: a figure has the name that the JSON of what-if has."""
+    """The column of table advice for a figure, which is named as in the JSON of what-if."""
     return "saved_" + figure.replace("unavailable", "unowned")
 
 

@@ -184,7 +184,7 @@ def test_a_group_whose_static_clients_all_ended_fatally_is_dead_and_not_shut_dow
     ) == [(1037,)]
     alerts, _ = find_alerts(AlertsOptions(lake.root), AlertSettings())
     assert [(each.alert, each.value) for each in alerts] == [("finding", 80), ("no_members", 71)]
-    assert alerts[1].message.endswith("no members for 71 s: the sessions of all expired")
+    assert alerts[1].message.endswith("no members for 71 s: all sessions expired")
 
 
 DEAD, ALIVE = (THREE / name / "__consumer_offsets-1/*.log" for name in ("dead-b1", "b2"))

@@ -31,7 +31,7 @@ def test_what_needs_spark_says_what_to_install():
     )
     with pytest.raises(UsageError, match="this needs Spark, and regroup-embedded has no Spark: "):
         session.build_session(Config())
-    with pytest.raises(UsageError, match="jars: they are for Spark, and regroup-embedded has no"):
+    with pytest.raises(UsageError, match="`regroup jars` is for Spark, and regroup-embedded"):
         jars.fetch_spark_jars()
 
 

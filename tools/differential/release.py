@@ -1,4 +1,4 @@
-"""Compare what a release of Kafka has beside the behavior of its coordinator with Regroup's data.
+"""Compare log wordings, default settings and API versions of a Kafka release with Regroup's data.
 
     python -m tools.differential.release 4.4 4.3
 
@@ -120,7 +120,7 @@ def defaults_of(version: str) -> dict[str, str]:
 
 
 def row_of(release: str, offered: Mapping[str, int]) -> dict[str, int]:
-    """The release's row of offered_versions.json: what the previous release did not offer."""
+    """The release's row of offered_versions.json: its differences from the previous release."""
     older = [each for each in offered_by_release() if _numbers(each) < _numbers(release)]
     before = offered_by_release()[older[-1]]
     changed = {name: each for name, each in offered.items() if before.get(name, -1) != each}

@@ -1,4 +1,7 @@
-"""Folders of generated pages, which are committed and compared by tests."""
+"""Writes and reads folders of generated pages.
+
+The pages are committed.  Tests compare them with what the generators return.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def write_folder(folder: Path, texts: Mapping[str, str]) -> None:
-    """Make the Markdown files of the folder those of ``texts``, by file name."""
+    """Write ``texts``, by file name, into the folder, and delete its other Markdown files."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in read_folder(folder).keys() - texts.keys():
         (folder / name).unlink()

@@ -25,7 +25,7 @@ from coordinator_core.protocol.messages import JoinResponse, LeaveGroup, Leaver,
 
 JOIN_INTERVAL_MS = 1000
 QUERY_INTERVAL_MS = 500
-# librdkafka leaves on a best effort basis, with a shorter timeout than of other requests.
+# librdkafka sends LeaveGroup on a best-effort basis, with a shorter timeout than other requests.
 _LEAVE_TIMEOUT_MS = 5000
 
 

@@ -159,7 +159,7 @@ class DelayedHeartbeat(_GroupOperation):
 
 
 class DeadlineHeartbeat(_GroupOperation):
-    """Up to 2.1: waits for a request of the member later than the one that set the deadline.
+    """Up to 2.1: waits for a request of the member after the request that set the deadline.
 
     The operation keeps a reference to the member: a removed member may expire a second time.
     """

@@ -144,7 +144,7 @@ def _join_with_id(turn: Turn, group: ConsumerGroup, request: JoinGroup, member_i
     update_group(draft, after, bumps=change.subscription)
     owned = _owned(turn, subscription)
     if downgrades:
-        # Kafka finds the replaced member by its instance id, which it may have changed since.
+        # Kafka finds the replaced member by its instance id, which the member may have changed.
         if replaced is not None and replaced.instance_id != request.instance_id:
             _refuse(turn, request, Errors.UNKNOWN_SERVER_ERROR)
         else:

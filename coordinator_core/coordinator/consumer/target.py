@@ -192,9 +192,9 @@ class _Assignment:
         return copy
 
     def _filled(self, member_id: str) -> HashTable[str, IntSet]:
-        """With equal subscriptions: first partitions go, then free ones come in order.
+        """With equal subscriptions: first revoke partitions, then assign free partitions in order.
 
-        A member that keeps its target keeps the map, which is not copied.
+        The map of a member whose target does not change is reused, not copied.
         """
         target, before = self.targets[member_id], self._present.get(member_id, {})
         if target == before:

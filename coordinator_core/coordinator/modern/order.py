@@ -25,7 +25,7 @@ def in_order_of_ints(numbers: Iterable[int], capacity: int = FIRST_CAPACITY) -> 
 
 
 def copied_partitions(numbers: Collection[int]) -> Set[int]:
-    """The partitions in the order of a HashSet that copies these, in their order."""
+    """The partitions in the iteration order of a HashSet into which they are copied in order."""
     return dict.fromkeys(in_order_of_ints(numbers, capacity_of_copy(len(numbers)))).keys()
 
 

@@ -84,7 +84,8 @@ def _time_difference(theirs: Entry, mine: Entry) -> Divergence | None:
     assert mine.value is not None
     production, replay = theirs.value.get(name) or 0, mine.value.get(name) or 0
     is_near = -EARLY_MS <= production - replay <= TIMER_LATE_MS
-    # A request may write several targets, of which the first one is as much older as it took.
+    # A request may write several targets; the first target is older than its record by the time
+    # that the request took.
     is_of_request = all(
         0 <= entry.at_ms - computed_ms <= SAME_REQUEST_MS
         for entry, computed_ms in ((theirs, production), (mine, replay))

@@ -28,7 +28,7 @@ class ModernReplay(NamedTuple):
 
     ``eras``: of the coordinators; None if the group was never of such a type.
     ``resumed_from``: (incarnation, generation) whose records the engine was loaded with at the
-    beginning; ``unnamed_topics``: ids of topics that no evidence names; ``names``: of the others.
+    beginning; ``unnamed_topics``: ids of topics that no evidence names; ``names``: of other topics.
     """
 
     group_id: str

@@ -365,8 +365,8 @@ class Inference:
         return self._stimulus(write, ModernStimulusKind.CLASSIC_JOIN, "", request, Basis.RECORD)
 
     def _rejoins_before_upgrade(self, write: Write) -> Iterator[ModernStimulus]:
-        """Members of the classic group that had joined again since its last record, with another
-        subscription.
+        """Members of the classic group that had joined again since the group's last record, with
+        another subscription.
         """
         classic = self.stored.of(RecordKind.CLASSIC) if write.converts else None
         if classic is None:

@@ -145,7 +145,7 @@ class IncarnationReplay:
             generation.line_divergence = generation.line_divergence or unmatched.divergence
 
     def _is_of_engine(self, line: GroupLine, events: Container[tuple[str, str | None]]) -> bool:
-        """Whether the engine had the group's state then, or has an event of this line later."""
+        """Whether the engine had the group's state at this line, or has the line's event later."""
         before_ms = EARLY_LINE_MS if (line.event, line.member_id) in events else NEAR_MS
         return any(
             begin - before_ms <= line.at_ms <= end + NEAR_MS for begin, end in self._spans_ms

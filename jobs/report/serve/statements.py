@@ -1,7 +1,7 @@
 """SQL that readers write, in a process whose memory is limited.
 
 DuckDB does not count the texts that a function returns (``repeat('x', 1000000)`` of 2,000 rows) as
-its memory.  The system ends the process instead, and the server starts the next one.
+its memory.  The operating system ends the process instead, and the server starts the next one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TOO_MUCH = "needs more memory than a statement may have; select fewer rows or s
 
 
 class Limits(NamedTuple):
-    """Of one statement and its answer.  ``bytes``: of the answer as JSON."""
+    """Limits of one statement and its answer.  ``bytes``: size of the answer as JSON."""
 
     rows: int = 1000
     seconds: float = 20
@@ -64,7 +64,7 @@ def _started() -> Connection:
     context = multiprocessing.get_context("spawn")  # a copy of a process with threads can hang
     here, there = context.Pipe()
     context.Process(target=_run, args=(there,), daemon=True).start()
-    there.close()  # the other process has it: its end ends `recv` here
+    there.close()  # only the other process has it open: `recv` here ends with it
     return here
 
 

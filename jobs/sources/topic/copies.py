@@ -3,9 +3,9 @@
 Copies of a partition have the same record at the same offset: followers append what the leader
 has, and the log cleaner only removes records.  A broker that was killed may have appended records
 that no other replica has, and brokers before message format 2 wrote no leader epochs.  Of several
-records with one offset, the record of the live topic is kept, else that of most copies, else that
-of the copy with the greatest offset.  A copy with another record diverged there, up to the next
-record that it shares with a copy that did not.
+records with one offset, the record of the live topic is kept, else the record of most copies, else
+the record of the copy with the greatest offset.  A copy with another record diverged at this
+offset, up to the next record that it shares with a copy that did not diverge.
 """
 
 from __future__ import annotations
@@ -56,7 +56,10 @@ ReadDigests = Callable[[Iterable[CopyBatch]], Digests]
 def diverged_offsets(
     copies: Copies, live: Digests, read: ReadDigests
 ) -> dict[str, list[DivergedRange]]:
-    """By copy.  ``live``: of records that were read from the live topic; ``read``: of batches."""
+    """The diverged offsets of each copy.
+
+    ``live``: digests of records from the live topic; ``read``: returns the digests of batches.
+    """
     spans = _compared(copies, live)
     if not spans:
         return {}
@@ -75,7 +78,7 @@ def digest(key: bytes | None, value: bytes | None) -> bytes:
 def digests_of(
     view: memoryview, batches: Iterable[CopyBatch], max_inflated: int
 ) -> Iterator[tuple[int, bytes]]:
-    """Of the readable records of a file's batches."""
+    """Offset and digest of each readable record of a file's batches."""
     for each in batches:
         data = view[each.position : each.position + each.size]
         for batch in read_segment(data, partition=0, file=each.file, max_inflated=max_inflated):
@@ -90,7 +93,7 @@ _Span = tuple[int, int]
 
 
 def _compared(copies: Copies, live: Digests) -> list[_Span]:
-    """Offsets of batches that not all copies have that have offsets before and after them."""
+    """Offsets of the batches that some copy lacks although it has earlier and later offsets."""
     extents = [(each[0].first_offset, each[-1].last_offset) for each in copies.values() if each]
     counts = _counts(copies)
     own = (
@@ -144,10 +147,10 @@ class _Votes:
     ) -> None:
         self._digests, self._live, self._spans = digests, live, spans
         self._ends = {copy: each[-1].last_offset for copy, each in copies.items() if each}
-        # Of copies that end at the same offset, one has to be kept, whatever their names.
+        # Choose among copies that end at the same offset by content, whatever their names.
         self._hashes = {copy: _hash(each) for copy, each in digests.items()}
         counts = _counts(copies)
-        # Offsets from which on a copy has a batch that another one has, too.
+        # First offsets of the batches that another copy also has.
         self._shared = {
             copy: sorted({each.first_offset for each in batches if counts[each.content] > 1})
             for copy, batches in copies.items()
@@ -190,7 +193,7 @@ class _Votes:
         return len(valid), *max((self._ends[each], self._hashes[each]) for each in voters)
 
     def _why(self, live: bytes | None, votes: Sequence[int]) -> str:
-        """``votes``: numbers of copies with the same record, that of the kept one first."""
+        """``votes``: number of copies per record at the offset, the kept record first."""
         if live is not None:
             return "the live topic has other records"
         if votes[0] > max(votes[1:]):
@@ -198,7 +201,7 @@ class _Votes:
         return f"{sum(votes)} copies of the partition differ, without a majority,"
 
     def _close_shared(self, previous: int, offset: int) -> None:
-        """Between these offsets a copy may have batches that need no comparison."""
+        """End the divergence of copies with a shared, uncompared batch between these offsets."""
         for copy in [*self._open]:
             again = (each for each in self._shared[copy] if previous < each < offset)
             first = next((each for each in again if not self._is_compared(each)), None)

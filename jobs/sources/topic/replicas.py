@@ -2,8 +2,8 @@
 
 A broker that is killed may have appended records that no other replica has.  When it is back it
 truncates them (KIP-101): in the log of a partition each leader epoch begins at one offset, and no
-record of an earlier epoch stands at that offset or behind it.  A copy that was taken before that
-has these records still, and no consumer ever read them.  Brokers write where each epoch begins to
+record of an earlier epoch stands at that offset or behind it.  A copy taken before the truncation
+still has these records, which no consumer ever read.  Brokers write where each epoch begins to
 `leader-epoch-checkpoint`; a record batch has its epoch in its header.  `jobs.sources.topic.copies`
 decides where copies differ within an epoch, or without epochs.
 """
@@ -70,7 +70,8 @@ class EpochStarts:
 
 
 class PartitionCopies(NamedTuple):
-    """Of a partition.  ``diverged``: by folder of a copy, offsets that no epoch decides."""
+    """What the copies of a partition show.  ``diverged``: by folder of a copy, the offsets at which
+    it diverged where no epoch decides."""
 
     starts: EpochStarts
     diverged: Mapping[str, Sequence[DivergedRange]] = MappingProxyType({})
@@ -94,8 +95,8 @@ class PartitionCopies(NamedTuple):
 def partition_copies(
     files: Iterable[str], live: Mapping[int, Digests], max_inflated: int
 ) -> dict[int, PartitionCopies]:
-    """By partition; of partitions of which ``files`` has copies in several folders, or with records
-    of the ``live`` topic.
+    """`PartitionCopies` by partition, for the partitions that ``files`` has in several folders, or
+    that have records of the ``live`` topic.
     """
     files = list(files)
     starts = epoch_starts(files)
@@ -235,7 +236,7 @@ def _in_headers(file: str) -> dict[int, int]:
 
 
 def _batches(file: str) -> Iterator[CopyBatch]:
-    """Up to the first damaged or incomplete one; none of a file that is gone."""
+    """The batches of a file up to the first damaged or incomplete batch; none if it is gone."""
     try:
         opened = open_file(file)
     except OSError:
