@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -78,11 +79,15 @@ class Scene:
         and the new process that began before the old process's end count once.
         """
         ids = {(c.incarnation, c.generation) for each in changes for c in each.causes}
-        made = [self.history[each] for each in ids if each in self.history]
+        doubles = [span for each in changes if (span := each.double_span) is not None]
+        joined = sorted(first for first, _ in doubles)
+        left = sorted(end for _, end in doubles)
         return max(
             (
-                made_by.member_count - sum(each.is_double_in(made_by.id) for each in changes)
-                for made_by in made
+                self.history[each].member_count
+                - (bisect_right(joined, each) - bisect_right(left, each))
+                for each in ids
+                if each in self.history
             ),
             default=0,
         )

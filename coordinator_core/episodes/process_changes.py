@@ -156,13 +156,17 @@ class ProcessChange:
             return False
         return at(arrival) < at(departure)
 
-    def is_double_in(self, generation: tuple[int, int]) -> bool:
-        """Whether both the new process and the old one are members of this generation."""
+    @property
+    def double_span(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
+        """The generation in which the new process joined, and the generation in which the old
+        process left.  From the first until right before the second, the group has both processes;
+        None if it never has both.
+        """
         departure, arrival = self.departure, self.arrival
         if not self.is_surge or departure is None or arrival is None:
-            return False
+            return None
         joined, left = ((c.incarnation, c.generation) for c in (arrival, departure))
-        return joined <= generation < left
+        return (joined, left) if joined < left else None
 
     def split(self) -> ProcessChange:
         """Takes the return away: it belongs to another episode."""
