@@ -193,11 +193,6 @@ class ProcessChange:
         return min(self.from_ms, self.departed_ms, polled_ms)
 
 
-def _generation(change: ProcessChange) -> tuple[int, int]:
-    first = change.causes[0]
-    return first.incarnation, first.generation
-
-
 def at(cause: Cause) -> int:
     assert cause.at_ms is not None  # the activity's causes have a time
     return cause.at_ms
@@ -222,6 +217,7 @@ class _Matching:
         self._arrivals = [each for each in events if each.is_arrival]
         self._departures_of = by(self._keys, self._departures)
         self._arrivals_of = by(self._keys, self._arrivals)
+        self._first_generations = {each.id for each in activity.rebalances if each.was_empty}
         self._arrival_of = self._matched_arrivals()
         self._group_starts_ms = [each.from_ms for each in activity.rebalances if each.was_empty]
         self._refused = [each for each in in_order if each.is_refused]
@@ -248,10 +244,12 @@ class _Matching:
         matched = set(map(id, self._arrival_of.values()))
         rest = (each for each in self._arrivals if id(each) not in matched)
         arrived = [self._arrived(each) for each in rest]
-        began = {each.id for each in self._activity.rebalances if each.was_empty}
-        first = [each for each in arrived if _generation(each) in began]
-        later = [each for each in arrived if _generation(each) not in began]
+        first = [each for each in arrived if self._starts_group(each.causes[0])]
+        later = [each for each in arrived if not self._starts_group(each.causes[0])]
         return first + _with_replaced(changes, later, self._replaced_within_ms)
+
+    def _starts_group(self, arrival: Cause) -> bool:
+        return (arrival.incarnation, arrival.generation) in self._first_generations
 
     def _conflicts(self, changes: Iterable[ProcessChange]) -> list[ProcessChange]:
         """Refused joins: a second process, unless the member's session expires soon after.  Then
@@ -322,13 +320,11 @@ class _Matching:
             if all(map(_is_shared, departures)):
                 pairs.sort(key=_apart)
                 arrivals = self._arrivals_of.get(key, ())
-                began = {each.id for each in self._activity.rebalances if each.was_empty}
                 back = {id(new) for old, new in pairs if old.is_expiry}
                 started = (
                     each
                     for each in arrivals
-                    if id(each) not in back
-                    if (each.incarnation, each.generation) not in began
+                    if id(each) not in back and not self._starts_group(each)
                 )
                 pairs = [*_surged(departures, started), *pairs]
             for departure, arrival in pairs:
