@@ -50,6 +50,10 @@ class BrokerGeneration(NamedTuple):
     members: Mapping[Partitions, str] = {}
     is_empty: bool = False
 
+    @property
+    def key(self) -> Key:
+        return self.incarnation, self.generation
+
 
 @dataclass(kw_only=True)
 class ClientMember:
@@ -174,7 +178,7 @@ def history_of_clients(
     lines: Iterable[ClientRow], broker: Iterable[BrokerGeneration] = ()
 ) -> GroupHistory:
     lines = list(lines)
-    by_time = sorted(broker, key=lambda each: (each.time_ms, each.incarnation, each.generation))
+    by_time = sorted(broker, key=lambda each: (each.time_ms, each.key))
     clients = memberships_of_clients(lines)
     counts = Counter(each.generation for each in by_time)
     times = {each.generation: each.time_ms for each in by_time if counts[each.generation] == 1}
@@ -191,7 +195,7 @@ def history_of_clients(
     ]
     departed = list(_departed(departures, placed, by_time))
     _identify(placed, departed, by_time)
-    return GroupHistory(placed, departed, [(each.incarnation, each.generation) for each in by_time])
+    return GroupHistory(placed, departed, [each.key for each in by_time])
 
 
 def _identify(
@@ -200,7 +204,7 @@ def _identify(
     broker: Iterable[BrokerGeneration],
 ) -> None:
     """Set member ids that no log has, by the partitions that the coordinator assigned."""
-    members = {(each.incarnation, each.generation): each.members for each in broker}
+    members = {each.key: each.members for each in broker}
     of_client: dict[tuple[Key, tuple[str, ...]], str] = {}
     for key, own in placed.items():
         for each in own:
@@ -225,12 +229,12 @@ def _departed(
     generation.  A group of another type may not form one.
     """
     of_client: defaultdict[tuple[str, ...], list[tuple[int, Key]]] = defaultdict(list)
-    times = {(each.incarnation, each.generation): each.time_ms for each in broker}
+    times = {each.key: each.time_ms for each in broker}
     for key, own in placed.items():
         times[key] = min(each.joined_ms for each in own)
         for each in own:
             of_client[each.client].append((each.joined_ms, key))
-    empty = {(each.incarnation, each.generation) for each in broker if each.is_empty}
+    empty = {each.key for each in broker if each.is_empty}
     of_group = sorted((at_ms, key) for key, at_ms in times.items() if key not in empty)
     in_order = sorted(times)
     for departure in departures:
