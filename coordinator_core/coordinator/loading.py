@@ -86,13 +86,14 @@ def unload(turn: Turn, partition: int | None) -> None:
         if partition is None or modern.partition == partition:
             turn.effects.modern_event("UNLOADED", modern.group_id, epoch=modern.epoch)
             del turn.groups.modern[modern.group_id]
-    turn.modern_timers.cancel_groups(
-        lambda group_id: partition is None or turn.log.partition_of(group_id) == partition
-    )
+
+    def is_unloaded(group_id: str) -> bool:
+        return partition is None or turn.log.partition_of(group_id) == partition
+
+    turn.modern_timers.cancel_groups(is_unloaded)
     groups = turn.groups
     for by_group in (groups.kept_offsets, groups.unwritten_removals, groups.put_back):
-        for group_id in list(by_group):
-            if partition is None or turn.log.partition_of(group_id) == partition:
-                del by_group[group_id]
+        for group_id in filter(is_unloaded, list(by_group)):
+            del by_group[group_id]
     if partition is None and turn.era.modern is not None:
         turn.version_with_new_topics = turn.image.version  # what loads next takes all for new
