@@ -377,8 +377,8 @@ class Inference:
             if member is None or before is None or not member.get("classic_member_metadata"):
                 continue
             protocols = member["classic_member_metadata"]["supported_protocols"]
-            stored = {"name": classic["protocol"], "metadata": before["subscription"]}
-            if stored not in [{name: each[name] for name in stored} for each in protocols]:
+            offered = [(each["name"], each["metadata"]) for each in protocols]
+            if (classic["protocol"], before["subscription"]) not in offered:
                 request = requests.classic_join(self.group_id, entry.member_id, member)
                 kind = ModernStimulusKind.CLASSIC_JOIN
                 yield self._stimulus(write, kind, entry.member_id, request, Basis.RECORD)
