@@ -175,7 +175,7 @@ class Ends:
         max.poll.interval.ms.
         """
         latest_ms = (membership.ended_ms or 0) - poll_ms
-        session_ms = membership.session_timeout_ms or self.timing.session_ms
+        session_ms = self._session_ms(membership)
         committed_ms = self._committed(membership)
         if committed_ms and latest_ms - session_ms <= committed_ms[-1] <= latest_ms:
             earliest_ms = max(latest_ms - session_ms, committed_ms[-1] - COMMIT_INTERVAL_MS)
@@ -258,8 +258,10 @@ class Ends:
         return max(last_ms, expiry.heard_ms), next_ms
 
     def _last_heartbeat_ms(self, membership: ModernMembership) -> int:
-        session_ms = membership.session_timeout_ms or self.timing.session_ms
-        return (membership.ended_ms or 0) - session_ms
+        return (membership.ended_ms or 0) - self._session_ms(membership)
+
+    def _session_ms(self, membership: ModernMembership) -> int:
+        return membership.session_timeout_ms or self.timing.session_ms
 
     def _middle_ms(self, membership: ModernMembership, last_ms: int, next_ms: int) -> int:
         """``last_ms``, ``next_ms``: of its last heartbeat, and when the next one was due."""
