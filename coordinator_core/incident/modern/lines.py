@@ -42,9 +42,10 @@ def compare_lines(lines: Sequence[GroupLine], outputs: Iterable[Output]) -> list
     unmatched = []
     for line, key in compared:
         times_ms = events.get(key, [])
-        near_ms = min(times_ms, key=lambda at_ms: abs(at_ms - line.at_ms), default=None)
-        limit_ms = EARLY_LINE_MS if line.event in EARLY_LINES else NEAR_MS
-        if near_ms is None or abs(near_ms - line.at_ms) > limit_ms:
+        late_ms = EARLY_LINE_MS if line.event in EARLY_LINES else NEAR_MS
+        near = [each for each in times_ms if -NEAR_MS <= each - line.at_ms <= late_ms]
+        near_ms = min(near, key=lambda at_ms: abs(at_ms - line.at_ms), default=None)
+        if near_ms is None:
             divergence = Divergence(_what(key), "a line", "no event", line.place)
             unmatched.append(Unmatched(line.at_ms, divergence))
         else:

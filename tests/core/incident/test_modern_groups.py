@@ -144,6 +144,20 @@ def test_a_missing_line_diverges():
         assert [each.replay for each in differences] == ["an event"]
 
 
+@pytest.mark.parametrize(("moved_ms", "diverges"), [(-5000, False), (5000, True)])
+def test_a_line_of_a_join_may_stand_seconds_before_its_records_only(moved_ms, diverges):
+    _, lines, _ = captured("twins-4.4.0")
+    own = list(lines["orders-consumer-range"])
+    places = [n for n, each in enumerate(own) if each.event == "MEMBER_JOIN"]
+    place = places[len(places) // 2]
+    own[place] = own[place]._replace(at_ms=own[place].at_ms + moved_ms)
+    own.sort(key=lambda each: each.at_ms)
+
+    generations = replayed("twins-4.4.0", "orders-consumer-range", lines=own)
+
+    assert any(each.divergence is not None for each in generations) is diverges
+
+
 def test_after_a_divergence_the_engine_goes_on_from_the_records():
     """Later generations are judged independently."""
     records, _, _ = captured("twins-4.4.0")
