@@ -4,12 +4,37 @@ import doctest
 
 import pytest
 
-from coordinator_core import modern_history, whatif
+from coordinator_core import modern_history, protocol, whatif
+from coordinator_core.coordinator.coordinator import Coordinator
+from coordinator_core.coordinator.era import CoordinatorConfig
+from coordinator_core.coordinator.eras import ERAS
+from coordinator_core.protocol.errors import Errors
+from coordinator_core.protocol.messages import Append, Heartbeat, JoinGroup, Respond, SyncGroup
+from coordinator_core.records import (
+    Assignment,
+    Subscription,
+    encode_assignment,
+    encode_subscription,
+)
 from tests.core.modern_history import group_records
 from tests.core.whatif import deployed_groups
 
+OF_PROTOCOL = {
+    "Append": Append,
+    "ASSIGNMENT": encode_assignment(Assignment(3, [("orders", [0, 1])], None)),
+    "Coordinator": Coordinator,
+    "CoordinatorConfig": CoordinatorConfig,
+    "ERAS": ERAS,
+    "Errors": Errors,
+    "Heartbeat": Heartbeat,
+    "JoinGroup": JoinGroup,
+    "PROTOCOLS": (("range", encode_subscription(Subscription(3, ["orders"], None, [], -1))),),
+    "SyncGroup": SyncGroup,
+    "answers": lambda effects: [each.response for each in effects if isinstance(each, Respond)],
+}
 PARTITIONS = {f"P{number}": ("active", None, "topic", number) for number in (0, 1)}
 PAGES = {
+    protocol: (15, OF_PROTOCOL),
     whatif: (9, vars(deployed_groups)),
     modern_history: (6, vars(group_records) | PARTITIONS),
 }
