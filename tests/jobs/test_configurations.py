@@ -251,3 +251,16 @@ def test_a_container_runtime_escapes_the_lines():
     assert printed.of_brokers == {
         "3": {"group.coordinator.rebalance.protocols": "[classic, consumer]"}
     }
+
+
+def test_a_layout_of_json_has_the_settings_in_one_line():
+    printed = StartUpSettings()
+
+    printed.read(
+        b'{"level":"INFO","message":"KafkaConfig values: \\n\\tgroup.max.size = 5\\n'
+        b'\\tnode.id = 3\\n (kafka.server.KafkaConfig)"}\n'
+        b'{"level":"INFO","message":"next: \\tgroup.max.size = 6"}\n'
+    )
+    printed.finish()
+
+    assert printed.of_brokers == {"3": {"group.max.size": "5"}}

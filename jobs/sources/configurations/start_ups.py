@@ -14,7 +14,8 @@ import re
 from jobs.sources.configurations.files import BROKER, IDS, is_of
 
 _HEADER = b"KafkaConfig values:"
-# Container runtimes print a tab and the end of a line as escapes.
+# Container runtimes print a tab and the end of a line as escapes; a layout of JSON has the whole
+# block in the line of its header.
 _LINE = re.compile(rb"[^\t\\\n]*(?:\t|\\t)([\w.-]+) = ([^\n]*?)(?:\\n[^\n]*)?\r?(?:\n|\Z)")
 _UNSET = "null"
 
@@ -29,14 +30,27 @@ class StartUpSettings:
     def read(self, chunk: bytes) -> None:
         """``chunk``: whole lines."""
         at = 0
-        while self._block is not None or (at := _after_header(chunk, at)) >= 0:
-            self._block = self._block or {}
+        while self._block is not None or (at := chunk.find(_HEADER, at)) >= 0:
+            if self._block is None:
+                self._block = {}
+                at = self._read_header(chunk, at)
+                if self._block:
+                    self.finish()
+                    continue
             while (line := _LINE.match(chunk, at)) is not None:
-                self._add(line[1].decode("utf-8", "replace"), line[2].decode("utf-8", "replace"))
+                self._add(line)
                 at = line.end()
             if at == len(chunk):
                 return
             self.finish()
+
+    def _read_header(self, chunk: bytes, at: int) -> int:
+        """Read the settings in the line of the header; returns where the next line begins."""
+        end = chunk.find(b"\n", at) + 1 or len(chunk)
+        for line in map(_LINE.match, chunk[at:end].split(rb"\n")):
+            if line is not None:
+                self._add(line)
+        return end
 
     def finish(self) -> None:
         """End the block that is being read."""
@@ -45,16 +59,8 @@ class StartUpSettings:
         if ids and block:
             self.of_brokers[ids[0]] = block
 
-    def _add(self, name: str, value: str) -> None:
+    def _add(self, line: re.Match[bytes]) -> None:
         assert self._block is not None
+        name, value = (text.decode("utf-8", "replace") for text in line.groups())
         if (name in IDS or is_of(BROKER, name)) and value not in ("", _UNSET):
             self._block[name] = value
-
-
-def _after_header(chunk: bytes, at: int) -> int:
-    """Where the line after the next header begins; -1 without a header."""
-    header = chunk.find(_HEADER, at)
-    if header < 0:
-        return -1
-    end = chunk.find(b"\n", header)
-    return len(chunk) if end < 0 else end + 1
