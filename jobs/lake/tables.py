@@ -139,12 +139,18 @@ class Lake(ABC):
         if not self.has(table):
             return self.frame(table, [])
         stored = self._stored(table)
-        rows = stored.withColumnsRenamed(renamed_in(table, stored.columns))
-        missing = [] if table in self._complete else self._missing_columns(rows.schema, table)
+        rows = stored if table in self._complete else self._with_all_columns(stored, table)
         own = rows.where(F.col("cluster_id") == self.cluster_id)
-        if missing:
-            own = own.withColumns({each.name: F.lit(None).cast(each.dataType) for each in missing})
         return with_schema(own.select(*schema_of(table).names), nullable_schema_of(table))
+
+    def _with_all_columns(self, rows: DataFrame, table: str) -> DataFrame:
+        """Present names of the columns of an older version, and nulls for those that it lacks."""
+        if renamed := renamed_in(table, rows.columns):
+            rows = rows.withColumnsRenamed(renamed)
+        if missing := self._missing_columns(rows.schema, table):
+            nulls = {each.name: F.lit(None).cast(each.dataType) for each in missing}
+            rows = rows.withColumns(nulls)
+        return rows
 
     @abstractmethod
     def frame(self, table: str, rows: Iterable[Any]) -> DataFrame:
@@ -331,10 +337,12 @@ class Lake(ABC):
         null there."""
         if table in self._complete:
             return
-        if renamed := renamed_in(table, self._stored_schema(table).names):
+        stored = self._stored_schema(table)
+        if renamed := renamed_in(table, stored.names):
             with self.lock("create"):
                 self._rename_columns(table, renamed)
-        if missing := self._missing_columns(self._stored_schema(table), table):
+            stored = self._stored_schema(table)
+        if missing := self._missing_columns(stored, table):
             self._add_columns(table, missing)
         self._complete.add(table)
 

@@ -293,6 +293,19 @@ def test_columns_with_old_names_are_read_and_renamed_by_the_next_write(lake, fra
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("engine", ["embedded"], indirect=True, scope="module")
+def test_a_read_does_not_ask_the_embedded_engine_for_a_schema(lake, frame, monkeypatch):
+    """Each such request plans the whole query."""
+    lake.replace("churn", frame("churn", [counted(1, 1)]))
+    reader = open_lake(lake.spark, lake.root, "c")
+    asked = []
+    client = type(lake.spark.client)
+    monkeypatch.setattr(client, "_analyze", lambda _, method, **__: asked.append(method))
+
+    assert "members_gone" in reader.read("churn").columns
+    assert asked == []
+
+
 @pytest.mark.parametrize(
     ("column", "message"),
     [
