@@ -11,6 +11,7 @@ offset, up to the next record that it shares with a copy that did not diverge.
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -64,7 +65,9 @@ def diverged_offsets(
     if not spans:
         return {}
     digests = {
-        copy: read(each for each in batches if _overlaps(each, spans))
+        copy: read(
+            each for each in batches if _overlaps(spans, each.first_offset, each.last_offset)
+        )
         for copy, batches in copies.items()
     }
     return _Votes(copies, digests, live, spans).diverged()
@@ -123,8 +126,10 @@ def _merged(spans: Iterable[_Span]) -> list[_Span]:
     return merged
 
 
-def _overlaps(batch: CopyBatch, spans: Sequence[_Span]) -> bool:
-    return any(batch.first_offset <= last and first <= batch.last_offset for first, last in spans)
+def _overlaps(spans: Sequence[_Span], first: int, last: int) -> bool:
+    """Whether one of the spans, which are sorted and apart, has an offset from first to last."""
+    place = bisect_right(spans, (last, NO_END))
+    return place > 0 and first <= spans[place - 1][1]
 
 
 def _hash(digests: Digests) -> bytes:
@@ -203,13 +208,11 @@ class _Votes:
     def _close_shared(self, previous: int, offset: int) -> None:
         """End the divergence of copies with a shared, uncompared batch between these offsets."""
         for copy in [*self._open]:
-            again = (each for each in self._shared[copy] if previous < each < offset)
-            first = next((each for each in again if not self._is_compared(each)), None)
+            shared = self._shared[copy]
+            again = shared[bisect_right(shared, previous) : bisect_left(shared, offset)]
+            first = next((each for each in again if not _overlaps(self._spans, each, each)), None)
             if first is not None:
                 self._close(copy, first - 1)
-
-    def _is_compared(self, offset: int) -> bool:
-        return any(first <= offset <= last for first, last in self._spans)
 
     def _close(self, copy: str, last_offset: int) -> None:
         first_offset, why = self._open.pop(copy)
