@@ -30,7 +30,6 @@ class CopyBatch(NamedTuple):
     file: str
     position: int
     size: int
-    magic: int
     epoch: int
     first_offset: int
     last_offset: int

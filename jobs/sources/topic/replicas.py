@@ -14,7 +14,7 @@ import mmap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import compress, groupby
 from struct import Struct
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -26,6 +26,7 @@ from jobs.segments import partition_of
 from jobs.segments.frames import LAST_OFFSET_DELTA_AT, OVERHEAD
 from jobs.segments.paths import TOPIC
 from jobs.sources.topic.copies import (
+    Copies,
     CopyBatch,
     Digests,
     DivergedRange,
@@ -98,43 +99,50 @@ def partition_copies(
     """`PartitionCopies` by partition, for the partitions that ``files`` has in several folders, or
     that have records of the ``live`` topic.
     """
-    files = list(files)
-    starts = epoch_starts(files)
     of_partitions: dict[int, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for file in files:
         of_partitions[partition_of(file)][_folder(file)].append(file)
     return {
-        partition: PartitionCopies(
-            own := starts.get(partition, EpochStarts({})),
-            _diverged_in(folders, own, live.get(partition, {}), max_inflated),
-        )
+        partition: _copies(folders, live.get(partition, {}), max_inflated)
         for partition, folders in of_partitions.items()
         if len(folders) > 1 or partition in live
     }
 
 
-def _diverged_in(
-    folders: Mapping[str, Sequence[str]], starts: EpochStarts, live: Digests, max_inflated: int
-) -> Mapping[str, Sequence[DivergedRange]]:
-    copies = {
-        folder: sorted(
-            (
-                each
-                for file in of_folder
-                for each in _batches(file)
-                if not _is_decided(each, starts)
-            ),
-            key=lambda each: each.first_offset,
-        )
+def _copies(
+    folders: Mapping[str, Sequence[str]], live: Digests, max_inflated: int
+) -> PartitionCopies:
+    batches = {
+        folder: [each for file in of_folder for each in _batches(file)]
         for folder, of_folder in folders.items()
     }
+    starts = EpochStarts(_epoch_starts(batches) if len(folders) > 1 else {})
+    undecided = {
+        folder: sorted(
+            compress(of_folder, ~_are_decided(of_folder, starts)),
+            key=lambda each: each.first_offset,
+        )
+        for folder, of_folder in batches.items()
+    }
+    copies = {folder: each for folder, each in undecided.items() if each}
     read = partial(_digests, max_inflated=max_inflated)
-    return diverged_offsets({copy: each for copy, each in copies.items() if each}, live, read)
+    return PartitionCopies(starts, diverged_offsets(copies, live, read))
 
 
-def _is_decided(batch: CopyBatch, starts: EpochStarts) -> bool:
-    last = np.array([batch.last_offset])
-    return bool(starts.are_diverged(np.array([batch.epoch]), last)[0])
+def _epoch_starts(copies: Copies) -> dict[int, int]:
+    """The offset at which each leader epoch begins, by the copies' checkpoints or headers."""
+    starts: dict[int, int] = {}
+    for folder, batches in copies.items():
+        own = _checkpointed(folder)
+        for epoch, offset in (_in_headers(batches) if own is None else own).items():
+            starts[epoch] = min(offset, starts.get(epoch, offset))
+    return starts
+
+
+def _are_decided(batches: Sequence[CopyBatch], starts: EpochStarts) -> np.ndarray:
+    """Per batch, whether its epoch shows that it is of a diverged replica."""
+    epochs = np.array([each.epoch for each in batches], np.int64)
+    return starts.are_diverged(epochs, np.array([each.last_offset for each in batches], np.int64))
 
 
 def _digests(batches: Iterable[CopyBatch], max_inflated: int) -> Digests:
@@ -148,26 +156,6 @@ def _digests(batches: Iterable[CopyBatch], max_inflated: int) -> Digests:
 
 def _folder(file: str) -> str:
     return file.rpartition("/")[0]
-
-
-def epoch_starts(files: Iterable[str]) -> dict[int, EpochStarts]:
-    """By partition; of partitions of which ``files`` has copies in several folders."""
-    folders: dict[int, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for file in files:
-        folders[partition_of(file)][_folder(file)].append(file)
-    of_partitions: dict[int, EpochStarts] = {}
-    for partition, of_partition in folders.items():
-        if len(of_partition) < 2:
-            continue
-        starts: dict[int, int] = {}
-        for folder, copies in of_partition.items():
-            own = _checkpointed(folder)
-            for file in copies if own is None else ():
-                own = _in_headers(file) | (own or {})
-            for epoch, offset in (own or {}).items():
-                starts[epoch] = min(offset, starts.get(epoch, offset))
-        of_partitions[partition] = EpochStarts(starts)
-    return of_partitions
 
 
 def of_same_partitions(paths: Iterable[str], files: Iterable[str]) -> list[str]:
@@ -194,9 +182,8 @@ def diverged_ranges(file: str, replicas: Mapping[int, PartitionCopies]) -> list[
         return []
     ranges = [(each.first_offset, each.last_offset) for each in _own(file, copies)]
     by_epoch: list[tuple[int, int]] = []
-    for each in _batches(file):
-        if not _is_decided(each, copies.starts):
-            continue
+    batches = [*_batches(file)]
+    for each in compress(batches, _are_decided(batches, copies.starts)):
         if by_epoch and by_epoch[-1][1] + 1 == each.first_offset:
             by_epoch[-1] = by_epoch[-1][0], each.last_offset
         else:
@@ -227,9 +214,9 @@ def _checkpointed(folder: str) -> dict[int, int] | None:
     return dict(zip(epochs, offsets, strict=False))
 
 
-def _in_headers(file: str) -> dict[int, int]:
+def _in_headers(batches: Iterable[CopyBatch]) -> dict[int, int]:
     starts: dict[int, int] = {}
-    for each in _batches(file):
+    for each in batches:
         if each.epoch > _NO_EPOCH:
             starts.setdefault(each.epoch, each.first_offset)
     return starts
@@ -255,7 +242,6 @@ def _batches(file: str) -> Iterator[CopyBatch]:
                 file=file,
                 position=position,
                 size=OVERHEAD + length,
-                magic=magic,
                 epoch=epoch if magic >= 2 else _NO_EPOCH,
                 first_offset=offset,
                 last_offset=offset + delta,
