@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from coordinator_core.assignors import CLIENT_ASSIGNORS
-from coordinator_core.client import LIBRARIES
+from coordinator_core.client.libraries import LIBRARIES, versions_of
 from coordinator_core.coordinator.era_evidence import InferredEra
 from coordinator_core.coordinator.eras import ERAS
 from coordinator_core.incident.evidence import MetadataRecord, RecordedMember
@@ -38,8 +38,9 @@ _NEEDED = {
     for library in LIBRARIES.values()
     if library.consumer_protocol_since is not None
 }
-# The version of subscriptions that these clients send (KIP-881), and what sent it first.
-_NEWEST_SUBSCRIPTION, _FIRST_JAVA = 3, "3.4"
+# The version of subscriptions that these clients send (KIP-881), and the first Java that sent it.
+_NEWEST_SUBSCRIPTION = 3
+_FIRST_JAVA = (versions_of("java", f"{_NEWEST_SUBSCRIPTION:04x}") or "").removesuffix("-")
 # What a broker logs when it refuses to convert a group: event or step, blocker, effect, detail.
 _REFUSALS = {
     "upgrade_disabled": (
