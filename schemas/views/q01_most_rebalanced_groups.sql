@@ -12,8 +12,8 @@ SELECT
     ROUND(100 * SUM(s.total_ms) / NULLIF(SUM(s.with_members_ms), 0), 2) AS not_stable_percent, -- share of with_members_ms in which the group was not Stable, percent
     SUM(CASE WHEN s.from_time > o.last_time - INTERVAL '1' DAY THEN s.rebalances ELSE 0 * s.rebalances END) AS rebalances_last_day, -- rebalances in the last 24 hours that the lake has of the cluster
     SUM(CASE WHEN s.from_time > o.last_time - INTERVAL '7' DAY THEN s.rebalances ELSE 0 * s.rebalances END) AS rebalances_last_week, -- rebalances in the last 7 days that the lake has of the cluster
-    SUM(CASE WHEN s.from_time > o.last_time - INTERVAL '1' DAY THEN s.total_ms END) AS not_stable_last_day_ms, -- ms in rebalances that began in these 24 hours
-    SUM(CASE WHEN s.from_time > o.last_time - INTERVAL '7' DAY THEN s.total_ms END) AS not_stable_last_week_ms, -- ms in rebalances that began in these 7 days
+    SUM(CASE WHEN s.from_time > o.last_time - INTERVAL '1' DAY THEN s.total_ms END) AS not_stable_last_day_ms, -- ms in rebalances that began in the last 24 hours that the lake has of the cluster
+    SUM(CASE WHEN s.from_time > o.last_time - INTERVAL '7' DAY THEN s.total_ms END) AS not_stable_last_week_ms, -- ms in rebalances that began in the last 7 days that the lake has of the cluster
     MIN(s.from_time) AS first_seen, -- start of the first generation
     MAX(s.running_time) AS last_seen, -- end of the last rebalance
     MAX(e.episodes) AS episodes,    -- root causes of these rebalances, starts and shutdowns of the group included

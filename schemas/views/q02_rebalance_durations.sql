@@ -2,7 +2,7 @@
 SELECT
     cluster_id,                     -- cluster
     group_id,                       -- consumer group
-    COUNT(*) AS generations,        -- generations: rebalances, aborted rebalances, and those that left the group empty
+    COUNT(*) AS generations,        -- generations: rebalances, aborted rebalances, and generations that left the group empty
     PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY join_ms) AS join_p50_ms, -- ms waiting for all members to join, median; modern groups: ms in Assigning
     PERCENTILE_CONT(0.95) WITHIN GROUP (ORDER BY join_ms) AS join_p95_ms, -- 95th percentile
     MAX(join_ms) AS join_max_ms,    -- longest

@@ -4,7 +4,7 @@ SELECT
     t.group_id,                     -- consumer group
     t.cause,                        -- cause class: MEMBER_NEW, LEAVE, LEAVE_POLL_TIMEOUT, HEARTBEAT_EXPIRY, ...
     t.story,                        -- action of the process: restart, slow_poll, crash, ...; null if unknown
-    COUNT(*) AS generations,        -- generations whose rebalance had this trigger: rebalances, aborted rebalances, and those that left the group empty
+    COUNT(*) AS generations,        -- generations whose rebalance had this trigger: rebalances, aborted rebalances, and generations that left the group empty
     SUM(c.rebalances) AS rebalances, -- rebalances among these generations, as docs/metrics.md defines them
     ROUND(100 * COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY t.cluster_id, t.group_id), 1) AS percent, -- share of the group's generations with a known trigger
     SUM(l.total_ms) AS not_stable_ms -- ms not Stable in these rebalances; null without a log

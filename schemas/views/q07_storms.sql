@@ -7,7 +7,7 @@ SELECT
     UNIX_MILLIS(to_time) - UNIX_MILLIS(from_time) AS lasted_ms, -- ms from from_time to to_time
     first_generation,               -- first generation of the storm
     last_generation,                -- last generation of the storm
-    generations,                    -- generations of the storm: rebalances, aborted rebalances, and those that left the group empty
+    generations,                    -- generations of the storm: rebalances, aborted rebalances, and generations that left the group empty
     rebalances,                     -- rebalances among these generations, as in q01_most_rebalanced_groups
     aborted_rebalances,             -- aborted rebalances among these generations
     superseded_targets,             -- superseded targets among the rebalances

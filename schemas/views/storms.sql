@@ -9,7 +9,7 @@ SELECT
     MIN(r.incarnation) AS first_incarnation, -- incarnation of the group in which the storm began
     MIN_BY(r.generation, r.place) AS first_generation, -- first generation of the storm
     MAX_BY(r.generation, r.place) AS last_generation, -- last generation of the storm
-    COUNT(*) AS generations,        -- generations of the storm: rebalances, aborted rebalances, and those that left the group empty
+    COUNT(*) AS generations,        -- generations of the storm: rebalances, aborted rebalances, and generations that left the group empty
     SUM(r.rebalances) AS rebalances, -- rebalances as docs/metrics.md defines them; null if only clients' logs show them, without an outcome
     SUM(r.aborted_rebalances) AS aborted_rebalances, -- aborted rebalances as docs/metrics.md defines them, not among rebalances; null where rebalances is null
     SUM(r.superseded_targets) AS superseded_targets, -- superseded targets among the rebalances, as docs/metrics.md defines them; null if only logs show them
