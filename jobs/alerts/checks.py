@@ -331,7 +331,7 @@ CHECKS = (
     Check(
         name="no_members",
         setting="no_members_s",
-        about="a group without members, none of which left by itself",
+        about="a group whose members were all removed",
         sql=NO_MEMBERS,
         message=lambda value, *_: f"no members for {value} s: all sessions expired",
         unit="seconds",

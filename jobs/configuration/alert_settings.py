@@ -40,7 +40,7 @@ class Thresholds:
     )
     no_members_s: int = field(
         default=60,
-        metadata={"meaning": "seconds without members of a group whose members did not leave"},
+        metadata={"meaning": "seconds that a group has no members after all were removed"},
     )
     flaps: int = field(
         default=3, metadata={"meaning": "rejoins of a process that count as flapping"}
