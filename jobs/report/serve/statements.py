@@ -73,17 +73,18 @@ def _run(pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends this process
     with suppress(ValueError, OSError):  # not every system has the limit
         resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
-    while True:
-        try:
-            root, statement, limits = pipe.recv()
-        except EOFError:
-            return
-        try:
-            pipe.send(_answered(root, statement, limits))
-        except MemoryError:
-            pipe.send(UsageError(_TOO_MUCH))
-        except Exception as error:
-            pipe.send(error)
+    with suppress(EOFError, OSError):  # the server has ended
+        while True:
+            pipe.send(_result(*pipe.recv()))
+
+
+def _result(root: str, statement: str, limits: Limits) -> str | Exception:
+    try:
+        return _answered(root, statement, limits)
+    except MemoryError:
+        return UsageError(_TOO_MUCH)
+    except Exception as error:
+        return error
 
 
 def _answered(root: str, statement: str, limits: Limits) -> str:

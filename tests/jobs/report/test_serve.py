@@ -2,6 +2,7 @@
 
 import base64
 import json
+import multiprocessing
 import signal
 import socket
 import subprocess
@@ -10,7 +11,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from jobs.report.serve.statements import Limits
+from jobs.report.serve.statements import Limits, _run
 from tests.jobs.report.planted import (
     HOSTILE,
     cause,
@@ -25,6 +26,7 @@ from tests.jobs.report.planted import (
 )
 from tests.jobs.report.serving import objects, served
 
+ENDLESS = "SELECT COUNT(*) FROM range(100000000) a, range(1000) b WHERE a.range % 7 < b.range"
 TOKEN = "correct-horse-battery-staple"
 
 
@@ -210,10 +212,7 @@ def test_sql_only_reads_the_lake(server, statement, message):
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        (
-            "SELECT COUNT(*) FROM range(100000000) a, range(1000) b WHERE a.range % 7 < b.range",
-            "stopped after 3 s; select fewer rows",
-        ),
+        (ENDLESS, "stopped after 3 s; select fewer rows"),
         (
             "SELECT repeat('x', 1000) FROM range(200)",
             "the answer has 201,283 bytes, at most 100,000 are sent; select fewer rows or"
@@ -232,6 +231,18 @@ def test_a_statement_beyond_a_limit_is_refused_and_the_next_one_is_answered(
     with served(plant(tmp_path, three_groups()), limits=Limits(1000, 3, 100_000)) as server:
         assert server.refused("sql", query=statement) == message
         assert server.ask("sql", query="SELECT 1 AS one")["rows"] == [[1]]
+
+
+def test_a_server_that_ends_during_a_statement_leaves_no_traceback(server, capfd):
+    here, there = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=_run, args=(there,))
+    process.start()
+    there.close()
+    here.send((server.lake.root, ENDLESS, Limits(seconds=1)))
+    here.close()
+    process.join()
+
+    assert (process.exitcode, capfd.readouterr().err) == (0, "")
 
 
 def test_the_description_has_every_view(server):
