@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 import resource
 import signal
 import threading
@@ -21,6 +22,9 @@ from jobs.lake.sql import answer
 
 MEMORY = "150MB"  # of DuckDB, per statement
 _ADDRESS_SPACE = 2 << 30  # of the process, most of which its threads reserve and never use
+# DuckDB, deltalake and Arrow take the number of their threads from these variables, else from the
+# processors: with 64 processors, the threads alone need more than the address space.
+_THREADS = dict.fromkeys(("SLURM_CPUS_ON_NODE", "TOKIO_WORKER_THREADS", "OMP_NUM_THREADS"), "2")
 _TOO_MUCH = "needs more memory than a statement may have; select fewer rows or shorter texts"
 
 
@@ -73,6 +77,7 @@ def _run(pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends this process
     with suppress(ValueError, OSError):  # not every system has the limit
         resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
+    os.environ |= _THREADS
     with suppress(EOFError, OSError):  # the server has ended
         while True:
             pipe.send(_result(*pipe.recv()))

@@ -11,7 +11,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from jobs.report.serve.statements import Limits, _run
+from jobs.report.serve.statements import Limits, Statements, _run
 from tests.jobs.report.planted import (
     HOSTILE,
     cause,
@@ -231,6 +231,15 @@ def test_a_statement_beyond_a_limit_is_refused_and_the_next_one_is_answered(
     with served(plant(tmp_path, three_groups()), limits=Limits(1000, 3, 100_000)) as server:
         assert server.refused("sql", query=statement) == message
         assert server.ask("sql", query="SELECT 1 AS one")["rows"] == [[1]]
+
+
+def test_statements_are_answered_on_a_machine_with_many_processors(server, monkeypatch):
+    monkeypatch.setenv("SLURM_CPUS_ON_NODE", "64")  # DuckDB takes it for the number of processors
+    monkeypatch.setenv("TOKIO_WORKER_THREADS", "64")
+
+    answer = Statements(server.lake.root).rows("SELECT COUNT(*) FROM generations")
+
+    assert answer["rows"] == [[4]]
 
 
 def test_a_server_that_ends_during_a_statement_leaves_no_traceback(server, capfd):
