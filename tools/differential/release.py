@@ -23,6 +23,7 @@ from coordinator_core.coordinator.era import CoordinatorConfig
 from coordinator_core.coordinator.eras import ERAS, era_of_version
 from coordinator_core.coordinator.group_types import MODERN_TYPES
 from coordinator_core.coordinator.modern.settings import DEFAULTS, OTHER_DEFAULTS
+from coordinator_core.log_lines import holds_in
 from coordinator_core.log_lines.offered_versions import offered_by_release
 from coordinator_core.whatif.known_settings import BROKER_DEFAULTS
 from schemas.log_lines import offered_versions
@@ -121,17 +122,13 @@ def defaults_of(version: str) -> dict[str, str]:
 
 def row_of(release: str, offered: Mapping[str, int]) -> dict[str, int]:
     """The release's row of offered_versions.json: its differences from the previous release."""
-    older = [each for each in offered_by_release() if _numbers(each) < _numbers(release)]
+    older = [each for each in offered_by_release() if not holds_in(f"{release}-", each)]
     before = offered_by_release()[older[-1]]
     changed = {name: each for name, each in offered.items() if before.get(name, -1) != each}
     gone = [name for name, each in before.items() if each >= 0 and name not in offered]
     apis = {name: each for name, each in changed.items() if name not in _FEATURES}
     features = {name: changed[name] for name in _FEATURES if name in changed}
     return apis | dict.fromkeys(gone, -1) | features
-
-
-def _numbers(release: str) -> list[int]:
-    return [*map(int, release.split("."))]
 
 
 if __name__ == "__main__":
