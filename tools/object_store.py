@@ -10,7 +10,6 @@ import hashlib
 import os
 import shutil
 import subprocess
-import time
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +18,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tools.kafka_broker import free_ports, is_answering, java_path
+from tools.kafka_broker import free_ports, has_started, java_path
 
 ROOT = Path(__file__).resolve().parent.parent
 VERSION = "4.1.0"
@@ -73,7 +72,9 @@ def object_store(folder: Path, *, anonymous: bool = False) -> Iterator[dict[str,
             stdin=subprocess.DEVNULL,
         )
     try:
-        _wait(server, port, settings.with_suffix(".log"))
+        if not has_started(server, port, _TIMEOUT_S):
+            log = settings.with_suffix(".log").read_text()
+            raise RuntimeError(f"the object store does not start: {log[-2000:]}")
         yield {
             "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
             "AWS_ALLOW_HTTP": "true",
@@ -95,14 +96,6 @@ def _settings(folder: Path, port: int, anonymous: bool) -> str:
         "jclouds.provider=filesystem-nio2\njclouds.identity=none\njclouds.credential=none\n"
         f"jclouds.filesystem.basedir={folder}\n"
     )
-
-
-def _wait(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    until = time.monotonic() + _TIMEOUT_S
-    while not is_answering(port):
-        if server.poll() is not None or time.monotonic() > until:
-            raise RuntimeError(f"the object store does not start: {log.read_text()[-2000:]}")
-        time.sleep(0.1)
 
 
 def puts_that_succeed(port: int, key: str) -> list[int]:

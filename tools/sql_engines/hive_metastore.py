@@ -10,8 +10,9 @@ import struct
 from collections.abc import Mapping
 from pathlib import Path
 
+from tools.kafka_broker import free_ports, is_answering
 from tools.sql_engines.rows import Rows
-from tools.sql_engines.server import free_port, running
+from tools.sql_engines.server import running
 from tools.sql_engines.spark_thrift import SPARK, answers_with
 
 SERVER = "org.apache.hadoop.hive.metastore.HiveMetaStore"
@@ -34,9 +35,9 @@ def answers(lake: Path, work: Path, statements: Mapping[str, str]) -> dict[str, 
     own = work / "with-hive"
     own.mkdir()
     leave_the_network()
-    port = free_port()
+    (port,) = free_ports(1)
     connection = {"spark.hadoop.hive.metastore.uris": f"thrift://127.0.0.1:{port}"}
-    with running(_server(port, own), own / "hive.log", os.environ, lambda _: _listens(port)):
+    with running(_server(port, own), own / "hive.log", os.environ, lambda _: is_answering(port)):
         return answers_with(connection, lake, own, statements)
 
 
@@ -52,8 +53,3 @@ def _server(port: int, work: Path) -> list[str]:
     settings = [f"{name}={value.format(work=work)}" for name, value in CONF.items()]
     options = [word for setting in settings for word in ("--hiveconf", setting)]
     return ["java", "-cp", f"{SPARK}/jars/*", SERVER, "-p", str(port), *options]
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as client:
-        return client.connect_ex(("127.0.0.1", port)) == 0

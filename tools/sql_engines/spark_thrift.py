@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pyspark
 
+from tools.kafka_broker import free_ports
 from tools.sql_engines.rows import Rows, comparable
-from tools.sql_engines.server import free_port, running
+from tools.sql_engines.server import running
 
 ROOT = Path(__file__).parents[2]
 SPARK = Path(pyspark.__file__).parent
@@ -49,7 +50,7 @@ def answers_with(
     """``metastore``: Spark's settings of its connection."""
     settings = SETTINGS | metastore | {"spark.sql.warehouse.dir": str(work / "warehouse")}
     _register(lake, work, settings)
-    port = free_port()
+    (port,) = free_ports(1)
     url = f"jdbc:hive2://127.0.0.1:{port}/regroup"
     started = "HiveThriftServer2 started"
     command, log = _server(work, settings, port), work / "spark.log"

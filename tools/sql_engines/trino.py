@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from schemas import table_names, view_sql, views_in_order
+from tools.kafka_broker import free_ports
 from tools.sql_engines.rows import Rows, comparable
-from tools.sql_engines.server import free_port, running
+from tools.sql_engines.server import running
 
 VERSION = "476"
 NEEDS_JAVA = f"trino: set TRINO_JAVA_HOME; Trino {VERSION} needs Java 24 or newer"
@@ -51,7 +52,7 @@ def answers(lake: Path, work: Path, statements: Mapping[str, str]) -> dict[str, 
     folder = work / "trino"
     (folder / "catalog").mkdir(parents=True)
     (folder / "lake").symlink_to(lake)
-    port = free_port()
+    (port,) = free_ports(1)
     (folder / "catalog" / "delta.properties").write_text(CATALOG.format(work=folder))
     (folder / "config.properties").write_text(SERVER.format(port=port, work=folder))
     command = _server(java, _installed(build), folder)
