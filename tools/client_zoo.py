@@ -26,6 +26,7 @@ from coordinator_core.client_history import ClientGeneration, generations_of_cli
 from jobs.client_evidence import line_of_row
 from jobs.lake.dates import DateRange
 from jobs.sources.client_logs.client_log import rows_of_stream
+from tools.client_zoo_groups import print_row
 
 Row = dict[str, Any]
 MEASURES = (
@@ -189,10 +190,6 @@ def print_events(name: str, version: str, logging: str, reading: Reading, measur
     events = dict.fromkeys(row["event"] for row in reading.rows)
     counts = (measure.generations, measure.members, measure.partitions)
     print_row(name, version, logging, *counts, ", ".join(events))
-
-
-def print_row(*cells: Any) -> None:
-    print("|", " | ".join(map(str, cells)), "|")
 
 
 if __name__ == "__main__":
