@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from coordinator_core.records import decode, decode_assignment, encode_key, encode_value
+from coordinator_core.records import decode, decode_assignment
 from jobs.console.errors import UsageError
 from jobs.group_metadata import _row as group_row
 from jobs.sources.dumps import tool_output
@@ -230,10 +230,6 @@ def test_many_commits_of_one_key_and_millisecond_take_linear_time(tmp_path):
     assert time.process_time() - started < 20
 
 
-COMMIT_BYTES = encode_key(1, {"group": "g", "topic": "t", "partition": 0})
-VALUE_BYTES = encode_value(
-    1, 3, {"offset": 4, "leader_epoch": -1, "metadata": "", "commit_timestamp": 5}
-)
 WRONG = [
     (b"\0" * 8 + b"\0\0\0\x50" + b"\0" * 4 + b"\x02" + b"\0" * 60,
      "it seems to be a binary segment of a topic: give it as --segments"),
