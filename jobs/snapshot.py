@@ -43,7 +43,7 @@ from jobs.sources.topic.live_groups import GroupRow, LiveGroups
 
 TABLE = "group_snapshots"
 EVERY = "30s"
-# Each snapshot adds a file; files are combined after so many snapshots.
+# Each snapshot adds a file; files are combined after this many snapshots.
 SNAPSHOTS_PER_COMPACTION = 50
 MOST_PROBLEMS = 20  # shown per file
 
@@ -82,7 +82,7 @@ class SnapshotOptions:
 class Snapshots:
     """The state of the loop.  ``store_ends`` stores the log end offsets of topics,
     ``store_settings`` those of brokers and of these groups; ``say`` prints a line; ``wait`` sleeps
-    for so many seconds."""
+    for this many seconds."""
 
     options: SnapshotOptions
     lake: ArrowLake

@@ -68,7 +68,7 @@ run_without_folders() {
 }
 run_without_folders
 
-# The other distribution. Its environment replaces the first, which takes 1.6 GB.
+# The other distribution. Its environment replaces the first environment, which takes 1.6 GB.
 rm -rf "$work/regroup" lake
 PYTHON=$python sh "$root/tools/install_image.sh" "$work/files" "$work/embedded" regroup-embedded
 PATH=$work/embedded/bin:$path

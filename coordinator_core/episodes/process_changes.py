@@ -118,7 +118,7 @@ class ProcessChange:
 
     @property
     def may_be_frozen(self) -> bool:
-        """Whether the process was back after its session had expired, and may not have ended."""
+        """Whether the process was back after its session expired, and nothing shows its end."""
         departure, arrival = self.departure, self.arrival
         if self.what is not What.EXPIRED or departure is None or arrival is None:
             return False

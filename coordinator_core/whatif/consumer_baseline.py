@@ -47,7 +47,7 @@ _PLAIN, _OF_URLS = frozenset("+/"), frozenset("-_")
 
 @dataclass(frozen=True, kw_only=True)
 class ConsumerEvidence:
-    """``counts``: when an assignment had so many partitions of a topic, (ms, topic, count), in
+    """``counts``: when an assignment had ``count`` partitions of a topic, (ms, topic, count), in
     order; ``subscriptions``: topics by member id; ``until_ms``: end of the evidence; ``classic``:
     of a converted group.
     """

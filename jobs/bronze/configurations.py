@@ -39,7 +39,7 @@ def store_files(lake: Lake, files: Iterable[str]) -> None:
 def store_start_ups(lake: Lake, rows: DataFrame) -> None:
     """Store the settings that brokers logged at their last start, unless another source has them.
 
-    ``rows``: of the run's count of lines read from brokers' logs.
+    ``rows``: the read rows of brokers' logs; rows of kind ``file`` count what was read.
     """
     printed = rows.where("kind = 'file' AND start_ups IS NOT NULL").select(
         *("path", "position", "start_ups", F.array_max(F.map_keys("kept_by_date")).alias("day"))

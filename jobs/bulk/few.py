@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import pyarrow as pa
 
 # The reference reads some 8 MB per second, and numba with the machine code takes 0.45 s to import.
-# After so many bytes a process imports it.
+# After this many bytes a process imports it.
 FEW_BYTES = 2 << 20
 RECORD_BYTES = 64  # what a record without bytes counts
 HAS_NUMBA = find_spec("numba") is not None  # regroup-embedded leaves it out: 208 MB

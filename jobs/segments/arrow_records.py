@@ -34,7 +34,7 @@ SCHEMA = pa.schema(
 )
 ROWS = 20_000  # per Arrow batch, at most
 HELD_BYTES = 4 << 20  # of keys and values read batch by batch
-# Up to so many records, Python copies keys and values sooner than numba is imported.
+# Up to this many records, Python copies keys and values sooner than numba is imported.
 FEW_RECORDS = 20_000
 
 

@@ -45,7 +45,7 @@ from jobs.watch.read_files import FileState, ReadFiles
 
 # The longest wait after failed passes, unless --every is longer.
 LONGEST_WAIT_S = 900
-# Each pass adds small files to these tables; they are combined after so many passes with news.
+# Each pass adds small files to these tables; they are combined after this many passes with news.
 APPENDED = (
     *("runs", "offsets_records", "broker_log_events", "client_events", "end_offsets"),
     "trace_events",
@@ -82,7 +82,7 @@ class PassCounts:
 
 @dataclass(kw_only=True)
 class Watch:
-    """The state of the loop.  ``say`` prints a line; ``wait`` sleeps for so many seconds."""
+    """The state of the loop.  ``say`` prints a line; ``wait`` sleeps for this many seconds."""
 
     options: WatchOptions
     config: Config

@@ -93,7 +93,7 @@ def _cost_s(rebalances: Sequence[TimedRebalance]) -> float:
 
 
 def simulation_s(span_ms: int, members: int, changes: int) -> float:
-    """The seconds that it takes to simulate this span under so many changes, each seed once."""
+    """The seconds that it takes to simulate this span under this many changes, each seed once."""
     return span_ms / HEARTBEAT_MS * members * _HEARTBEAT_S * changes * ADVICE_SEEDS
 
 

@@ -9,7 +9,8 @@ import org.apache.kafka.server.common.MetadataVersion;
 
 /**
  * What a release of Kafka has, one per line: {@code default NAME VALUE} of the settings of group coordinators,
- * {@code api ID VERSION} and {@code feature NAME LEVEL} with the highest that its brokers or controllers offer.
+ * {@code api ID VERSION} and {@code feature NAME LEVEL} with the highest version or level
+ * that its brokers or controllers offer.
  */
 public class Release {
     public static void main(String[] arguments) throws IllegalAccessException {

@@ -18,7 +18,7 @@ class LongCall(NamedTuple):
 
 
 def long_calls(root: Path, least: int) -> list[LongCall]:
-    """Calls of the packages' classes with at least so many positional arguments, longest first.
+    """Calls of the packages' classes with at least this many positional arguments, longest first.
 
     An argument ``*values`` counts once.
     """

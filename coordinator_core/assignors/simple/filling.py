@@ -15,7 +15,7 @@ _P = TypeVar("_P")
 
 
 def sized(entries: int) -> int:
-    """The capacity that Kafka gives a table for so many entries."""
+    """The capacity that Kafka gives a table for this many entries."""
     return table_size_for(int((entries + 1) / 0.75 + 1))
 
 

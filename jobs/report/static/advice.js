@@ -62,8 +62,8 @@ function confidenceText(row) {
   return [percent(row.confidence), row.confidence_reason].filter(Boolean).join(": ");
 }
 
-/** A block per place: of lines for different processes, the last ones would win in one file.
-    JSON cannot have the comments that precede it: they are text above its block. */
+/** One block per place to paste into: if one file had lines for different processes, the last lines would win.
+    JSON cannot contain comments: its comments are text above its block. */
 function pasteBlocks(title, text) {
   const parts = (text || "").split("\n\n");
   const areComments = (part) => part.split("\n").every((line) => line.startsWith("#"));

@@ -49,7 +49,7 @@ function movedText(row) {
   return `${counted(row.partitions_moved)} (${counted(row.moves_forced)})`;
 }
 
-/** What a number of rebalances leaves open: aborted ones beside them, superseded targets among them. */
+/** What to say beside a number of rebalances: aborted rebalances, and the superseded targets among them. */
 function otherKinds(row) {
   return [
     row.aborted_rebalances ? `and ${counted(row.aborted_rebalances)} aborted` : "",

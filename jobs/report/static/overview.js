@@ -1,6 +1,6 @@
 // The overview of all groups: totals, a sortable table, storms.
 
-const ALIKE = 5; // of so many alike the headline names none
+const ALIKE = 5; // a headline names no episode if this many are similar
 const spanMs = page.to_ms - page.from_ms;
 const hasDays = clock(page.from_ms, true).slice(0, 10) !== clock(page.to_ms, true).slice(0, 10);
 
@@ -48,7 +48,7 @@ function headline() {
   );
 }
 
-/** The costliest episode; of several that are alike their kind and number. */
+/** The costliest episode; if several are similar, their kind and number. */
 function costliest(episode) {
   if (episode.alike < ALIKE) return `${episode.group_id}, ${clock(episode.from_ms, hasDays)}: ${episode.summary}`;
   const where = episode.alike_groups > 1
