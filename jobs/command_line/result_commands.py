@@ -102,7 +102,7 @@ def digest(
     ] = False,
     conf: ConfOption = None,
 ) -> None:
-    """Summarise a day for chat or mail: costs, findings, alerts.  Similar items are one entry."""
+    """Summarise a day for chat or mail.  Similar items are one entry."""
     from jobs.alerts.alerting import AlertsOptions
     from jobs.alerts.digest import run
     from jobs.configuration.config import load_config
