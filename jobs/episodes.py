@@ -9,10 +9,8 @@ coordinator_core.episodes infers them, one group at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from itertools import chain, groupby
-from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -58,14 +56,7 @@ MEMBERS_AT_ONCE = 500_000
 BUCKETS = 64
 
 Row = dict[str, Any]
-_group = itemgetter(*GROUP_KEY)
-_COLUMNS = {
-    # Only clients' logs show how long a rebalance had lasted when they ended.
-    "rebalance": tuple(name for name in Rebalance._fields if name != "open_ms"),
-    "cause": ("cause_seq", "member_settings", *(f for f in Cause._fields if f != "settings")),
-    "load": ("at_ms",),
-    "gap": Gap._fields,
-}
+Group = tuple[str, ...]
 
 
 def episodes(
@@ -266,35 +257,44 @@ def _of_groups(schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
     """Infers some groups; ``schema`` comes from the driver, as workers have no SparkSession."""
 
     def inferred(table: pa.Table) -> pa.Table:
-        rows = sorted(chain.from_iterable(_rows(table, kind) for kind in _COLUMNS), key=_group)
-        of_groups = groupby(rows, key=_group)
+        of_kind = {kind: _by_group(table, kind) for kind in _ITEMS}
+        groups = sorted(set[Group]().union(*of_kind.values()))
         results = [
             dict(zip(GROUP_KEY, group, strict=True)) | row
-            for group, of_group in of_groups
-            for row in _rows_of_group(of_group)
+            for group in groups
+            for row in _rows_of_group(*(of_kind[kind].get(group, []) for kind in _ITEMS))
         ]
         return pa.Table.from_pylist(results, schema)
 
     return inferred
 
 
-def _rows(table: pa.Table, kind: str) -> list[Row]:
-    """The rows of one kind, without the columns of the others, which are null."""
+def _by_group(table: pa.Table, kind: str) -> dict[Group, list[Any]]:
+    """The items of one kind in order, see `_ITEMS`."""
+    make, columns, order = _ITEMS[kind]
     of_kind = table.filter(pc.equal(table["row"], kind))
-    rows: list[Row] = of_kind.select([*GROUP_KEY, "row", *_COLUMNS[kind]]).to_pylist()
-    return rows
+    of_kind = of_kind.sort_by([(name, "ascending") for name in (*GROUP_KEY, *order)])
+    items = map(make, *(_values(of_kind[name], default) for name, default in columns.items()))
+    keys = zip(*(of_kind[name].to_pylist() for name in GROUP_KEY), strict=True)
+    grouped: dict[Group, list[Any]] = {}
+    for key, item in zip(keys, items, strict=True):
+        grouped.setdefault(key, []).append(item)
+    return grouped
 
 
-def _rows_of_group(rows: Iterable[Row]) -> Iterator[Row]:
+def _values(column: pa.ChunkedArray, default: Any) -> list[Any]:
+    values: list[Any] = column.to_pylist()
+    if default is None or not column.null_count:
+        return values
+    return [default if value is None else value for value in values]
+
+
+def _rows_of_group(
+    rebalances: list[Rebalance], causes: list[Cause], loads: list[int], gaps: list[Gap]
+) -> Iterator[Row]:
     """Rows of episodes without cluster and group."""
-    of: dict[str, list[Row]] = {kind: [] for kind in _COLUMNS}
-    for row in rows:
-        of[row["row"]].append(row)
-    rebalances = sorted(of["rebalance"], key=_generation)
-    causes = sorted(of["cause"], key=lambda row: (*_generation(row), row["cause_seq"]))
-    loads = [row["at_ms"] for row in of["load"]]
-    inferred = infer_episodes(map(_rebalance, rebalances), map(_cause, causes), loads)
-    unowned = downtimes(inferred, sorted(map(_gap, of["gap"]), key=str))
+    inferred = infer_episodes(rebalances, causes, loads)
+    unowned = downtimes(inferred, gaps)
     last: dict[int, int] = {}
     for each in inferred:
         generation = each.generation_span[1]
@@ -303,31 +303,38 @@ def _rows_of_group(rows: Iterable[Row]) -> Iterator[Row]:
         yield episode_row(each, downtime) | {"activity_last_generation": last[each.activity_ms]}
 
 
-def _generation(row: Row) -> tuple[int, int]:
-    return row["incarnation"], row["generation"]
+def _rebalance(*values: Any) -> Rebalance:
+    row = dict(zip(_REBALANCE, values, strict=True))
+    hosts = sorted((each["client_host"], each["number"]) for each in row.pop("hosts"))
+    changes = (text.split(":", 1) for text in row.pop("settings"))
+    return Rebalance(**row, hosts=hosts, settings=[(int(before), text) for before, text in changes])
 
 
-def _rebalance(row: Row) -> Rebalance:
-    hosts = sorted((each["client_host"], each["number"]) for each in row["hosts"] or ())
-    changes = [each.split(":", 1) for each in row["settings"] or ()]
-    settings = [(int(before), text) for before, text in changes]
-    return Rebalance(**_fields(row, Rebalance) | {"hosts": hosts, "settings": settings})
+def _gap(*values: Any) -> Gap:
+    row = dict(zip(Gap._fields, values, strict=True))
+    return Gap(**row | {"downtime": Downtime(**row["downtime"])})
 
 
-def _cause(row: Row) -> Cause:
-    absent: Row = {"at_ms": None, "story": None}
-    settings = {"settings": row["member_settings"] or ()}
-    return Cause(**absent | _fields(row, Cause) | settings)
-
-
-def _gap(row: Row) -> Gap:
-    absent: Row = {"generation": None, "to_ms": None}
-    return Gap(**absent | _fields(row, Gap) | {"downtime": Downtime(**row["downtime"])})
-
-
-def _fields(row: Row, of: type[Rebalance | Cause | Gap]) -> Row:
-    """The row's values of this type's fields; a null has the field's default."""
-    return {name: row[name] for name in of._fields if row.get(name) is not None}
+# Only clients' logs show how long a rebalance had lasted when they ended.
+_REBALANCE = tuple(name for name in Rebalance._fields if name != "open_ms")
+_CAUSE = {name: "member_settings" if name == "settings" else name for name in Cause._fields}
+_GENERATION = ("incarnation", "generation")
+# By kind of row: what makes its item, the columns of the item's values with the value for null, and
+# the order of the items of a group.
+_ITEMS: Mapping[str, tuple[Callable[..., Any], Row, tuple[str, ...]]] = {
+    "rebalance": (
+        _rebalance,
+        {name: Rebalance._field_defaults.get(name) for name in _REBALANCE},
+        _GENERATION,
+    ),
+    "cause": (
+        Cause,
+        {column: Cause._field_defaults.get(name) for name, column in _CAUSE.items()},
+        (*_GENERATION, "cause_seq"),
+    ),
+    "load": (int, {"at_ms": None}, ("at_ms",)),
+    "gap": (_gap, dict.fromkeys(Gap._fields), ()),
+}
 
 
 def episode_row(each: Episode, downtime: Downtime | None) -> Row:

@@ -36,6 +36,8 @@ def failed_over(scene: Scene) -> Iterator[EpisodeDraft]:
     for series in in_series(scene.of(What.SESSION_LOST), AT_ONCE_MS, when=_joined_ms):
         confidence = min(each.confidence for each in series)
         yield EpisodeDraft(EpisodeKind.COORDINATOR_FAILOVER, series, confidence)
+    if not loads:
+        return
     unheard = [
         each
         for each in scene.of(What.EXPIRED)

@@ -34,6 +34,8 @@ def conversions(
     rebalances: Iterable[Rebalance], history: Mapping[tuple[int, int], Rebalance]
 ) -> Iterator[Conversion]:
     """Those of groups with members; an empty group that changes its type is started again."""
+    if len({each.group_type for each in history.values()}) < 2:
+        return
     in_order = sorted(history)
     for each in rebalances:
         place = in_order.index(each.id)
@@ -49,6 +51,8 @@ def converted(scene: Scene) -> Iterator[EpisodeDraft]:
     nearest conversion.  A deployment before or after it restarts the same processes once more.
     """
     made = list(conversions(scene.rebalances, scene.history))
+    if not made:
+        return
     restarted: dict[Conversion, list[list[ProcessChange]]] = {each: [] for each in made}
     for series in in_series(scene.of(*_RESTARTS), DEPLOY_GAP_MS, until=lambda each: each.to_ms):
         for once in _each_process_once(series):

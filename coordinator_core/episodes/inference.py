@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from coordinator_core.coordinator.group_types import GROUP_TYPES
 from coordinator_core.episodes.activities import activities
@@ -59,12 +60,12 @@ class Episode:
         first = self.rebalances[0] if self.rebalances else self.causes[0]
         return first.incarnation
 
-    @property
+    @cached_property
     def event_ms(self) -> int:
         """The first event: of a rebalance or a cause."""
         return min(self._times(), default=self.activity_ms)
 
-    @property
+    @cached_property
     def from_ms(self) -> int:
         """Before the first event, if a process did not work for a while before it was removed."""
         return min([self.event_ms, *(each.since_ms for each in self.changes)])
@@ -74,7 +75,7 @@ class Episode:
         ends = [each.to_ms for each in self.rebalances]
         return max([self.event_ms, *ends, *(c.at_ms or 0 for c in self.causes)])
 
-    @property
+    @cached_property
     def processes(self) -> list[str]:
         """Names of the processes, with the host only where several hosts have the name."""
         return sorted({each.process for each in self.changes})
@@ -89,7 +90,7 @@ class Episode:
     def hosts(self) -> list[str]:
         return sorted({each.host.lstrip("/") for each in self.changes} - {""})
 
-    @property
+    @cached_property
     def generations(self) -> list[int]:
         return [each.generation for each in self.rebalances]
 
@@ -102,27 +103,27 @@ class Episode:
             for each in self.loads
         )
 
-    @property
+    @cached_property
     def generation_span(self) -> tuple[int, int]:
         """The first and last generation; without rebalances, the current ones."""
         numbers = self.generations or [each.generation for each in self.causes]
         return min(numbers), max(numbers)
 
-    @property
+    @cached_property
     def counted_rebalances(self) -> int:
         """Generations that count as rebalances, as in view rebalance_counts."""
         return sum(each.counts for each in self.rebalances)
 
-    @property
+    @cached_property
     def not_stable_ms(self) -> int | None:
         return _sum(each.not_stable_ms for each in self.rebalances)
 
-    @property
+    @cached_property
     def partitions_moved(self) -> int | None:
         moved = _sum(each.partitions_moved for each in self.rebalances)
         return None if self.lacks_record else moved
 
-    @property
+    @cached_property
     def lacks_record(self) -> bool:
         """Whether the record of one of its rebalances is missing in the evidence."""
         return any(each.lacks_record for each in self.rebalances)

@@ -50,11 +50,18 @@ def drafts_of(
 ) -> list[EpisodeDraft]:
     """Each change is in one draft: that of the first rule that takes it."""
     drafts: list[EpisodeDraft] = []
-    for rule in RULES:
-        new = list(rule(Scene(changes, activity, history)))
-        drafts += new
-        taken = {id(each) for draft in new for each in draft.changes}
-        changes = [each for each in changes if id(each) not in taken]
+    scene = Scene(changes, activity, history)
+    present = {each.what for each in changes}
+    for rule, looks_at in RULES:
+        # Most activities have one change: most rules have nothing to look at.
+        if looks_at and looks_at.isdisjoint(present):
+            continue
+        if new := list(rule(scene)):
+            drafts += new
+            taken = {id(each) for draft in new for each in draft.changes}
+            rest = [each for each in scene.changes if id(each) not in taken]
+            scene = Scene(rest, activity, history)
+            present = {each.what for each in rest}
     return drafts
 
 
@@ -330,12 +337,12 @@ def _hosts_before(at_ms: int, scene: Scene) -> dict[str, int]:
     return {} if last is None else dict(last.hosts)
 
 
-def _each(what: What, kind: EpisodeKind, gap_ms: int = AT_ONCE_MS) -> Rule:
+def _each(what: What, kind: EpisodeKind, gap_ms: int = AT_ONCE_MS) -> tuple[Rule, frozenset[What]]:
     def rule(scene: Scene) -> Iterator[EpisodeDraft]:
         for series in in_series(scene.of(what), gap_ms):
             yield EpisodeDraft(kind, series, min(each.confidence for each in series))
 
-    return rule
+    return rule, frozenset({what})
 
 
 def _restarts(scene: Scene) -> Iterator[EpisodeDraft]:
@@ -380,26 +387,33 @@ def _without_rebalance(scene: Scene) -> Iterator[EpisodeDraft]:
             yield EpisodeDraft(EpisodeKind.ASSIGNMENT_FAILED, [], 0.95, [cause])
 
 
-RULES: Sequence[Rule] = (
-    _emptied,
-    failed_over,
-    _group_start,
-    _planned,
-    converted,
-    _all_at_once,
-    _frozen,
-    _crash_loop,
-    _rolling_deployment,
-    _flapping(FLAPS, RESTART_MS),
-    _flapping(FLAPS + 1, FLAPPING_GAP_MS),
-    _lost,
+_ANY = frozenset(What)
+_DEPARTED = _ANY - {What.STARTED}
+_RESTARTED = frozenset({What.RESTARTED, What.REPLACED})
+_FLAPPED = frozenset({What.RESTARTED, What.KILLED, What.EXPIRED, What.SLOW_POLL})
+
+# The rules in the order in which they are tried, each with the changes that it looks at: without
+# any of these it makes no episode.  A rule without changes looks at the whole activity.
+RULES: Sequence[tuple[Rule, frozenset[What]]] = (
+    (_emptied, _DEPARTED),
+    (failed_over, _ANY),
+    (_group_start, frozenset({What.STARTED})),
+    (_planned, _ANY),
+    (converted, frozenset()),
+    (_all_at_once, frozenset({What.RESTARTED})),
+    (_frozen, frozenset({What.FROZEN})),
+    (_crash_loop, frozenset({What.REPLACED})),
+    (_rolling_deployment, _RESTARTED),
+    (_flapping(FLAPS, RESTART_MS), _FLAPPED),
+    (_flapping(FLAPS + 1, FLAPPING_GAP_MS), _FLAPPED),
+    (_lost, frozenset({What.KILLED, What.EXPIRED})),
     _each(What.SLOW_POLL, EpisodeKind.SLOW_POLL),
-    _restarts,
+    (_restarts, _RESTARTED),
     _each(What.TAKEOVER, EpisodeKind.INSTANCE_ID_CONFLICT),
     _each(What.REFUSED, EpisodeKind.GROUP_FULL, SCALING_GAP_MS),
     _each(What.STARTED, EpisodeKind.SCALE_OUT, SCALING_GAP_MS),
     _each(What.STOPPED, EpisodeKind.SCALE_IN, SCALING_GAP_MS),
-    _without_rebalance,
+    (_without_rebalance, frozenset()),
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -87,15 +87,18 @@ class ProcessChange:
 
     def __post_init__(self) -> None:
         self.causes = [each for each in (self.departure, self.arrival) if each is not None]
-        self.causes.sort(key=at)
+        if len(self.causes) > 1:
+            self.causes.sort(key=at)
 
     @property
     def from_ms(self) -> int:
-        return min(map(at, self.causes))
+        causes = self.causes
+        return at(causes[0]) if len(causes) == 1 else min(map(at, causes))
 
     @property
     def to_ms(self) -> int:
-        return max(map(at, self.causes))
+        causes = self.causes
+        return at(causes[0]) if len(causes) == 1 else max(map(at, causes))
 
     @property
     def recorded_process(self) -> str:
@@ -208,8 +211,9 @@ class _Matching:
 
     def __init__(self, activity: Activity) -> None:
         self._activity = activity
-        self._keys = _keys(activity.causes)
-        self._names = _names(activity.causes)
+        hosts = _hosts(activity.causes)
+        self._keys = _keys(activity.causes, hosts)
+        self._names = _names(activity.causes, hosts)
         in_order = sorted(activity.causes, key=at)
         events, self._repeated = _once(c for c in in_order if c.is_departure or c.is_arrival)
         events, self._joined_again = _without_forgotten(events, self._keys, activity.loads)
@@ -437,6 +441,8 @@ def _with_fenced(changes: list[ProcessChange]) -> list[ProcessChange]:
     for the session of that id, which no process has.
     """
     fenced = [each for each in changes if each.departure and each.departure.story == FENCED]
+    if not fenced:
+        return changes
     rest = []
     for each in changes:
         own = next((other for other in fenced if _is_older_id(each, other)), None)
@@ -584,13 +590,15 @@ def is_unheard_since_load(expiry: Cause, loads: Sequence[int]) -> bool:
 Key = tuple[str, ...]
 
 
-def _keys(causes: Sequence[Cause]) -> Callable[[Cause], Key]:
+Hosts = Mapping[str, set[str]]
+
+
+def _keys(causes: Sequence[Cause], hosts: Hosts) -> Callable[[Cause], Key]:
     """The instance id, else client id and host.  A member without a record has only its id, which
     begins with its instance id or client id: it counts as on the first host of this client.  A
     member that returns under its id is one process, even if another client sent requests with this
     id.
     """
-    hosts = _hosts(causes)
     instances = {each.instance_id for each in causes}
     of_member: dict[str, Key] = {}
 
@@ -612,11 +620,10 @@ def _hosts(causes: Iterable[Cause]) -> dict[str, set[str]]:
     return hosts
 
 
-def _names(causes: Sequence[Cause]) -> Callable[[Cause], str]:
+def _names(causes: Sequence[Cause], hosts: Hosts) -> Callable[[Cause], str]:
     """The instance id, else the client id; with the host if several hosts have it, and the member
     id if several processes of a host have it, or several members of which only lines are known.
     """
-    hosts = _hosts(causes)
     shared = _shared_clients(causes)
 
     def name(cause: Cause) -> str:
@@ -643,9 +650,10 @@ def _shared_clients(causes: Iterable[Cause]) -> set[str]:
     seen: dict[str, set[str]] = {}
     present: dict[str, set[str]] = {}
     shared = set[str]()
-    for each in sorted(causes, key=at):
+    unidentified = (each for each in causes if not each.is_identified)
+    for each in sorted(unidentified, key=at):
         member_id = each.member_id
-        if member_id is None or each.is_identified or not (each.is_arrival or each.is_departure):
+        if member_id is None or not (each.is_arrival or each.is_departure):
             continue
         before, now = (of.setdefault(each.client, set()) for of in (seen, present))
         others = now if each.is_arrival or member_id in now else before
@@ -675,6 +683,8 @@ def _with_replaced(
     The nearest in time first, those with the same client id before others.  If more sessions
     expired at once than processes started, nothing shows which of them a new one replaces.
     """
+    if not changes or not started:
+        return changes + started
     last_ms = {each.process: each.from_ms for each in sorted(changes, key=lambda c: c.from_ms)}
     expired = [each for each in changes if each.what is What.EXPIRED and each.arrival is None]
     ended = [
