@@ -14,6 +14,7 @@ from typer.main import get_command
 
 from jobs.command_line.cli import app
 from jobs.configuration.config import Engine, load_config
+from jobs.report.serve.app import HEALTH
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
@@ -46,6 +47,14 @@ def test_the_settings_of_the_pods_are_valid():
 
     assert config.engine is Engine.EMBEDDED
     assert config.clusters["prod"]["kafka"] == "kafka-bootstrap:9092"
+
+
+def test_probes_ask_for_the_health_of_the_server():
+    [serve] = [each for each in containers() if each["name"] == "serve"]
+    probes = [serve[name]["httpGet"]["path"] for name in ("startupProbe", "livenessProbe")]
+    asked = re.findall(r"127\.0\.0\.1:8787(/[a-z/]+)", (ROOT / "Containerfile").read_text("utf-8"))
+
+    assert [*probes, *asked] == [HEALTH] * 3
 
 
 def test_every_container_is_unprivileged_and_has_limits():

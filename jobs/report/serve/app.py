@@ -40,6 +40,8 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+# Container runtimes and Kubernetes ask it without a token.  Its answer has nothing of the lake.
+HEALTH = "/health"
 _NO_SCRIPTS = "default-src 'none'; frame-ancestors 'none'"
 
 
@@ -57,6 +59,9 @@ def application(answers: Answers, *, every_s: float, token: str | None) -> Starl
 
     async def describe(request: Request) -> Response:
         return JSONResponse(openapi())
+
+    async def show_health(request: Request) -> Response:
+        return JSONResponse({"status": "ok"})
 
     def route(path: str, endpoint: Endpoint, response: Callable[[Any], Response]) -> Route:
         async def handle(request: Request) -> Response:
@@ -79,6 +84,7 @@ def application(answers: Answers, *, every_s: float, token: str | None) -> Starl
         routes=[
             Route("/", show_page, methods=["GET"]),
             Route("/openapi.json", describe, methods=["GET"]),
+            Route(HEALTH, show_health, methods=["GET"]),
             *(route(f"/api/{each.name}", each, _json) for each in ENDPOINTS),
             route(f"/{EXPORT.name}", EXPORT, _file),
         ],
@@ -120,7 +126,8 @@ class _Guard:
                 headers.setdefault("Content-Security-Policy", _NO_SCRIPTS)
             await send(message)
 
-        await (self._refusal(Headers(scope=scope)) or self._app)(scope, receive, send_with_headers)
+        refusal = None if scope["path"] == HEALTH else self._refusal(Headers(scope=scope))
+        await (refusal or self._app)(scope, receive, send_with_headers)
 
     def _refusal(self, headers: Headers) -> Response | None:
         if self._token is None:

@@ -11,6 +11,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from jobs.report.serve.app import HEALTH
 from jobs.report.serve.statements import Limits, Statements, _run
 from tests.jobs.report.planted import (
     HOSTILE,
@@ -325,11 +326,13 @@ def test_with_a_token_nobody_reads_without_it(plant, tmp_path):
             )
         ]  # fmt: skip
         elsewhere = server.get("/api/status", Host="lake.example", Authorization=basic(TOKEN))[0]
+        health = server.get(HEALTH, Host="10.0.0.7:8787")
 
     assert (status, text) == (401, "Give the token.\n")
     assert headers["WWW-Authenticate"].startswith("Basic ")
     assert answers == [200, 200, 401, 401, 401, 401, 401]
     assert elsewhere == 200
+    assert (health[0], json.loads(health[2])) == (200, {"status": "ok"})
 
 
 def test_new_commits_are_seen_and_an_answer_is_of_one_version(plant, tmp_path):
