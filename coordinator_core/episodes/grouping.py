@@ -14,7 +14,8 @@ K = TypeVar("K")
 
 # For this many similar items or more, a headline says their kind and number, not their names.
 ALIKE = 5
-_NUMBER = re.compile("[0-9]+")
+# A number in a name, and what stands for it in the pattern of similar names.
+NUMBER, ANY_NUMBER = "[0-9]+", "*"
 
 
 def by(key: Callable[[T], K], items: Iterable[T]) -> dict[K, list[T]]:
@@ -38,8 +39,8 @@ def alike(key: Callable[[T], K], items: Sequence[T]) -> list[list[T]]:
 
 
 def name_pattern(name: str) -> str:
-    """The name with ``*`` for each number: equal for groups whose names differ only in numbers."""
-    return _NUMBER.sub("*", name)
+    """The name with ANY_NUMBER for each number: equal for names that differ only in numbers."""
+    return re.sub(NUMBER, ANY_NUMBER, name)
 
 
 def cut_at_gaps(

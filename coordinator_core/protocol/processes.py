@@ -13,6 +13,7 @@ Tables compute with columns of an engine, models with numbers: the rule takes bo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -27,6 +28,15 @@ def process_key(instance_id: str | None, client_id: str, client_host: str) -> tu
 def process_name(client: str, client_host: str | None) -> str:
     """The name of a process without an instance id; ``client``: its client id."""
     return f"{client}@{(client_host or '').lstrip('/')}"
+
+
+# What follows the client id in a process' name: a client id may contain @, a host does not.
+HOST_OF_NAME = "@[^@]*$"
+
+
+def without_host(process: str) -> str:
+    """The client id in the name of a process, or its instance id."""
+    return re.sub(HOST_OF_NAME, "", process)
 
 
 class Arithmetic(NamedTuple):

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
+from coordinator_core.protocol.processes import without_host
 from jobs.alerts.checks import CHECKS, Alert, Check
 from jobs.configuration.alert_settings import NAMES, AlertSettings, span_s
 from jobs.console.errors import UsageError
@@ -207,7 +208,7 @@ def _with_root_cause(alert: Alert, episodes: dict[tuple[str, str], list[EpisodeR
 
 def _is_of(process: str, names: list[str]) -> bool:
     """Names of episodes have the host only where it is needed."""
-    return process in names or process.rsplit("@", 1)[0] in names
+    return process in names or without_host(process) in names
 
 
 def _sort_key(alert: Alert) -> tuple[str, str, str, str, datetime]:

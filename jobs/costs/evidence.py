@@ -20,6 +20,7 @@ from pyspark.sql.types import (
     StringType,
 )
 
+from coordinator_core.protocol.processes import HOST_OF_NAME
 from jobs.engine.union import union_of
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, PARTITION_KEY
 from jobs.ownership.rebalances import COOPERATIVE
@@ -99,7 +100,7 @@ def rows_of_evidence(
     client_events: DataFrame | None,
 ) -> DataFrame:
     """``bucket``, the hashes ``group`` and ``part``, and one of the four kinds."""
-    owned = owned.withColumn("client", F.xxhash64(F.substring_index("process", "@", 1)))
+    owned = owned.withColumn("client", F.xxhash64(F.regexp_replace("process", HOST_OF_NAME, "")))
     lists = (
         F.array(*(_value(owned, name).cast(_LISTS[column]) for name in names)).alias(column)
         for column, names in names_of_lists().items()

@@ -24,7 +24,7 @@ from pyspark.sql import functions as F
 
 from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.episodes.drafts import NOT_INCIDENTS
-from coordinator_core.episodes.grouping import ALIKE
+from coordinator_core.episodes.grouping import ALIKE, ANY_NUMBER, NUMBER
 from coordinator_core.episodes.sentences import counted, of_alike
 from jobs import __version__
 from jobs.console.printing import printable
@@ -198,7 +198,7 @@ def _episode_lines(run: Run) -> list[str]:
     """The root causes that cost most on the run's dates; none without any."""
     episodes = view_rows("episode_costs", partial(_of_dates, run))
     incidents = episodes.where(~F.col("kind").isin(*NOT_INCIDENTS)).withColumn(
-        "pattern", F.regexp_replace("group_id", "[0-9]+", "*")
+        "pattern", F.regexp_replace("group_id", NUMBER, ANY_NUMBER)
     )
     like = Window.partitionBy("kind", "pattern")
     # A row is one episode, or all similar episodes.
