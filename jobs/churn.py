@@ -60,7 +60,7 @@ def churn(
         "event_date",
         with_records("joined").alias("members_joined"),
         with_log("left_").alias("members_left"),
-        with_log("expired").alias("members_expired"),
+        with_log("session_expired").alias("members_expired"),
         with_log("dropped").alias("members_dropped"),
         F.coalesce(with_log("replaced_by_log"), with_records("replaced")).alias("members_replaced"),
         with_records("retained").alias("members_retained"),
@@ -106,7 +106,7 @@ def _departures(timeline: DataFrame) -> DataFrame:
     )
     return placed.groupBy(*GENERATION_KEY).agg(
         _count_if(F.expr(IS_LEAVE)).alias("left_"),
-        _count_if(F.expr(IS_EXPIRY)).alias("expired"),
+        _count_if(F.expr(IS_EXPIRY)).alias("session_expired"),
         F.sum(F.when(F.expr(IS_REMOVAL), F.size("members")).when(F.expr(IS_FENCED), 1)).alias(
             "dropped"
         ),

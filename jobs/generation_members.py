@@ -32,7 +32,7 @@ MEMBER_FIELDS = [
 OWN_FIELDS = {"process_id": "string", "endpoint": "string", "config_offset": "bigint"}
 CLIENT_KEY = [*INCARNATION_KEY, "client_id", "client_host"]
 
-LEFT_HOW = {"LEFT": "left", "HEARTBEAT_EXPIRED": "expired"}
+LEFT_HOW = {"LEFT": "left", "HEARTBEAT_EXPIRED": "session_expired"}
 
 
 def generation_members(
@@ -205,7 +205,7 @@ def _with_departures(members: DataFrame, departures: DataFrame) -> DataFrame:
 
     # An instance that had left or expired before the next record did not replace a member.
     instance = by_instance().orderBy("seq")
-    had_left = F.lag("departure.how").over(instance).isin("left", "expired", "dropped")
+    had_left = F.lag("departure.how").over(instance).isin("left", "session_expired", "dropped")
     change = F.when(
         (F.col("change") == "replaced") & F.coalesce(had_left, F.lit(False)), "joined"
     ).otherwise(F.col("change"))

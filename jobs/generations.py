@@ -225,7 +225,7 @@ def _with_cause(generations: DataFrame, timeline: DataFrame) -> DataFrame:
     left = F.array_except("previous_members", "members")
     expired = F.col("departed.event") == "HEARTBEAT_EXPIRED"
     inferred = (
-        F.when(expired, "HEARTBEAT_EXPIRY")
+        F.when(expired, "SESSION_EXPIRY")
         .when(F.col("departed").isNotNull(), "LEAVE")
         .when(F.size(joined) > 0, "MEMBER_NEW")
         .when(F.size(left) > 0, "MEMBER_GONE")

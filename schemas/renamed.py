@@ -1,8 +1,8 @@
-"""Columns renamed since the previous version, by table or view: old name, present name.
+"""Columns and values renamed since the previous version: old name, present name.
 
 A lake of that version is read under the present names, and a run that writes the table renames its
-columns.  SQL with an old name works for one version.  Then the entry is deleted, and Regroup
-refuses such a lake.
+columns and values.  SQL with an old name works for one version.  Then the entry is deleted, and
+Regroup refuses such a lake.
 """
 
 from __future__ import annotations
@@ -45,8 +45,37 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     "storms": _SPAN,
 }
 
+_CAUSES = {"HEARTBEAT_EXPIRY": "SESSION_EXPIRY"}
+_STORIES = {"crash": "session_expired", "stop_or_crash": "stop_or_session_expired"}
+# A table that has the present values has this property.
+PRESENT_VALUES: Mapping[str, str] = {"regroup.values": "session_expired"}
+# By table and column.
+RENAMED_VALUES: Mapping[str, Mapping[str, Mapping[str, str]]] = {
+    "broker_log_events": {"cause": _CAUSES},
+    "generation_members": {"left_how": {"expired": "session_expired"}},
+    "generations": {"cause": _CAUSES},
+    "group_events": {"cause": _CAUSES},
+    "rebalance_causes": {"cause": _CAUSES, "story": _STORIES},
+    "rebalance_latency": {"cause": _CAUSES},
+    "timeline": {"cause": _CAUSES},
+}
+
 
 def renamed_in(name: str, columns: Collection[str]) -> dict[str, str]:
     """Present names of the old names among the stored ``columns`` of a table."""
     pairs = RENAMED.get(name, {}).items()
     return {old: new for old, new in pairs if old in columns and new not in columns}
+
+
+def renamed_values(
+    table: str, properties: Mapping[str, str | None]
+) -> Mapping[str, Mapping[str, str]]:
+    """By column, present values of the old values that a table with these properties may have."""
+    is_present = PRESENT_VALUES.items() <= properties.items()
+    return {} if is_present else RENAMED_VALUES.get(table, {})
+
+
+def with_present_value(column: str, names: Mapping[str, str]) -> str:
+    """SQL of the column's present values."""
+    cases = " ".join(f"WHEN '{old}' THEN '{new}'" for old, new in names.items())
+    return f"CASE {column} {cases} ELSE {column} END"

@@ -21,6 +21,8 @@ from jobs.sources.logs.entries import LogCounts, LogEntry, Unreadable
 from jobs.sources.logs.files import read_log
 
 COLUMNS = ("event", "group", "generation", "member", "cause")
+# The labels name the cause of an expired session by the words of the line.
+CAUSES = {"HEARTBEAT_EXPIRY": "SESSION_EXPIRY"}
 # Events that the labels do not distinguish.
 LABELLED_OTHER = {
     "EMPTY_ASSIGNMENTS",
@@ -69,6 +71,7 @@ def labelled(path: Path) -> dict[str, dict[int, dict[str, str]]]:
     files: dict[str, dict[int, dict[str, str]]] = {}
     with path.open(encoding="utf-8", newline="") as lines:
         for label in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
+            label["cause"] = CAUSES.get(label["cause"], label["cause"])
             files.setdefault(label["file"], {})[int(label["line"])] = label
     return files
 

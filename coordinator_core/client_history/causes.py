@@ -33,6 +33,7 @@ from coordinator_core.episodes.evidence import (
     FULL,
     RESTART,
     RETURN,
+    SESSION_EXPIRY,
     SLOW_POLL,
     SLOW_REVOKE,
     START,
@@ -175,7 +176,7 @@ class _Causes:
             late = "NOT_REJOINED", "slow_rejoin"
             return late if each.is_classic else ("REBALANCE_TIMEOUT", SLOW_REVOKE)
         if each.kind is DepartureKind.EXPIRED:
-            return "HEARTBEAT_EXPIRY" if each.is_classic else "SESSION_EXPIRY", FROZEN
+            return SESSION_EXPIRY, FROZEN
         return _CLASSES[each.kind]
 
     def _is_back_soon(self, departure: ClientDeparture) -> bool:

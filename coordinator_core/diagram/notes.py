@@ -22,7 +22,7 @@ _CAUSES = {
     "LEADER_REJOIN": "leader {who} rejoins",
     "METADATA_CHANGE": "{who} rejoins",
     "LEAVE": "{who} left",
-    "HEARTBEAT_EXPIRY": "session of {who} expired",
+    "SESSION_EXPIRY": "session of {who} expired",
     "SYNC_TIMEOUT": "members did not sync",
     "STATIC_UPDATE": "static member returned as {who}",
     "STORE_ERROR": "assignment not stored",

@@ -46,17 +46,19 @@ def _is_cut(begun: Sequence[_Event], reached_ms: int, event: _Event) -> bool:
 
 
 def _events(rebalances: Sequence[Rebalance], causes: Iterable[Cause]) -> Iterator[_Event]:
-    times = {}
+    times, types = {}, {}
     for each in rebalances:
-        times[each.id] = each.from_ms
+        times[each.id], types[each.id] = each.from_ms, each.group_type
         yield _Event(each.from_ms, each.to_ms, (*each.id, 0), each)
     for cause in causes:
-        began_ms = times.get((cause.incarnation, cause.generation), 0)
+        generation = cause.incarnation, cause.generation
+        began_ms = times.get(generation, 0)
         at_ms = began_ms if cause.at_ms is None else cause.at_ms
         # A trigger is logged right before its rebalance, and is never cut off from it.
         from_ms = at_ms if cause.role == ABSORBED else max(at_ms, began_ms)
-        order = (cause.incarnation, cause.generation, 1)
-        yield _Event(from_ms, from_ms, order, cause._replace(at_ms=at_ms))
+        group_type = types.get(generation, cause.group_type)
+        timed = cause._replace(at_ms=at_ms, group_type=group_type)
+        yield _Event(from_ms, from_ms, (*generation, 1), timed)
 
 
 def _activity(events: Sequence[_Event]) -> Activity:

@@ -16,13 +16,14 @@ UNKNOWN_OUTCOME = "unknown"
 # Cause of a rebalance after a change to another group protocol.
 CONVERT = "CONVERT"
 MEMBER_NEW = "MEMBER_NEW"
+SESSION_EXPIRY = "SESSION_EXPIRY"
 TRIGGER, ABSORBED = "trigger", "absorbed"
 # Actions of processes (`story` of a cause).
 RESTART, STOP, SLOW_POLL = "restart", "stop", "slow_poll"
 START, RETURN, TAKEOVER = "start", "return", "takeover"
-CRASH = "crash"
+SESSION_EXPIRED = "session_expired"
 # Members that do not leave when they are closed.
-STOP_OR_CRASH = "stop_or_crash"
+STOP_OR_SESSION_EXPIRED = "stop_or_session_expired"
 # A static member whose session expired after its client had been fenced, which ended the client.
 CLIENT_FENCED = "client_fenced"
 # The client lost its session while the group had no coordinator, and joined again.
@@ -58,6 +59,7 @@ class Cause(NamedTuple):
     member without a record.  ``kept_state``: whether a member that joins was a member before, by
     its subscription; None if the subscription does not show it.  ``settings``: of a static member
     that takes the place of its previous process: the settings that changed.
+    ``group_type``: of the generation, see Rebalance.
     """
 
     incarnation: int
@@ -77,6 +79,7 @@ class Cause(NamedTuple):
     rebalance_timeout_ms: int = 0
     kept_state: bool | None = None
     settings: Sequence[str] = ()
+    group_type: str = CLASSIC.name
 
     @property
     def needs_no_rebalance(self) -> bool:
@@ -91,12 +94,16 @@ class Cause(NamedTuple):
 
     @property
     def is_expiry(self) -> bool:
-        return self.cause in ("HEARTBEAT_EXPIRY", "SESSION_EXPIRY")
+        return self.cause == SESSION_EXPIRY
+
+    @property
+    def is_of_classic(self) -> bool:
+        return not GROUP_TYPES[self.group_type].has_epochs
 
     @property
     def was_closed(self) -> bool:
         """Whether its session expired because it does not leave when it is closed."""
-        return self.cause == "HEARTBEAT_EXPIRY" and self.story in (RESTART, STOP)
+        return self.is_expiry and self.is_of_classic and self.story in (RESTART, STOP)
 
     @property
     def is_arrival(self) -> bool:
@@ -144,13 +151,12 @@ class Cause(NamedTuple):
 
 _DEPARTURES = frozenset(
     {
-        "HEARTBEAT_EXPIRY",
         "LEAVE",
         "LEAVE_POLL_TIMEOUT",
         "MEMBER_GONE",
         "NOT_REJOINED",
         "REBALANCE_TIMEOUT",
-        "SESSION_EXPIRY",
+        SESSION_EXPIRY,
         "STATIC_FENCED",
         STATIC_LEAVE,
         "SYNC_TIMEOUT",

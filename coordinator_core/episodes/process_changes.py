@@ -9,7 +9,6 @@ from enum import Enum
 from coordinator_core.client.libraries import keeps_member_id
 from coordinator_core.episodes.evidence import (
     CLIENT_FENCED,
-    CRASH,
     CRASH_RESTART,
     FENCED,
     FROZEN,
@@ -17,12 +16,13 @@ from coordinator_core.episodes.evidence import (
     MEMBER_NEW,
     NOT_REJOINED,
     RESTART,
+    SESSION_EXPIRED,
     SESSION_LOST,
     SLOW_POLL,
     SLOW_REVOKE,
     STATIC_LEAVE,
     STOP,
-    STOP_OR_CRASH,
+    STOP_OR_SESSION_EXPIRED,
     TAKEOVER,
     Activity,
     Cause,
@@ -117,7 +117,9 @@ class ProcessChange:
         if self.what not in (What.EXPIRED, What.KILLED) or departure is None or arrival is None:
             return False
         is_soon = at(arrival) - self.departed_ms <= RESTART_MS
-        return departure.story == STOP_OR_CRASH and departure.instance_id is None and is_soon
+        return (
+            departure.story == STOP_OR_SESSION_EXPIRED and departure.instance_id is None and is_soon
+        )
 
     @property
     def may_be_frozen(self) -> bool:
@@ -431,7 +433,7 @@ def _was_beside(expiry: Cause, arrival: Cause) -> bool:
     """
     if not expiry.is_expiry or at(arrival) >= at(expiry):
         return False
-    if expiry.cause == "HEARTBEAT_EXPIRY":
+    if expiry.is_of_classic:
         return arrival.generation < expiry.generation
     return None not in (expiry.process, arrival.process) and expiry.process != arrival.process
 
@@ -573,8 +575,7 @@ def _expired(expiry: Cause, arrival: Cause | None, loads: Sequence[int]) -> tupl
 
 def _is_new_client(expiry: Cause, arrival: Cause) -> bool:
     """Whether the member id shows a new client of a consumer, share or streams group."""
-    is_of_classic_group = expiry.cause == "HEARTBEAT_EXPIRY"
-    return not is_of_classic_group and keeps_member_id(arrival.member_id or "")
+    return not expiry.is_of_classic and keeps_member_id(arrival.member_id or "")
 
 
 def is_unheard_since_load(expiry: Cause, loads: Sequence[int]) -> bool:
@@ -744,7 +745,11 @@ def _replaces(new: ProcessChange, old: ProcessChange, others: Iterable[ProcessCh
         return False
     # A process whose members leave when it is closed did not end before the new one began.
     departure = old.departure
-    leaves = departure is not None and departure.story == CRASH and departure.instance_id is None
+    leaves = (
+        departure is not None
+        and departure.story == SESSION_EXPIRED
+        and departure.instance_id is None
+    )
     if leaves and _was_beside(_cause_of(old), _cause_of(new)):
         return False
     began_ms = max(_starts_of(old, others), default=None)

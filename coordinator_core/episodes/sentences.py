@@ -16,7 +16,7 @@ from coordinator_core.episodes.evidence import (
     NOT_REJOINED,
     SCHEDULED_CAUSES,
     SLOW_REVOKE,
-    STOP_OR_CRASH,
+    STOP_OR_SESSION_EXPIRED,
 )
 from coordinator_core.episodes.failover import is_after_load
 from coordinator_core.episodes.inference import Episode
@@ -208,7 +208,7 @@ def _lost_or_frozen(episode: Episode) -> str:
     """Each end that the evidence allows."""
     departures = [each.departure for each in episode.changes if each.departure is not None]
     ends = ["killed", "frozen"]
-    if any(each.instance_id or each.story == STOP_OR_CRASH for each in departures):
+    if any(each.instance_id or each.story == STOP_OR_SESSION_EXPIRED for each in departures):
         ends.insert(0, "closed")
     if any(each.expires_when_slow for each in episode.rebalances):
         ends.append("slow to handle a record")

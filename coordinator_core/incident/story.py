@@ -33,7 +33,7 @@ class _Event(NamedTuple):
 
 _CAUSES = {
     "MEMBER_NEW": "{who} joins",
-    "HEARTBEAT_EXPIRY": "session of {who} expired",
+    "SESSION_EXPIRY": "session of {who} expired",
     "LEAVE": "{who} leaves",
     "LEADER_REJOIN": "leader {who} rejoins",
     "METADATA_CHANGE": "{who} rejoins with changed metadata",

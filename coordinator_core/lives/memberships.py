@@ -30,7 +30,7 @@ class TimeEstimate(NamedTuple):
 
 class Departure(Enum):
     LEFT = "left"
-    EXPIRED = "expired"
+    SESSION_EXPIRED = "session_expired"
     REPLACED = "replaced"  # by the next process with its instance id
     DROPPED = "dropped"  # did not rejoin or sync in time
 
@@ -188,7 +188,9 @@ class _MembershipReader:
             ended = TimeEstimate(last_contact_ms, last_contact_ms, event.at_ms)
             if expired.member_id not in self._by_id:
                 self._apply_stimuli_of(each, expired.member_id)
-            membership = self._end(expired.member_id, Departure.EXPIRED, ended, expired.evidence)
+            membership = self._end(
+                expired.member_id, Departure.SESSION_EXPIRED, ended, expired.evidence
+            )
             if membership is not None:
                 membership.last_contact_ms = last_contact_ms
                 membership.waited_since_ms = self._waited_since_ms(last_contact_ms)

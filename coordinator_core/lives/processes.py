@@ -284,7 +284,7 @@ class _LifeReader:
             started=membership.began,
             predates_evidence=membership.predates_evidence,
             ended=ended,
-            killed=membership.departure in (Departure.EXPIRED, Departure.DROPPED),
+            killed=membership.departure in (Departure.SESSION_EXPIRED, Departure.DROPPED),
             slow_polls=() if slow_poll is None else (slow_poll,),
             first_generation=membership.first_generation,
             last_generation=membership.last_generation,
@@ -301,7 +301,7 @@ class _LifeReader:
         if ended is None:
             return None, 1.0
         gone_ms = ended.latest_ms
-        if membership.departure is Departure.EXPIRED:
+        if membership.departure is Departure.SESSION_EXPIRED:
             ended, confidence = self._ended_before_expiry(membership, ended, following)
             return self._with_silence(ended, gone_ms, membership), confidence
         committed_ms = self._commits.get(membership.member_id)
@@ -383,7 +383,7 @@ def _frozen_until(membership: Membership, following: Membership | None) -> TimeE
     long as two sessions, a restart often is.
     """
     ended = membership.ended
-    if membership.departure is not Departure.EXPIRED or ended is None or following is None:
+    if membership.departure is not Departure.SESSION_EXPIRED or ended is None or following is None:
         return None
     member, other = membership.member, following.member
     is_same = (member.client_id, member.client_host) == (other.client_id, other.client_host)

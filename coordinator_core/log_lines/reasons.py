@@ -16,7 +16,7 @@ UNKNOWN_CAUSE = "unknown"
 class ParsedReason(NamedTuple):
     """Why a rebalance started, or a member was fenced.
 
-    ``cause``: MEMBER_NEW, HEARTBEAT_EXPIRY, LEAVE, LEADER_REJOIN, METADATA_CHANGE, STATIC_UPDATE,
+    ``cause``: MEMBER_NEW, SESSION_EXPIRY, LEAVE, LEADER_REJOIN, METADATA_CHANGE, STATIC_UPDATE,
     SYNC_TIMEOUT, STORE_ERROR, JOINING_IN_PREPARE, OVER_CAPACITY, CONVERT, REBALANCE_TIMEOUT; or
     unknown if no wording fits.
     """

@@ -10,13 +10,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coordinator_core.modern_history.evidence import GroupRecord, LoggedDeparture
+from coordinator_core.modern_history.evidence import (
+    DROPPED,
+    LEFT,
+    SESSION_EXPIRED,
+    GroupRecord,
+    LoggedDeparture,
+)
 
 # Causes by the logged departure; MEMBER_GONE without a line.
 DEPARTURES = {
-    "left": "LEAVE",
-    "expired": "SESSION_EXPIRY",
-    "dropped": "REBALANCE_TIMEOUT",
+    LEFT: "LEAVE",
+    SESSION_EXPIRED: "SESSION_EXPIRY",
+    DROPPED: "REBALANCE_TIMEOUT",
 }
 MEMBER_NEW, MEMBER_GONE = "MEMBER_NEW", "MEMBER_GONE"
 STATIC_LEAVE, STATIC_RETURN = "STATIC_LEAVE", "STATIC_RETURN"

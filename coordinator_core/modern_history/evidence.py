@@ -73,9 +73,13 @@ class GroupRecord:
         return GROUP_TYPES[self.group_type]
 
 
+# How a membership ended, as in generation_members.
+LEFT, SESSION_EXPIRED, DROPPED = "left", "session_expired", "dropped"
+
+
 @dataclass(frozen=True, slots=True)
 class LoggedDeparture:
-    """A log line: the member left, or was removed.  ``how``: left, expired, dropped, replaced."""
+    """A log line: the member left, or was removed.  ``how``: LEFT, SESSION_EXPIRED or DROPPED."""
 
     time_ms: int
     member_id: str

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from coordinator_core.modern_history.evidence import Partition
+from coordinator_core.modern_history.evidence import SESSION_EXPIRED, Partition
 from coordinator_core.modern_history.history import Generation, Handover, Owned
 from coordinator_core.modern_history.members import ModernMember
 
@@ -107,5 +107,7 @@ class Handovers:
 def _waited_for(asked_ms: int, release: Release, assigned_ms: int) -> str:
     until_released_ms = release.time_ms - asked_ms
     if until_released_ms <= assigned_ms - max(release.time_ms, asked_ms):
-        return SESSION if release.how == "expired" else HEARTBEAT
-    return REVOCATION if release.how is None else SESSION if release.how == "expired" else HEARTBEAT
+        return SESSION if release.how == SESSION_EXPIRED else HEARTBEAT
+    if release.how is None:
+        return REVOCATION
+    return SESSION if release.how == SESSION_EXPIRED else HEARTBEAT

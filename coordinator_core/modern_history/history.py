@@ -13,7 +13,8 @@ from coordinator_core.modern_history.targets import TargetInput
 class GenerationMember:
     """A member of a generation; ``change``: joined, retained or replaced (a static member's id).
 
-    ``left_how``: left, expired, dropped or replaced; None if it stays or the log does not say.
+    ``left_how``: left, session_expired, dropped or replaced; None if it stays or the log does not
+    show how.
     """
 
     member_id: str

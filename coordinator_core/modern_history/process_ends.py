@@ -9,7 +9,7 @@ from itertools import pairwise
 from operator import itemgetter
 
 from coordinator_core.client.libraries import keeps_member_id
-from coordinator_core.modern_history.evidence import Partition
+from coordinator_core.modern_history.evidence import DROPPED, LEFT, SESSION_EXPIRED, Partition
 from coordinator_core.modern_history.heartbeats import (
     NOT_CONFIGURED,
     ConfiguredTiming,
@@ -29,7 +29,6 @@ from coordinator_core.protocol.client_times import (
 )
 from coordinator_core.protocol.processes import killed_between
 
-LEFT, EXPIRED, DROPPED = "left", "expired", "dropped"
 REPLACED, CONVERTED, REVOKED = "replaced", "converted", "revoked"
 # The member is in the group, but its process sends no heartbeats.
 NO_HEARTBEAT = "no_heartbeat"
@@ -88,7 +87,7 @@ class Ends:
         self._last_ms = _last_ms(history)
         self._interval_ms = interval_of(history.memberships, configured.interval_ms)
         self._hows = {each: self._how(each) for each in history.memberships}
-        expired = [each for each, how in self._hows.items() if how == EXPIRED]
+        expired = [each for each, how in self._hows.items() if how == SESSION_EXPIRED]
         # While a broker is down, a coordinator may expire a member at another time, and twice.
         gone = [each for each in expired if not self._is_back(each)]
         self.timing: Timing = timing_of(
@@ -99,7 +98,7 @@ class Ends:
         end, how = self._of(membership), self._hows[membership]
         if membership.ended_ms is None or how in (CONVERTED, REPLACED):
             return end
-        if how != EXPIRED:
+        if how != SESSION_EXPIRED:
             return replace(end, departure=MembershipEnd(membership.ended_ms))
         heartbeats, back_ms = self._heartbeats(membership), self._new_member_ms(membership)
         return replace(end, departure=MembershipEnd(membership.ended_ms, *heartbeats, back_ms))
@@ -116,7 +115,7 @@ class Ends:
                 polled_ms = self._polled_ms(membership, how, back_ms)
                 return End(back_ms, how, is_estimated=True, polled_ms=polled_ms)
         by = LOG if membership.has_log else RECORDS
-        if how == EXPIRED:
+        if how == SESSION_EXPIRED:
             return End(self._killed_ms(membership), how, by, is_estimated=True)
         return End(ended_ms, how, by, is_estimated=how == DROPPED or not membership.has_log)
 
@@ -192,7 +191,7 @@ class Ends:
 
     def was_cut_off(self, membership: ModernMembership) -> bool:
         """Whether the process did not stop by itself."""
-        return self._hows[membership] == EXPIRED and membership.instance_id is None
+        return self._hows[membership] == SESSION_EXPIRED and membership.instance_id is None
 
     def _how(self, membership: ModernMembership) -> str:
         """Without a line: dropped at the end of its rebalance timeout; expired if it took no target
@@ -212,7 +211,7 @@ class Ends:
         lacks_commit = _lacks_commit(self._committed(membership), ended_ms)
         lives_on = any(last.time_ms < ms < ended_ms for ms in self._next_lives_ms(membership))
         has_expired = is_silent or lacks_commit or lives_on
-        return EXPIRED if has_expired and not self._is_back(membership) else LEFT
+        return SESSION_EXPIRED if has_expired and not self._is_back(membership) else LEFT
 
     def _is_back(self, membership: ModernMembership) -> bool:
         """Whether its process lived on: only a running client joins again under its member id."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from coordinator_core.modern_history.evidence import Partition
+from coordinator_core.modern_history.evidence import LEFT, Partition
 from coordinator_core.modern_history.handovers import ACTIVE
 from coordinator_core.modern_history.heartbeats import NOT_CONFIGURED, ConfiguredTiming
 from coordinator_core.modern_history.history import History
@@ -21,7 +21,6 @@ from coordinator_core.modern_history.members import AWAY
 from coordinator_core.modern_history.memberships import ModernMembership
 from coordinator_core.modern_history.process_ends import (
     CONVERTED,
-    LEFT,
     RECORDS,
     REPLACED,
     REVOKED,

@@ -10,13 +10,13 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from coordinator_core.episodes.evidence import SESSION_EXPIRY
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY
 
 # Cause of a row about a member that had no partitions: no cause of a rebalance.
 WITHOUT_PARTITIONS = "WITHOUT_PARTITIONS"
-EXPIRIES = ("HEARTBEAT_EXPIRY", "SESSION_EXPIRY")
 DEPARTURES = (
-    *(*EXPIRIES, "LEAVE", "LEAVE_POLL_TIMEOUT"),
+    *(SESSION_EXPIRY, "LEAVE", "LEAVE_POLL_TIMEOUT"),
     *("NOT_REJOINED", "REBALANCE_TIMEOUT", "SYNC_TIMEOUT"),
 )
 # The time of a line may be rounded to seconds.
@@ -62,7 +62,7 @@ def expiries_without_group(causes: DataFrame, client_events: DataFrame) -> DataF
         *("file_id", "position", "duration_ms"),
         (F.unix_millis("event_time") - F.col("duration_ms")).alias("answered_ms"),
     )
-    expired = causes.where(F.col("cause").isin(*EXPIRIES)).select(
+    expired = causes.where(F.col("cause") == SESSION_EXPIRY).select(
         *(*GENERATION_KEY, "member_id", "client_id", "cause", "role"),
         F.unix_millis("event_time").alias("expired_ms"),
         "session_timeout_ms",
@@ -114,7 +114,7 @@ def _with_idle(causes: DataFrame, of_clients: DataFrame) -> DataFrame:
         .select(*GROUP_KEY, "member_id", F.lit(True).alias("is_idle"))
         .distinct()
     )
-    is_idle = F.coalesce("is_idle", F.lit(False)) & F.col("cause").isin(*EXPIRIES)
+    is_idle = F.coalesce("is_idle", F.lit(False)) & (F.col("cause") == SESSION_EXPIRY)
     reason = F.when(is_idle, F.coalesce("client_reason", F.lit(_NO_PARTITIONS)))
     return (
         causes.join(idle, on=[*GROUP_KEY, "member_id"], how="left")
@@ -137,7 +137,7 @@ def _refined(causes: DataFrame, logged: DataFrame) -> DataFrame:
     )
     is_refined = F.col("c_cause").isNotNull()
     is_slow = F.col("c_story") == "slow_poll"
-    is_frozen = (F.col("c_story") == "frozen") & F.col("cause").isin(*EXPIRIES)
+    is_frozen = (F.col("c_story") == "frozen") & (F.col("cause") == SESSION_EXPIRY)
     joined = causes.join(
         own.dropDuplicates([*GENERATION_KEY, "member_id"]),
         on=[*GENERATION_KEY, "member_id"],

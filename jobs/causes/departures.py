@@ -7,6 +7,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from coordinator_core.episodes.evidence import SESSION_EXPIRY
 from jobs.causes.rows import cause_rows
 from jobs.timeline import IS_EXPIRY, IS_LEAVE, IS_REMOVAL
 
@@ -32,10 +33,9 @@ def departures(timeline: DataFrame) -> DataFrame:
 def _cause() -> Column:
     poll_timeout = F.col("client_cause") == "POLL_TIMEOUT"
     return (
-        F.when(F.col("event") == "HEARTBEAT_EXPIRED", "HEARTBEAT_EXPIRY")
+        F.when(F.expr(IS_EXPIRY), SESSION_EXPIRY)
         .when(F.col("event") == "DROPPED_NOT_REJOINED", "NOT_REJOINED")
         .when(F.col("event") == "REBALANCE_START", "SYNC_TIMEOUT")
-        .when(F.expr(IS_EXPIRY), "SESSION_EXPIRY")
         .when(F.col("event") == "FENCED", "REBALANCE_TIMEOUT")
         .when(poll_timeout, "LEAVE_POLL_TIMEOUT")
         .otherwise("LEAVE")

@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from coordinator_core.client.libraries import ids_without_poll_interval
+from coordinator_core.episodes.evidence import SESSION_EXPIRY
 from coordinator_core.protocol.client_times import (
     COMMIT_SLACK_MS,
     SAME_COMMIT_MS,
@@ -58,7 +59,7 @@ def with_slow(
         (F.col("cause") == "LEAVE") & shows_by_offsets
     )
     shown = last.groupBy(*MEMBER_AND_TIME).agg(
-        F.max(is_slow & (F.col("cause") != "HEARTBEAT_EXPIRY")).alias("was_slow"),
+        F.max(is_slow & ~_is_classic_expiry()).alias("was_slow"),
         F.max(_shows_close()).alias("was_closed"),
     )
     return causes.join(shown, on=MEMBER_AND_TIME, how="left")
@@ -75,11 +76,11 @@ def _ended(causes: DataFrame) -> DataFrame:
     )
     has_poll_interval = ~F.coalesce(F.col("client_id").rlike(_WITHOUT_POLL_INTERVAL), F.lit(False))
     return causes.where(has_poll_interval).where(
-        "(cause IN ('LEAVE', 'STATIC_REPLACED') OR cause = 'SESSION_EXPIRY' AND is_own_return"
-        " OR cause = 'HEARTBEAT_EXPIRY' AND process_id IS NOT NULL)"
+        "(cause IN ('LEAVE', 'STATIC_REPLACED') OR cause = 'SESSION_EXPIRY'"
+        " AND (is_own_return OR NOT is_new_type AND process_id IS NOT NULL))"
         f" AND rebalance_timeout_ms BETWEEN 1 AND {LONGEST_POLL_MS}"
     ).select(
-        *MEMBER_KEY, "process", "cause", "event_time", "rebalance_timeout_ms",
+        *MEMBER_KEY, "process", "cause", "is_new_type", "event_time", "rebalance_timeout_ms",
         "session_timeout_ms", F.col("last_generation").alias("generation"),
         started.alias("started"),
     )  # fmt: skip
@@ -187,7 +188,11 @@ def _shows_close() -> Column:
         & ~is_commit_interval(since_ms, F.pmod)
         & ~F.coalesce(is_as_before, F.lit(False))
     )
-    return (F.col("cause") == "HEARTBEAT_EXPIRY") & F.coalesce(is_closing, F.lit(False))
+    return _is_classic_expiry() & F.coalesce(is_closing, F.lit(False))
+
+
+def _is_classic_expiry() -> Column:
+    return (F.col("cause") == SESSION_EXPIRY) & ~F.col("is_new_type")
 
 
 def _repeats_offsets() -> Column:
@@ -229,6 +234,6 @@ def _shows_slow_poll(last: Column) -> Column:
     expired = ended - committed > poll_ms
     return (
         F.when(F.col("cause") == "LEAVE", left)
-        .when(F.col("cause") == "SESSION_EXPIRY", expired)
+        .when(F.col("cause") == SESSION_EXPIRY, expired)
         .otherwise(replaced)
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from coordinator_core.episodes.evidence import SESSION_EXPIRY
 from coordinator_core.lives.processes import RESTART_MS
 from coordinator_core.modern_history.causes import COMPLETIONS
 from jobs.causes.administrators import GROUP_CONFIG, GROUP_DELETED
@@ -28,7 +29,7 @@ def with_story(causes: DataFrame, churn: DataFrame, generations: DataFrame) -> D
         F.col("partitions_orphaned").alias("unowned_before"),
     )
     by_commits = F.coalesce("was_slow", F.lit(False)) & F.col("cause").isin(
-        "LEAVE", "STATIC_REPLACED", "SESSION_EXPIRY"
+        "LEAVE", "STATIC_REPLACED", SESSION_EXPIRY
     )
     return (
         causes.join(changes, on=GENERATION_KEY, how="left")
@@ -50,7 +51,7 @@ def _departure_story() -> Column:
     slow = (F.col("cause") == "LEAVE_POLL_TIMEOUT") | was_slow
     # Neither static members leave when they are closed, nor Kafka Streams' classic members.
     never_leaves = F.col("instance_id").isNotNull() | F.col("process_id").isNotNull()
-    expired = F.col("cause").isin("HEARTBEAT_EXPIRY", "SESSION_EXPIRY")
+    expired = F.col("cause") == SESSION_EXPIRY
     is_back = F.col("is_own_return")
     heard_ms = F.unix_millis("event_time") - F.col("session_timeout_ms")
     ended_ms = F.when(F.col("was_closed"), heard_ms).otherwise(
@@ -67,8 +68,8 @@ def _departure_story() -> Column:
         .when(expired & F.col("was_fenced"), "client_fenced")
         .when(F.col("was_closed"), closed)
         # A static member of a classic group does not leave when it is closed.
-        .when(expired & never_leaves & ~F.col("is_new_type"), "stop_or_crash")
-        .when(expired, "crash")
+        .when(expired & never_leaves & ~F.col("is_new_type"), "stop_or_session_expired")
+        .when(expired, "session_expired")
         .when(slow | is_back, "slow_poll")
         .otherwise(closed)
     )

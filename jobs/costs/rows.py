@@ -20,7 +20,6 @@ from jobs.costs.series import NONE, Flags, Floats, Ints, Series
 from jobs.costs.tenures import Tenures, ints_of, tenures_of
 from jobs.lake.dates import NEVER_MS
 
-HOW = {"expired": "session_expired"}
 SLOW = "poll_timeout"
 
 
@@ -156,8 +155,6 @@ def _table(
         return pc.if_else(pa.array(is_last), owned.field(of_shutdown).take(row), from_next)
 
     how = owned.field("how").take(row)
-    for name, written in HOW.items():
-        how = pc.if_else(pc.equal(how, name), written, how)
     inferred = pc.or_(
         owned.field("is_estimated").take(row), pa.array((np.nan_to_num(r.high) > 0) | r.is_slow)
     )

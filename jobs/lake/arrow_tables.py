@@ -7,7 +7,7 @@ hundred times longer to plan and commit them.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
@@ -32,6 +32,7 @@ from jobs.lake.tables import (
     with_neighbors,
 )
 from schemas import table_key, table_partitioning
+from schemas.renamed import PRESENT_VALUES
 
 Rows: TypeAlias = pa.Table | pa.RecordBatchReader
 
@@ -177,12 +178,23 @@ class ArrowLake(Lake):
 
         self._change(table, write)
 
+    def _properties(self, table: str) -> Mapping[str, str | None]:
+        return self._rust(table).metadata().configuration
+
+    def _update_values(self, table: str, updates: dict[str, str], where: str) -> None:
+        self._change(table, lambda: self._changeable(table).update(updates, predicate=where))
+        self._rust(table).alter.set_table_properties(
+            dict(PRESENT_VALUES), raise_if_not_exists=False
+        )
+
     def _create_by_rust(self, table: str) -> None:
         DeltaTable.create(
             self.path(table),
             delta_schema(schema_with_comments(table)),
             mode="ignore",
             partition_by=table_partitioning(table),
+            configuration=PRESENT_VALUES,
+            raise_if_key_not_exists=False,
             commit_properties=self._commit(),
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
@@ -41,6 +41,7 @@ from jobs.lake.literals import quoted, quoted_for_spark
 from jobs.lake.store_lock import StoreLock, is_s3, store_lock
 from jobs.lake.tables import Changes, conform, schema_of, schema_with_comments
 from schemas import table_key, table_partitioning
+from schemas.renamed import PRESENT_VALUES
 
 # Up to this number, the driver itself looks up files that are named.
 _FEW_FILES = 32
@@ -298,6 +299,8 @@ class SparkLake(ArrowLake):
             return
         builder = DeltaTable.createIfNotExists(self.spark).tableName(self._identifier(table))
         columns = builder.location(self.path(table)).addColumns(schema_with_comments(table))
+        for name, value in PRESENT_VALUES.items():
+            columns = columns.property(name, value)
         columns.partitionedBy(*table_partitioning(table)).execute()
 
     def _add_columns(self, table: str, columns: list[StructField]) -> None:
@@ -316,6 +319,21 @@ class SparkLake(ArrowLake):
         writer = stored.withColumnsRenamed(names).write.format("delta").mode("overwrite")
         writer = writer.option("overwriteSchema", "true").partitionBy(*table_partitioning(table))
         writer.save(self.path(table))
+
+    def _properties(self, table: str) -> Mapping[str, str | None]:
+        if "://" not in self.root:
+            return super()._properties(table)
+        properties: dict[str, str] = self._delta(table).detail().collect()[0]["properties"]
+        return properties
+
+    def _update_values(self, table: str, updates: dict[str, str], where: str) -> None:
+        if self.writes_arrow:
+            super()._update_values(table, updates, where)
+            return
+        columns: dict[str, str | Column] = {**updates}
+        self.retry_on_conflict(lambda: self._delta(table).update(where, columns))
+        listed = ", ".join(f"'{name}' = '{value}'" for name, value in PRESENT_VALUES.items())
+        self.spark.sql(f"ALTER TABLE {self._identifier(table)} SET TBLPROPERTIES ({listed})")
 
     def _identifier(self, table: str) -> str:
         """In SQL; Delta's own functions for it do not escape backquotes of the path."""

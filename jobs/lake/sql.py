@@ -29,6 +29,7 @@ from jobs.lake.statements import (
     require_select,
     sql_error,
     with_comments,
+    with_present_values,
 )
 from schemas import (
     table_names,
@@ -41,7 +42,7 @@ from schemas import (
 )
 from schemas.columns import Type
 from schemas.columns import columns as columns_of
-from schemas.renamed import RENAMED, renamed_in
+from schemas.renamed import RENAMED, renamed_in, renamed_values, with_present_value
 
 if TYPE_CHECKING:
     import duckdb
@@ -201,7 +202,7 @@ def _opened_for(
     """A connection, and the statement to run on it."""
     if is_show_tables(sql):
         return open_lake(root, ""), TABLES_AND_VIEWS
-    statement = expanded(sql)
+    statement = with_present_values(expanded(sql))
     with _sql_errors(statement):
         require_select(statement, allow_files=allow_files)
     # DuckDB can also write to the files that it may read.
@@ -415,6 +416,9 @@ def _register(
     ]
     selected = ", ".join([*columns, *_missing_columns(table, present)])
     select = f"SELECT {selected} FROM {source}"
+    if values := renamed_values(table, delta.metadata().configuration):
+        replaced = (f"{with_present_value(name, of)} AS {name}" for name, of in values.items())
+        select = f"SELECT * REPLACE ({', '.join(replaced)}) FROM ({select})"
     connection.execute(f"CREATE VIEW {table} AS SELECT *{old_names} FROM ({select})")
 
 

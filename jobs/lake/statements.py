@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from difflib import get_close_matches
 from typing import Any
 
@@ -13,10 +14,12 @@ from jobs.console.errors import UsageError
 from jobs.lake.literals import quoted
 from schemas import table_about, table_names, view_about, view_columns, view_names
 from schemas.columns import columns
+from schemas.renamed import RENAMED_VALUES
 
 _SHOW_TABLES = re.compile(r"\s*show\s+(all\s+)?tables\s*;?\s*", re.IGNORECASE)
 _DESCRIBE = re.compile(r"\s*desc(?:ribe)?\s+([A-Za-z]\w*)\s*;?\s*", re.IGNORECASE)
 _NAME = re.compile(r"\s*([A-Za-z]\w*)\s*;?\s*")
+_COLUMN = re.compile(r"[a-z_]\w*")
 _UNKNOWN = re.compile(r"Table with name (\S+) does not exist")
 _HINT = "SHOW TABLES lists all"
 _ONE_SELECT = "give one SELECT, a table or view, DESCRIBE, EXPLAIN or SHOW TABLES"
@@ -47,6 +50,26 @@ def expanded(sql: str) -> str:
     if len(names) > 1:
         raise UsageError(f"{name[1]}: name one of {', '.join(names)}")
     return f"SELECT * FROM {names[0]}"
+
+
+def with_present_values(sql: str) -> str:
+    """The statement with renamed values under their present names; a notice on stderr names each.
+
+    A value counts as one of a column if the statement names the column, or one that ends with it.
+    """
+    names = set(_COLUMN.findall(sql.lower()))
+    for column, old, new in _renamed_values():
+        if f"'{old}'" in sql and any(name.endswith(column) for name in names):
+            print(f"{column}: '{old}' is renamed to '{new}'", file=sys.stderr)
+            sql = sql.replace(f"'{old}'", f"'{new}'")
+    return sql
+
+
+def _renamed_values() -> list[tuple[str, str, str]]:
+    """Column, old and present value, without repetition."""
+    of_columns = (pair for columns in RENAMED_VALUES.values() for pair in columns.items())
+    triples = {(column, old, new) for column, of in of_columns for old, new in of.items()}
+    return sorted(triples)
 
 
 def with_comments(sql: str) -> str:

@@ -9,7 +9,7 @@ import fcntl
 import os
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ from jobs.lake.compatibility import unknown_column, wrong_type
 from jobs.lake.store_lock import StoreLock, is_lockable, store_lock
 from schemas import table_key, table_names, table_partitioning
 from schemas.columns import columns
-from schemas.renamed import renamed_in
+from schemas.renamed import RENAMED_VALUES, renamed_in, renamed_values, with_present_value
 
 # How often a write is attempted when other runs commit to the same table meanwhile.
 ATTEMPTS = 5
@@ -144,13 +144,16 @@ class Lake(ABC):
         return with_schema(own.select(*schema_of(table).names), nullable_schema_of(table))
 
     def _with_all_columns(self, rows: DataFrame, table: str) -> DataFrame:
-        """Present names of the columns of an older version, and nulls for those that it lacks."""
+        """Present names of the columns and values of an older version, and nulls for the columns
+        that it lacks."""
         if renamed := renamed_in(table, rows.columns):
             rows = rows.withColumnsRenamed(renamed)
         if missing := self._missing_columns(rows.schema, table):
             nulls = {each.name: F.lit(None).cast(each.dataType) for each in missing}
             rows = rows.withColumns(nulls)
-        return rows
+        values = RENAMED_VALUES.get(table, {})
+        present = {name: F.expr(with_present_value(name, of)) for name, of in values.items()}
+        return rows.withColumns(present) if present else rows
 
     @abstractmethod
     def frame(self, table: str, rows: Iterable[Any]) -> DataFrame:
@@ -333,8 +336,8 @@ class Lake(ABC):
             self._create_empty(table)
 
     def _complete_columns(self, table: str) -> None:
-        """Rename columns of a table of an older version, and add those that it lacks; its rows have
-        null there."""
+        """Rename columns and values of a table of an older version, and add the columns that it
+        lacks; its rows have null there."""
         if table in self._complete:
             return
         stored = self._stored_schema(table)
@@ -344,7 +347,17 @@ class Lake(ABC):
             stored = self._stored_schema(table)
         if missing := self._missing_columns(stored, table):
             self._add_columns(table, missing)
+        if table in RENAMED_VALUES:
+            with self.lock("create"):
+                self._complete_values(table)
         self._complete.add(table)
+
+    def _complete_values(self, table: str) -> None:
+        if values := renamed_values(table, self._properties(table)):
+            updates = {name: with_present_value(name, of) for name, of in values.items()}
+            listed = {name: ", ".join(f"'{old}'" for old in of) for name, of in values.items()}
+            where = " OR ".join(f"{name} IN ({old})" for name, old in listed.items())
+            self._update_values(table, updates, where)
 
     def _remove_empty_log(self, table: str) -> None:
         """Remove a log folder without commits, left by a killed run: Delta can neither read nor
@@ -413,6 +426,14 @@ class Lake(ABC):
     @abstractmethod
     def _rename_columns(self, table: str, names: dict[str, str]) -> None:
         """Write all clusters' rows again, with new names by old name."""
+
+    @abstractmethod
+    def _properties(self, table: str) -> Mapping[str, str | None]: ...
+
+    @abstractmethod
+    def _update_values(self, table: str, updates: dict[str, str], where: str) -> None:
+        """Set columns to SQL expressions in all clusters' rows that meet ``where``, then the
+        property PRESENT_VALUES."""
 
     @abstractmethod
     def _log_folder(self, table: str) -> LogFolder: ...

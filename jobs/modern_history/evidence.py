@@ -18,7 +18,7 @@ from coordinator_core.modern_history import (
     replay,
     replay_lines,
 )
-from coordinator_core.modern_history.evidence import Partition
+from coordinator_core.modern_history.evidence import DROPPED, LEFT, SESSION_EXPIRED, Partition
 from jobs.timeline import CONVERSION_RECORD
 
 # Kinds of evidence; the column ``record`` or ``event`` has the kind of a row's record or line.
@@ -120,7 +120,7 @@ def _classic(row: dict[str, Any]) -> GroupRecord:
 def _departure(row: dict[str, Any]) -> LoggedDeparture:
     reason = row["reason"] or ""
     is_expiry = row["event"] == "HEARTBEAT_EXPIRED" or "session expired" in reason
-    how = "left" if row["event"] == "LEFT" else "expired" if is_expiry else "dropped"
+    how = LEFT if row["event"] == "LEFT" else SESSION_EXPIRED if is_expiry else DROPPED
     return LoggedDeparture(row["time_ms"], row["member_id"] or "", how, row["client_reason"])
 
 

@@ -57,11 +57,7 @@ def continued(earlier: DataFrame, tenures: DataFrame) -> DataFrame:
     """Earlier gaps as tenures that ended.  Gaps of an earlier version have no range."""
     shutdown = tenures.where("shutdown_ms IS NOT NULL")
     first = shutdown.groupBy(*INCARNATION_KEY).agg(*(F.min(name).alias(name) for name in _SHUTDOWN))
-    how = (
-        F.when(F.col("why") == "session_expired", "expired")
-        .when(F.col("why") == "rebalance", "revoked")
-        .otherwise(F.col("why"))
-    )
+    how = F.when(F.col("why") == "rebalance", "revoked").otherwise(F.col("why"))
     return earlier.join(first, on=INCARNATION_KEY, how="left").select(
         *INCARNATION_KEY,
         *PARTITION_KEY,
@@ -217,8 +213,4 @@ def rows_of(gaps: DataFrame, last_events: DataFrame) -> DataFrame:
 
 def _why() -> Column:
     is_same = F.col("ended_process") == F.col("process")
-    return (
-        F.when(F.col("how") == "expired", "session_expired")
-        .when((F.col("how") == "revoked") & is_same, "rebalance")
-        .otherwise(F.col("how"))
-    )
+    return F.when((F.col("how") == "revoked") & is_same, "rebalance").otherwise(F.col("how"))

@@ -174,7 +174,7 @@ def _lost_sessions(members: DataFrame, outages: DataFrame | None) -> DataFrame:
     back_ms = F.when(F.col("left_how") == "replaced", F.col("left_ms")).otherwise(F.col("back_ms"))
     sizes = members.groupBy(*GENERATION_KEY).agg(F.count_distinct("client").alias("size"))
     gone = (
-        members.where("left_how IN ('replaced', 'expired')")
+        members.where("left_how IN ('replaced', 'session_expired')")
         .join(sizes, on=GENERATION_KEY, how="left")
         .select(
             *MEMBER_KEY,

@@ -44,7 +44,7 @@ def process_ends(departed: DataFrame) -> DataFrame:
         F.col("end.earliest_ms").alias("earliest_end_ms"),
         F.col("end.latest_ms").alias("latest_end_ms"),
         "polled_ms",
-        F.when(F.col("left_how") == "expired", F.col("contact_ms")).alias("heard_ms"),
+        F.when(F.col("left_how") == "session_expired", F.col("contact_ms")).alias("heard_ms"),
     )
 
 
@@ -56,7 +56,7 @@ def _end() -> Column:
         .when(F.coalesce("has_returned", F.lit(False)), _at(_returned_ms(), "log"))
         .when(has_polled & F.col("back_ms").isNotNull(), _at(_polled_again_ms(), "log"))
         .when(F.col("left_how") == "left", _left())
-        .when(F.col("left_how") == "expired", _expired())
+        .when(F.col("left_how") == "session_expired", _expired())
         .when(F.col("left_how") == "replaced", _replaced())
         .when(F.col("left_how") == "dropped", _at(F.coalesce("back_ms", "left_ms"), "log"))
     )
@@ -98,7 +98,7 @@ def _polled_ms() -> Column:
     stops sending heartbeats."""
     poll_ms = F.col("rebalance_timeout_ms")
     last_heartbeat_ms = F.col("contact_ms") + HEARTBEAT_MS // 2
-    is_static = F.col("instance_id").isNotNull() & (F.col("left_how") == "expired")
+    is_static = F.col("instance_id").isNotNull() & (F.col("left_how") == "session_expired")
     has_left = F.col("left_how") == "left"
     is_slow = _has_reason() | _stopped_committing(F.col("left_ms"))
     return F.when(has_left & is_slow, F.col("left_ms") - poll_ms).when(
@@ -146,7 +146,7 @@ def _stopped_committing(exceeded_ms: Column) -> Column:
 
 def _is_fenced() -> Column:
     """Whether the member's session expired after its client had been fenced and thereby ended."""
-    return (F.col("left_how") == "expired") & F.col("fenced_ms").isNotNull()
+    return (F.col("left_how") == "session_expired") & F.col("fenced_ms").isNotNull()
 
 
 def _left() -> Column:

@@ -13,7 +13,7 @@ from jobs.timeline import IS_REMOVAL, SAME_CALL_MS
 
 COOPERATIVE = ("cooperative-sticky", "stream")
 _BY_REJOIN = ("LEADER_REJOIN", "METADATA_CHANGE", "STATIC_UPDATE")
-_BY_EXPIRY = ("HEARTBEAT_EXPIRY", "SYNC_TIMEOUT", "NOT_REJOINED")
+_BY_EXPIRY = ("SESSION_EXPIRY", "SYNC_TIMEOUT", "NOT_REJOINED")
 
 
 def rebalances(

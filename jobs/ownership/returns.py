@@ -27,7 +27,7 @@ def with_shared_clients(members: DataFrame, kept_states: DataFrame) -> DataFrame
             F.col("arrived_ms").alias("again_ms"),
         )
     )
-    expired = members.where("is_shared AND left_how = 'expired'")
+    expired = members.where("is_shared AND left_how = 'session_expired'")
     arrived = members.where("is_new AND is_shared").select(
         *GROUP_KEY, "client", F.col("arrived_ms").alias("next_ms")
     )

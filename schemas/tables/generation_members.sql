@@ -17,7 +17,7 @@ rebalance_timeout_ms INT                    COMMENT 'max.poll.interval.ms of a c
 subscribed_topics    ARRAY<STRING>          COMMENT 'topics of the subscription',
 is_leader            BOOLEAN       NOT NULL COMMENT 'the member computed the assignment; false also for all members of a generation whose evidence does not name the leader',
 change               STRING        NOT NULL COMMENT 'joined, retained, or replaced (a new member id of an instance that was in the group)',
-left_how             STRING                 COMMENT 'how the membership ended after this generation: left, expired, dropped (did not rejoin or sync in time), replaced; null if it did not end or the log does not show how',
+left_how             STRING                 COMMENT 'how the membership ended after this generation: left, session_expired, dropped (did not rejoin or sync in time), replaced; null if it did not end or the log does not show how',
 left_time            TIMESTAMP              COMMENT 'time at which the membership ended, if logged',
 left_reason          STRING                 COMMENT 'reason that the client sent for leaving (KIP-800)',
 gone                 BOOLEAN       NOT NULL COMMENT 'the next record of the group does not contain the member',

@@ -2,8 +2,8 @@
 SELECT
     t.cluster_id,                   -- cluster
     t.group_id,                     -- consumer group
-    t.cause,                        -- cause class: MEMBER_NEW, LEAVE, LEAVE_POLL_TIMEOUT, HEARTBEAT_EXPIRY, ...
-    t.story,                        -- action of the process: restart, slow_poll, crash, ...; null if unknown
+    t.cause,                        -- cause class: MEMBER_NEW, LEAVE, LEAVE_POLL_TIMEOUT, SESSION_EXPIRY, ...
+    t.story,                        -- action of the process: restart, slow_poll, session_expired, ...; null if unknown
     COUNT(*) AS generations,        -- generations whose rebalance had this trigger: rebalances, aborted rebalances, and generations that left the group empty
     SUM(c.rebalances) AS rebalances, -- rebalances among these generations, as docs/metrics.md defines them
     ROUND(100 * COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY t.cluster_id, t.group_id), 1) AS percent, -- share of the group's generations with a known trigger

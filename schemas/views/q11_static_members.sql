@@ -51,7 +51,7 @@ causes AS (
         cluster_id, group_id, instance_id,
         SUM(CASE WHEN cause IN ('STATIC_REPLACED', 'STATIC_RETURN') THEN 1 ELSE 0 END) AS replacements,
         SUM(CASE WHEN story = 'takeover' THEN 1 ELSE 0 END) AS takeovers,
-        SUM(CASE WHEN cause IN ('HEARTBEAT_EXPIRY', 'SESSION_EXPIRY') THEN 1 ELSE 0 END) AS expiries,
+        SUM(CASE WHEN cause = 'SESSION_EXPIRY' THEN 1 ELSE 0 END) AS expiries,
         SUM(CASE WHEN role = 'trigger' THEN 1 ELSE 0 END) AS rebalances_started
     FROM rebalance_causes
     WHERE instance_id IS NOT NULL

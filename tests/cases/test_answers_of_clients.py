@@ -54,7 +54,7 @@ CASES = [
     (
         *("client-06/consumer.log", "UTC", None),
         "1 3(1)",
-        "3 trigger HEARTBEAT_EXPIRY frozen - unknown member, session expired",
+        "3 trigger SESSION_EXPIRY frozen - unknown member, session expired",
         "consumer.log frozen or cut off, session expired",
     ),
     (
@@ -142,14 +142,14 @@ EPISODES = "SELECT kind, summary FROM episodes ORDER BY from_time DESC, kind LIM
             *("client-17/app.log", "client-17/server.log"),
             [
                 (13, "trigger", "MEMBER_NEW", None, None, "log"),
-                (14, "trigger", "HEARTBEAT_EXPIRY", "frozen", "unknown member, session expired", "clients+log"),
+                (14, "trigger", "SESSION_EXPIRY", "frozen", "unknown member, session expired", "clients+log"),
                 (14, "contributing", "MEMBER_NEW", "return", None, "clients+log"),
             ],
             ("process_frozen", "source frozen or cut off, session expired, in the group again 9.8 s later: 1 rebalance, 9.8 s not stable"),
         ),
         (
             *("client-04/pod-*.log", "client-04/server.log"),
-            [(8, "trigger", "HEARTBEAT_EXPIRY", "crash", "no line about the end of its session; had no partitions", "clients+log")],
+            [(8, "trigger", "SESSION_EXPIRY", "session_expired", "no line about the end of its session; had no partitions", "clients+log")],
             ("process_lost", "session of svc expired, had no partitions: 1 rebalance, 1.1 s not stable"),
         ),
         (
@@ -158,7 +158,7 @@ EPISODES = "SELECT kind, summary FROM episodes ORDER BY from_time DESC, kind LIM
                 (3, "trigger", "MEMBER_NEW", "start", None, "log"),
                 (3, "absorbed", "STATIC_REPLACED", "restart", None, "log"),
                 (4, "contributing", "STATIC_FENCED", "fenced", "group.instance.id fenced", "clients+log"),
-                (4, "trigger", "HEARTBEAT_EXPIRY", "client_fenced", None, "log"),
+                (4, "trigger", "SESSION_EXPIRY", "client_fenced", None, "log"),
             ],
             ("coordinator_failover", "coordinator failover, 1 fenced: 1 ms not stable"),
         ),

@@ -161,8 +161,8 @@ def test_questions(lake):
         "SELECT change, broker_id, previous_broker_id, load_ms, rebalances_within_5_min, "
         "next_cause FROM q09_coordinator_changes WHERE group_id = 'sched_local' ORDER BY 1",
     ) == [
-        ("loaded", 2, 3, 160, 1, "HEARTBEAT_EXPIRY"),
-        ("unloaded", 3, None, None, 1, "HEARTBEAT_EXPIRY"),
+        ("loaded", 2, 3, 160, 1, "SESSION_EXPIRY"),
+        ("unloaded", 3, None, None, 1, "SESSION_EXPIRY"),
     ]
     assert rows(
         lake, "SELECT group_id, instance_id, fenced FROM q11_static_members ORDER BY 2"

@@ -159,7 +159,7 @@ def test_causes(lake, line):
 
     stored = lake.rows(
         f"""SELECT generation, cause FROM rebalance_causes WHERE group_id = '{group}'
-        AND role = 'trigger' AND cause NOT IN ('MEMBER_NEW', 'HEARTBEAT_EXPIRY', 'LEAVE')"""
+        AND role = 'trigger' AND cause NOT IN ('MEMBER_NEW', 'SESSION_EXPIRY', 'LEAVE')"""
     )
     assert dict(stored) == expected
 

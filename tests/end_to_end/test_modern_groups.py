@@ -130,7 +130,7 @@ def test_an_upgrade_and_a_downgrade_are_one_line_of_time(lake):
         (7, "consumer", "LEAVE"),
         (8, "consumer", "MEMBER_NEW"),
         (9, "classic", "CONVERT"),
-        (10, "classic", "HEARTBEAT_EXPIRY"),
+        (10, "classic", "SESSION_EXPIRY"),
         (11, "classic", "MEMBER_NEW"),
         (12, "classic", "LEAVE"),
     ]

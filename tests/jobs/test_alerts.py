@@ -509,7 +509,7 @@ def test_leaving_does_not_count_as_rejoining(plant):
         [("g", 1, 0, 1, 2)],
         rebalance_causes=[
             cause("g", 1, n, "m", story, cause="LEAVE") | {"cause_seq": n}
-            for n, story in enumerate(["restart", "stop", "slow_poll", "crash"], start=1)
+            for n, story in enumerate(["restart", "stop", "slow_poll", "session_expired"], start=1)
         ],
     )
 

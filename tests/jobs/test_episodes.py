@@ -276,7 +276,7 @@ def test_the_subscription_of_a_java_member_shows_whether_it_kept_its_state(
     (row,) = inferred(
         generations=[generation(2, 0), generation(3, 5000)],
         rebalance_causes=[
-            cause(2, 0, "HEARTBEAT_EXPIRY", "crash", "a1"),
+            cause(2, 0, "SESSION_EXPIRY", "session_expired", "a1"),
             cause(3, 5000, "MEMBER_NEW", "return", "a2"),
         ],
         group_metadata=[record(3, "a2", generation_in_user_data)],

@@ -11,7 +11,7 @@ def expired(member, at_ms=EXPIRY_MS, **more):
         "group_id": "g",
         "generation": 2,
         "cause_seq": 1,
-        "cause": "HEARTBEAT_EXPIRY",
+        "cause": "SESSION_EXPIRY",
         "role": "trigger",
         "evidence": "log",
         "member_id": member,

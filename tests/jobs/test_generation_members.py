@@ -97,7 +97,7 @@ CASES = {
     "a line about an expired session": (
         [record(10, 1, "a")],
         [line(30, "HEARTBEAT_EXPIRED", 1, member_id="a")],
-        [(1, "a", "joined", "expired", 30, False)],
+        [(1, "a", "joined", "session_expired", 30, False)],
     ),
     "members listed for not rejoining were dropped": (
         [record(10, 1, "a", "b"), record(40, 2, "a")],
@@ -141,7 +141,7 @@ CASES = {
             line(30, "HEARTBEAT_EXPIRED", 1, member_id="a"),
             line(50, "LEFT", 1, member_id="a"),
         ],
-        [(1, "a", "joined", "expired", 30, False)],
+        [(1, "a", "joined", "session_expired", 30, False)],
     ),
 }
 

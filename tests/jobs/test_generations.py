@@ -191,7 +191,7 @@ CAUSES = {
     ),
     "before 2.1 a start has no reason: an expiry in its join phase is the cause": (
         [event(9, "HEARTBEAT_EXPIRED", None, 1, member_id="b"), start(10, 1)],
-        [(2, "HEARTBEAT_EXPIRY", None, "b", None, None)],
+        [(2, "SESSION_EXPIRY", None, "b", None, None)],
     ),
     "before 2.1: a departure in its join phase is the cause": (
         [left(9, 1, "a"), left(12, 1, "b"), start(10, 1)],

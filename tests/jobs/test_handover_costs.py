@@ -32,7 +32,11 @@ BOTH = [member(1, "a1", "joined"), member(1, "b1", "joined")]
 STAY = [member(2, "a1"), member(2, "b1")]
 TWO = {"a1": [0], "b1": [1]}
 A_DEPARTS = {1: {"a1": [0], "b1": [1]}, 2: {"b1": [0, 1]}}
-KILLED = [member(1, "a1", "joined", "expired", 60), member(1, "b1", "joined"), member(2, "b1")]
+KILLED = [
+    member(1, "a1", "joined", "session_expired", 60),
+    member(1, "b1", "joined"),
+    member(2, "b1"),
+]
 EXPIRED = [event("HEARTBEAT_EXPIRED", 60, 2, member_id="a1")]
 REPLACED = [static(1, "a1", "joined", "replaced", 60), static(1, "a2", "replaced")]
 TAKEN_OVER = [event("RECORD", 3, 2, members=["a1"]), event("RECORD", 60, 2, members=["a2"])]
@@ -99,7 +103,8 @@ CASES = {
     ),
     "expired together: between all of their requests": (
         [gen(1, 0, 3, 3), gen(2, 60, 63, 63)],
-        [member(1, "a1", "joined", "expired", 60), member(1, "b1", "joined", "expired", 61.5),
+        [member(1, "a1", "joined", "session_expired", 60),
+         member(1, "b1", "joined", "session_expired", 61.5),
          member(2, "c1", "joined")],
         {1: TWO, 2: {"c1": [0, 1]}},
         [*EXPIRED, event("HEARTBEAT_EXPIRED", 61.5, 2, member_id="b1")],
@@ -108,13 +113,15 @@ CASES = {
     ),
     "expired: a static member that closed committed then": (
         ENDED_IN_60,
-        [static(1, "a1", "joined", "expired", 60), member(1, "b1", "joined"), member(2, "b1")],
+        [static(1, "a1", "joined", "session_expired", 60), member(1, "b1", "joined"),
+         member(2, "b1")],
         A_DEPARTS, EXPIRED, every(5, 6, 46, 50.2),
         ("session_expired", 50.2, 50.2, 53, 0, 0, 29, True, 11150),
     ),
     "expired in a rebalance: an eager member had committed before it joined": (
         [gen(1, 0, 3, 3), gen(2, 52, 66, 66)],
-        [member(1, "a1", "joined", "expired", 66), member(1, "b1", "joined"), member(2, "b1")],
+        [member(1, "a1", "joined", "session_expired", 66), member(1, "b1", "joined"),
+         member(2, "b1")],
         A_DEPARTS, [event("HEARTBEAT_EXPIRED", 66, 2, member_id="a1")], every(5, 6, 51, 53),
         ("session_expired", 53, 53, 58.5, 0, 0, 56, True, 13350),
     ),
@@ -167,7 +174,8 @@ CASES = {
     ),
     "crashed right after the assignment: any part of the backlog": (
         [gen(1, 0, 3, 3), gen(2, 13, 14, 14)],
-        [member(1, "a1", "joined", "expired", 13), member(1, "b1", "joined"), member(2, "b1")],
+        [member(1, "a1", "joined", "session_expired", 13), member(1, "b1", "joined"),
+         member(2, "b1")],
         A_DEPARTS, [event("HEARTBEAT_EXPIRED", 13, 2, member_id="a1")],
         [*every(0.5, 0, 1), *every(5, 15, 60)],
         ("session_expired", 3.5, 3, 6, 25, 0, 51, True, 10850),
@@ -244,7 +252,7 @@ def one_group(frame, case):
 @pytest.mark.parametrize(
     ("how", "expected"),
     [
-        ("expired", [(0, 135.0), (1, 5.0), (2, 45.0)]),
+        ("session_expired", [(0, 135.0), (1, 5.0), (2, 45.0)]),
         # Without an owner that had crashed before, no record is known to kill.
         ("left", [(0, 135.0), (1, 635.0), (2, 135.0)]),
     ],
@@ -252,10 +260,10 @@ def one_group(frame, case):
 def test_a_crash_loop(frame, by_group, how, expected):
     """The partition with the oldest commit has the record that kills each owner: partitions before
     it were handled up to their end, those behind it were not."""
-    logged = "HEARTBEAT_EXPIRED" if how == "expired" else "LEFT"
+    logged = "HEARTBEAT_EXPIRED" if how == "session_expired" else "LEFT"
     case = (
         [gen(1, 0, 3, 3), gen(2, 200, 203, 203), gen(3, 213, 214, 214)],
-        [member(1, "z1", "joined", how, 200), member(2, "a1", "joined", "expired", 213),
+        [member(1, "z1", "joined", how, 200), member(2, "a1", "joined", "session_expired", 213),
          member(3, "b1", "joined")],
         {1: {"z1": [0, 1, 2]}, 2: {"a1": [0, 1, 2]}, 3: {"b1": [0, 1, 2]}},
         [event(logged, 200, 2, member_id="z1"),
@@ -277,7 +285,8 @@ def test_an_owner_that_never_committed_had_handled_the_backlog_before_it(frame, 
     """The owner began at 61 s with the records since 51 s, and stopped between 70 and 73 s."""
     case = (
         [gen(1, 0, 3, 3), gen(2, 60, 61, 61), gen(3, 80, 81, 81)],
-        [member(1, "a1", "joined", "expired", 60), member(2, "b1", "joined", "expired", 80),
+        [member(1, "a1", "joined", "session_expired", 60),
+         member(2, "b1", "joined", "session_expired", 80),
          member(3, "c1", "joined")],
         {1: {"a1": [0]}, 2: {"b1": [0]}, 3: {"c1": [0]}},
         [*EXPIRED, event("HEARTBEAT_EXPIRED", 80, 3, member_id="b1")], every(20, 11, 51), None,
@@ -297,7 +306,8 @@ def test_a_crash_loop_of_two_partitions_that_cannot_be_told_apart(frame, by_grou
     one's backlog."""
     case = (
         [gen(1, 200, 203, 203), gen(2, 213, 214, 214), gen(3, 224, 225, 225)],
-        [member(1, "a1", "joined", "expired", 213), member(2, "b1", "joined", "expired", 224),
+        [member(1, "a1", "joined", "session_expired", 213),
+         member(2, "b1", "joined", "session_expired", 224),
          member(3, "c1", "joined")],
         {1: {"a1": [0, 1]}, 2: {"b1": [0, 1]}, 3: {"c1": [0, 1]}},
         [event("HEARTBEAT_EXPIRED", 213, 2, member_id="a1"),
@@ -507,7 +517,8 @@ def test_an_owner_that_ends_while_it_handles_a_backlog(frame, by_group):
     speed, it reached the end of the log before it stopped at 43.5 s."""
     case = (
         [gen(1, 0, 3, 3), gen(2, 40, 41, 41), gen(3, 52, 53, 53)],
-        [member(1, "a1", "joined", "expired", 40), member(2, "b1", "joined", "expired", 52),
+        [member(1, "a1", "joined", "session_expired", 40),
+         member(2, "b1", "joined", "session_expired", 52),
          member(3, "c1", "joined")],
         {1: {"a1": [0]}, 2: {"b1": [0]}, 3: {"c1": [0]}},
         [event("HEARTBEAT_EXPIRED", 40, 2, member_id="a1"),

@@ -61,7 +61,7 @@ CASES = {
     ),
     "eager: others revoke at their next heartbeat while the join waits for a dead member": (
         [gen(1, 0, 3, 3), gen(2, 10, 20, 20)],
-        [BOTH[0], member(1, "b1", "joined", "expired", 20), member(2, "a1")],
+        [BOTH[0], member(1, "b1", "joined", "session_expired", 20), member(2, "a1")],
         {1: TWO, 2: {"a1": [0, 1]}},
         [event("HEARTBEAT_EXPIRED", 20, 2, member_id="b1")], [],
         [(0, 12.0, 20.0, 8.0, "a", "a", 2, "rebalance", True),
@@ -112,7 +112,7 @@ CASES = {
     "a dead member is assigned partitions until its session expires: still the same gap": (
         [gen(1, 0, 3, 3), gen(2, 10, 12, 13), gen(3, 21, 22, 22)],
         [BOTH[0], member(1, "b1", "joined"), member(2, "a1"),
-         member(2, "b1", how="expired", at=21), member(3, "a1")],
+         member(2, "b1", how="session_expired", at=21), member(3, "a1")],
         {1: TWO, 2: TWO, 3: {"a1": [0, 1]}},
         [event("HEARTBEAT_EXPIRED", 21, 3, member_id="b1")], [],
         [(0, 12.0, 13.0, 1.0, "a", "a", 2, "rebalance", True),
@@ -186,7 +186,8 @@ CASES = {
     ),
     "static, slow: no heartbeat max.poll.interval.ms after the last poll, until it polls again": (
         [gen(1, 0, 3, 3), gen(2, 48, 48, 49), gen(3, 60, 60, 61)],
-        [static(1, "a1", "joined", "expired", 48), static(1, "b1", "joined"), static(2, "b1"),
+        [static(1, "a1", "joined", "session_expired", 48), static(1, "b1", "joined"),
+         static(2, "b1"),
          static(3, "a2", "joined"), static(3, "b1")],
         {1: TWO, 2: {"b1": [0, 1]}, 3: {"a2": [0], "b1": [1]}},
         [event("STATIC_NEW", 60, 3, member_id="a2")], commits(5, 8),
@@ -230,7 +231,8 @@ CASES = {
     ),
     "cooperative: back with the generation of its partitions: it was not dead": (
         [coop(1, 0, 3, 3), coop(2, 21, 22, 23), coop(3, 30, 31, 32)],
-        [BOTH[0], member(1, "b1", "joined", "expired", 21), member(2, "a1"), member(3, "a1"),
+        [BOTH[0], member(1, "b1", "joined", "session_expired", 21), member(2, "a1"),
+         member(3, "a1"),
          member(3, "b2", "joined")],
         {1: TWO, 2: {"a1": [0, 1]}, 3: {"a1": [0], "b2": [1]}},
         [event("HEARTBEAT_EXPIRED", 21, 2, member_id="b1"),
@@ -244,8 +246,8 @@ CASES = {
         [(0, 12.0, 22.0, 10.0, "a", "a", 3, "not_assigned", True)],
     ),
     "open: until the cluster's last event": (
-        [gen(1, 0, 3, 3), empty(2, 21, 21, "HEARTBEAT_EXPIRY")],
-        [member(1, "a1", "joined", "expired", 21)],
+        [gen(1, 0, 3, 3), empty(2, 21, 21, "SESSION_EXPIRY")],
+        [member(1, "a1", "joined", "session_expired", 21)],
         {1: {"a1": [0]}}, [event("HEARTBEAT_EXPIRED", 21, 2, member_id="a1")], [],
         [(0, 12.5, None, 987.5, "a", None, None, "session_expired", True)],
     ),
@@ -257,14 +259,16 @@ CASES = {
         [(0, 20.0, 21.0, 1.0, "a", None, 2, "left", False)],
     ),
     "static members that were shut down expire: no gap since the last one stopped": (
-        [gen(1, 0, 3, 3), empty(2, 31, 32, "HEARTBEAT_EXPIRY")],
-        [static(1, "a1", "joined", "expired", 31), static(1, "b1", "joined", "expired", 32)],
+        [gen(1, 0, 3, 3), empty(2, 31, 32, "SESSION_EXPIRY")],
+        [static(1, "a1", "joined", "session_expired", 31),
+         static(1, "b1", "joined", "session_expired", 32)],
         {1: TWO}, [], commits(10, 15, 22) + commits(9, 14, 23, partition=1),
         [(0, 22.0, 23.0, 1.0, "a", None, 2, "session_expired", True)],
     ),
     "static members whose clients were fenced end then, and leave a gap for good": (
-        [gen(1, 0, 3, 3), empty(2, 31, 32, "HEARTBEAT_EXPIRY")],
-        [static(1, "a1", "joined", "expired", 31), static(1, "b1", "joined", "expired", 32)],
+        [gen(1, 0, 3, 3), empty(2, 31, 32, "SESSION_EXPIRY")],
+        [static(1, "a1", "joined", "session_expired", 31),
+         static(1, "b1", "joined", "session_expired", 32)],
         {1: TWO},
         [event("STATIC_FENCED", 20, 1, member_id="a0", instance_id="a", old_member_id="a1"),
          event("STATIC_FENCED", 21, 1, member_id="b0", instance_id="b", old_member_id="b1"),
@@ -275,8 +279,8 @@ CASES = {
          (1, 21.0, None, 979.0, "b", None, None, "session_expired", False)],
     ),
     "static members whose place others took were not fenced: their clients are others": (
-        [gen(1, 0, 3, 3), empty(2, 31, 32, "HEARTBEAT_EXPIRY")],
-        [static(1, "a1", "joined", "expired", 31)],
+        [gen(1, 0, 3, 3), empty(2, 31, 32, "SESSION_EXPIRY")],
+        [static(1, "a1", "joined", "session_expired", 31)],
         {1: {"a1": [0]}},
         [event("STATIC_REPLACED", 19, 1, member_id="a1", instance_id="a", old_member_id="a0"),
          event("STATIC_FENCED", 20, 1, member_id="a0", instance_id="a", old_member_id="a1"),
@@ -355,7 +359,8 @@ LATER = gen(3, 27, 28, 28)
 READINGS = {
     "a process that is back after its session expired was killed or frozen": (
         [gen(1, 0, 3, 3), EXPIRED, LATER],
-        [BOTH[0], member(1, "b1", "joined", "expired", 20), member(2, "a1"), member(3, "a1"),
+        [BOTH[0], member(1, "b1", "joined", "session_expired", 20), member(2, "a1"),
+         member(3, "a1"),
          member(3, "b2", "joined")],
         {1: TWO, 2: {"a1": [0, 1]}, 3: {"a1": [0], "b2": [1]}},
         [event("HEARTBEAT_EXPIRED", 20, 2, member_id="b1"),
@@ -364,7 +369,7 @@ READINGS = {
     ),
     "of several processes with one client id, any that arrives soon may be back": (
         [gen(1, 0, 3, 3), EXPIRED, LATER],
-        [BOTH[0], member(1, "b1", "joined", "expired", 20, process="b1"), member(2, "a1"),
+        [BOTH[0], member(1, "b1", "joined", "session_expired", 20, process="b1"), member(2, "a1"),
          member(3, "a1"), member(3, "b2", "joined", process="b2")],
         {1: {"a1": [0], "b1": [1]}, 2: {"a1": [0, 1]}, 3: {"a1": [0], "b2": [1]}},
         [event("HEARTBEAT_EXPIRED", 20, 2, member_id="b1"),
@@ -373,7 +378,8 @@ READINGS = {
     ),
     "a dynamic member that commits after each batch may be frozen after its last commit": (
         [gen(1, 0, 3, 3), EXPIRED, LATER],
-        [BOTH[0], member(1, "b1", "joined", "expired", 20), member(2, "a1"), member(3, "a1"),
+        [BOTH[0], member(1, "b1", "joined", "session_expired", 20), member(2, "a1"),
+         member(3, "a1"),
          member(3, "b2", "joined")],
         {1: TWO, 2: {"a1": [0, 1]}, 3: {"a1": [0], "b2": [1]}},
         [event("HEARTBEAT_EXPIRED", 20, 2, member_id="b1"),
@@ -382,7 +388,8 @@ READINGS = {
     ),
     "at another address it is another process": (
         [gen(1, 0, 3, 3), EXPIRED, LATER],
-        [BOTH[0], member(1, "b1", "joined", "expired", 20, instance_id="b"), member(2, "a1"),
+        [BOTH[0], member(1, "b1", "joined", "session_expired", 20, instance_id="b"),
+         member(2, "a1"),
          member(3, "a1"), member(3, "b2", "joined", instance_id="b", client_host="/other")],
         {1: TWO, 2: {"a1": [0, 1]}, 3: {"a1": [0], "b2": [1]}},
         [event("HEARTBEAT_EXPIRED", 20, 2, member_id="b1"),
@@ -391,7 +398,7 @@ READINGS = {
     ),
     "a process that is back before its session expires was killed": (
         [gen(1, 0, 3, 3), gen(2, 14, 20, 20)],
-        [BOTH[0], member(1, "b1", "joined", "expired", 20), member(2, "a1"),
+        [BOTH[0], member(1, "b1", "joined", "session_expired", 20), member(2, "a1"),
          member(2, "b2", "joined")],
         {1: TWO, 2: {"a1": [0], "b2": [1]}},
         [event("HEARTBEAT_EXPIRED", 20, 2, member_id="b1"),
@@ -400,14 +407,15 @@ READINGS = {
     ),
     "a process that is not back was killed": (
         [gen(1, 0, 3, 3), EXPIRED],
-        [BOTH[0], member(1, "b1", "joined", "expired", 20), member(2, "a1")],
+        [BOTH[0], member(1, "b1", "joined", "session_expired", 20), member(2, "a1")],
         {1: TWO, 2: {"a1": [0, 1]}},
         [event("HEARTBEAT_EXPIRED", 20, 2, member_id="b1")],
         [], (8.5, 8.5, 8.5),
     ),
     "a cooperative member that is back would have shown its earlier generation": (
         [coop(1, 0, 3, 3), coop(2, 10, 20, 20), coop(3, 27, 28, 28)],
-        [BOTH[0], member(1, "b1", "joined", "expired", 20), member(2, "a1"), member(3, "a1"),
+        [BOTH[0], member(1, "b1", "joined", "session_expired", 20), member(2, "a1"),
+         member(3, "a1"),
          member(3, "b2", "joined")],
         {1: TWO, 2: {"a1": [0, 1]}, 3: {"a1": [0], "b2": [1]}},
         [event("HEARTBEAT_EXPIRED", 20, 2, member_id="b1"),

@@ -102,7 +102,7 @@ def streams_member(*committed_ms):
     """A member of Kafka Streams, session timeout 10 s, that is removed after 60 s."""
     own = {"process_id": "598aae7a-ceca-4047-b1a8-c5f4384a2751", **SHORT_POLLS}
     return {
-        "generations": [A_IN_1[1], generation(2, "HEARTBEAT_EXPIRY", "a", 60_000, 60_010)],
+        "generations": [A_IN_1[1], generation(2, "SESSION_EXPIRY", "a", 60_000, 60_010)],
         "members": [A_IN_1[0] | own],
         "events": [A_JOINS, line(60_000, "HEARTBEAT_EXPIRED", 2, "a")],
         "owned": [(1, "a", 3)],
@@ -253,7 +253,7 @@ CASES = {
         [
             A_STARTED,
             (2, 1, "trigger", "STORE_ERROR", None, "a", "log"),
-            (2, 2, "contributing", "HEARTBEAT_EXPIRY", "crash", "a", "log"),
+            (2, 2, "contributing", "SESSION_EXPIRY", "session_expired", "a", "log"),
         ],
     ),
     "the broker's own cause is the trigger, although a member left before": (
@@ -399,39 +399,42 @@ CASES = {
     ),
     "a dynamic member whose session expires crashed": (
         {
-            "generations": [A_IN_1[1], generation(2, "HEARTBEAT_EXPIRY", "a", 1000, 1010)],
+            "generations": [A_IN_1[1], generation(2, "SESSION_EXPIRY", "a", 1000, 1010)],
             "members": [A_IN_1[0]],
             "events": [A_JOINS, line(1000, "HEARTBEAT_EXPIRED", 2, "a")],
         },
-        [A_STARTED, (2, 1, "trigger", "HEARTBEAT_EXPIRY", "crash", "a", "log")],
+        [A_STARTED, (2, 1, "trigger", "SESSION_EXPIRY", "session_expired", "a", "log")],
     ),
     "a stop of a member of Kafka Streams looks like a crash": (
         {
-            "generations": [A_IN_1[1], generation(2, "HEARTBEAT_EXPIRY", "a", 1000, 1010)],
+            "generations": [A_IN_1[1], generation(2, "SESSION_EXPIRY", "a", 1000, 1010)],
             "members": [A_IN_1[0] | {"process_id": "598aae7a-ceca-4047-b1a8-c5f4384a2751"}],
             "events": [A_JOINS, line(1000, "HEARTBEAT_EXPIRED", 2, "a")],
         },
-        [A_STARTED, (2, 1, "trigger", "HEARTBEAT_EXPIRY", "stop_or_crash", "a", "log")],
+        [A_STARTED, (2, 1, "trigger", "SESSION_EXPIRY", "stop_or_session_expired", "a", "log")],
     ),
     "a member of Kafka Streams commits when it is closed": (
         streams_member(38_000, 49_990),
-        [A_STARTED, (2, 1, "trigger", "HEARTBEAT_EXPIRY", "stop", "a", "log")],
+        [A_STARTED, (2, 1, "trigger", "SESSION_EXPIRY", "stop", "a", "log")],
     ),
     "a member of Kafka Streams that committed at its interval may have been killed": (
         streams_member(19_990, 49_990),
-        [A_STARTED, (2, 1, "trigger", "HEARTBEAT_EXPIRY", "stop_or_crash", "a", "log")],
+        [A_STARTED, (2, 1, "trigger", "SESSION_EXPIRY", "stop_or_session_expired", "a", "log")],
     ),
     "a stop of a static member looks like a crash": (
         {
-            "generations": [STATIC_IN_1, generation(2, "HEARTBEAT_EXPIRY", "s1", 1000, 1010)],
+            "generations": [STATIC_IN_1, generation(2, "SESSION_EXPIRY", "s1", 1000, 1010)],
             "members": [static(1, "s1", "joined")],
             "events": [STATIC_JOINS, line(1000, "HEARTBEAT_EXPIRED", 2, "s1")],
         },
-        [STATIC_STARTED, (2, 1, "trigger", "HEARTBEAT_EXPIRY", "stop_or_crash", "s1", "log")],
+        [
+            STATIC_STARTED,
+            (2, 1, "trigger", "SESSION_EXPIRY", "stop_or_session_expired", "s1", "log"),
+        ],
     ),
     "a static member whose client was fenced ended": (
         {
-            "generations": [STATIC_IN_1, generation(2, "HEARTBEAT_EXPIRY", "s1", 1000, 1010)],
+            "generations": [STATIC_IN_1, generation(2, "SESSION_EXPIRY", "s1", 1000, 1010)],
             "members": [static(1, "s1", "joined")],
             "events": [
                 STATIC_JOINS,
@@ -439,7 +442,7 @@ CASES = {
                 line(1000, "HEARTBEAT_EXPIRED", 2, "s1"),
             ],
         },
-        [STATIC_STARTED, (2, 1, "trigger", "HEARTBEAT_EXPIRY", "client_fenced", "s1", "log")],
+        [STATIC_STARTED, (2, 1, "trigger", "SESSION_EXPIRY", "client_fenced", "s1", "log")],
     ),
     "a member that does not rejoin in time contributes to the rebalance": (
         {

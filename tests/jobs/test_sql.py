@@ -471,6 +471,23 @@ def test_renamed_columns_exist_under_their_present_names_only(name):
     assert not RENAMED[name].keys() & set(columns)
 
 
+def test_a_renamed_value_is_read_under_its_present_name_and_for_now_its_old_one(
+    write_lake, tmp_path, capsys
+):
+    members = [
+        {"group_id": "g", "generation": 1, "member_id": how, "process": "p", "left_how": how}
+        for how in ("left", "expired")
+    ]
+    root = write_lake(tmp_path, {"generation_members": members})
+    select = "SELECT member_id, left_how FROM generation_members WHERE left_how = 'session_expired'"
+
+    assert query(root, select)[1] == [("expired", "session_expired")]
+    assert capsys.readouterr().err == ""
+    assert query(root, select.replace("session_expired", "expired"))[1] == query(root, select)[1]
+    assert capsys.readouterr().err == "left_how: 'expired' is renamed to 'session_expired'\n"
+    assert query(root, "SELECT 'expired' AS word")[1] == [("expired",)]
+
+
 def test_a_table_whose_columns_were_renamed_since_is_refused(write_lake, tmp_path):
     run = {"run_id": "r", "step": "nightly", "from_time": 0, "seconds": 1.0, "outcome": "done"}
     newer = write_lake(tmp_path / "newer", {"runs": [run]})

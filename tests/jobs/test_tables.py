@@ -23,6 +23,7 @@ from jobs.lake.integrity import damages
 from jobs.lake.opening import open_lake
 from jobs.lake.tables import conform, schema_of, schema_with_comments
 from schemas import table_key, table_names, table_partitioning
+from schemas.renamed import renamed_values
 from tests.engines import spark_only
 
 ODD = "o'neil\\s"
@@ -291,6 +292,40 @@ def test_columns_with_old_names_are_read_and_renamed_by_the_next_write(lake, fra
     assert sorted((row["cluster_id"], row["to_time"].second) for row in all_rows) == [
         ("c", 1), ("other", 2)
     ]  # fmt: skip
+
+
+def test_old_values_are_read_as_present_ones_and_renamed_by_the_next_write(lake, frame):
+    """In the rows of all clusters."""
+    path = lake.path("generation_members")
+    of_another_version(lake.root, "generation_members", without=[])
+    member = {"group_id": "g", "generation": 1, "member_id": "a", "process": "p"}
+    rows = [
+        member | {"left_how": "expired"},
+        member | {"member_id": "b", "left_how": "left"},
+        member | {"cluster_id": "other", "left_how": "expired"},
+        member | {"generation": 2, "member_id": "d"},
+    ]
+    write_deltalake(path, frame("generation_members", rows).toArrow(), mode="append")
+
+    members = pairs(lake.read("generation_members"), "member_id", "left_how")
+    assert members == [("a", "session_expired"), ("b", "left"), ("d", None)]
+    lake.replace("generation_members", frame("generation_members", []), where="generation = 2")
+
+    stored = DeltaTable(path).to_pyarrow_table(columns=["cluster_id", "left_how"]).to_pylist()
+    assert sorted(map(tuple, map(dict.values, stored))) == [
+        ("c", "left"), ("c", "session_expired"), ("other", "session_expired")
+    ]  # fmt: skip
+    version = lake.version("generation_members")
+    open_lake(lake.spark, lake.root, "c").create("generation_members")
+    assert lake.version("generation_members") == version
+
+
+def test_a_new_table_has_the_present_values(lake):
+    lake.create("generation_members")
+
+    properties = DeltaTable(lake.path("generation_members")).metadata().configuration
+    assert renamed_values("generation_members", properties) == {}
+    assert renamed_values("generation_members", {}) != {}
 
 
 @pytest.mark.parametrize("engine", ["embedded"], indirect=True, scope="module")

@@ -54,7 +54,7 @@ CASES = {
     ),
     "frozen: from a heartbeat until the session expires": (
         [coop(1, 0, 3, 3), coop(2, 40, 41, 41), coop(3, 70, 73, 73)],
-        [member(1, "a1", "joined", "expired", 40), member(1, "b1", "joined"),
+        [member(1, "a1", "joined", "session_expired", 40), member(1, "b1", "joined"),
          member(2, "b1"), member(3, "a2", "joined"), member(3, "b1")],
         {1: {"a1": [0], "b1": [1]}, 2: {"b1": [0, 1]}, 3: {"a2": [0], "b1": [1]}},
         [event("HEARTBEAT_EXPIRED", 40, 2, member_id="a1"),

@@ -623,7 +623,7 @@ def test_a_member_whose_session_expires_while_others_wait_for_it_did_not_rejoin(
 
 def test_by_logs_alone_a_coordinator_moves_before_the_first_generation(ask):
     home = {"topic_partition": "__consumer_offsets-7", "evidence": "log"}
-    tables = history(generation(5102, 10_000, 12_000, cause="HEARTBEAT_EXPIRY", **home)) | {
+    tables = history(generation(5102, 10_000, 12_000, cause="SESSION_EXPIRY", **home)) | {
         "broker_log_events": [
             line(700, "PARTITION_UNLOAD", 3),
             line(711, "PARTITION_UNLOAD", 3),
@@ -639,8 +639,8 @@ def test_by_logs_alone_a_coordinator_moves_before_the_first_generation(ask):
     )
 
     assert rows == [
-        ("unloaded", 700, 3, None, None, 1, "HEARTBEAT_EXPIRY"),
-        ("loaded", 1060, 2, 3, 160, 1, "HEARTBEAT_EXPIRY"),
+        ("unloaded", 700, 3, None, None, 1, "SESSION_EXPIRY"),
+        ("loaded", 1060, 2, 3, 160, 1, "SESSION_EXPIRY"),
     ]
 
 

@@ -270,7 +270,7 @@ def session_expired(turn: Turn, group: ClassicGroup, member: ClassicMember) -> N
     """Remove a member that sent no request within its session timeout."""
     turn.effects.event("HEARTBEAT_EXPIRED", group, member_id=member.member_id)
     remove_member(turn, group, member)
-    cause = {"cause": "HEARTBEAT_EXPIRY", "member_id": member.member_id}
+    cause = {"cause": "SESSION_EXPIRY", "member_id": member.member_id}
     react(turn, Input.MEMBER_FAILED, group, cause)
 
 

@@ -1,7 +1,7 @@
 // The timeline as text: the selected generation, and a table of all generations in view.
 
 const LEFT_WORDS = {
-  left: "left", expired: "session expired", dropped: "removed: did not rejoin or give up partitions",
+  left: "left", session_expired: "session expired", dropped: "removed: did not rejoin or give up partitions",
   replaced: "replaced",
 };
 const ROLE_WORDS = {

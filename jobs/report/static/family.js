@@ -6,7 +6,7 @@ const FAMILY_OF = {
   MEMBER_NEW: "joining", STATIC_REPLACED: "joining", STATIC_RETURN: "joining",
   LEAVE: "leaving", STATIC_LEAVE: "leaving", MEMBER_GONE: "leaving", UNSUBSCRIBED: "leaving",
   CLOSING: "leaving", LEAVING: "leaving",
-  LEAVE_POLL_TIMEOUT: "failing", HEARTBEAT_EXPIRY: "failing", SESSION_EXPIRY: "failing",
+  LEAVE_POLL_TIMEOUT: "failing", SESSION_EXPIRY: "failing",
   SYNC_TIMEOUT: "failing", NOT_REJOINED: "failing", REBALANCE_TIMEOUT: "failing",
   STORE_ERROR: "failing", STATIC_REFUSED: "failing", STATIC_FENCED: "failing",
   ASSIGNMENT_FAILED: "failing", GROUP_FULL: "failing", COORDINATOR_MOVED: "changing", GROUP_DELETED: "changing", OVER_CAPACITY: "failing",
@@ -18,7 +18,7 @@ const FAMILY_OF = {
 };
 const STORY_WORDS = {
   start: "started", return: "rejoined", restart: "restarted", stop: "stopped",
-  crash: "was removed (session expired)", stop_or_crash: "was removed (session expired)",
+  session_expired: "was removed (session expired)", stop_or_session_expired: "was removed (session expired)",
   client_fenced: "was removed (session expired after its client was fenced)",
   slow_poll: "polled too slowly", slow_rejoin: "did not rejoin in time",
   no_sync: "sent no SyncGroup in time", slow_revoke: "did not give up its partitions in time",
@@ -34,7 +34,7 @@ const STORY_WORDS = {
 };
 const CAUSE_WORDS = {
   MEMBER_NEW: "joined", LEAVE: "left", LEAVE_POLL_TIMEOUT: "polled too slowly and left",
-  HEARTBEAT_EXPIRY: "was removed (session expired)", SESSION_EXPIRY: "was removed (session expired)",
+  SESSION_EXPIRY: "was removed (session expired)",
   REBALANCE_TIMEOUT: "was removed: did not give up its partitions in time",
   NOT_REJOINED: "was removed: did not rejoin in time", MEMBER_GONE: "is gone (not logged how)",
   LEADER_REJOIN: "rejoined as leader", JOINING_IN_PREPARE: "rejoined during the join phase",
@@ -60,7 +60,7 @@ const GROUP_CAUSE_WORDS = {
   STORE_ERROR: "the assignment could not be stored", UNKNOWN: "cause not in the evidence",
 };
 // A slow poll is a failure, although the client sends a LeaveGroup.
-const FAILING_STORIES = new Set(["slow_poll", "crash", "stop_or_crash", "client_fenced", "slow_rejoin", "no_sync", "slow_revoke"]);
+const FAILING_STORIES = new Set(["slow_poll", "session_expired", "stop_or_session_expired", "client_fenced", "slow_rejoin", "no_sync", "slow_revoke"]);
 
 function familyOf(cause, story) {
   return FAILING_STORIES.has(story) ? "failing" : FAMILY_OF[cause] || "other";

@@ -124,7 +124,7 @@ def test_an_expired_session_is_noticed_by_an_unknown_member():
 
     assert causes(own) == [
         (
-            *(14, "trigger", "HEARTBEAT_EXPIRY", "frozen", "a"),
+            *(14, "trigger", "SESSION_EXPIRY", "frozen", "a"),
             "unknown member, session expired",
         ),
         (14, "contributing", "MEMBER_NEW", "return", "a", None),
@@ -141,7 +141,7 @@ def test_several_consumers_of_a_process_at_once_confirm_that_it_was_frozen():
     )
 
     assert causes(own)[-1] == (
-        *(2, "trigger", "HEARTBEAT_EXPIRY", "frozen", "a"),
+        *(2, "trigger", "SESSION_EXPIRY", "frozen", "a"),
         "unknown member, session expired; 8 consumers of its process at once",
     )
     assert episodes(own)[-1] == ("process_frozen", 0.9, [2])
@@ -385,7 +385,7 @@ def test_advice_in_a_line_about_a_poll_timeout_is_no_full_group():
     reason = "You can reduce the maximum size of batches; UNKNOWN_MEMBER_ID"
     own = lines("a", *joined(10, 5), (60, "COMMIT_FAILED", {"reason": reason}))
 
-    assert causes(own)[-1][2] == "HEARTBEAT_EXPIRY"
+    assert causes(own)[-1][2] == "SESSION_EXPIRY"
 
 
 def test_leaves_in_logs_without_generations_are_no_scale_in():
@@ -444,7 +444,7 @@ def test_a_member_that_no_log_names_is_found_by_its_partitions():
 
     (cause,) = causes_of_clients(history_of_clients(rows, broker))
 
-    assert (cause.generation, cause.cause, cause.member_id) == (5, "HEARTBEAT_EXPIRY", M)
+    assert (cause.generation, cause.cause, cause.member_id) == (5, "SESSION_EXPIRY", M)
 
 
 def test_a_client_whose_log_names_no_generation_did_not_leave_an_empty_one():

@@ -38,6 +38,10 @@ def rebalance(generation, second, *, until=None, outcome="stable", size=6, **mor
     )
 
 
+def modern(generation, second):
+    return rebalance(generation, second, group_type="consumer")
+
+
 def cause(kind, story, generation, second, process, /, *, role="trigger", **more):
     """Member ids are numbered by ``process``, as in a: a1, a2, ...; ``process``: a or a2."""
     name = process.rstrip("0123456789")
@@ -69,8 +73,8 @@ def leaves(generation, second, process, /, story="stop", **more):
     return cause("LEAVE", story, generation, second, process, **more)
 
 
-def expires(generation, second, process, /, story="crash", **more):
-    return cause("HEARTBEAT_EXPIRY", story, generation, second, process, **more)
+def expires(generation, second, process, /, story="session_expired", **more):
+    return cause("SESSION_EXPIRY", story, generation, second, process, **more)
 
 
 def stays(generation, second, process, story, life=1):
@@ -275,33 +279,36 @@ CASES = {
     ),
     "a member of a consumer group that joined beside another process is not its next life": (
         [
-            (rebalance(2, 1), joins(2, 1, "a2")._replace(process="a2")),
+            (modern(2, 1), joins(2, 1, "a2")._replace(process="a2")),
             (
-                rebalance(3, 8),
-                expires(3, 8, "a1")._replace(cause="SESSION_EXPIRY", process="a1"),
+                modern(3, 8),
+                expires(3, 8, "a1")._replace(process="a1"),
             ),
         ],
         ["scale_out a2 [2]", "process_lost a1 [3]"],
     ),
     "a member that is back under its id is one process, whichever client sent its requests": (
         [
-            (rebalance(3, 8), cause("SESSION_EXPIRY", "crash", 3, 8, "a1", client_id="b")),
-            (rebalance(4, 9), joins(4, 9, "a1", "return")),
+            (
+                modern(3, 8),
+                expires(3, 8, "a1", client_id="b"),
+            ),
+            (modern(4, 9), joins(4, 9, "a1", "return")),
         ],
         ["process_frozen b [3, 4]"],
     ),
     "a client of a consumer group that is back under a new id was killed": (
         [
-            (rebalance(3, 8), cause("SESSION_EXPIRY", "crash", 3, 8, "a1")),
-            (rebalance(4, 9), joins(4, 9, "a2", "return")),
+            (modern(3, 8), expires(3, 8, "a1")),
+            (modern(4, 9), joins(4, 9, "a2", "return")),
         ],
         ["process_lost a [3, 4]"],
     ),
     "franz-go takes a new id when its member was removed": (
         [
-            (rebalance(3, 8), cause("SESSION_EXPIRY", "crash", 3, 8, "a1")),
+            (modern(3, 8), expires(3, 8, "a1")),
             (
-                rebalance(4, 9),
+                modern(4, 9),
                 joins(4, 9, "a2", "return")._replace(member_id="T2ybk8XrbhWoznt012Lkog=="),
             ),
         ],
@@ -350,9 +357,9 @@ CASES = {
         [
             (rebalance(1, -100, size=3),),
             *stays(2, 10, "a", "restart"),
-            *stays(4, 30, "b", "stop_or_crash"),
+            *stays(4, 30, "b", "stop_or_session_expired"),
             *stays(6, 50, "c", "restart"),
-            *stays(8, 70, "a", "stop_or_crash", life=2),
+            *stays(8, 70, "a", "stop_or_session_expired", life=2),
         ],
         [
             "group_start  [1]",

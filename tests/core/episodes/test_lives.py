@@ -56,13 +56,13 @@ CASES = {
         [(0, None, False, ("a1",), 0)],
     ),
     "a killed process ended when its partitions lost their owner": (
-        [STARTS, cause("SESSION_EXPIRY", "crash", 2, 9000, "a1"),
+        [STARTS, cause("SESSION_EXPIRY", "session_expired", 2, 9000, "a1"),
          cause("MEMBER_NEW", "return", 3, 12_000, "a2")], {"a@h": [(500, 600), (4000, 9500)]},
         [(0, 4000, True, ("a1",), 0), (12_000, None, False, ("a2",), 0)],
     ),
     "a process that joins beside its previous member had been killed before": (
         [STARTS, cause("MEMBER_NEW", "crash_restart", 2, 5000, "a2"),
-         cause("SESSION_EXPIRY", "crash", 3, 9000, "a1")], {},
+         cause("SESSION_EXPIRY", "session_expired", 3, 9000, "a1")], {},
         [(0, 5000, True, ("a1",), 0), (5000, None, False, ("a2",), 0)],
     ),
     "a static process ends when it closes, not when its session expires": (

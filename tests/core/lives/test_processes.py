@@ -42,7 +42,7 @@ def membership(member_id, began, ended=None, departure=Departure.LEFT, reason=No
     if ended is not None:
         made.departure, made.reason = departure, reason
         made.ended = TimeEstimate.exactly(ended)
-        if departure is Departure.EXPIRED:
+        if departure is Departure.SESSION_EXPIRED:
             made.last_contact_ms = ended - SESSION
             made.ended = TimeEstimate(ended - SESSION, ended - SESSION, ended)
         if departure is Departure.REPLACED:
@@ -182,7 +182,7 @@ def test_a_process_back_after_its_session_expired_may_have_been_frozen(
     back_ms, host, frozen_until_ms
 ):
     memberships = [
-        membership("a", 0, 40_000, Departure.EXPIRED),
+        membership("a", 0, 40_000, Departure.SESSION_EXPIRED),
         membership("b", back_ms, host=host),
     ]
 
@@ -202,7 +202,7 @@ def test_a_process_that_predates_the_evidence_continues_no_other():
 
 def test_a_crash_lies_within_a_heartbeat_after_the_last_contact():
     (process,) = identify_processes(
-        [membership("a", 0, 110_000, Departure.EXPIRED)], heartbeat_ms=HEARTBEAT
+        [membership("a", 0, 110_000, Departure.SESSION_EXPIRED)], heartbeat_ms=HEARTBEAT
     )
 
     assert process.lives[0].killed
@@ -210,7 +210,7 @@ def test_a_crash_lies_within_a_heartbeat_after_the_last_contact():
 
 
 def test_a_process_that_is_back_before_its_expiry_had_ended_by_then():
-    memberships = [membership("a", 0, 110_000, Departure.EXPIRED), membership("b", 101_000)]
+    memberships = [membership("a", 0, 110_000, Departure.SESSION_EXPIRED), membership("b", 101_000)]
 
     (process,) = identify_processes(memberships, heartbeat_ms=HEARTBEAT)
 
@@ -220,7 +220,7 @@ def test_a_process_that_is_back_before_its_expiry_had_ended_by_then():
 
 def test_a_start_before_the_last_contact_is_no_bound():
     """Clocks of lines differ, and the end of a join counts as contact of a member that waits."""
-    memberships = [membership("a", 0, 110_000, Departure.EXPIRED), membership("b", 99_950)]
+    memberships = [membership("a", 0, 110_000, Departure.SESSION_EXPIRED), membership("b", 99_950)]
 
     (process,) = identify_processes(memberships, heartbeat_ms=HEARTBEAT)
 
@@ -228,7 +228,7 @@ def test_a_start_before_the_last_contact_is_no_bound():
 
 
 def test_a_process_ended_after_its_last_commit():
-    memberships = [membership("a", 0, 110_000, Departure.EXPIRED)]
+    memberships = [membership("a", 0, 110_000, Departure.SESSION_EXPIRED)]
 
     (process,) = identify_processes(
         memberships, heartbeat_ms=HEARTBEAT, last_commit_ms={"a": 102_000}
@@ -248,7 +248,7 @@ def test_a_process_ended_after_its_last_commit():
     ],
 )
 def test_a_process_ended_when_its_partitions_lost_their_owner(silences, ended_ms):
-    memberships = [membership("a", 0, 110_000, Departure.EXPIRED)]
+    memberships = [membership("a", 0, 110_000, Departure.SESSION_EXPIRED)]
 
     (process,) = identify_processes(memberships, heartbeat_ms=HEARTBEAT, silences=silences)
 
@@ -256,7 +256,7 @@ def test_a_process_ended_when_its_partitions_lost_their_owner(silences, ended_ms
 
 
 def test_a_crash_during_a_long_join():
-    dead = membership("a", 0, 110_000, Departure.EXPIRED)
+    dead = membership("a", 0, 110_000, Departure.SESSION_EXPIRED)
     dead.waited_since_ms = 80_000
 
     (process,) = identify_processes([dead], heartbeat_ms=HEARTBEAT)
@@ -318,7 +318,7 @@ def test_a_slow_poll_that_never_ends():
 def test_a_static_member_ends_without_leaving():
     memberships = [
         membership("a", 0, 100_000, Departure.REPLACED, instance="pod-0"),
-        membership("b", 100_000, 200_000, Departure.EXPIRED, instance="pod-0"),
+        membership("b", 100_000, 200_000, Departure.SESSION_EXPIRED, instance="pod-0"),
         membership("c", 240_000, instance="pod-0"),
     ]
 
@@ -386,7 +386,7 @@ def test_scaling_and_shutting_down():
         [
             membership("a", 0, 1_000_000, client="one"),
             membership("b", 500_000, 800_000, client="two"),
-            membership("c", 200_000, 300_000, Departure.EXPIRED, client="three"),
+            membership("c", 200_000, 300_000, Departure.SESSION_EXPIRED, client="three"),
         ]
     )
 
@@ -406,7 +406,7 @@ def test_three_expired_sessions_within_an_hour_are_flapping():
     memberships = []
     for n in range(3):
         at = n * 1_000_000
-        memberships.append(membership(f"m{n}", at, at + 500_000, Departure.EXPIRED))
+        memberships.append(membership(f"m{n}", at, at + 500_000, Departure.SESSION_EXPIRED))
     assert is_flapping(identify_processes(memberships)[0])
 
     assert not is_flapping(identify_processes(memberships[:2])[0])

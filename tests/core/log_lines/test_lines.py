@@ -106,7 +106,7 @@ def test_what_was_added_to_the_right_of_a_line(tail, logger):
     assert [(line.event.event, line.event.member_id) for line in lines] == [
         ("REBALANCE_START", "m"), ("HEARTBEAT_EXPIRED", "m"),
     ]  # fmt: skip
-    assert lines[0].event.cause == "HEARTBEAT_EXPIRY"
+    assert lines[0].event.cause == "SESSION_EXPIRY"
     assert [line.local_ms for line in lines] == [LOCAL_MS] * 2
 
 
@@ -116,7 +116,7 @@ def test_what_was_added_to_the_right_of_a_line(tail, logger):
 def test_a_line_that_is_cut_within_its_logger_is_whole(cut):
     line = parse_line(f"[2024-01-02 03:04:05,678] INFO [GroupCoordinator 1]: {EXPIRY}{cut}")
 
-    assert (line.event.event, line.event.cause) == ("REBALANCE_START", "HEARTBEAT_EXPIRY")
+    assert (line.event.event, line.event.cause) == ("REBALANCE_START", "SESSION_EXPIRY")
 
 
 def test_quotes_around_a_message_are_undone():

@@ -39,8 +39,8 @@ def test_the_start_of_a_rebalance_in_each_version(version, message):
 
 # version, cause, fields -> reason
 REASONS = [
-    ("2.5", "HEARTBEAT_EXPIRY", {"member_id": "m"}, "removing member m on heartbeat expiration"),
-    ("4.1", "HEARTBEAT_EXPIRY", {"member_id": "m"}, "removing member m on heartbeat expiration."),
+    ("2.5", "SESSION_EXPIRY", {"member_id": "m"}, "removing member m on heartbeat expiration"),
+    ("4.1", "SESSION_EXPIRY", {"member_id": "m"}, "removing member m on heartbeat expiration."),
     ("2.5", "LEAVE", {"member_id": "m"}, "removing member m on LeaveGroup"),
     ("3.9", "LEAVE", {"member_id": "m", "client_reason": "bye"}, "Removing member m on LeaveGroup; client reason: bye"),
     ("4.1", "LEAVE", {"members": ("a", "b")}, "explicit `LeaveGroup` request for (a, b) members."),

@@ -17,8 +17,8 @@ Adding new member m-1 with group instance id null; client reason: group is alrea
 Adding new member m-1 with group instance id i-1; client reason: not provided                             | MEMBER_NEW         | m-1 | i-1 |
 Adding new member m-1 with group instance id None; client reason: need to re-join with the given member-id: m-1 | MEMBER_NEW   | m-1 |     | MEMBER_ID_REQUIRED
 Adding new member m-1 with group instance id None; client reason: rebalance failed due to 'x' (MemberIdRequiredException) | MEMBER_NEW | m-1 | | MEMBER_ID_REQUIRED
-removing member m-1 on heartbeat expiration                                                               | HEARTBEAT_EXPIRY   | m-1 |     |
-removing member m-1 on heartbeat expiration.                                                              | HEARTBEAT_EXPIRY   | m-1 |     |
+removing member m-1 on heartbeat expiration                                                               | SESSION_EXPIRY     | m-1 |     |
+removing member m-1 on heartbeat expiration.                                                              | SESSION_EXPIRY     | m-1 |     |
 removing member m-1 on LeaveGroup                                                                         | LEAVE              | m-1 |     |
 removing member  on LeaveGroup                                                                            | LEAVE              |     |     |
 Removing member m-1 on LeaveGroup                                                                         | LEAVE              | m-1 |     |
@@ -48,7 +48,7 @@ Member m-1 is joining group during PreparingRebalance; client reason: not provid
 Freshly-loaded group is over capacity (3). Rebalacing in order to give a chance for consumers to commit offsets | OVER_CAPACITY |    |     |
 Freshly-loaded group g (size 4) is over capacity 3. Rebalancing in order to give a chance for consumers to commit offsets | OVER_CAPACITY | |  |
 Downgrade group g from consumer to classic.                                                               | CONVERT            |     |     |
-the member session expired                                                                                | HEARTBEAT_EXPIRY   |     |     |
+the member session expired                                                                                | SESSION_EXPIRY     |     |     |
 because it rained                                                                                         | unknown            |     |     |
 """  # noqa: E501
 
@@ -135,7 +135,7 @@ TRUNCATED = f"""
 Preparing to rebalance group g 1 in state PreparingRebalance with old generation 7 (__consumer_offsets-3) (reason: Adding new member m-{UUID} with gro | REBALANCE_START g_1 7 m-{UUID} MEMBER_NEW
 Preparing to rebalance group g 1 in state PreparingRebalance with old generation 7 (__consumer_offsets-3) (reason: Adding new member m-{UUID}         | REBALANCE_START g_1 7 m-{UUID} MEMBER_NEW
 Preparing to rebalance group g 1 in state PreparingRebalance with old generation 7 (__consumer_offsets-3) (reason: Adding new member m-90a3…         | REBALANCE_START g_1 7 None MEMBER_NEW
-Preparing to rebalance group g 1 in state PreparingRebalance with old generation 7 (__consumer_offsets-3) (reason: removing member m-{UUID} on heart... | REBALANCE_START g_1 7 m-{UUID} HEARTBEAT_EXPIRY
+Preparing to rebalance group g 1 in state PreparingRebalance with old generation 7 (__consumer_offsets-3) (reason: removing member m-{UUID} on heart... | REBALANCE_START g_1 7 m-{UUID} SESSION_EXPIRY
 Preparing to rebalance group g 1 in state PreparingRebalance with old generation 7 (__consumer_offsets-3) (reason: ... | REBALANCE_START g_1 7 None unknown
 Preparing to rebalance group g 1 in state PreparingRebalance with old generation 7 (__consum | REBALANCE_START g_1 7 None unknown
 Preparing to rebalance group g 1 in state PreparingRebalance with old generation 7           | REBALANCE_START g_1 None None unknown

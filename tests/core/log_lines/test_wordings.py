@@ -110,7 +110,7 @@ def test_a_group_id_may_contain_any_words(group):
         f"Member m-{UUID} in group {group} has failed, removing it from the group"
     )
 
-    assert (start.group_id, start.generation, start.cause) == (group, 7, "HEARTBEAT_EXPIRY")
+    assert (start.group_id, start.generation, start.cause) == (group, 7, "SESSION_EXPIRY")
     assert (joined.group_id, joined.generation) == (group, 8)
     assert (failed.group_id, failed.member_id) == (group, f"m-{UUID}")
 

@@ -22,7 +22,7 @@ BEFORE = [
     joined(90, "b"), bump(90, 3),
 ]  # fmt: skip
 ASKED = target(100, 3, a=[], b=[P])
-LATE = [LoggedDeparture(1100, "a", "expired")]
+LATE = [LoggedDeparture(1100, "a", "session_expired")]
 
 # rule -> records, departures, then asked, released, assigned, waited for
 CASES = {

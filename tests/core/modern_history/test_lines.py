@@ -51,7 +51,7 @@ CASES = {
     "several epochs share a target": (
         [
             joins(0, "a"), bump(2, 1), target(3, 1),
-            leaves(100, "a", "expired"), bump(100, 2), joins(200, "b"), bump(200, 3),
+            leaves(100, "a", "session_expired"), bump(100, 2), joins(200, "b"), bump(200, 3),
             target(900, 3),
         ],
         [(1, 2, 3, 100, "MEMBER_NEW", "a", 1), (3, 200, 900, None, "MEMBER_NEW", "b", 1)],

@@ -108,7 +108,7 @@ CAUSES = {
     ),
     "an expired session, by a line that comes after the batch began": (
         [*removed(100, A), bump(100, 3)],
-        [LoggedDeparture(104, A, "expired")], ("SESSION_EXPIRY", A),
+        [LoggedDeparture(104, A, "session_expired")], ("SESSION_EXPIRY", A),
     ),
     "partitions not given up in time": (
         [*removed(100, A), bump(100, 3)],

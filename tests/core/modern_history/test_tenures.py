@@ -56,7 +56,7 @@ def test_a_client_that_takes_a_new_id_after_its_session_expired_may_have_been_fr
     for member in (old, kept):
         records = [*has(0, member, client_id="a"), *removed(GONE_MS, member)]
         records += has(70_000, new, 4, client_id="a")
-        departed = [LoggedDeparture(GONE_MS, member, "expired")]
+        departed = [LoggedDeparture(GONE_MS, member, "session_expired")]
         first = ownership(replay(records, departed)).tenures[0]
         back_ms[member] = first.departure.back_ms
 
@@ -70,7 +70,7 @@ def asked(ms, given_up_ms):
 
 GONE_MS = 60_000
 GONE = removed(GONE_MS, "a")
-EXPIRED = [LoggedDeparture(GONE_MS, "a", "expired")]
+EXPIRED = [LoggedDeparture(GONE_MS, "a", "session_expired")]
 # Without evidence: a session timeout of 45 s, a heartbeat each 5 s.
 KILLED_MS = GONE_MS - 45_000 + 2500
 STATIC = {"instance_id": "i"}
@@ -81,13 +81,13 @@ CASES = {
     "a busy client: until it acknowledges": (asked(9000, 21_000), [], (21_000, "revoked", False)),
     "until it leaves": (GONE, [LoggedDeparture(GONE_MS, "a", "left")], (GONE_MS, "left", False)),
     "without a line, that it left is inferred": (GONE, [], (GONE_MS, "left", True)),
-    "killed: between two heartbeats": (GONE, EXPIRED, (KILLED_MS, "expired", True)),
+    "killed: between two heartbeats": (GONE, EXPIRED, (KILLED_MS, "session_expired", True)),
     "killed: not after its next life joined": (
         [joined(16_000, "b", client_id="a"), bump(16_000, 3), *target(16_000, 3, "a"), *GONE],
-        EXPIRED, (15_500, "expired", True),
+        EXPIRED, (15_500, "session_expired", True),
     ),
     "frozen: until the same member is back": (
-        [*GONE, *has(80_000, "a", 4)], EXPIRED, (80_000, "expired", True),
+        [*GONE, *has(80_000, "a", 4)], EXPIRED, (80_000, "session_expired", True),
     ),
     "not given up in time: until it is back": (
         [current(30_000, "a", 2, [], [P]), *GONE, *has(71_000, "a", 4)],
@@ -147,7 +147,9 @@ def test_an_application_that_ignores_a_revocation_does_not_poll(asked_ms, polled
     asked = current(asked_ms, "a", 2, [], [P])
     records = [*has(0, "a"), asked, *removed(100_000, "a"), *has(110_000, "a", 4)]
 
-    [slow, _] = ownership(replay(records, [LoggedDeparture(100_000, "a", "expired")])).tenures
+    [slow, _] = ownership(
+        replay(records, [LoggedDeparture(100_000, "a", "session_expired")])
+    ).tenures
 
     assert (slow.until_ms, slow.polled_ms) == (110_000, polled_ms)
 
@@ -158,7 +160,7 @@ def test_commits_tell_a_kill_from_a_leave_and_bound_it():
 
     [(*_, until_ms, how, _)] = tenures([*has(0, "a"), *GONE], commits=commits)
 
-    assert (until_ms, how) == ((15_000 + 20_000) // 2, "expired")
+    assert (until_ms, how) == ((15_000 + 20_000) // 2, "session_expired")
 
 
 @pytest.mark.parametrize(
@@ -180,11 +182,11 @@ def test_the_expiry_of_a_member_that_is_back_does_not_tell_the_session_timeout()
     """As captured: its first expiry could not be written while a broker was down, so that the
     coordinator repeated it, 5.6 s after the member had joined again."""
     repeated = [*has(61_000, "b", 3), *removed(66_600, "b"), *has(68_000, "b", 4)]
-    departures = [*EXPIRED, LoggedDeparture(66_600, "b", "expired")]
+    departures = [*EXPIRED, LoggedDeparture(66_600, "b", "session_expired")]
 
     [(*_, until_ms, how, _), *_] = tenures([*has(0, "a"), *GONE, *repeated], departures)
 
-    assert (until_ms, how) == (KILLED_MS, "expired")
+    assert (until_ms, how) == (KILLED_MS, "session_expired")
 
 
 def test_a_group_without_processes_for_five_minutes_was_shut_down():

@@ -64,7 +64,7 @@ class PlayedGroup:
 CAUSES = [
     pytest.param({"kind": "stop"}, [(60, "LEAVE")], id="a stopped process leaves"),
     pytest.param(
-        {"kind": "kill"}, [(67, "HEARTBEAT_EXPIRY")], id="a killed process's session expires"
+        {"kind": "kill"}, [(67, "SESSION_EXPIRY")], id="a killed process's session expires"
     ),
     pytest.param(
         {"kind": "kill", "down": "2s"},
@@ -74,7 +74,7 @@ CAUSES = [
     pytest.param({"kind": "freeze", "length": "5s"}, [], id="a short freeze has no effect"),
     pytest.param(
         {"kind": "freeze", "length": "20s"},
-        [(67, "HEARTBEAT_EXPIRY"), (80, "MEMBER_NEW")],
+        [(67, "SESSION_EXPIRY"), (80, "MEMBER_NEW")],
         id="in a long freeze the session expires",
     ),
     pytest.param(
@@ -90,7 +90,7 @@ CAUSES = [
     pytest.param({"kind": "cut", "length": "4s"}, [], id="a short cut only delays heartbeats"),
     pytest.param(
         {"kind": "cut", "length": "20s"},
-        [(67, "HEARTBEAT_EXPIRY"), (80, "MEMBER_NEW")],
+        [(67, "SESSION_EXPIRY"), (80, "MEMBER_NEW")],
         id="in a long cut the session expires",
     ),
 ]
@@ -101,7 +101,7 @@ def test_an_action_causes_these_rebalances(plan, expected):
     play = PlayedGroup([plan | {"at": "1m", "processes": [3]}], {"max_poll_interval": "60s"})
 
     # Sessions expire ten seconds after the last heartbeat, up to three seconds before the action.
-    slack = {"HEARTBEAT_EXPIRY": 1.6}
+    slack = {"SESSION_EXPIRY": 1.6}
     actual = play.starts()[1:]
     assert [cause for _, cause in actual] == [cause for _, cause in expected]
     for (at, cause), (expected_at, _) in zip(actual, expected, strict=True):

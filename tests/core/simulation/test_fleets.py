@@ -75,7 +75,7 @@ def test_flapping_member(played):
 
     assert fleet.actions["cut"] == 14
     assert fleet.total("members_expired") == 14
-    assert fleet.causes() == {"HEARTBEAT_EXPIRY": 14, "MEMBER_NEW": 15}
+    assert fleet.causes() == {"SESSION_EXPIRY": 14, "MEMBER_NEW": 15}
     assert fleet.total("double_owned_partition_ms") > 14 * 4 * 5_000
 
 

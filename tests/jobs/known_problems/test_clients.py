@@ -62,7 +62,7 @@ class TestLibrdkafka4783:
         return generation(6, joined=43_000, stable=44_000, cause=cause, culprit_member_id=member)
 
     def test_a_leader_that_does_not_send_the_assignment_is_removed(self, findings):
-        expired = self.next_because_of("HEARTBEAT_EXPIRY", "rdkafka-1")
+        expired = self.next_because_of("SESSION_EXPIRY", "rdkafka-1")
         tables = {"generations": [self.STABLE, self.UNASSIGNED, expired]}
 
         rows = findings(
@@ -93,14 +93,14 @@ class TestLibrdkafka4783:
     )
     def test_other_failed_generations_are_not_the_defect(self, findings, tables, versions):
         stable, unassigned, member = tables
-        expired = self.next_because_of("HEARTBEAT_EXPIRY", member)
+        expired = self.next_because_of("SESSION_EXPIRY", member)
         rows = {"generations": [stable, unassigned, expired]}
 
         seen = {"librdkafka": versions}
         assert findings("librdkafka-4783", rows, "finding", versions=seen) == []
 
     def test_an_unknown_version_is_not_enough(self, findings):
-        expired = self.next_because_of("HEARTBEAT_EXPIRY", "rdkafka-1")
+        expired = self.next_because_of("SESSION_EXPIRY", "rdkafka-1")
         tables = {"generations": [self.STABLE, self.UNASSIGNED, expired]}
 
         assert findings("librdkafka-4783", tables, "finding", versions={}) == []
@@ -163,7 +163,7 @@ class TestInstanceIds:
     ):
         """Consumer groups refuse it until then, as in the incident twins-next."""
         refused = cause(1000, "refused", cause="STATIC_REFUSED", member_id="m-1")
-        expired = cause(4500, "crash", cause="SESSION_EXPIRY", member_id="m-1")
+        expired = cause(4500, "session_expired", cause="SESSION_EXPIRY", member_id="m-1")
         tables = {"rebalance_causes": [refused, expired]}
 
         assert findings("static_id_used_twice", tables, "finding") == []
@@ -191,7 +191,7 @@ class TestInstanceIds:
 
 def member(name, host, group="g", *, number=1, left=None, session=10_000, **more):
     row = {"group_id": group, "generation": number, "member_id": name, "process": name}
-    ended = {"left_how": "expired", "left_time": left} if left is not None else {}
+    ended = {"left_how": "session_expired", "left_time": left} if left is not None else {}
     return row | {"client_host": host, "session_timeout_ms": session} | ended | more
 
 

@@ -79,7 +79,7 @@ def changed(number, **more):
 
 
 def expired(name, number, at_ms, **more):
-    return member(name, number, left_how="expired", left_time=at_ms) | more
+    return member(name, number, left_how="session_expired", left_time=at_ms) | more
 
 
 def next_rebalance(cause, joined=50_000):
@@ -164,7 +164,7 @@ THREAD_ENDED = logged(
     reason="unexpected error",
 )
 CLOSED = logged(3000, "STATE", state="LEAVING", member_id="m-1")
-FENCED = {"group_id": "g", "event": "FENCED", "cause": "HEARTBEAT_EXPIRY", "member_id": "m-1"}
+FENCED = {"group_id": "g", "event": "FENCED", "cause": "SESSION_EXPIRY", "member_id": "m-1"}
 FENCED |= {"event_seq": 1, "event_time": 48_000}
 FENCED_CLIENT = [
     logged(1000, "FENCED", member_id="m-1", epoch=4),
@@ -454,13 +454,13 @@ LIBRDKAFKA = [
         "librdkafka-3159",
         "1.5.0",
         {
-            "generations": next_rebalance("HEARTBEAT_EXPIRY"),
+            "generations": next_rebalance("SESSION_EXPIRY"),
             "generation_members": SUBSCRIPTIONS,
         },
         (10_000, "leader a of g did not send the assignment of generation 5 (roundrobin,"
                  " different subscriptions) and was removed"),
         {
-            "generations": next_rebalance("HEARTBEAT_EXPIRY"),
+            "generations": next_rebalance("SESSION_EXPIRY"),
             "generation_members": [each | {"subscribed_topics": ["t"]} for each in SUBSCRIPTIONS],
         },
     ),
@@ -515,7 +515,7 @@ def sent(*assignments):
 
 ENDED = logged(5000, "SESSION_ENDED", client=None, library="sarama", member_id="sarama-1")
 EXPIRY = {"group_id": "g", "generation": 3, "cause_seq": 1, "event_time": 65_000}
-EXPIRY |= {"cause": "HEARTBEAT_EXPIRY", "member_id": "sarama-1"}
+EXPIRY |= {"cause": "SESSION_EXPIRY", "member_id": "sarama-1"}
 
 
 def switched(protocol):

@@ -22,7 +22,7 @@ DEPLOYED = {
     "generations": [generation(1, 0), generation(2, 100_000), generation(3, 190_000)],
     "generation_members": [
         static("a-1", 1), static("a-2", 1),
-        *(static(f"a-{n}", 2, left_how="expired", left_time=180_000 + n) for n in (1, 2)),
+        *(static(f"a-{n}", 2, left_how="session_expired", left_time=180_000 + n) for n in (1, 2)),
         *(static(f"b-{n}", each) for n in (1, 2) for each in (2, 3)),
     ],
 }  # fmt: skip
