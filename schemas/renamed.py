@@ -43,6 +43,10 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     "rebalances": {"end_time": "to_time"},
     "runs": {"started_at": "from_time"},
     "storms": _SPAN,
+    "what_if": {
+        f"unavailable_partition_ms{end}": f"unowned_partition_ms{end}"
+        for end in ("", "_min", "_max")
+    },
 }
 
 _CAUSES = {"HEARTBEAT_EXPIRY": "SESSION_EXPIRY"}

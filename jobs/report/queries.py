@@ -326,15 +326,16 @@ COORDINATOR = """
 
 WHAT_IF = """
     SELECT w.group_id, w.basis, w.setting, w.rebalances, w.not_stable_ms, w.moved_partitions,
-        w.unavailable_partition_ms, w.rebalances_min, w.rebalances_max, w.not_stable_ms_min,
-        w.not_stable_ms_max, w.moved_partitions_min, w.moved_partitions_max,
-        w.unavailable_partition_ms_min, w.unavailable_partition_ms_max, w.records_reprocessed,
+        w.unowned_partition_ms AS unavailable_partition_ms, w.rebalances_min, w.rebalances_max,
+        w.not_stable_ms_min, w.not_stable_ms_max, w.moved_partitions_min, w.moved_partitions_max,
+        w.unowned_partition_ms_min AS unavailable_partition_ms_min,
+        w.unowned_partition_ms_max AS unavailable_partition_ms_max, w.records_reprocessed,
         w.records_reprocessed_min, w.records_reprocessed_max, w.consumption_pause_ms,
         w.consumption_pause_ms_min, w.consumption_pause_ms_max, w.catch_up_ms,
         w.catch_up_ms_min, w.catch_up_ms_max, w.settings, w.pareto, w.seeds
     FROM what_if w JOIN scope USING (cluster_id) WHERE w.group_id IN $ids
     ORDER BY w.group_id, CASE w.basis WHEN 'observed' THEN 1 WHEN 'model' THEN 2 ELSE 3 END,
-        w.unavailable_partition_ms, w.setting"""
+        w.unowned_partition_ms, w.setting"""
 
 # What each member of a group of a new type had, and was asked to give up, from a time on.
 EPOCHS = """

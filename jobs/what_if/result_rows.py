@@ -91,9 +91,9 @@ def _range(baseline: Baseline, each: Prediction) -> PredictedRange:
 def _figures(basis: str, each: Prediction, limits: tuple[Figures, Figures]) -> Row:
     row: dict[str, Any] = {"setting": str(each.change), "basis": basis, "pareto": None}
     row["settings"] = each.change.in_kafka_names()
-    row |= each.median._asdict() | {"seeds": len(each.outcomes)}
+    row |= _columns(each.median) | {"seeds": len(each.outcomes)}
     for end, figures in zip(("min", "max"), limits, strict=True):
-        row |= {f"{name}_{end}": value for name, value in figures._asdict().items()}
+        row |= {f"{name}_{end}": value for name, value in _columns(figures).items()}
     if each.simulation is None:
         return row | dict.fromkeys(OUTCOME_COLUMNS)
     outcomes = [outcome._asdict() for outcome in each.outcomes]
@@ -128,11 +128,19 @@ def no_advice(sentence: str) -> Row:
 
 def saved_column(figure: str) -> str:
     """The column of table advice for a figure, which is named as in the JSON of what-if."""
-    return "saved_" + figure.replace("unavailable", "unowned")
+    return f"saved_{_column(figure)}"
+
+
+def _column(figure: str) -> str:
+    return figure.replace("unavailable", "unowned")
+
+
+def _columns(figures: Figures) -> Row:
+    return {_column(name): value for name, value in figures._asdict().items()}
 
 
 def _saved(saved: Figures) -> Row:
-    return {saved_column(name): value for name, value in saved._asdict().items()}
+    return {f"saved_{name}": value for name, value in _columns(saved).items()}
 
 
 def time_of(at_ms: int) -> datetime:

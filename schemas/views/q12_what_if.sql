@@ -12,20 +12,20 @@ SELECT
     o.moved_partitions AS moved_observed, -- partitions assigned to another process than their last owner, observed
     m.moved_partitions AS moved_unchanged, -- simulated with the group's own settings
     p.moved_partitions AS moved_predicted, -- simulated with the changed settings
-    o.unavailable_partition_ms AS unowned_observed_partition_ms, -- partition downtime in ms, summed over partitions, observed
-    m.unavailable_partition_ms AS unowned_unchanged_partition_ms, -- simulated with the group's own settings
-    p.unavailable_partition_ms AS unowned_predicted_partition_ms, -- simulated with the changed settings
-    p.unavailable_partition_ms_min AS unowned_predicted_min_partition_ms, -- lower end of the range, which holds 9 of 10 captured figures
-    p.unavailable_partition_ms_max AS unowned_predicted_max_partition_ms, -- upper end of the range, which holds 9 of 10 captured figures
+    o.unowned_partition_ms AS unowned_observed_partition_ms, -- partition downtime in ms, summed over partitions, observed
+    m.unowned_partition_ms AS unowned_unchanged_partition_ms, -- simulated with the group's own settings
+    p.unowned_partition_ms AS unowned_predicted_partition_ms, -- simulated with the changed settings
+    p.unowned_partition_ms_min AS unowned_predicted_min_partition_ms, -- lower end of the range, which holds 9 of 10 captured figures
+    p.unowned_partition_ms_max AS unowned_predicted_max_partition_ms, -- upper end of the range, which holds 9 of 10 captured figures
     o.records_reprocessed AS reprocessed_observed, -- records handled again by the next owners, observed; null without commits, as in the columns below
     m.records_reprocessed AS reprocessed_unchanged, -- simulated with the group's own settings
     p.records_reprocessed AS reprocessed_predicted, -- simulated with the changed settings
     o.consumption_pause_ms AS pause_observed_ms, -- ms from the stop of an owner to the next one's first record, summed over partitions, observed
     m.consumption_pause_ms AS pause_unchanged_ms, -- simulated with the group's own settings
     p.consumption_pause_ms AS pause_predicted_ms, -- simulated with the changed settings
-    m.unavailable_partition_ms - p.unavailable_partition_ms AS saved_partition_ms, -- downtime saved, from one simulation to the other, so that the model's errors affect both sides
-    ROUND(100 * (m.unavailable_partition_ms - p.unavailable_partition_ms) / NULLIF(m.unavailable_partition_ms, 0), 1) AS saved_percent, -- share of the downtime that is saved
-    p.unavailable_partition_ms_min > m.unavailable_partition_ms_max AS longer_downtime, -- whether the range of the partition downtime lies above the range without the change
+    m.unowned_partition_ms - p.unowned_partition_ms AS saved_partition_ms, -- downtime saved, from one simulation to the other, so that the model's errors affect both sides
+    ROUND(100 * (m.unowned_partition_ms - p.unowned_partition_ms) / NULLIF(m.unowned_partition_ms, 0), 1) AS saved_percent, -- share of the downtime that is saved
+    p.unowned_partition_ms_min > m.unowned_partition_ms_max AS longer_downtime, -- whether the range of the partition downtime lies above the range without the change
     p.setting IS NOT DISTINCT FROM a.setting AS advised, -- whether this is the advised change: the cheapest that removes most of the downtime
     CASE WHEN p.setting = a.setting THEN a.sentence END AS sentence, -- the reason, for the advised change
     CASE WHEN p.setting = a.setting THEN a.risk END AS risk, -- what it costs or risks, for the advised change

@@ -61,7 +61,7 @@ def test_predictions_of_a_consumer_group_rank_the_variants_of_both_protocols(row
     """By partition downtime, but for pairs that are closer than the runs on the two versions."""
     changes = {str(SettingsChange.of(text.split())): name for name, text in OF_CONSUMER.items()}
     ours = {
-        changes[row.setting]: row.unavailable_partition_ms
+        changes[row.setting]: row.unowned_partition_ms
         for row in rows["what_if"]
         if row.group_id == "orders-consumer" and row.basis != "observed" and row.setting in changes
     }

@@ -78,7 +78,7 @@ def lake(demo, tmp_path_factory):
 
 
 def _what_if(setting, basis, *figures):
-    names = ["rebalances", "not_stable_ms", "moved_partitions", "unavailable_partition_ms"]
+    names = ["rebalances", "not_stable_ms", "moved_partitions", "unowned_partition_ms"]
     row = PLANTED | SPAN | {"setting": setting, "basis": basis, "seeds": 3, "era": "3.9"}
     for name, figure in zip(names, map(int, figures), strict=True):
         row |= {name: figure, f"{name}_min": figure - 1, f"{name}_max": figure + 1}

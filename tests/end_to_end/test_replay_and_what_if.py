@@ -92,7 +92,7 @@ ADVICE = """
 _BUDGET_S = 60.0
 _WHAT_IF = """
     SELECT group_id, basis, setting, rebalances, not_stable_ms, moved_partitions,
-        unavailable_partition_ms, simulation, sessions_matter, outcomes
+        unowned_partition_ms, simulation, sessions_matter, outcomes
     FROM what_if WHERE cluster_id = 'kafka-4.1' ORDER BY group_id, basis, setting"""
 
 

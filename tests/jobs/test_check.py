@@ -124,7 +124,7 @@ SOUND = {
                  "era": "3.9", "from_time": T, "to_time": T + 9500,
                  **{f"{figure}{end}": 1 for end in ("", "_min", "_max") for figure in (
                      "rebalances", "not_stable_ms", "moved_partitions",
-                     "unavailable_partition_ms")}}],
+                     "unowned_partition_ms")}}],
     "advice": [{"group_id": "g", "saved_unowned_partition_ms": 0, "saved_not_stable_ms": 0,
                 "saved_rebalances": 0, "share_saved": 0.0, "sentence": "nothing to gain"}],
     "advice_outcomes": [OUTCOME],

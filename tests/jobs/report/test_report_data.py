@@ -244,7 +244,7 @@ def test_storms_are_those_of_the_view(flapping):
 
 def test_a_lake_with_what_if_advice_and_lives(plant, tmp_path):
     ends = {name: 5 for name in ("min", "max")}
-    measured = ("rebalances", "not_stable_ms", "moved_partitions", "unavailable_partition_ms")
+    measured = ("rebalances", "not_stable_ms", "moved_partitions", "unowned_partition_ms")
     spread = {f"{name}_{end}": value for name in measured for end, value in ends.items()}
     outcome = dict.fromkeys(measured, 5) | spread | {"seeds": 3, "era": "4.1"}
     times = {"from_time": 1000, "to_time": 30_000}
