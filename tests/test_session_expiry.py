@@ -38,9 +38,9 @@ SUFFIXES = {".py", ".sql", ".toml", ".json"}
 
 
 def test_no_old_word_is_a_value_in_schemas_or_code():
-    found = {path.relative_to(ROOT).as_posix(): old_words(path) for path in files()}
+    by_file = {path.relative_to(ROOT).as_posix(): old_words(path) for path in files()}
 
-    assert {name: words for name, words in found.items() if words} == {}
+    assert {name: words for name, words in by_file.items() if words} == {}
 
 
 @pytest.mark.parametrize(
