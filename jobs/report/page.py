@@ -20,7 +20,7 @@ SCRIPTS = (
     "format", "server", "data", "kinds", "family", "theme", "address", "overview", "findings",
     "budgets", "episodes", "groups", "advice", "outcomes", "charts", "scale", "bars", "drawing",
     "marks", "timeline", "gestures", "details", "periods", "what_if", "sql", "lists", "compare",
-    "plan", "views", "live", "main",
+    "plan", "views", "live", "paper", "main",
 )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ function measure() {
   layout.group = AXIS + state.timeline.episodeRows * EPISODE;
   layout.head = layout.group + GROUP;
   const fullHeight = layout.head + state.lanes.length * layout.lane + CHART;
-  layout.height = Math.min(fullHeight, Math.max(320, Math.min(640, window.innerHeight * 0.7)));
+  layout.height = Math.min(fullHeight, isOnPaper ? PAPER_HEIGHT : Math.max(320, Math.min(640, window.innerHeight * 0.7)));
   box.style.height = `${layout.height}px`;
   byId("tall").style.height = `${fullHeight}px`;
   layout.scale = new Scale(state.from, state.to, layout.gutter, width - 8);

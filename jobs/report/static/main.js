@@ -145,6 +145,7 @@ function start() {
   startGestures();
   startViews();
   startLive();
+  startPaper();
   followAddress();
   window.addEventListener("hashchange", followAddress);
   themeListeners.push(() => { drawCharts(); changed(); });
