@@ -25,7 +25,7 @@ $(READY): requirements-dev.lock pyproject.toml setup.py
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.lock
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@$(BIN)/python -c "import jobs.bulk.kernel"  # compiles the decoder once
+	@$(BIN)/python -c "import jobs.bulk.kernel"  # Compile the decoder once.
 	@touch $@
 
 # Without Java there is only the embedded engine, and no need for Spark's jars.

@@ -40,7 +40,7 @@ def inside_regroup(source: str) -> str:
 
 def lay_out(top: Path) -> None:
     """Copy what the wheel contains; ``top``: the folder of the packages, in LAYOUT."""
-    import vl_convert  # here: only a wheel needs the JavaScript
+    import vl_convert  # import here: only a wheel needs the JavaScript
 
     shutil.rmtree(LAYOUT, ignore_errors=True)
     for name in PACKAGES:
@@ -78,8 +78,8 @@ def compiled_modules(top: Path) -> list[Extension]:
             target_dir=target,
         )
     for extension in extensions:
-        # Warnings take six sevenths of the time, most of it the one about indentation, which -w
-        # does not print but has computed: mypyc indents some lines by a thousand columns.
+        # Warnings take six sevenths of the time, mostly the warning about indentation, which is
+        # computed even with -w: mypyc indents some lines by a thousand columns.
         extension.extra_compile_args += ["-w", "-Wno-misleading-indentation"]
     return extensions
 

@@ -68,7 +68,7 @@ def recorded(
     record_events = timeline.where("event = 'RECORD' AND event_generation IS NOT NULL").select(
         *RECORD_KEY, "incarnation", "seq"
     )
-    # Not by a lambda: the embedded engine cannot push one down to a table.
+    # Use no lambda: the embedded engine cannot push a lambda down to a table.
     readable = F.size(F.array_compact("members.subscribed_topics")) == F.size("members")
     in_order = Window.partitionBy(*GENERATION_KEY).orderBy("seq")
     all_records = in_order.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
@@ -79,7 +79,7 @@ def recorded(
         .withColumn("record_number", F.row_number().over(in_order))
         .where("record_number = 1")
     )
-    # A record that no broker writes may list a member twice; a map with a key twice is an error.
+    # A record that no broker writes may list a member twice, and a map must not have a key twice.
     one_each = generation_members.groupBy(*GENERATION_KEY, "member_id").agg(
         F.min("process").alias("process")
     )
@@ -137,7 +137,8 @@ def rerun(chunks: DataFrame, assignors: tuple[str, ...], frames: int) -> DataFra
     frame = F.pmod(F.xxhash64(*INCARNATION_KEY, "chunk"), F.lit(frames))
     rerun_frame = Rerun(assignors)
 
-    # This must be a function: Spark would count `self` of a callable object as the key argument.
+    # This must be a function: Spark would count the parameter `self` of a callable object as the
+    # key argument.
     def rerun_rows(rows: pa.Table) -> pa.Table:
         return rerun_frame(rows)
 

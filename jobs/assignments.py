@@ -22,12 +22,12 @@ from jobs.modern_history.rows import ACTUAL as ACTUAL
 
 READS = ("timeline", "group_metadata", "generation_members", *PLAYED)
 
-# Rows of members that consume, or run a connector or a task of Connect: not of standby tasks.
+# Rows of members that consume, or run a Connect connector or task; standby tasks are excluded.
 IS_OWNER = f"assignor = '{ACTUAL}' AND (role IS NULL OR role NOT IN ('standby', 'warmup'))"
-# Rows of partitions of topics that the member consumes: not those of Connect either.
+# Rows of partitions of consumed topics; Connect tasks are excluded.
 IS_CONSUMER = f"assignor = '{ACTUAL}' AND (role IS NULL OR role = 'active')"
 RERUNS = "assignor_reruns"
-# Once the table had the re-runs, too; the rows of the oldest lakes have no is_target.
+# Older versions of the table also had the re-runs; rows of the oldest lakes have no is_target.
 _RERUN = f"assignor <> '{ACTUAL}' AND (is_target IS NULL OR is_target = false)"
 
 

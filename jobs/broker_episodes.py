@@ -47,7 +47,7 @@ READS = (
     "committed_offsets",
 )
 
-# An unload and the load by the next broker belong together within this time.
+# An unload and the next broker's load belong together within this time.
 MOVE_MS = 60_000
 # A broker that changed from the Scala to the Java coordinator was upgraded to 4.0 or later: 3.7 to
 # 3.9 use the Java coordinator only if a setting enables it.

@@ -53,7 +53,7 @@ from jobs.modern_history.rows import ACTUAL, Row, date_of, time_of
 from jobs.rebalance_latency import rebalance_latency
 
 READS = (CLIENT_EVENTS, *TABLES)
-# Two jobs that write one table at a time would have to repeat their commits.
+# Two jobs that write the same table at the same time would have to repeat their commits.
 AFTER = ("assign_partitions",)
 
 EVIDENCE = "clients"
@@ -61,15 +61,15 @@ DERIVED = ("generations", "generation_members", "assignments", "rebalance_causes
 # Rows of rebalance_causes about generations that have broker evidence.
 BESIDE = "beside"
 TRIGGER, ABSORBED = "trigger", "absorbed"
-# Lines about a failure: clients of one process that log them at once did not run.
+# Lines about a failure: if several clients of a process log them at once, the process did not run.
 FAILURES = (
     *("COMMIT_FAILED", "COORDINATOR_LOST", "FENCED", "HEARTBEAT_FAILED", "MEMBER_RESET"),
     *("PARTITIONS_LOST", "POLL_TIMEOUT", "SESSION_EXPIRED"),
 )
 ASSIGNED = ("ASSIGNED", "JOINED", "SYNCED")
-# Events whose line says more than the columns.
+# Events whose line has more information than the columns.
 WITH_LINE = ("LEADER_ASSIGNED", "POLL_TIMEOUT")
-# A row has the columns of the table that ``table`` names, in the struct of this name.
+# Each row has the columns of the table named in ``table``, in the struct of this name.
 ROWS = StructType(
     [
         *(field for field in schema_of("generations") if field.name in GROUP_KEY),
@@ -100,7 +100,8 @@ def client_evidence(
         _broker(client_events, broker_generations),
         _owners(client_events, broker_assignments),
     )
-    arrow_schema = to_arrow_schema(ROWS, timezone="UTC")  # here, as workers have no SparkSession
+    # import here, as workers have no SparkSession
+    arrow_schema = to_arrow_schema(ROWS, timezone="UTC")
 
     def of_bucket(bucket: pa.Table) -> pa.Table:
         groups: defaultdict[tuple[str, ...], list[Row]] = defaultdict(list)

@@ -49,10 +49,10 @@ READS = (
     "timeline",
 )
 
-# Rows of generation_members in memory at once, on the embedded engine.
+# Maximum rows of generation_members in memory, on the embedded engine.
 MEMBERS_AT_ONCE = 500_000
-# Groups are inferred in this many calls: for each one the embedded engine reserves memory for whole
-# batches of rows, so that a call per group fails from some hundred groups on.
+# Groups are inferred in this many calls: the embedded engine reserves memory for whole batches of
+# rows per call, so a call per group fails from some hundred groups on.
 BUCKETS = 64
 
 Row = dict[str, Any]
@@ -101,14 +101,14 @@ def _rebalances(
     # Modern groups begin with an epoch of 1 to 3.
     first = F.when(F.expr(IS_CLASSIC), 1).otherwise(3)
     is_first = F.col("gap_before").isNull() & (F.col("generation") > first)
-    # Lines count the members of another type only if they show its first epoch.
+    # Lines count the members of another type only if they show the group's first epoch.
     is_logged_start = (
         ~F.expr(IS_CLASSIC)
         & (F.col("evidence") == "log")
         & F.col("member_count").isNotNull()
         & F.lag("generation").over(incarnation).isNull()
     )
-    # If the start of a rebalance is logged, the evidence shows its causes as for later rebalances.
+    # If the start of a rebalance is logged, the evidence shows its causes, as for later rebalances.
     is_logged = F.expr(IS_CLASSIC) & F.col("preparing_time").isNotNull()
     first_seen = is_first & ~F.coalesce(is_logged, F.lit(False))
     joined = generations.join(counts, on=GENERATION_KEY, how="left").join(

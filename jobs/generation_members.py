@@ -21,7 +21,7 @@ from jobs.timeline import IS_REMOVAL, RECORDS
 
 READS = ("timeline", "group_metadata", *PLAYED)
 
-# Rows of group_metadata in memory at once, on the embedded engine.
+# Maximum rows of group_metadata in memory, on the embedded engine.
 RECORDS_AT_ONCE = 60_000
 
 MEMBER_FIELDS = [
@@ -67,7 +67,7 @@ def _records(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
         "seq",
         "leader",
         "members",
-        # Differences are short: each of the members' rows gets a copy.
+        # Differences are short, and each of the members' rows gets a copy.
         F.array_except(ids, F.lag(ids).over(incarnation)).alias("new_ids"),
         F.array_intersect(instances, F.lag(instances).over(incarnation)).alias("same_instances"),
         F.array_except(ids, F.lead(ids).over(incarnation)).alias("gone_ids"),
@@ -209,7 +209,7 @@ def _with_departures(members: DataFrame, departures: DataFrame) -> DataFrame:
     change = F.when(
         (F.col("change") == "replaced") & F.coalesce(had_left, F.lit(False)), "joined"
     ).otherwise(F.col("change"))
-    # Records alone show a replacement: the next one has the instance under a new member id.
+    # Records alone show a replacement: the next record has the instance id with a new member id.
     replaced = F.when(F.col("gone") & F.col("next_of_instance").isNotNull(), F.lit("replaced"))
     next_of_instance = F.when(
         F.col("instance_id").isNotNull() & (F.lead("change").over(instance) == "replaced"),

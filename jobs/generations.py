@@ -27,15 +27,16 @@ READS = ("timeline", "group_metadata", *PLAYED)
 _CLIENT_OF_MEMBER = r"^(.*)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 
 
-# Causes of rebalances that only Connect's and Streams' own metadata show.
+# Causes of rebalances that only the metadata of Connect and Streams show.
 CONFIG_CHANGE = "CONFIG_CHANGE"  # the config topic has new records: connectors, tasks
-SCHEDULED_REBALANCE = "SCHEDULED_REBALANCE"  # the scheduled rebalance delay was over
-PROBING_REBALANCE = "PROBING_REBALANCE"  # to see whether warm-up tasks have caught up
+SCHEDULED_REBALANCE = "SCHEDULED_REBALANCE"  # the scheduled rebalance delay expired
+# probing rebalance: checks whether warm-up tasks have caught up
+PROBING_REBALANCE = "PROBING_REBALANCE"
 TASK_CAUSES = (CONFIG_CHANGE, SCHEDULED_REBALANCE, PROBING_REBALANCE)
 REJOINS = ["LEADER_REJOIN", "METADATA_CHANGE", "REJOIN"]
-# By this much a worker's clock may be ahead.
+# Maximum lead of a worker's clock.
 CLOCK_SLACK_MS = 1000
-# Time 0 is a rejoin after revoked tasks, which is no probing rebalance.
+# Time 0 is a rejoin after revoked tasks, not a probing rebalance.
 _PROBING = r"^triggered followup rebalance scheduled for [1-9]"
 
 
@@ -209,7 +210,7 @@ def _with_cause(generations: DataFrame, timeline: DataFrame) -> DataFrame:
     before = history.rowsBetween(Window.unboundedPreceding, -1)
     no_members = F.array().cast("array<string>")
     members = F.coalesce("record.members", F.when(F.col("outcome") == "empty", no_members))
-    # Before the first generation seen the members are unknown, unless it is generation 1.
+    # Before the first known generation the members are unknown, unless it is generation 1.
     before_first = F.when(F.col("generation") == 1, no_members)
     compared = (
         generations.withColumn("members", members)

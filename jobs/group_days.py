@@ -29,8 +29,8 @@ READS = ("timeline", "generations", "generation_members", "assignments")
 # Rows of assignments in memory at once, on the embedded engine.
 PARTITIONS_AT_ONCE = 5_000_000
 DAY_MS = 86_400_000
-# Events may change rows for this long: a restart shows within a minute, a replaced process that
-# still runs within FENCED_MS.
+# Events may change rows for this long: a restart is visible within a minute, a replaced process
+# that still runs within FENCED_MS.
 UNSETTLED_MS = FENCED_MS
 DAY_KEY = [*GROUP_KEY, "event_date"]
 POSITION = ["incarnation", "generation", "seq"]
@@ -190,7 +190,7 @@ def _unowned(
     owners = (
         unowned.join(owned, on=[*partition, "record_no"])
         .groupBy(*DAY_KEY, *PARTITION_KEY)
-        # Of several owners in one generation, the last member.
+        # If a generation has several owners, use the last member.
         .agg(F.max(F.struct("member_id", "process")).alias("owner"))
     )
     entry = F.struct("topic", "partition", "owner.process", "owner.member_id")

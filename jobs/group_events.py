@@ -26,7 +26,8 @@ STATE_AFTER = {
 # Lines that name a group epoch, and lines of which some are about modern groups.
 EPOCH_LINES = ["EPOCH_BUMP", "TARGET"]
 MODERN_LINES = [*EPOCH_LINES, "MEMBER_JOIN", "STATIC_REPLACED", "LEFT", "FENCED", "CONVERT"]
-# event_seq is ms times this, plus a number: the most events of a group within one millisecond.
+# event_seq is ms times this number, plus a number: the maximum events of a group within one
+# millisecond.
 SEQ_PER_MS = 100_000
 
 
@@ -168,7 +169,7 @@ def _state_after(event: Column) -> Column:
 
 
 def run(scope: RunScope) -> None:
-    # A line of the next day may be about an instance whose group only these dates name.
+    # A line of the next day may be about an instance whose group only these dates show.
     around = scope.read_days("broker_log_events", before=1, after=1)
     scope.replace_days("group_events", group_events(around), after=1)
 

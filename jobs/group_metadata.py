@@ -56,8 +56,8 @@ TASK_MEMBER = pa.struct(
         ("unreadable", pa.string()),
     ]
 )
-# The end of a subscription of Kafka Streams since 3.2: number of the thread's joins, no error, no
-# client tags; then no owned partitions.  A new process joins twice, once without a member id.
+# The end of a Kafka Streams subscription since 3.2: number of the thread's joins, no error, no
+# client tags; no owned partitions follow.  A new process joins twice, once without a member id.
 _STREAMS_JOINS = "([0-9A-F]{2})0{24}[0-9A-F]{8}(FFFF|0[0-9A-F]{3}.*)$"
 _JOINS_OF_NEW, _JOINS_OF_OLD = "02", "04"
 _NO_BYTES = "FFFFFFFF"
@@ -132,9 +132,9 @@ def _kept_state() -> Column:
             ~F.hex("member.subscription").endswith(_NO_BYTES),
         )
         .when(generation.isNotNull(), ~generation.isin(*_NO_GENERATION))
-        # Partitions of the previous assignment, before their generation.
+        # Partitions of the previous assignment, followed by their generation.
         .when(_user_data(0, 4).between("00000009", "7FFFFFFF"), True)
-        # It sends no user data in a new process.
+        # The assignor sends no user data in a new process.
         .when(is_librdkafka, False)
     )
 
@@ -244,7 +244,7 @@ def _row(key: bytes, value: bytes | None) -> dict[str, Any]:
         "protocol_type": fields.get("protocol_type"),
         "protocol": fields.get("protocol"),
         "leader": fields.get("leader"),
-        # -1 in versions with the field where it is not set
+        # value -1 in versions with the field, if it is not set
         "state_timestamp_ms": _none_if_negative(fields.get("current_state_timestamp")),
         "members": None if value is None else [_member(m, fields) for m in fields["members"]],
         "task_members": _task_member_rows(

@@ -95,7 +95,7 @@ TOPIC_IDS: Mapping[int, tuple[str, ...]] = {
     15: ("initializing_topics", "initialized_topics", "deleting_topics"),
 }
 CONSUMER_MEMBER, TOPOLOGY = 5, 23
-# The values of the columns that stand for no value, in a record that has none.
+# Values of the columns of a record that has no value.
 ABSENT: Mapping[str, Any] = {"regex": "", "timestamp_ms": 0, "topology_epoch": -1}
 # Fields with a tag (KIP-482) are not written with their default value.
 DEFAULT_HASH = 0

@@ -68,7 +68,8 @@ def is_dated(table: str) -> bool:
 def _maintain_table(lake: Lake, table: str, oldest: date | None, vacuum_hours: int) -> list[Any]:
     removed = 0
     if oldest:
-        # Whole partitions, so no file is rewritten.  Rows without a time are on 1970-01-01: kept.
+        # Whole partitions, so no file is rewritten.  Rows without a time are on 1970-01-01 and are
+        # kept.
         old = f"event_date < DATE'{oldest}' AND event_date > DATE'1970-01-01'"
         removed = lake.delete_rows(table, old)
     files_before, files_after = lake.compact(table)

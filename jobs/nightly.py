@@ -88,7 +88,7 @@ class NightlyOptions:
         topic = (self.segments, self.kafka, self.dump)
         files = (self.broker_log, self.client_log, self.trace, self.end_offsets, self.broker_config)
         if not any((*topic, *files)) and not self.recompute_all:
-            rows_of_lake = "for rows that the lake has already, --recompute-all"
+            rows_of_lake = "for rows that are already in the lake, --recompute-all"
             raise UsageError(f"no source: {GIVE_A_SOURCE}; {rows_of_lake}")
 
 
@@ -199,7 +199,7 @@ def require_brokers(inputs: ingest.Inputs) -> None:
     if inputs.kafka is None:
         return
     client = client_settings(inputs.kafka.settings)
-    if not client.untranslatable:  # else only Java's client can ask them
+    if not client.untranslatable:  # without it, only Java's client can ask brokers
         require_answer(inputs.kafka, client.values, inputs.kafka.settings)
 
 
@@ -229,16 +229,16 @@ def account_for(
     if internal_errors:
         raise RunFailed(ingest.failed_by(internal_errors))
     if silent := silent_logs(logs):
-        raise RunFailed(f"no line is understood in {', '.join(silent)}")
+        raise RunFailed(f"no line is readable in {', '.join(silent)}")
     if inputs.dump and (others := other_topics(lake, inputs.dump)):
         raise RunFailed(
-            f"no record of the dump is of topic {segments.TOPIC}, but of {', '.join(others)};"
-            f" export {segments.TOPIC} of the cluster whose groups you want to see"
+            f"the dump has no record of topic {segments.TOPIC}, only of {', '.join(others)}; "
+            f"export {segments.TOPIC} of the cluster to analyse"
         )
     if inputs.broker_logs and (mixed := mixed_clusters(lake)):
         raise RunFailed(
-            f"brokers of several clusters wrote logs of {lake.cluster_id}: {mixed}"
-            " of several clusters is merged: give each cluster its own --cluster-id, in a new lake"
+            f"brokers of several clusters wrote logs of {lake.cluster_id}: {mixed} of several "
+            "clusters is merged: give each cluster its own --cluster-id, in a new lake"
         )
 
 

@@ -106,7 +106,7 @@ def _causes(
     if group_epochs is not None:
         departed = in_generations(departed, generations, group_epochs)
     arrived = arrivals(timeline, generations, generation_members, group_epochs)
-    # Read twice below, and its plan is large: engines plan it once.
+    # This frame is read twice below, and its plan is large: engines plan it once.
     members = computed(departed.unionByName(arrived))
     causes = members.unionByName(other_triggers(generations.where(COUNTS_AS_CLASSIC), members))
     causes = causes.unionByName(deletions(timeline, generations))

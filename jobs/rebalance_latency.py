@@ -35,7 +35,7 @@ def rebalance_latency(
         # Lines do not show when the members of a modern group reach the target.
         .when(~F.expr(f"COALESCE({HAS_EPOCHS}, false) AND evidence = 'log'"), F.col("ended_time"))
     )
-    # One clock gives the times of the log line and of the record, but at different moments.
+    # One clock gives the times of the log line and of the record, at different moments.
     elapsed_ms = _ms_between("joined_time", "to_time")
     completing_ms = F.when(elapsed_ms < 0, 0).otherwise(elapsed_ms)
     sync_ms = F.coalesce("reconciling_ms", completing_ms)

@@ -32,7 +32,7 @@ from schemas import (
 )
 
 COLUMNS = ["name", "kind", "registered", "note"]
-# Used where the configuration does not set them.
+# Defaults where the configuration has no value.
 DEFAULTS = {
     # A catalog that outlives the session, shared with spark-sql, Thrift server and Spark Connect.
     "spark.sql.catalogImplementation": "hive",
@@ -110,7 +110,8 @@ def _remove_table(spark: SparkSession, database: str, table: str) -> None:
         return
     if spark.catalog.getTable(f"{database}.{table}").tableType != "EXTERNAL":
         raise UsageError(
-            f"--database {database}: its table {table} is not Regroup's; use another database"
+            f"--database {database}: its table {table} was not created by Regroup; use another "
+            "database"
         )
     spark.sql(f"DROP TABLE {database}.{table}")
 

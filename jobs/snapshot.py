@@ -140,7 +140,7 @@ class Snapshots:
 def snapshot(options: SnapshotOptions, config: Config) -> None:
     """Take the snapshots that the options ask for; SIGTERM ends the loop."""
     options.check()
-    options.is_last(1, options.every_s)  # UsageError for durations before anything is asked
+    options.is_last(1, options.every_s)  # raises UsageError for wrong durations before any request
     lake = open_without_engine(options.lake, options.cluster_id)
     settings = config.kafka_settings()
     kafka = Kafka(options.bootstrap, settings, option="--bootstrap")

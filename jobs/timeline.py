@@ -30,7 +30,7 @@ COORDINATOR_CHANGES = ["LOADED", "UNLOADED"]
 # Records of modern groups: about a target assignment, the group epoch, a member.
 TARGET_RECORD, EPOCH_RECORD, MEMBER_RECORD = "TARGET_RECORD", "EPOCH_RECORD", "MEMBER_RECORD"
 OTHER_RECORD, DELETED_RECORD = "OTHER_RECORD", "DELETED_RECORD"
-# The tombstone of a group that goes on under another protocol.
+# The tombstone of a group that continues under another protocol.
 CONVERSION_RECORD = "CONVERSION_RECORD"
 NEW_RECORDS = [TARGET_RECORD, EPOCH_RECORD, MEMBER_RECORD, OTHER_RECORD]
 # Events that list members removed for not rejoining or not syncing in time.
@@ -38,7 +38,7 @@ IS_REMOVAL = (
     "event = 'DROPPED_NOT_REJOINED' OR (event = 'REBALANCE_START' AND cause = 'SYNC_TIMEOUT')"
 )
 
-# A member that had not joined yet does not leave, nor a static member that closes for a while.
+# Neither a pending member nor a static member that closes temporarily counts as leaving.
 IS_LEAVE = "event = 'LEFT' AND (step IS NULL OR step NOT IN ('pending', 'temporarily'))"
 # FENCED: a consumer, share or streams group removes a member, by its session or another timer.
 IS_EXPIRY = "event = 'HEARTBEAT_EXPIRED' OR (event = 'FENCED' AND reason LIKE '%session expired%')"
@@ -227,7 +227,7 @@ def _with_incarnation(events: DataFrame) -> DataFrame:
     """
     history = Window.partitionBy(*GROUP_KEY).orderBy("seq")
     before = history.rowsBetween(Window.unboundedPreceding, -1)
-    # Of a group without records, only a line shows that an empty group became one of another type.
+    # For a group without records, only a line shows that an empty group changed its type.
     group = Window.partitionBy(*GROUP_KEY)
     events = events.withColumn("any_offset", F.max("log_offset").over(group))
     is_new_type = F.expr("event = 'CONVERT' AND step LIKE 'empty%' AND any_offset IS NULL")

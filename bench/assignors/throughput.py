@@ -30,7 +30,7 @@ def measured(assignor: str) -> float:
     """Groups per second of CPU time, from partition counts and subscriptions to lists."""
     assign, inputs = ASSIGNORS[assignor], groups(assignor)
     gc.collect()
-    gc.freeze()  # the garbage collector should not scan the inputs while the clock runs
+    gc.freeze()  # The garbage collector must not scan the inputs during the measurement.
     start = time.process_time()
     for counts, members in inputs:
         assign(Topics(counts), members)

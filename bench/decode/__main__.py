@@ -40,7 +40,7 @@ from jobs.bulk import kernel
 from jobs.bulk.decoder import Decoder, chunks, decode_batch
 from jobs.lake.tables import schema_of
 
-assert kernel  # imported, so that no records are few
+assert kernel  # import the kernel here, so that small inputs use it, too
 
 ROOT = Path(__file__).resolve().parents[2]
 SCALA = next(Path(pyspark.__file__).parent.glob("jars/scala-library-*.jar"))

@@ -26,7 +26,7 @@ from jobs.nightly import NightlyOptions, nightly
 from schemas import evidence_sql
 
 TWINS = Path(__file__).parents[2] / "tests" / "data" / "twins"
-# The broker of each run: its segments, its log, its truth.
+# Files of each run: the broker's segments, the broker's log, the truth.
 BROKERS = (
     ("segments", "server.log", "truth.json"),
     ("segments-delay", "server-delay.log", "truth.json"),
@@ -35,7 +35,7 @@ BROKERS = (
     ("invoices/segments", "invoices/server.log", ""),
 )
 NO_CALLBACKS = ("jobs-share", "clicks-streams")
-# Within a tenth, or 5 partition-seconds.
+# Tolerance: a tenth, or 5 partition-seconds.
 SHARE, LEAST_MS = 0.1, 5000
 
 

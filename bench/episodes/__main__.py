@@ -34,7 +34,8 @@ EXPECTED = {
     "quiet": [],
     "deployed": ["rolling_deployment"],
     "surged": ["rolling_deployment"],
-    "killed": ["process_lost_or_frozen"],  # the brokers' evidence does not decide which
+    # the brokers' evidence does not decide between these kinds
+    "killed": ["process_lost_or_frozen"],
     "restarted": ["restart"],
     "scaled": ["scale_out"],
     "shrunk": ["scale_in"],

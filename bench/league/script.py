@@ -11,7 +11,7 @@ from tools.data_costs_play.plays import BROKER, Group, Script, Step
 TOPIC = "orders"
 PARTITIONS, RECORDS_PER_S = 6, 5.0
 SLOW_S, FROZEN_S = 30, 15
-# From the beginning of one group's script to the next: JVMs start one after another.
+# Times are from the beginning of one group's script to the next: JVMs start one after another.
 APART_S = 9
 STEPS = [
     *(Step(n / 2, "start", n + 1) for n in range(3)),
@@ -57,7 +57,7 @@ def _group(client: str, protocol: str, conf: Mapping[str, Any]) -> Group:
     return Group(topic=TOPIC, client=client, protocol=protocol, mode="auto", delay_ms=5, conf=conf)
 
 
-# By library: the group is league-LIBRARY.
+# The library of a group: the group's name is league-LIBRARY.
 GROUPS = {
     "java": _group("java", "classic", _CLASSIC),
     "aiokafka": _group("aiokafka", "classic", _KAFKA_PYTHON | {"assignor": "roundrobin"}),

@@ -54,7 +54,7 @@ def grep_seconds(path: str) -> float:
     """CPU time of `grep -c` for the coordinator's words."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     bytewise = {**os.environ, "LC_ALL": "C"}
-    # Into a pipe: grep stops at the first match if nobody reads the count.
+    # Read grep's output through a pipe: grep stops at the first match if nobody reads the count.
     subprocess.run(["grep", "-c", WORDS, path], capture_output=True, env=bytewise, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -71,8 +71,8 @@ class Runner(NamedTuple):
         command += ["--engine", self.engine] if self.engine else []
         began, cpu = time.monotonic(), cpu_of_children_s()
         environment = os.environ | {"PYTHONPATH": str(self.checkout)}
-        environment["REGROUP_JARS"] = str(jars_folder())  # another checkout has none
-        # Modules as an installed wheel has them: compiled to bytecode, by the first night.
+        environment["REGROUP_JARS"] = str(jars_folder())  # another checkout has no such folder
+        # Compile modules to bytecode before the first night, as an installed wheel has them.
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         subprocess.run(command, cwd=self.checkout, env=environment, check=True, capture_output=True)
         clock_s = time.monotonic() - began

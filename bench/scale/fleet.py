@@ -24,7 +24,7 @@ from coordinator_core.records import (
 DAY_MS = 86_400_000
 START_MS = 1_795_132_800_000  # 2026-11-20 00:00 UTC
 PARTITIONS = 50
-# Counts of a day of size 1.
+# Numbers of rows on a day of size 1.
 GROUPS, GENERATIONS, COMMITS = 5_000, 250_000, 2_500_000
 MAX_MEMBERS = 40
 

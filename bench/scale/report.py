@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import log
 
-# The runner that the others are compared with.
+# The other runners are compared with this runner.
 COMPARED = "embedded"
 
 

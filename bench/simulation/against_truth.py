@@ -214,7 +214,7 @@ _COUNTS = f"""
     GROUP BY group_id HAVING BOOL_AND(group_type IN ('consumer', 'streams'))"""
 _OF_GROUPS = ("members_joined", "members_left", "members_expired", "recorded_moves")
 UNOWNED = "unowned_partition_ms"
-TOLERANCE = 0.1  # of the time without an owner: records and callbacks are some ms apart
+TOLERANCE = 0.1  # tolerance as a share of the downtime: records and callbacks differ by some ms
 
 
 def differing_totals(played: SimulatedFleets, lake: Path) -> list[TruthDifference]:

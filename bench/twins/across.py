@@ -37,7 +37,7 @@ _CONSUMER = "group.protocol=consumer"
 _SHORT = "consumer.session.timeout.ms=10000 consumer.heartbeat.interval.ms=3000"
 _LONG = "consumer.session.timeout.ms=25000 consumer.heartbeat.interval.ms=3000"
 _DEFAULT = "consumer.session.timeout.ms=45000 consumer.heartbeat.interval.ms=5000"
-# By the group that the variants are predicted from; the broker's session timeout was 10 s.
+# Settings by the group that the variants are predicted from; the broker's session timeout was 10 s.
 SETTINGS = {
     "base": {
         "base": "",
@@ -130,7 +130,7 @@ def predicted(play: Play, lake: str, source: str, seeds: int) -> dict[str, Figur
     changes = [SettingsChange.of(f"{text} {_era(play, text, source)}".split()) for text in texts]
     last = datetime.fromtimestamp(play.end_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
     group = f"{play.family}-{source}"
-    # Some change, so that no other one is tried.
+    # Give a change, so that what-if tries no others.
     options = WhatIfOptions(
         lake=lake,
         cluster_id=play.cluster_id,

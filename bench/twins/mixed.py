@@ -36,7 +36,7 @@ from coordinator_core.simulation.spec import GroupSpec, Script, Topic
 
 LEAD_MS = 5000
 PARTITIONS = {"orders": 12, "payments": 8}
-# By group: its topics; the others have members without callbacks, or a regular expression.
+# Topics by group; other groups have members without callbacks, or a regular expression.
 TOPICS = {
     "billing-consumer": ("orders", "payments"),
     "shipping-librdkafka": ("orders",),
@@ -78,7 +78,7 @@ def figures_of(recording: Recording, group: str) -> dict[str, int]:
     counted = {
         name: (window.get(name) or 0) + (classic.get(name) or 0) for name in COLUMNS.values()
     }
-    # The target that an upgrade takes over is no rebalance of the model.
+    # The model does not count the target that an upgrade takes over as a rebalance.
     events = recording.truth["groups"][group]["epoch_list"]
     taken_over = sum("converted: classic to consumer" in each.get("events", ()) for each in events)
     return counted | {"rebalances": counted["rebalances"] - taken_over}
@@ -92,7 +92,7 @@ def lives_of(recording: Recording, group: str) -> PlayedLives:
     starts = [
         line for line in recording.clients if (line["group"], line["what"]) == (group, "started")
     ]
-    # Of the starts with the consumer protocol; the first ones may have the classic protocol.
+    # Read the starts with the consumer protocol; the first starts may use the classic protocol.
     remote_assignor = next(filter(None, (_remote_assignor(line) for line in starts)), None)
     own = {
         line["client"]: _group_of(group, line, era, remote_assignor) for line in reversed(starts)

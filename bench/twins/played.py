@@ -38,7 +38,7 @@ BROKER = {
     "group.consumer.session.timeout.ms": "10000",
     "group.consumer.heartbeat.interval.ms": "3000",
 }
-# By the name of the variant, what differs from the classic protocol with range.
+# Differences from the classic protocol with range, by the name of the variant.
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "base": {"assignors": ("range",)},
     "static": {"assignors": ("range",), "static": True},
@@ -60,10 +60,10 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
         ),
     },
 }
-# Real heartbeats are later than their interval.
+# Real heartbeats come later than their interval.
 HEARTBEAT_DELAY_MS = 2
-# From the line "started" to the first request; and from a fatal error to the next start, with the
-# start of the program (medians of the recordings).
+# Medians of the recordings: from the line "started" to the first request, and from a fatal error to
+# the next start, including the program's start.
 START_MS = {"librdkafka": 50, "java": 210}
 RESTART_MS = {"librdkafka": 3100, "java": 3700}
 COLUMNS = {

@@ -57,7 +57,8 @@ def no_jitter() -> float:
     return 0.0
 
 
-# By whether the library is librdkafka, and whether the group is a consumer, share or streams group.
+# Keys: whether the library is librdkafka, and whether the group is a consumer, share or streams
+# group.
 _RULES: Mapping[tuple[bool, bool], Callable[[ClientContext], ClientRules]] = {
     (False, False): JavaConsumer,
     (True, False): LibrdkafkaConsumer,

@@ -95,7 +95,8 @@ class ClientContext:
         self.owned: tuple[TopicPartition, ...] = ()
         self.positions: dict[TopicPartition, int] = {}
         self.unfetched: set[TopicPartition] = set()  # owned partitions without a position
-        self.listener_call: tuple[ListenerCall, int] | None = None  # with its start time
+        # the listener call in progress, with its start time
+        self.listener_call: tuple[ListenerCall, int] | None = None
         self.is_closed = False
         self.metrics = Metrics()
 

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 
 from coordinator_core.client.config import ConsumerConfig
 
-JITTER = 0.2  # share of the exponential backoff (KIP-580)
+JITTER = 0.2  # random share of the exponential backoff (KIP-580)
 
 
 class SlowHandler(StrEnum):
@@ -82,7 +82,7 @@ class ClientLibrary:
     is_librdkafka: bool = False
     signs: Signs = NO_SIGNS
 
-    # What the library does.
+    # Behavior of the library.
     slow_handler: SlowHandler = SlowHandler.LEAVES
     leaves_on_close: bool = True
     commits_while_slow: bool = False
@@ -93,12 +93,12 @@ class ClientLibrary:
     commit_interval_ms: int | None = 5000
     assignors: tuple[str, ...]
 
-    # How it talks to the coordinator.
+    # How the library talks to the coordinator.
     subscription_version: int  # KIP-429, KIP-792, KIP-881
     assignment_version: int
     empty_user_data: bytes | None = None  # sent by assignors without user data
     commit_version: int = 8
-    has_rebalance_timeout: bool = True  # KIP-62; before, the session timeout
+    has_rebalance_timeout: bool = True  # KIP-62; earlier versions use the session timeout
     supports_member_id_required: bool = True  # KIP-394
     has_static_members: bool = True  # KIP-345
     has_lost: bool = True  # KIP-429: onPartitionsLost
@@ -354,7 +354,7 @@ PROFILES: Mapping[str, ClientLibrary] = {
 
 # -- recognition -----------------------------------------------------------------------------------
 
-# A library without a row.
+# The library that stands for libraries without a row.
 _OTHER_CLIENT_IDS = (("ruby-kafka", "ruby-kafka"),)
 
 

@@ -31,7 +31,7 @@ from coordinator_core.records import (
     encode_subscription,
 )
 
-# Below all generations of the group that come after it.
+# A generation below all later generations of the group.
 _CLAIMED_GENERATION = 1
 
 
@@ -145,7 +145,8 @@ def _user_data(context: ClientContext, joined: JoinResponse) -> Mapping[str, byt
     return {id_: _subscription(data).user_data for id_, _, data in joined.members}
 
 
-# Simulated members send and get the same bytes again and again, above all in what-if.
+# Cache the bytes: simulated members send and receive the same bytes many times, above all in
+# what-if.
 _subscription = lru_cache(maxsize=4096)(decode_subscription)
 
 

@@ -45,11 +45,11 @@ from coordinator_core.episodes.sentences import seconds
 from coordinator_core.lives.processes import RESTART_MS
 
 CONTRIBUTING = "contributing"
-# Clocks are compared with this tolerance: a cause this much later than the first client that knew
-# of the rebalance may have begun it.
+# Tolerance between clocks: a cause this much later than the first client that noticed the rebalance
+# may still have started it.
 _SLACK_MS = 1_000
 _OF_PLAN = "known from the leader's assignment only"
-# Consumers of one process that fail at once: the process or its host did not run.
+# If several consumers of a process fail at once, the process or its host did not run.
 _MANY = 3
 
 Client = tuple[str, ...]
@@ -151,7 +151,7 @@ class _Causes:
             gone = dict.fromkeys(old - plan.keys(), "MEMBER_GONE")
             joined = dict.fromkeys(new - old_plan.keys(), "MEMBER_NEW")
             for member_id, cause in sorted((gone | joined).items()):
-                if member_id in self._logged_ids:  # frozen when it would have logged this
+                if member_id in self._logged_ids:  # a frozen process cannot have logged this line
                     continue
                 yield (
                     key,
@@ -312,7 +312,7 @@ def _arrival_story(
         return None
     if None not in ids and not is_new:
         return None
-    # It ended without leaving, as static members do when they are closed.
+    # The process ended without leaving, as static members do when they are closed.
     return RESTART if each.instance_id is not None else CRASH_RESTART
 
 
@@ -341,14 +341,14 @@ def _details(departure: ClientDeparture) -> Iterator[str]:
         elif departure.exceeded_ms is not None and departure.exceeded_ms > _SLACK_MS:
             yield f"exceeded by {seconds(departure.exceeded_ms)}"
     elif departure.exceeded_ms is not None:
-        yield f"no answer of the coordinator for {seconds(departure.exceeded_ms)}"
+        yield f"no response from the coordinator for {seconds(departure.exceeded_ms)}"
     has_waited = departure.kind in (DepartureKind.SLOW_POLL, DepartureKind.NOT_REJOINED)
     if has_waited and known_ms is not None and at_ms - known_ms >= _SLACK_MS:
-        yield f"the rebalance waited for it for {seconds(at_ms - known_ms)}"
+        yield f"the rebalance waited {seconds(at_ms - known_ms)} for this member"
     if departure.quiet_ms is not None:
-        yield f"no line in its log for {seconds(departure.quiet_ms)}"
+        yield f"no line in the member's log for {seconds(departure.quiet_ms)}"
     if departure.together >= _MANY:
-        yield f"{departure.together} consumers of its process at once"
+        yield f"{departure.together} consumers of the member's process at once"
 
 
 def _with_roles(causes: Sequence[Cause], known_ms: int | None) -> Iterator[Cause]:

@@ -8,15 +8,16 @@ from statistics import median_low
 
 from coordinator_core.client_history.memberships import ClientMembership
 
-SKEW_MS = 100  # less is the way of an answer, not a clock
-# Logs of hosts in different time zones, without a zone in their dates.
+SKEW_MS = 100  # smaller differences are network delays, not clocks
+# Logs of hosts in different time zones whose dates have no zone.
 HALF_HOUR_MS = 1_800_000
 ZONE_SLACK_MS = 5_000
 BROKER = ("",)
 
 Client = tuple[str, ...]
 Times = Mapping[int, int]
-"""When each generation was joined, by its number; without those that were joined again."""
+"""Time at which each generation was joined, by its number; generations joined twice are left
+out."""
 
 
 def clocks_ahead_ms(

@@ -23,10 +23,10 @@ from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.coordinator.consumer.group_type import CONSUMER
 from coordinator_core.coordinator.group_types import GROUP_TYPES
 
-# A member that knew of a rebalance for less than this before it was removed did not run out of time
-# to rejoin: nobody sets a shorter max.poll.interval.ms.
+# A member that was removed within this time after it noticed a rebalance did not exceed its time to
+# rejoin: nobody sets a shorter max.poll.interval.ms.
 _REJOIN_MS = 5_000
-# A client that leaves gives up its partitions at once, without its application.
+# A client that leaves gives up its partitions at once, without waiting for its application.
 _LEAVING_MS = 100
 
 _REMOVED = re.compile(
@@ -45,7 +45,7 @@ _POLL_TIMEOUT = re.compile(r"poll timeout|max\.poll\.interval")
 _SESSION_TIMEOUT = re.compile(r"session timed out|session expired|session timeout")
 _REJOINING = re.compile(r"rejoining group")
 _POLL_INTERVAL = re.compile(r"interval \((\d{1,10})ms\)")
-# Lines that only an application's thread logs: it polls, commits or rejoins.
+# Lines that only an application's thread logs when it polls, commits or rejoins.
 _OF_APPLICATION = frozenset({"COMMIT_FAILED", "JOINING", "JOINED"})
 # With assign() a consumer only commits under the name of the group.
 _WITH_MEMBERSHIP = frozenset({"SELF_ASSIGNED", "SUBSCRIBED", "JOINING", "JOINED"})
@@ -143,7 +143,7 @@ class _Client:
         if not self._is_member:
             return
         kind = _kind(line)
-        if _is_timer(line):  # Its timers run for a member only.
+        if _is_timer(line):  # A client's timers run only while it is a member.
             self._departed = None
         self._follow(line)
         if kind is not None:
@@ -263,7 +263,7 @@ def _kind(line: ClientRow) -> DepartureKind | None:
 
 
 _LEAVING_STATES = ("PREPARE_LEAVING", "LEAVING")
-# Events with an error of the coordinator as their reason.
+# Events whose reason is an error of the coordinator.
 _ANSWERS = frozenset(
     {"COMMIT_FAILED", "HEARTBEAT_FAILED", "JOIN_FAILED", "MEMBER_RESET", "SYNC_FAILED"}
 )

@@ -16,7 +16,8 @@ def episodes_of_clients(
     """The episodes of these generations and of causes without a generation."""
     made = {(each.incarnation, each.generation) for each in generations if each.generation}
     own = [each for each in causes if (each.incarnation, each.generation) in made or _is_lone(each)]
-    # No client knows another one's host: the process name, which is unique, identifies it.
+    # No client knows the host of another client: the process name, which is unique, identifies the
+    # process.
     return infer_episodes(
         _rebalances(generations, own),
         (each._replace(client_id=each.process) for each in own),

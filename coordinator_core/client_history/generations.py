@@ -30,7 +30,8 @@ from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.episodes.evidence import EMPTY, UNKNOWN_OUTCOME
 
 REORDERED_MS = 1000  # a lower number within this time is out of order, not a new incarnation
-SAME_MS = 300_000  # a broker's generation of this number is that of the client within this time
+# a broker's generation within this time and with this number is the client's generation
+SAME_MS = 300_000
 # member id = client.id (or group.instance.id), a dash, a UUID of 36 characters
 _NAME_OF_MEMBER = re.compile(r"(.+)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 

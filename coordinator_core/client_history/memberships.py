@@ -29,9 +29,9 @@ UNKNOWN_MEMBER = re.compile(
 _COORDINATOR = re.compile(r"not the correct coordinator|NOT_COORDINATOR")
 _FAILED = "rebalance failed due to"  # the client's own attempt to join
 _REBALANCING = re.compile(r"(?i)rebalanc(?!e failed due to)")
-# States in which a member of the consumer protocol is a member.
+# States in which a client of the consumer protocol is a member.
 _MEMBER_STATES = ("RECONCILING", "ACKNOWLEDGING", "STABLE")
-# What a client logs while it tries to join.
+# Events that a client logs while it tries to join.
 _WHILE_JOINING = frozenset(
     {
         *("COMMIT_FAILED", "COORDINATOR_FOUND", "COORDINATOR_LOST", "HEARTBEAT_FAILED"),
@@ -212,7 +212,8 @@ def memberships(lines: Iterable[ClientRow]) -> list[ClientMembership]:
 def _read(lines: Iterable[ClientRow]) -> _Client:
     client = _Client()
     for line in lines:
-        if line.event not in ("LEADER_ASSIGNED", "LEADER_LIST"):  # They may name another member.
+        # Lines of these loggers may name another member.
+        if line.event not in ("LEADER_ASSIGNED", "LEADER_LIST"):
             client.member_id = line.member_id or client.member_id
         if line.tells_of_rebalance and client.known_ms is None:
             client.known_ms = line.time_ms
@@ -469,7 +470,7 @@ def _assigned(client: _Client, line: ClientRow) -> None:
     client.owned = line.partitions
     if (current := client.current) is not None and line.partitions is not None:
         current.assigned = line.partitions
-        # Clients that do not log the answer to SyncGroup log its assignment.
+        # For clients that do not log the response to SyncGroup, use the logged assignment.
         current.synced_ms = current.synced_ms or line.time_ms
 
 
@@ -567,7 +568,8 @@ def _at_epoch(client: _Client, line: ClientRow, group_type: str) -> None:
     if line.state != "STABLE":
         return
     current.synced_ms = current.synced_ms or line.time_ms
-    # It gives up partitions before it has the next epoch, and may wait for others in this one.
+    # A member gives up partitions before it has the next epoch, and may wait for other members in
+    # this epoch.
     if client.owned is not None and len(client.owned) >= len(current.assigned or ()):
         current.assigned = client.owned
 
@@ -589,7 +591,7 @@ _REACTIONS = {
     "ASSIGNMENT_LIST": _listing,
     "ASSIGNED_PARTITION": _listed,
     "PARTITIONS_ADDED": _added,
-    # Java before 2.4 logs only the beginning of a revocation.
+    # Java clients before 2.4 log only the beginning of a revocation.
     "PARTITIONS_REVOKING": _revoked,
     "PARTITIONS_REVOKED": _revoked,
     "PARTITIONS_LOST": _lost,

@@ -180,7 +180,7 @@ class Coordinator:
         if timer is None:
             return None
         effects = self._begin(max(self._turn.now_ms, timer.deadline_ms))
-        with suppress(UnexpectedState):  # a broker only logs it
+        with suppress(UnexpectedState):  # a broker only logs this error
             timer.expire()
         return effects
 

@@ -16,7 +16,7 @@ class Effects:
 
     def __init__(self, modern: dict[str, ModernGroup]) -> None:
         self.of_turn: list[Effect] = []
-        self._failed: set[str] = set()  # requests that the coordinator failed on
+        self._failed: set[str] = set()  # requests that the coordinator could not process
         self._modern = modern
 
     def respond(self, request_id: str, response: Response) -> None:

@@ -68,28 +68,37 @@ class ModernRules:
     group_types: tuple[str, ...]
 
     first_epoch: int
-    has_assignment_interval: bool  # KIP-1263: between two target assignments
-    broker_adds_topic_ids: bool  # KIP-848: to commits of all versions, and checks the topics
-    writes_topics: bool  # until KIP-1101: a group's topics, without racks; then only their hash
+    has_assignment_interval: bool  # KIP-1263: minimum time between two target assignments
+    # KIP-848: applies to commits of all versions, and checks the topics
+    broker_adds_topic_ids: bool
+    # until KIP-1101: the group's topics without racks; since then only the hash of them
+    writes_topics: bool
     writes_assignment_epochs: bool  # KIP-1251: the epoch at which each partition was assigned
-    accepts_commits_of_older_epochs: bool  # KIP-1251: if the member had the partitions by then
-    describes_pending_partitions: bool  # as part of a member's assignment
-    compares_replaced_targets: bool  # of a returning static member, with those it takes over
+    # KIP-1251: accepted if the member had the partitions by then
+    accepts_commits_of_older_epochs: bool
+    describes_pending_partitions: bool  # included in a member's assignment
+    # the target of a returning static member, with the target that it takes over
+    compares_replaced_targets: bool
     full_groups_take_replacements: bool  # of static members
-    frees_instance_ids: bool  # of members that come with another instance id
-    takes_back_pending_partitions: bool  # a member gets its own pending ones without waiting
-    revocation_advances_epoch: bool  # by one, when a member that revoked has more to revoke
-    takes_members_back: bool  # that join again, with epoch 0
-    deletes_offsets_of_topics: bool  # with the topics; before, the broker asked for that
-    bumps_for_dropped_regexes: bool  # a member no longer subscribes by regular expression
-    refreshes_regexes: bool  # group.consumer.regex.refresh.interval.ms, without new topics
-    classic_joins_refresh_regexes: bool  # as heartbeats do, and drop the member's own
-    votes_bump_epoch: bool  # a change of the members' server assignor
-    follows_subscription_at_once: bool  # takes topics away that a member no longer subscribes to
-    dropped_topics_end_epochs: bool  # then previous_epoch is set to the member epoch
-    empties_target: bool  # the last member to leave takes the assignment epoch along
-    classic_joins_need_migration: bool  # classic members cannot join if migration is disabled
-    names_malformed_subscriptions: bool  # INCONSISTENT_GROUP_PROTOCOL instead of an unknown error
+    frees_instance_ids: bool  # instance ids of members that join again with another instance id
+    takes_back_pending_partitions: bool  # a member gets its own pending partitions without waiting
+    # the epoch increases by one when a member that revoked must revoke more
+    revocation_advances_epoch: bool
+    takes_members_back: bool  # members that join again with epoch 0
+    deletes_offsets_of_topics: bool  # sent with the topics; earlier brokers asked for the topics
+    # happens when a member no longer subscribes by regular expression
+    bumps_for_dropped_regexes: bool
+    # every group.consumer.regex.refresh.interval.ms, even without new topics
+    refreshes_regexes: bool
+    # as heartbeats do, and drop the member's own regular expression
+    classic_joins_refresh_regexes: bool
+    votes_bump_epoch: bool  # a change of the members' server assignor increases the epoch
+    follows_subscription_at_once: bool  # a member loses topics that it no longer subscribes to
+    dropped_topics_end_epochs: bool  # dropping topics sets previous_epoch to the member epoch
+    empties_target: bool  # the last member that leaves also advances the assignment epoch
+    classic_joins_need_migration: bool  # if migration is disabled, classic members cannot join
+    # error INCONSISTENT_GROUP_PROTOCOL instead of an unknown error
+    names_malformed_subscriptions: bool
     downgrades_stale_assignments: bool  # rebalances a downgraded group whose target is old
     share: ShareRules  # KIP-932
     streams: StreamsRules  # KIP-1071
@@ -101,12 +110,12 @@ class EraOf(Generic[T]):
 
     name: str
     versions: str  # versions of Kafka in this era, as in schemas/log_lines
-    kafka: str  # its brokers print log lines as this version does
-    signs: tuple[Sign, ...]  # each shows this era if no newer era's sign is in the evidence
+    kafka: str  # brokers of the era print log lines as this version does
+    signs: tuple[Sign, ...]  # each fact shows this era if the evidence has no fact of a newer era
     client_libraries: tuple[str, ...]  # released with these versions, the Java client first
     grid: Grid[T]
 
-    # Versions of records, and names of states in answers.
+    # Versions of records, and names of states in responses.
     group_value_version: int
     offset_value_version: int
     state_names: Mapping[GroupState, str]
@@ -126,66 +135,76 @@ class EraOf(Generic[T]):
     accepts_size: Callable[[T, ClassicGroup, JoinGroup], bool]
     classify_join: Callable[[T, ClassicGroup, JoinGroup], Input | None]
 
-    # Work that eras do in different ways.
+    # Functions that differ between eras.
     timers: Callable[[T], Timers]
     leave: Callable[[T, LeaveGroup], None]
     store_offsets: Callable[[T, Any, OffsetCommit], None]
     clean_up: Callable[[T], None]
 
     # Appends.
-    answers_after_append: bool  # KIP-848: a shard per partition; answers and reads wait for appends
+    # KIP-848: a shard per partition; responses and reads wait for appends
+    answers_after_append: bool
     writes_new_groups: bool  # KIP-848: an empty record, when a join creates the group
     group_batch_sequence: int  # base sequence of a batch of group records; commits have 0
     group_store_errors: ErrorMap
     commit_store_errors: ErrorMap
-    unloads_before_appends_fail: bool  # when the broker resigns as leader of a partition
+    # when the broker resigns as leader of a partition: unload first
+    unloads_before_appends_fail: bool
 
     # Answers.
     failed_join_generation: int
     failed_join_protocol: str | None
-    failed_rejoin_protocol: str | None  # to a member that is unknown or fenced
-    failed_leave: Callable[[Errors], Response]  # the coordinator failed on the request
+    failed_rejoin_protocol: str | None  # in the response to a member that is unknown or fenced
+    # error if the coordinator cannot process the request
+    failed_leave: Callable[[Errors], Response]
     reports_missing_groups: bool  # KIP-848, KIP-1043: GROUP_ID_NOT_FOUND to newer clients
-    empty_group_id_is_invalid: bool  # KAFKA-6773: in every request, not only in joins
-    describes_assignment_as_metadata: bool  # KAFKA-9150: also in place of a member's metadata
-    accepts_any_protocol_until_chosen: bool  # KIP-559: while the group has no protocol
+    empty_group_id_is_invalid: bool  # KAFKA-6773: checked in every request, not only in joins
+    # KAFKA-9150: allowed also in place of a member's metadata
+    describes_assignment_as_metadata: bool
+    accepts_any_protocol_until_chosen: bool  # KIP-559: null while the group has no protocol
 
     # Members and rebalances.
-    checks_join_after_any_join: bool  # even after a refused join
+    checks_join_after_any_join: bool  # also checks after a refused join
     logs_reasons: bool  # from 2.1 on: the start of a rebalance has a reason
-    logs_leave_last: bool  # from 3.0 on: after the rebalance that the leave causes
+    logs_leave_last: bool  # from 3.0 on: logged after the rebalance that the leave causes
     takes_new_timeouts: bool  # KAFKA-14009: a rejoin changes the member's timeouts
     skips_assignment: bool  # KIP-814
-    leaving_pending_may_be_static: bool  # if false, such a leave fails
+    # if false, a pending member's leave with an instance id fails
+    leaving_pending_may_be_static: bool
     static_return_ends_first_join: bool  # the replaced member no longer counts as new
-    failed_replacement_restores_protocols: bool  # of a static member whose record failed
-    starts_sessions_before_shrinking: bool  # when a loaded group exceeds group.max.size
-    extends_every_initial_delay: bool  # by new members; if false, only in generation 0
+    # for a static member whose record could not be written
+    failed_replacement_restores_protocols: bool
+    starts_sessions_before_shrinking: bool  # applies when a loaded group exceeds group.max.size
+    extends_every_initial_delay: bool  # new members extend it; if false, only in generation 0
     times_out_first_joins: bool  # KAFKA-7610
-    ends_sessions_of_dropped: bool  # KAFKA-7196: of members that did not rejoin
-    fails_on_malformed_subscriptions: bool  # 2.7 to 4.2.1, 4.3: no join completes with one
+    ends_sessions_of_dropped: bool  # KAFKA-7196: for members that did not rejoin
+    # 2.7 to 4.2.1 and 4.3: no join completes with such a subscription
+    fails_on_malformed_subscriptions: bool
     has_pending_sync: bool  # KAFKA-12890: removes members that never sync
     has_initial_delay: bool  # KIP-134
     has_rebalance_timeout: bool  # KIP-62
     has_empty_state: bool  # KAFKA-2720
 
     # Offsets.
-    too_large_stay_pending: bool  # until KAFKA-16371: offsets with too long metadata
-    offsets_retention_ms: int  # the default: a day until KIP-186, then a week
-    offsets_expire_on_their_own: bool  # until KIP-211: after the commit, used or not
-    expires_only_when_stable: bool  # KAFKA-13636: offsets of topics without a subscriber
+    too_large_stay_pending: bool  # until KAFKA-16371: for offsets with too long metadata
+    offsets_retention_ms: int  # default retention: a day until KIP-186, a week since then
+    offsets_expire_on_their_own: bool  # until KIP-211: counted from the commit, whether used or not
+    expires_only_when_stable: bool  # KAFKA-13636: for offsets of topics without a subscriber
 
     # Brokers, and the programs that play scenarios with Kafka's own classes.
     max_session_timeout_ms: int  # the default of group.max.session.timeout.ms: KIP-62, KIP-345
     has_static_members: bool  # KIP-345
-    has_builds_of_scala_2_12: bool  # hash maps of Scala 2.12 and 2.13 differ
-    logs_loaded_dynamic_members: bool  # when a group is loaded; if false, only static members
+    # iteration order of hash maps differs between Scala 2.12 and 2.13
+    has_builds_of_scala_2_12: bool
+    # when a group is loaded; if false, only static members are logged
+    logs_loaded_dynamic_members: bool
     takes_rows_by_topic: bool  # the program sends requests, which group partitions by topic
-    answers_step_last: bool  # a step's answer follows the earlier answers that it completes
+    answers_step_last: bool  # a step's response follows the earlier responses that it completes
     group_config_defaults: Mapping[str, str] = field(default_factory=dict)  # the program's
-    assignor_texts: Mapping[str, str] = field(default_factory=dict)  # printed instead of a name
+    # the id is printed instead of a name
+    assignor_texts: Mapping[str, str] = field(default_factory=dict)
 
-    # Consumer, share and streams groups; None in eras without them.
+    # Consumer, share and streams groups; None for eras without these group types.
     modern: ModernRules | None = None
 
     @property
@@ -199,4 +218,4 @@ class EraOf(Generic[T]):
         return () if self.modern is None else self.modern.group_types
 
 
-Era = EraOf[Any]  # for code that only reads the data of an era
+Era = EraOf[Any]  # default for code that only reads an era's data

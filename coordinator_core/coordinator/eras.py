@@ -40,7 +40,7 @@ from coordinator_core.protocol.messages import BareError, LeaveResponse, TopicPa
 _E = Errors
 _DAY_MS = 24 * 60 * 60 * 1000
 
-# The error that a client receives for the error of an append.
+# The error that a client receives for each error of an append.
 _STORE_ERRORS = {
     _E.UNKNOWN_TOPIC_OR_PARTITION: _E.COORDINATOR_NOT_AVAILABLE,
     _E.NOT_ENOUGH_REPLICAS: _E.COORDINATOR_NOT_AVAILABLE,
@@ -157,7 +157,7 @@ ERA_4_1: EraOf[Turn] = EraOf(
             lambda of: of.has_generation_0 and of.has_offsets_of_java is not False,
         ),
         Sign(
-            "its targets have no times",
+            "target assignments have no times",
             lambda of: of.has_modern_records and not of.has_topic_records,
         ),
     ),
@@ -234,7 +234,7 @@ ERA_4_0 = replace(
     versions="4.0",
     kafka="4.0.2",
     signs=(
-        Sign("records have the group's topics", lambda of: of.has_topic_records),
+        Sign("group records have the group's topics", lambda of: of.has_topic_records),
         Sign(
             "log wording of the Java coordinator, offset commits have version 3",
             lambda of: of.has_java_wording,
@@ -286,7 +286,7 @@ ERA_4_2 = replace(
             lambda of: of.has_revoked_twice_in_an_epoch,
         ),
         Sign(
-            "its record has the epoch of the validated topology",
+            "the group's record has the epoch of the validated topology",
             lambda of: of.has_validated_topology,
         ),
     ),
@@ -345,11 +345,11 @@ ERA_4_4 = replace(
     kafka="4.4.0",
     signs=(
         Sign(
-            "its targets have times",
+            "target assignments have times",
             lambda of: of.has_target_times and not of.has_emptied_without_target,
         ),
         Sign(
-            "its assignments have epochs",
+            "member assignments have epochs",
             lambda of: of.has_assignment_epochs and not of.has_emptied_without_target,
         ),
     ),
@@ -368,7 +368,7 @@ ERA_4_3 = replace(
     kafka="4.3.1",
     signs=(
         Sign(
-            "targets have times, and a group that becomes empty gets no new target",
+            "target assignments have times, and a group that becomes empty gets no new target",
             lambda of: of.has_target_times or of.has_assignment_epochs,
         ),
     ),
@@ -386,7 +386,7 @@ ERA_4_3 = replace(
     ),
 )
 
-# The last Scala coordinator.
+# The last era with the Scala coordinator.
 ERA_3_9 = replace(
     ERA_4_1,
     name="3.9",
@@ -460,7 +460,8 @@ ERA_2_8 = replace(
     too_large_stay_pending=True,
 )
 
-# Before: a replaced static member is not written, and the size of a group counts otherwise.
+# Earlier: the replacement of a static member is not written, and the group's size counts
+# differently.
 ERA_2_6 = replace(
     ERA_2_8,
     name="2.6",
@@ -480,7 +481,7 @@ ERA_2_5 = replace(
     kafka="2.5.1",
     signs=(
         Sign(
-            "group records have version 3, log wording of before 3.0",
+            "group records have version 3, log wording of Kafka before 3.0",
             lambda of: of.group_version >= 3,
         ),
     ),
@@ -527,7 +528,7 @@ ERA_2_3 = replace(
     describes_assignment_as_metadata=True,
 )
 
-# Before KIP-345: all members are dynamic.
+# Before KIP-345, all members are dynamic.
 ERA_2_2 = replace(
     ERA_2_3,
     name="2.2",
@@ -544,7 +545,7 @@ ERA_2_2 = replace(
     describes_assignment_as_metadata=False,
 )
 
-# Before KIP-389 and KIP-394: new members join at once.
+# Before KIP-389 and KIP-394, new members join at once.
 ERA_2_1 = replace(
     ERA_2_2,
     name="2.1",
@@ -563,7 +564,7 @@ ERA_2_1 = replace(
     times_out_first_joins=False,
 )
 
-# Before KIP-211: offsets expire on their own.
+# Before KIP-211, each offset expires by its own retention.
 ERA_2_0 = replace(
     ERA_2_1,
     name="2.0",
@@ -576,7 +577,7 @@ ERA_2_0 = replace(
     offsets_expire_on_their_own=True,
 )
 
-# Before KAFKA-7196: a member removed by a rebalance may expire once more.
+# Before KAFKA-7196, a member removed by a rebalance may expire a second time.
 ERA_2_0_0 = replace(
     ERA_2_0,
     name="2.0.0",
@@ -596,10 +597,10 @@ ERA_1_1 = replace(
     empty_group_id_is_invalid=False,
 )
 
-# CompletingRebalance has this name since 1.1.
+# The state has the name CompletingRebalance since 1.1.
 ERA_1_0 = replace(ERA_1_1, name="1.0", versions="1.0", kafka="1.0.2", state_names=_AWAITING_SYNC)
 
-# 0.10.1 and 0.10.2: no initial delay.
+# 0.10.1 and 0.10.2 have no initial delay.
 ERA_0_10 = replace(
     ERA_1_0,
     name="0.10",
@@ -621,7 +622,7 @@ ERA_0_11 = replace(
     has_initial_delay=True,
 )
 
-# 0.9 and 0.10.0: no Empty state, no rebalance timeout.
+# 0.9 and 0.10.0 have neither an Empty state nor a rebalance timeout.
 ERA_0_9 = replace(
     ERA_0_10,
     name="0.9",
@@ -678,7 +679,7 @@ def era_of_version(version: str) -> EraOf[Turn]:
     for era in ERAS.values():
         if holds_in(era.versions, version):
             return era
-    raise ValueError(f"no era has Kafka {version}")
+    raise ValueError(f"no era for Kafka {version}")
 
 
 def era_of_evidence(evidence: EraEvidence) -> InferredEra:
@@ -704,4 +705,4 @@ def era_of_evidence(evidence: EraEvidence) -> InferredEra:
     order = list(ERAS)
     newer = [name for name in possible if order.index(name) > order.index(shown.name)]
     nearest = newer[0] if newer else possible[-1]
-    return InferredEra(nearest, f"the brokers have Kafka {words_of(evidence.versions)}")
+    return InferredEra(nearest, f"the brokers run Kafka {words_of(evidence.versions)}")

@@ -11,7 +11,7 @@ from coordinator_core.coordinator.modern.records import Fields, ModernRecord
 from coordinator_core.protocol.messages import Request
 
 T = TypeVar("T")  # the coordinator's Turn
-Replay = Callable[[T, Fields, Fields | None], None]  # of a record's key and value
+Replay = Callable[[T, Fields, Fields | None], None]  # applies a record's key and value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,7 +41,7 @@ class GroupRegistry:
         self.modern = modern
         self.kept_offsets: dict[str, OffsetStore] = {}
         self.offsets_without_groups: dict[str, OffsetStore] = {}
-        # Removed groups that reads see until an append succeeds.
+        # Removed groups that reads still see until an append succeeds.
         self.unwritten_removals: dict[str, ModernGroup] = {}
         # Groups whose removal was reverted: Kafka lists them twice until an append succeeds.
         self.put_back: dict[str, ClassicGroup | ModernGroup] = {}
@@ -95,7 +95,8 @@ class GroupRegistry:
     def unregistered_classic(self, group_id: str, now_ms: int) -> ClassicGroup:
         kept = self.kept_offsets.get(group_id)
         offsets = OffsetStore(self._era.partition_order()) if kept is None else kept
-        if not self._era.has_empty_state:  # KAFKA-2720: offsets outlived their group
+        # KAFKA-2720: before this change, offsets outlived their group
+        if not self._era.has_empty_state:
             offsets = self.offsets_without_groups.setdefault(group_id, offsets)
         partition = self._log.partition_of(group_id)
         return ClassicGroup(group_id, partition, now_ms, self._era.member_order(), offsets)
@@ -182,7 +183,8 @@ class GroupRegistry:
             self.unwritten_removals.clear()
         if self.put_back:
             self.put_back.clear()
-        if shard.failures:  # Kafka's snapshot before this append is gone, and what reverts left
+        # Kafka's snapshot before this append is gone, and so are values left by reverts
+        if shard.failures:
             for group in self.modern.values():
                 group.forget_reverted()
 

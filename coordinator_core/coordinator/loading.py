@@ -58,7 +58,7 @@ def _apply_offset(
         groups, now_ms = turn.groups, turn.now_ms
         if turn.era.has_empty_state:
             group = groups.new_classic(group_id, now_ms)
-        else:  # KAFKA-2720: offsets alone did not create a group
+        else:  # KAFKA-2720: before this change, offsets alone did not create a group
             group = groups.unregistered_classic(group_id, now_ms)
     if value is not None:
         expire_ms = value.get("expire_timestamp", _NO_TIME)
@@ -96,4 +96,5 @@ def unload(turn: Turn, partition: int | None) -> None:
         for group_id in filter(is_unloaded, list(by_group)):
             del by_group[group_id]
     if partition is None and turn.era.modern is not None:
-        turn.version_with_new_topics = turn.image.version  # what loads next takes all for new
+        # groups that are loaded next count as new
+        turn.version_with_new_topics = turn.image.version

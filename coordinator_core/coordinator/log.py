@@ -21,7 +21,7 @@ class Shard:
     __slots__ = ("appends", "failures", "group_order", "in_flight", "unwritten")
 
     def __init__(self, group_order: GroupOrder) -> None:
-        self.group_order = group_order  # of its classic groups
+        self.group_order = group_order  # iteration order of the classic groups
         self.appends = 0
         self.failures = 0
         self.in_flight: dict[int, list[Appended]] = {}  # append -> waiters for its outcome
@@ -67,7 +67,8 @@ class Log:
         self._new_order = new_order
         self._is_sharded = is_sharded
         self._appends = 0
-        self.in_flight: dict[int, tuple[Shard, int]] = {}  # append -> shard, its number there
+        # append -> shard, and its number in the shard
+        self.in_flight: dict[int, tuple[Shard, int]] = {}
         self.own_append: int | None = None  # the append of this turn
 
     def partition_of(self, group_id: str) -> int:
@@ -101,7 +102,7 @@ class Log:
     def call_waiting(self, shard: Shard, number: int, error: Errors) -> None:
         """Call what waits for the outcome of an append."""
         for then in shard.in_flight.pop(number):
-            with suppress(UnexpectedState):  # a failed one must not stop the others
+            with suppress(UnexpectedState):  # a failed append must not stop the other appends
                 then(error)
 
     def answer(

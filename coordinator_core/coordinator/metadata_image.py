@@ -19,7 +19,7 @@ _INT = Struct("<i").pack
 _LONG = Struct("<Q").pack
 _MAGIC_BYTE = b"\x00"
 
-Racks = tuple[tuple[str, ...], ...]  # of each partition's replicas
+Racks = tuple[tuple[str, ...], ...]  # racks of each partition's replicas
 
 
 class TopicImage(NamedTuple):

@@ -54,7 +54,8 @@ def store_and_answer(turn: Turn, group: ClassicGroup, request: OffsetCommit) -> 
     in_order = [(tp, unique[tp]) for tp in turn.era.commit_order(list(unique), count)]
     pending = group.offsets.pending
     pending.update(unique)
-    if turn.era.too_large_stay_pending:  # forever, so the group can never be removed
+    # the offset never expires, so the group can never be removed
+    if turn.era.too_large_stay_pending:
         pending.update(dict.fromkeys(too_large, _NEVER_STORED))
 
     def appended(error: Errors) -> None:

@@ -24,8 +24,9 @@ class CommittedOffset:
         self.offset = offset
         self.metadata = metadata
         self.commit_timestamp_ms = commit_timestamp_ms
-        self.expire_timestamp_ms = expire_timestamp_ms  # of OffsetCommit v2-v4 with a retention
-        self.topic_id: str | None = None  # if the commit had one (KIP-848)
+        # expiry of OffsetCommit v2-v4 with a retention
+        self.expire_timestamp_ms = expire_timestamp_ms
+        self.topic_id: str | None = None  # None if the commit had no topic id (KIP-848)
 
 
 class PartitionOrder(Protocol):

@@ -82,7 +82,7 @@ class TimingWheel:
         start = deadline_ms - deadline_ms % _SPANS[level]
         bucket = self._buckets[level].get(start)
         if bucket is None:
-            # A dict would pass all removed keys to find its first key.
+            # A dict would iterate over all removed keys to find its first key.
             bucket = self._buckets[level][start] = OrderedDict()
             heappush(self._starts, (start, -level))
         elif bucket and level == 0 and timer.order < next(reversed(bucket)).order:

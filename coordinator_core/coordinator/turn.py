@@ -84,7 +84,7 @@ class Turn:
             era.offsets_retention_ms if retention_ms is None else retention_ms
         )
         self.image: MetadataImage = NO_TOPICS
-        self.group_configs: dict[str, dict[str, str]] = {}  # by group id, Kafka's names
+        self.group_configs: dict[str, dict[str, str]] = {}  # by group id: Kafka's names
         self.background: list[Callable[[], None]] = []
         self.resolving: set[str] = set()
         self.version_with_new_topics = -1

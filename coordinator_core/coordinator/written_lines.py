@@ -14,7 +14,7 @@ from coordinator_core.protocol.messages import Event
 
 # Changes of the state, and an event whose line names the exception of a Java parser.
 _NOT_LOGGED = frozenset({"STATE", "UPGRADE_FAILED"})
-# Lines that the pipeline does not need, by their step.
+# Lines that the pipeline does not use, by their step.
 _OTHER_LINES = {
     "ASSIGNMENT_CONFIGS_CHANGED": "configs_changed",
     "MEMBER_UPDATED": "member_updated",
@@ -62,7 +62,7 @@ def line_of(
         fields["_"] = values
     kind = event.kind
     if kind in ("TARGET", "REGEXES_SCANNED", "TOPICS_CHECKED"):
-        fields["duration_ms"] = 0  # the engine takes no time
+        fields["duration_ms"] = 0  # the engine takes no time for this step
     if kind == "TARGET":
         assignor = event.fields["assignor"]
         fields["assignor"] = era.assignor_texts.get(assignor, assignor)

@@ -250,7 +250,10 @@ class _ConsumerRun:
         line = response_event(self.now_ms, request_id, op, response)
         self.entries.append(TraceEntry(self.now_ms, line))
         if connection is not self.connections[name]:
-            self._note(name, "does not receive this answer: it went to the old connection")
+            self._note(
+                name,
+                "does not receive this response: it went to the old connection",
+            )
             return
         connection.busy = None
         self._answer(name, request_id, response)  # type: ignore[arg-type]  # the response of its request

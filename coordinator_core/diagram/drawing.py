@@ -25,7 +25,7 @@ from coordinator_core.diagram.words import Requests, answer, op_name, record, se
 from coordinator_core.protocol.messages import Event
 
 LONG_MS = 1000  # the shortest pause that gets a row
-# Requests that change nothing, if their answer comes without records.
+# Requests that change nothing if their response writes no records.
 _FOLDED = frozenset({"Heartbeat", "DescribeGroups", "OffsetFetch", *modern_words.REQUESTS.values()})
 _MERGED = frozenset({"target assignment", "tombstones", "regular expression"})
 

@@ -23,7 +23,8 @@ REQUESTS = {
     "streams_describe": "StreamsGroupDescribe",
     "list": "ListGroups",
 }
-CHANGES = frozenset({"metadata", "group_config", "reload"})  # steps that are no requests of clients
+# steps that are not requests of clients
+CHANGES = frozenset({"metadata", "group_config", "reload"})
 
 _CONSUMER_STATES = ("", "UNREVOKED_PARTITIONS", "UNRELEASED_PARTITIONS")
 _STREAMS_STATES = ("", "", "UNREVOKED_TASKS", "UNRELEASED_TASKS")

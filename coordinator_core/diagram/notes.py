@@ -31,13 +31,13 @@ _EVENTS = {
     "GROUP_EMPTY": "no members left",
     "GROUP_DEAD": "group removed",
     "HEARTBEAT_EXPIRED": "session of {who} expired, member removed",
-    "PENDING_EXPIRED": "{who} did not join with its id in time, removed",
-    "DROPPED_NOT_REJOINED": "{members} did not rejoin in time, removed",
+    "PENDING_EXPIRED": "{who} did not join with its member id in time: member removed",
+    "DROPPED_NOT_REJOINED": "{members} did not rejoin in time: members removed",
     "LEADER_REPLACED": "leader {who} did not rejoin in time: {new_leader} leads",
     "LEADER_LOST": "leader {who} and all other members did not rejoin in time",
     "NOBODY_REJOINED": "no member rejoined in time: the wait starts again",
     "EMPTY_ASSIGNMENTS": "the leader assigned nothing to {members}",
-    "SYNC_TIMEOUT": "{members} did not sync in time, removed",
+    "SYNC_TIMEOUT": "{members} did not sync in time: members removed",
     "STATIC_REPLACED": "{who} replaces {old}, instance {instance}",
     "STATIC_NO_REBALANCE": "no rebalance",
     "STORE_FAILED": "append failed",
@@ -121,7 +121,7 @@ class Notes:
     def _event(self, event: Event) -> str | None:
         kind, fields = event.kind, event.fields
         if kind == "EMPTY_ASSIGNMENTS" and fields.get("step") != "set":
-            return None  # repeated for each member when it is answered
+            return None  # the event is repeated for each member that receives a response
         if kind == "SYNC_TIMEOUT":
             self._by = "the sync timeout"
         if kind in _EXPIRIES:

@@ -9,7 +9,7 @@ from coordinator_core.protocol.messages import Event
 
 Json = Any
 Line = Mapping[str, Json]  # one line of a trace
-Steps = Mapping[str, Mapping[str, Json]]  # a scenario's, by id
+Steps = Mapping[str, Mapping[str, Json]]  # a scenario's steps, by id
 
 
 class RequestArrived(NamedTuple):

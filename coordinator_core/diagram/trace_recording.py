@@ -32,7 +32,7 @@ def record_trace(trace: Iterable[Line], scenario: Mapping[str, Any] | None = Non
         raise ValueError("a trace begins with a start line")
     steps = {} if scenario is None else {step["id"]: step for step in scenario["steps"]}
     lines = [line for line in lines if line["event"] in _RANK and line["at_ms"] is not None]
-    # A trace in virtual time is in order of time; a broker's is in order of its kinds of lines.
+    # A trace in virtual time is sorted by time; a broker's trace is sorted by its kinds of lines.
     is_ordered = all(a["at_ms"] <= b["at_ms"] for a, b in pairwise(lines))
     requests = _requests(lines, steps)
     entries = _in_order(lines, requests) if is_ordered else _by_time(lines, requests)

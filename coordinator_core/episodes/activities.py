@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from coordinator_core.episodes.evidence import ABSORBED, Activity, Cause, Rebalance
 
-# Rebalances and causes with a longer pause between them do not belong to one episode.
+# Rebalances and causes with a longer pause between them belong to different episodes.
 PAUSE_MS = 15 * 60_000
 # An activity ends at midnight UTC if it began at least this long before, so that the episodes of a
-# date depend on the previous date's last hours only.
+# date depend on only the last hours of the previous date.
 BEFORE_MIDNIGHT_MS = 3_600_000
 DAY_MS = 86_400_000
 
@@ -54,7 +54,7 @@ def _events(rebalances: Sequence[Rebalance], causes: Iterable[Cause]) -> Iterato
         generation = cause.incarnation, cause.generation
         began_ms = times.get(generation, 0)
         at_ms = began_ms if cause.at_ms is None else cause.at_ms
-        # A trigger is logged right before its rebalance, and is never cut off from it.
+        # A trigger is logged right before its rebalance: keep both together.
         from_ms = at_ms if cause.role == ABSORBED else max(at_ms, began_ms)
         group_type = types.get(generation, cause.group_type)
         timed = cause._replace(at_ms=at_ms, group_type=group_type)
@@ -93,7 +93,7 @@ def _by_client(causes: Sequence[Cause]) -> dict[str, str]:
         if each.process is not None and each.instance_id is None:
             names.setdefault(each.client, set()).add(each.process)
     one = {client: min(of) for client, of in names.items() if len(of) == 1}
-    # Of several processes with one client id and host, each member is a process.
+    # If several processes share a client id and host, each member counts as a process.
     member_ids = {each.member_id for each in causes}
     return {client: process for client, process in one.items() if process not in member_ids}
 

@@ -25,9 +25,9 @@ from coordinator_core.log_lines.version_ranges import (
     words_of,
 )
 
-# Brokers that are restarted with pauses of at most this are restarted by one action.
+# Brokers restarted with pauses of at most this belong to one action.
 ROLLING_GAP_MS = 30 * 60_000
-# A broker resigns as coordinator up to this time before it logs that its coordinator shuts down.
+# A broker resigns as coordinator up to this long before it logs that its coordinator shuts down.
 RESIGN_MS = 60_000
 # auto.leader.rebalance.enable: preferred leaders are elected within 300 s and the time of a check.
 ELECTION_MS = 6 * 60_000
@@ -377,7 +377,7 @@ def _happened(episode: BrokerEpisode) -> str:
     if first.is_changed:
         text += f" from {first.from_version} to {first.to_version}"
     if len(ids) == 1 and first.started_ms is not None and not first.killed:
-        text += f", away for {seconds(first.started_ms - first.stopped_ms)}"
+        text += f", stopped for {seconds(first.started_ms - first.stopped_ms)}"
     return text
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from coordinator_core.episodes.inference import Episode
 
-# An assignment reaches the members shortly after the rebalance ended.
+# An assignment reaches the members shortly after the end of the rebalance.
 _SLACK_MS = 5_000
 
 

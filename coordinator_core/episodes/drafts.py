@@ -36,7 +36,7 @@ class EpisodeKind(StrEnum):
     UNKNOWN = "unknown"
 
 
-# Kinds that begin or end a group as somebody intended.
+# Kinds that begin or end a group intentionally.
 NOT_INCIDENTS = tuple(
     kind.value
     for kind in (EpisodeKind.GROUP_START, EpisodeKind.SHUTDOWN, EpisodeKind.GROUP_DELETED)

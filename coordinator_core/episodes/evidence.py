@@ -9,7 +9,7 @@ from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.coordinator.group_types import GROUP_TYPES
 from coordinator_core.incident.members import client_of
 
-# Outcomes of rebalances of which the coordinator writes a record; after EMPTY the group has no
+# Outcomes of rebalances for which the coordinator writes a record; after EMPTY the group has no
 # members.
 STABLE, EMPTY = _RECORDED = "stable", "empty"
 UNKNOWN_OUTCOME = "unknown"
@@ -28,12 +28,12 @@ STOP_OR_SESSION_EXPIRED = "stop_or_session_expired"
 CLIENT_FENCED = "client_fenced"
 # The client lost its session while the group had no coordinator, and joined again.
 SESSION_LOST = "session_lost"
-# Modern groups: its session expired, and it was back under its member id; it joined
-# while its previous member was in the group; a second process with its instance id was refused.
+# Modern groups: the member's session expired and it returned with its member id; it joined while
+# its previous member was in the group; a second process with its instance id was refused.
 FROZEN, CRASH_RESTART, REFUSED = "frozen", "crash_restart", "refused"
-# Clients' logs: the member's instance id was fenced, the group had its maximum size.
+# Clients' logs: the member's instance id was fenced, or the group had its maximum size.
 FENCED, FULL = "fenced", "group_full"
-# Evidence of causes that clients logged; beside a broker's evidence, the two words are joined.
+# Evidence of causes that clients logged; with a broker's evidence, the two words are joined.
 CLIENTS = "clients"
 # Cause of a rebalance whose leader could not assign the previous generation.
 ASSIGNMENT_FAILED = "ASSIGNMENT_FAILED"

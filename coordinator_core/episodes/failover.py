@@ -19,7 +19,7 @@ from coordinator_core.episodes.process_changes import (
     is_unheard_since_load,
 )
 
-# What follows a load within this time may be due to it.
+# Events within this time after a load may be due to it.
 _AFTER_LOAD_MS = 60_000
 
 

@@ -205,7 +205,7 @@ def _episodes_of(activity: Activity, history: Mapping[tuple[int, int], Rebalance
         if of or each.changes or any(c.needs_no_rebalance for c in each.causes)
     ]
     for episode in inferred:
-        # Rebalances of a restart show with which settings the processes came back.
+        # Rebalances of a restart show the settings with which the processes returned.
         if episode.kind in _SETTLED and episode.settings:
             episode.kind = EpisodeKind.CONFIGURATION_CHANGE
     inferred.sort(key=lambda each: (each.event_ms, each.generation_span, each.kind))
@@ -249,7 +249,7 @@ class _Assignment:
         is_follow_up = trigger is not None and trigger.story == FOLLOW_UP
         is_scheduled = trigger is not None and trigger.cause in SCHEDULED_CAUSES
         # A classic member rejoins because it gave up partitions in the previous rebalance.  A
-        # member of another type completes what it began itself, after rebalances of others.
+        # member of another type completes its own change after rebalances of other members.
         is_completion = is_follow_up and GROUP_TYPES[rebalance.group_type].has_epochs
         if is_completion and (begun := self._begun_by(trigger)) is not None:
             return begun
@@ -285,7 +285,7 @@ class _Assignment:
             kind, confidence = EpisodeKind.COORDINATOR_FAILOVER, 0.7
         if kind is EpisodeKind.UNKNOWN and rebalance.was_empty and rebalance.outcome == STABLE:
             kind, confidence = EpisodeKind.GROUP_START, 0.9
-        # Only what precedes the first generation seen is unknown: what follows is not part of it.
+        # Only events before the first known generation are unknown; later events are not.
         is_soon = (
             previous is not None
             and rebalance.from_ms - previous[1].to_ms <= RESTART_MS

@@ -34,7 +34,7 @@ from coordinator_core.lives.processes import RESTART_MS
 
 # Processes that leave with pauses of at most this are shut down together.
 SHUTDOWN_GAP_MS = 15_000
-# A process is flapping if it departs FLAPS times, each time within RESTART_MS of its return; or if
+# A process is flapping if it departs FLAPS times, each time within RESTART_MS of its return, or if
 # it departs more often, with pauses of at most this.
 FLAPPING_GAP_MS = 10 * 60_000
 # Processes that start, or stop for good, with pauses of at most this are scaled together.
@@ -159,7 +159,8 @@ def _kind_of_emptied(
         return None, 0.0
     if back or any(each.arrival is not None for each in departed):
         return (EpisodeKind.WHOLE_GROUP_RESTART if len(departed) > 1 else EpisodeKind.RESTART), 0.9
-    # A static member does not leave when it is closed: a shutdown looks like the loss of all.
+    # Static members do not leave when they are closed: a shutdown looks like the loss of all
+    # members.
     return EpisodeKind.SHUTDOWN, 0.9 if has_left else 0.8 if was_closed else 0.6
 
 
@@ -423,7 +424,7 @@ _CLIENT_REASONS = (
     ("cached metadata has changed", EpisodeKind.TOPIC_CHANGE),
     ("subscription has changed", EpisodeKind.CONFIGURATION_CHANGE),
 )
-# Causes that no process's departure or arrival is.
+# Causes that are neither a departure nor an arrival of a process.
 BROKER_CAUSES = {
     CONVERT: EpisodeKind.CONFIGURATION_CHANGE,
     "CONVERSION": EpisodeKind.CONFIGURATION_CHANGE,

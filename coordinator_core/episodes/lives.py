@@ -25,14 +25,14 @@ from coordinator_core.lives import (
     with_silence,
 )
 
-# A process that is back under its member id, or continues to poll, never ended.
+# A process that returns with its member id, or continues to poll, did not end.
 _CONTINUES = (What.SLOW_POLL, What.FROZEN, What.SESSION_LOST)
 _KILLED = (What.KILLED, What.EXPIRED)
 # Largest difference between the time of a line about a departure and the time of its record.
 _SAME_DEPARTURE_MS = 1000
 
 LastPolls = Mapping[tuple[str, int], int]
-"""By member id and time of departure: when a slow application last polled, in ms."""
+"""By member id and time of departure: time of the last poll of a slow application, in ms."""
 
 
 def process_lives(

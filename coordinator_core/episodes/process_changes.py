@@ -31,22 +31,23 @@ from coordinator_core.episodes.grouping import by, cut_at_gaps
 from coordinator_core.lives.processes import RESTART_MS
 from coordinator_core.protocol.processes import process_key, process_name
 
-# Changes at most this far apart happened at once: heartbeats differ by up to 3 s.
+# Changes within this time count as simultaneous: heartbeats differ by up to 3 s.
 AT_ONCE_MS = 5_000
-# A process that was removed may be back after this time: an application is restarted by hand.
+# A removed process may return this much later: somebody restarts the application by hand.
 RETURN_MS = 10 * 60_000
-# A new process that starts within RESTART_MS of another one's end replaces it; of processes that
-# start soon after the group only those that start close to that end.
+# A new process that starts within RESTART_MS after another process ended replaces it; soon after
+# the group's start, only processes that start close to that end count.
 GROUP_START_MS = 60_000
 _CLOSE_MS = 10_000
-# Longest session of a member whose session timeout no record has (group.*.max.session.timeout.ms).
+# Longest session of a member whose session timeout no record shows
+# (group.*.max.session.timeout.ms).
 LONGEST_SESSION_MS = 60_000
 # The longest time that Kafka's clients take to close, by default.
 _CLOSE_LIMIT_MS = 30_000
-_SLACK_MS = 3_500  # a heartbeat, and what a log line is late
-# A session that began when the group was loaded ends this much later at most.
+_SLACK_MS = 3_500  # a heartbeat interval, and the delay of a log line
+# A session that began when the group was loaded ends at most this much later.
 _LOAD_SLACK_MS = 1_500
-# A process restarted in that time looks like a client that lost its session.
+# A process that restarted within this time looks like a client that lost its session.
 _SESSION_LOST_CONFIDENCE = 0.7
 _LEAST_SURGE = 4  # two arrivals, and a leave after each
 
@@ -59,7 +60,7 @@ class What(Enum):
     STARTED = "started"
     STOPPED = "stopped"
     RESTARTED = "restarted"
-    REPLACED = "replaced"  # by a process with another name
+    REPLACED = "replaced"  # replaced by a process with another name
     KILLED = "killed"
     EXPIRED = "session expired"
     FROZEN = "frozen"  # its session expired, and it came back with its old state
@@ -290,7 +291,7 @@ class _Matching:
             return self._change(What.TAKEOVER, None, arrival, 0.95)
         if arrival.story == SESSION_LOST:
             return self._change(What.SESSION_LOST, None, arrival, _SESSION_LOST_CONFIDENCE)
-        if arrival.story == SLOW_POLL:  # a static member, replaced by itself
+        if arrival.story == SLOW_POLL:  # a static member, replaced by its next process
             return self._change(What.SLOW_POLL, None, arrival, 0.7)
         if arrival.story == CRASH_RESTART:  # the session of its previous member has not expired yet
             return self._change(What.KILLED, None, arrival, 0.9)
@@ -743,7 +744,7 @@ def _replaces(new: ProcessChange, old: ProcessChange, others: Iterable[ProcessCh
     """``new`` began after ``old``, and outlives it."""
     if new.what is not What.STARTED:
         return False
-    # A process whose members leave when it is closed did not end before the new one began.
+    # A process whose members leave when it is closed did not end before its successor began.
     departure = old.departure
     leaves = (
         departure is not None

@@ -27,7 +27,7 @@ from coordinator_core.episodes.process_changes import (
     at,
 )
 
-# A summary leaves out narrower ranges of partition downtime.
+# A summary omits ranges of partition downtime that are narrower than this.
 _LEAST_RANGE_MS = 500
 
 
@@ -43,14 +43,14 @@ def _cost(episode: Episode, downtime: Downtime | None) -> str:
         parts.append(counted(episode.counted_rebalances, "rebalance"))
     elif not episode.generations:
         is_part = any(each.role != ABSORBED for each in episode.causes)
-        parts.append("no rebalance of its own" if is_part else "no rebalance")
+        parts.append("triggered no rebalance of its own" if is_part else "no rebalance")
     if episode.not_stable_ms:
         parts.append(f"{seconds(episode.not_stable_ms)} not stable")
     open_ms = max(
         (each.open_ms for each in episode.rebalances if each.open_ms is not None), default=None
     )
     if open_ms is not None:
-        after = f" still not finished after {seconds(open_ms)}" if open_ms else " not finished"
+        after = f" unfinished after {seconds(open_ms)}" if open_ms else " not finished"
         parts.append(f"a rebalance{after} when the log ends")
     parts.append(_unowned(episode, downtime))
     if downtime is None and episode.leaves_empty and episode.kind is not EpisodeKind.SHUTDOWN:
@@ -62,11 +62,11 @@ def _cost(episode: Episode, downtime: Downtime | None) -> str:
 
 def _unowned(episode: Episode, downtime: Downtime | None) -> str:
     if downtime is None:
-        return "partition downtime not known without records"
+        return "partition downtime unknown without records"
     if without_begin := episode.rebalances_without_begin:
         share = f"{without_begin} of {counted(episode.counted_rebalances, 'rebalance')}"
         if not downtime.unowned_ms:
-            return f"partition downtime not known ({share} without a logged begin)"
+            return f"partition downtime unknown ({share} without a logged begin)"
         return f"at least {partition_seconds(downtime)} ({share} without a logged begin)"
     return partition_seconds(downtime) if downtime.unowned_ms else "no partition downtime"
 
@@ -161,7 +161,7 @@ def _restart(episode: Episode) -> str:
     if is_logged:
         return what
     if all(c.cause == MEMBER_NEW for each in episode.changes for c in each.causes):
-        return f"{_processes(episode.changes)} joined under new member ids, restarted or not"
+        return f"{_processes(episode.changes)} joined with new member ids, restarted or not"
     noun = "static member" if len(episode.processes) == 1 else "static members"
     return f"{what} ({noun})"
 
@@ -211,7 +211,7 @@ def _lost_or_frozen(episode: Episode) -> str:
     if any(each.instance_id or each.story == STOP_OR_SESSION_EXPIRED for each in departures):
         ends.insert(0, "closed")
     if any(each.expires_when_slow for each in episode.rebalances):
-        ends.append("slow to handle a record")
+        ends.append("slow to process a record")
     what = "session" if len(episode.processes) == 1 else "sessions"
     return (
         f"{_processes(episode.changes)} {', '.join(ends[:-1])} or {ends[-1]}, {what} expired"
@@ -245,7 +245,7 @@ def _back(expired: Sequence[ProcessChange], episode: Episode) -> str:
     if all(each.arrival is None for each in expired):
         return ", not back"
     if any(each.arrival is None for each in expired):
-        return ", some not back"
+        return ", some did not return"
     longest_ms = max(each.to_ms - each.from_ms for each in expired)
     return f", back after {seconds(longest_ms)}"
 
@@ -274,7 +274,7 @@ def _frozen(episode: Episode) -> str:
 
 def _frozen_for(episode: Episode) -> str:
     departures = [each.departure for each in episode.changes if each.departure is not None]
-    # A client logs that its session is over when it runs again.
+    # A client logs the end of its session only when it runs again.
     if all(each.evidence == CLIENTS for each in departures):
         return _details(episode)
     if not any(each.session_timeout_ms for each in departures):
@@ -322,12 +322,13 @@ def _configuration(episode: Episode) -> str:
 
 # Reasons of Kafka Connect that say little.
 _WHY = {
-    "do not have latest config": "it does not have the latest config that other members know:"
-    " another config topic, or two Connect clusters with one group.id"
+    "do not have latest config": "the worker does not have the latest config that other members "
+    "know: it uses another config topic, or two Connect clusters "
+    "share a group.id"
 }
 
 
-# Kafka Streams logs this without the first word.
+# Kafka Streams logs this text without its first word.
 _MISSING = "source topics. [", "missing source topics ["
 
 
@@ -369,7 +370,7 @@ def _unknown(episode: Episode) -> str:
     if any(each.cause in SCHEDULED_CAUSES for each in episode.causes):
         return "members rejoin at the time that an earlier assignment set"
     if any(each.outcome == EMPTY for each in episode.rebalances):
-        return "group lost all members, root cause not in the evidence"
+        return "group lost all members, no root cause in the evidence"
     return "root cause not in the evidence"
 
 
@@ -388,7 +389,7 @@ _SENTENCES: Mapping[EpisodeKind, Callable[[Episode], str]] = {
     EpisodeKind.SLOW_POLL: _slow_poll,
     EpisodeKind.FLAPPING_MEMBER: _flapping,
     EpisodeKind.INSTANCE_ID_CONFLICT: _of_processes("second process with the instance id of {}"),
-    EpisodeKind.GROUP_FULL: _of_processes("{} could not join, the group has its maximum size"),
+    EpisodeKind.GROUP_FULL: _of_processes("{} could not join: the group has its maximum size"),
     EpisodeKind.ASSIGNMENT_FAILED: _assignment_failed,
     EpisodeKind.TOPIC_CHANGE: lambda _: "topics or partitions changed",
     EpisodeKind.CONFIGURATION_CHANGE: _configuration,

@@ -96,7 +96,7 @@ def compare(
 
 
 def _refusal(commit: Stimulus, error: Errors) -> Divergence:
-    production = f"a commit of {commit.member_id} stored"
+    production = f"a stored commit of {commit.member_id}"
     return Divergence("commit", production, f"refused: {error.name}", commit.evidence)
 
 
@@ -201,7 +201,7 @@ def _compare_records(
         shown = f"a record of generation {record.generation} with {len(record.members)} members"
         yield Divergence("record", shown, "none", record.where)
     elif len(written) > len(evidence.records):
-        shown = f"one of generation {evidence.generation}"
+        shown = f"a record of generation {evidence.generation}"
         yield Divergence("record", "none", shown, evidence.last_where)
 
 

@@ -73,12 +73,12 @@ class EngineDriver:
         self._coordinator = Coordinator(self.config, self._era_at(self._now_ms), self._make_id)
         self._next_id = ""
         self._has_id: set[str] = set()  # members that received this id with MEMBER_ID_REQUIRED
-        self._generation: dict[str, int] = {}  # by member, of its last JoinGroup response
+        self._generation: dict[str, int] = {}  # by member: its last JoinGroup response
         self._joining: dict[str, str] = {}  # request id -> member id
         self._committing: dict[str, Stimulus] = {}  # by request id
         self._changes: dict[str, int] = {}
         self._loaded_generation = -1  # generation of members without a JoinGroup response
-        self._leader = ""  # of the last JoinGroup response
+        self._leader = ""  # generation of the last JoinGroup response
         self._append_error = Errors.NONE
         self._requests = 0
 
@@ -146,7 +146,7 @@ class EngineDriver:
         if group is None or until_ms <= at_ms or (due_ms is not None and due_ms <= at_ms):
             return
         last_heartbeats = {}
-        # Of two members with the same last contact, the member that expired first sent first.
+        # If two members have the same last contact, the member that expired first had sent first.
         for member_id in sorted(group.members, key=lambda each: self._order.get(each, -1)):
             member = group.members[member_id]
             is_waiting = member.awaiting_join is not None or member.awaiting_sync is not None

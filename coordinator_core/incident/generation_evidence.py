@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from coordinator_core.incident.evidence import Incarnation, LogEvent, MetadataRecord
 
-# Events that the log may have right before the start of the rebalance that they cause.
+# Events that may be logged right before the rebalance that they cause.
 _CAUSES = frozenset(
     {"HEARTBEAT_EXPIRED", "LEFT", "STATIC_NEW", "STATIC_REPLACED", "STATIC_NO_REBALANCE"}
 )
@@ -68,7 +68,7 @@ def _of_one_history(events: tuple[LogEvent, ...]) -> tuple[LogEvent, ...]:
     loaded the group: the next coordinator uses their numbers again.
     """
     kept: list[LogEvent] = []
-    begins: dict[int, int] = {}  # by generation, the place of the start that ended it
+    begins: dict[int, int] = {}  # by generation: position of the start that ended it
     has_loaded = False
     for event in events:
         if event.event == "LOADED":

@@ -125,7 +125,7 @@ class LogInference(StimulusBuilder):
             return  # the start of the rebalance already named this member
         at_ms = event.at_ms
         if self.join_end is not None and event.seq > self.join_end.seq:
-            at_ms = min(at_ms, self.joined_ms)  # logged after the join that it completed
+            at_ms = min(at_ms, self.joined_ms)  # logged after the join that this member completed
         start = self.next_start(event)
         together = start.members if start is not None and start.cause == "LEAVE" else ()
         self.leave(event, together or (member_id,), at_ms)
@@ -138,7 +138,7 @@ class LogInference(StimulusBuilder):
         if self.record is not None:
             members = [member.member_id for member in self.record.members]
         else:
-            # Pending members delay the join until they join or their time is over.
+            # Pending members delay the join until they join or their time expires.
             missing = max((event.member_count or 0) - len(self.present), 0)
             members = [*self.present, *list(self.pending_ms)[:missing]]
         not_logged = [each for each in members if each not in self.joined]
@@ -160,7 +160,7 @@ class LogInference(StimulusBuilder):
         self.sync(event.member_id or leader or "", event.at_ms, event.where)
 
     def on_cluster_event(self, event: LogEvent) -> None:
-        if event.step in (None, "group"):  # a loaded group has a line per member, too
+        if event.step in (None, "group"):  # a loaded group also has a line per member
             self.add(CLUSTER_STIMULI[event.event], event.at_ms, event)
 
     def _explain_start(self, record: MetadataRecord, event: LogEvent) -> None:

@@ -10,7 +10,7 @@ from coordinator_core.protocol.messages import Protocols
 
 # A broker may log a join after it started to append the record.
 _LOGGED_LATE_MS = 100
-# Of a group without records: brokers accept neither an empty type nor an empty name.
+# Defaults for a group without records: brokers accept neither an empty type nor an empty name.
 _ASSUMED_TYPE, _ASSUMED_PROTOCOL = "consumer", "(in no record)"
 _DEFAULT_SESSION_MS, _DEFAULT_REBALANCE_MS = 45_000, 300_000
 

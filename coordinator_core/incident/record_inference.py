@@ -65,7 +65,8 @@ class RecordInference:
             each for each in self.record.members if each.member_id not in self.previous_members
         ]
         new = [each for each in joined if each.instance_id not in taken_over]
-        # A static member that replaces itself starts no rebalance: it did so within one.
+        # A new process with the same instance id triggers no rebalance here: it joined during a
+        # rebalance.
         replacing = [each for each in joined if each.instance_id in taken_over]
         first_ms = at_ms if self.previous_members else at_ms - self._delay(new)
         if not missing and not new:
@@ -85,7 +86,7 @@ class RecordInference:
     def _join(self, new: list[RecordedMember], first_ms: int, at_ms: int) -> None:
         for place, member in enumerate(self._leader_first(new)):
             joins_ms = first_ms + min(place, 1) if not self.previous_members else at_ms
-            # Brokers assign an id once: a former member that joins sent its old id itself.
+            # Brokers assign an id once: a former member that joins has sent its old id itself.
             was_member = self.directory.was_seen_before(member.member_id, self.record)
             kind = StimulusKind.REJOIN if was_member else StimulusKind.JOIN
             self._add(kind, joins_ms, member.member_id, member.instance_id)

@@ -26,9 +26,11 @@ class StimulusKind(Enum):
 class Basis(Enum):
     """What a stimulus is inferred from."""
 
-    LOG = "a log line states it"
-    RECORD = "a record requires it"
-    ASSUMED = "no evidence states it; it is the simplest explanation of the evidence"
+    LOG = "a log line shows this event"
+    RECORD = "a record requires this event"
+    ASSUMED = (
+        "no log line or record shows this event; it is the simplest explanation of the evidence"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +53,10 @@ class Stimulus:
     instance_id: str | None = None
     changed: bool = False  # the metadata differ from the member's previous ones
     leavers: tuple[str, ...] = ()
-    assignments: Mapping[str, bytes] | None = None  # of a leader's SyncGroup
-    append_error: Errors = Errors.NONE  # with which the append of the resulting record fails
+    assignments: Mapping[str, bytes] | None = None  # assignments of a leader's SyncGroup
+    append_error: Errors = Errors.NONE  # error with which the append of the resulting record fails
     reason: str | None = None  # the client's reason (KIP-800)
-    offsets: tuple[tuple[str, int, int], ...] = ()  # of a commit: topic, partition, offset
+    offsets: tuple[tuple[str, int, int], ...] = ()  # topic, partition and offset of a commit
 
     @property
     def uncertainty_ms(self) -> int:

@@ -115,7 +115,7 @@ class StimulusBuilder:
         never_synced = self.later.never_synced.get(generation, frozenset())
         followers = [each for each in self.present if each != leader] if leader else []
         for member_id in [*followers, leader]:
-            # SyncGroup renews the session: a member with an earlier last contact sent none.
+            # SyncGroup renews the session: a member with an earlier last contact sent no SyncGroup.
             between_ms = (self.joined_ms + at_ms) / 2
             sent_none = self.later.last_contact_ms.get(member_id, at_ms) < between_ms
             if member_id in never_synced or (sent_none and member_id != leader):

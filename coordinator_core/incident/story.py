@@ -111,7 +111,7 @@ class _GenerationStory:
         return None if event.step == "static" else f"{self.who(event.member_id)} joins"
 
     def static_replaced(self, event: _Event) -> str:
-        return f"new process of static member {event.instance_id} takes its place, no rebalance"
+        return f"a new process replaces static member {event.instance_id} without a rebalance"
 
     def dropped(self, event: _Event) -> str:
         return f"removed, did not rejoin in time: {', '.join(map(self.who, event.members))}"

@@ -26,9 +26,9 @@ from coordinator_core.incident.broker_settings import infer_era
 from coordinator_core.incident.evidence import Incarnation, LogEvent
 from coordinator_core.log_lines.version_ranges import Ranges, common, ranges_of, united
 
-# Scala prints options so; the Java coordinator shares its other reasons.
+# Scala prints options in this form; other reasons are the same as the Java coordinator's.
 _SCALA_WORDS = re.compile(r"group instance id (None|Some\()|on LeaveGroup")
-# Only the Java coordinator answers after an append.
+# Only the Java coordinator responds after an append.
 _OF_SCALA, _OF_JAVA = (
     united(ranges_of(each.versions) for each in ERAS.values() if each.answers_after_append is java)
     for java in (False, True)
@@ -163,7 +163,7 @@ def _versions_by_lines(stretch: Sequence[LogEvent]) -> Ranges | None:
     logged reasons; None if neither shows the coordinator.
     """
     first = stretch[0]
-    # The Java coordinator logs how many members it loaded, the Scala one the generation.
+    # The Java coordinator logs the number of loaded members, the Scala coordinator the generation.
     has_count, has_generation = first.member_count is not None, first.generation is not None
     if first.event == "LOADED" and has_count is not has_generation:
         return _OF_JAVA if has_count else _OF_SCALA

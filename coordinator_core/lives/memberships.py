@@ -79,7 +79,7 @@ class _MembershipReader:
         self._explained = explained
         self._directory = explained.members
         self._open: dict[str, Membership] = {}
-        self._pending: dict[str, TimeEstimate] = {}  # when a member received its id
+        self._pending: dict[str, TimeEstimate] = {}  # time at which a member received its id
         self._by_id: dict[str, Membership] = {}
         self._joins = sorted(_joins(explained))
 

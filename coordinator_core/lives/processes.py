@@ -19,7 +19,7 @@ from coordinator_core.protocol.processes import killed_between, process_key, pro
 RESTART_MS = 60_000
 # A client notices at most this much later that max.poll.interval.ms is exceeded.
 POLL_CHECK_MS = 500
-# The next life of a process may join this long before the previous life is known to have ended.
+# A process may join its next life this long before its previous life is known to have ended.
 _OVERLAP_MS = 100
 
 
@@ -311,7 +311,7 @@ class _LifeReader:
                 ended, confidence = TimeEstimate(committed_ms, committed_ms, gone_ms), 0.8
             return self._with_silence(ended, gone_ms, membership), confidence
         if following is not None and _waited_to_leave(membership, following):
-            # It sent its JoinGroup within a heartbeat interval.
+            # The process sent its JoinGroup within a heartbeat interval.
             latest_ms = following.began.at_ms
             earliest_ms = min((membership.waited_since_ms or 0) + self._heartbeat_ms, latest_ms)
             return TimeEstimate((earliest_ms + latest_ms) // 2, earliest_ms, latest_ms), 0.8

@@ -44,9 +44,10 @@ _UNIX_TIME = re.compile(r"\|(\d{1,11})\.(\d{3})\|")
 _BROKER = re.compile(r"[^\s/]{1,300}/[\w-]{1,30}: ")
 _SYSLOG_LEVELS = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
 _LEVEL_WORDS = ("DEBUG", "INFO", "NOTICE", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL")
-# Facility of the lists of a client's own assignment; others list what changes.
+# Facility of lists of a client's own assignment; other lists show changes.
 _ASSIGNMENT = "ASSIGNMENT"
-# Partitions in librdkafka's lists, by facility: of the client's own assignment, and of a leader's.
+# Partitions in librdkafka's lists, by facility: the client's own assignment, and a leader's
+# assignment.
 _LISTED = {
     _ASSIGNMENT: ("ASSIGNED_PARTITION", re.compile(r" (.{1,300}) \[(\d+)\] offset .*")),
     "ASSIGN": ("LEADER_PARTITION", re.compile(r"  (.{1,300}) \[(\d+)\]")),
@@ -93,7 +94,8 @@ class ClientEvent(NamedTuple):
     duration_ms: int | None = None
     partitions: tuple[str, ...] | None = None
     topics: tuple[str, ...] | None = None
-    count: int | None = None  # type: ignore[assignment]  # hides tuple.count: of partitions or topics
+    # type: ignore[assignment] # hides tuple.count: number of partitions or topics
+    count: int | None = None
     instance_id: str | None = None
     client_id: str | None = None
     offsets: tuple[int, ...] | None = None
@@ -397,7 +399,7 @@ def _value(name: str, value: Any) -> Any:
         return positions_in(value)
     if name == "topics":
         return topics_in(value)
-    if name == "stream_thread":  # whose consumer has this name
+    if name == "stream_thread":  # the consumer that has this name
         return f"{value}-consumer"
     return None if value in _NULLS or (name == "member_id" and not value) else value
 

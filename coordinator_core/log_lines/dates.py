@@ -65,11 +65,11 @@ _STAMP = re.compile(
     """,
     re.VERBOSE,
 )
-# The orders in which two digits each of day, month and year are read, the usual one first.
+# Orders in which two-digit day, month and year are tried; the usual order is first.
 _WITH_YEAR = ("dmy", "mdy")
 _WITH_SHORT_YEAR = ("ymd", "dmy", "mdy")
 _WITHOUT_YEAR, _WITHOUT_YEAR_POINT = ("md", "dm"), ("dm", "md")
-_LEAP_YEAR = 2024  # has February 29, which a date without a year may be
+_LEAP_YEAR = 2024  # a leap year, because a date without a year may be February 29
 # Kafka 0.9, the first version with this coordinator, was released in 2015.
 _FIRST_YEAR, _LAST_YEAR = 2015, 2100
 _MOST_DIFFERENT = 10_000  # number of dates of one file that are counted

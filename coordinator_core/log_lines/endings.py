@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-# The bracket comes first, so that it is searched at once.
+# The bracket comes first, which makes the search fast.
 _IN_BRACKETS = re.compile(
     r"\((?<=\s\()(?![\w$]+\.(?:scala|java|kt)[:)])([\w$]+(?:\.[\w$]+)+)(?::\d+)?\)"
 )

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from coordinator_core.log_lines.dates import Stamp, stamps_in
 
-# Text around a message beyond these lengths is not looked at.
+# Text around a message beyond these lengths is ignored.
 _NEAR, _FAR, _BEHIND = 500, 200, 300
 _LEVELS = {
     **dict.fromkeys(("TRACE", "TRC", "TRCE", "FINEST", "FINER", "VERBOSE"), "TRACE"),

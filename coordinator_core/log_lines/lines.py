@@ -72,8 +72,8 @@ class LogLine(NamedTuple):
     level: str | None
     logger: str | None
     broker_id: int | None
-    topic_partition: str | None  # from the prefix, else from the message
-    message: str  # without prefix and logger
+    topic_partition: str | None  # from the prefix, or from the message
+    message: str  # for a line without prefix and logger
     event: ParsedEvent | None
     stamp: Stamp | None = None
     outer: Stamp | None = None
@@ -241,7 +241,7 @@ def _read(rest: str, *, is_quoted: bool, may_be_truncated: bool) -> _Message:
         event = parse_bare_message(ending.message, may_be_truncated=False)
         if event is not None and event.cause != UNKNOWN_CAUSE:
             return _Message(ending, event)
-        # The reason may have text behind it that the next ending cuts off.
+        # Text behind the reason may be cut off by the next ending.
         vague = vague or (_Message(ending, event) if event is not None else None)
     if vague is not None:
         return vague

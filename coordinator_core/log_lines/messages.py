@@ -80,7 +80,7 @@ class ParsedEvent(NamedTuple):
 
 
 _PLACES = {name: place for place, name in enumerate(ParsedEvent._fields)}
-_NO_FIELDS = (*ParsedEvent(event="")[1:], None)  # and a place for what is not a field
+_NO_FIELDS = (*ParsedEvent(event="")[1:], None)  # and an entry for text that is not a field
 _REASON_FIELDS = ("member_id", "instance_id", "members", "error", "client_reason")
 _STEP, _PROTOCOL = _PLACES["step"], _PLACES["protocol"]
 _CAUSE, _CLIENT_CAUSE = _PLACES["cause"], _PLACES["client_cause"]

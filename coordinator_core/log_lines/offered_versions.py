@@ -26,7 +26,7 @@ _METADATA_VERSION = "metadata.version"
 _MARKS_OF_APIS = (b" [usable: ", b"ApiKey ")
 _MARK_OF_FEATURES = b".version"
 MARKS = (*_MARKS_OF_APIS, _MARK_OF_FEATURES)
-"""Each line with such versions has one of these texts."""
+"""Every line that lists such versions contains one of these texts."""
 # A number, or a name such as 3.9-IV0; every version has level 0.
 _LEVEL = rb"([1-9]\d*(?:\.\d+-IV\d+)?)(?!\.?\d)"
 # Java: `Fetch(1): 4 to 17 [usable: 17]`; librdkafka: `ApiKey Fetch (1) Versions 4..17`.
@@ -109,7 +109,7 @@ def _of_highest(name: str, highest: int) -> Ranges:
     newest = [*of_releases][-1]
     by_equality = groupby(of_releases, lambda each: of_releases[each] == highest)
     runs = [[*run] for is_equal, run in by_equality if is_equal]
-    # A release after the newest one may offer no more.
+    # A release after the newest known release may offer the same versions.
     return united(ranges_of(f"{run[0]}-{'' if run[-1] == newest else run[-1]}") for run in runs)
 
 

@@ -73,7 +73,7 @@ def _read_bracketed(text: str) -> tuple[str, ...]:
 
 def _joined(value: object) -> str:
     if not isinstance(value, list | tuple):
-        raise ValueError(f"a list is printed here, not {value!r}")
+        raise ValueError(f"expected a list here, not {value!r}")
     return ", ".join(map(str, value))
 
 
@@ -97,7 +97,7 @@ def _number() -> PlaceholderKind:
 
 # A member id of the classic protocol ends in a UUID; the client id before it is free text.
 _MEMBER = _text(rf".*?{UUID}|(?:(?!{UUID}|…|\.\.\.).)*?")
-# What needs no look-ahead in a long message, which is not cut off.
+# The part of a pattern that needs no look-ahead in a long, complete message.
 _LINEAR = {_MEMBER.pattern: rf".*?{UUID}|.*?"}
 _LONG = 4096
 _BRACKETED = r"\w*\(.*\)|\[.*\]|\{.*\}"

@@ -16,7 +16,7 @@ from coordinator_core.log_lines.wordings import Wording
 _ELLIPSIS = re.compile(r"\s*(?:\.\.\.|…)[)\].]*$")
 _WHOLE_MEMBER = re.compile(rf".*?{UUID}")
 _MAX_LENGTH = 1000  # trying all cut positions of a line takes quadratic time
-_MIN_CHARACTERS = 2  # of the fixed words after a field, for the field to be complete
+_MIN_CHARACTERS = 2  # minimum number of fixed words after a field, for the field to be complete
 _FRAGMENT = "fragment"
 
 

@@ -71,7 +71,7 @@ def consistent(of: Iterable[Ranges]) -> Ranges:
     limits = list(dict.fromkeys(of))
     if common_versions := common_to_all(limits):
         return common_versions
-    # Such versions begin where one of the ranges begins.
+    # Versions begin where one of the ranges begins.
     beginnings = {span.low for ranges in limits for span in ranges}
     allowing = {
         frozenset(each for each in limits if common(each, (VersionRange(low, low),)))

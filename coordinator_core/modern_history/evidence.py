@@ -29,7 +29,8 @@ class RecordKind(StrEnum):
 
 
 Partition = tuple[str, str | None, str | None, int]
-"""Role, subtopology, topic id and number: subtopology of streams groups, topic id of the others."""
+"""Role, subtopology, topic id and number of a partition: streams groups have a subtopology,
+other groups a topic id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

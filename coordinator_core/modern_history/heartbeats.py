@@ -27,7 +27,7 @@ INTERVAL_MS, SESSION_MS = 5000, 45_000
 LEAST_INTERVAL_MS, MOST_INTERVAL_MS = 800, 15_250
 # Records of one heartbeat.
 SAME_HEARTBEAT_MS = 50
-# A client acknowledges a revocation by a heartbeat out of turn.
+# A client acknowledges a revocation by an extra heartbeat.
 ACKNOWLEDGED_MS = 1600
 _SIMILAR_MS, _PHASE_MS = 100, 250
 _LEAST_SIMILAR = 3
@@ -86,7 +86,8 @@ def interval_of(memberships: Iterable[ModernMembership], usual_ms: int | None = 
     most = max(map(len, similar), default=0)
     if most < _LEAST_SIMILAR:
         return usual_ms or INTERVAL_MS
-    # Several intervals may pass between two records: the least of the frequent ones is one.
+    # Several intervals may pass between two records: the smallest frequent difference is the
+    # interval.
     near = next(each for each in similar if len(each) >= max(_LEAST_SIMILAR, most / 3))
     chosen = between[near.start : near.stop]
     frequent_ms = round(chosen[len(chosen) // 2] / _SIMILAR_MS) * _SIMILAR_MS
@@ -141,7 +142,7 @@ def _session_of(expiries: Sequence[Expiry], interval_ms: int, configured_ms: int
         return configured_ms
     candidates = range(_STEP_MS, late_ms + 1, _STEP_MS)
     possible = [each for each in candidates if each >= shortest_ms] or [longest_ms]
-    # Timeouts fit alike if they differ by whole intervals.
+    # Timeouts fit equally well if they differ by whole intervals.
     phases = {each % interval_ms for each in possible}
     fits = {each: _fits(each, expiries, interval_ms) for each in phases}
     most = max(fits.values())

@@ -109,7 +109,7 @@ class _Player:
         if epoch <= self._epoch:
             return
         if not self._epoch:
-            # No line names the members of the previous classic group again.
+            # No line names the members of the previous classic group a second time.
             is_first = epoch <= _FIRST_EPOCHS and not self._was_converted
             self._is_complete = is_first and change.cause == causes.MEMBER_NEW
         self._epoch, self._changes = epoch, []

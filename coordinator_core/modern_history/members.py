@@ -14,7 +14,7 @@ STABLE = "STABLE"
 STATES = (STABLE, "UNREVOKED", "UNRELEASED")
 _THREAD = re.compile(r"-StreamThread-[0-9]+-consumer$")
 AWAY = -2
-"""The member epoch of a static member that left for a while."""
+"""The member epoch of a static member that left temporarily."""
 
 
 def state_name(code: int | None, group_type: GroupType) -> str:

@@ -35,12 +35,12 @@ NO_HEARTBEAT = "no_heartbeat"
 LOG, RECORDS = "log", "records"
 # A client that closes commits right before it leaves.
 CLOSING_MS = 1000
-# A client that leaves as it polls again joins again at once.
+# A client that leaves because of a slow poll joins again as soon as it polls.
 _AT_ONCE_MS = 200
 
 Commits = Mapping[tuple[str, int], Mapping[Partition, Sequence[int]]]
-"""By member id and the time of its departure, 0 of a member that is still there: the last commits
-of each partition it had."""
+"""By member id and time of departure (0 for a member still in the group): the last commits of
+each of its partitions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class Ends:
         return End(killed_ms, NO_HEARTBEAT, is_estimated=True)
 
     def last_polls(self) -> dict[tuple[str, int], int]:
-        """By member id and time of departure: when a slow application last polled, in ms."""
+        """By member id and time of departure: last poll of a slow application, in ms."""
         polls = {}
         for membership in self._hows:
             polled_ms = self._of(membership).polled_ms

@@ -20,10 +20,10 @@ from coordinator_core.coordinator.consumer.subscriptions import Subscriptions, n
 from coordinator_core.coordinator.offsets import OffsetStore, ScalaPartitions
 from coordinator_core.modern_history.evidence import GroupRecord, RecordKind
 
-# The epochs that the first record of a group may have: 1, from Kafka 4.4 on 2.
+# Possible epochs of a group's first record: 1, from Kafka 4.4 on also 2.
 FIRST_EPOCHS = (1, 2)
 ListsByTopic = Mapping[str, tuple[int, ...]]
-"""Partitions, ascending, by topic id; topic ids in the order of the record."""
+"""Partitions in ascending order, by topic id; topic ids in the order of the record."""
 NOTHING: ListsByTopic = MappingProxyType({})
 
 
@@ -58,7 +58,8 @@ class TargetInputs:
         """``is_complete``: the group was classic before."""
         self._group = ConsumerGroup("", 0, OffsetStore(ScalaPartitions()), 0)
         self._targets: dict[str, ListsByTopic] = {}
-        self._next_targets: dict[str, ListsByTopic] = {}  # of the records just before a target's
+        # type of the records just before a target's record
+        self._next_targets: dict[str, ListsByTopic] = {}
         self._time_ms = 0
         self._new_members: list[str] = []  # of the batch
         self._is_recomputed = False  # whether the batch computes the subscriptions again

@@ -31,7 +31,7 @@ from coordinator_core.modern_history.process_ends import (
 )
 
 NOT_ASSIGNED = "not_assigned"
-# A group is shut down if none of its processes is back for this long.
+# A group is shut down if none of its processes returns for this long.
 SHUT_DOWN_MS = 300_000
 
 

@@ -16,7 +16,7 @@ from coordinator_core.modern_history.evidence import GroupRecord, RecordKind
 DELETION_MS = 60_000
 
 Observation = tuple[frozenset[str], frozenset[str]]
-"""Ids that a target has, and the names of the topics that its members subscribe to."""
+"""Ids in a target assignment, and names of the topics that the members subscribe to."""
 
 
 def observations(records: Iterable[GroupRecord]) -> set[Observation]:

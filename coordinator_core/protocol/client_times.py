@@ -8,21 +8,21 @@ from typing import Any
 
 # heartbeat.interval.ms, which no request of the classic protocol contains.
 HEARTBEAT_MS = 3000
-# auto.commit.interval.ms, and the jitter of clients.
+# auto.commit.interval.ms, and the jitter of client timers.
 COMMIT_INTERVAL_MS, COMMIT_JITTER_MS = 5000, 250
 # Intervals of automatic commits are multiples of TIMER_STEP_MS, within the tolerance of timers.
 TIMER_STEP_MS, TIMER_TOLERANCE_MS = 500, 15
-# Clients that commit at longer intervals do not commit each batch.
+# Clients with longer commit intervals do not commit after each batch.
 BATCH_INTERVAL_MS = 2500
 # One commit request writes a record per partition; the records' times differ by at most this.
 SAME_COMMIT_MS = 20
-# From the record of an assignment until the client's first fetch has returned.
+# Time from the record of an assignment to the client's first completed fetch.
 FETCH_MS = 350
 # If an application stops polling, its client leaves max.poll.interval.ms after the last commit,
 # with a tolerance of one commit interval and the time of a check.
 COMMIT_SLACK_MS = 6000
-# Times of one member that differ by at most this are the same moment: a leave that ended a join,
-# or a last contact at the end of a join.
+# Times of one member within this difference are the same moment: a leave that ended a join, or a
+# last contact at the end of a join.
 SAME_MOMENT_MS = 50
 
 

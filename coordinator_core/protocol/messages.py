@@ -119,7 +119,7 @@ TaskRows = tuple[tuple[str, str, tuple[int, ...]], ...]  # role, subtopology, it
 
 
 class ConsumerGroupHeartbeat(NamedTuple):
-    """KIP-848.  ``member_epoch``: 0 joins, -1 leaves, -2 a static member leaves for a while.
+    """KIP-848.  ``member_epoch``: 0 joins, -1 leaves, -2 a static member leaves temporarily.
 
     None, and a ``rebalance_timeout_ms`` of -1: unchanged.  ``owned``: by topic id.
     """

@@ -65,7 +65,7 @@ class StructField:
     name: str
     part: Part
     default: Any
-    """REQUIRED if a writer needs the field's value."""
+    """REQUIRED if a writer must give the field's value."""
 
 
 Tagged = Mapping[int | None, StructField]
@@ -206,7 +206,7 @@ def _plain_writer(fields: Sequence[StructField], names: set[str]) -> Writer:
         if not isinstance(value, Mapping):
             raise Misfit(len(out), f"{value!r} is not a struct")
         if not value.keys() <= names:
-            raise Misfit(len(out), f"no such field: {min(value.keys() - names)}")
+            raise Misfit(len(out), f"unknown field: {min(value.keys() - names)}")
         for name, write_field, default in steps:
             field_value = value.get(name, default)
             try:
@@ -241,7 +241,7 @@ def _with_tags_read(read_plain: Reader, tagged: Tagged) -> Reader:
 
 def _read_tags(data: bytes, position: int, tagged: Tagged, value: dict[str, Any]) -> int:
     count, position = read_varint(data, position)
-    # Each tag takes at least one byte, so a count that is too high fails at the end of the bytes.
+    # Each tag takes at least one byte, so a too high count fails at the end of the bytes.
     for _ in range(count):
         tag, position = read_varint(data, position)
         size, position = read_varint(data, position)
@@ -260,7 +260,7 @@ def _read_tag(data: bytes, position: int, field: StructField, value: dict[str, A
     try:
         value[field.name], end = field.part.read(data, position)
         if end != len(data):
-            raise Misfit(end, f"{len(data) - end} bytes left in the tagged field")
+            raise Misfit(end, f"{len(data) - end} bytes are left in the tagged field")
     except Misfit as misfit:
         raise misfit.inside(field.name) from None
 
@@ -286,7 +286,7 @@ def _unknown_tags(out: bytearray, value: Mapping[str, Any]) -> list[tuple[Any, A
     try:
         return [(tag, bytes(data)) for tag, data in value.get(UNKNOWN_TAGS, ())]
     except (TypeError, ValueError):
-        raise Misfit(len(out), "is not a list of [tag, bytes]").inside(UNKNOWN_TAGS) from None
+        raise Misfit(len(out), "expected a list of [tag, bytes]").inside(UNKNOWN_TAGS) from None
 
 
 def _tag_bytes(field: StructField, value: Any, position: int) -> bytes:

@@ -209,7 +209,10 @@ def count_reader(read_length: LengthReader, nullable: bool, element_size: int) -
             raise never_null(position)
         if count * element_size > len(data) - start:
             left = len(data) - start
-            raise Misfit(position, f"{count} elements of {element_size} bytes or more, {left} left")
+            raise Misfit(
+                position,
+                f"{count} elements of {element_size} bytes or more, {left} left",
+            )
         return count, start
 
     return read

@@ -28,7 +28,8 @@ ACTIVE_OFFSET_SUM = -2
 """The offset sum of a task that was active and is complete."""
 
 Task = tuple[str, int]
-"""Subtopology, after the name of its topology and two underscores if it has one, and partition."""
+"""Subtopology and partition; a subtopology with a topology name has that name and two
+underscores before it."""
 
 _read_int32 = number_reader("int32")
 
@@ -104,7 +105,7 @@ def _read(messages: dict[int, MessageCodec], data: bytes) -> dict[str, Any]:
     except Misfit as misfit:
         raise BadRecord(name, None, "version", 0, misfit.reason) from None
     if version not in messages:
-        reason = f"not one of the known versions 1 to {NEWEST_VERSION}"
+        reason = f"expected a version from 1 to {NEWEST_VERSION}"
         raise BadRecord(name, version, "version", 0, reason)
     fields, _ = messages[version].read(data, 0)
     return fields

@@ -52,7 +52,7 @@ def given_ids(ids: Iterable[str]) -> MemberIds:
     def next_id(group_id: str, prefix: str) -> str:
         member_id = next(remaining, None)
         if member_id is None:
-            raise ValueError("no member id is left: the scenario needs more than were given")
+            raise ValueError("no member id is left: the scenario needs more ids than were given")
         return member_id
 
     return next_id
@@ -167,7 +167,7 @@ class ScenarioPlayer:
             own = step["id"] if self.era.answers_step_last else None
             for held in self._perform(effects, at_ms, own):
                 self._respond(held, at_ms)
-            self.touched.add(step["group"])  # may be a new group
+            self.touched.add(step["group"])  # the group may be new
         self._show_states(at_ms)
 
     def _perform(self, effects: list[Effect], at_ms: int, own: str | None = None) -> list[Respond]:

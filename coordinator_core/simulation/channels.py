@@ -44,8 +44,8 @@ class Channel:
         self.is_broken = False
         self.busy_with: str | None = None  # id of the request that the broker handles
         self.waiting: deque[ClientRequest] = deque()  # requests that the broker has not read yet
-        self.sent_ms = 0  # when the last request arrives
-        self.answered_ms = 0  # when the last response arrives
+        self.sent_ms = 0  # arrival time of the last request
+        self.answered_ms = 0  # arrival time of the last response
 
 
 class NetworkPath:

@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 Callback = Callable[[int], None]
-"""Called with the time in ms."""
+"""Called with the current time in ms."""
 
 
 class Phase(IntEnum):

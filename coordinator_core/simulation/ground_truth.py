@@ -84,7 +84,7 @@ class GroupTruth:
         number = event.generation + 1
         if self._current is not None and self._current.number == number:
             # The previous coordinator completed the join and failed before it stored the
-            # generation: a new coordinator prepares the same generation again.
+            # generation: the new coordinator prepares the same generation again.
             lost, self._current = self._current, None
             self._next = replace(lost, joined_ms=None, assigned_ms=None, member_count=None)
         if self._next is None or self._next.number != number:

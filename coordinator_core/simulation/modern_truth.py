@@ -52,7 +52,7 @@ class ModernTruth:
         self.group_id = group_id
         self._topic_names = topic_names
         self._topic_ids = {name: topic_id for topic_id, name in topic_names.items()}
-        self.group_type: GroupType | None = None  # until its first record
+        self.group_type: GroupType | None = None  # until the group's first record
         self.incarnation = 1
         self.converted_from = 0
         self.targets = self.bumps = self.joined = self.left = 0
@@ -119,7 +119,7 @@ class ModernTruth:
         current = self._current
         if current is not None and current.stable_ms is None and self._is_stable(group):
             current.stable_ms = None if current.is_empty else now_ms
-        if group.is_empty():  # what comes before the next member does not count
+        if group.is_empty():  # events before the next member do not count
             self._preparing_ms, self._causes = None, []
         self._note_state(group.state_name(), now_ms)
 

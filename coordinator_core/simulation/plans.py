@@ -24,7 +24,7 @@ class ActionKind(Enum):
     KILL = "kill"
     FREEZE = "freeze"  # nothing runs: garbage collection, a paused container
     SLOW = "slow"  # the application does not poll; the consumer's background thread runs
-    CUT = "cut"  # messages in both directions arrive when the cut has ended
+    CUT = "cut"  # messages in both directions arrive after the cut
 
 
 class Action(NamedTuple):
@@ -127,13 +127,13 @@ def plan_of(table: SpecTable) -> Plan:
         protocol=table.one_of("protocol", CONVERTING) if "protocol" in table else "",
     )
     if plan.protocol and kind != "deploy":
-        table.wrong("kind", "deploy, to change the protocol")
+        table.wrong("kind", "a deployment that changes the protocol")
     if kind in _LASTING and plan.length_ms is None:
         table.wrong("length", "a duration")
     if kind in ("autoscale", "scale") and not (plan.to or plan.high > plan.low >= 1):
         table.wrong("to" if kind == "scale" else "high", "the number of processes")
     if kind == "crash_loop" and not (plan.life_ms and plan.loops and plan.down_ms):
-        table.wrong("loops", "a number of crashes, together with life and down")
+        table.wrong("loops", "a number of crashes, with the keys life and down")
     table.close()
     return plan
 

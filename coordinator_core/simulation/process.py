@@ -228,7 +228,7 @@ class SimulatedProcess:
 
     def _thaw(self, now_ms: int) -> None:
         if now_ms < self.frozen_until_ms:
-            return  # frozen again for longer
+            return  # the process is frozen again, for longer
         if self.application is not None and not self.is_away:
             self.application.go_on(now_ms)
         inbox, self._inbox = self._inbox, []

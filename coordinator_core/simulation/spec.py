@@ -332,7 +332,9 @@ def _check_protocols(table: SpecTable, group: GroupSpec, era: str) -> None:
         return
     present = ("classic", *ERAS[era].modern_types)
     if any(each.name not in present for each in types):
-        table.wrong("protocol", f"{' or '.join(present)}: brokers of this era have no other groups")
+        table.wrong(
+            "protocol", f"{' or '.join(present)}: brokers of this era support no other group type"
+        )
     if group.client not in MODERN_CLIENTS:
         table.wrong("client", f"one of {', '.join(sorted(MODERN_CLIENTS))} for this protocol")
     if group.client == "librdkafka-2" and types != [CONSUMER]:
@@ -356,7 +358,7 @@ def _faults(
     if broker_id is not None and not 1 <= broker_id <= cluster.brokers:
         table.wrong("broker", f"a broker id, 1 to {cluster.brokers}")
     if kind == "broker_stops" and broker_id is None:
-        table.wrong("broker", "the broker that stops")
+        table.wrong("broker", "a broker other than the broker that stops")
     length = table.time_ms("length", "30s")
     error = Errors[table.one_of("error", Errors.__members__, "NOT_ENOUGH_REPLICAS")]
     partition = table.count("partition") if "partition" in table else None

@@ -29,13 +29,13 @@ from coordinator_core.whatif.predict import instance_ids_of
 from coordinator_core.whatif.reasons import assumption_of, reasons_of, risks_of
 from coordinator_core.whatif.settings import CONSUMER_PROTOCOL, UNCHANGED, SettingsChange
 
-# The best change must save at least this share of the unavailable partition time ...
+# The best change must save at least this share of partition downtime.
 _MIN_SHARE = 0.1
-# ... and so much partition downtime or time in rebalances, ...
+# The best change must also save this much partition downtime or time in rebalances.
 _MIN_SAVED_MS = MIN_SAVED_MS
-# ... and a cheaper change is advised if it saves at least this share of what the best one saves.
+# A cheaper change is advised if it saves at least this share of the best change's saving.
 _SHARE_OF_BEST = 0.85
-# Without a log, expired sessions look like members that left.
+# Without a log, expired sessions cannot be told from members that left.
 _MAX_CONFIDENCE_WITHOUT_LOG = 0.5
 
 
@@ -137,7 +137,10 @@ def has_little(observed: Figures, prefer: Currency = DOWNTIME) -> bool:
 def little_to_gain(observed: int | None, prefer: Currency = DOWNTIME) -> str:
     """The sentence of a group that `has_little`; ``observed``: its figure in the currency."""
     if observed is None:
-        return "nothing to gain: no commits show how many records the group handles"
+        return (
+            "nothing to gain: the lake has no commits, so the number of processed records is "
+            "unknown"
+        )
     return f"nothing to gain: at most {prefer.amount(observed)}"
 
 
@@ -271,7 +274,7 @@ def _against(
         return f"{figures}: too little"
     if then.unavailable_partition_ms >= chosen.median.unavailable_partition_ms:
         return f"{figures}: saves less"
-    return f"{figures}: saves little more, and takes more to introduce"
+    return f"{figures}: saves little more, but is harder to introduce"
 
 
 def _confidence(baseline: Baseline, observed: Figures, unchanged: Prediction) -> tuple[float, str]:
@@ -292,7 +295,7 @@ def _confidence(baseline: Baseline, observed: Figures, unchanged: Prediction) ->
     )
     if any(_logged(baseline)):
         return round(nearness, 2), reason
-    reason += "; without the broker's log, expired sessions look like members that left"
+    reason += "; without the broker's log, expired sessions cannot be told from members that left"
     return round(min(nearness, _MAX_CONFIDENCE_WITHOUT_LOG), 2), reason
 
 

@@ -35,11 +35,12 @@ from coordinator_core.whatif.settings import SettingsChange
 # Deployments of whole groups; without one, restarts of some processes are compared.
 WHOLE = (EpisodeKind.ROLLING_DEPLOYMENT, EpisodeKind.WHOLE_GROUP_RESTART)
 KINDS = tuple(kind.value for kind in (*WHOLE, EpisodeKind.RESTART))
-# Noise: this share of what a change must save at least.
+# Noise level: this share of the minimum saving of a change.
 _OF_LEAST_SAVED = 0.5
 # While a process restarts, the group has fewer members, and perhaps fewer owned partitions.
 _LAST = 10
-# A change of any other setting prevents a comparison: its effect cannot be told from the advice's.
+# A change of any other setting prevents a comparison: its effect cannot be separated from the
+# advice's effect.
 _REMARKED = ("rebalance_timeout_ms",)
 
 
@@ -115,7 +116,7 @@ class ComparedFigure(NamedTuple):
 
     def __str__(self) -> str:
         noun = self.currency.noun
-        # "in rebalances" is a noun only behind a figure.
+        # "in rebalances" stands behind a figure.
         noun = f"time {noun}" if noun.startswith("in ") else noun
         values = (self.after.median, self.predicted.median, self.low, self.high, self.before.median)
         after, predicted, low, high, before = map(self.currency.shown, values)
@@ -230,11 +231,11 @@ def _without_equals(
     if not after:
         return "no deployment since the change"
     if not any(each.size == size for each in before):
-        return "the deployments that the prediction is about are no longer in the lake"
+        return "the deployments that the prediction refers to are no longer in the lake"
     equal = next(each for each in before if each.size == size)
     if not any(each.size == size for each in after):
         return f"no deployment of equal size: {equal} before, {after[-1]} after"
-    return f"no prediction of a {equal}"
+    return f"no predicted value for a {equal}"
 
 
 def _others(
@@ -256,7 +257,7 @@ def _others(
     sizes = [_most(each.size for each in side[-_LAST:]) for side in (before, after)]
     shown = settings_shown(change)
     if "group_protocol" in shown:
-        # The other protocol has an assignor and a session timeout of its own.
+        # The other protocol has its own assignor and session timeout.
         shown |= {"assignor", "remote_assignor", "session_timeout_ms"}
     texts, prevented = list[str](), list[str]()
     for name, text in differences(was, is_, shown | {"remote_assignor"}):

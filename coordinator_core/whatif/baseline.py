@@ -35,12 +35,12 @@ CONSUMER = "consumer"
 _MIN_SAMPLES = 4
 _USUAL_HEARTBEATS_MS = (1000, 3000, 5000, 10_000, 15_000, 20_000, 30_000)
 _SLACK_MS = 500
-# metadata.max.age.ms; the short value if new partitions started a rebalance.
+# metadata.max.age.ms; a short value if new partitions triggered a rebalance.
 METADATA_MAX_AGE_MS, SHORT_METADATA_MAX_AGE_MS = 300_000, 10_000
 _REJOINS = ("LEADER_REJOIN", "METADATA_CHANGE")
 # A join with one of these events may have waited for a departed member.
 _WAITED_FOR_DEPARTED = (*DEPARTURES, "DROPPED_NOT_REJOINED")
-# A group whose processes stopped is shut down, unless one of them is back within this time.
+# A group whose processes stopped is shut down unless a process returns within this time.
 SHUT_DOWN_MS = 300_000
 
 
@@ -138,11 +138,11 @@ def baseline_of(
         raise NotAConsumerGroup(f"{explained.group_id}: no record has its members")
     if protocol_types != {CONSUMER}:
         listed = ", ".join(sorted(protocol_types))
-        raise NotAConsumerGroup(f"{explained.group_id}: not a group of consumers ({listed})")
+        raise NotAConsumerGroup(f"{explained.group_id}: not a consumer group ({listed})")
     if any(record.protocol == streams_metadata.ASSIGNOR for record in records):
         raise NotAConsumerGroup(
-            f"{explained.group_id}: not a group of consumers (Kafka Streams, whose tasks no model"
-            " assigns)"
+            f"{explained.group_id}: not a consumer group (Kafka Streams, whose tasks no model "
+            "assigns)"
         )
     assignors = _assignors(records)
     require_models(explained.group_id, assignors, SIMULATED_ASSIGNORS)
@@ -257,12 +257,12 @@ def library_of(process: ConsumerProcess, records: Iterable[MetadataRecord], era:
                 user_data.add(subscription.user_data)
                 assignors.add(record.protocol)
     newest = max(versions, default=3)
-    # Up to 2.3 Java's user data are empty, as those of kafka-python.
+    # Up to 2.3 Java's user data are empty, like kafka-python's.
     named = {client.library for life in process.lives if (client := client_of_id(life.client_id))}
     is_old_broker = LIBRARIES[ERAS[era].client_library].subscription_version == 0
     is_java = newest == 0 and ("java" in named or (is_old_broker and not named))
     if b"" in user_data and not is_java:
-        # Other libraries have an assignor that librdkafka lacks: sticky.
+        # Other libraries have the sticky assignor, which librdkafka lacks.
         is_other = assignors & (CLIENT_ASSIGNORS.keys() - LIBRDKAFKA_ASSIGNORS.keys())
         return "librdkafka-2" if newest and not is_other else "kafka-python-3"
     return _java_library(newest, era)

@@ -16,7 +16,7 @@ _LIMITS = {
     "consumer_session_timeout_ms": "session.timeout.ms",
     "consumer_heartbeat_interval_ms": "heartbeat.interval.ms",
 }
-# Effort of a setting of all the broker's groups, with a restart.
+# Effort of a broker setting that affects all groups and needs a restart.
 _LIMITS_COST = 4
 
 

@@ -28,7 +28,7 @@ from coordinator_core.whatif.settings import (
 from schemas.prediction_ranges import widening
 
 WHAT_IF, PLAN = "what-if", "plan"
-# Kinds of settings of fewer scripts have the share of all kinds.
+# A kind of setting with fewer scripts gets the share of all kinds.
 OTHER = "other"
 # Errors of smaller figures are measured against these.
 LEAST_SIZES = {

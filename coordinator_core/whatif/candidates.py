@@ -28,8 +28,8 @@ from coordinator_core.whatif.settings import (
 # the longest slow poll: a longer one hides an application that hangs.
 _POLL_INTERVALS_MS = (30_000, 60_000, 120_000, 300_000, 600_000)
 _RESERVE = 1.5
-# What gives way to changes of the group protocol, in this order: a setting of all the broker's
-# groups, and what other changes of GRID come near.
+# Changes that are dropped in favor of changes of the group protocol, in this order: a broker
+# setting for all groups, and changes close to other changes of GRID.
 _GIVE_WAY = tuple(
     SettingsChange.of(text.split())
     for text in (
@@ -43,11 +43,11 @@ _GIVE_WAY = tuple(
 _COMMIT_INTERVAL_MS = 1000
 _TO_CONSUMER = SettingsChange(group_protocol=CONSUMER_PROTOCOL)
 _TO_CLASSIC = SettingsChange(group_protocol=CLASSIC_PROTOCOL)
-# A short session, with the heartbeat interval that a third of it allows.
+# A short session timeout, with a third of it as heartbeat interval.
 _SHORT_SESSION_MS, _SHORT_HEARTBEAT_MS = 10_000, 3000
-# Session timeouts to choose from: a static member that is away for longer is removed.
+# Candidate session timeouts: a static member that is away for longer is removed.
 _STATIC_SESSIONS_MS = (45_000, 60_000, 120_000, 300_000, 600_000)
-# The broker's defaults, and a session between.
+# The broker's defaults, and a session timeout between them.
 _SESSIONS = (
     SettingsChange(consumer_session_timeout_ms=45_000, consumer_heartbeat_interval_ms=5000),
     SettingsChange(consumer_session_timeout_ms=25_000),

@@ -80,9 +80,9 @@ def client_parts(baseline: Baseline, change: SettingsChange) -> list[ClientPart]
     ids = _instance_ids(baseline, change)
     is_mixed = len(set(kinds.values())) > 1
     lasting = (
-        "its replacement takes it over, as a StatefulSet's pod name"
+        "which its replacement takes over, as a StatefulSet's pod name"
         if change.instance_ids == ORDINAL
-        else "the same after a restart"
+        else "which it keeps after a restart"
     )
     return [
         ClientPart(
@@ -90,8 +90,8 @@ def client_parts(baseline: Baseline, change: SettingsChange) -> list[ClientPart]
             name=f"{baseline.group_id}-{kind}" if is_mixed else baseline.group_id,
             kind=kind,
             client_ids=[p.lives[-1].client_id for p in baseline.processes if kinds[p.name] == kind],
-            title=f"every {kind + ' ' if is_mixed else ''}consumer of group"
-            f" {one_line(baseline.group_id)}",
+            title=f"every {kind + ' ' if is_mixed else ''}consumer of group "
+            f"{one_line(baseline.group_id)}",
             lines=list(_lines(baseline, change, kind)),
             instance_ids={name: text for name, text in ids.items() if kinds[name] == kind},
             source=f"each process has its own {INSTANCE_ID}, {lasting}",
@@ -143,13 +143,13 @@ def _strategy(baseline: Baseline, change: SettingsChange, kind: str) -> Iterator
     if after is None or after == before:
         return
     if not before:
-        # The group was not classic, so no member has another assignor.
+        # The group was not classic, so no member has an assignor of its own.
         yield ClientSetting(STRATEGY, strategy(after, kind))
     elif not is_online(kind, after, before):
         yield f"{kind} cannot change the rebalance protocol online: stop all processes first"
         yield ClientSetting(STRATEGY, strategy(after, kind))
     else:
-        yield "first rolling deployment: old and new processes have one assignor in common"
+        yield "first rolling deployment: old and new processes share an assignor"
         yield ClientSetting(STRATEGY, strategy((*after, *before), kind))
         yield "second rolling deployment, after the first has ended:"
         yield ClientSetting(STRATEGY, strategy(after, kind), is_later=True)
@@ -188,7 +188,7 @@ def unique_ids(names: Iterable[str]) -> Iterator[str]:
     taken: set[str] = set()
     for name in names:
         text = _INVALID_IN_ID.sub("-", name)
-        # Keep the end: it has the ordinal, or what else distinguishes long names.
+        # Keep the end of a long name: it has the ordinal, or another distinguishing part.
         text = text[-_MAX_ID_LENGTH:] if text.strip(".") else f"process{text}"
         unique, number = text, 2
         while unique in taken:

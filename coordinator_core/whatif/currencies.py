@@ -69,7 +69,7 @@ PAUSES = Currency(
 )
 CATCH_UP = Currency("catch_up_ms", MIN_SAVED_MS, "of catch-up", "longer catch-up", seconds)
 CURRENCIES = (DOWNTIME, REBALANCES, NOT_STABLE, MOVES, REPROCESSED, PAUSES, CATCH_UP)
-# By the value of --prefer.  Lag grows while nobody consumes.
+# Currencies by the value of --prefer.  Lag grows while nobody consumes.
 PREFERENCES = {
     "downtime": DOWNTIME,
     "rebalances": REBALANCES,

@@ -226,10 +226,10 @@ def _connect(part: ClientPart) -> Iterator[str]:
 def _of_one_task(part: ClientPart) -> Iterator[ClientLine]:
     ids = list(part.instance_ids.values())
     if len(ids) == 1:
-        yield f"{INSTANCE_ID} only as long as tasks.max is 1: all tasks get the same one"
+        yield f"{INSTANCE_ID} only as long as tasks.max is 1: all tasks get the same id"
         yield ClientSetting(INSTANCE_ID, ids[0])
     elif ids:
-        yield f"no {INSTANCE_ID}: all tasks of a connector would get the same one"
+        yield f"no {INSTANCE_ID}: all tasks of a connector would get the same id"
 
 
 def _streams(part: ClientPart) -> Iterator[str]:
@@ -240,7 +240,7 @@ def _streams(part: ClientPart) -> Iterator[str]:
             lines.append(ClientSetting("commit.interval.ms", line.value))
         elif isinstance(line, ClientSetting) and line.name in _NOT_OF_STREAMS:
             if not line.is_later:
-                lines.append(f"not {line.name}={line.value}: Kafka Streams has its own")
+                lines.append(f"not {line.name}={line.value}: Kafka Streams has its own setting")
         elif isinstance(line, ClientSetting) or _sets(line, INSTANCE_ID):
             lines.append(line)
     if part.instance_ids:
@@ -291,7 +291,9 @@ def _in_container(part: ClientPart) -> Iterator[str]:
         yield _env_properties(part)
         return
     if part.instance_ids:
-        passed = f"the application passes {VARIABLE} as {INSTANCE_ID}: {part.kind} expands nothing"
+        passed = (
+            f"the application passes {VARIABLE} as {INSTANCE_ID}: {part.kind} expands no variables"
+        )
         part = replace(part, lines=[*part.lines, passed], instance_ids={})
     yield from _WRITERS[shown_form(part)](part)
 

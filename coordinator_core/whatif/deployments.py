@@ -44,7 +44,7 @@ _STOPS_APART_MS, _STARTS_APART_MS = 50, 200
 _READY_MS = 200
 # The deployment begins this long after the last evidence: topics no longer grow by then.
 _LATER_MS = 120_000
-# Static members joined one by one, within a heartbeat interval this long before the first action.
+# Static members joined one by one, within a heartbeat interval, this long before the first action.
 _JOINED_MS, _SWITCH_MS = 20_000, 200
 # The period begins this long before the first action: a process starts before it joins.
 _EARLY_MS = 1000
@@ -91,7 +91,7 @@ class RestartTime(NamedTuple):
         return between(self.least_ms, self.most_ms, key_of(seed, process, "restart"))
 
 
-# Without an observed restart.
+# Assumed restart time if no restart was observed.
 _ASSUMED_RESTART = RestartTime(10_000, 10_000, 10_000, is_assumed=True)
 
 

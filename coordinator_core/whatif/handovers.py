@@ -122,7 +122,7 @@ class _Absence(NamedTuple):
     is_slow: bool
 
 
-# A closed member is gone after this time, unless its requests wait behind a JoinGroup.
+# A closed member leaves within this time, unless its requests wait behind a JoinGroup.
 _CLOSED_MS = 100
 
 
@@ -205,7 +205,7 @@ class HandoverCounter:
                 self._leave_uncommitted(partition, tenure, _Stop(stop_ms, False))
 
     def _begins(self, partition: TopicPartition, process: str, at_ms: int) -> None:
-        if partition in self._tenures:  # its owner does not know yet that it lost the partition
+        if partition in self._tenures:  # the owner does not know yet that it lost the partition
             self._ended(partition, at_ms, commits=False)
         stop = self._stops.pop(partition, None)
         committed_ms: int | None = at_ms

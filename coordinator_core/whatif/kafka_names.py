@@ -19,13 +19,13 @@ CONSUMER_SESSION = "consumer.session.timeout.ms"
 CONSUMER_HEARTBEAT = "consumer.heartbeat.interval.ms"
 CONSUMER_ASSIGNMENT = "consumer.assignment.interval.ms"
 MIGRATION_POLICY = "group.consumer.migration.policy"
-# Of a what-if only, not Kafka's.
+# Settings of what-if that Kafka does not have.
 MIGRATION_START = "migration.start"
 MIGRATION_BACK = "migration.back"
 MIGRATION_INTERVAL = "migration.interval.ms"
 MIGRATION_PROCESSES = "migration.processes"
 
-# By Kafka's name: the setting of a change.
+# Settings of a change, by Kafka's name.
 SETTING_OF = {
     SESSION: "session_timeout_ms",
     POLL: "rebalance_timeout_ms",
@@ -44,7 +44,7 @@ SETTING_OF = {
     MIGRATION_INTERVAL: "migration_interval_ms",
     MIGRATION_PROCESSES: "migration_processes",
 }
-# By the setting of a change: Kafka's name.
+# Kafka's names, by the setting of a change: Kafka's name.
 NAME_OF = {setting: name for name, setting in SETTING_OF.items()}
 _PACKAGE = "org.apache.kafka.clients.consumer."
 _CLASSES = {

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from coordinator_core.modern_history.heartbeats import ConfiguredTiming
 
-# The brokers' default of a group's own setting has this prefix.
+# Prefix of a broker setting that is the default of a group setting.
 _BROKER_PREFIX = "group."
 # Kafka's defaults of the settings of consumer groups at the broker.
 BROKER_DEFAULTS = {

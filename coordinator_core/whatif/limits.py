@@ -57,9 +57,9 @@ def refusals(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
     yield from _migration_refusals(baseline, change)
     yield from _session_refusals(baseline, change)
     if change.commit_interval_ms is not None and baseline.consumption is None:
-        yield f"{COMMIT_INTERVAL}: no commits of the group show how many records it handles"
+        yield f"{COMMIT_INTERVAL}: no commits of the group show how many records it processes"
     if change.membership == "static" and not _era(baseline, change).has_static_members:
-        yield f"{INSTANCE_ID}: brokers before Kafka 2.3 have no static members"
+        yield f"{INSTANCE_ID}: brokers before Kafka 2.3 do not support static members"
     for process in baseline.processes:
         yield from _client_refusals(baseline, process, change)
 
@@ -86,7 +86,7 @@ def _protocol_refusals(baseline: Baseline, change: SettingsChange) -> Iterator[s
         return
     value = f"{GROUP_PROTOCOL}={CONSUMER_PROTOCOL}"
     if _era(baseline, change).modern is None:
-        yield f"{value}: brokers before Kafka 4.0 do not have it; add era={NEWEST_ERA.name}"
+        yield f"{value}: brokers before Kafka 4.0 do not support it; add era={NEWEST_ERA.name}"
     if change.group_protocol != CONSUMER_PROTOCOL and change.migration_back is None:
         return
     changed = change.migrated_processes or baseline.libraries
@@ -95,7 +95,7 @@ def _protocol_refusals(baseline: Baseline, change: SettingsChange) -> Iterator[s
     }
     for library in sorted(libraries - MODERN_CLIENTS):
         name = library if change.client_library else kind_of(library)
-        yield f"{value}: {name} clients do not have it"
+        yield f"{value}: {name} clients do not support this value"
 
 
 def _migration_refusals(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
@@ -117,7 +117,7 @@ def _migration_refusals(baseline: Baseline, change: SettingsChange) -> Iterator[
     if change.migration_start is not None and not baseline.protocols:
         protocol = change.group_protocol
         if protocol == baseline.group_protocol:
-            yield f"{MIGRATION_START}: the group has {GROUP_PROTOCOL}={protocol} already"
+            yield f"{MIGRATION_START}: the group already uses {GROUP_PROTOCOL}={protocol}"
 
 
 def _session_refusals(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
@@ -132,9 +132,9 @@ def _session_refusals(baseline: Baseline, change: SettingsChange) -> Iterator[st
     minimum_ms, maximum_ms = min(known_min_ms, *own_ms), max(known_max_ms, *own_ms)
     value = f"{SESSION}={change.session_timeout_ms}"
     if change.session_timeout_ms < minimum_ms:
-        yield f"{value}: the broker refuses less than group.min.session.timeout.ms ({minimum_ms})"
+        yield f"{value}: below the broker's group.min.session.timeout.ms ({minimum_ms})"
     if change.session_timeout_ms > maximum_ms:
-        yield f"{value}: the broker refuses more than group.max.session.timeout.ms ({maximum_ms})"
+        yield f"{value}: above the broker's group.max.session.timeout.ms ({maximum_ms})"
 
 
 def _client_refusals(
@@ -152,7 +152,7 @@ def _client_refusals(
         changes_times = is_new or _changes_times(change) or becomes_classic(baseline, change)
         yield from _librdkafka_refusals(member, session_ms, change, changes_times)
         if "sticky" in assignors:
-            yield f"{STRATEGY}=sticky: librdkafka has range, roundrobin and {COOPERATIVE} only"
+            yield f"{STRATEGY}=sticky: librdkafka supports range, roundrobin and {COOPERATIVE} only"
     elif change.session_timeout_ms is not None and session_ms <= baseline.heartbeat_ms:
         yield (
             f"{SESSION}={session_ms}: {kind_of(library.name)} clients require it above"
@@ -165,9 +165,11 @@ def _client_refusals(
         )
     is_static = change.membership == "static" or (is_new and process.instance_id is not None)
     if is_static and change.membership != "dynamic" and not library.has_static_members:
-        yield f"{INSTANCE_ID}: {library.name} clients have no static members (Java: since 2.3)"
+        yield (
+            f"{INSTANCE_ID}: {library.name} clients do not support static members (Java: since 2.3)"
+        )
     if COOPERATIVE in assignors and not library.has_lost:
-        yield f"{STRATEGY}: {library.name} clients have no {COOPERATIVE} (Java: since 2.4)"
+        yield f"{STRATEGY}: {library.name} clients do not support {COOPERATIVE} (Java: since 2.4)"
 
 
 def _librdkafka_refusals(

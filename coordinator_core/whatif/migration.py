@@ -24,7 +24,7 @@ from coordinator_core.whatif.settings import (
 )
 
 INTERVAL_MS = 30_000
-# A consumer that closes commits and leaves in this time.
+# A consumer that closes commits and leaves within this time.
 _CLOSING_MS = 100
 _ENDS = (ActionKind.STOP, ActionKind.KILL)
 _CONVERTED = {
@@ -45,8 +45,8 @@ _REASONS = {
     " librdkafka): members of the consumer protocol are refused",
     "downgrade_disabled": f"{_POLICY} does not allow downgrades: the group stays a consumer group"
     " with classic members",
-    "downgrade_too_large": "the group is larger than group.max.size: it stays a consumer group with"
-    " classic members",
+    "downgrade_too_large": "the group is larger than group.max.size: the group stays a consumer "
+    "group with classic members",
     "migration_disabled": f"{_POLICY}=disabled: classic members cannot join a consumer group",
 }
 

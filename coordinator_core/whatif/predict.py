@@ -58,15 +58,15 @@ SEEDS = 5
 _START_TO_JOIN_MS = 30
 # From the end of a freeze to the JoinGroup with a new member id.
 _THAW_TO_JOIN_MS = 6
-# Processes that run at the start of the evaluated period are started this long before it.
+# Processes that run at the start of the evaluated period start this long before it.
 _WARM_UP_MS = 60_000
-# Heartbeats of real clients are later than their interval, because threads wake up late.  The first
-# seed uses the usual delay, the others draw one, from an idle to a busy machine (measured): delays
-# add up between rebalances.  librdkafka's main thread has six timers between two heartbeats.
+# Real heartbeats come later than their interval, because threads wake up late.  The first seed uses
+# the usual delay, the others draw one, from an idle to a busy machine (measured): delays add up
+# between rebalances.  librdkafka's main thread has six timers between two heartbeats.
 _HEARTBEAT_DELAY_MS, _HEARTBEAT_DELAYS_MS = 4, (2, 10)
 _TIMERS_PER_HEARTBEAT = 6
-# Raise this if the same simulation now has other records reprocessed or pauses: tables keep the
-# outcomes of earlier versions.
+# Increase this number if the same simulation returns other figures (records reprocessed, pauses):
+# tables keep the outcomes of earlier versions.
 _COSTS_VERSION = 4
 _NO_OUTCOMES: Mapping[str, Outcomes] = MappingProxyType({})
 

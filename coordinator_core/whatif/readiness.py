@@ -28,7 +28,7 @@ from coordinator_core.whatif.settings import CONSUMER_PROTOCOL
 PREVENTS, OFFLINE, CHECK = "prevents", "offline", "check"
 _CONSUMER_TYPE = "consumer"
 _OTHER_TYPES = {
-    "connect": "Kafka Connect: its workers have no other protocol than the classic one",
+    "connect": "Kafka Connect: its workers support the classic protocol only",
 }
 _STREAMS = (
     "Kafka Streams: applications have group.protocol=streams (brokers 4.1 and up), not consumer"
@@ -38,7 +38,8 @@ _NEEDED = {
     for library in LIBRARIES.values()
     if library.consumer_protocol_since is not None
 }
-# The version of subscriptions that these clients send (KIP-881), and the first Java that sent it.
+# Version of subscriptions that these clients send (KIP-881), and the first Java version that sends
+# it.
 _NEWEST_SUBSCRIPTION = 3
 _FIRST_JAVA = (versions_of("java", f"{_NEWEST_SUBSCRIPTION:04x}") or "").removesuffix("-")
 # What a broker logs when it refuses to convert a group: event or step, blocker, effect, detail.
@@ -56,7 +57,8 @@ _REFUSALS = {
     "UPGRADE_FAILED": (
         "assignment_data",
         OFFLINE,
-        "the broker could not convert the group: data of members that a consumer group cannot keep",
+        "the broker could not convert the group: members have data that a consumer group cannot "
+        "keep",
     ),
     "migration_disabled": (
         "migration_policy",
@@ -124,8 +126,8 @@ def commits_without_members(
         yield Blocker(
             "commits_without_members",
             CHECK,
-            "commits while the group had no member: tools, or consumers that assign their own"
-            " partitions; they keep working only while the group is empty",
+            "offset commits while the group had no member: by tools, or by consumers that assign "
+            "their own partitions; such commits work only while the group is empty",
         )
 
 
@@ -190,8 +192,9 @@ def _of_subscriptions(records: Sequence[MetadataRecord]) -> Iterator[Blocker]:
         yield Blocker(
             "regular_expression",
             CHECK,
-            f"topics of {names} changed while running: if by a regular expression, librdkafka then"
-            " leaves it to the broker (RE2/J syntax), and Java does with SubscriptionPattern",
+            f"topics of {names} changed at runtime: if the subscription is a regular expression, "
+            "the broker resolves it after the migration (RE2/J syntax) for librdkafka, and for "
+            "Java with SubscriptionPattern",
         )
 
 
@@ -216,7 +219,7 @@ def _versions(members: Iterable[RecordedMember]) -> Iterator[int]:
 def _client(kind: str, oldest: int | None) -> Blocker:
     value = f"{GROUP_PROTOCOL}={CONSUMER_PROTOCOL}"
     if kind not in _NEEDED:
-        return Blocker("client_version", PREVENTS, f"{kind} clients do not have {value}")
+        return Blocker("client_version", PREVENTS, f"{kind} clients do not support {value}")
     needs = f"{value} needs {_NEEDED[kind]}"
     if oldest is None:
         return Blocker("client_version", CHECK, f"{kind} clients of an unknown version: {needs}")

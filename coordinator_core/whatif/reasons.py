@@ -21,8 +21,8 @@ from coordinator_core.whatif.settings import (
 )
 
 _SOURCES = {
-    PROCESS: "the process' own name",
-    ORDINAL: "a name that lasts (a StatefulSet's pod)",
+    PROCESS: "the process's own name",
+    ORDINAL: "a name that a process keeps (a StatefulSet's pod)",
 }
 
 
@@ -48,8 +48,8 @@ def reasons_of(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
     if change.initial_rebalance_delay_ms is not None:
         yield "the broker waits longer for members before the first generation"
     if change.commit_interval_ms is not None:
-        yield "a process that does not commit at its end leaves up to" + (
-            f" {seconds(change.commit_interval_ms)} of records to handle again"
+        yield "a process that does not commit when it stops leaves up to" + (
+            f" {seconds(change.commit_interval_ms)} of records to process again"
         )
     is_longer = (change.consumer_session_timeout_ms or 0) > _present_session_ms(baseline)
     if (change.session_timeout_ms is not None or is_longer) and change.membership is None:
@@ -94,9 +94,9 @@ def _risks(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
     session = seconds(session_ms_of(baseline, change))
     if change.membership == "static":
         yield (
-            f"the partitions of a stopped process wait until it is back or its session of {session}"
-            " expires, at a scale-in too (Admin.removeMembersFromConsumerGroup is faster); two"
-            f" processes with the same {INSTANCE_ID} fence each other"
+            "the partitions of a stopped process wait until it returns or its session of "
+            f"{session} expires, also at a scale-in (Admin.removeMembersFromConsumerGroup is "
+            f"faster); two processes with the same {INSTANCE_ID} fence each other"
         )
     elif change.session_timeout_ms is not None or _sets_consumer_session(baseline, change):
         yield f"the partitions of a killed or frozen process wait {session}"
@@ -128,8 +128,8 @@ def _consumer_risks(baseline: Baseline, change: SettingsChange) -> Iterator[str]
     is_static = any(process.instance_id for process in baseline.processes)
     if change.membership == "static" or (is_static and _becomes_consumer(baseline, change)):
         yield (
-            "a killed static member that is back before its session expires is refused"
-            " (UNRELEASED_INSTANCE_ID, fatal for the client)"
+            "a killed static member that returns before its session expires is refused "
+            "(UNRELEASED_INSTANCE_ID, fatal for the client)"
         )
     limits = widened_limits(baseline, change)
     if limits:
@@ -147,7 +147,7 @@ def _assignor_risks(baseline: Baseline, change: SettingsChange) -> Iterator[str]
     elif before:
         yield "two rolling deployments"
     if COOPERATIVE in after:
-        yield "partitions that move take two rebalances in a row"
+        yield "moved partitions take two rebalances in a row"
 
 
 # -- assumptions -----------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ def assumption_of(
     text = f"assumes {INSTANCE_ID} = {_SOURCES[source]}"
     change = other_instance_ids(baseline, prediction.change)
     if change is None:
-        return f"{text}; every process kept its name, so a name that lasts predicts the same"
+        return f"{text}; every process kept its name, so stable names predict the same"
     other = next((each for each in predictions if each.change == change), None)
     if other is None:
         return text

@@ -31,12 +31,12 @@ COOPERATIVE = "cooperative-sticky"
 EAGER = "range"
 PROCESS, ORDINAL = "process", "ordinal"
 CLASSIC_PROTOCOL, CONSUMER_PROTOCOL = "classic", "consumer"
-# session.timeout.ms of classic clients, its default since Kafka 3.0 and in librdkafka 2: what a
-# group gets that becomes classic.
+# session.timeout.ms of classic clients: the default since Kafka 3.0 and in librdkafka 2, for a
+# group that becomes classic.
 CLASSIC_SESSION_MS = 45_000
 
 
-# From the end of a process to its next start, by its supervisor or in a migration.
+# Time from the end of a process to its next start, by its supervisor or in a migration.
 RESTART_MS = 3000
 
 
@@ -49,7 +49,7 @@ class SettingsChange:
     """Changed settings; None: unchanged.  Times in ms.
 
     ``instance_ids``, only with static membership: where group.instance.id comes from.  ``process``,
-    the default: the process' own name, so a process that replaces another under a new name is a new
+    the default: the process's own name; a process that replaces another under a new name is a new
     member, and the other one's partitions wait for the end of its session.  ``ordinal``: a name
     that lasts, such as that of a StatefulSet's pod.
 
@@ -101,7 +101,7 @@ class SettingsChange:
                 if name not in SETTINGS:
                     raise InvalidSetting(f"{text}: unknown setting; {_names_like(name)}")
                 if name in values:
-                    raise InvalidSetting(f"{text}: {name} is given twice")
+                    raise InvalidSetting(f"{text}: {name} is given more than once")
                 values[name] = _value(name, value, text)
         if "instance_ids" in values and values.get("membership") != "static":
             raise InvalidSetting(f"instance_ids={values['instance_ids']}: needs membership=static")
@@ -120,7 +120,9 @@ class SettingsChange:
             if name in _COMMON_NAMES
         ]
         if self.membership == "static":
-            source = "a name that lasts" if self.instance_ids == ORDINAL else "process name"
+            source = (
+                "a name that a process keeps" if self.instance_ids == ORDINAL else "process name"
+            )
             texts.insert(0, f"{INSTANCE_ID} ({source})")
         elif self.membership is not None:
             texts.insert(0, f"no {INSTANCE_ID}")
@@ -197,7 +199,7 @@ _COSTS = {
     "migration_policy": 4,
 }
 _LASTING_NAMES_COST = 4
-# A consumer group's own configuration, and what its clients no longer configure.
+# A consumer group's own configuration replaces these client settings.
 _OF_CONSUMER_GROUPS = (
     "consumer_session_timeout_ms",
     "consumer_heartbeat_interval_ms",
@@ -258,8 +260,8 @@ def refused_by_protocol(protocol: str, names: Iterable[str]) -> Iterator[str]:
     for name in names:
         if name in others and is_consumer:
             yield (
-                f"{NAME_OF.get(name, name)}: {GROUP_PROTOCOL}={CONSUMER_PROTOCOL} does not have"
-                f" it; use {REMOTE_ASSIGNOR}, {CONSUMER_SESSION}"
+                f"{NAME_OF.get(name, name)}: {GROUP_PROTOCOL}={CONSUMER_PROTOCOL} does not use "
+                f"it; use {REMOTE_ASSIGNOR}, {CONSUMER_SESSION}"
             )
         elif name in others:
             yield f"{NAME_OF[name]}: needs {GROUP_PROTOCOL}={CONSUMER_PROTOCOL}"
@@ -281,7 +283,7 @@ def _time(text: str, value: str) -> str:
     try:
         utc_ms(value)
     except ValueError:
-        raise InvalidSetting(f"{text}: not a time in UTC, such as 2026-11-21T00:46:30") from None
+        raise InvalidSetting(f"{text}: expected a UTC time, e.g. 2026-11-21T00:46:30") from None
     return value
 
 
@@ -290,7 +292,7 @@ def _value(name: str, value: str, text: str) -> str | int:
         return _time(text, value)
     if name == "migration_processes":
         if not all(value.split(",")):
-            raise InvalidSetting(f"{text}: no process name; separate names by commas")
+            raise InvalidSetting(f"{text}: expected process names, separated by commas")
         return value
     choices = _CHOICES.get(name)
     if choices is not None:

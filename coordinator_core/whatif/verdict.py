@@ -67,7 +67,10 @@ def verdict_of(
         return not_predicted(UNKNOWN, not_explained(judged.advice.misses), blockers)
     tried = [each for each in predicted if _only_migrates(each.change)]
     if not tried:
-        reason = "no change to the consumer protocol was tried, or none that its clients accept"
+        reason = (
+            "no setting with the consumer protocol was simulated, or the group's clients "
+            "accept none"
+        )
         return not_predicted(UNKNOWN, reason, blockers)
     chosen = _chosen(baseline, unchanged, tried)
     verdict, reason = _verdict(baseline, unchanged, chosen, blockers)
@@ -108,7 +111,7 @@ def _verdict(
     elif _is_longer(unchanged, chosen):
         verdict = STAY
     else:
-        verdict, text = NO_DIFFERENCE, f"no sure difference; {text}"
+        verdict, text = NO_DIFFERENCE, f"no clear difference; {text}"
     reasons = [text, *(each.detail for each in by_effect[OFFLINE])]
     if by_effect[CHECK] and verdict == MIGRATE:
         reasons.append(f"check first: {', '.join(each.blocker for each in by_effect[CHECK])}")
@@ -165,10 +168,10 @@ def _worse(
         yield f"brokers need {', '.join(limits)} (server.properties, a restart, for all groups)"
     if any(process.instance_id for process in baseline.processes):
         yield (
-            "a killed static member that is back before its session expires is refused"
-            " (UNRELEASED_INSTANCE_ID, fatal for the client); the classic protocol replaces it:"
-            f" {_starts(chosen.median.static_refused)} refused in the simulation; in the evidence"
-            " of static members a kill with a quick return looks like a restart"
+            "Consumer protocol: a killed static member that returns before its session expires "
+            "gets UNRELEASED_INSTANCE_ID (fatal); the classic protocol lets it replace the old "
+            f"member. Refused in simulation: {_starts(chosen.median.static_refused)}. The "
+            "evidence cannot tell such a kill from a restart."
         )
     yield from _of_applications(baseline, unchanged, chosen)
     yield from _of_range(chosen, tried)

@@ -134,7 +134,7 @@ class ZooKeeperClient:
 
     def received(self, source: str, message: Message, now_ms: int) -> list[ClientEvent]:
         if self._is_closed or getattr(message, "connection", 0) != self._connection:
-            return []  # of a previous connection
+            return []  # event of a previous connection
         self._last_received_ms = now_ms
         match message:
             case Connected():

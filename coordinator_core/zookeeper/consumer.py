@@ -213,7 +213,7 @@ class ZooKeeperConsumer:
         yield Exists(path)
         answer = yield GetData(path) if is_topic else GetChildren(path)
         if is_topic and answer.error is not ZkError.OK:
-            return  # a topic was deleted, which 0.8 ignores
+            return  # a topic was deleted; 0.8 ignores the deletion
         self._is_triggered = True
         self._add_job(self._watcher, self._rebalance_if_triggered)
 

@@ -82,7 +82,7 @@ class ZooKeeperServer:
         self._tick_ms = tick_ms
         self._watches = Watches()
         self._connections: dict[Watcher, ServerConnection] = {}
-        self._sessions = Sessions(tick_ms)  # used by the leader only
+        self._sessions = Sessions(tick_ms)  # only the leader uses this field
         self._touched: dict[int, None] = {}  # sessions that this follower will report
         self._deadline_ms: int | None = None
         self._sends: list[SendMessage] = []

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import duckdb
 
 COLUMNS = Alert._fields
-LOOKBACK = timedelta(days=7)  # before the window: a storm or a phase may have begun earlier
-# Query the last dates first, so that LAST_TIMES reads the files of these dates only.
+LOOKBACK = timedelta(days=7)  # start before the window: a storm or a phase may have begun earlier
+# Query the last dates first, so that LAST_TIMES reads only the files of these dates.
 LAST_TIMES = """
     SELECT cluster_id, MAX(event_time) FROM timeline WHERE event_date >= $since GROUP BY ALL
     UNION ALL
@@ -42,7 +42,7 @@ LAST_DATES = """
     SELECT cluster_id, MAX(event_date) FROM timeline GROUP BY ALL
     UNION ALL
     SELECT cluster_id, MAX(event_date) FROM committed_offsets GROUP BY ALL"""
-# Of clusters without rows of the others: clients' logs that end later must not age a rebalance.
+# Clusters without rows from brokers: clients' logs that end later must not age a rebalance.
 LAST_DATES_OF_CLIENTS = "SELECT cluster_id, MAX(event_date) FROM client_events GROUP BY ALL"
 LAST_TIMES_OF_CLIENTS = """
     SELECT cluster_id, MAX(event_time) FROM client_events WHERE event_date >= $since GROUP BY ALL"""
@@ -72,7 +72,7 @@ PHASES = """
 GROUPS = """
     SELECT group_id FROM phases
     UNION SELECT COALESCE(group_id, '') FROM findings WHERE {dates}"""
-# All columns: the name of one of them would open the view of this name.
+# Name all columns: the name of a single column would open the view of this name.
 EPISODES = "SELECT * FROM episode_costs WHERE {dates} ORDER BY from_time, episode"
 
 
@@ -301,5 +301,5 @@ def _moment(option: str, text: str) -> datetime:
         time = datetime.fromisoformat(text)
     except ValueError:
         example = "2026-11-21T00:46:00"
-        raise UsageError(f"{option} {text}: not a time; give UTC, such as {example}") from None
+        raise UsageError(f"{option} {text}: expected a UTC time, e.g. {example}") from None
     return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time

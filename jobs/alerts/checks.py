@@ -88,9 +88,9 @@ def _phase(number: int, stable: str) -> str:
 
 
 # A phase ends with the next phase, with the next rebalance, or with the group's deletion.  The
-# phase lasts if none of these events is in the lake before now.  A share group is Stable in both.
-# Clients of a consumer group do not log when all members had reached the target.  A client that
-# leaves, or whose log ends, during a rebalance does not know how long the rebalance goes on.
+# phase lasts if none of these events is in the lake before now.  A share group is Stable in both
+# phases. Clients of a consumer group do not log when all members have reached the target.  A client
+# that leaves, or whose log ends, during a rebalance does not know how long the rebalance goes on.
 STUCK = f"""
     SELECT cluster_id, group_id, NULL AS process, since AS first_time, until AS last_time,
         CAST(FLOOR(EPOCH(until - since)) AS BIGINT) AS value, stuck_s AS threshold, phase AS detail
@@ -209,7 +209,8 @@ OVER_BUDGET = """
     HAVING COUNT(*) > l.rebalances_per_day"""
 
 
-# The surest finding of a group and process, or of a broker; its text counts the others.
+# The finding of highest confidence per group and process, or per broker; its text counts the
+# others.
 FINDING = """
     SELECT cluster_id, group_id, process, from_time AS first_time, until AS last_time,
         CAST(ROUND(100 * confidence) AS BIGINT) AS value, finding_percent AS threshold,
@@ -341,7 +342,7 @@ CHECKS = (
     Check(
         name="flapping",
         setting="flaps",
-        about="a process that leaves and rejoins again and again",
+        about="a process that repeatedly leaves and rejoins",
         sql=FLAPPING,
         message=lambda value, _, story: (
             f"rejoined {counted(value, 'time')}"
@@ -371,7 +372,7 @@ CHECKS = (
     Check(
         name="stuck_partition",
         setting="stuck_partition_s",
-        about="a partition that makes no progress, although its owner consumes others",
+        about="a partition without progress while its owner consumes others",
         sql=_of_partitions(
             "stuck_partition", "FLOOR(EPOCH(until - from_time))", "stuck_partition_s"
         ),
@@ -383,7 +384,7 @@ CHECKS = (
     Check(
         name="poison_pill",
         setting="poison_pill_percent",
-        about="a record that kills each consumer that handles it",
+        about="a record that kills every consumer that processes it",
         sql=_of_partitions("poison_pill", "ROUND(100 * confidence)", "poison_pill_percent"),
         message=lambda value, _, text: f"{text}; confidence {value} %",
         unit="percent",
@@ -393,7 +394,7 @@ CHECKS = (
     Check(
         name="finding",
         setting="finding_percent",
-        about="a known defect, a mistake, or a failure of a coordinator",
+        about="a known defect, a wrong setting, or a coordinator failure",
         sql=FINDING,
         message=lambda value, _, text: f"{text}; confidence {value} %",
         unit="percent",

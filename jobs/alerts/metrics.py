@@ -33,7 +33,8 @@ ALERTS = Metric(
 )
 SLO_USED = Metric(
     "regroup_slo_error_budget_used_percent",
-    "Used of the error budget of the current UTC date, per objective; above 100: missed.",
+    "Error budget used on the current UTC date, in percent, per objective; above 100 the "
+    "objective is missed.",
     ("cluster_id", "group_id", "objective"),
     unit="percent",
 )
@@ -43,19 +44,19 @@ LAKE_TIME = Metric(
     unit="s",
 )
 
-PASSES = Metric("regroup_watch_passes_total", "Passes since the start.", kind="counter")
+PASSES = Metric("regroup_watch_passes_total", "Passes since watch started.", kind="counter")
 FAILED_PASSES = Metric(
-    "regroup_watch_failed_passes_total", "Failed passes since the start.", kind="counter"
+    "regroup_watch_failed_passes_total", "Failed passes since watch started.", kind="counter"
 )
 PASS_SECONDS = Metric("regroup_watch_pass_seconds", "Duration of the last pass.", unit="s")
 SUCCESS_TIME = Metric(
-    "regroup_watch_success_time_seconds", "End of the last successful pass.", unit="s"
+    "regroup_watch_success_time_seconds", "End time of the last successful pass.", unit="s"
 )
 NEWEST_EVENT = Metric(
-    "regroup_watch_newest_event_time_seconds", "Newest event in the tables.", unit="s"
+    "regroup_watch_newest_event_time_seconds", "Time of the newest event in the tables.", unit="s"
 )
 FRESHNESS = Metric(
     "regroup_watch_freshness_seconds",
-    "From the newest event to its tables and alerts, in the last pass with new input.",
+    "Time from the newest event to its tables and alerts, in the last pass with new input.",
     unit="s",
 )

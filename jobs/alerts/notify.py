@@ -31,11 +31,11 @@ from jobs.configuration.webhooks import Webhook
 from jobs.console.errors import UsageError
 
 _TIMEOUT_S = 10  # of one read
-_LIMIT_S = 20.0  # from the connection to the answer: a receiver can send a byte per read
-_PAUSES_S = (1.0, 3.0)  # between the attempts of one call
-_LONGEST_PAUSE_S = 30.0  # of those that a receiver asks for (Retry-After)
-_MAY_PASS = (408, 425, 429)  # and all from 500
-_OUTBOX = "_alerts/outbox.sqlite"  # in a lake on a local disk
+_LIMIT_S = 20.0  # time from the connection to the response: a receiver may send one byte per read
+_PAUSES_S = (1.0, 3.0)  # seconds between the attempts of one call
+_LONGEST_PAUSE_S = 30.0  # maximum of the seconds that a receiver asks for (Retry-After)
+_MAY_PASS = (408, 425, 429)  # and all status codes from 500 on
+_OUTBOX = "_alerts/outbox.sqlite"  # file in a lake on a local disk
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,8 @@ def _forced_in_generation(
     for process, topics in zip(*subscriptions, strict=True):
         # A process with an unreadable subscription gets the topics of its assignment.
         topics_of[process].update(assigned_topics[process] if topics is None else topics)
-    # Regular expressions and topologies name no topics: these members share what they have.
+    # Regular expressions and topologies name no topics: these members share the topics that they
+    # have.
     unnamed = [process for process, topics in topics_of.items() if not topics]
     matched = set[str]().union(*(assigned_topics[process] for process in unnamed))
     for process in unnamed:

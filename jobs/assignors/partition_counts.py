@@ -18,10 +18,11 @@ from pyspark.sql import functions as F
 
 TABLE, ASSIGNMENTS = "table", "assignments"
 
-# Columns of an entry; ``from_table``: from topic_partitions, else from seen_partitions.
+# Columns of an entry; ``from_table``: true for rows of topic_partitions, false for rows of
+# seen_partitions.
 ENTRY_COLUMNS = ["topic", "partitions", "since_ms", "from_table"]
 Entry = tuple[str, int, int]
-"""Topic, number of partitions, and since when, in ms since the epoch."""
+"""Topic, number of partitions, and the time since which the number holds, in ms since the epoch."""
 CountsByTopic = dict[str, tuple[list[int], list[int]]]
 """By topic: ascending times, and the number of partitions from each time on."""
 

@@ -54,7 +54,7 @@ from jobs.assignors.rerun import (
 from jobs.modern_history.rows import Names, date_of
 
 TARGET = "target"
-# Assignors by the name that the coordinator has for them.
+# Assignors by their name in the coordinator.
 _OWN_NAMES = {"range": "server-range"}
 UNKNOWN_TOPICS, UNKNOWN_PREVIOUS = "topics_unknown", "previous_target_unknown"
 ASSUMED, OTHER = "assignor_assumed", "other"

@@ -59,7 +59,8 @@ def has_new_offsets(lake: Lake, kafka: Kafka) -> bool:
 
 def stored_offsets(lake: Lake) -> Offsets:
     """The next offset per partition; empty before the first run."""
-    next_offset = F.coalesce("next_offset", F.col("last_offset") + 1)  # without: an older version
+    # missing: the table is of an older version
+    next_offset = F.coalesce("next_offset", F.col("last_offset") + 1)
     rows = lake.read(counts.TABLE).where(F.col("source") == KAFKA)
     offsets = rows.select(_partition().alias("partition"), next_offset.alias("next")).collect()
     return {int(row.partition): row.next for row in offsets}

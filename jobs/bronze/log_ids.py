@@ -29,7 +29,7 @@ from jobs.lake.tables import Lake, schema_of
 from jobs.sources.logs.copies import LogFile, is_same_log, kept, length_of, lengths_of_texts
 
 # Number of events at the end of a file that are compared with stored rows; up to twice as many
-# from the whole file are compared, too.
+# events from the whole file are also compared.
 _SAMPLED = 16
 # One query compares this many pairs of a file and a log.
 _COMPARED_AT_ONCE = 50
@@ -114,7 +114,7 @@ def _stored_ids(lake: Lake, source: LogSource, paths: list[str]) -> LogIds:
 
 def _groups(lake: Lake, source: LogSource, paths: list[str]) -> list[_Alike]:
     """All files, compared with known logs by digests."""
-    with ThreadPoolExecutor() as pool:  # requests to an object store
+    with ThreadPoolExecutor() as pool:  # each request to an object store takes time
         opened = pool.map(lambda path: _opened(source, path), paths)
         by_beginning: defaultdict[str, list[LogFile]] = defaultdict(list)
         for each in filter(None, opened):
@@ -125,7 +125,8 @@ def _groups(lake: Lake, source: LogSource, paths: list[str]) -> list[_Alike]:
         ids = (_id(beginning_id, number) for number in count(1))
         logs = [stored[each] for each in takewhile(stored.__contains__, ids)]
         if not logs and len(files) > 1 and lake.has(source.table):
-            logs = [_Log(beginning_id)]  # perhaps from a run that was killed before it counted
+            # the rows may be from a run that was killed before it counted
+            logs = [_Log(beginning_id)]
         verdicts = {}
         for each in files:
             own_log = _unchanged_or_grown(each, logs)

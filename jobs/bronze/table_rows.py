@@ -134,7 +134,7 @@ def unreadable_records(source: str) -> TableRows:
     return TableRows("quarantine", "quarantined", values)
 
 
-# A log that is read again in another time zone has other times.
+# A log that is read again in another time zone has different times.
 LOG_EVENTS = TableRows(
     "broker_log_events",
     "event",

@@ -15,7 +15,7 @@ from jobs.bulk.arrow_buffers import bits, from_buffers
 from jobs.bulk.program import NUMBER_BYTES, PADDING
 
 Positions = tuple[np.ndarray, np.ndarray, str]
-"""Start and length in each row, and the field's type."""
+"""Start and length of the field in each row, and the field's type."""
 
 ROWS_AT_ONCE = 2048
 TEXT_TYPES = {"string": pa.string(), "bytes": pa.binary()}

@@ -10,8 +10,8 @@ import pyarrow as pa
 # The reference reads some 8 MB per second, and numba with the machine code takes 0.45 s to import.
 # After this many bytes a process imports it.
 FEW_BYTES = 2 << 20
-RECORD_BYTES = 64  # what a record without bytes counts
-HAS_NUMBA = find_spec("numba") is not None  # regroup-embedded leaves it out: 208 MB
+RECORD_BYTES = 64  # size that a record without bytes counts as
+HAS_NUMBA = find_spec("numba") is not None  # regroup-embedded omits numba: 208 MB
 
 _read: int = 0  # bytes that this process has read by the reference
 

@@ -59,7 +59,7 @@ STRIDE = PADDING
 WORD = 8  # bytes
 ONE = np.uint64(1)
 MAX_END = 2**31 - 1  # position of a row's end: positions are int32
-CUT_SHORT = -2  # in place of a length; -1 is null
+CUT_SHORT = -2  # value in place of a length; -1 is null
 NOT_ASCII = np.uint64(0x8080808080808080)
 
 

@@ -36,12 +36,13 @@ OP, COLUMN, HOW, NULLABLE, SIZE, JUMP = range(6)
 ) = range(15)
 
 COMPACT = 0
-"""HOW of a length: COMPACT is a varint of length + 1 (KIP-482), else its number of bytes."""
+"""HOW for the length of a field: COMPACT is a varint of length + 1 (KIP-482), else its number
+of bytes."""
 
 HEADER = 2  # bytes: the type before a key, the version before a value
 PADDING = 64
-"""Arbitrary bytes after the end: a word may begin at the last byte, and a null number or uuid is
-read from position 0, also of an empty column."""
+"""Arbitrary bytes after the end: a word may begin at the last byte, and a null number or uuid
+is read from position 0, even in an empty column."""
 
 NUMBER_BYTES = {
     "bool": 1,

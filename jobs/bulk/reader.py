@@ -14,7 +14,8 @@ from jobs.bulk.byte_rows import ByteRows
 from jobs.bulk.program import HEADER, FieldColumn, Program
 
 ELEMENT_BYTES = 32
-"""Assumed average size of an array's element, for the initial room; it doubles if too small."""
+"""Assumed average size of an array's element, for the initial allocation; the allocation
+doubles if it is too small."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -85,9 +85,9 @@ def _logged(
 
 def _join_times(timeline: DataFrame, key: list[str]) -> DataFrame:
     """``join_time``: of the line about each member's join; ``generation``: that formed then."""
-    # Later joins without an id of the broker are no arrivals: a classic member joins again whenever
-    # the assignment of its consumer group changes.  The line may precede the tombstone of an empty
-    # group of another type, which ends an incarnation.
+    # Later joins without an id from the broker are not arrivals: a classic member joins again
+    # whenever the assignment of its consumer group changes.  The line may precede the tombstone of
+    # an empty group of another type, which ends an incarnation.
     pending = F.max(F.when(F.col("step") == "pending", F.col("event_time")))
     return (
         timeline.where("event IN ('MEMBER_JOIN', 'STATIC_NEW')")
@@ -102,7 +102,8 @@ def _join_times(timeline: DataFrame, key: list[str]) -> DataFrame:
 def _new_members(generation_members: DataFrame) -> DataFrame:
     """Members with the one that they replace, and the settings in which they differ from it."""
     is_replaced = F.col("change") == "replaced"
-    # Within one generation, replaced members come first; of these, the member that replaced none.
+    # Within one generation, replaced members come first, and among these the member that replaced
+    # none.
     instance = by_instance().orderBy(
         "generation",
         F.col("left_time").asc_nulls_last(),

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from coordinator_core.episodes.evidence import SESSION_EXPIRY
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY
 
-# Cause of a row about a member that had no partitions: no cause of a rebalance.
+# Cause of a row about a member without partitions, which is not the cause of a rebalance.
 WITHOUT_PARTITIONS = "WITHOUT_PARTITIONS"
 DEPARTURES = (
     *(SESSION_EXPIRY, "LEAVE", "LEAVE_POLL_TIMEOUT"),
@@ -21,8 +21,8 @@ DEPARTURES = (
 )
 # The time of a line may be rounded to seconds.
 _SLACK_MS = 1000
-_NO_ANSWER = "session expired; no answer of the coordinator for "
-_NO_PARTITIONS = "no line about the end of its session; had no partitions"
+_NO_ANSWER = "session expired; no response from the coordinator for "
+_NO_PARTITIONS = "no line shows the end of its session; the member had no partitions"
 _UUID = "-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 _ADDED = [
     *("event_time", "cause", "story", "instance_id", "client_id", "process"),

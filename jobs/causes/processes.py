@@ -47,7 +47,8 @@ def with_process(
         F.lead("generation").over(history).alias("valid_until"),
     ).alias("m")
     same = [F.col(f"c.{name}").eqNullSafe(F.col(f"m.{name}")) for name in MEMBER_KEY]
-    # A member that left may be back, under its id, in the generation that its departure led to.
+    # A member that left may return with its member id in the generation that its departure
+    # triggered.
     has_left = F.col("c.is_new_type") & (F.col("c.kind") == "departure") & ~F.col("c.absorbed")
     until = F.col("c.generation") - F.when(has_left, 1).otherwise(0)
     valid = (until >= F.col("m.valid_from")) & F.coalesce(
@@ -137,8 +138,8 @@ def with_neighbors(causes: DataFrame) -> DataFrame:
     next one, and the last time a static process left.
     """
     arrived = F.col("kind") == "arrival"
-    # Without a record the client stands for its process: a member that joins after another one of
-    # the same client left may be its restart.
+    # Without a record the client stands for its process: a member that joins after another member
+    # of the same client left may be its restart.
     process_key = F.coalesce("process", "instance_id", F.concat(F.lit("client "), "client_id"))
     causes = causes.withColumn("process_key", F.coalesce(process_key, "member_id"))
     in_generation = Window.partitionBy(*GENERATION_KEY, "process_key").orderBy(
@@ -148,14 +149,14 @@ def with_neighbors(causes: DataFrame) -> DataFrame:
         in_generation.rowsBetween(Window.unboundedPreceding, -1)
     )
     process = Window.partitionBy(*GROUP_KEY, "process_key")
-    # Of one moment, a departure precedes the arrival that it makes room for.
+    # At the same time, a departure precedes the arrival that it makes room for.
     forwards = process.orderBy("event_time", "generation", F.desc("kind"))
     backwards = process.orderBy(F.desc("event_time"), F.desc("generation"), "kind")
     arrival = F.when(arrived, F.struct("event_time", "member_id"))
     next_arrival = F.last(arrival, ignorenulls=True).over(
         backwards.rowsBetween(Window.unboundedPreceding, -1)
     )
-    # The expiry of a static member that had left: its session ends later than its process.
+    # The session of a static member that left expires later than its process ends.
     away = F.when(F.col("cause") == STATIC_LEAVE, F.col("event_time"))
     away_time = F.last(F.when(arrived | away.isNotNull(), F.struct(away.alias("time"))), True)
     return (

@@ -31,7 +31,7 @@ LONGEST_POLL_MS = 80_000_000
 # Members of these libraries are not examined: a slow handler does not make them leave.
 _WITHOUT_POLL_INTERVAL = f"^({ids_without_poll_interval()})$"
 
-# Streams commits after the records at hand, so its intervals vary by this share.
+# Streams commits after the fetched records, so its intervals vary by this share.
 _SAME_INTERVAL = 0.25
 
 
@@ -120,8 +120,8 @@ def _last_commits(
     was_due = (F.col("next_time") > F.col("event_time")) & (
         F.unix_millis("next_time") - F.unix_millis("event_time") <= COMMIT_SLACK_MS
     )
-    # A request need not commit all partitions: the time between requests is the shortest time
-    # between two commits of a partition.
+    # A request need not commit all partitions: the interval is the shortest time between two
+    # commits of a partition.
     of_member = Window.partitionBy(*ended.columns)
     is_newest = F.col("earlier") == F.max("earlier").over(of_member)
     return (
@@ -216,21 +216,21 @@ def _shows_slow_poll(last: Column) -> Column:
     in_rebalance = (prepared <= polled + COMMIT_SLACK_MS) & (
         F.unix_millis("stable_time") >= polled - COMMIT_SLACK_MS
     )
-    # Spark's least ignores nulls.
+    # Spark's function `least` ignores nulls.
     earliest = F.least(polled, F.when(in_rebalance, prepared))
     left = (
         (ended - committed > COMMIT_SLACK_MS)
         & (committed >= earliest - COMMIT_SLACK_MS)
         & (committed <= polled + COMMIT_SLACK_MS)
     )
-    # It kept sending heartbeats: otherwise its session would have expired.
+    # The member kept sending heartbeats: otherwise its session would have expired.
     replaced = (
         (committed <= polled)
         & (ended - committed >= session_ms + COMMIT_SLACK_MS)
         & (committed >= polled - poll_ms - COMMIT_SLACK_MS)
         & F.coalesce(F.unix_millis("started") <= polled, F.lit(True))
     )
-    # It sent heartbeats for max.poll.interval.ms, and its session lasted after that.
+    # The member sent heartbeats for max.poll.interval.ms, and its session lasted after that.
     expired = ended - committed > poll_ms
     return (
         F.when(F.col("cause") == "LEAVE", left)

@@ -29,9 +29,9 @@ from jobs.nightly_run.runs import WHOLE_RUN
 COLUMNS = ["law", "cluster_id", "where", "expected", "found"]
 
 INTACT = "every table is intact"
-UNALTERED = "a table has the rows that the last run wrote"
-DECODED_LAW = "a row equals its decoded record"
-COMPLETE = "a run writes every table"
+UNALTERED = "a table has exactly the rows that the last run wrote"
+DECODED_LAW = "every row equals its decoded record"
+COMPLETE = "a run writes to every table"
 TABLE_OF_SOURCE = {
     "segments": "offsets_records",
     "dump": "offsets_records",
@@ -41,7 +41,7 @@ TABLE_OF_SOURCE = {
     "trace": "trace_events",
     "end_offsets": "end_offsets",
 }
-# Written by `regroup snapshot`, which is no run.
+# `regroup snapshot` writes these tables outside of runs.
 OF_SNAPSHOTS = {"group_snapshots", "end_offsets", "configurations"}
 WRITE_OTHERS = {"assign_partitions", "client_evidence"}  # jobs without a table of their name
 DERIVED = sorted({*JOBS, "assignor_quality", "assignor_reruns", "seen_partitions"} - WRITE_OTHERS)

@@ -85,8 +85,8 @@ DERIVATIONS = [
     Derivation(
         "group_events",
         ("broker_log_events",),
-        # Lines that two files have in common count once: the n-th line of a text in one file is the
-        # n-th line of this text in the other.
+        # Lines that two files share count once: the n-th line of a text in one file is the n-th
+        # line of this text in the other file.
         f"""
         SELECT cluster_id, file_id || ' ' || position || ' ' || group_id AS row_id,
             {_text(*_EVENT)} AS content
@@ -385,8 +385,8 @@ DERIVATIONS = [
     Derivation(
         "assignor_quality",
         ("assignments", "assignor_reruns", "generation_members", "generations"),
-        # Modes: one step, and for every assignor that was re-run also the chain.  Of a consumer
-        # group, the target is re-run; the server assignor that computed it may give another one.
+        # Modes: step; and for every assignor that was re-run also chain.  For a consumer group, the
+        # target is re-run; the server assignor may compute another target.
         f"""
         SELECT cluster_id, {GENERATION} || ' ' || assignor AS row_id,
             COUNT(*) || ', ' || CASE assignor WHEN 'actual' THEN 1 ELSE 2 END AS content

@@ -25,6 +25,6 @@ def _is_held(file: Path) -> bool:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    except OSError:  # of another user, or a file system without locks
+    except OSError:  # a process of another user, or a file system without locks
         return False
     return False

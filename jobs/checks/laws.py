@@ -198,7 +198,7 @@ LAWS = [
     Law(
         "times of a generation are in order: preparing, joined, stable, ended",
         ("generations",),
-        # Clocks of a record and its log line are read some milliseconds apart.
+        # A record and its log line get their times some milliseconds apart.
         """
         SELECT cluster_id, group_id || ' generation ' || generation, 'times in order',
             CONCAT_WS(' > ', preparing_time, joined_time, stable_time, ended_time)
@@ -275,7 +275,7 @@ LAWS = [
             USING (cluster_id, group_id, incarnation, generation, member_id, process)""",
     ),
     Law(
-        "assignments has what members had, and targets",
+        "assignments has members' partitions and target assignments",
         ("assignments",),
         """
         SELECT cluster_id, assignor, 'in assignor_reruns: run `regroup nightly` over all dates',
@@ -283,7 +283,7 @@ LAWS = [
         FROM assignments WHERE assignor <> 'actual' AND is_target IS NOT TRUE GROUP BY ALL""",
     ),
     Law(
-        "a gap of ownership lasts from from_time to to_time, and ends with a generation",
+        "an ownership gap lasts from from_time to to_time and ends with a generation",
         ("ownership_gaps",),
         f"""
         SELECT cluster_id, {_GAP}, COALESCE(DATE_DIFF('millisecond', from_time, to_time), 0),
@@ -293,7 +293,7 @@ LAWS = [
             OR unowned_ms <> DATE_DIFF('millisecond', from_time, to_time)""",
     ),
     Law(
-        "the length of a gap of ownership lies within its range",
+        "the length of an ownership gap lies within its range",
         ("ownership_gaps",),
         f"""
         SELECT cluster_id, {_GAP}, unowned_ms_low || ' to ' || unowned_ms_high, unowned_ms
@@ -318,7 +318,7 @@ LAWS = [
         WHERE value NOT BETWEEN low AND high""",
     ),
     Law(
-        "unserved times of a partition follow one another, between its gaps of ownership",
+        "unserved times of a partition do not overlap each other or its ownership gaps",
         ("unserved_times", "ownership_gaps"),
         f"""
         SELECT cluster_id, {_GAP}, 'after ' || earlier, CAST(from_time AS VARCHAR)
@@ -341,7 +341,7 @@ LAWS = [
             OR unserved_ms <> DATE_DIFF('millisecond', from_time, to_time)""",
     ),
     Law(
-        "gaps of ownership of a partition follow one another",
+        "ownership gaps of a partition do not overlap",
         ("ownership_gaps",),
         f"""
         SELECT cluster_id, {_GAP}, 'until ' || next_time, COALESCE(CAST(to_time AS VARCHAR), 'open')
@@ -352,7 +352,7 @@ LAWS = [
         WHERE next_time <= COALESCE(to_time, next_time)""",
     ),
     Law(
-        "a gap of ownership ends with an assignment to the next owner",
+        "an ownership gap ends with an assignment to the next owner",
         ("ownership_gaps", "assignments"),
         f"""
         SELECT cluster_id, {_GAP}, 'assigned in generation ' || generation, to_process
@@ -407,7 +407,7 @@ LAWS = [
             AND r.file IN (f.file, f.path)""",
     ),
     Law(
-        "every line is from a log in ingested_files",
+        "every log line is from a file in ingested_files",
         ("ingested_files", "broker_log_events"),
         """
         SELECT l.cluster_id, l.file, 'a row of ingested_files', 'none'
@@ -429,7 +429,7 @@ LAWS = [
         WHERE g.highest IS NOT NULL""",
     ),
     Law(
-        "the cost of an episode of brokers is that of its groups",
+        "the cost of a broker episode is the cost of its groups",
         ("broker_episodes",),
         """
         WITH costs AS (
@@ -447,7 +447,7 @@ LAWS = [
         WHERE expected <> found""",
     ),
     Law(
-        "a figure of advice has the verdict of its interval",
+        "the verdict on a predicted figure follows from its interval",
         ("advice_outcomes",),
         """
         SELECT cluster_id, group_id || ' ' || setting || ' ' || f.figure,
@@ -457,7 +457,7 @@ LAWS = [
         WHERE f.verdict <> expected""",
     ),
     Law(
-        "only advice that was carried out is compared",
+        "advice is compared only after it was carried out",
         ("advice_outcomes",),
         """
         SELECT cluster_id, group_id || ' ' || setting, 'carried out, and compared figures',

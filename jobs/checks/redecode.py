@@ -27,7 +27,7 @@ RECORD = ("cluster_id", "topic_partition", "log_offset")
 _BATCH = 10_000
 # The position of a record in its batch.
 _ROW = pa.field("__row", pa.int64())
-# Columns that are not in the record: its position, and the outcome of its transaction.
+# Columns that are not part of the record: its position, and the outcome of its transaction.
 _NOT_IN_RECORD = {*RECORD, "event_date", "append_time", "outcome"}
 
 

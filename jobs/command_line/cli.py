@@ -76,7 +76,8 @@ def _complete(group: typer.Typer, path: str = "") -> None:
             command.cls = ConfiguredCommand
     for below in group.registered_groups:
         if below.typer_instance is not None:
-            inner = f"{below.name} " if below.name else ""  # no name: commands of `regroup` itself
+            # no command name: commands of `regroup` itself
+            inner = f"{below.name} " if below.name else ""
             _complete(below.typer_instance, path + inner)
 
 
@@ -95,7 +96,8 @@ def main(command: str | None = None) -> None:
     handle_ctrl_c()
     if len(installed()) > 1:
         fail(BOTH)
-    gc.set_threshold(100_000)  # imports and plans are many objects, and hardly any is garbage
+    # collection is off: imports and plans are many objects, and hardly any is garbage
+    gc.set_threshold(100_000)
     try:
         sys.exit(_run([command] if command else []))
     except BrokenPipeError:  # `regroup ... | head`
@@ -111,7 +113,7 @@ def _run(command: list[str]) -> int:
 
 
 def _end(error: BaseException) -> NoReturn:
-    if follows_interrupt(error):  # its message was printed
+    if follows_interrupt(error):  # the command has printed its message
         sys.exit(INTERRUPTED)
     match error:
         case UsageError():

@@ -30,9 +30,9 @@ _OTHER_NAMES = {
     ("report", "out"): "page",
     ("watch", "out"): "page",
 }
-# Commands that write to a lake of their own.
+# Commands that write to a separate lake.
 _UNCONFIGURED = ("demo", "simulate", "scenario", "init")
-# Without --cluster-id, these commands are about all clusters.
+# Without --cluster-id, these commands cover all clusters.
 _OF_ALL_CLUSTERS = ("alerts", "digest", "doctor")
 # Without --cluster-id and a default cluster, these commands run for each cluster of the file.
 _FOR_EACH_CLUSTER = ("nightly", "report")
@@ -110,7 +110,7 @@ def _values(
     try:
         written = read_file(file)
     except UsageError:
-        if command == "doctor":  # which says what is wrong with the file
+        if command == "doctor":  # the command reports what is wrong with the file
             return environment
         raise
     values = _of_file(command, keys, {**environment, **options}, written, file) | environment
@@ -136,7 +136,7 @@ def _of_file(
     if chosen is None:
         lake_of_default = clusters.get(str(default), {}).get("lake", lake)
         if texts.get("lake", lake_of_default) != lake_of_default:
-            return {}  # another lake, with clusters of its own
+            return {}  # another lake has its own clusters
         chosen = default
         needs_one = "cluster_id" in keys and command not in _OF_ALL_CLUSTERS
         if chosen is None and len(clusters) > 1 and needs_one and "lake" not in texts:

@@ -90,7 +90,7 @@ def watch(
     prometheus: PrometheusOption = None,
     notify: NotifyOption = False,
     passes: Annotated[
-        int | None, typer.Option(help="End after this number of passes; default: never.", min=1)
+        int | None, typer.Option(help="Stop after this number of passes; default: never.", min=1)
     ] = None,
     engine: EngineOption = None,
     conf: ConfOption = None,
@@ -158,7 +158,7 @@ def _add_job(name: str) -> None:
     commands.command(name, help=f"Run job {name} only.", hidden=name not in JOBS)(command)
 
 
-# The last two compute all dates at once, and nightly does not run them.
+# The last two jobs compute all dates at once, and nightly does not run them.
 for _name in (*JOBS, "incident_replay", "what_if_sweep"):
     _add_job(_name)
 
@@ -194,14 +194,17 @@ def snapshot(
         typer.Option(help="Time between the starts of two snapshots: 30s, 5m (default: 30s)."),
     ] = None,
     lasts: Annotated[
-        str | None, typer.Option("--for", help="Start no snapshot after this time: 90s, 10m, 1h.")
+        str | None,
+        typer.Option(
+            "--for", help="Last time at which a snapshot may start, as time from now: 90s, 10m, 1h."
+        ),
     ] = None,
     count: Annotated[int | None, typer.Option(help="Number of snapshots.", min=1)] = None,
     describe: Annotated[
         str | None,
         typer.Option(
-            help="Output of `kafka-consumer-groups --describe`, read instead of brokers; a line"
-            " before each output has its date. Path, folder, glob or URI."
+            help="File with output of `kafka-consumer-groups --describe`, instead of brokers; a "
+            "line before each output has its date. Path, folder, glob or URI."
         ),
     ] = None,
     log_timezone: LogTimezoneOption = None,

@@ -22,14 +22,15 @@ from jobs.sources.topic.kafka import OFFSETS_PER_SLICE, SLICE_SETTING
 HEAD = """\
 # Settings of Regroup with their defaults. Commands read regroup.toml in the current folder, the
 # file of $REGROUP_CONFIG, or `--conf {name}`. Options and environment variables have priority.
-# Defaults of missing settings: Spark's own in [spark], "ERROR" for log_level, else these values.
+# Defaults of settings that are not in this file: Spark's own in [spark], "ERROR" for log_level,
+# else these values.
 """
 CLUSTER = """\
 # A cluster and its sources. Relative paths are in the folder of this file.
 """
 SPARK = {
     "spark.master": 'where jobs run: "local[*]" (this machine, all cores) or a cluster\'s URL',
-    "spark.ui.enabled": "Spark's web page of a run",
+    "spark.ui.enabled": "Spark's web page while a run lasts",
     "spark.ui.showConsoleProgress": "Spark's progress bars on stderr",
     "spark.driver.memory": "heap of the JVM; Python workers need additional memory",
     "spark.sql.codegen.wholeStage": "compile queries: faster for hours of data, slower for minutes",
@@ -38,12 +39,12 @@ SPARK = {
     "spark.driver.bindAddress": "loopback: a local run needs no connections from outside",
     "spark.driver.host": "loopback: the driver's address",
     "spark.sql.shuffle.partitions": "tasks after a shuffle: number of cores; more for large data",
-    "spark.sql.lightweightPlanChangeValidation": "fewer checks of Spark's own plans",
+    "spark.sql.lightweightPlanChangeValidation": "fewer checks of Spark's own query plans",
     "spark.sql.constraintPropagation.enabled": "derive filters from filters; slows planning",
     "spark.sql.autoBroadcastJoinThreshold": "largest table, in files, that is sent to each task",
-    "spark.sql.adaptive.enabled": "change plans while running: useful for large data",
+    "spark.sql.adaptive.enabled": "change query plans while running: useful for large data",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "rows per batch for Python workers",
-    "spark.databricks.delta.snapshotPartitions": "tasks that read a table's Delta log",
+    "spark.databricks.delta.snapshotPartitions": "number of tasks that read a table's Delta log",
     "spark.databricks.delta.properties.defaults.checkpointInterval": "commits between "
     "checkpoints of a table's Delta log",
     "spark.databricks.delta.merge.repartitionBeforeWrite.enabled": "write few files",

@@ -29,7 +29,7 @@ def sql(
     allow_files: Annotated[
         bool,
         typer.Option(
-            "--allow-files", help="Allow DuckDB to read other files, and to write files by COPY."
+            "--allow-files", help="Allow DuckDB to read other files, and to write files with COPY."
         ),
     ] = False,
     format: FormatOption = Format.TABLE,

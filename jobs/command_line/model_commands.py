@@ -167,7 +167,8 @@ def what_if(
     last: Annotated[str | None, typer.Option("--to", help="End of the incident, UTC.")] = None,
     era: EraOption = None,
     seeds: Annotated[
-        int, typer.Option(help="Number of runs; each draws the uncertain times again.")
+        int,
+        typer.Option(help="Number of simulation runs; each run draws the uncertain times again."),
     ] = 3,
     deploy_as: DeployAsOption = None,
     prefer: PreferOption = "downtime",
@@ -200,7 +201,10 @@ def plan(
     cluster_id: ClusterOption,
     group: Annotated[str, typer.Option(help="Consumer group.")],
     processes: Annotated[
-        int | None, typer.Option(help="Number of processes to deploy; default: as many as run.")
+        int | None,
+        typer.Option(
+            help="Number of processes to deploy; default: the number of running processes."
+        ),
     ] = None,
     restart_time: Annotated[
         str | None,
@@ -218,7 +222,8 @@ def plan(
     scale: Annotated[
         str | None,
         typer.Option(
-            help="Plan a scaling, not a deployment: processes before and after, e.g. 6..12."
+            help="Plan a change of the number of processes, not a deployment: before and after, "
+            "e.g. 6..12."
         ),
     ] = None,
     autoscaler: Annotated[
@@ -229,7 +234,9 @@ def plan(
     ] = None,
     seeds: Annotated[
         int | None,
-        typer.Option(help="Simulations per way to deploy; default: 16, fewer above 8 processes."),
+        typer.Option(
+            help="Simulation runs per way to deploy; default: 16, fewer above 8 processes."
+        ),
     ] = None,
     era: EraOption = None,
     deploy_as: DeployAsOption = None,
@@ -272,7 +279,10 @@ def gate(
     cluster_id: ClusterOption,
     group: Annotated[str, typer.Option(help="Consumer group.")],
     since: Annotated[
-        str, typer.Option(help="When the deployment began: UTC time, or how long ago, e.g. 15m.")
+        str,
+        typer.Option(
+            help="When the deployment began: UTC time, or how long ago it began, e.g. 15m."
+        ),
     ],
     processes: Annotated[
         int | None,
@@ -280,7 +290,9 @@ def gate(
     ] = None,
     timeout: Annotated[
         str | None,
-        typer.Option(help="Read the lake again for at most this long, e.g. 5m; default: once."),
+        typer.Option(
+            help="Time limit for repeated checks of the lake, e.g. 5m; default: check once."
+        ),
     ] = None,
 ) -> None:
     """Check that a deployment is complete.  Exit 1 if not; prints what is missing."""
@@ -306,10 +318,11 @@ def what_if_sweep(
         typer.Option(
             "--set",
             metavar="'KEY=VALUE ...'",
-            help="A combination to try; repeatable. Default: up to thirteen combinations.",
+            help="A combination of settings to simulate; repeatable. Default: up to thirteen "
+            "combinations.",
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option(help="Number of runs per combination.")] = 3,
+    seeds: Annotated[int, typer.Option(help="Number of simulation runs per combination.")] = 3,
     prefer: PreferOption = "downtime",
     engine: EngineOption = None,
     conf: ConfOption = None,

@@ -46,8 +46,8 @@ LogDateOption = Annotated[
     typer.Option(
         "--log-date",
         "--since",
-        help="Date (and time) that no log line precedes. Completes lines without a date, without"
-        " a year, or with an ambiguous order of day and month.",
+        help="Date (and time) of the first log line, or a time before it. Completes lines "
+        "without a date, without a year, or with an ambiguous order of day and month.",
     ),
 ]
 DumpOption = Annotated[
@@ -108,7 +108,8 @@ EraOption = Annotated[
     str | None, typer.Option(help="Kafka era; default: detected from log and records.")
 ]
 PrometheusOption = Annotated[
-    str | None, typer.Option(help="Also write this file for Prometheus' textfile collector.")
+    str | None,
+    typer.Option(help="Also write metrics to this file for Prometheus' textfile collector."),
 ]
 NotifyOption = Annotated[
     bool, typer.Option("--notify", help="Send new alerts to the webhooks of --conf.")

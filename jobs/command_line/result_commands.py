@@ -60,8 +60,8 @@ def alerts(
     since: Annotated[
         str | None,
         typer.Option(
-            help="How far back to look: 90s, 15m, 1h, 7d, or since a UTC time (default: [alerts]"
-            " window, 1h)."
+            help="Time span to look back: 90s, 15m, 1h, 7d, or since a UTC time (default: "
+            "[alerts] window, 1h)."
         ),
     ] = None,
     at: Annotated[
@@ -90,7 +90,7 @@ def digest(
         str | None, typer.Option("--cluster-id", help="Only this cluster; default: all.")
     ] = None,
     since: Annotated[
-        str, typer.Option(help="How far back to look: 90m, 24h, 7d, or since a UTC time.")
+        str, typer.Option(help="Time span to look back: 90m, 24h, 7d, or since a UTC time.")
     ] = "24h",
     at: Annotated[
         str | None,
@@ -98,7 +98,10 @@ def digest(
     ] = None,
     format: Annotated[DigestFormat, typer.Option(help="Format of the digest.")] = DigestFormat.TEXT,
     notify: Annotated[
-        bool, typer.Option("--notify", help="Send to the webhooks with digest = true, not stdout.")
+        bool,
+        typer.Option(
+            "--notify", help="Send the digest to the webhooks with digest = true, not to stdout."
+        ),
     ] = False,
     conf: ConfOption = None,
 ) -> None:
@@ -178,9 +181,11 @@ def report_(
 @commands.command()
 def serve(
     lake: LakeOption,
-    port: Annotated[int, typer.Option(help="Port; 0: a free one.", min=0, max=65535)] = 8787,
+    port: Annotated[
+        int, typer.Option(help="Port to listen on; 0: a free port.", min=0, max=65535)
+    ] = 8787,
     every: Annotated[
-        str, typer.Option(help="Time between two looks for new commits: 90s, 15m, 1h.")
+        str, typer.Option(help="Time between two checks for new commits: 90s, 15m, 1h.")
     ] = "60s",
     host: Annotated[
         str,
@@ -190,12 +195,14 @@ def serve(
     ] = "127.0.0.1",
     token_file: Annotated[
         str | None,
-        typer.Option(help="File with the token that readers give as password."),
+        typer.Option(help="File with the token that users give as password."),
     ] = None,
     certificate: Annotated[
         str | None, typer.Option(help="PEM file with the server's certificates, for TLS.")
     ] = None,
-    key: Annotated[str | None, typer.Option(help="PEM file with the certificate's key.")] = None,
+    key: Annotated[
+        str | None, typer.Option(help="PEM file with the private key of the certificate.")
+    ] = None,
     conf: ConfOption = None,
 ) -> None:
     """Serve the page, live and read-only.  For a lake of any size; also SQL and a JSON API."""

@@ -46,7 +46,8 @@ def scenario_diagram(
     era: Annotated[str | None, typer.Option()] = None,
     kind: Annotated[str, typer.Option("--as", help="Output: text or mermaid.")] = "text",
     trace: Annotated[
-        str | None, typer.Option(help="Draw this trace of the scenario; without --era.")
+        str | None,
+        typer.Option(help="Draw this trace of the scenario; cannot be combined with --era."),
     ] = None,
 ) -> None:
     """Draw requests, responses and delayed operations of a scenario."""

@@ -30,49 +30,47 @@ class Thresholds:
     )
     storm_pause_s: int = field(
         default=60,
-        metadata={"meaning": "rebalances with a shorter pause than this (seconds) are in a row"},
+        metadata={"meaning": "pause in seconds below which rebalances count as in a row"},
     )
     stuck_s: int = field(
         default=300, metadata={"meaning": "seconds in one phase of a rebalance that count as stuck"}
     )
     unowned_s: int = field(
-        default=300, metadata={"meaning": "seconds without an owner of a partition that count"}
+        default=300,
+        metadata={"meaning": "seconds without an owner after which a partition raises an alert"},
     )
     no_members_s: int = field(
         default=60,
-        metadata={"meaning": "seconds that a group has no members after all were removed"},
+        metadata={"meaning": "seconds without members, after all were removed, until an alert"},
     )
     flaps: int = field(
         default=3, metadata={"meaning": "rejoins of a process that count as flapping"}
     )
     moved_nothing: int = field(
         default=5,
-        metadata={"meaning": "rebalances that changed no owner: an alert from this number on"},
+        metadata={"meaning": "number of rebalances without a change of owner that raises an alert"},
     )
     rebalances_per_day: int = field(
         default=50,
-        metadata={"meaning": "rebalances per group and 24 hours: an alert above this number"},
+        metadata={"meaning": "rebalances per group in 24 hours above which an alert is raised"},
     )
     stuck_partition_s: int = field(
         default=60,
         metadata={
-            "meaning": "seconds without progress of a partition, although its owner consumes others"
+            "meaning": "seconds without progress of a partition while its owner consumes others"
         },
     )
     poison_pill_percent: int = field(
         default=60,
-        metadata={
-            "meaning": "confidence in percent that a record kills each consumer: an alert from"
-            " this value on"
-        },
+        metadata={"meaning": "minimum confidence, in percent, that a record kills each consumer"},
     )
     finding_percent: int = field(
         default=60,
-        metadata={"meaning": "confidence of a finding in percent: an alert from this value on"},
+        metadata={"meaning": "minimum confidence of a finding for an alert, in percent"},
     )
     slo_percent: int = field(
         default=100,
-        metadata={"meaning": "percent of a day's error budget: an alert from this value on"},
+        metadata={"meaning": "percent of a day's error budget whose use raises an alert"},
     )
 
 

@@ -16,7 +16,7 @@ from jobs.console.errors import UsageError
 
 # Environment variables that are no keys.
 OTHER_VARIABLES = ("REGROUP_CONFIG", "REGROUP_JARS", "REGROUP_TOKEN", "REGROUP_TRACE")
-EMBEDDED_LIMIT_MIB = 2048  # `auto` uses Spark for more input than this
+EMBEDDED_LIMIT_MIB = 2048  # with more input than this, `auto` uses Spark
 
 
 class Key(NamedTuple):
@@ -45,7 +45,7 @@ class Key(NamedTuple):
         return self.name.rpartition(".")[2]
 
 
-# What a run reads: keys of a cluster with the names of the options.
+# Inputs of a run: keys of a cluster, named as the options.
 SOURCES = (
     Key("clusters.NAME.kafka", str, None, "brokers: HOST:PORT[,HOST:PORT...]", "broker-1:9092"),
     Key(
@@ -97,7 +97,7 @@ OF_RUNS = (
         "engine",
         str,
         "auto",
-        'what runs the jobs: "auto", "embedded" (no Java) or "spark"; see --engine',
+        'engine of the jobs: "auto", "embedded" (no Java) or "spark"; see --engine',
     ),
     Key(
         "embedded_limit_mib",

@@ -17,14 +17,16 @@ class Objectives:
 
     served_percent: float | None = field(
         default=None,
-        metadata={"meaning": "percent of the partition time that is owned and served, at least"},
+        metadata={"meaning": "minimum percentage of partition time that is owned and served"},
     )
     reprocessed_per_day: float | None = field(
-        default=None, metadata={"meaning": "records handled again in a day, at most"}
+        default=None, metadata={"meaning": "maximum number of records processed again per day"}
     )
     catch_up_s: float | None = field(
         default=None,
-        metadata={"meaning": "seconds from the stop of an owner until its partition had caught up"},
+        metadata={
+            "meaning": "maximum seconds from the stop of an owner until its partition has caught up"
+        },
     )
 
 

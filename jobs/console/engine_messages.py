@@ -19,7 +19,7 @@ def separate_stderr() -> None:
     """Give sys.stderr a file descriptor of its own, so that `silence` does not affect it."""
     global _is_separate
     stream = sys.stderr
-    if stream is not sys.__stderr__ or stream is None:  # a test's, or another program's
+    if stream is not sys.__stderr__ or stream is None:  # output of a test or of another program
         return
     stream.flush()
     sys.stderr = open(  # noqa: SIM115  # open as long as the process

@@ -17,11 +17,11 @@ _JVM_ENDED = (
     "Spark's JVM has ended, usually because it ran out of memory: give it more"
     " (spark.driver.memory), and start the same run again"
 )
-# A part of the traceback, at any depth of causes, and the remedy.
+# A part of the traceback, at any depth of causes, and what to do.
 _REMEDIES = {
     "No space left on device": "the disk is full: free space for the lake and for temporary files"
     " (Spark: spark.local.dir, embedded engine: TMPDIR), and start the same run again",
-    # Of a library that Java copies to the folder of temporary files.
+    # A native library that Java extracts to java.io.tmpdir.
     "UnsatisfiedLinkError": "the disk is full or mounted noexec: Java cannot load a library from"
     " the folder of temporary files (TMPDIR); free space or use another folder, and start the same"
     " run again",
@@ -33,14 +33,14 @@ _REMEDIES = {
     "UNABLE_TO_ACQUIRE_MEMORY": "a Spark task cannot sort its rows in its share of memory: use more"
     " tasks (spark.sql.shuffle.partitions) or more memory (spark.driver.memory,"
     " spark.executor.memory), and start the same run again",
-    # Py4J has no connection, or lost it.
+    # Py4J has no connection, or lost its connection.
     "connect_to_java_server": _JVM_ENDED,
     "Py4JNetworkError": _JVM_ENDED,
     "Read-only file system": "the file system is read-only: the lake and the folder of temporary"
     " files (TMPDIR) must be writable",
     "Permission denied": "no permission to read or write a file: grant this user access",
 }
-# The reason of an input that is quarantined because of a defect of Regroup.
+# The reason of an input that a defect of Regroup sent to quarantine.
 INTERNAL_ERROR = "internal error"
 _MOST_CHARACTERS = 500
 _WRAPPER = re.compile(r"An error occurred while calling |Traceback |An exception was thrown ")

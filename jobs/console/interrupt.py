@@ -93,7 +93,7 @@ def handle_ctrl_c_in_embedded(session: SparkSession, reconnect: Callable[[], Non
 def _handle(leave: Callable[[], None]) -> None:
     """On Ctrl-C print a line, call ``leave`` and raise Interrupted."""
     if threading.current_thread() is not threading.main_thread():
-        return  # signals are the main thread's
+        return  # only the main thread receives signals
 
     def end(number: int, frame: FrameType | None) -> NoReturn:
         _print_once(WHILE_JOBS_RUN)
@@ -121,7 +121,7 @@ def _print_once(message: str) -> None:
     line = f"regroup: {message}\n"
     try:
         print(line, end="", file=sys.stderr, flush=True)
-    except RuntimeError:  # the signal came while this thread was writing to stderr
+    except RuntimeError:  # the signal came while this thread wrote to stderr
         os.write(sys.stderr.fileno(), line.encode())
 
 

@@ -10,8 +10,8 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 
-# Part of the name of a secret setting or environment variable.  Spark redacts the same names in its
-# user interface and its event log.
+# Parts of the names of secret settings and environment variables.  Spark redacts the same names in
+# its user interface and its event log.
 SECRET_NAMES = (
     "(?i)secret|password|passphrase|token|credential|jaas|[._]sas[._]"
     "|(access|account|private)[._]?key"
@@ -19,7 +19,7 @@ SECRET_NAMES = (
 HIDDEN = "[hidden]"
 _NAME = re.compile(SECRET_NAMES)
 _QUOTED = re.compile(r'(?:password|secret)="((?:[^"\\]|\\.)*)"', re.IGNORECASE)
-# A shorter one may be a part of any word.
+# A shorter value may occur as a part of any word.
 _FEWEST_CHARACTERS = 6
 _known: set[str] = set()
 

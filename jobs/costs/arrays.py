@@ -106,5 +106,5 @@ def integers(values: Floats) -> pa.Array:
 
 
 def rounded(values: Floats, digits: int) -> pa.Array:
-    # 0.0 and -0.0 are different values for a hash.
+    # 0.0 and -0.0 have different hashes.
     return pa.array(np.round(values, digits) + 0.0, mask=np.isnan(values))

@@ -60,7 +60,7 @@ _ASSIGNMENT: dict[str, DataType] = {
     "shutdown_generation": IntegerType(),
     "shutdown_date": IntegerType(),
 }
-# Columns of a tenure that an earlier run computed: this run does not read its commits again.
+# Columns of a tenure from an earlier run: this run does not read its commits again.
 _STORED: dict[str, DataType] = {
     "stored_low_ms": LongType(),
     "stored_high_ms": LongType(),

@@ -8,7 +8,7 @@ from coordinator_core.protocol.client_times import COMMIT_INTERVAL_MS, SAME_COMM
 from jobs.costs.series import Floats, Ints, Series
 
 DAY_MS = 86_400_000
-# Longer pauses between two commits of a partition are no intervals.
+# Longer pauses between two commits of a partition do not count as intervals.
 LONGEST_INTERVAL_MS = 600_000
 
 

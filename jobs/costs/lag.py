@@ -19,12 +19,12 @@ from jobs.costs.series import NONE, Floats, Ints, Series
 from jobs.costs.tenures import Tenures
 from jobs.lake.dates import NEVER_MS
 
-# The lag is followed for this long after the next assignment: settled rows depend on no later date
-# (`jobs.group_days`).
+# The lag is followed for this long after the next assignment: settled rows do not depend on later
+# dates (`jobs.group_days`).
 FOLLOWED_MS = 300_000
-# A partition has caught up if it lags by at most this many records plus those of this time.
+# A partition has caught up if its lag is at most this many records plus the records of this time.
 LEAST_LAG, LEAST_LAG_MS = 2.0, 1500
-# Between two sightings this far apart, the log end offset is unknown.
+# If two sightings are this far apart, the log end offset between them is unknown.
 LONGEST_UNSEEN_MS = 900_000
 
 
@@ -99,8 +99,7 @@ def lag_of(t: Tenures, p: CommitProgress, r: Reprocessed, commits: Series, ends:
     usual = _usual(p)
     caught = behind.next_below(first, _of_parts(usual, t.part, commits))
     caught = np.where(commits.times(caught) > end_ms, NONE, caught)
-    # Before the next owner's first commit is due, assume that it does not lag if the previous owner
-    # did not.
+    # Before the next owner's first commit is due, assume no lag if the previous owner had none.
     was_near = ends.offsets(t.part, stopped_ms) - position <= usual
     is_assumed = (first == NONE) & was_near & (end_ms - resumed_ms <= 1.5 * p.interval_ms)
     is_assumed &= _of_next(t, r.position, np.inf) > p.last_offset

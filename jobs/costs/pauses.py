@@ -9,7 +9,7 @@ from jobs.costs.rules import CommitProgress, Reprocessed
 from jobs.costs.series import NONE, Ints
 from jobs.costs.tenures import Tenures
 
-# A client may fetch and hand over a batch this much later than usual.
+# Maximum extra time for a client to fetch and hand over a batch.
 LATE_MS = 1500
 
 

@@ -60,23 +60,23 @@ from jobs.lake.dates import NEVER_MS
 
 # A commit at most this long before a rebalance counts as made at its revocation.
 REVOCATION_MS = 1500
-# No commit for this many intervals: no new records.
+# Without a commit for this many intervals, there are no new records.
 QUIET_INTERVALS = 1.5
 # A rate covers the records committed in this time before the last commit, and until this long after
-# the next assignment, if that came soon.
+# the next assignment if that assignment came soon.
 RATE_MS, LONGEST_RATE_MS = 40_000, 600_000
 CAUGHT_UP_MS, SOON_MS = 20_000, 300_000
-# So many expected records are new records.
+# At least this many expected records count as new records.
 LEAST_NEW = 5
-# The tolerance of times inferred from heartbeats.
+# Tolerance of times inferred from heartbeats.
 TOLERANCE_MS = 500
-# A commit lacks records if it has at most this share of the expected ones, which are at least so
-# many.
+# A commit lacks records if it has at most this share of the expected records, and at least this
+# many are expected.
 LARGEST_SHARE, LEAST_EXPECTED = 0.75, 8
 # heartbeat.interval.ms is typically no higher than this part of session.timeout.ms.
 SESSION_HEARTBEATS = 3
-# The share of a crashed process' partitions that it handled although they are behind the one whose
-# record killed it.
+# Share of a crashed process' partitions that it processed although they come after the partition
+# whose record killed it.
 HANDLED_BEHIND = 1 / 3
 
 
@@ -479,15 +479,15 @@ def _crashed(
     oldest = np.full(size, NEVER_MS)
     np.minimum.at(oldest, t.member, np.where(is_crash, p.last_ms, NEVER_MS))
     oldest_ms = oldest[t.member]
-    # The previous owner ended without a commit, too, at the same offset.
+    # The previous owner also ended without a commit, at the same offset.
     was_stopped = ((t.heard_ms != NONE) | t.is_replaced) & ~_stopped_at_commit(t, p)
     is_next = (t.part[1:] == t.part[:-1]) & (p.last_offset[1:] == p.last_offset[:-1])
     has_ended_again = np.append(False, is_next & was_stopped[:-1])[: len(is_crash)]
     is_oldest_again = is_crash & (p.last_ms == oldest_ms) & has_ended_again
     is_loop = is_crash & (_most_of_member(t, p.last_ms) - oldest_ms > p.interval_ms)
     is_loop &= _most_of_member(t, is_oldest_again.astype(np.int64)) > 0
-    # The partitions were committed at one time, and the previous owner crashed, too: any of them
-    # may have the record.
+    # The partitions were committed at the same time, and the previous owner also crashed: any of
+    # the partitions may have the record.
     is_again = np.zeros(len(is_crash), bool)
     is_again[1:] = (t.part[1:] == t.part[:-1]) & (p.last_ms[1:] == p.last_ms[:-1]) & is_crash[:-1]
     is_again &= is_crash

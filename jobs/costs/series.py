@@ -13,7 +13,7 @@ Flags = npt.NDArray[np.bool_]
 
 # Stands for null in arrays of times and offsets, none of which are negative.
 NONE = -1
-# A time before this one is any time of a partition's values.
+# Any earlier time counts as any time of a partition's values.
 _TIME_BITS = 42
 LATEST_MS = (1 << _TIME_BITS) - 1
 

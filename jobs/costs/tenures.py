@@ -12,7 +12,7 @@ from jobs.costs.series import NONE, Flags, Ints
 from jobs.lake.dates import NEVER_MS
 
 # A cooperative member keeps partitions through rebalances: its tenure begins with an assignment at
-# most this long before the last one, as a run for some dates reads no older assignments.
+# most this long before the last assignment, as a run for some dates reads no older assignments.
 LONGEST_CHAIN_MS = 86_400_000
 # A member that departs and joins in one poll is assigned its partitions again within this time.
 AT_ONCE_MS = 500
@@ -103,7 +103,7 @@ def tenures_of(owned: pa.StructArray, group: Ints, part: Ints) -> Tenures:
     is_modern = flags_of(owned.field("is_modern"))[order]
     is_migrated = _migrated(group, incarnation, process, is_modern, last, following)
     ended = columns["until_ms"][last] < NEVER_MS
-    # A static member and the process that replaces it may have one member id.
+    # A static member and its next process may have the same member id.
     of_member = (group, columns["generation"], member, columns["from_ms"])
     of_last = {name: values[last] for name, values in columns.items()}
     of_last["from_ms"] = columns["from_ms"][first]

@@ -29,18 +29,18 @@ from jobs.lake.dates import NEVER_MS
 
 SLOW_POLL, FROZEN, STUCK, OWNER_STALLED, NO_PROGRESS = range(5)
 REASONS = ("slow_poll", "frozen", "stuck", "owner_stalled", "no_progress")
-# Shorter stretches are those of ordinary fetches and commits.
+# Shorter pauses of a position are ordinary fetches and commits.
 LEAST_MS = 4000
-# A tenure that is too short for a stretch counts if, at its end, the position has stood still for
-# this many times the usual limit.
+# A short tenure counts as unserved if, at its end, the position has not moved for this many times
+# the usual limit.
 SHORT_TENURES = 2
-# A client may commit this much later than usual.
+# Maximum delay of a client's commit.
 LATE_MS = 1000
-# The position before an assignment comes from commits at most this long before it: a run for some
-# dates reads no older commits.
+# The position before an assignment comes from commits at most this long before it, as a run for
+# some dates reads no older commits.
 LOOKBACK_MS = 3_600_000
-# Without log end offsets, a partition makes no progress if it stands still for this time and for
-# this many of its own intervals, the mean of this many.
+# Without log end offsets, a partition makes no progress if its position does not move for this time
+# and for this many of its own commit intervals; their mean covers this many.
 LEAST_IDLE_MS, IDLE_INTERVALS, MEAN_OF = 60_000, 20, 10
 
 
@@ -143,7 +143,7 @@ def _stopped_in_time(pieces: Pieces, commits: Series, advances: Series, stopped_
     is_own = advances.times(last) >= pieces.from_ms
     last_ms = np.where(is_own, advances.times(last), NONE)
     lagged_ms = np.where(is_own & (last != NONE), stopped_ms[last], NONE)
-    # Of all partitions that an owner had when it stopped.
+    # All partitions that an owner had when it stopped.
     key = dense(pieces.owner, pieces.stop_ms)
     size = int(key.max(initial=-1)) + 1
     of_owner, lagged_of_owner = np.full(size, NONE), np.full(size, NONE)
@@ -166,7 +166,7 @@ class _Work:
 
     def __init__(self, ends: Series) -> None:
         self._ends = ends
-        # Offsets of a topic that was created again start at 0.
+        # Offsets of a recreated topic start at 0.
         self._key = np.maximum.accumulate((ends.part << 42) | ends.value)
         self._parts = np.unique(ends.part)
 
@@ -219,7 +219,7 @@ def _by_commits(pieces: Pieces, advances: Series, stopped_ms: Ints, work: _Work)
     from_ms = np.maximum(flat.begin_ms, flat.work_ms)
     took_ms = np.maximum(flat.end_ms - from_ms, 0)
     usual_ms = np.maximum(QUIET_INTERVALS * interval_ms + LATE_MS, LEAST_MS)
-    # Short tenures without a commit, whose position had stood still since long before.
+    # Short tenures without a commit, whose position had not moved since long before.
     is_whole = ~flat.is_after_own & ~flat.is_before_own
     stood_ms = flat.end_ms - advances.at_ms[flat.advance]
     is_long = (took_ms > usual_ms) | (is_whole & (stood_ms > SHORT_TENURES * usual_ms))
@@ -230,7 +230,7 @@ def _by_commits(pieces: Pieces, advances: Series, stopped_ms: Ints, work: _Work)
     after = owners.first(owner, from_ms + interval_ms // 2)
     others_advance = (after != NONE) & (owners.times(after) < flat.end_ms)
     is_long &= is_known | others_advance
-    # An owner whose next commit is missing may have handled records until that commit was due.
+    # An owner whose next commit is missing may have processed records until that commit was due.
     is_sure = others_advance | ~flat.is_after_own | flat.has_stopped
     from_ms = np.where(is_sure, from_ms, np.maximum(flat.begin_ms + interval_ms // 2, flat.work_ms))
     to_ms = np.where(flat.is_before_own, flat.end_ms - interval_ms // 2, flat.end_ms)
@@ -253,7 +253,7 @@ def _flat(pieces: Pieces, advances: Series, stopped_ms: Ints, work: _Work) -> _F
     next_ms = np.full(count, LATEST_MS)
     is_same = advances.part[1:] == advances.part[:-1]
     next_ms[:-1][is_same] = advances.at_ms[1:][is_same]
-    # An owner that stopped before its next commit had handled all records until then.
+    # An owner that stopped before its next commit had processed all records until then.
     has_gone_on = np.append(stopped_ms[1:] != NONE, False)
     begin_ms = np.where(stopped_ms == NONE, advances.at_ms, stopped_ms)
     is_long = (next_ms - begin_ms >= LEAST_MS) & ~has_gone_on

@@ -34,8 +34,9 @@ from jobs.segments.record_batch import CONTROL, TRANSACTIONAL, read_header
 Line = dict[str, Any]
 Text = str | bytes | memoryview
 
-SIZE_FOR_WORKERS = 16 << 20  # bytes; with fewer, forking takes longer than it saves
-MOST_WORKERS = 8  # more workers would wait for this process, which finds the frames
+# minimum bytes for workers; for fewer bytes, forking takes longer than it saves
+SIZE_FOR_WORKERS = 16 << 20
+MOST_WORKERS = 8  # additional workers would wait for this process, which finds the frames
 MOST_OPEN = 100  # files
 
 _SEGMENT_NAME = re.compile(r"\d{20}\.log")
@@ -293,7 +294,8 @@ class DecodedLog:
         return distinct, of_batch
 
     def _transaction(self, producer_id: int, offset: int) -> Line:
-        if self._markers is None:  # lazily: few logs have any, and this reads all segments
+        # read lazily: few logs have markers, and reading them reads all segments
+        if self._markers is None:
             self._markers = end_markers(self._segments)
         return {"transactional": True, "committed": self._markers.committed(producer_id, offset)}
 
@@ -392,5 +394,5 @@ def base64(data: bytes | None) -> str | None:
     return None if data is None else b2a_base64(data, newline=False).decode("ascii")
 
 
-# Bytes in base64; lines have no cycles.
+# Encode bytes in base64; lines have no cycles.
 _encode = json.JSONEncoder(separators=(",", ":"), default=base64, check_circular=False).encode

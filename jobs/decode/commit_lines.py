@@ -22,9 +22,9 @@ from jobs.segments.columns import Columns, at_any_byte
 from jobs.segments.record_batch import CONTROL
 
 OFFSET_COMMIT = 1
-VERSIONS = (3, 4)  # of brokers since 2.1; the reference formats older versions
+VERSIONS = (3, 4)  # records of brokers since 2.1; the reference formats older versions
 TAGS_SIZE = {3: 0, 4: 1}  # a value of version 4 ends with its count of tagged fields
-MIDDLE_START = 10  # after version and offset
+MIDDLE_START = 10  # position after version and offset
 MIN_VALUE_SIZE = 24  # version, offset, leader epoch, a length, commit timestamp
 CACHE_SIZE = 100_000  # pieces of text; metadata may differ in every commit
 
@@ -46,7 +46,8 @@ PLAIN = re.compile(rb"[ !#-\[\]-~]{0,126}")
 _HEAD, _TIME = Struct(">hq"), Struct(">q")
 
 ReferenceLine = Callable[[int, int, bytes, bytes | None], str]
-"""The line of (log offset, timestamp, key, value) with its newline, outside a transaction."""
+"""The output line for (log offset, timestamp, key, value), with its newline, outside a
+transaction."""
 
 Pieces = tuple[str, str, str, str, str, str]
 

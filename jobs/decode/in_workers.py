@@ -20,8 +20,9 @@ from typing import Any, BinaryIO
 
 from jobs.console.errors import RunFailed
 
-TASKS = 2  # per worker: the current one and the next
-WRITE_BYTES = 1 << 16  # per write: texts are often short, and longer writes cost page faults
+TASKS = 2  # maximum per worker: the current task and the next task
+# maximum per write: texts are often short, and longer writes cost page faults
+WRITE_BYTES = 1 << 16
 SIZE_SIZE = 8
 
 Work = Callable[[Any], Iterable[bytes | memoryview]]
@@ -85,14 +86,15 @@ class _Worker:
         while size := int.from_bytes(self._received(SIZE_SIZE)):
             yield self._received(size)
         size = int.from_bytes(self._received(SIZE_SIZE))
-        if failure := pickle.loads(self._received(size)):  # noqa: S301  # of this process's worker
+        # The bytes are from a worker of this process.
+        if failure := pickle.loads(self._received(size)):  # noqa: S301
             raise failure
 
     def end(self) -> None:
         self._process.kill()
         self._process.join()
         self._results.close()
-        with suppress(BrokenPipeError):  # of an unsent task
+        with suppress(BrokenPipeError):  # pipe end of an unsent task
             self._tasks.close()
 
     def _received(self, size: int) -> bytes:
@@ -112,12 +114,12 @@ def _pipe() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _serve(work: Work, tasks: BinaryIO, results: BinaryIO, inherited: list[BinaryIO]) -> None:
-    for pipe in inherited:  # else they would stay open after the parent ends
+    for pipe in inherited:  # otherwise these ends would stay open after the parent ends
         pipe.close()
     with suppress(EOFError, BrokenPipeError):  # the parent has ended
         while True:
-            _run(work, pickle.load(tasks), results)  # noqa: S301  # of this process's parent
-    os._exit(0)  # without flushing buffers inherited from the parent
+            _run(work, pickle.load(tasks), results)  # noqa: S301  # data of this process's parent
+    os._exit(0)  # exit without flushing buffers inherited from the parent
 
 
 def _run(work: Work, task: Any, results: BinaryIO) -> None:

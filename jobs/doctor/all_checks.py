@@ -38,7 +38,7 @@ from jobs.sources.topic.kafka import Kafka
 from jobs.sources.topic.kafka_settings import kafka_only_for_spark
 
 _SOURCES = ("broker_log", "client_log", "dump", "end_offsets", "kafka")
-# Keys of a cluster that have no check of their contents.
+# Keys of a cluster whose contents have no check.
 _FILES: dict[str, Callable[[str], list[str]]] = {
     "segments": segments.segment_files,
     "trace": partial(list_files, option="trace", name_like=trace.FILES_LIKE),
@@ -188,11 +188,11 @@ def _check_secrets(config: Config) -> Iterator[CheckResult]:
     for name in written:
         if not is_reference(config.kafka[name]) and not os.path.exists(config.kafka[name]):
             remedy = 'give a reference: "${env:NAME}" or "${file:PATH}"'
-            yield warning("secrets", f"[kafka] {name} has its value in the file", remedy)
+            yield warning("secrets", f"[kafka] {name} has a literal value in the file", remedy)
     try:
         config.kafka_settings()
     except UsageError as error:
-        yield failure("secrets", str(error), "set it where regroup runs")
+        yield failure("secrets", str(error), "set the environment variable where regroup runs")
 
 
 def _check_variables() -> Iterator[CheckResult]:

@@ -36,7 +36,8 @@ MOST_SOURCES = 5
 TAIL_BYTES = 1 << 16
 QUARTER_MS = 15 * 60_000  # every zone's offset from UTC is a multiple of this
 FARTHEST_ZONE_MS = 14 * 3600_000
-WRITTEN_WITHIN_MS = 30_000  # between the last line's time and the file's: the log is in use
+# maximum time between the last line and the file's time for a log in use
+WRITTEN_WITHIN_MS = 30_000
 
 
 @dataclass(kw_only=True)
@@ -75,7 +76,7 @@ def _results(
     if lines.is_disordered:
         yield warning(
             "log order",
-            f"{sample.file} is not in the order of time: a run sorts it, if it has at most "
+            f"{sample.file} is not sorted by time: a run sorts it if it has at most "
             f"{ORDERED_BYTES >> 20} MiB",
             "export the log in time order: `sort @timestamp asc`, `logcli --forward`, or `tac`",
         )
@@ -103,7 +104,7 @@ def _lines_of(sample: LogSample, timezone: str, since_ms: int | None) -> Coordin
 
 def _coordinator_lines(sample: LogSample, lines: CoordinatorLines) -> CheckResult | SilentLog:
     counts = lines.counts
-    text = f"{sample.name}: {counts.events:,} of {counts.lines:,} lines are the coordinator's"
+    text = f"{sample.name}: {counts.events:,} of {counts.lines:,} lines are from the coordinator"
     if lines.times:
         return ok(CHECK, text)
     kind = kind_of_undated_log if counts.events else kind_of_broker_log
@@ -131,7 +132,7 @@ def _time_zone(file: str, lines: CoordinatorLines, timezone: str) -> CheckResult
     text = f"{first} to {last} UTC, assuming time zone {timezone}"
     ahead_ms = _clock_ahead_ms(file, timezone)
     if ahead_ms is None:
-        ask = "if the broker has another time zone, give --log-timezone"
+        ask = "if the brokers use another time zone, give --log-timezone"
         return ok("log dates", f"{text}; this file does not confirm it", ask)
     if ahead_ms == 0:
         return ok("log dates", f"{text}; the file's write time confirms it")
@@ -139,7 +140,7 @@ def _time_zone(file: str, lines: CoordinatorLines, timezone: str) -> CheckResult
     return warning(
         "log dates",
         f"{text}; by the file's write time, the brokers' clocks are {hours}",
-        "give the brokers' zone: --log-timezone, or timezone under [logs]",
+        "give the brokers' time zone: --log-timezone, or timezone under [logs]",
     )
 
 

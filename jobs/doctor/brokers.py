@@ -84,10 +84,13 @@ def _check_topic(
         remedy = "grant this user DESCRIBE and READ on the topic, or set credentials under [kafka]"
         yield failure("kafka", f"no permission to describe {TOPIC}", remedy)
     elif metadata.error == "UNKNOWN_TOPIC_OR_PART":
-        remedy = "expected before the first consumer group; else set credentials that may see it"
+        remedy = (
+            "expected before the first consumer group; otherwise set credentials that may "
+            "describe the topic"
+        )
         yield warning("kafka", f"{address_text(address)} answers, but has no {TOPIC}", remedy)
     elif metadata.error:
-        remedy = "wait until the cluster is up, and try again"
+        remedy = "wait until the cluster is up, then try again"
         yield failure("kafka", f"{TOPIC}: the broker answers {metadata.error}", remedy)
     else:
         yield from _check_leaders(address, metadata, settings)
@@ -100,9 +103,9 @@ def _check_groups(address: Address, settings: Mapping[str, str]) -> CheckResult:
         remedy = "grant this user DESCRIBE on the groups, or on the cluster to list all of them"
         return warning("snapshot", f"no group can be listed: {groups}", remedy)
     if groups == 0:
-        remedy = "expected before the first consumer group; else grant DESCRIBE on the groups"
+        remedy = "expected before the first consumer group; otherwise grant DESCRIBE on the groups"
         return warning("snapshot", "no group is listed", remedy)
-    hint = "`regroup snapshot --bootstrap` stores their members without the topic"
+    hint = "`regroup snapshot --bootstrap` stores members without reading the topic"
     return ok("snapshot", f"{counted(groups, 'consumer group')} listed", hint)
 
 
@@ -122,7 +125,7 @@ def _check_leaders(
     leaderless = [p for p, leader in metadata.leaders.items() if leader not in metadata.brokers]
     if leaderless:
         text = f"{len(leaderless)} of {len(metadata.leaders)} partitions of {TOPIC} have no leader"
-        yield failure("kafka", text, "start the brokers that hold their replicas")
+        yield failure("kafka", text, "start the brokers that hold the replicas of these partitions")
     if not leaderless and not unreachable:
         partitions = counted(len(metadata.leaders), "partition")
         text = f"{address_text(address)} answers, {TOPIC} has {partitions}"

@@ -94,7 +94,7 @@ def _clocks(events: list[Row]) -> Iterator[CheckResult]:
                     "client clocks",
                     f"group {group_id}: the clock of {_name(client, clients[client])} is"
                     f" {abs(ahead_ms) / 1000:,.1f} s {word} that of another client",
-                    "set the hosts' clocks, or --log-timezone; a run allows for the difference",
+                    "correct the hosts' clocks or --log-timezone; a run allows for the difference",
                 )
 
 

@@ -39,7 +39,7 @@ def _check(file: str, timezone: str) -> CheckResult:
     reasons: list[str] = []
     with open_file(file) as stream:
         if (problem := problem_of(stream, timezone)) is not None:
-            return failure(CHECK, f"{file}: {problem}", "a run refuses it")
+            return failure(CHECK, f"{file}: {problem}", "a run rejects this file")
         stream.seek(0)
         for unit in units(stream, timezone):
             sightings += [sighting for _, sighting in unit.sightings]

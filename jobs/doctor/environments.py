@@ -34,19 +34,19 @@ ENVIRONMENTS = (
     Environment(
         "Amazon MSK",
         r"\.kafka\.[a-z0-9-]+\.amazonaws\.com(\.cn)?$",
-        "no disks; broker logs only if their delivery is switched on",
+        "no access to brokers' disks; broker logs only if log delivery is enabled",
         "amazon-msk.md",
     ),
     Environment(
         "Aiven for Apache Kafka",
         r"\.aivencloud\.com$",
-        "no disks; broker logs only through a log integration",
+        "no access to brokers' disks; broker logs only through a log integration",
         "aiven.md",
     ),
     Environment(
         "Redpanda Cloud",
         r"\.cloud\.redpanda\.com$",
-        "no broker logs in Kafka's wordings: causes come from --client-log only",
+        "no broker logs in Kafka's wording: causes come from --client-log only",
         "redpanda.md",
     ),
     Environment(

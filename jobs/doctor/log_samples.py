@@ -14,7 +14,7 @@ from jobs.sources.logs.entries import Unreadable
 from jobs.sources.logs.file_bytes import Blocks
 from jobs.sources.logs.kinds import Kind, is_error
 
-MOST_BYTES = 16 << 20  # per file, uncompressed: reading takes half a minute at most
+MOST_BYTES = 16 << 20  # maximum per file, uncompressed: reading takes half a minute at most
 MOST_SHOWN = 3
 LONGEST_SHOWN = 160
 
@@ -51,7 +51,7 @@ class SilentLog(NamedTuple):
 
 
 Check = Callable[[LogSample, str], Iterator[CheckResult | SilentLog]]
-"""The results for a sample; the text is the valid time zone."""
+"""The results for a sample, and its time zone, or None if the zone is invalid."""
 
 
 def check_samples(
@@ -86,7 +86,7 @@ def check_samples(
             else:
                 yield result
         if sample.damage is not None:
-            remedy = "copy it again; a run uses the lines before the damage"
+            remedy = "copy the file again; a run uses the lines before the damage"
             yield warning(logs.check, f"{file}: {sample.damage}", remedy)
     for text, kind in silent:
         severity = failure if is_error(kind, is_alone=len(silent) == len(files)) else warning

@@ -73,7 +73,7 @@ def memory(config: Config) -> CheckResult:
     if free < heap:
         return failure("memory", text, remedy)
     if free < heap + BESIDES_HEAP:
-        return warning("memory", f"{text}, and Python workers take more", remedy)
+        return warning("memory", f"{text}, and Python workers need additional memory", remedy)
     return ok("memory", text)
 
 
@@ -86,7 +86,7 @@ def size_bytes(text: str) -> int | None:
 def _core_count() -> int:
     try:
         return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
+    except AttributeError:  # this function is not on every system
         return os.cpu_count() or 1
 
 
@@ -125,5 +125,5 @@ def time_zone(name: str) -> CheckResult:
     return warning(
         "time zone",
         f"{text}, but this machine's clock shows {local:%Z (%z)}",
-        "if the brokers' clocks show it, too, give --log-timezone, or timezone under [logs]",
+        "if the brokers' clocks show this time, too, give --log-timezone, or timezone under [logs]",
     )

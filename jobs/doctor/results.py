@@ -11,7 +11,7 @@ from typing import NamedTuple
 from jobs.console.printing import Format, print_rows, printable
 from jobs.console.secrets import without_secrets
 
-COLUMNS = ("check", "state", "found", "remedy")  # of --format json and csv
+COLUMNS = ("check", "state", "found", "remedy")  # columns of --format json and csv
 
 
 class Severity(StrEnum):

@@ -97,9 +97,9 @@ def _embedded(config: Config, workload: Workload) -> Engine:
     size_mib = workload.input_bytes // MIB
     if size_mib > config.embedded_limit_mib:
         print(
-            f"regroup: {size_mib:,} MiB of input are above embedded_limit_mib = "
-            f"{config.embedded_limit_mib:,}: the embedded engine continues, but use Spark for such "
-            "sizes (--engine spark, with Java and `regroup jars`)",
+            f"regroup: {size_mib:,} MiB of input exceed embedded_limit_mib = "
+            f"{config.embedded_limit_mib:,}: the embedded engine continues, but Spark is better "
+            "for such sizes (--engine spark, with Java and `regroup jars`)",
             file=sys.stderr,
         )
     return Engine.EMBEDDED

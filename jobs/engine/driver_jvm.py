@@ -22,13 +22,14 @@ from jobs.configuration.packaged_files import CONF
 from jobs.console.secrets import is_secret
 from jobs.engine.scratch import scratch_folder
 
-if TYPE_CHECKING:  # the client of Spark Connect, on which the embedded engine runs, lacks it
+# the client of Spark Connect, on which the embedded engine runs, lacks this attribute
+if TYPE_CHECKING:
     from pyspark import SparkContext
 
 ARCHIVE = "classes.jsa"
 CLASS_PATH = "spark.driver.extraClassPath"
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
-# Of the JVM's own messages; an archive that does not fit is a warning.
+# Options for the JVM's own messages; an archive that does not fit is only a warning.
 _ERRORS_ONLY = ("-Xlog:disable", "-Xlog:all=error:stderr")
 # PySpark asks the JVM whether these members of classes exist before each use of them.
 _USED_OFTEN = {
@@ -36,7 +37,7 @@ _USED_OFTEN = {
     "org.apache.spark.sql.functions": ("coalesce", "col", "expr", "lit", "struct", "when"),
     "PythonUtils": ("toSeq",),
 }
-# What Java and Spark print on every start.
+# Lines that Java and Spark print on every start.
 _START_MESSAGES = (
     b"WARNING: Using incubator modules: ",
     b"Setting default log level to ",
@@ -133,12 +134,12 @@ def forget_ended_jvm() -> None:
     """If the JVM of the process's session has ended, forget both, so that others can be started."""
     from pyspark import SparkContext
 
-    # A process that spark-submit started is the JVM's child, and has no process of the JVM.
+    # spark-submit's process is a child of the JVM, and has no JVM process of its own.
     process = getattr(SparkContext._gateway, "proc", None)
     if process is None or process.poll() is None:
         return
     if context := SparkContext._active_spark_context:
-        context._jsc = None  # else `stop` asks the JVM to end
+        context._jsc = None  # otherwise `stop` asks the JVM to end
         context.stop()
     SparkContext._gateway = SparkContext._jvm = None
     SparkSession._instantiatedSession = SparkSession._activeSession = None

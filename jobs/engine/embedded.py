@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 SPARK_CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"
 # Threads that start runs at the same time share one server.
 _STARTING = Lock()
-# For the messages of its errors, PySpark looks up the caller of each function of columns: that is
-# half of the time in which Python makes a plan.
+# For error messages, PySpark looks up the caller of each column function: this takes half of the
+# time in which Python makes a plan.
 WITHOUT_CALL_SITES = {"spark.python.sql.dataFrameDebugging.enabled": "false"}
 SETTINGS = {"spark.sql.session.timeZone": "UTC", **WITHOUT_CALL_SITES}
-# Results are not compressed on the loopback interface: gzip takes more time than all the rest of a
+# Results are not compressed on the loopback interface: gzip takes more time than the rest of a
 # transfer.  Bit 0 is the algorithm "identity".
 CHANNEL_OPTIONS = {"grpc.compression_enabled_algorithms_bitset": 1}
 # While a channel is open, gRPC's fork handlers end one in twelve child processes before they start
@@ -44,8 +44,8 @@ SAIL = {
     "SAIL_PARQUET__COMPRESSION": "lz4_raw",
     "SAIL_PARQUET__DICTIONARY_ENABLED": "false",
     "SAIL_PARQUET__STATISTICS_ENABLED": "none",
-    # Sorts and aggregations spill to disk when the pool is used up; other operators fail.  The fair
-    # pool is no alternative: it gives each of a plan's many sorts less than a batch needs.
+    # Sorts and aggregations spill to disk when the memory pool is used up; other operators fail. Do
+    # not use the fair pool: it gives each of a plan's many sorts less than a batch needs.
     "SAIL_RUNTIME__MEMORY_POOL__TYPE": "greedy",
 }
 POOL_SIZE = "SAIL_RUNTIME__MEMORY_POOL__GREEDY__MAX_SIZE"
@@ -66,8 +66,9 @@ def embedded_session() -> SparkSession:
     for option, number in CHANNEL_OPTIONS.items():
         channel.setChannelOption(option, number)
     session = ConnectSession.builder.channelBuilder(channel).getOrCreate()
-    session.client.set_retry_policies([])  # a server in this process does not come back
-    # Nothing is lost between this process and itself: no calls that attach to a plan again.
+    # a server in this process does not return after a failure
+    session.client.set_retry_policies([])
+    # Connections within this process lose nothing: omit calls that attach to a plan again.
     session.client.disable_reattachable_execute()
     for name, value in SETTINGS.items():
         session.conf.set(name, value)
@@ -81,7 +82,7 @@ def _server() -> SparkConnectServer:
     pool = {} if free is None else {POOL_SIZE: str(int(POOL_SHARE * free))}
     for name, value in (SAIL | pool).items():
         os.environ.setdefault(name, value)
-    os.environ["TMPDIR"] = str(scratch_folder())  # for rows that Sail and delta-rs spill
+    os.environ["TMPDIR"] = str(scratch_folder())  # folder for rows that Sail and delta-rs spill
     from pysail.spark import SparkConnectServer
 
     server = SparkConnectServer(ip="127.0.0.1", port=0)

@@ -112,7 +112,7 @@ def fetch(pinned: Mapping[str, str], folder: Path) -> bool:
                 _copy(jar, folder)
     except OSError as error:
         raise UsageError(
-            f"jars: {folder}: {error.strerror}; name another folder in {FOLDER_VARIABLE}"
+            f"jars: {folder}: {error.strerror}; set {FOLDER_VARIABLE} to another folder"
         ) from None
     for outdated in {*folder.glob("*.jar")} - {folder / jar.name for jar in jars}:
         outdated.unlink()

@@ -95,6 +95,6 @@ def _frame_of_files(session: SparkSession, folder: Path, schema: StructType) -> 
     columns = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in schema)
     read = session.read.schema(columns).parquet(str(folder))
     if is_embedded(session):  # Spark's plans are in the JVM: the folder stays until the end
-        # The plans of all frames made from this one refer to its plan.
+        # The plans of all frames derived from this frame refer to its plan.
         weakref.finalize(read._plan, shutil.rmtree, folder, ignore_errors=True)
     return with_schema(read, schema)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TextIO
 
 PREFIX = "regroup-scratch-"
-# Held by the process of a folder: the kernel releases it, even after SIGKILL.
+# The process of a folder holds this lock: the kernel releases it, even after SIGKILL.
 _LOCK = "lock"
 
 
@@ -43,7 +43,7 @@ def _locked_folder() -> tuple[Path, TextIO]:
 
 
 def _delete_if_abandoned(folder: Path) -> None:
-    # Errors: its process runs, or another process deletes the folder at the same time.
+    # An error means that the folder's process runs, or that another process deletes the folder.
     with suppress(OSError):
         if folder.lstat().st_uid == os.getuid():
             with (folder / _LOCK).open("w") as lock:
@@ -52,6 +52,6 @@ def _delete_if_abandoned(folder: Path) -> None:
 
 
 def _delete(folder: Path, lock: TextIO, owner: int) -> None:
-    if os.getpid() == owner:  # not in a forked process
+    if os.getpid() == owner:  # do not run in a forked process
         shutil.rmtree(folder, ignore_errors=True)
         lock.close()

@@ -16,9 +16,9 @@ from jobs.nightly_run.log_files import kind_of
 
 Row = dict[str, Any]
 
-# A sum of 0 is unknown if an episode's figure is unknown.
-# Statements of one cluster.  Its id is a parameter: the text of a statement says which tables are
-# read, and a cluster may have the name of a table.
+# A sum of 0 is unknown if an episode's figure is unknown. Statements of one cluster.  The cluster's
+# id is a parameter: the text of a statement shows which tables are read, and a cluster may have the
+# name of a table.
 GROUPS = """
     SELECT q.cluster_id, q.group_id, t.group_type, q.generations, q.rebalances,
         q.aborted_rebalances, q.superseded_targets, q.not_stable_ms, q.longest_ms,
@@ -82,7 +82,7 @@ ADVICE = """
     FROM advice
     WHERE cluster_id = $cluster_id
     ORDER BY setting IS NULL, saved_unowned_partition_ms DESC, group_id"""
-# Sightings of a log end offset between its first and its last one are skipped.
+# Sightings of a log end offset between its first and its last sighting are skipped.
 FILES = """
     SELECT cluster_id, path AS file, source, inputs AS lines,
         inputs - quarantined - CASE source WHEN 'end_offsets' THEN 0 ELSE skipped END
@@ -186,16 +186,17 @@ def _kind(file: Row) -> str:
         return source.replace("_", " ")
     try:
         kind = kind_of(source, file["file"], file["undated"])
-        return kind.what if file["undated"] else kind.sentence  # the missing evidence says how
-    except OSError:  # ingested earlier, and gone by now
-        return f"{source.replace('_', ' ')} of which nothing is understood"
+        # the missing evidence says how to add it
+        return kind.what if file["undated"] else kind.sentence
+    except OSError:  # the file was ingested earlier, and was deleted since
+        return f"{source.replace('_', ' ')} without any readable line or record"
 
 
 def _require_group(group_id: str | None, groups: list[Row]) -> None:
     named = sorted({row["group_id"] for row in groups})
     if group_id is not None and group_id not in named:
         some = ", ".join(named[:5]) + (", ..." if len(named) > 5 else "")
-        there = f"the groups in it: {some}" if named else "it names no group"
+        there = f"groups in the evidence: {some}" if named else "the evidence names no group"
         raise UsageError(f"--group {group_id}: not in the evidence; {there}")
 
 

@@ -43,7 +43,7 @@ def investigate(options: InvestigateOptions, config: Config, document: Document)
         answer = answer_of(asked)
     sys.stdout.write(DOCUMENTS[document](answer))
     if not any(file["understood"] for file in answer.files):
-        raise RunFailed("no line or record in the given files is understood")
+        raise RunFailed("no line or record in the given files is readable")
 
 
 @contextmanager

@@ -28,7 +28,7 @@ _EPISODES_SHOWN = 10
 _GROUPS_SHOWN = 10
 _FILES_SHOWN = 10
 _REFERENCES_SHOWN = 2
-_ONLY_KNOWN = ("unserved time", "records handled again")  # not named where they are not known
+_ONLY_KNOWN = ("unserved time", "records handled again")  # unknown values are not named
 _MARKS = re.compile(r"[\\`*<>|\[\]]|(?<!\w)_|_(?!\w)")
 
 
@@ -140,7 +140,7 @@ def _episodes(rows: list[Row]) -> list[Item]:
     }
     counts = [f"{what} {number:,}" for what, number in left_out.items() if number]
     if counts:
-        items.append(Item(f"not listed here, but by --format json: {', '.join(counts)}"))
+        items.append(Item(f"only in --format json: {', '.join(counts)}"))
     return items
 
 
@@ -173,7 +173,7 @@ def _cost(row: Row) -> Item:
             row["unserved_partition_ms"], lambda ms: f"{whole_seconds(ms)} owned but not served"
         ),
         "records handled again": _said(
-            row["records_reprocessed"], lambda count: f"{counted(count, 'record')} handled again"
+            row["records_reprocessed"], lambda count: f"{counted(count, 'record')} processed again"
         ),
         "moved partitions": _said(
             row["partitions_moved"], lambda count: f"{counted(count, 'partition')} moved"
@@ -183,7 +183,7 @@ def _cost(row: Row) -> Item:
     if not figures["rebalances"] and row["generations"]:
         texts.insert(0, counted(row["generations"], "generation"))
     unknown = [name for name, text in figures.items() if not text and name not in _ONLY_KNOWN]
-    details = (f"not known: {', '.join(unknown)}",) if unknown else ()
+    details = (f"unknown: {', '.join(unknown)}",) if unknown else ()
     return Item(f"{row['group_id']}: {', '.join(texts) or 'nothing known'}", details)
 
 
@@ -199,7 +199,8 @@ def _advice(row: Row) -> Item:
     # An empty line separates lines for different files.
     blocks = [block for text in texts for block in text.split("\n\n")]
     group_id, sentence = row["group_id"], row["sentence"]
-    text = sentence if group_id in sentence else f"{group_id}: {sentence}"  # a reason names it
+    # the reason names the group
+    text = sentence if group_id in sentence else f"{group_id}: {sentence}"
     return Item(text, tuple(details), tuple(blocks))
 
 

@@ -11,7 +11,7 @@ from jobs.investigate.answer import Row
 
 _MOST = 3
 _UNKNOWN = EpisodeKind.UNKNOWN.value
-_SURE = 0.7  # least confidence of a finding in the headline
+_SURE = 0.7  # minimum confidence of a finding in the headline
 
 
 def headlines(
@@ -19,7 +19,7 @@ def headlines(
 ) -> list[str]:
     """The surest findings, then the first groups; a last line counts the other groups.
 
-    Without a group: the kinds of the files of which nothing is understood.
+    Without a group: the kinds of the files without any readable line or record.
     """
     if not groups:
         others = [f"{each['file']}: {each['kind']}." for each in files if not each["understood"]]

@@ -14,7 +14,7 @@ from coordinator_core.jvm.hash_codes import partition_for
 from jobs.bronze.table_rows import BROKER_LOG, CLIENT_LOG, END_OFFSETS
 
 _RECORDS = frozenset({"segments", "dump", "kafka"})
-_MARGIN = timedelta(minutes=10)  # before and after the evidence
+_MARGIN = timedelta(minutes=10)  # margin before and after the evidence
 _NAMED = 5
 # Events of client_events that are useful even without their group.
 _EVENTS = {
@@ -108,10 +108,10 @@ def _groups(seen: Seen) -> Iterator[Missing]:
 def _zones(seen: Seen) -> Iterator[Missing]:
     if seen.clocks:
         yield Missing(
-            "the zones of dates",
-            f"whether these clocks or the zones of their dates differ: {_some(seen.clocks)}; the"
-            " answer has corrected times",
-            "print the zone in each date, or add --log-timezone ZONE",
+            "the time zones of dates",
+            "whether these clocks differ, or the time zones of their dates: "
+            f"{_some(seen.clocks)}; the answer has corrected times",
+            "print the time zone in each date, or add --log-timezone ZONE",
         )
 
 
@@ -120,8 +120,8 @@ def _end_offsets(seen: Seen) -> Iterator[Missing]:
         yield Missing(
             "log end offsets",
             "lag, and whether records waited in a partition that made no progress",
-            "while the problem lasts, run nightly or watch with --kafka, or save the output of"
-            " kafka-get-offsets below a date every 10 s and add --end-offsets FILE",
+            "while the problem lasts, run nightly or watch with --kafka, or save the output of "
+            "kafka-get-offsets below a date every 10 s and add --end-offsets FILE",
         )
 
 

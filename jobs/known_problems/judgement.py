@@ -14,8 +14,8 @@ from coordinator_core.log_lines.version_ranges import (
 from jobs.known_problems.versions import SeenVersions, VersionEvidence
 from schemas.known_problems import KnownProblem
 
-# Factors of a finding's confidence: no version is known; the evidence allows affected versions and
-# others.
+# Factors of a finding's confidence: no version is known; or the evidence allows affected and other
+# versions.
 UNKNOWN_VERSION = 0.5
 AMBIGUOUS_VERSION = 0.7
 # Components whose name in sentences differs.

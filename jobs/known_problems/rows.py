@@ -14,15 +14,15 @@ from jobs.known_problems.versions import VersionEvidence
 from schemas import table_key
 from schemas.known_problems import FINDING_COLUMNS, KnownProblem
 
-# Lines of evidence that a finding keeps, and their length.
+# Maximum number of evidence lines that a finding keeps, and their maximum length.
 MOST_LINES = 5
 LONGEST_LINE = 500
-# Names in a sentence; the others are counted.
+# Maximum number of names in a sentence; further names are counted.
 MOST_NAMES = 5
 OFFSETS = "__consumer_offsets-"
 DEFAULT_PARTITIONS = 50
 MOST_PARTITIONS = 1000
-UNKNOWN_BROKER = -1  # for lines of a log that names no broker
+UNKNOWN_BROKER = -1  # value for lines of a log that names no broker
 
 GroupDays = Iterable[tuple[str, str | None, date]]
 """Groups, their partitions of `__consumer_offsets` if known, and the first date of each."""

@@ -60,7 +60,7 @@ _SUBSCRIPTIONS = """
     FROM (SELECT group_id, EXPLODE(members) AS member FROM group_metadata) m
     WHERE member.subscribed_topics IS NOT NULL
     GROUP BY group_id, member.client_id"""
-# An older inter-broker protocol makes a broker write older versions.
+# With an older inter-broker protocol, a broker writes older versions.
 _SINCE_GROUP_VERSION = {0: "0.9-", 1: "0.10.1-", 2: "2.1-", 3: "2.3-", 4: "2.3-"}
 _SINCE_OFFSET_VERSION = {2: "2.1-", 3: "2.1-", 4: "4.0-"}
 
@@ -149,7 +149,7 @@ class VersionEvidence:
         """The versions of the row's member, else of all members of its group."""
         clients = self._clients_of(row)
         own = {id: each[library] for id, each in clients.items() if library in each}
-        if len(own) > 1:  # lines without a client id are about the other clients
+        if len(own) > 1:  # lines without a client id are about the remaining clients
             own.pop("", None)
         limited = [ranges for ranges in own.values() if ranges is not None]
         if own and len(limited) == len(own):

@@ -114,7 +114,7 @@ class ArrowLake(Lake):
         self.retry_on_conflict(act)
         if "://" not in self.root:
             for name in self._log(table).files_added(after=before):
-                with suppress(FileNotFoundError):  # another run already deleted it
+                with suppress(FileNotFoundError):  # another run has already deleted the file
                     write_checksums(Path(self.path(table), name))
 
     def _replace_batches(self, table: str, batches: Callable[[], Rows], where: str) -> None:

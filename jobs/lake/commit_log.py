@@ -19,7 +19,7 @@ from jobs.lake.files import file_system, open_file
 
 # Newest commits of a table that are searched for a label; a run makes a few commits per table.
 _COMMITS_SEARCHED = 100
-# Newest commits that are checked: a loss of power damages files that were not on disk yet.
+# Newest commits that are checked: a power failure damages files that were not on disk yet.
 _COMMITS_CHECKED = 3
 _PARQUET = b"PAR1"  # the first and the last bytes of each file
 # Rows that a commit changed: of a merge and of a write, by Spark and by delta-rs.
@@ -101,7 +101,7 @@ class CommitLog:
     def _fault(self, version: int) -> str | None:
         try:
             actions = list(self._actions(version))
-        except ValueError:  # no UTF-8, or no JSON
+        except ValueError:  # the commit is not UTF-8 or not JSON
             return "is damaged"
         return None if actions else "is empty"
 
@@ -117,7 +117,7 @@ class CommitLog:
         return [(version, day) for version in wanted for day in self._days(version, cluster_id)]
 
     def _days(self, version: int, cluster_id: str) -> list[date]:
-        # Additions only: a date with removed files only is one that retention deleted.
+        # Only additions count: a date with only removed files was deleted by retention.
         added = (action["add"] for action in self._actions(version) if "add" in action)
         values = [add["partitionValues"] for add in added if add["dataChange"]]
         own = {value["event_date"] for value in values if value["cluster_id"] == cluster_id}

@@ -32,7 +32,7 @@ from jobs.lake.shared import SharedFrames
 from jobs.lake.tables import Lake, conform, dates_in, schema_of
 from schemas import table_key, table_partitioning
 
-# The event_date of records without a time, which may belong anywhere in a group's history.
+# The event_date of records without a time, which may belong to any part of a group's history.
 TIMELESS = date(1970, 1, 1)
 # Tables that several jobs of a run read.
 CACHED = ("timeline", "generations", "generation_members", "churn")
@@ -75,7 +75,7 @@ class DatedScope:
     first: date
     last: date
     _cached: dict[str, DataFrame] = field(default_factory=dict, compare=False)
-    # Tables as this run wrote them, with the settled rows from the context generation on.
+    # Tables that this run wrote, with the settled rows from the context generation on.
     _written: dict[str, DataFrame] = field(default_factory=dict, compare=False)
     _shared: SharedFrames = field(default_factory=SharedFrames, compare=False)
     _lock: RLock = field(default_factory=RLock, compare=False)

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 
 from jobs.console.errors import UsageError
 
-# The end, in ms since the epoch, of what has not ended.
+# End, in ms since the epoch, for anything that has not ended.
 NEVER_MS = 1 << 62
 _EPOCH = date(1970, 1, 1)
 # Arrow counts nanoseconds in 64 bits, up to April 2262; later values of evidence are not times.

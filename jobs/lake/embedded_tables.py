@@ -31,7 +31,7 @@ class EmbeddedLake(ArrowLake):
     conflicts: ClassVar[tuple[type[Exception], ...]] = (CommitFailedError,)
 
     _labels: list[str] = field(default_factory=list, compare=False, repr=False, kw_only=True)
-    # Of tables that have all their columns: nothing will add one.
+    # Tables that have all their columns: no column will be added.
     _schemas: dict[str, StructType] = field(
         default_factory=dict, compare=False, repr=False, kw_only=True
     )
@@ -59,7 +59,7 @@ class EmbeddedLake(ArrowLake):
         return {"userMetadata": self._labels[-1]} if self._labels else {}
 
     def frame(self, table: str, rows: Iterable[Any]) -> DataFrame:
-        # Nullable, as stored rows are.
+        # Fields are nullable, as in stored rows.
         schema = nullable_schema_of(table)
         local = self.spark.createDataFrame(list(rows), schema)
         # The nested types of local rows have metadata, which a cast to the same type removes.
@@ -90,7 +90,7 @@ class EmbeddedLake(ArrowLake):
                 checksum_file(Path(self.path(table), name)).unlink(missing_ok=True)
         return len(deleted)
 
-    # What each engine does its own way
+    # Functions that each engine implements differently
 
     @staticmethod
     def _literal(text: str) -> str:
@@ -106,8 +106,9 @@ class EmbeddedLake(ArrowLake):
         return rows_on_dates(self._rust(table), self.cluster_id, dates)
 
     def _stored(self, table: str) -> DataFrame:
-        # Without NOT NULL: the engine refuses NOT NULL times that Spark wrote as INT96.  As DDL: in
-        # other forms the fields have metadata, even if empty, and arrays of them differ in type.
+        # Omit NOT NULL: the engine refuses NOT NULL times that Spark wrote as INT96.  Use DDL: in
+        # other forms the fields have metadata, even if empty, and arrays of such fields differ in
+        # type.
         stored = self._stored_schema(table)
         schema = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in stored)
         rows = self.spark.read.schema(schema).format("delta").load(self.path(table))

@@ -73,15 +73,15 @@ def _list_local(pattern: str, option: str, name_like: str) -> list[str]:
         if os.path.isdir(path):
             files += [str(p) for p in Path(path).rglob(name_like) if p.is_file()]
         elif os.path.isfile(path) or not os.path.exists(path):
-            files.append(path)  # to read a link to nowhere is an error with its reason
+            files.append(path)  # opening a link to a missing file raises an error with the reason
         elif path == _STDIN and stat.S_ISFIFO(os.stat(path).st_mode):
             files.append(_copy_of_stdin())
         else:
             others.append(path)
     if others and not files:
         raise UsageError(
-            f"{option} {others[0]}: not a regular file; write its content to a file, or give"
-            f" {_STDIN}"
+            f"{option} {others[0]}: not a regular file; write its content to a file, or give "
+            f"{_STDIN}"
         )
     for path in others:
         print(f"regroup: {printable(path)}: skipped, not a regular file", file=sys.stderr)

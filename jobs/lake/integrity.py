@@ -51,18 +51,22 @@ def damages(root: str, table: str) -> Iterator[Damage]:
     yield from _gaps(path, table)
     renamed = renamed_in(table, columns)
     for old, new in renamed.items():
-        yield f"{table}.{old}", f"column {new}", "an older name; the next run renames it"
+        yield (
+            f"{table}.{old}",
+            f"column {new}",
+            "a column name of an older version; the next run renames it",
+        )
     columns = {renamed.get(name, name) for name in columns}
     for name in table_columns(table):
         if name not in columns:
-            older = "none: table of an older version; the next `regroup nightly` adds it"
+            older = "missing: table of an older version; the next `regroup nightly` adds it"
             yield f"{table}.{name}", "a column", older
     for name in sorted(columns - set(table_columns(table))):
         yield f"{table}.{name}", "no such column", unknown_column(path, name)
     for file in files:
         damage = _damage(f"{path}/{unquote(file['path'])}", file)
         if damage:
-            yield f"{table} {file['path']}", "the file as written", damage
+            yield f"{table} {file['path']}", "the file as it was written", damage
 
 
 def _gaps(path: str, table: str) -> Iterator[Damage]:
@@ -71,7 +75,7 @@ def _gaps(path: str, table: str) -> Iterator[Damage]:
     versions = sorted(int(file.stem) for file in log.glob("*.json") if file.stem.isdigit())
     for version, following in pairwise(versions):
         if following != version + 1:
-            missing = f"none between {version} and {following}"
+            missing = f"commits between {version} and {following} are missing"
             yield table, f"commit {version + 1} in its log", missing
 
 

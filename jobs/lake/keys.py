@@ -8,10 +8,10 @@ INCARNATION_KEY = [*GROUP_KEY, "incarnation"]
 # Generation numbers start again in each incarnation.
 GENERATION_KEY = [*INCARNATION_KEY, "generation"]
 MEMBER_KEY = [*INCARNATION_KEY, "member_id"]
-# The tables from which all others of a run are derived: a run for some dates covers the groups that
-# these name on them.
+# Tables from which a run derives all other tables: a run for some dates covers the groups in these
+# tables on those dates.
 EVENT_TABLES = ("group_metadata", "group_records", "group_events")
-# The bronze tables from which these and the commits are decoded.
+# Bronze tables from which these tables and the commits are decoded.
 BRONZE_EVENTS = ("offsets_records", "broker_log_events", "trace_events")
 # A record about a group.
 RECORD_KEY = [*GROUP_KEY, "topic_partition", "log_offset"]

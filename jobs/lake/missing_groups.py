@@ -12,9 +12,9 @@ VIEW = "groups_without_generations"
 GROUPS = f"""
     SELECT cluster_id, group_id, group_type, reason FROM {VIEW}
     ORDER BY cluster_id, reason, group_id"""
-# The reasons of the view: of modern groups, of classic ones, and of unknown type.
+# Reasons of the view: for modern groups, for classic groups, and for groups of unknown type.
 NO_TARGET = "no target assignment in the records"
-# The reason by a group's events in the timeline; of several reasons the least number applies.
+# Reasons by a group's events in the timeline; the smallest number applies.
 EVENT_REASON = """CASE
             WHEN epoch IS NOT NULL OR group_type IN ('consumer', 'share', 'streams')
                 THEN '1 no target assignment in the lines'
@@ -24,11 +24,11 @@ EVENT_REASON = """CASE
             WHEN event NOT IN ('LOADED', 'UNLOADED') THEN '4 no rebalance in records or log'
             ELSE '5 loaded or unloaded by a broker, no rebalance in records or log'
         END"""
-# Events that do not say of which type a group is.
+# Events that do not show the type of a group.
 OF_ANY_TYPE = ("LOADED", "UNLOADED", "ADMIN_DELETE", "GROUP_CONFIG")
 COMMITS_ONLY = "commits without members"
 CLIENTS_ONLY = "clients' lines without a generation"
-SELF_ASSIGNED = "assign(): its consumers are not members, so it has no rebalances"
+SELF_ASSIGNED = "assign(): consumers with assign() are not members, so the group has no rebalances"
 # Tables that a lake of an older version, or without a complete run, lacks.
 OPTIONAL = ("client_events", "committed_offsets", "generations", "group_records", "timeline")
 

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_KEYS_AT_ONCE = 500_000  # of the stored rows: some 20 MB, and one join per this many keys
+# size of a block of stored rows: some 20 MB, and one join per this many keys
+_KEYS_AT_ONCE = 500_000
 _ROW = "_row"
 
 

@@ -89,7 +89,7 @@ _NEWER = ("handover_costs", "unserved_times")
 # Tables below view episode_costs that a lake of an earlier version lacks.
 OF_EPISODE_COSTS = ("episodes", *_NEWER)
 # Few lakes have clients' logs or end offsets, and lakes of earlier versions have no findings. A
-# statement that reads these tables beside other evidence needs no notice.
+# statement that reads these tables together with other evidence needs no notice.
 WITHOUT_NOTICE = ("client_events", "configurations", "end_offsets", "findings")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -214,7 +214,7 @@ def _opened_for(
     connection.execute(f"SET temp_directory = {quoted(scratch)}")
     if memory is not None:
         connection.execute(f"SET memory_limit = {quoted(memory)}")
-        connection.execute("SET enable_progress_bar = false")  # nobody looks at stdout
+        connection.execute("SET enable_progress_bar = false")  # nobody reads stdout
     if not allow_files:
         _confine(connection, root if by_duckdb else None)
     connection.execute("SET python_enable_replacements = false")
@@ -448,7 +448,7 @@ def _open(root: str, table: str) -> DeltaTable | None:
         return DeltaTable(path)
     except TableNotFoundError:
         return None
-    except (DeltaError, OSError) as error:  # damaged, or access denied by an object store
+    except (DeltaError, OSError) as error:  # the table is damaged, or an object store denied access
         why = str(error).splitlines()[0]
         raise UsageError(f"--lake {root}: table {table} cannot be read: {why}") from None
 
@@ -465,7 +465,7 @@ def missing_table(root: str, table: str) -> str:
 
 
 def _writer(root: str, table: str) -> str:
-    # A table that is new in this version lacks all dates, and not only those with new input.
+    # A table that is new in this version lacks all dates, not only dates with new input.
     is_older_lake = _open(root, "group_days") is not None
     nightly = "nightly --recompute-all" if is_older_lake else "nightly"
     return WRITERS.get(table, nightly)

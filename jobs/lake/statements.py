@@ -23,13 +23,13 @@ _COLUMN = re.compile(r"[a-z_]\w*")
 _UNKNOWN = re.compile(r"Table with name (\S+) does not exist")
 _HINT = "SHOW TABLES lists all"
 _ONE_SELECT = "give one SELECT, a table or view, DESCRIBE, EXPLAIN or SHOW TABLES"
-_NOT_READING = "not a statement that reads"
+_NOT_READING = "only statements that read are allowed"
 _EXPLAIN = re.compile(r"explain\b\s*(analyze\b|\(\s*(format|analyze)\b[^)]*\))?", re.IGNORECASE)
 _COPIES = re.compile("copy|query|execute", re.IGNORECASE)
 _READS = re.compile(r"(explain|pivot|select|with|from)\b", re.IGNORECASE)
 _FORBIDDEN_FILE = re.compile(r'Cannot access (?:file|directory) "(.*?)"')
 _ERROR = re.compile(r"(.*? Error): (\{.*\})", re.DOTALL)
-_MOST_BEFORE = 70  # characters of a line before the place of an error
+_MOST_BEFORE = 70  # maximum characters of a line before the position of an error
 _MOST_AFTER = 30
 
 

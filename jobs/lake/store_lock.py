@@ -67,7 +67,7 @@ class StoreLock:
 
     root: str
     name: str
-    is_required: bool = True  # False: an unreachable lock is a message, not an error
+    is_required: bool = True  # False: an unreachable lock gives a message, not an error
     lease_s: float = LEASE_S
     renew_s: float = RENEW_S
     poll_s: float = POLL_S
@@ -105,8 +105,8 @@ class StoreLock:
     def require_held(self) -> None:
         if self._lost:
             raise RunFailed(
-                f"the lock of {self.root} was lost ({self._lost}): another run may write the same"
-                " tables; start the same run again"
+                f"the lock of {self.root} was lost ({self._lost}): another run may write the same "
+                "tables; start this run again"
             )
 
     def _acquire(self) -> None:
@@ -166,7 +166,7 @@ class StoreLock:
                     self._lost = TAKEN_OVER
                     return
                 renewed = time.monotonic()  # the store answered a repeated request
-            except (DeltaError, OSError) as error:  # the store may answer the next time
+            except (DeltaError, OSError) as error:  # the store may respond the next time
                 if time.monotonic() - renewed >= self.lease_s:
                     self._lost = next(iter(str(error).splitlines()), "not renewed")
                     return
@@ -177,7 +177,7 @@ class StoreLock:
         self._ended.set()
         self._renewing.join()
         if not self._lost:
-            with suppress(DeltaError, OSError):  # the next run takes it over
+            with suppress(DeltaError, OSError):  # the next run takes the lock over
                 self._lost = None if self._freed(self._table) else TAKEN_OVER
 
     @staticmethod
@@ -185,7 +185,7 @@ class StoreLock:
         last = table.version()
         if _committed(table, _FREE):
             return True
-        table.update_incremental()  # one version further: the store answered a repeated request
+        table.update_incremental()  # one version later: the store answered a repeated request
         return table.version() == last + 1 and (table.metadata().description or _FREE) == _FREE
 
 

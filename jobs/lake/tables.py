@@ -33,7 +33,7 @@ from schemas import table_key, table_names, table_partitioning
 from schemas.columns import columns
 from schemas.renamed import RENAMED_VALUES, renamed_in, renamed_values, with_present_value
 
-# How often a write is attempted when other runs commit to the same table meanwhile.
+# Number of attempts of a write while other runs commit to the same table.
 ATTEMPTS = 5
 _EPOCH = datetime(1970, 1, 1)
 
@@ -68,7 +68,7 @@ class Lake(ABC):
     _existing: set[str] = field(default_factory=set, compare=False, repr=False, kw_only=True)
     # Tables that this run has found to have all columns.
     _complete: set[str] = field(default_factory=set, compare=False, repr=False, kw_only=True)
-    # What another run's commit to the same table raises, if the write must be tried again.
+    # Errors for another run's commit to the same table, after which the write is tried again.
     conflicts: ClassVar[tuple[type[Exception], ...]] = ()
 
     def path(self, table: str) -> str:
@@ -442,7 +442,7 @@ class Lake(ABC):
         """UsageError if a table's newest commits are damaged: Delta would read and write it without
         their rows.  It names table, file and remedy.
         """
-        with ThreadPoolExecutor() as pool:  # requests to a store
+        with ThreadPoolExecutor() as pool:  # each of these calls is a request to a store
             damages = pool.map(lambda table: self._log(table).damage(), table_names())
             for table, damage in zip(table_names(), damages, strict=True):
                 if damage is not None:

@@ -26,7 +26,7 @@ RECORDS, LINES = "modern_records", "modern_lines"
 # Lines about incarnations without records.
 LOGGED = "logged_lines"
 DEPARTURES = ["LEFT", "FENCED", "HEARTBEAT_EXPIRED"]
-# A static member that closes leaves for a while, and stays in the group.
+# A static member that closes leaves temporarily, and stays in the group.
 TEMPORARILY = "temporarily"
 _KINDS = {kind.value: kind for kind in RecordKind}
 _LINES = [*DEPARTURES, "EPOCH_BUMP", "TARGET", "MEMBER_JOIN"]

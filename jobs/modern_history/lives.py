@@ -23,12 +23,12 @@ from jobs.lake.group_types import HAS_EPOCHS
 from jobs.lake.keys import GROUP_KEY
 from jobs.lake.tables import schema_of
 
-# Kinds of evidence from which the processes are derived.
+# Kinds of evidence from which processes are derived.
 REBALANCES, CAUSES, SILENCES = KINDS = ("rebalance_times", "causes", "silences")
 READS = ("generations", "rebalance_causes", "ownership_gaps")
 LivesRows = Callable[[list[ConsumerProcess], dict[str, int]], Iterator[Row]]
 """Processes, and the incarnation of each member id -> rows of process_lives."""
-# Groups are handled in this many calls, as of episodes.
+# Groups are processed in this many calls, as for episodes.
 _BUCKETS = 64
 _group = itemgetter(*GROUP_KEY)
 

@@ -29,13 +29,13 @@ from jobs.modern_history import tenures
 from jobs.modern_history.evidence import LINES, LOGGED, RECORDS, played_lines, played_rows
 from jobs.modern_history.rows import ROWS, Names, Row, logged_rows
 
-# What a job that needs these rows reads, beyond the tables of its own.
+# Input of a job that needs these rows, in addition to the job's own tables.
 READS = (
     *("timeline", "group_records", "committed_offsets", "topic_ids"),
     *("configurations", "group_events"),
 )
 TENURES = "tenures"
-# Incarnations are played in this many calls, as for each call the embedded engine reserves memory.
+# Incarnations are played in this many calls: the embedded engine reserves memory for each call.
 BUCKETS = 64
 
 _SCHEMAS = {name: schema_of(name) for name in ROWS} | {TENURES: tenures.TENURES}

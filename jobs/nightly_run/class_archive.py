@@ -14,7 +14,7 @@ from jobs.engine.choice import java_program
 from jobs.engine.driver_jvm import ARCHIVE, JAVA_OPTIONS
 from jobs.engine.jars import jars_folder
 
-# Names what the archive was made of: another Java or other jars need another archive.
+# Identifies the archive's origin: another Java or other jars need another archive.
 NOTE = ".archived"
 # Enough to load Delta's reading and writing, Spark's planning and its Python workers.
 RECORDED_JOBS = ("group_metadata", "timeline")
@@ -63,7 +63,7 @@ def _record_in_new_process(archive: Path) -> None:
 
 def record(archive: str) -> None:
     """Run RECORDED_JOBS on an empty lake in a JVM that archives its classes when it ends."""
-    # Here, as these modules import Spark's session.
+    # Import here, as these modules import Spark's session.
     from jobs.engine.session import build_session
     from jobs.lake.opening import open_lake
     from jobs.lake.scope import AllDates

@@ -14,7 +14,7 @@ from jobs.lake.client_rows import CLIENT_EVENTS, OF_CLIENTS, may_exist
 from jobs.lake.keys import GROUP_KEY
 from jobs.lake.tables import Lake
 
-SKEW_MS = 1000  # clocks that differ by more are named
+SKEW_MS = 1000  # larger differences of clocks are reported
 MOST_NAMED = 3
 
 
@@ -60,7 +60,7 @@ def _clocks(events: DataFrame, generations: DataFrame) -> list[str]:
             how="inner",
         )
     )
-    # Generations start again in each incarnation: the nearest is the client's.
+    # Generations start again in each incarnation: the nearest generation is the client's.
     nearest = F.min_by("ahead_ms", F.abs("ahead_ms"))
     each = (
         joins.withColumn("ahead_ms", ahead_ms)

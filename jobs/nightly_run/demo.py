@@ -62,8 +62,9 @@ STORY = """
     ORDER BY incarnation, generation, cause_seq"""
 
 LEGEND = """\
-One row per cause. The first row of a rebalance names its trigger and has its figures; + marks
-other causes before its join completed; (generation) and = mark causes that led to no rebalance."""
+One row per cause. The first row of a rebalance names its trigger and has its figures;
++ marks other causes before its join completed; (generation) and = mark causes that triggered no
+rebalance."""
 
 
 def demo(lake: str) -> int:
@@ -84,7 +85,9 @@ def demo(lake: str) -> int:
     print(LEGEND)
     for cluster, incident in INCIDENTS.items():
         _print_incident(lake, cluster, incident.name)
-    print_rows(["cluster", "engine", "seconds"], times, title="nightly, with the engine's start")
+    print_rows(
+        ["cluster", "engine", "seconds"], times, title="nightly, including the engine's start"
+    )
     print(f'Next: {called_as()} sql --lake {shlex.quote(lake)} "SELECT * FROM q03_causes"')
     return 0
 
@@ -102,7 +105,7 @@ def _nightly(lake: str, cluster: str, incident: Path, engine: Engine) -> int:
     inputs = ["--segments", f"{incident}/segments", "--broker-log", f"{incident}/server.log"]
     where = ["--lake", lake, "--cluster-id", cluster, "--engine", engine]
     with _left_to_the_child(signal.SIGINT):
-        # Other sources of the environment are not of these incidents.
+        # Other sources from the environment do not belong to these incidents.
         environment = {
             n: v for n, v in os.environ.items() if n not in {k.variable for k in SOURCES}
         }

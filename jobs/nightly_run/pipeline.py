@@ -123,7 +123,7 @@ class Progress:
 
 
 def _live(terminal: TextIO) -> RunningSteps:
-    from jobs.console.running_steps import RunningSteps  # slow to import, and few commands need it
+    from jobs.console.running_steps import RunningSteps  # import is slow, and few commands need it
 
     return RunningSteps(terminal)
 

@@ -51,7 +51,7 @@ from jobs.nightly_run import client_summary
 from jobs.nightly_run.pipeline import Progress, RunStep
 from schemas import table_names
 
-# The step that stands for the run as a whole.
+# The step that represents the run as a whole.
 WHOLE_RUN = "nightly"
 DONE, FAILED = "done", "failed"
 # Lines of the summary.
@@ -92,7 +92,7 @@ class Run:
                 with whole_run.timed():
                     yield
             except BaseException:
-                # Raise the error that ended the run, not one from writing the run's rows.
+                # Raise the error that ended the run, not an error from writing the run's rows.
                 with suppress(Exception):
                     self._write([*progress.steps[before:], whole_run])
                 raise
@@ -236,8 +236,8 @@ def _without_begin_line(run: Run) -> list[str]:
         return []
     share = f"{row.without:,} of {counted(row.rebalances, 'rebalance')}"
     return [
-        f"{share} in {counted(row.groups, 'group')} without a logged begin: time not stable and"
-        " partition downtime are lower limits"
+        f"{share} in {counted(row.groups, 'group')} without a logged begin: time not stable and "
+        "partition downtime are lower limits"
     ]
 
 

@@ -97,7 +97,7 @@ def _at_marks(commits: DataFrame, marks: DataFrame) -> DataFrame:
         .orderBy("at_ms", F.col("mark").isNotNull(), "generation", "member_id", "mark")
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
-    # Commits are in the order of time: the maximum is that of the last one.
+    # Commits are sorted by time: the maximum is the last commit.
     return (
         union_of(commits, marks)
         .withColumns({name: F.max(name).over(so_far) for name in ("last_ms", "previous_ms")})

@@ -19,7 +19,7 @@ from jobs.lake.dates import NEVER_MS
 from jobs.lake.keys import MEMBER_KEY
 from jobs.ownership.rebalances import stays_cooperative
 
-_WITHOUT_POLL_INTERVAL = f"^({ids_without_poll_interval()})@"  # of client id and host
+_WITHOUT_POLL_INTERVAL = f"^({ids_without_poll_interval()})@"  # frames of one client id and host
 
 COLUMNS = Arithmetic(F.greatest, F.least, F.when)
 
@@ -130,7 +130,7 @@ def _stopped_committing(exceeded_ms: Column) -> Column:
         F.col("committed_ms")
     )
     poll_ms, quiet_ms = F.col("rebalance_timeout_ms"), exceeded_ms - active_ms
-    # Libraries without this setting stay members, and commit nothing while no record comes.
+    # Libraries without this setting stay members, and commit nothing while there are no records.
     has_poll_interval = ~F.coalesce(F.col("client").rlike(_WITHOUT_POLL_INTERVAL), F.lit(False))
     return F.coalesce(
         F.col("client_reason").isNull()
@@ -152,7 +152,7 @@ def _is_fenced() -> Column:
 def _left() -> Column:
     """When it left.  librdkafka's clients that are closed during a join leave when it ends: a
     cooperative one revoked its partitions in between, before its next process joined."""
-    # A leave during a join may end it, that of the last member always does.
+    # A leave during a join may end it; the leave of the last member always does.
     is_after_join = F.col("left_in") > F.col("revoking_generation")
     began_ms = F.when(_is_at_left("assigned_ms"), F.col("began_ms")).when(
         _is_at_left("revoking_joined_ms") & is_after_join, F.col("revoking_began_ms")
@@ -253,7 +253,7 @@ def _replaced() -> Column:
     return (
         F.when(F.col("was_fenced"), _at(replaced_ms, "log"))
         .when(is_recent & F.col("is_closing"), _at(F.col("committed_ms"), "commits"))
-        # It may as well have been closed when an automatic commit was due.
+        # The process may also have been closed when an automatic commit was due.
         .when(
             is_recent,
             _at(killed_ms, "commits", earliest_ms=F.col("committed_ms"), latest_ms=latest_ms),

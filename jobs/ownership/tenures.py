@@ -13,7 +13,7 @@ from jobs.ownership.rebalances import stays_cooperative
 # Members that were assigned at the same time send heartbeats at the same times for this long.
 IN_STEP_MS = 60_000
 HEARTBEAT_JITTER_MS = 150
-# A join that lasts a heartbeat interval and this did not wait for a slow or dead member.
+# A join that lasts a heartbeat interval and this long did not wait for a slow or dead member.
 JOIN_SLACK_MS = 500
 
 
@@ -146,7 +146,7 @@ def _revoked_ms() -> Column:
     after_ms = F.when(is_spread, (join_ms * 2 / 3).cast("long")).otherwise(
         F.coalesce(next_ms, F.lit(HEARTBEAT_MS // 2))
     )
-    # The member that begins the rebalance by its JoinGroup has revoked before that.
+    # The member whose JoinGroup triggers the rebalance has revoked its partitions before.
     has_begun = F.coalesce(F.col("revoking_rejoined_by") == F.col("member_id"), F.lit(False))
     return F.when(has_begun, began_ms).otherwise(
         F.coalesce(_commit_before_rejoin(), began_ms + F.least(after_ms, join_ms))
@@ -164,8 +164,8 @@ def _next_heartbeat_ms() -> Column:
 
 
 def _stopped_ms() -> Column:
-    # Without a shutdown, window partitions of one generation: one for all would be as large as the
-    # group's history.
+    # Without a shutdown, use one window partition per generation: a single one would be as large as
+    # the group's history.
     alone = F.when(F.col("shutdown_generation").isNull(), F.col("generation"))
     shutdown = Window.partitionBy(*INCARNATION_KEY, "shutdown_generation", alone)
     has_ended = (F.col("until_ms") < NEVER_MS) & (F.col("until_ms") > F.col("from_ms"))

@@ -173,8 +173,8 @@ def moment_ms(option: str, text: str | None, *, is_end: bool) -> int:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        example = "2026-11-21T00:46:00, 2026-11-21 or 00:46 (of the last date)"
-        raise UsageError(f"{option} {text}: not a time; write it in UTC, as {example}") from None
+        example = "2026-11-21T00:46:00, 2026-11-21 or 00:46 (on the last date)"
+        raise UsageError(f"{option} {text}: expected a UTC time, e.g. {example}") from None
     moment = moment.replace(tzinfo=moment.tzinfo or UTC)
     if is_end and len(text) == len("2026-11-21"):
         moment += timedelta(days=1, milliseconds=-1)

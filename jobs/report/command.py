@@ -53,7 +53,7 @@ def report(options: ReportOptions) -> None:
 
         place = (options.lake, options.cluster_id, options.group_id, options.mermaid)
         lines = sequence(*place).split("\n")
-        sys.stdout.write("\n".join(map(printable, lines)))  # with names of any client
+        sys.stdout.write("\n".join(map(printable, lines)))  # text with names that clients choose
 
 
 def write_page_of(lake: str, cluster_id: str, out: str, slo: SloSettings) -> None:

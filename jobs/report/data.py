@@ -21,11 +21,12 @@ from jobs.report.timeline import GroupRows, group_rows, timeline
 
 Json = dict[str, Any]
 
-ROOM = 1_950_000  # bytes of data: with library and scripts, a page stays below 3 MB
-OVERVIEW_ROOM = 6_000_000  # bytes of the overview, of about 15,000 groups
-GROUP_ROOM = 20_000_000  # bytes of one group's timeline: more takes a browser seconds to read
+ROOM = 1_950_000  # maximum bytes of data: with library and scripts, a page stays below 3 MB
+OVERVIEW_ROOM = 6_000_000  # maximum bytes of the overview, for about 15,000 groups
+# maximum bytes of one group's timeline: a browser needs seconds to read more
+GROUP_ROOM = 20_000_000
 MOST_TIMELINES = 5000
-SPARKS = 30  # bars of a group's sparkline
+SPARKS = 30  # number of bars of a group's sparkline
 _BUCKETS_MS = [
     1000 * seconds
     for seconds in (1, 5, 10, 30, 60, 300, 900, 3600, 3 * 3600, 6 * 3600, 86_400, 7 * 86_400)

@@ -12,7 +12,7 @@ from jobs.report.lake import ReportLake
 
 Json = dict[str, Any]
 
-MOST_EPISODES = 20  # of a kind, over all groups, listed in the headline
+MOST_EPISODES = 20  # maximum number of episodes of a kind, over all groups, in the headline
 MOST_ADVICE = 100
 
 _ANY = "SELECT COUNT(*) FROM shown_episodes"
@@ -44,7 +44,7 @@ KINDS = f"""
     GROUP BY kind
     ORDER BY SUM(cost_ms) DESC NULLS LAST, not_stable_ms DESC NULLS LAST, rebalances DESC, kind"""
 
-# Per group: its kinds, the costliest kind first.
+# Per group: its kinds, highest cost first.
 KINDS_OF_GROUPS = f"""
     SELECT group_id, LIST({{'kind': kind, 'episodes': episodes}}
         ORDER BY ms DESC NULLS LAST, episodes DESC, kind) AS kinds
@@ -52,7 +52,7 @@ KINDS_OF_GROUPS = f"""
         FROM shown_episodes WHERE kind NOT IN {NOT_INCIDENTS} GROUP BY ALL)
     GROUP BY group_id ORDER BY group_id"""
 
-# An episode of brokers is beside the episodes of each group whose coordinator it moved.
+# A broker episode appears beside the episodes of each group whose coordinator it moved.
 _OF_GROUPS = """
     SELECT group_id, incarnation, kind, from_ms, to_ms, processes, first_generation,
         last_generation, rebalances, not_stable_ms, unowned_partition_ms, text AS summary, evidence,
@@ -88,7 +88,7 @@ _ALL_ADVICE = _ADVICE.format(f"""
     LIMIT {MOST_ADVICE}""")
 _ADVICE_OF_GROUPS = _ADVICE.format("WHERE a.group_id IN $ids ORDER BY a.group_id")
 
-# Advice that was not carried out has no verdict; of these rows a page of all groups has none.
+# Advice that was not carried out has no verdict; a page of all groups omits such rows.
 _OUTCOMES = """
     SELECT o.group_id, o.settings, o.verdict, o.carried_out, o.evidence, o.reason,
         EPOCH_MS(o.first_advised_time) AS first_advised_ms,

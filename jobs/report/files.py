@@ -21,7 +21,7 @@ from jobs.report.page import page
 
 Json = dict[str, Any]
 
-FILE_ROOM = 1_000_000  # bytes of a data file, unless one timeline is larger
+FILE_ROOM = 1_000_000  # maximum bytes of a data file, unless one timeline is larger
 _DATA_FILE = re.compile(r"\d{4,}-[0-9a-f]{12}\.js")
 
 

@@ -24,10 +24,10 @@ from jobs.report.lanes import assigned_text
 Row = dict[str, Any]
 Place = tuple[str, str, int, int]  # cluster, group, incarnation, generation
 
-# Epochs in requests: 0 joins, -1 leaves, -2 a static member leaves for a while (KIP-848).
+# Epochs in requests: 0 joins, -1 leaves, -2 a static member leaves temporarily (KIP-848).
 _SENT = {"MEMBER_NEW": "epoch 0: joins", "LEAVE": "epoch -1: leaves"} | {
     "LEAVE_POLL_TIMEOUT": "epoch -1: leaves (max.poll.interval.ms exceeded)",
-    "STATIC_LEAVE": "epoch -2: a static member leaves for a while",
+    "STATIC_LEAVE": "epoch -2: a static member leaves temporarily",
     "STATIC_RETURN": "epoch 0: a static member returns",
     "SUBSCRIPTION_CHANGE": "with another subscription",
     "ASSIGNOR_CHANGE": "with another server assignor",
@@ -36,12 +36,12 @@ _CLASSIC_SENT = {"MEMBER_NEW": "JoinGroup, new member", "LEAVE": "LeaveGroup"}
 _NOTED = {
     "SESSION_EXPIRY": "no heartbeat from {}: session expired, member removed",
     "REBALANCE_TIMEOUT": "{} did not give up partitions in time: member removed",
-    "MEMBER_GONE": "{} is gone (not logged how)",
-    "REGEX": "the regular expression was resolved to other topics",
+    "MEMBER_GONE": "{} ended its membership (the log does not show how)",
+    "REGEX": "the regular expression matched other topics",
     "TOPIC_CHANGE": "topics or partitions changed",
     "CONVERSION": "the classic group is converted to a consumer group",
 }
-_ANSWERED = {"UNREVOKED": "is to give up {}", "UNRELEASED": "waits for partitions of others"}
+_ANSWERED = {"UNREVOKED": "must give up {}", "UNRELEASED": "waits for partitions of other members"}
 
 _GENERATION = """
     SELECT group_type, protocol, member_count, outcome, EPOCH_MS(preparing_time) AS begin_ms,

@@ -22,12 +22,12 @@ from schemas import table_names
 if TYPE_CHECKING:
     import duckdb
 
-OPTIONAL = (  # a lake may lack these
+OPTIONAL = (  # tables that a lake may lack
     "what_if", "advice", "process_lives", "episodes", "findings", "member_epochs",
     "handovers", "unserved_times", "handover_costs", "advice_outcomes",
     "broker_episodes",
 )  # fmt: skip
-SERVICE = ("unserved_times", "handover_costs")  # without them, budgets would look unused
+SERVICE = ("unserved_times", "handover_costs")  # without these tables, budgets would look unused
 _NEEDED = (
     "generations", "generation_members", "assignments", "rebalance_causes", "timeline",
     "rebalances", "generation_spans", "ownership_gaps", "q07_storms", "q10_by_protocol",
@@ -103,7 +103,7 @@ class ReportLake:
         if group_id is not None:
             only = [group_id]
         if only:
-            # Findings may be of no group, and episodes of brokers are of none.
+            # Findings may have no group, and broker episodes have none.
             tables = [*_OF_GROUP, *sorted(self.has - {"findings", "broker_episodes"})]
             restrict(self._connection, tables, cluster_id, only)
         self._connection.execute(

@@ -35,7 +35,8 @@ def served_page(every_s: float) -> tuple[str, str]:
     ``every_s``: how often it asks for the lake's version.
     """
     html, policy = _page({"served": {"every_s": every_s}}, connects=True)
-    return html, f"{policy}; frame-ancestors 'none'"  # ignored in a meta element
+    # directives that are ignored in a meta element
+    return html, f"{policy}; frame-ancestors 'none'"
 
 
 def _page(data: dict[str, Any], *, loads: bool = False, connects: bool = False) -> tuple[str, str]:

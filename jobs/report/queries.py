@@ -61,7 +61,8 @@ GAPS = """
     FROM ownership_gaps g JOIN scope ON g.cluster_id = scope.cluster_id
         AND (scope.only_group IS NULL OR g.group_id = scope.only_group)"""
 
-# Owned partitions whose records waited; both tables are empty if the lake lacks their source.
+# Times in which owned partitions had unprocessed records; both tables are empty if the lake lacks
+# their source.
 UNSERVED = """
     CREATE TEMP TABLE unserved AS
     SELECT u.group_id, EPOCH_MS(u.from_time) AS from_ms, EPOCH_MS(u.to_time) AS to_ms,
@@ -254,8 +255,8 @@ EVENTS = """
     LEFT JOIN processes p ON p.group_id = c.group_id AND p.member_id = c.member_id
     WHERE c.group_id IN $ids ORDER BY c.group_id, c.incarnation, c.generation, c.cause_seq"""
 
-# joined_ms: the time of the join, if a cause has it; else null.  A member of a modern group that
-# comes back keeps its member id: its last join up to the generation counts.
+# joined_ms: the time of the join, if a cause has it; else null.  A modern member that returns keeps
+# its member id: its last join up to the generation counts.
 MEMBERS = """
     WITH joins AS (
         SELECT c.group_id, c.incarnation, c.generation, c.member_id,
@@ -303,7 +304,7 @@ def _steps_of(table: str) -> str:
 
 UNOWNED, UNSERVED_STEPS = _steps_of("gaps"), _steps_of("unserved")
 
-# Of groups that changed their type: each time under one type.
+# Groups that changed their type: each period belongs to one type.
 PERIODS = """
     SELECT p.group_id, p.period, p.group_type, EPOCH_MS(p.from_time) AS from_ms,
         EPOCH_MS(p.to_time) AS until_ms, p.rebalances, p.aborted_rebalances,
@@ -337,15 +338,16 @@ WHAT_IF = """
     ORDER BY w.group_id, CASE w.basis WHEN 'observed' THEN 1 WHEN 'model' THEN 2 ELSE 3 END,
         w.unowned_partition_ms, w.setting"""
 
-# What each member of a group of a new type had, and was asked to give up, from a time on.
+# Partitions that each member of a modern group had, and had to give up, from a time on.
 EPOCHS = """
     SELECT e.group_id, e.incarnation, e.generation, e.process, e.member_id,
         EPOCH_MS(e.time) AS at_ms, e.epoch, e.state, e.assigned, e.pending_revocation AS pending
     FROM member_epochs e JOIN scope USING (cluster_id) WHERE e.group_id IN $ids
     ORDER BY e.group_id, e.process, e.time, e.topic_partition, e.log_offset"""
 
-# Partitions that changed their process, those of one pair of processes at the same times together.
-# Of classic groups all these times are those of the rebalance, so the page does not list them.
+# Partitions that changed their process; partitions of one pair of processes at the same times are
+# combined. In classic groups all these times equal the rebalance's times, so the page does not list
+# them.
 HANDOVERS = f"""
     WITH moved AS (
         SELECT h.group_id, h.incarnation, h.generation, h.from_process, h.to_process,

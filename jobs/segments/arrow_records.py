@@ -32,8 +32,8 @@ SCHEMA = pa.schema(
         ("control", pa.string()),
     ]
 )
-ROWS = 20_000  # per Arrow batch, at most
-HELD_BYTES = 4 << 20  # of keys and values read batch by batch
+ROWS = 20_000  # maximum number of records per Arrow batch
+HELD_BYTES = 4 << 20  # bytes of keys and values read batch by batch
 # Up to this many records, Python copies keys and values sooner than numba is imported.
 FEW_RECORDS = 20_000
 
@@ -87,7 +87,7 @@ def _of_columns(columns: Columns) -> Iterator[pa.RecordBatch]:
 
 def _bytes(data: np.ndarray, start: np.ndarray, length: np.ndarray) -> pa.BinaryArray:
     """Offsets relative to the first value: a file may exceed the 2 GiB of Arrow's offsets."""
-    from jobs.bulk.arrow_arrays import slices  # here: numba takes half a second
+    from jobs.bulk.arrow_arrays import slices  # import here: numba takes half a second
 
     base, end = int(start[0]), int(start[-1] + max(length[-1], 0))
     near = (start - base).astype(np.int32)

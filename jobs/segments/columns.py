@@ -112,7 +112,7 @@ def _decompressed(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The records' bytes, concatenated, and each batch's start and end in them."""
     parts: list[bytes] = []
-    left = MAX_INFLATED  # for the whole run; a run of bombs is read batch by batch
+    left = MAX_INFLATED  # size for the whole run; a run of bombs is read batch by batch
     for frame in run:
         payload = bytes(view[frame.position + HEADER_SIZE : frame.position + frame.size])
         limit = min(left, max_inflated)
@@ -159,7 +159,7 @@ def _fields(
     after = value_start + np.maximum(value_length, 0)
     fits = (key_length <= body_end - key_start) & (value_length <= body_end - value_start)
     if not (fits & (after + 1 == body_end)).all() or data.take(after, mode="clip").any():
-        return None  # only a header count of zero may remain
+        return None  # the remaining bytes must be a header count of zero
     stamped = headers["attributes"] & LOG_APPEND != 0
     first_offset = headers["base_offset"].astype(np.int64)[batch]
     base = np.where(stamped, headers["max_timestamp"], headers["base_timestamp"])[batch]

@@ -24,8 +24,8 @@ JAVA_LZ4 = LZ4_MAGIC + b"\x60\x40\x82"  # blocks of LZ4_BLOCK at most, without c
 MAX_INFLATED = 64 << 20
 """Bytes. By default brokers accept compressed batches up to 1 MiB."""
 MAX_RATIO = 256
-"""Beyond MAX_INFLATED, what a file may inflate to in all, in multiples of its size: the records of
-a coordinator compress to a fifth or a tenth, a zip bomb to a ten-thousandth."""
+"""The total size that a file may inflate to beyond MAX_INFLATED, as a multiple of its size: a
+coordinator's records compress to a fifth or a tenth, a zip bomb to a ten-thousandth."""
 FIRST_BUFFER, GROWTH = 64 << 10, 8
 FULL = "failed to write whole buffer"  # cramjam's message for a full buffer
 

@@ -20,7 +20,7 @@ from jobs.segments.mapping import KEPT_BYTES, release
 
 PREFIX = Struct(">qiIb")  # offset, length, checksum or leader epoch, magic: common to all formats
 PREFIX_SIZE = PREFIX.size
-LAST_OFFSET_DELTA_AT = 23  # in a record batch, an int32
+LAST_OFFSET_DELTA_AT = 23  # this field is an int32 in a record batch
 OVERHEAD = 12  # offset and length, not included in the length
 MAGICS = (0, 1, 2)
 MIN_SIZE = OVERHEAD + message_set.MIN_LENGTH
@@ -28,10 +28,10 @@ MIN_SIZE = OVERHEAD + message_set.MIN_LENGTH
 PAGE = 4096
 RUN_BYTES = 2 << 20
 FIRST_SCAN_BYTES, SCAN_BYTES = 1 << 10, 1 << 20
-INITIAL_CREDIT = 64 << 20  # bytes that failed checksums may read, plus CREDIT_PER_BYTE
+INITIAL_CREDIT = 64 << 20  # limit of bytes that failed checksums may read, plus CREDIT_PER_BYTE
 CREDIT_PER_BYTE = 16  # per byte passed
 
-_BATCH = Struct(">qi4xbI2xi")  # the fields that `_record_batches` checks
+_BATCH = Struct(">qi4xbI2xi")  # fields that `_record_batches` checks
 _UINT32 = Struct(">I")
 _INT32 = Struct(">i")
 
@@ -78,8 +78,8 @@ class Framer:
     def __init__(self, view: memoryview) -> None:
         self._view = view
         self._end = len(view)
-        self._released = 0  # the bytes before are not needed soon
-        self._spent = 0  # bytes of failed checksums
+        self._released = 0  # the preceding bytes are not needed soon
+        self._spent = 0  # bytes of batches with failed checksums
         self._data_end: int | None = None
 
     def runs(self) -> Iterator[Run | FrameGap]:
@@ -239,7 +239,7 @@ class Framer:
                 if _is_plausible(self._view, low + at):
                     yield low + at
             low, size = low + size, min(2 * size, SCAN_BYTES)
-            if low - released >= 4 * SCAN_BYTES:  # damaged lengths led anywhere in the file
+            if low - released >= 4 * SCAN_BYTES:  # damaged lengths point anywhere in the file
                 release(self._view, 0, self._end)
                 released = low
 
@@ -318,7 +318,7 @@ def _in_order(items: Iterator[Run | FrameGap]) -> Iterator[Run | FrameGap]:
     previous = -1  # the last offset before `held`
     held: Run = []
     gaps: list[FrameGap] = []  # after `held`
-    ahead: list[Run | FrameGap] = []  # items read ahead, the next one last
+    ahead: list[Run | FrameGap] = []  # items read ahead; the next item is last
     while (item := ahead.pop() if ahead else next(items, None)) is not None:
         if isinstance(item, FrameGap):
             gaps.append(item)

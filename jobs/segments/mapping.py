@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import mmap
 
-_AROUND_BYTES = 4 << 20  # an access also maps pages before it
-KEPT_BYTES = 32 << 20  # of passed bytes, the most that stay in memory
+_AROUND_BYTES = 4 << 20  # an access also maps the preceding pages
+KEPT_BYTES = 32 << 20  # maximum of passed bytes that stay in memory
 
 
 def release(view: memoryview, start: int, end: int) -> None:

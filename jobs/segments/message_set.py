@@ -96,7 +96,7 @@ def _read_message(data: bytes, position: int) -> Message:
     key, at = _bytes(data, at, end)
     value, at = _bytes(data, at, end)
     if at != end:
-        raise BadBatch(f"{end - at} bytes after a message's value")
+        raise BadBatch(f"{end - at} bytes are left after a message's value")
     return Message(
         offset=offset,
         size=12 + length,
@@ -116,13 +116,13 @@ def _bytes(data: bytes, position: int, end: int) -> tuple[bytes | None, int]:
     if length < 0:
         return None, position
     if length > end - position:
-        raise BadBatch(f"a key or value of {length} bytes where {end - position} are left")
+        raise BadBatch(f"a key or value of {length} bytes, but only {end - position} are left")
     return data[position : position + length], position + length
 
 
 def _int64(offset: int) -> int:
     if not -(1 << 63) <= offset < 1 << 63:
-        raise BadBatch("an offset beyond 64 bits")
+        raise BadBatch("an offset needs more than 64 bits")
     return offset
 
 
@@ -135,7 +135,7 @@ def _unwrap(outer: Message, max_inflated: int) -> list[Message]:
     content = decompress(CODECS[codec], outer.value, outer.magic, max_inflated)
     messages = list(_inner_messages(content))
     if not messages:
-        raise BadBatch("a compressed message with nothing inside")
+        raise BadBatch("a compressed message contains no messages")
     base = _inner_base(outer, messages[-1]) if outer.magic == 1 else 0
     stamped = outer.magic == 1 and outer.attributes & LOG_APPEND
     return [
@@ -153,7 +153,10 @@ def _inner_base(outer: Message, last: Message) -> int:
     if outer.offset == 0:  # some librdkafka versions leave the wrapper's offset at 0
         return 0
     if outer.offset < last.offset:
-        raise BadBatch(f"offset {outer.offset} is before {last.offset}, its last message inside")
+        raise BadBatch(
+            f"the outer offset {outer.offset} is smaller than {last.offset}, the "
+            "offset of the last inner message"
+        )
     return outer.offset - last.offset
 
 
@@ -164,7 +167,7 @@ def _inner_messages(data: bytes) -> Iterator[Message]:
         (length,) = _INT32.unpack_from(data, position + 8)
         end = position + 12 + length
         if length < MIN_LENGTH:
-            raise BadBatch(f"a message inside has {length} bytes")
+            raise BadBatch(f"an inner message has {length} bytes")
         if end > len(data):
             return
         yield _checked(data, position, end)
@@ -174,9 +177,9 @@ def _inner_messages(data: bytes) -> Iterator[Message]:
 def _checked(data: bytes, position: int, end: int) -> Message:
     _, _, crc, magic, attributes = _FRAME.unpack_from(data, position)
     if zlib.crc32(memoryview(data)[position + CRC_START : end]) != crc:
-        raise BadBatch("a message inside fails its checksum")
+        raise BadBatch("an inner message fails its checksum")
     if magic not in (0, 1):
-        raise BadBatch(f"a message inside has magic {magic}")
+        raise BadBatch(f"an inner message has magic {magic}")
     if attributes & CODEC_MASK:
-        raise BadBatch("a compressed message inside a compressed message")
+        raise BadBatch("a compressed message contains another compressed message")
     return _read_message(data, position)

@@ -23,7 +23,7 @@ from jobs.segments.mapping import release
 
 Data = bytes | bytearray | memoryview | mmap.mmap | BinaryIO
 
-# A longer gap is split: Spark's writer holds a hundred rows before it looks at their size.
+# A longer gap is split: Spark's writer holds a hundred rows before it checks their size.
 QUARANTINE_BYTES = 1 << 20
 
 

@@ -111,14 +111,14 @@ def read_records(header: Header, data: bytes) -> Columns:
             position = start + length
             if length < 0 or position > len(data):
                 raise BadBatch(
-                    f"a record of {length} bytes in a batch that has {len(data) - start}"
+                    f"a record of {length} bytes in a batch with {len(data) - start} bytes left"
                 )
             timestamp_delta, at = varint(data, start + 1)
             offset_delta, at = varint(data, at)
             key, at = _bytes(data, at, position)
             value, at = _bytes(data, at, position)
             if (at := _skip_headers(data, at, position)) != position:
-                raise BadBatch(f"a record of {length} bytes that holds {at - start}")
+                raise BadBatch(f"a record of {length} bytes whose content has {at - start} bytes")
             offsets.append(header.base_offset + offset_delta)
             timestamps.append(header.base_timestamp + timestamp_delta)
             keys.append(key)
@@ -126,7 +126,7 @@ def read_records(header: Header, data: bytes) -> Columns:
     except IndexError:
         raise BadBatch("the last record is cut off") from None
     if position != len(data):
-        raise BadBatch(f"{len(data) - position} bytes after the last record")
+        raise BadBatch(f"{len(data) - position} bytes are left after the last record")
     if header.attributes & LOG_APPEND:
         timestamps = [header.max_timestamp] * len(offsets)
     _require_int64(offsets, "an offset")
@@ -137,7 +137,7 @@ def read_records(header: Header, data: bytes) -> Columns:
 def _require_int64(numbers: list[int], what: str) -> None:
     """A damaged or forged delta may lead beyond it."""
     if numbers and not -(1 << 63) <= min(numbers) <= max(numbers) < 1 << 63:
-        raise BadBatch(f"{what} beyond 64 bits")
+        raise BadBatch(f"{what} needs more than 64 bits")
 
 
 def varint(data: bytes, position: int) -> tuple[int, int]:
@@ -160,7 +160,7 @@ def _bytes(data: bytes, position: int, end: int) -> tuple[bytes | None, int]:
     if length < 0:
         return None, position
     if length > end - position:
-        raise BadBatch(f"a key or value of {length} bytes where {end - position} are left")
+        raise BadBatch(f"a key or value of {length} bytes, but only {end - position} are left")
     return data[position : position + length], position + length
 
 

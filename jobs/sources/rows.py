@@ -17,7 +17,8 @@ from coordinator_core.log_lines.offered_versions import versions_offered
 from coordinator_core.log_lines.version_ranges import text_of
 
 ROWS_PER_BATCH = 10_000
-BYTES_PER_BATCH = 64 << 20  # of quarantined byte ranges, which may be as long as the file
+# maximum size of quarantined byte ranges, which may be as long as the file
+BYTES_PER_BATCH = 64 << 20
 MOST_TASKS = 10_000
 _DAY_MS = 86_400_000
 
@@ -67,7 +68,7 @@ def rows_of_files(
     return spread.mapInArrow(read, from_arrow_schema(schema))
 
 
-# What each file's row of counts has.
+# Columns of each file's row of counts.
 COUNTS = [
     ("bytes", pa.int64()),
     ("inputs", pa.int64()),
@@ -75,7 +76,7 @@ COUNTS = [
     ("quarantined", pa.int64()),
     ("skipped", pa.int64()),
 ]
-# What a log file's row of counts has besides its numbers of lines.
+# Columns of a log file's row of counts besides its numbers of lines.
 UNDERSTANDING = [
     ("not_understood", pa.int64()),
     ("undated", pa.int64()),
@@ -92,7 +93,7 @@ _SOFTWARE = (
     (CLUSTER, b"Cluster ID = ", rb"Cluster ID = ([\w-]{22})\b"),
     (CLUSTER, b" in cluster ", rb"of broker \d+ in cluster ([\w-]{22})\b"),
 )
-LEAST_STEP_MS = 5_000  # threads and agents write times out of order within this
+LEAST_STEP_MS = 5_000  # threads and agents write times out of order within this difference
 
 
 def software_in(chunk: bytes) -> set[str]:

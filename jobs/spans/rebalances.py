@@ -20,7 +20,7 @@ from jobs.report.window import ReportWindow
 Attributes = dict[str, str | int]
 Row = Mapping[str, Any]
 
-# A rebalance without a log begins with its sync phase.
+# Without a log, a rebalance begins with its sync phase.
 _ROWS = """
     WITH selected AS (
         SELECT r.*, g.joined_time,

@@ -45,7 +45,8 @@ from jobs.watch.read_files import FileState, ReadFiles
 
 # The longest wait after failed passes, unless --every is longer.
 LONGEST_WAIT_S = 900
-# Each pass adds small files to these tables; they are combined after this many passes with news.
+# Each pass adds small files to these tables; they are combined after this many passes with new
+# input.
 APPENDED = (
     *("runs", "offsets_records", "broker_log_events", "client_events", "end_offsets"),
     "trace_events",
@@ -150,7 +151,7 @@ class Watch:
             self.say(f"{_now()} pass {number}: {failure_line(error)}")
 
     def _failure(self, error: Exception) -> str:
-        self._lake = None  # the session may be the cause: open it again
+        self._lake = None  # the session may be the cause: open a new session
         self.counts.failed += 1
         self.counts.failed_in_a_row += 1
         return f"failed, {self.counts.failed_in_a_row} in a row: {failure_line(error)}"
@@ -164,7 +165,7 @@ class Watch:
         lake = self._opened_lake(inputs)
         new = _changed_inputs(inputs, changed)
         if new.kafka and not has_new_offsets(lake, new.kafka):
-            store_end_offsets(lake, new.kafka)  # lag grows without commits, too
+            store_end_offsets(lake, new.kafka)  # lag also grows without commits
             self._compact(lake)
             new = replace(new, kafka=None)
         if not new and self.counts.succeeded_at is not None:

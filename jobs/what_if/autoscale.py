@@ -410,7 +410,7 @@ def _sum(figures: Sequence[Figures]) -> Figures:
     if not figures:
         return Figures(0, 0, 0, 0, records_reprocessed=0, consumption_pause_ms=0)
     values = [None if None in each else sum(each) for each in zip(*figures, strict=True)]
-    # The sum of the longest times has no meaning.
+    # A sum of the longest times has no meaning.
     return Figures(*values)._replace(catch_up_ms=None)  # type: ignore[arg-type]
 
 

@@ -416,8 +416,8 @@ def _print_summary(result: WhatIfResult) -> None:
         others = len(result.predicted) - len(best)
         if others:
             print(
-                f"{counted(others, 'further change')} tried: the unchanged settings or a change"
-                " above are as good in all figures"
+                f"{counted(others, 'further change')} simulated: the unchanged settings or a "
+                "change above are as good in all figures"
             )
         _print_advice(baseline, result.advice)
 

@@ -54,7 +54,7 @@ from jobs.modern_history import lives, tenures
 from jobs.modern_history.evidence import LINES, RECORDS, played_rows
 
 CLASSIC_KINDS = ("events", "records", "commits", "last_commits", lives.SILENCES)
-# Of groups that have, or had, another type than classic.
+# Groups that have, or had, another type than classic.
 MODERN_KINDS = (
     RECORDS,
     LINES,
@@ -67,12 +67,12 @@ MODERN_KINDS = (
 )
 # Kinds of evidence of a period, read for all groups.
 PERIOD_KINDS = DOWNTIME, COSTS = ("downtime", "partition_costs")
-# One row per group of which the kinds of MODERN_KINDS are read.
+# One row per group for which the kinds of MODERN_KINDS are read.
 MODERN_GROUPS = "modern_groups"
 CLUSTER_KINDS = LAST_TIMES, TARGET_TIMES, BROKER_VERSIONS, CONFIGURATIONS = (
     *("last_times", "target_times", "broker_versions", "configurations"),
 )
-# A record of a member has its subscribed topics under this name.
+# In a member's record, subscribed topics have this name.
 _MEMBER_RECORD = "ConsumerGroupMemberMetadata"
 _REFUSED = "STATIC_REFUSED"
 _in_order = itemgetter("incarnation", "generation")
@@ -217,7 +217,7 @@ class PredictionEvidence:
         if not costs:
             return figures
         return figures._replace(
-            # Tenths, whose sums depend on the order of the rows after many digits.
+            # Tenths, because sums depend on the order of rows in the last digits.
             records_reprocessed=round(round(sum(row["records_reprocessed"] for row in costs), 1)),
             consumption_pause_ms=sum(row["consumption_pause_ms"] or 0 for row in costs),
             catch_up_ms=max(

@@ -28,7 +28,8 @@ from jobs.what_if.plan import MOST_PROCESSES, SHOWN, seeds_for, value_text, way_
 _POLL_S = 5.0
 # A figure may exceed the largest simulation by this share (docs/plan.md).
 _TOLERANCE = 0.25
-# No other figures: moves depend on the assignment before, and a few records on chance.
+# No other figures are compared: moves depend on the previous assignment, and small numbers of
+# records on chance.
 _LIMITED = ("rebalances", "not_stable_ms", "unavailable_partition_ms")
 
 
@@ -98,7 +99,7 @@ def _missing_processes(
     since = f"{time_text(observed.since_ms)} UTC"
     running = len(observed.old) + len(observed.new)
     if not observed.new:
-        what = f"no process started since {since}" if running else "no process runs"
+        what = f"no process has started since {since}" if running else "no process runs"
         yield f"{what}; the group's evidence ends at {time_text(baseline.to_ms)} UTC"
     if observed.old:
         of = f"{len(observed.old)} of {counted(running, 'process')}"

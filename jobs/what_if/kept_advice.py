@@ -36,13 +36,13 @@ from jobs.what_if.result_rows import no_advice, time_of
 KINDS_OF_EVIDENCE = GENERATIONS, EPISODES, HANDOVERS = (
     *("generation_settings", "episode_figures", "handover_times"),
 )
-# Deployments that are simulated, with the unchanged and with the advised settings.
+# Simulated deployments, with the unchanged and with the advised settings.
 SIMULATED, _CHANGES = 3, 2
 # A simulation begins this long before its period.
 _WARM_UP_MS = 60_000
 # The period begins this long before the deployment, and ends as long after it.
 _MARGIN_MS = 5000
-# A static member's restart is first seen when it is back; records are handled later than that.
+# A static member's restart is first visible when it has returned; records are processed later.
 _EARLY_MS, _LATE_MS = 1000, 5000
 _FIGURES = ("rebalances", "not_stable_ms", "moved_partitions", "unavailable_partition_ms")
 TIMES = (

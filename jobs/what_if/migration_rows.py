@@ -16,7 +16,7 @@ Row = dict[str, Any]
 # Types of groups whose members are not consumers.
 WITHOUT_CONSUMERS = ("share", "streams")
 ORDER = ("migrate", "no difference", "stay", "blocked", UNKNOWN, MIGRATED, NOT_APPLICABLE)
-# The columns of figures: by basis and figure.
+# Columns of figures, by basis and figure.
 _FIGURES = {
     "rebalances": "rebalances_{}",
     "not_stable_ms": "not_stable_{}_ms",

@@ -63,7 +63,7 @@ SHOWN = {
     "records_reprocessed": "reprocessed",
     "catch_up_ms": "catch-up",
 }
-# By what --prefer names.
+# Figures by the value of --prefer.
 _PREFERRED = {
     "downtime": "unavailable_partition_ms",
     "rebalances": "rebalances",
@@ -313,7 +313,8 @@ def _print(options: PlanOptions, result: PlanResult) -> None:
         print_line(f"slow handlers: {text}")
     if result.processes > MANY:
         print_line(
-            f"Above {MANY} processes, batches are at least a tenth, and no setting is changed."
+            f"Above {MANY} processes, a batch is at least a tenth of them, and settings stay "
+            "unchanged."
         )
     shown = [name for name in SHOWN if getattr(plans[0].median, name) is not None]
     order = sorted(plans, key=_order(result.baseline, options.prefer))
@@ -334,7 +335,7 @@ def _print(options: PlanOptions, result: PlanResult) -> None:
     )
     if not shown.count("records_reprocessed"):
         print_line(
-            "Records reprocessed are unknown: the lake has no commits at an end of a tenure."
+            "Records reprocessed are unknown: the lake has no commits from the end of an ownership."
         )
     if chosen is not None:
         _print_blocks(
@@ -364,7 +365,7 @@ def observed_text(observed: Observed) -> str:
     if observed.deployment:
         what = f"last deployment of {counted(len(observed.deployment), 'process')}, {times}"
     else:
-        what = f"no deployment of all processes; the evidence, {times}"
+        what = f"no deployment of all processes was observed; the evidence, {times}"
     return f"observed: {what}: {figures}"
 
 

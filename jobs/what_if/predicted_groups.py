@@ -61,7 +61,10 @@ def _verdict(
 
 def _without_members(keys: Row) -> dict[str, list[Row]]:
     """A group that only has commits."""
-    reason = "commits without members: tools, or consumers that assign their own partitions"
+    reason = (
+        "offset commits while the group had no members: by tools, or by consumers that assign "
+        "their own partitions"
+    )
     row = migration_row(
         MigrationVerdict(verdict=NOT_APPLICABLE, reason=reason, blockers=()), "commits"
     )

@@ -40,7 +40,7 @@ _TRIGGER_FIELDS = (
 )
 # Values with which a field changes nothing.
 _WITHOUT_EFFECT = ("false", "AverageValue", "0")
-# The least value of a number; of others 1.
+# The minimum of a number; 1 for other numbers.
 _LEAST = {
     "minReplicaCount": 0,
     "idleReplicaCount": 0,
@@ -223,7 +223,7 @@ def _values(lines: Iterable[tuple[int, str]], option: str) -> Iterator[tuple[str
             continue
         match = _LINE.fullmatch(bare)
         if match is None or "\t" in bare or not (match["key"] or match["dashes"]):
-            raise UsageError(f"{option}: line {number} is not KEY: VALUE")
+            raise UsageError(f"{option}: line {number}: expected KEY: VALUE")
         for dash in re.finditer("-", match["dashes"]):
             at = indent + dash.start()
             path = [each for each in path if (each.indent, each.is_item) < (at, True)]

@@ -1,4 +1,4 @@
-"""Which groups are simulated: a bound of what each could gain, and a budget of time.
+"""Which groups are simulated: a bound of what each could gain, and budget time.
 
 Every group gets a verdict.  A group is not simulated if its partition downtime and time in
 rebalances are below the least saving of advice.  Other groups are simulated in the order of their
@@ -71,7 +71,7 @@ class AdvicePlan(NamedTuple):
             parts.append(f"{len(self.little):,} {has} at most {most} of partition downtime to gain")
         if self.like:
             share = "shares" if len(self.like) == 1 else "share"
-            parts.append(f"{len(self.like):,} {share} the advice of a group that is alike")
+            parts.append(f"{len(self.like):,} {share} the advice of a similar group")
         if self.left_out:
             parts.append(f"{len(self.left_out):,} left out")
         budget = f"budget {self.budget_s:.0f} s of simulation"

@@ -24,7 +24,7 @@ _MAX_CONFIDENCE = 0.5
 def shared_row(evidence: PredictionEvidence, sweep: Sweep, like: Mapping[str, Any]) -> Row:
     """The row of advice, without cluster and group; ``like``: the row of the simulated group."""
     name, setting = like["group_id"], like["setting"]
-    alike = f"group {name} is alike (protocol, assignor, sizes, kinds of episodes)"
+    alike = f"group {name} is similar (protocol, assignor, sizes, kinds of episodes)"
     if setting is None:
         return no_advice(f"not simulated; {alike}: {like['sentence']}")
     change = SettingsChange.of(setting.split())
@@ -34,7 +34,7 @@ def shared_row(evidence: PredictionEvidence, sweep: Sweep, like: Mapping[str, An
         return no_prediction(error)
     refused = next(refusals(baseline, change), None)
     if refused is not None or without_in_force(baseline, change) != change:
-        reason = refused or "some of these settings are in force already"
+        reason = refused or "some of these settings are already in force"
         return no_advice(f"not simulated; {alike}, but its {setting} does not fit: {reason}")
     observed, share = evidence.observed(baseline), like["share_saved"]
     confidence = like["confidence"]
@@ -48,7 +48,7 @@ def shared_row(evidence: PredictionEvidence, sweep: Sweep, like: Mapping[str, An
         "risk": risks_of(baseline, change),
         "instance_ids": instance_ids_of(baseline, change),
         "confidence": None if confidence is None else min(confidence, _MAX_CONFIDENCE),
-        "confidence_reason": f"that of group {name}: {like['confidence_reason']}",
+        "confidence_reason": f"confidence of group {name}: {like['confidence_reason']}",
         "settings_in_force": in_force_text(baseline),
         "whose": concerned(baseline),
     }

@@ -16,7 +16,7 @@ broker_properties              STRING             COMMENT 'lines to paste into s
 risk                           STRING             COMMENT 'what the change costs or risks; null without a change',
 rejected                       STRING             COMMENT 'the alternative that was rejected, its figures and the reason; null: no other change has an effect',
 worse                          STRING             COMMENT 'changes that make a figure worse in every simulation, with this figure, one sentence per figure; null: none',
-instance_ids                   STRING             COMMENT 'where group.instance.id of the advised change comes from: process: the process'' own name; ordinal: a name that lasts; null: it sets none',
+instance_ids                   STRING             COMMENT 'where group.instance.id of the advised change comes from: process: the process''s own name; ordinal: a name that a process keeps; null: it sets none',
 assumption                     STRING             COMMENT 'what the prediction assumes of instance ids, and what the other source would change; null: nothing',
 confidence                     DOUBLE             COMMENT 'how near the model of the unchanged settings comes to the observed rebalances and partition downtime: 1 equal, 0 not at all; at most 0.5 without a log; null if the group could not be simulated',
 confidence_reason              STRING             COMMENT 'the figures behind confidence',

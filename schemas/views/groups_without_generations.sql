@@ -80,7 +80,7 @@ FROM (
     SELECT
         c.cluster_id, c.group_id, CAST(NULL AS STRING) AS group_type,
         CASE
-            WHEN c.joins = 0 AND c.assigns > 0 THEN 'assign(): its consumers are not members, so it has no rebalances'
+            WHEN c.joins = 0 AND c.assigns > 0 THEN 'assign(): consumers with assign() are not members, so the group has no rebalances'
             ELSE 'clients'' lines without a generation'
         END AS reason,
         c.first_time, c.last_time

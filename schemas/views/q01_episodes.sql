@@ -55,7 +55,7 @@ SELECT
                     THEN ' (' || CAST(ROUND(SUM(unowned_partition_ms_low) / 1000) AS BIGINT) || ' to '
                         || CAST(ROUND(SUM(unowned_partition_ms_high) / 1000) AS BIGINT) || ')'
                     ELSE '' END
-            WHEN COUNT(unowned_partition_ms) < COUNT(*) THEN 'partition downtime not known without records'
+            WHEN COUNT(unowned_partition_ms) < COUNT(*) THEN 'partition downtime unknown without records'
             WHEN SUM(rebalances_without_begin) > 0 THEN 'partition downtime not known'
             ELSE 'no partition downtime' END
         || CASE WHEN SUM(rebalances_without_begin) > 0

@@ -21,7 +21,7 @@ from tests.end_to_end.incident_lake import IncidentLake
 
 pytestmark = pytest.mark.seldom
 
-UNKNOWN_DOWNTIME = "partition downtime not known without records"
+UNKNOWN_DOWNTIME = "partition downtime unknown without records"
 
 
 def events(files, timezone, log_date) -> Iterator[dict]:
@@ -49,7 +49,7 @@ CASES = [
         *("client-02/connect-worker.log", "UTC", None),
         "305655831 305655832(0) 305655833(0) 305655834(0) 305655842(7)",
         "305655832 trigger ASSIGNMENT_FAILED - - do not have latest config",
-        "leader connect-1 could not assign (it does not have the latest config that other members know: another config topic, or two Connect clusters with one group.id)",
+        "leader connect-1 could not assign (the worker does not have the latest config that other members know: it uses another config topic, or two Connect clusters share a group.id)",
     ),
     (
         *("client-06/consumer.log", "UTC", None),
@@ -66,20 +66,20 @@ CASES = [
     (
         *("client-10/sinker.log", "UTC", None),
         "17 18(0)",
-        "18 contributing NOT_REJOINED slow_rejoin kgo-~00a1 unknown member, did not rejoin in time; the rebalance waited for it for 60.1 s",
-        "kgo did not rejoin within max.poll.interval.ms, the rebalance waited for it for 60.1 s",
+        "18 contributing NOT_REJOINED slow_rejoin kgo-~00a1 unknown member, did not rejoin in time; the rebalance waited 60.1 s for this member",
+        "kgo did not rejoin within max.poll.interval.ms, the rebalance waited 60.1 s for this member",
     ),
     (
         *("client-11/pod-a.log", "UTC", "2024-02-26"),
         "91",
-        "91 contributing NOT_REJOINED slow_rejoin pod-a-~00b1 unknown member, did not rejoin in time; the rebalance waited for it for 300.2 s",
-        "pod-a did not rejoin within max.poll.interval.ms, the rebalance waited for it for 300.2 s",
+        "91 contributing NOT_REJOINED slow_rejoin pod-a-~00b1 unknown member, did not rejoin in time; the rebalance waited 300.2 s for this member",
+        "pod-a did not rejoin within max.poll.interval.ms, the rebalance waited 300.2 s for this member",
     ),
     (
         *("client-12/dispatcher.log", "UTC", None),
         "55 56(0)",
-        "56 contributing LEAVE_POLL_TIMEOUT slow_poll consumer-trigger-bbt-19-~00c1 consumer poll timeout has expired; the rebalance waited for it for 300.4 s",
-        "consumer-trigger-bbt-19 exceeded max.poll.interval.ms, the rebalance waited for it for 300.4 s",
+        "56 contributing LEAVE_POLL_TIMEOUT slow_poll consumer-trigger-bbt-19-~00c1 consumer poll timeout has expired; the rebalance waited 300.4 s for this member",
+        "consumer-trigger-bbt-19 exceeded max.poll.interval.ms, the rebalance waited 300.4 s for this member",
     ),
     (
         *("client-15/app.log", "UTC", None),
@@ -149,7 +149,7 @@ EPISODES = "SELECT kind, summary FROM episodes ORDER BY from_time DESC, kind LIM
         ),
         (
             *("client-04/pod-*.log", "client-04/server.log"),
-            [(8, "trigger", "SESSION_EXPIRY", "session_expired", "no line about the end of its session; had no partitions", "clients+log")],
+            [(8, "trigger", "SESSION_EXPIRY", "session_expired", "no line shows the end of its session; the member had no partitions", "clients+log")],
             ("process_lost", "session of svc expired, had no partitions: 1 rebalance, 1.1 s not stable"),
         ),
         (
@@ -190,7 +190,9 @@ def test_all_consumers_of_a_process_at_once_were_frozen(tmp_path):
 
     assert lake.rows(
         "SELECT DISTINCT client_reason, evidence FROM rebalance_causes WHERE story = 'frozen'"
-    ) == [("unknown member, session expired; 3 consumers of its process at once", "clients")]
+    ) == [
+        ("unknown member, session expired; 3 consumers of the member's process at once", "clients")
+    ]
     assert lake.rows(
         "SELECT COUNT(*), MIN(confidence), COUNT(unowned_partition_ms) FROM episodes"
         " WHERE kind = 'process_frozen'"

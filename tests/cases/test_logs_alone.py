@@ -25,7 +25,7 @@ LOGS = {
     "Asia/Shanghai": ("broker-14",),
 }  # fmt: skip
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{8}([0-9a-f]{4})")
-UNKNOWN = "partition downtime not known without records"
+UNKNOWN = "partition downtime unknown without records"
 pytestmark = pytest.mark.again_on_spark
 
 
@@ -76,9 +76,9 @@ EPISODES = {
     ],
     "orders-in": [
         "group starts: 1 rebalance, 3.0 s not stable, PD",
-        "group lost all members, root cause not in the evidence: PD, group left empty",
+        "group lost all members, no root cause in the evidence: PD, group left empty",
     ],
-    "svc-envoy": ["root cause not in the evidence: 2 rebalances, 6.9 s not stable, PD"],
+    "svc-envoy": ["no root cause in the evidence: 2 rebalances, 6.9 s not stable, PD"],
     "sched_local": [
         "session of 4a000000-0000-4000-8000-000000000001 expired 10.2 s after a broker loaded the "
         "group: 1 rebalance, 2.1 s not stable, PD",

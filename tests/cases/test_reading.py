@@ -65,7 +65,9 @@ EMBEDDED = """
 2023-07-04T14:18:20.101 REBALANCE_START it-group 1 c-~0001 SESSION_EXPIRY
 2023-07-04T14:18:20.102 GROUP_EMPTY it-group 2 - -
 """
-UNDATED = "quarantined: no date in the line or before it, only a time: give --log-date\n"
+UNDATED = (
+    "quarantined: neither the line nor a previous line has a date, only a time: give --log-date\n"
+)
 # reader, file, --log-timezone, --log-date, columns, lines, lines not understood, rows
 TABLES = [
     (BROKER, "broker-01/insights.csv", "UTC", None, "broker_id group_id generation member_id cause", 8, 0, MSK),

@@ -56,7 +56,7 @@ ROWS = {
         (2106, "b", "JoinGroup, no member id, same protocols"),
         (3014, "a", "JoinGroup: generation 2, leader of a, b, b2"),
         (3014, "b", "JoinGroup: generation 2, member id b2, leader a"),
-        (3014, "b", "does not receive this answer: it went to the old connection"),
+        (3014, "b", "does not receive this response: it went to the old connection"),
         (3018, "b", "SyncGroup: orders-2"),
         (15018, "a", "Heartbeat, generation 2: REBALANCE_IN_PROGRESS"),
         (15022, "a", "JoinGroup: generation 3, leader of a, b2"),

@@ -209,7 +209,7 @@ def test_a_delayed_join_completes_without_a_member_that_did_not_rejoin():
 
     assert notes(drawn(*steps, *more))[-3:] == [
         "a's JoinGroup creates the delayed join, which waits for b, at most until 10.004 s",
-        "b did not rejoin in time, removed",
+        "b did not rejoin in time: members removed",
         "CompletingRebalance, generation 3: the join timer completes the delayed join",
     ]
 

@@ -189,5 +189,5 @@ def test_the_lines_to_paste_are_those_of_the_protocol(result_of):
 
 @pytest.mark.parametrize("setting", ["session.timeout.ms=9000", "protocol=cooperative"])
 def test_settings_of_classic_groups_need_the_classic_protocol(setting, result_of):
-    with pytest.raises(UsageError, match=r"group\.protocol=consumer does not have it; use"):
+    with pytest.raises(UsageError, match=r"group\.protocol=consumer does not use it; use"):
         result_of("4.4.0", "orders-consumer", setting)

@@ -110,8 +110,8 @@ def test_beyond_the_budget_a_group_shares_the_advice_of_one_that_is_alike():
         ["calm"],
         [],
         {"alike": "worst"},
-        "advice: 4 groups: 2 simulated, 1 has at most 2 s of partition downtime to gain,"
-        " 1 shares the advice of a group that is alike (budget 8 s of simulation)",
+        "advice: 4 groups: 2 simulated, 1 has at most 2 s of partition downtime to gain, 1 "
+        "shares the advice of a similar group (budget 8 s of simulation)",
     )
 
 

@@ -695,7 +695,7 @@ def test_a_lake_without_rows(plant):
     [
         ({"since": "soon"}, "--since soon: not a duration; give 90s, 15m, 1h or 7d"),
         ({"since": "0h"}, "--since 0h: not a duration"),
-        ({"at": "noon"}, "--at noon: not a time; give UTC, such as 2026-11-21T00:46:00"),
+        ({"at": "noon"}, "--at noon: expected a UTC time, e.g. 2026-11-21T00:46:00"),
     ],
 )
 def test_wrong_options(plant, options, message):
@@ -830,8 +830,8 @@ def test_prometheus_file_in_full():
         'regroup_alerts{alert="poison_pill",cluster_id="prod"} 0\n'
         'regroup_alerts{alert="finding",cluster_id="prod"} 0\n'
         'regroup_alerts{alert="slo",cluster_id="prod"} 0\n'
-        "# HELP regroup_alerts_lake_time_seconds Time that counts as now: the last time in the "
-        "lake, or --at.\n"
+        "# HELP regroup_alerts_lake_time_seconds Time that counts as now: the last time in "
+        "the lake, or --at.\n"
         "# TYPE regroup_alerts_lake_time_seconds gauge\n"
         'regroup_alerts_lake_time_seconds{cluster_id="prod"} 1795262460\n'
     )

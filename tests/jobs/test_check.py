@@ -271,11 +271,11 @@ TIMES_IN_ORDER = "times of a generation are in order: preparing, joined, stable,
 IN_AN_INCARNATION = "generations of an incarnation are in order of time"
 EXISTING = "rows refer to an existing generation"
 REQUESTED = "every requested date with input has rows"
-DECODED = "a row equals its decoded record"
+DECODED = "every row equals its decoded record"
 MEMBERS = "partitions are assigned to members of the generation"
 DATED = "event_date is the UTC date of the row's time"
 OF_FILE = "every record is from a file in ingested_files"
-OF_LOG = "every line is from a log in ingested_files"
+OF_LOG = "every log line is from a file in ingested_files"
 SEEN = "every assigned partition is in seen_partitions"
 ONE_ROW = "one row per key"
 
@@ -419,7 +419,7 @@ BROKEN = {
     ),
     "an episode of brokers that cost more than its groups": (
         changed("broker_episodes", 0, not_stable_ms=8501),
-        [("the cost of an episode of brokers is that of its groups", "c",
+        [("the cost of a broker episode is the cost of its groups", "c",
           "2026-11-21 00:00:01 broker 1", "1, 1, 8500, 0", "1, 1, 8501, 0")],
     ),
     "a record under another date": (
@@ -436,12 +436,12 @@ BROKEN = {
     ),
     "a figure of advice outside of its interval": (
         changed("advice_outcomes", 0, figures=[COMPARED | {"after": 3}]),
-        [("a figure of advice has the verdict of its interval", "c",
+        [("the verdict on a predicted figure follows from its interval", "c",
           "g membership=static rebalances", "worse", "as predicted")],
     ),
     "compared advice that was not carried out": (
         changed("advice_outcomes", 0, carried_out="partly"),
-        [("only advice that was carried out is compared", "c", "g membership=static",
+        [("advice is compared only after it was carried out", "c", "g membership=static",
           "carried out, and compared figures", "partly, 1 figures")],
     ),
     "a topic missing in seen_partitions": (
@@ -497,7 +497,7 @@ BROKEN = {
     ),
     "a re-run among the assignments": (
         added("assignments", OWNED | {"assignor": "range"}),
-        [("assignments has what members had, and targets", "c", "range",
+        [("assignments has members' partitions and target assignments", "c", "range",
           "in assignor_reruns: run `regroup nightly` over all dates", "rows of a re-run: 1")],
     ),
     "an assigned partition lost": (
@@ -522,28 +522,28 @@ BROKEN = {
     ),
     "a gap of another length": (
         changed("ownership_gaps", 0, unowned_ms=201),
-        [("a gap of ownership lasts from from_time to to_time, and ends with a generation", "c",
+        [("an ownership gap lasts from from_time to to_time and ends with a generation", "c",
           "g t 0 2026-11-21 00:00:03", 200, 201)],
     ),
     "a gap whose range does not hold its length": (
         changed("ownership_gaps", 0, unowned_ms_low=201, unowned_ms_high=300),
-        [("the length of a gap of ownership lies within its range", "c",
+        [("the length of an ownership gap lies within its range", "c",
           "g t 0 2026-11-21 00:00:03", "201 to 300", 200)],
     ),
     "two gaps at once": (
         changed("ownership_gaps", 0, to_time=T + 9334, unowned_ms=6334),
-        [("gaps of ownership of a partition follow one another", "c",
+        [("ownership gaps of a partition do not overlap", "c",
           "g t 0 2026-11-21 00:00:03", "until 2026-11-21 00:00:09.333",
           "2026-11-21 00:00:09.334")],
     ),
     "a gap that ends without an assignment": (
         changed("ownership_gaps", 0, to_process="p"),
-        [("a gap of ownership ends with an assignment to the next owner", "c",
+        [("an ownership gap ends with an assignment to the next owner", "c",
           "g t 0 2026-11-21 00:00:03", "assigned in generation 1", "p")],
     ),
     "unserved, although nobody owned the partition": (
         changed("unserved_times", 0, to_time=T + 9334, unserved_ms=334),
-        [("unserved times of a partition follow one another, between its gaps of ownership", "c",
+        [("unserved times of a partition do not overlap each other or its ownership gaps", "c",
           "g t 0 2026-11-21 00:00:09.333", "after 2026-11-21 00:00:09.334",
           "2026-11-21 00:00:09.333")],
     ),
@@ -708,7 +708,7 @@ def test_missing_tables_of_a_run_are_found(sound, tmp_path, dropped):
 
     rows = broken_laws(str(tmp_path))[1]
 
-    missing = [row[1:] for row in rows if row[0] == "a run writes every table"]
+    missing = [row[1:] for row in rows if row[0] == "a run writes to every table"]
     assert missing == [(None, table, "a table", "none") for table in sorted(dropped)]
 
 
@@ -731,7 +731,7 @@ def test_a_table_that_was_replaced_outside_of_a_run_is_found(violations):
 
     ((law, _, where, expected, actual),) = violations(change)
 
-    assert (law, where) == ("a table has the rows that the last run wrote", "churn")
+    assert (law, where) == ("a table has exactly the rows that the last run wrote", "churn")
     assert (expected[:7], actual) == ("3 rows ", "no such commit")
 
 

@@ -101,8 +101,9 @@ def test_too_much_input_for_the_embedded_engine_is_one_line(machine, capsys, eng
     choose(config(engine, HERE), Workload(3 * MIB))
 
     assert capsys.readouterr().err == (
-        "regroup: 3 MiB of input are above embedded_limit_mib = 2: the embedded engine continues,"
-        " but use Spark for such sizes (--engine spark, with Java and `regroup jars`)\n"
+        "regroup: 3 MiB of input exceed embedded_limit_mib = 2: the embedded engine "
+        "continues, but Spark is better for such sizes (--engine spark, with Java and "
+        "`regroup jars`)\n"
     )
 
 

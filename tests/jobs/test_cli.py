@@ -70,7 +70,10 @@ NO_SOURCE = "no source: give --segments, --kafka, --dump, --broker-log, --client
         ([*NIGHTLY, "--from", "2026-11-21"], "--from and --to: give both ends"),
         ([*NIGHTLY, "--conf", "/nowhere.toml"], "--conf /nowhere.toml: No such file"),
         (NIGHTLY, NO_SOURCE),
-        ([*NIGHTLY, "--date", "2026-11-21"], "for rows that the lake has already, --recompute-all"),
+        (
+            [*NIGHTLY, "--date", "2026-11-21"],
+            "for rows that are already in the lake, --recompute-all",
+        ),
         (INGEST, NO_SOURCE),
         ([*INGEST, "--segments", "/nowhere"], "--segments /nowhere: no such file"),
         (["churn", "--lake", "lake"], "Missing option '--cluster-id'."),

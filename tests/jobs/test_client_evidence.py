@@ -115,7 +115,7 @@ def test_clients_alone(tmp_path, run):
         (6, "contributing", "LEAVE", "stop", "reports-3"),
     ]
     violated = {law for law, *_ in broken_laws(str(tmp_path))[1]}
-    assert violated == {"a run writes every table"}  # not all jobs were run
+    assert violated == {"a run writes to every table"}  # not all jobs were run
 
 
 @pytest.mark.again_on_spark

@@ -76,8 +76,9 @@ def test_episodes_of_one_kind_are_one_entry_and_the_costliest_kind_is_first():
         "What cost most": [
             (
                 "rolling deployment",
-                "5 episodes of c, a, b and 2 more groups; 10 rebalances, 7.5 s not stable,"
-                " 13 partition-seconds without an owner or not served. Costliest: c: 6 processes",
+                "5 episodes of c, a, b and 2 more groups; 10 rebalances, 7.5 s not stable, "
+                "13 partition-seconds without an owner or not served. Costliest: c: 6 "
+                "processes",
             ),
             ("slow poll", "a: a-1 was slow"),
         ]

@@ -321,7 +321,7 @@ def test_coordinator_lines_are_counted(log):
 
     result = next(broker_logs.check_broker_logs(file, "UTC"))
 
-    assert result == ok("broker log", f"{file}: 1 of 3 lines are the coordinator's")
+    assert result == ok("broker log", f"{file}: 1 of 3 lines are from the coordinator")
 
 
 def test_unreadable_lines_are_shown(log):
@@ -384,7 +384,7 @@ def test_a_copied_logs_zone_is_unknown(log):
 
     assert (result.severity, result.remedy) == (
         "ok",
-        "if the broker has another time zone, give --log-timezone",
+        "if the brokers use another time zone, give --log-timezone",
     )
 
 
@@ -402,7 +402,7 @@ def test_a_log_without_any_date(log):
     *_, result = broker_logs.check_broker_logs(log(undated, undated), "UTC")
 
     assert (result.check, result.severity) == ("broker log", "failure")
-    assert "2 of 2 lines are the coordinator's; no line has a complete date" in result.text
+    assert "2 of 2 lines are from the coordinator; no line has a complete date" in result.text
 
 
 @pytest.mark.parametrize(
@@ -423,7 +423,7 @@ def test_only_the_beginning_of_a_long_log_is_read(log, monkeypatch):
     result = next(broker_logs.check_broker_logs(log(*[COORDINATOR_LINE] * 10), "UTC"))
 
     assert result.severity == "ok"
-    assert "3 of 3 lines are the coordinator's" in result.text
+    assert "3 of 3 lines are from the coordinator" in result.text
 
 
 @pytest.fixture(scope="module")
@@ -528,7 +528,7 @@ def test_metadata_of_a_broker(metadata, severity, text):
             ok(
                 "snapshot",
                 "2 consumer groups listed",
-                "`regroup snapshot --bootstrap` stores their members without the topic",
+                "`regroup snapshot --bootstrap` stores members without reading the topic",
             ),
         ),
         (
@@ -536,7 +536,7 @@ def test_metadata_of_a_broker(metadata, severity, text):
             warning(
                 "snapshot",
                 "no group is listed",
-                "expected before the first consumer group; else grant DESCRIBE on the groups",
+                "expected before the first consumer group; otherwise grant DESCRIBE on the groups",
             ),
         ),
         (
@@ -596,7 +596,7 @@ def test_a_server_that_never_answers(monkeypatch):
         [result] = brokers.check_brokers(bootstrap, Config())
 
     assert result.severity == "failure"
-    assert result.text == f"{bootstrap} does not answer: no answer within 0.5 s"
+    assert result.text == f"{bootstrap} does not answer: no response within 0.5 s"
 
 
 def test_tls_to_a_listener_without_tls(broker):
@@ -841,7 +841,7 @@ def test_every_cluster_of_the_configuration_is_checked(tmp_path, monkeypatch):
     texts = [f"{result.severity} {result.check}: {result.text}" for result in results]
     expected = [
         "warning settings: environment variable REGROUP_BROKERLOG is not one of Regroup's",
-        "warning secrets: [kafka] ssl.key.password has its value in the file",
+        "warning secrets: [kafka] ssl.key.password has a literal value in the file",
         "failure secrets: [kafka] sasl.jaas.config: set the environment variable NOT_SET",
         f"failure broker log: prod: --broker-log {tmp_path}/none/*.log: no such file; give a path,"
         " a folder or a quoted glob",

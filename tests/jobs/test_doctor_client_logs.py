@@ -67,7 +67,7 @@ def test_a_log_without_a_consumers_line(log):
         f"{file}: 0 of 1 lines are about membership; it seems to be the log of an application"
         " without consumers",
     )
-    assert result.remedy == "if it has consumers, log its Kafka client library at INFO"
+    assert result.remedy == "if the application has consumers, log its Kafka client library at INFO"
 
 
 WRONG = [
@@ -94,8 +94,8 @@ def test_a_wrong_option(name, zone, text, remedy):
 
 
 UNDATED_REMEDY = (
-    "begin the pattern of the log4j or logback layout with %d{ISO8601}, or take the log with its"
-    " container's times (kubectl logs --timestamps)"
+    "begin the pattern of the log4j or logback layout with %d{ISO8601}, or export the log with "
+    "the container's times (kubectl logs --timestamps)"
 )
 UNDATED = "INFO [Consumer clientId=c, groupId=g] (Re-)joining group (a.B)\n"
 
@@ -121,7 +121,7 @@ def test_unreadable_lines_are_shown(log, text, first):
     file = log("app.log", text)
     last = text.splitlines()[-1]
     number = len(text.splitlines())
-    reason = "a number does not fit its column" if first else "no date in the line"
+    reason = "a number does not fit the column" if first else "the line has no date"
 
     results = list(check_client_logs(file, "UTC"))
 
@@ -143,7 +143,7 @@ def test_a_damaged_file_is_checked_up_to_the_damage(log):
         warning(
             "client log",
             f"{file}: gzip stream ends early",
-            "copy it again; a run uses the lines before the damage",
+            "copy the file again; a run uses the lines before the damage",
         ),
     ]
 
@@ -209,7 +209,7 @@ def test_clocks_that_differ_by_more_than_a_second(tmp_path, log, time, expected)
         warning(
             "client clocks",
             f"group g: the clock of {client} is {seconds:,.1f} s {word} that of another client",
-            "set the hosts' clocks, or --log-timezone; a run allows for the difference",
+            "correct the hosts' clocks or --log-timezone; a run allows for the difference",
         )
         for seconds, word, client in expected
     ]

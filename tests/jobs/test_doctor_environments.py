@@ -42,7 +42,8 @@ def test_each_environment_is_named_once():
         (
             "environment",
             "ok",
-            "Aiven for Apache Kafka: no disks; broker logs only through a log integration",
+            "Aiven for Apache Kafka: no access to brokers' disks; broker logs only through a "
+            "log integration",
             "docs/environments/aiven.md",
         )
     ]

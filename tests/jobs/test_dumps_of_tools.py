@@ -78,7 +78,7 @@ def test_fields_that_text_lacks_are_null():
 def test_records_of_formatters_are_dated_by_their_values():
     read = rows(CAPTURES / "OffsetsMessageFormatter-4.1.json")
 
-    no_time = "no time: a formatter prints none, and a tombstone has none"
+    no_time = "no time: the formatter prints none, and a tombstone has none"
     assert [(r["partition"], r["time_ms"], r["reason"]) for r in read] == [
         (-1, 1795740923840, None), (-1, 1795740923840, None), (None, None, no_time)
     ]  # fmt: skip
@@ -159,12 +159,12 @@ COMMIT = 'key: {"type":"1","data":{"group":"g","topic":"t","partition":0}} paylo
 VALUE = '{"version":"3","data":{"offset":1,"leaderEpoch":0,"metadata":"","commitTimestamp":7}}'
 UNREADABLE = [
     ("| offset: 1 CreateTime: 5 keySize: 1",
-     "without key and payload: print it with --offsets-decoder"),
+     "line line without key and payload: print it with --offsets-decoder"),
     ("| offset: 1 CreateTime: 5 " + COMMIT + VALUE[:40], "truncated or damaged JSON"),
     ("| offset: 1 CreateTime: 5 " + COMMIT[:30], "a truncated line"),
     ("| offset: 1 " + COMMIT + VALUE, "a truncated line"),
     ("| offset: 1 CreateTime: 5 key: \\x00g payload: y",
-     "key is not printed as by --offsets-decoder"),
+     "the key is not in the format of --offsets-decoder"),
     ("| offset: 1 CreateTime: 5 key: group_metadata::group=g payload: "
      '{"protocolType":"consumer","protocol":"range","generationId":1,"assignment":"{m=[t-0, t"}',
      "payload is no group: ValueError assignment is truncated"),
@@ -203,7 +203,7 @@ def test_aborted_transactions_and_transactions_without_an_end(tmp_path):
     read = rows(written(tmp_path, text))
 
     assert [(r["log_offset"], r["aborted"], r["reason"]) for r in read] == [
-        (0, True, None), (2, False, None), (4, None, "transaction without its end in this file")
+        (0, True, None), (2, False, None), (4, None, "the transaction has no end in this file")
     ]  # fmt: skip
 
 

@@ -185,9 +185,10 @@ UNREADABLE = {
         [], ["12 is not a time between 2015 and 2100", "'noon' is not a complete date and time",
              "no time: give output with a time, or print `date -u` before each output"]),
     "a sum": (json.dumps(PROMETHEUS).replace('"__name__"', '"name"'),
-        [], ["a series without a name: query the metric itself, not an expression (and 1 more)"]),
+        [], ["a series without a metric name: query the metric itself, not an expression"
+             " (and 1 more)"]),
     "two clusters": (lines(plain(0, 1, cluster="a"), plain(0, 2, cluster="b")),
-        [1], ["of cluster b; earlier lines are of a: give one cluster per file"]),
+        [1], ["of cluster b; earlier lines are from cluster a: give one cluster per file"]),
     "other JSON": (lines({"level": "info", "msg": "x"}), [], ["no log end offset in this JSON"]),
     "other text": ("[2026-11-27 09:00:00,000] INFO x\nhello\n",
         [], ["not a line with a log end offset"]),
@@ -235,7 +236,7 @@ def test_a_document_that_is_too_long_is_one_unreadable_input(monkeypatch):
 
     long, next_ = units(io.BytesIO(text.encode()), "UTC")
 
-    assert long.reasons == ["a JSON document of more than 64 MiB: export a shorter time"]
+    assert long.reasons == ["a JSON document of more than 64 MiB: export a shorter period"]
     assert (long.size, len(long.raw) <= 100) == (364, True)
     assert [sighting.offset for _, sighting in next_.sightings] == [1]
 

@@ -173,7 +173,7 @@ def test_without_records_downtime_and_moved_partitions_are_null(inferred):
 
     assert (row.unowned_partition_ms, row.partitions_moved) == (None, None)
     assert row.summary == (
-        "scale in by a: 1 rebalance, 1.0 s not stable, partition downtime not known without records"
+        "scale in by a: 1 rebalance, 1.0 s not stable, partition downtime unknown without records"
     )
 
 

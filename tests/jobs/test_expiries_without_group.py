@@ -40,7 +40,7 @@ def frozen_members(frame, causes, lines):
     return [(row.group_id, row.member_id, row.story, row.client_reason) for row in rows.collect()]
 
 
-OF_G = ("g", "m", "frozen", "session expired; no answer of the coordinator for 16.0 s")
+OF_G = ("g", "m", "frozen", "session expired; no response from the coordinator for 16.0 s")
 
 
 def test_the_time_without_an_answer_shows_whose_session_expired(frame):
@@ -59,7 +59,7 @@ def test_a_line_without_a_client_id_and_with_whole_seconds(frame):
 
 def test_the_last_heartbeat_before_a_freeze_may_have_no_answer(frame):
     assert frozen_members(frame, [expired("m")], [line(35_960, 17_955)]) == [
-        ("g", "m", "frozen", "session expired; no answer of the coordinator for 18.0 s")
+        ("g", "m", "frozen", "session expired; no response from the coordinator for 18.0 s")
     ]
 
 

@@ -118,7 +118,7 @@ def test_another_group_is_refused_with_the_names_of_those_there_are(lake, capsys
     code, out, err = run(capsys, "--lake", lake, "--cluster-id", "what_if", "--group", "order")
 
     assert (code, out) == (2, "")
-    assert err == "regroup: --group order: not in the evidence; the groups in it: orders\n"
+    assert err == "regroup: --group order: not in the evidence; groups in the evidence: orders\n"
 
 
 def test_a_lake_answers_for_one_cluster_whatever_its_name_is(lake, capsys):
@@ -140,7 +140,7 @@ def test_a_file_without_an_understood_line_is_named_and_ends_with_1(tmp_path, ca
     lines = out.splitlines()
     assert lines[0] == "The evidence names no group."
     assert "notes.txt: it seems to be the log of an application without consumers" in lines[1]
-    assert err == "regroup: no line or record in the given files is understood\n"
+    assert err == "regroup: no line or record in the given files is readable\n"
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_clocks_that_differ_are_named(tmp_path, capsys):
     _, out, _ = run(capsys, "--client-log", str(tmp_path / "*.log"), "--format", "json")
 
     *_, missing = json.loads(out)["missing_evidence"]
-    assert missing["evidence"] == "the zones of dates"
+    assert missing["evidence"] == "the time zones of dates"
     assert "differ: b 3.5 h ahead (a time zone); the" in missing["unknown"]
 
 

@@ -116,9 +116,11 @@ def test_another_line_completes_dates(tmp_path, layout, side, first):
 
 
 WITHOUT = {
-    **dict.fromkeys(TIME_ONLY, "no date in the line or before it, only a time: give --log-date"),
+    **dict.fromkeys(
+        TIME_ONLY, "neither the line nor a previous line has a date, only a time: give --log-date"
+    ),
     **dict.fromkeys(NO_YEAR, "no year in the date: give --log-date"),
-    **dict.fromkeys(NO_TIME, "no date in the line"),
+    **dict.fromkeys(NO_TIME, "the line has no date"),
 }
 
 

@@ -351,7 +351,7 @@ def test_a_truncated_last_line_is_unreadable():
     entries, unreadable, _ = read(data.encode())
 
     assert generations(entries) == [7]
-    assert [u.reason for u in unreadable] == ["line breaks off at the end of the file"]
+    assert [u.reason for u in unreadable] == ["the line is incomplete at the end of the file"]
     assert read(data[: len(stabilized(7))].encode())[2].events == 1
 
 
@@ -373,7 +373,7 @@ def test_a_line_without_a_date_has_no_time():
     entries, _, _ = read(f"{bare}\n{stabilized(7)}\n{bare}\n".encode())
 
     assert [e.time_ms for e in entries] == [None, 1_704_164_645_678, None]
-    assert [e.undated for e in entries] == ["no date in the line", None, "no date in the line"]
+    assert [e.undated for e in entries] == ["the line has no date", None, "the line has no date"]
 
 
 # Berlin's clock showed 02:00 to 03:00 twice on 2024-10-27 and not at all on 2024-03-31.

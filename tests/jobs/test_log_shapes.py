@@ -214,7 +214,7 @@ def test_json_without_a_known_message_is_unreadable_if_it_names_the_coordinator(
     *items, counts = read_log(io.BytesIO(text), file="f", timezone="UTC")
 
     assert [(item.position, item.reason) for item in items] == [
-        (0, "JSON without a known field for the message; it has when, cls, txt")
+        (0, "JSON without a known message field; its fields: when, cls, txt")
     ]
     assert (counts.lines, counts.unreadable, counts.skipped) == (2, 1, 1)
 
@@ -226,7 +226,7 @@ def test_lines_out_of_order_beyond_the_limit_are_unreadable(monkeypatch):
     *items, counts = read_log(io.BytesIO(text), file="f", timezone="UTC")
 
     assert [item.reason for item in items] == [
-        "not in the order of time, and more than 0 MiB: sort it, oldest line first"
+        "a log of more than 0 MiB that is not sorted by time: sort it, oldest line first"
     ]
     assert counts.lines == 1
 

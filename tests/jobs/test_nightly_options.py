@@ -58,7 +58,7 @@ def test_only_consumer_offsets_of_a_brokers_data_folder_is_read(captured):
     inputs = inputs_of(options(segments=str(captured)), Config())
 
     assert inputs.segments == [f"{captured}/__consumer_offsets-1/00000000000000000000.log"]
-    with pytest.raises(UsageError, match="no file in a folder __consumer_offsets-N"):
+    with pytest.raises(UsageError, match="no file is in a folder named __consumer_offsets-N"):
         inputs_of(options(segments=str(other.parent)), Config())
 
 

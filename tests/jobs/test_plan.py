@@ -131,8 +131,8 @@ def test_lines_to_paste_have_the_chosen_form(plan):
             ["--prefer", "reprocessed"],
             "--prefer reprocessed: the lake has no commits of",
         ),
-        ("connect", [], "--group connect: not a group of consumers (connect)"),
-        ("streams", [], "--group streams: not a group of consumers (Kafka Streams"),
+        ("connect", [], "--group connect: not a consumer group (connect)"),
+        ("streams", [], "--group streams: not a consumer group (Kafka Streams"),
     ],
 )
 def test_what_cannot_be_planned_ends_with_one_line(plan, group, arguments, message):

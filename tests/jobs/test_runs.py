@@ -146,8 +146,8 @@ def test_the_summary_names_none_of_five_episodes_that_are_alike(run, frame):
     run.lake.replace("episodes", frame("episodes", [*like, *few, *own]))
 
     assert summary(run).splitlines()[1:-2] == [
-        "slow poll: 5 episodes in 5 groups app-*, 150 partition-seconds without an owner or not"
-        " served",
+        "slow poll: 5 episodes in 5 groups app-*, 150 partition-seconds without an owner or "
+        "not served",
         "job-2: job-2 was slow",
         "restart: 5 episodes in one, 10 partition-seconds without an owner or not served",
         "job-1: job-1 was slow",

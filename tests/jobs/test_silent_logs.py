@@ -76,7 +76,7 @@ def test_a_clients_log_is_accounted_for(tmp_path):
         ("[sarama] consumergroup/session/a-1/1 released", "create sarama.Logger with log.LstdFlags, "),
         ("INFO [Consumer clientId=c, groupId=g] (Re-)joining group", "begin the pattern of the log4j "),
         ("10:00:01.123 [main] INFO  [Consumer clientId=c, groupId=g] (Re-)joining group", "print dates in the log's layout, or give --log-date"),
-        ("Group g: joining", "print date and time in the layout of the log, or take the log with its container's times (kubectl logs --timestamps)"),
+        ("Group g: joining", "print date and time in the layout of the log, or export the log with the container's times (kubectl logs --timestamps)"),
     ],
 )  # fmt: skip
 def test_a_log_without_dates_says_how_its_library_prints_them(line, remedy):
@@ -106,10 +106,10 @@ KINDS = [
     ('{"topic":"__consumer_offsets","partition":3,"offset":0,"tstype":"create"}\n', "a formatter or kcat printed: give it as --dump", "give it as --dump"),
     ("Dumping 00000000000000000000.log\nLog starting offset: 0\n", "text of kafka-dump-log", "text of kafka-dump-log"),
     (BROKER, "of a broker that coordinates no group", "a broker's log"),
-    (BROKER.replace("INFO", "WARN"), "of a broker that logs at WARN", "a broker's log"),
+    (BROKER.replace("INFO", "WARN"), "of a broker whose log level is WARN", "a broker's log"),
     (EMPTY.format(1), "names the coordinator", "a broker's log"),
     (JOINED.format(1), "an application's log", None),
-    (AT_WARN, "an application's log", "of an application that logs at WARN with Kafka's Java client"),
+    (AT_WARN, "an application's log", "of an application whose log level is WARN with Kafka's Java client"),
     ("10:00:00 INFO AppInfoParser - Kafka version: 3.9.0\n", "does not seem to be a broker's log", "of an application with Kafka's Java client"),
     ("level=info lib=sarama started\n", "does not seem to be a broker's log", "of an application with sarama"),
     ("", "is empty", "is empty"),
@@ -130,7 +130,7 @@ def test_a_run_with_a_log_that_gives_nothing_fails(tmp_path, capsys):
     other.write_bytes(SEGMENT)
     lake = IncidentLake(str(tmp_path / "lake"), "embedded")
 
-    with pytest.raises(RunFailed, match=r"no line is understood in .*segment\.log"):
+    with pytest.raises(RunFailed, match=r"no line is readable in .*segment\.log"):
         lake.run("c", None, f"{tmp_path}/*.log")
 
     printed = capsys.readouterr().err
@@ -207,7 +207,7 @@ def test_doctor_says_the_same_before_the_run(tmp_path):
 
     assert (of_broker.severity, of_client.severity) == ("failure", "failure")
     assert "it names the coordinator, but no line is understood" in of_broker.text
-    assert "of an application that logs at WARN with Kafka's Java client" in of_client.text
+    assert "of an application whose log level is WARN with Kafka's Java client" in of_client.text
     assert of_client.remedy == "set the logger org.apache.kafka.clients.consumer to INFO"
 
 
@@ -220,7 +220,7 @@ def test_doctor_says_the_same_before_the_run(tmp_path):
             "server.log: 2 lines, 1 understood, 1 of a coordinator or consumer not understood\n"
             f"  {DANCED[:160].strip()}\n",
         ),
-        ([DESCRIBED], 1, "regroup: no line is understood in "),
+        ([DESCRIBED], 1, "regroup: no line is readable in "),
         ([EMPTY.format(1).partition("] ")[2]], 1, "1 without a complete date"),
     ],
     ids=["one", "none", "undated"],

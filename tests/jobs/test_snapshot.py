@@ -311,7 +311,7 @@ def test_brokers_that_list_nothing_are_an_error_but_an_empty_cluster_is_not(grou
     live, _ = groups()
     assert list(live.rows()) == []
     assert live.problems == [
-        "no group is listed: the cluster has none, or this user lacks Describe on them"
+        "no group is listed: the cluster has no groups, or this user lacks DESCRIBE on them"
     ]
 
 

@@ -330,7 +330,7 @@ def test_a_statement_does_not_see_variables_of_the_program(lake):
     [
         ("SELECT 1; SELECT 2", "2 statements; give one SELECT, a table or view, DESCRIBE, EXPLAIN"),
         ("copy churn to 'x'", "COPY: needs `regroup sql --allow-files`; give one SELECT"),
-        ("set threads = 1", "SET: not a statement that reads; give one SELECT"),
+        ("set threads = 1", "SET: only statements that read are allowed; give one SELECT"),
     ],
 )
 def test_a_refusal_says_what_to_give(lake, statement, message):

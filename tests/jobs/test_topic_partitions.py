@@ -61,7 +61,7 @@ BAD = {
     "or ders,1": "f:2: 'or ders' is not a topic name",
     "[2026-11-21 10:00:00,000] WARN no leader": ("f:2: '[2026-11-21 10:00:00' is not a topic name"),
     "Topic: orders	Partition: 0	Leader: 1": (
-        "f:2: no PartitionCount; give the whole output of kafka-topics.sh --describe"
+        "f:2: no PartitionCount; give the complete output of kafka-topics.sh --describe"
     ),
     "{": "f:2: not JSON: Expecting property name enclosed in double quotes at 1",
     '{"topic": "orders"}': "f:2: no 'partitions' in the object",

@@ -248,8 +248,8 @@ def test_a_sum_with_rebalances_without_a_logged_begin_is_a_lower_limit(ask):
             " (1 of 2 rebalances without a logged begin)",
         ),
         (
-            "2 restarts, 2 processes: 2 rebalances, 5 s not stable, partition downtime not known"
-            " (2 of 2 rebalances without a logged begin)",
+            "2 restarts, 2 processes: 2 rebalances, 5 s not stable, partition downtime "
+            "unknown (2 of 2 rebalances without a logged begin)",
         ),
     ]
 
@@ -385,7 +385,7 @@ def test_downtime_of_a_kind_is_that_of_the_episodes_of_which_it_is_known(ask):
         (
             None,
             "scale out by 2 processes: 2 rebalances, 5 s not stable, "
-            "partition downtime not known without records",
+            "partition downtime unknown without records",
         ),
     ]
 
@@ -890,7 +890,11 @@ def test_groups_without_generations_have_a_reason(ask):
     )
 
     assert rows == [
-        ("flink", None, "assign(): its consumers are not members, so it has no rebalances"),
+        (
+            "flink",
+            None,
+            "assign(): consumers with assign() are not members, so the group has no rebalances",
+        ),
         ("gone", None, "deleted, no rebalance in records or log"),
         ("made", "classic", "created by a commit, without members"),
         ("moved", None, "loaded or unloaded by a broker, no rebalance in records or log"),

@@ -133,18 +133,21 @@ def _docstrings(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def _python_comments(content: str) -> Iterator[Passage]:
+    """Comments on lines of their own join; a comment after code is a passage by itself."""
     comment: list[str] = []
     start = last = 0
+    follows_previous_code = False
     for token in tokenize.generate_tokens(io.StringIO(content).readline):
         if token.type != tokenize.COMMENT:
             continue
-        line = token.start[0]
-        if line != last + 1 and comment:
+        line, column = token.start
+        follows_code = bool(token.line[:column].strip())
+        if comment and (line != last + 1 or follows_code or follows_previous_code):
             yield start, COMMENT, " ".join(comment)
             comment = []
         start = start if comment else line
         comment.append(token.string.lstrip("#! "))
-        last = line
+        last, follows_previous_code = line, follows_code
     if comment:
         yield start, COMMENT, " ".join(comment)
 

@@ -59,7 +59,7 @@ class _Group:
                     self.owners.compute_if_absent((topic, number), IntSet).add(index)
                     self._of(index).put((topic, number), None)
                     if len(self._of(index)) >= self._quotas[index]:
-                        self.assignments.changed(index)  # only the order of its topics
+                        self.assignments.changed(index)  # only the order of its topics differs
             if len(self._of(index)) < self._quotas[index]:
                 self.unfilled.add(index)
 

@@ -32,7 +32,8 @@ class EqualGroup:
         self._given_up: dict[int, int] = {}
         self._assigned: list[tuple[int, int]] = []
         self.lists = [codes.copy() for codes in claims.lists]
-        if claims.twice:  # with equal subscriptions even a third, newer claim is dropped
+        # with equal subscriptions all claims of a partition are dropped, also a third, newer claim
+        if claims.twice:
             self.lists = [[c for c in codes if c not in claims.twice] for codes in self.lists]
         if racks.used:
             self._drop_outside_racks()
@@ -177,7 +178,9 @@ class EqualGroup:
         below_low = len(takers)
         takers += self._at_low + done_in_order
         if not below_low <= len(free) <= len(takers):
-            raise IllegalState("claims beyond a topic's partitions leave the quotas unmet")
+            raise IllegalState(
+                "several members claim the same partitions, so the quotas cannot be met"
+            )
         assigned = list(zip(free, takers, strict=False))
         for code, rank in assigned:
             self.lists[rank].append(code)

@@ -46,7 +46,7 @@ def assign_in_steps(
     group = _Group(topics, members, ranks)
     group.fill()
     group.balance()
-    # One list more than members: NOBODY is the index of the last one.
+    # There is one more list than members: NOBODY is the index of the last list.
     lists: list[list[TopicPartition]] = [[] for _ in range(len(members) + 1)]
     for partition, rank in zip(topics.table_by_id, group.owner, strict=True):
         lists[rank].append(partition)
@@ -64,7 +64,7 @@ class _Group:
         self._sizes, self._start = topics.partitions, topics.start_by_id
         self._subscribers = {t: r for t, r in zip(topics.names, ranks, strict=True) if r}
         self.owner = [NOBODY] * topics.total
-        self.steps: list[tuple[int, int, int]] = []  # partition, member, owner before
+        self.steps: list[tuple[int, int, int]] = []  # partition, member, previous owner
         self._load = [0] * len(members)
         self._keep(members)
         self._order = sorted(

@@ -19,7 +19,7 @@ class JavaConsumer:
     """``network``: responses received but not handled, as neither thread serves the network."""
 
     own_timers = frozenset({HEARTBEAT, SESSION})
-    commit_timers = frozenset({TIMER})  # an idle application waits for nothing else
+    commit_timers = frozenset({TIMER})  # an idle application waits for nothing but the next poll
 
     def __init__(self, context: ClientContext) -> None:
         self.context = context

@@ -94,7 +94,8 @@ class JavaResponses:
             context.metrics.joins += 1
             context.measure("join", sent.sent_ms)
             if context.state is not MemberState.PREPARING_REBALANCE:
-                join.end(Errors.UNKNOWN_SERVER_ERROR, Reaction.RETRY)  # the member left meanwhile
+                # the member left in the meantime
+                join.end(Errors.UNKNOWN_SERVER_ERROR, Reaction.RETRY)
                 return
             if response.protocol_type not in (None, PROTOCOL_TYPE):
                 join.end(Errors.INCONSISTENT_GROUP_PROTOCOL, Reaction.RAISE)

@@ -51,7 +51,7 @@ class LibrdkafkaGroup:
         self.rejoins_afterwards = False
         self.is_lost = False
         self.fatal: Errors | None = None
-        self.waits_for_answer = False  # to JoinGroup or SyncGroup
+        self.waits_for_answer = False  # in response to JoinGroup or SyncGroup
         self.waits_for_leave = False
         self.leaves_when_unassigned = False
         self.is_terminating = False

@@ -31,8 +31,8 @@ from coordinator_core.protocol.messages import (
 )
 from coordinator_core.records import BadRecord
 
-SYNC_GRACE_MS = 3000  # added to the session timeout
-JOIN_BACKOFF_MS = 1000  # after an error, added to the join interval
+SYNC_GRACE_MS = 3000  # time added to the session timeout
+JOIN_BACKOFF_MS = 1000  # time added to the join interval after an error
 Handler = Callable[[InFlight, Any, Errors, Reaction], None]
 
 

@@ -1,7 +1,8 @@
 """Members of consumer, share and streams groups: the client's half of KIP-848, -932 and -1071.
 
-One request does everything: the heartbeat.  Epoch 0 joins, -1 leaves, -2 a static member leaves for
-a while.  The client makes its member id itself and keeps it for the process' life.  The broker says
+One request does everything: the heartbeat.  Epoch 0 joins, -1 leaves, -2 a static member leaves
+temporarily.  The client makes its member id itself and keeps it for the process' life.  The broker
+says
 how often to send heartbeats, and answers with an assignment when it changed.
 
 Reconciliation.  A member that gets another assignment first gives up what the assignment lacks (the

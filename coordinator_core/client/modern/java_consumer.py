@@ -31,7 +31,7 @@ from coordinator_core.client.reactions import Reaction, error_of, reaction_to
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import OffsetCommit, OffsetFetch
 
-TURN_MS = 100  # of the application's thread inside poll
+TURN_MS = 100  # state of the application's thread inside poll
 LOOKUP, TURN, METADATA, CLOSE = "lookup", "turn", "metadata", "close"
 S = MembershipState
 

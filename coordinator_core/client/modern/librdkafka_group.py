@@ -8,7 +8,7 @@ from coordinator_core.client.librdkafka.states import JoinState, RebalanceCallba
 from coordinator_core.client.modern.member_protocols import MEMBER_PROTOCOLS, NOTHING, Sent, Units
 from coordinator_core.protocol.errors import Errors
 
-TIMERS_PER_HEARTBEAT = 6  # in the terms of ``timer_delay_us``
+TIMERS_PER_HEARTBEAT = 6  # in the units of ``timer_delay_us``
 
 
 class ModernLibrdkafkaGroup(LibrdkafkaGroup):
@@ -33,7 +33,7 @@ class ModernLibrdkafkaGroup(LibrdkafkaGroup):
         self.in_flight = False
         self.sent_since_answer = 0
         self.interval_ms = 0
-        self.again_ms: int | None = 0  # when the next heartbeat is sent before its interval
+        self.again_ms: int | None = 0  # time of a heartbeat that is sent before its interval
         self.last_ms = 0
 
     @property

@@ -19,8 +19,8 @@ class MembershipState(Enum):
 
     UNSUBSCRIBED = "not in the group"
     JOINING = "sends a heartbeat with epoch 0"
-    RECONCILING = "has an assignment to take"
-    ACKNOWLEDGING = "has taken its assignment, says so with the next heartbeat"
+    RECONCILING = "has a new assignment that the application has not taken yet"
+    ACKNOWLEDGING = "has taken its assignment and acknowledges it with the next heartbeat"
     STABLE = "has its assignment"
     PREPARE_LEAVING = "gives up its partitions, then leaves"
     LEAVING = "sends a heartbeat with epoch -1 or -2"
@@ -230,7 +230,7 @@ class MembershipManager:
         units = self.protocol.resolved(self.target.units, names)
         taken = LocalAssignment(self.target.number, units)
         if self.current.number != -1 and units == self.current.units:
-            self.current = taken  # nothing but topics without a name is new
+            self.current = taken  # only topics without a name are new
             self.move(S.ACKNOWLEDGING)
             return
         self.reconciles, self.rejoined = True, False

@@ -24,7 +24,7 @@ class Offsets:
         self.has_offsets = has_offsets
         self.due_ms: int | None = None
         self.waiting: tuple[Done, int] | None = None
-        self.waiting_ms: int | None = None  # when it is sent again
+        self.waiting_ms: int | None = None  # time of the next attempt
         self.fetch_ms = 0
 
     @property

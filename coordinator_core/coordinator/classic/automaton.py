@@ -66,7 +66,7 @@ GRID_4_1: Grid[Turn] = {
     Input.DELETE:                  row(delete.delete_when_written,     delete.refuse,                  delete.refuse,                  delete.refuse,                  never),
 }
 
-# The Scala coordinator; KIP-848 replaced it by one in Java.
+# The Scala coordinator; KIP-848 replaced this line by one line in Java.
 GRID_3_9: Grid[Turn] = {**GRID_4_1,
     Input.SYNC_LEADER:             row(never,                          sync.refuse,                    sync.store,                     sync.resend_renewing,           never),
     Input.SYNC_FOLLOWER:           row(never,                          sync.refuse,                    sync.wait,                      sync.resend_renewing,           never),

@@ -58,7 +58,7 @@ class ClassicMember:
         self.assignment = assignment
         self.awaiting_join: str | None = None
         self.awaiting_sync: str | None = None
-        self.is_new = False  # still in its first join
+        self.is_new = False  # the member is still in its first join
         self.is_leaving = False
         self.heartbeat_satisfied = False
         self.latest_heartbeat_ms = -1
@@ -131,7 +131,8 @@ class ClassicGroup:
         self.leader: str | None = None
         self.members: dict[str, ClassicMember] = {}
         self.static_members: dict[str, str] = {}  # instance id -> member id
-        self.pending: dict[str, None] = {}  # ids handed out, not joined yet
+        # member ids handed out to clients that have not joined yet
+        self.pending: dict[str, None] = {}
         self.pending_sync: dict[str, None] = {}  # members that have not synced in this generation
         self.awaiting_join_count = 0
         self.supported: dict[str, int] = {}  # protocol -> members that support it

@@ -68,7 +68,8 @@ class Purgatory:
         operation.purgatory, operation.key = self, key
         if operation.try_complete():
             return True
-        # Kafka tries once more after watching: another thread may have changed the condition.
+        # Kafka checks once more after it added the watch: another thread may have changed the
+        # condition.
         watchers = self._watchers.get(key)
         if watchers is None:
             self._watchers[key] = [operation]

@@ -14,7 +14,7 @@ from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors, UnexpectedState
 from coordinator_core.protocol.messages import JoinResponse, SyncResponse
 
-Cause = dict[str, Any]  # of a rebalance: its class and the fields of its reason, as in log_lines
+Cause = dict[str, Any]  # the rebalance's reason: its class and fields, as in log_lines
 
 CAN_REBALANCE = frozenset({GroupState.EMPTY, GroupState.COMPLETING_REBALANCE, GroupState.STABLE})
 
@@ -154,7 +154,7 @@ def _read_subscriptions(turn: Turn, group: ClassicGroup) -> None:
     try:
         group.subscribed_topics = subscribed_topics(turn.era, group)
     except UnexpectedState:
-        turn.effects.event("STATE", group)  # shows the new generation
+        turn.effects.event("STATE", group)  # the line shows the new generation
         raise
 
 
@@ -222,7 +222,8 @@ def answer_syncs(turn: Turn, group: ClassicGroup, error: Errors) -> None:
             turn.effects.respond(
                 request_id, SyncResponse(error, protocol_type, protocol, member.assignment)
             )
-            # Its session timer may have fired without effect while the sync waited: set a new one.
+            # The member's session timer may have fired without effect while the sync waited: set a
+            # new timer.
             turn.timers.renew_session(group, member, member.session_timeout_ms)
 
 

@@ -21,10 +21,10 @@ class Input(Enum):
     """A request, an expiry or an append's outcome, as far as the automaton distinguishes them."""
 
     NEW_MEMBER_NEEDS_ID = (
-        "join without a member id, from a client that must join again with the id it is given"
+        "join without a member id, from a client that must join again with the id in the response"
     )
-    NEW_MEMBER = "join of a member that is not in the group yet, or is pending"
-    STATIC_MEMBER_RETURNS = "join without a member id, with an instance id that a member has"
+    NEW_MEMBER = "join of a member that is pending or not in the group yet"
+    STATIC_MEMBER_RETURNS = "join without a member id, with the instance id of an existing member"
     REJOIN_UNCHANGED_LEADER = "join of the leader with unchanged protocols"
     REJOIN_UNCHANGED_FOLLOWER = "join of a follower with unchanged protocols"
     REJOIN_CHANGED_LEADER = "join of the leader with changed protocols"
@@ -48,7 +48,7 @@ class Input(Enum):
 
 _EMPTY, _PREPARING, _COMPLETING, _STABLE, _DEAD = GroupState
 
-# state -> states it may move to.  Kafka keeps the mirror image (valid previous states).
+# state -> states it may move to.  Kafka stores the reverse direction (valid previous states).
 MOVES: dict[GroupState, frozenset[GroupState]] = {
     _EMPTY: frozenset({_PREPARING, _DEAD}),
     _PREPARING: frozenset({_COMPLETING, _EMPTY, _DEAD}),

@@ -54,7 +54,7 @@ class _Subscription(NamedTuple):
         topics, at = [], 6
         for _ in range(count):
             (size,) = unpack_from(">h", self.data, at)
-            # As Java does: what is not UTF-8 becomes U+FFFD.
+            # Like Java, replace invalid UTF-8 by U+FFFD.
             topics.append(self._bytes(at + 2, size).decode(errors="replace"))
             at += 2 + size
         (size,) = unpack_from(">i", self.data, at)

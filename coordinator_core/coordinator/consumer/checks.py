@@ -15,7 +15,7 @@ from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import ConsumerGroupHeartbeat
 
-_MEMBER_MAKES_ITS_ID = 1  # from this version of the request on
+_MEMBER_MAKES_ITS_ID = 1  # minimum request version in which the member makes its own id
 
 
 def check_request(turn: Turn, request: ConsumerGroupHeartbeat) -> Errors:

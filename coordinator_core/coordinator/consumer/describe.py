@@ -23,7 +23,8 @@ from coordinator_core.protocol.messages import (
     TopicRows,
 )
 
-_GROUP_ID_NOT_FOUND_VERSION = 6  # of DescribeGroups; before, a missing group is Dead
+# for DescribeGroups; earlier versions return a missing group as Dead
+_GROUP_ID_NOT_FOUND_VERSION = 6
 
 
 def handle(turn: Turn, request: ConsumerGroupDescribe) -> None:

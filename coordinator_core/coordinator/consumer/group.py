@@ -93,19 +93,20 @@ class ConsumerGroup(ModernGroup):
     def __init__(self, group_id: str, partition: int, offsets: OffsetStore, epoch: int) -> None:
         super().__init__(group_id, partition, offsets, epoch)
         self.members: dict[str, ConsumerMember] = {}
-        self.order: TimelineKeys[str] = TimelineKeys(string_hash)  # of Kafka's map of members
+        self.order: TimelineKeys[str] = TimelineKeys(string_hash)  # epoch of Kafka's map of members
         self.static_members: dict[str, str] = {}
         self.targets: dict[str, Partitions] = {}
         self.regexes: dict[str, ResolvedRegex] = {}
         self.reverted: dict[str, None] = {}  # members whose records were reverted since an append
-        self.frees_instance_ids = True  # of members that come with another one
-        self.has_partition_metadata = False  # a record of type 4, to be removed
+        # instance ids of members that join again with another instance id
+        self.frees_instance_ids = True
+        self.has_partition_metadata = False  # a record of type 4 that must be removed
         self._partition_epochs: dict[tuple[str, int], int] = {}
         self._classic_count = 0
         self._name_counts: dict[str, int] = {}  # members by topic that they name
         self._regex_counts: dict[str, int] = {}  # members by regular expression
         self._regex_topics: dict[str, int] = {}  # regular expressions by topic that they match
-        self.are_equal = True  # as of the last change of a member
+        self.are_equal = True  # equality of subscriptions as of the last change of a member
 
     # -- changes
 

@@ -113,8 +113,8 @@ def _stay(turn: Turn, request: ConsumerGroupHeartbeat) -> Errors:
     timers.start_session(turn, group_id, member_id)
     regexes.resolve_later(draft, before, after)
 
-    # 6. Write the records, and answer once they are in the log.  The answer has the assignment if
-    #    it changed, or if the member does not know it.
+    # 6. Write the records, and answer once they are in the log.  The response has the assignment if
+    # it changed, or if the member does not know it yet.
     interval_ms = setting_ms(turn, group_id, CONSUMER, "heartbeat.interval.ms")
     shows = joins or _is_full(request) or before.assigned != member.assigned
     rows = tuple([(t, tuple(sorted(p))) for t, p in member.assigned.items()]) if shows else None
@@ -176,7 +176,7 @@ def join_static(
     if existing is None and instance_id in draft.group.static_members:
         return ConsumerMember(
             member_id=member_id
-        ), Errors.UNKNOWN_MEMBER_ID  # 4.1: of a member that left
+        ), Errors.UNKNOWN_MEMBER_ID  # 4.1: the state of a member that left
     if existing is None:
         joined(draft, member_id, protocol, instance_id)
         return draft.group.members.get(member_id) or ConsumerMember(
@@ -258,7 +258,7 @@ def _vote_changes(draft: Draft, after: ConsumerMember) -> bool:
 def update_group(draft: Draft, after: ConsumerMember, *, bumps: bool) -> None:
     """Bump the group's epoch if needed, or if the topics changed since they were looked at."""
     group = draft.group
-    bumps = bumps or group.epoch == 0  # a new group of 4.1 leaves epoch 0
+    bumps = bumps or group.epoch == 0  # in 4.1, a new group leaves epoch 0
     if bumps or group.needs_refresh(draft.turn.now_ms):
         update_epoch(draft, Subscriptions(group, with_member(group, after)), bumps=bumps)
 

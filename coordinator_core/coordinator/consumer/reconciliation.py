@@ -107,7 +107,8 @@ def drop_unsubscribed(member: ConsumerMember, goal: Goal) -> ConsumerMember:
     """Take topics away that the member no longer subscribes to, before any new target."""
     dropped = {t: epochs for t, epochs in member.assigned.items() if not goal.keeps(t)}
     if not dropped and (goal.names_topics or member.pending):
-        return member  # without any subscription Kafka takes its empty assignment for changed
+        # for a member without any subscription, Kafka takes the empty assignment for changed
+        return member
     kept = {t: epochs for t, epochs in member.assigned.items() if goal.keeps(t)}
     if goal.names_topics or member.pending:
         pending = _with_dropped(goal, member.pending, dropped)
@@ -161,7 +162,7 @@ def advance(member: ConsumerMember, goal: Goal) -> ConsumerMember:
     for topic_id in _all_topics(goal.target, member.assigned):
         wanted = goal.target.get(topic_id, frozenset()) if goal.keeps(topic_id) else frozenset()
         assigned = member.assigned.get(topic_id, {})
-        # As copies of Kafka's map of the assigned ones iterate.
+        # Iterate in the order of copies of Kafka's map of assigned partitions.
         for partition in in_order_of_ints(assigned, _capacity(goal, len(assigned))):
             part = kept if partition in wanted else revoked
             part.setdefault(topic_id, {})[partition] = assigned[partition]
@@ -217,7 +218,7 @@ def _with_free(
         free = [each for each in partitions if each in own or goal.group.is_free(topic_id, each)]
         is_complete = is_complete and len(free) == len(partitions)
         if free:
-            # Kafka adds them to the copy, or makes a new map.
+            # Kafka adds the partitions to the copy, or makes a new map.
             copied = len(member.assigned.get(topic_id, ())) if topic_id in kept else 0
             capacity = _capacity(goal, copied) if copied else FIRST_CAPACITY
             epochs = kept.get(topic_id, {}) | dict.fromkeys(free, goal.epoch)

@@ -30,9 +30,9 @@ _NEVER_MS = -(1 << 63)
 
 
 class RegexChange(Enum):
-    NONE = "the member's expression is the same"
-    CHANGED = "it has another expression, to be resolved"
-    RESOLVED = "it has another expression, which is resolved, or none any more"
+    NONE = "the member's regular expression is unchanged"
+    CHANGED = "the member's new regular expression is not resolved yet"
+    RESOLVED = "the member's new regular expression is resolved, or the member has none any more"
 
     __hash__ = object.__hash__
 

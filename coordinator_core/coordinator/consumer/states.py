@@ -18,8 +18,11 @@ class ConsumerMemberState(Enum):
 class Report(Enum):
     """What a heartbeat tells the reconciliation of its member."""
 
-    UNCHANGED = "no newer target, or it still owns partitions that it is to revoke"
-    SUBSCRIPTION_CHANGED = "the same, and its subscription changed"
-    READY = "there is a newer target, or it has revoked all that it was to revoke"
+    UNCHANGED = "the member is at the newest target, or still owns partitions that it must revoke"
+    SUBSCRIPTION_CHANGED = (
+        "the member is at the newest target, or still owns partitions that it must revoke; its "
+        "subscription changed"
+    )
+    READY = "there is a newer target, or the member has revoked all partitions that it must revoke"
 
     __hash__ = object.__hash__

@@ -147,10 +147,10 @@ class _Assignment:
         self._free: list[tuple[str, int]] | None = None
         if name == "range":
             self._name = name
-            # The assignor sizes its maps by names, of topics that do not exist, too.
+            # The assignor sizes its maps by all names, including topics that do not exist.
             self._counts = {each: len(draft.group.topics_of(by_id[each])) for each in self._counts}
             self._named = {spec.member_id: _ids(turn, spec) for spec in specs}
-            if are_equal:  # those of the first member count for all
+            if are_equal:  # the assignor uses the first member's value for all members
                 first = min(specs, key=_range_order)
                 specs = [spec._replace(topics=first.topics) for spec in specs]
                 self._counts = dict.fromkeys(self._counts, len(first.topics))

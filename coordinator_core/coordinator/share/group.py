@@ -21,7 +21,7 @@ from coordinator_core.jvm.hash_tables import (
 from coordinator_core.jvm.java_maps import hash_order
 from coordinator_core.jvm.timeline_maps import TimelineKeys
 
-JOINING = 0  # the epoch of a member until its assignment is written, with the same append
+JOINING = 0  # epoch of a member until the same append writes its assignment
 LEFT = -1
 NOTHING: TopicIdAssignment = MappingProxyType({})
 
@@ -70,7 +70,7 @@ class ShareGroup(ModernGroup):
         super().__init__(group_id, partition, offsets, epoch)
         self.members: dict[str, ShareMember] = {}
         self.order = TimelineKeys[str](string_hash)
-        self.names = TimelineKeys[str](string_hash)  # of the subscribed topics
+        self.names = TimelineKeys[str](string_hash)  # hash of the subscribed topics
         self.targets: dict[str, TopicIdAssignment] = {}
         self.states: ShareStates | None = None
         self.reverted: dict[str, None] = {}  # members whose records were reverted since an append

@@ -33,7 +33,7 @@ from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import MemberHeartbeatResponse, ShareGroupHeartbeat
 
-_NEVER_MS = 2147483647  # until the hash of the topics is computed again without a reason
+_NEVER_MS = 2147483647  # time until the hash of the topics is computed again without a reason
 
 
 def handle(turn: Turn, request: ShareGroupHeartbeat) -> None:

@@ -22,11 +22,12 @@ class ShareRules:
 
     assign: Assign
     initialize_retry_ms: int
-    counts_all_initialized: bool  # topics without subscribers, too, make the epoch go up
-    takes_epoch_zero: bool  # of a member that joins again before its session ends
-    drops_unsubscribed: bool  # a member is never told of topics that it does not subscribe to
-    keeps_topic_names: bool  # in the states of deleted topics
-    forgets_deleted_topics: bool  # their states; 4.1 hears of them in a way that is not modelled
+    counts_all_initialized: bool  # topics without subscribers also increase the group epoch
+    takes_epoch_zero: bool  # from a member that joins again before its session ends
+    drops_unsubscribed: bool  # a member never receives topics that it does not subscribe to
+    keeps_topic_names: bool  # keeps names in the states of deleted topics
+    # forgets states of deleted topics; how 4.1 learns of deletions is not modelled
+    forgets_deleted_topics: bool
 
 
 SHARE_4_1 = ShareRules(

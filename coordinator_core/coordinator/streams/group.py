@@ -116,10 +116,10 @@ class StreamsGroup(ModernGroup):
         self.refined: _Refined = (LEFT, {})
         self.shutdown_member_id: str | None = None
         self.endpoint_epoch = rules.first_endpoint_epoch
-        self.shown_endpoints: set[str] = set()  # members whose endpoint's tasks are known
+        self.shown_endpoints: set[str] = set()  # members whose endpoint and tasks are known
         self.state = "Empty"
         self.reverted: dict[str, None] = {}  # members whose records were reverted since an append
-        # A snapshot of the log, and what no record holds as it was then.
+        # A snapshot of the log, and of the values that no record has.
         self._unwritten: _Unwritten = NO_SNAPSHOT, self.state, None, self.refined
 
     def forget_reverted(self) -> None:

@@ -68,7 +68,7 @@ class Update(Enum):
     """What a heartbeat makes of the assignment; all but NONE bump the epoch."""
 
     NONE = 0
-    REFINED = 1  # members are to be led on, the target stays
+    REFINED = 1  # members continue to reconcile, and the target stays
     RECOMPUTE = 2
 
 
@@ -378,7 +378,7 @@ class _Heartbeat:
         if sent is not None and len({each.subtopology_id for each in sent.subtopologies}) < len(
             sent.subtopologies
         ):
-            raise UnexpectedState("two subtopologies with one id")
+            raise UnexpectedState("two subtopologies have the same id")
         if sent is not None and present is None:
             self._records.append(records.topology_record(self._group.group_id, sent))
             self._event("TOPOLOGY_INITIALIZED", epoch=sent.epoch)
@@ -576,5 +576,6 @@ class _DelayedAssignment:
                 writing,
             )
         except AssignorError:
-            return  # Kafka's timer is scheduled without retry: the next heartbeat computes it
+            # Kafka schedules its timer without retry: the next heartbeat computes the target
+            return
         write_for(self._turn, group, writing)

@@ -45,7 +45,7 @@ class TaskOwners:
             for task in _tasks(replicas):
                 owners = self.replicas[role].get(task)
                 if owners is not None and process_id in owners:
-                    owners.discard(process_id)  # a failed append does not revert that
+                    owners.discard(process_id)  # a failed append does not revert this change
                 elif self._is_strict:
                     raise UnexpectedState(f"{task} has no replica on {process_id}")
 

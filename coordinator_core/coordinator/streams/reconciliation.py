@@ -172,7 +172,7 @@ class _Step:
 
 
 class _Difference:
-    """Replicas that a member keeps, is to give up, and is to get."""
+    """Replicas that a member keeps, must give up, and will get."""
 
     def __init__(self, assigned: Replicas, target: Replicas) -> None:
         self.kept: _Partitions = {}

@@ -16,7 +16,8 @@ TARGET = "StreamsGroupTargetAssignmentMetadata"
 MEMBER_TARGET = "StreamsGroupTargetAssignmentMember"
 CURRENT = "StreamsGroupCurrentMemberAssignment"
 TOPOLOGY = "StreamsGroupTopology"
-_REPLICATION_FACTOR = 1  # of internal topics: replicas and topic settings are not modelled
+# configurations of internal topics: replicas and topic settings are not modelled
+_REPLICATION_FACTOR = 1
 
 
 def member_record(group_id: str, member: StreamsMember) -> ModernRecord:

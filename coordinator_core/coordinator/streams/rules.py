@@ -26,22 +26,25 @@ class StreamsRules:
     first_epoch: int
     first_target_epoch: int
     first_endpoint_epoch: int
-    assigns_from_current: bool  # the assignor sees the members' tasks, else the previous targets
+    # the assignor receives the members' tasks; if false, the previous targets
+    assigns_from_current: bool
     has_static_members: bool
     takes_epoch_zero: bool  # of a member that joins again before its session ends
-    joins_reset_endpoint: bool  # else a member that joins without an endpoint keeps its own
-    has_initial_delay: bool  # before the first assignment of a group
-    writes_validated_epoch: bool  # and the assignment's configuration, in the group's record
+    # if false, a member that joins without an endpoint keeps its previous endpoint
+    joins_reset_endpoint: bool
+    has_initial_delay: bool  # applies before the first assignment of a group
+    # written with the assignment's configuration in the group's record
+    writes_validated_epoch: bool
     writes_task_epochs: bool  # KIP-1251
-    refines_targets: bool  # members are led to a copy of the target, made once per epoch
-    keeps_hash_when_members_leave: bool  # else the record has 0
+    refines_targets: bool  # members reconcile with a copy of the target, made once per epoch
+    keeps_hash_when_members_leave: bool  # if false, the record has 0
     keeps_promoted_replicas: bool  # a replica whose member gets the active task stays until then
-    refuses_warmups: bool  # owned warm-up tasks are INVALID_REQUEST
-    counts_rejoining_members: bool  # a full group refuses its own members, too
-    fails_on_task_conflicts: bool  # of processes; the heartbeat is an unknown error
+    refuses_warmups: bool  # owned warm-up tasks are refused (INVALID_REQUEST)
+    counts_rejoining_members: bool  # a full group refuses its existing members, too
+    fails_on_task_conflicts: bool  # conflicts of processes make the heartbeat an unknown error
     caches_endpoints: bool  # and announces them when an endpoint or its tasks changed
-    joins_announce_endpoint: bool  # instead of a change of the endpoint
-    converts_empty_groups: bool  # classic groups, and to classic groups
+    joins_announce_endpoint: bool  # a join announces it, instead of a change of the endpoint
+    converts_empty_groups: bool  # from and to classic groups
 
 
 def _assign_avoiding_pairs(
@@ -102,7 +105,7 @@ STREAMS_4_4 = StreamsRules(
     joins_announce_endpoint=False,
     converts_empty_groups=True,
 )
-# No static members; the assignor gets targets, and replicas are revoked at once.
+# No static members; the assignor receives previous targets, and replicas are revoked at once.
 STREAMS_4_3 = replace(
     STREAMS_4_4,
     assign=_assign_before_4_4,

@@ -26,7 +26,7 @@ class TargetTasks(NamedTuple):
 
 
 class AssignedTasks(NamedTuple):
-    """The tasks that a member has or is to give up; active ones with the epoch they came at."""
+    """Tasks that a member has or must give up; active tasks with the epoch of their assignment."""
 
     active: ActiveTasks = NO_ACTIVE
     standby: Replicas = NONE

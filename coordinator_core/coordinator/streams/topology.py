@@ -132,7 +132,7 @@ class _Configuration:
             pass
         for each in self._subtopologies:
             if any(name not in counts for name, _ in each.repartition_source_topics):
-                raise InvalidTopology("a repartition source topic is never a sink topic")
+                raise InvalidTopology("a repartition source topic is not a sink topic")
         return counts
 
     def _derive_counts(self, counts: dict[str, int]) -> bool:

@@ -10,7 +10,7 @@ from coordinator_core.incident.modern.driver import Output
 from coordinator_core.incident.modern.evidence import Entry, entry
 from coordinator_core.modern_history.evidence import SAME_REQUEST_MS, RecordKind
 
-# Values that no stimulus decides: the version of the metadata image, and times.
+# Values that do not depend on a stimulus: the version of the metadata image, and times.
 _LEFT_OUT = ("assignment_timestamp", "version", "timestamp", "current_state_timestamp")
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from coordinator_core.incident.modern.replay import ModernGeneration
 
 _BY_PART = {
-    "log line": "the log lacks lines of this time, or has lines of a request that left no record",
-    "TargetAssignmentMember": "another assignor or its version computed the target, the members'"
-    " racks differ, or partition counts changed without a record",
-    "metadata_hash": "topics changed without a record of the group",
+    "log line": "the log lacks lines for this time, or has lines of a request that left no record",
+    "TargetAssignmentMember": "another assignor or another version of it computed the target, "
+    "the members' racks differ, or partition counts changed without a "
+    "record",
+    "metadata_hash": "topics changed, but the group has no record of the change",
     "assignment_timestamp": "the group has another assignment interval, or the broker's clock"
     " changed",
-    "CurrentMemberAssignment": "the member's heartbeat said something else about what it owned, or"
-    " records are missing",
+    "CurrentMemberAssignment": "the member's heartbeat reported other owned partitions, or "
+    "records are missing",
     "GroupMetadata": "records are missing, or the broker is of another era",
 }
 

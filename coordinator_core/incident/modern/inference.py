@@ -60,12 +60,12 @@ class Inference:
         self.group_id, self.stored, self.topics = group_id, stored, topics
         self._departures = Departures(lines)
         self._refused = [line for line in lines if line.event == "STATIC_FENCED"]
-        self._configs: dict[str, str] = {}  # of the streams group
-        self._unrevoked_ms: dict[str, int] = {}  # since when a member is to give up partitions
+        self._configs: dict[str, str] = {}  # configuration of the streams group
+        self._unrevoked_ms: dict[str, int] = {}  # time since which a member must give up partitions
         self.group_type: GroupType = CONSUMER
         self.hash_is_known = True
         self.validates_topologies = False  # records say whether a topology is ready
-        self.ready_hash: int | None = None  # of the topics once a topology is ready
+        self.ready_hash: int | None = None  # hash of the topics once a topology is ready
 
     def stimuli(self, write: Write, next_assigned: Mapping[str, set[int]]) -> list[ModernStimulus]:
         """``next_assigned``: the partitions of the next target, by topic id."""

@@ -10,18 +10,18 @@ from coordinator_core.incident.stimuli import Basis
 from coordinator_core.protocol.messages import Request
 
 PRESENT = -99
-"""Stands for the member's epoch in a request: the one that the engine gave to the member."""
+"""Stands for the member's epoch in a request: the epoch that the engine gave to the member."""
 
 
 class ModernStimulusKind(Enum):
     JOIN = "a member joins"
     HEARTBEAT = "a member sends a heartbeat"
-    ACKNOWLEDGE = "a heartbeat says that the member has given up partitions"
+    ACKNOWLEDGE = "a heartbeat reports that the member has given up partitions"
     LEAVE = "a member leaves"
-    AWAY = "a static member leaves for a while"
+    AWAY = "a static member leaves temporarily"
     REFUSED = "a static member joins while its instance id is in use"
     SESSION_EXPIRED = "no heartbeat in time: the engine's timer ends the session"
-    TIMEOUT = "another timer of the engine is due"
+    TIMEOUT = "another timer of the engine expires"
     CLASSIC_JOIN = "a member of the classic protocol joins or rejoins"
     CLASSIC_LEAVE = "a member of the classic protocol leaves"
     TOPICS = "the topics of the cluster change"

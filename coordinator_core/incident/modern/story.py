@@ -37,7 +37,7 @@ class _Teller:
         self._names = names
         self._members: dict[str, Fields] = {}
         self._current: dict[str, Fields] = {}
-        self._asked_ms: dict[str, int] = {}  # since when a member is to give up partitions
+        self._asked_ms: dict[str, int] = {}  # since when a member must give up partitions
         self._bumped_ms: int | None = None
         self._target_ms: int | None = None
         self._target_epoch = 0
@@ -90,19 +90,19 @@ class _Teller:
                 " member whose session has not expired (UNRELEASED_INSTANCE_ID)"
             )
         elif kind is ModernStimulusKind.AWAY:
-            yield f"static member {self._who(member_id, each)} leaves for a while (epoch -2)"
+            yield f"static member {self._who(member_id, each)} leaves temporarily (epoch -2)"
         elif kind is ModernStimulusKind.TOPICS:
             for topic in stimulus.topics:
                 yield f"topic {topic.name} has {topic.partitions} partitions"
             for name in stimulus.deleted:
-                yield f"topic {name} does not exist any more"
+                yield f"topic {name} was deleted"
         else:
             yield from self._departure(stimulus, each)
 
     def _departure(self, stimulus: ModernStimulus, each: ReplayedWrite) -> Iterator[str]:
         member_id = stimulus.member_id
         if stimulus.kind in (ModernStimulusKind.LEAVE, ModernStimulusKind.CLASSIC_LEAVE):
-            sure = "" if stimulus.basis.name == "LOG" else " or its session expired"
+            sure = "" if stimulus.basis.name == "LOG" else " or the member's session expired"
             yield f"{self._who(member_id, each)} leaves{sure}"
         elif stimulus.kind is ModernStimulusKind.SESSION_EXPIRED:
             yield f"{self._who(member_id, each)} is fenced: the member session expired"
@@ -140,7 +140,7 @@ class _Teller:
             yield f"regular expression {regex} is resolved: {topics}"
         elif entry.kind is RecordKind.GROUP:
             self._bumped_ms, self._is_stable = entry.at_ms, False
-            yield f"group epoch goes up to {entry.value['epoch']}"
+            yield f"the group epoch becomes {entry.value['epoch']}"
         elif entry.kind is RecordKind.TARGET:
             yield from self._target(entry)
         elif entry.kind is RecordKind.CURRENT and entry.value["member_epoch"] != AWAY:
@@ -180,7 +180,9 @@ class _Teller:
         if state == group_type.stable_state:
             yield f"{who} reaches epoch {epoch} with {what}"
         else:
-            yield f"{who} is at epoch {epoch} with {what}, and waits for partitions of others"
+            yield (
+                f"{who} is at epoch {epoch} with {what}, and waits for partitions of other members"
+            )
 
     def _stability(self, at_ms: int, group_type: GroupType) -> Iterator[str]:
         """Whether every member has reached the target now."""

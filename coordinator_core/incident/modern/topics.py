@@ -86,7 +86,7 @@ class TopicsSeen:
             existing: list[TopicImage | None] = [each for each in options if each is not None]
             if name not in present:
                 existing.append(None)
-            elif not existing:  # it exists, but no target has it
+            elif not existing:  # the topic exists, but no target has it
                 existing.append(TopicImage(name, _made_up(name), 1))
             candidates[name] = list(dict.fromkeys(existing))
         chosen = self._matching(candidates, metadata_hash)

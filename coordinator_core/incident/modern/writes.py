@@ -36,12 +36,12 @@ class Wrote(Enum):
     """What wrote the records."""
 
     HEARTBEAT = "a heartbeat, or a join of a classic member"
-    AWAY = "a static member left for a while"
-    REMOVAL = "members left, or were removed"
+    AWAY = "a static member left temporarily"
+    REMOVAL = "members left or were removed"
     REGEX = "regular expressions were resolved"
     STATES = "states of share partitions were initialized or forgotten"
     DELETION = "the group was deleted"
-    DOWNGRADE = "the group became classic"
+    DOWNGRADE = "the group became a classic group"
     CLASSIC = "a classic group"
 
 

@@ -29,7 +29,8 @@ def rules(late_s: int) -> Iterator[Rule]:
     yield Rule(
         "RegroupIsLate",
         f"time() - {lake_time} > {late_s}",
-        "the lake of cluster {{ $labels.cluster_id }} ends {{ $value | humanizeDuration }} ago",
+        "the last time in the lake of cluster {{ $labels.cluster_id }} is {{ $value | "
+        "humanizeDuration }} ago",
     )
     yield Rule(
         "RegroupMetricsMissing",

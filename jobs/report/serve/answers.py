@@ -33,8 +33,8 @@ _CAUSES = """
     SELECT cause, story, COUNT(*) AS generations FROM shown WHERE cause IS NOT NULL
     GROUP BY ALL ORDER BY generations DESC, cause, story"""
 
-MOST_ROWS = 1000  # of a list, in one answer
-MOST_EXPORTED = 100  # groups in one file
+MOST_ROWS = 1000  # maximum rows of a list in one response
+MOST_EXPORTED = 100  # maximum groups in one file
 
 
 class Answers:

@@ -27,9 +27,9 @@ from jobs.report.page import served_page
 from jobs.report.serve.answers import Answers
 from jobs.report.serve.endpoints import ENDPOINTS, EXPORT, Endpoint, openapi, parsed
 
-# An answer copies a group's rows to memory; readers' statements share a process.
+# A response copies a group's rows to memory; readers' statements share a process.
 _ANSWERS_AT_ONCE, _STATEMENTS_AT_ONCE = 4, 1
-_LEAST_BYTES = 2000  # of an answer that is worth compressing
+_LEAST_BYTES = 2000  # minimum size of a response that is worth compressing
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _PORT = re.compile(r":[0-9]+$")
 _HEADERS = {

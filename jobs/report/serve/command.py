@@ -59,7 +59,7 @@ def serve(options: ServeOptions) -> None:
                 raise
             lake.close()
             sys.stderr.flush()
-            # Threads may be in DuckDB, which would abort the process as Python ends.
+            # Threads may still be in DuckDB, which would abort the process when Python ends.
             os._exit(0 if isinstance(interrupt, Terminated) else CODE)
 
 
@@ -122,7 +122,7 @@ def _listening(options: ServeOptions) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
-        listening.listen()  # SO_REUSEADDR: until then, another process can bind the port, too
+        listening.listen()  # SO_REUSEADDR: until then, another process can also bind the port
     except OSError as error:
         listening.close()
         raise UsageError(

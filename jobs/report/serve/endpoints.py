@@ -43,9 +43,9 @@ _SEARCH = Parameter(
 )
 _SORT = Parameter("sort", "string", "Column to sort by.", "not_stable_ms")
 _ASCENDING = Parameter("ascending", "boolean", "Smallest first.", False)
-_OF_FOLD = Parameter("of_fold", "integer", "Only the groups of a folded row, by its key.")
+_OF_FOLD = Parameter("of_fold", "integer", "Only the groups of a folded row; give the row's key.")
 _ONLY = Parameter("group", "strings", "Only these groups; default: all.", ())
-_LIMIT = Parameter("limit", "integer", f"Rows of the answer, at most {MOST_ROWS}.", 100)
+_LIMIT = Parameter("limit", "integer", f"Number of rows in the response, at most {MOST_ROWS}.", 100)
 _OFFSET = Parameter("offset", "integer", "Rows to skip.", 0)
 _ANY_GROUP = Parameter("group", "string", "Only this group; default: all.")
 _OF_LIST = (_CLUSTER, _ANY_GROUP, _SEARCH, _FROM, _TO, _LIMIT, _OFFSET)
@@ -55,26 +55,27 @@ ENDPOINTS = (
              Answers.status),
     Endpoint("overview", "Totals, causes over time, findings, episodes and advice of a cluster.",
              Answers.overview, (_CLUSTER,)),
-    Endpoint("groups", "Groups of a cluster, a row each; with fold, groups that look alike share a"
-             " row.", Answers.groups,
+    Endpoint("groups", "Groups of a cluster, one row per group; with fold, similar groups share "
+                       "a row.", Answers.groups,
              (_CLUSTER, _SEARCH, _SORT, _ASCENDING,
-              Parameter("fold", "boolean", "Fold groups that look alike.", False),
+              Parameter("fold", "boolean", "Show similar groups as one row.", False),
               _OF_FOLD, _ONLY, _LIMIT, _OFFSET)),
     Endpoint("timeline", "A group's generations, processes, causes, unowned partitions, episodes,"
              " what-if and advice; times since base_ms.", Answers.timeline,
              (_CLUSTER, _GROUP, _FROM, _TO)),
-    Endpoint("findings", "Known defects, mistakes and failures by name, the surest first.",
+    Endpoint("findings", "Known defects, wrong settings and failures by name; highest confidence "
+                         "first.",
              Answers.findings, _OF_LIST),
-    Endpoint("episodes", "Root causes, the costliest first.", Answers.episodes, _OF_LIST),
-    Endpoint("advice", "Settings to change, the largest saving first.", Answers.advice, _OF_LIST),
-    Endpoint("compare", "Figures, causes and episodes of two groups, or of two times; without a"
-             " group, of all groups.", Answers.compare,
+    Endpoint("episodes", "Root causes; highest cost first.", Answers.episodes, _OF_LIST),
+    Endpoint("advice", "Settings to change; largest saving first.", Answers.advice, _OF_LIST),
+    Endpoint("compare", "Figures, causes and episodes of two groups or of two periods; without a "
+                        "group, of all groups.", Answers.compare,
              (_CLUSTER, _ANY_GROUP, _FROM, _TO,
               _ANY_GROUP._replace(name="other_group"), _FROM._replace(name="other_from"),
               _TO._replace(name="other_to"))),
     Endpoint("plans", "Ways to deploy a group, predicted and ranked; takes seconds to minutes.",
              Answers.plans, (_CLUSTER, _GROUP)),
-    Endpoint("questions", "The views that answer questions, as SQL.", Answers.questions),
+    Endpoint("questions", "Views that answer common questions, as SQL.", Answers.questions),
     Endpoint("sql", "Rows of one SELECT over the tables and views; time and rows are limited.",
              Answers.sql,
              (Parameter("query", "string", "The statement.", is_required=True),)),
@@ -151,8 +152,9 @@ def openapi() -> Json:
         "info": {
             "title": "Regroup",
             "version": __version__,
-            "description": "Rebalances of consumer groups, read-only. Durations and times are in"
-            " ms; times are since 1970 in UTC. A table is an object with columns and rows.",
+            "description": "Rebalances of consumer groups, read-only. Durations are in ms; times "
+            "are ms since 1970 in UTC. A table is a JSON object with columns and "
+            "rows.",
         },
         "paths": paths,
     }

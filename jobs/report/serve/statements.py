@@ -20,12 +20,13 @@ from jobs.console.errors import UsageError
 from jobs.console.printing import jsonable
 from jobs.lake.sql import answer
 
-MEMORY = "150MB"  # of DuckDB, per statement
-_ADDRESS_SPACE = 2 << 30  # of the process, most of which its threads reserve and never use
-# DuckDB, deltalake and Arrow take the number of their threads from these variables, else from the
-# processors: with 64 processors, the threads alone need more than the address space.
+MEMORY = "150MB"  # memory of DuckDB, per statement
+# address space of the process, most of which its threads reserve and never use
+_ADDRESS_SPACE = 2 << 30
+# DuckDB, deltalake and Arrow take their number of threads from these variables, or from the number
+# of processors: with 64 processors, the threads alone need more than the address space.
 _THREADS = dict.fromkeys(("SLURM_CPUS_ON_NODE", "TOKIO_WORKER_THREADS", "OMP_NUM_THREADS"), "2")
-_TOO_MUCH = "needs more memory than a statement may have; select fewer rows or shorter texts"
+_TOO_MUCH = "the statement needs more memory than is allowed; select fewer rows or shorter texts"
 
 
 class Limits(NamedTuple):
@@ -65,10 +66,12 @@ class Statements:
 
 
 def _started() -> Connection:
-    context = multiprocessing.get_context("spawn")  # a copy of a process with threads can hang
+    # a forked copy of a process with threads can hang
+    context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     context.Process(target=_run, args=(there,), daemon=True).start()
-    there.close()  # only the other process has it open: `recv` here ends with it
+    # only the other process has this end open: `recv` here ends when that process ends
+    there.close()
     return here
 
 
@@ -96,13 +99,13 @@ def _answered(root: str, statement: str, limits: Limits) -> str:
     try:
         rows = answer(root, statement, max_rows=limits.rows, seconds=limits.seconds, memory=MEMORY)
     except UsageError as error:
-        if str(error).startswith("Out of Memory"):  # DuckDB's text proposes settings
+        if str(error).startswith("Out of Memory"):  # DuckDB's text suggests settings
             raise MemoryError from None
         raise
     text = json.dumps(jsonable(rows._asdict()))
     if len(text) > limits.bytes:
         raise UsageError(
-            f"the answer has {len(text):,} bytes, at most {limits.bytes:,} are sent;"
-            " select fewer rows or shorter texts"
+            f"the response has {len(text):,} bytes, the limit is {limits.bytes:,}; select fewer "
+            "rows or shorter texts"
         )
     return text

@@ -29,7 +29,7 @@ function addressOf(shown) {
   return `#${parts.join("&")}`;
 }
 
-/** Opening another group is a step for the browser's "back"; zooming is not. */
+/** Opening another group is a step for the browser's "back"; zooming is not a step. */
 function writeAddress(shown, isStep) {
   const hash = addressOf(shown);
   if (hash === location.hash) return;

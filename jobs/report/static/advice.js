@@ -4,7 +4,7 @@ const FIRST_ADVICE = 3;
 const FIRST_LINKS = 12;
 const FIRST_BLOCKS = 4;
 
-/** All groups' advice, equal changes once, the largest saving first. */
+/** All groups' advice: equal changes appear once, the largest saving first. */
 function drawAdvice() {
   const rows = page.advice ? objects(page.advice).filter((row) => row.setting) : [];
   const equal = new Map();
@@ -89,7 +89,7 @@ function pasteBlock(title, text, comments = "") {
     lines);
 }
 
-/** Lines as they are; `title` names them to screen readers. */
+/** Show lines unchanged; `title` names them to screen readers. */
 function linesOf(title, text) {
   const lines = element("pre", { tabindex: 0, "aria-label": title });
   lines.textContent = text.split("\n").map(plain).join("\n");

@@ -3,7 +3,7 @@
 const NARROW = 4; // pixels
 // Narrow bars of single members count as the group's phases; null: not counted.
 const NARROW_AS = { behind: "stable", revoke: "sync", wait: "sync", away: "empty", standby: null, warmup: null };
-const SHARES = 8; // heights of a column's colored part: few, so that neighbors are often equal
+const SHARES = 8; // heights of a column's colored part: a small number, so that neighbors are often equal
 
 /**
  * Draws phases as bars.  Narrow phases are collected in columns of one pixel: the colored part of a
@@ -76,7 +76,7 @@ class Bars {
     this.pen.fillRect(start, this.top + this.height * (1 - share), end - start, this.height * share);
   }
 
-  /** Call after the last bar. */
+  /** Call this function after the last bar. */
   finish() {
     this.closeColumn();
     this.paint();

@@ -29,7 +29,7 @@ function drawBudgets() {
   byId("budgets-part").hidden = false;
 }
 
-/** The figure, and below it how much of the error budget is used. */
+/** The figure, and below it the used part of the error budget. */
 function budgetCell(objective, budget) {
   if (!budget) return element("td", {}, "–");
   const [value, goal, used] = budget;

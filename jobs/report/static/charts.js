@@ -1,5 +1,5 @@
 // The overview's charts: Vega-Lite with this page's data and colors.  Its expressions are
-// interpreted, because the page's security policy forbids eval.
+// expressions are interpreted, because the page's security policy forbids eval.
 
 function chartData() {
   const named = { trend: new Map(), groups: new Map() };
@@ -26,7 +26,7 @@ function chartData() {
 
 let rowsOfChart = null;
 
-/** The first rows of the table of groups as it opens, with groups that look alike folded. */
+/** The first rows of the table of groups as it opens, with similar groups folded. */
 function chartRows() {
   if (rowsOfChart) return rowsOfChart;
   if (page.top_rows) rowsOfChart = page.top_rows.map(servedRow);

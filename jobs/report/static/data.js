@@ -30,7 +30,7 @@ function load(group) {
   return server ? ask("timeline", { group }).then((loaded) => timelines.set(group, loaded)) : loadFile(group);
 }
 
-/** Load the data file of a group; a script element, because a page on a local disk may not fetch. */
+/** Load the data file of a group with a script element, because a page on a local disk may not fetch. */
 function loadFile(group) {
   const file = fileOfGroup.get(group);
   if (!loading.has(file)) {
@@ -48,7 +48,7 @@ function loadFile(group) {
   return loading.get(file);
 }
 
-/** A group's timeline with its tables as objects; null if the page has none. */
+/** A group's timeline with its tables as objects; null if the page has no timeline of the group. */
 function timelineOf(group) {
   const packed = timelines.get(group);
   if (!packed) return null;
@@ -123,12 +123,12 @@ function spellOf([at, assigned, from, to, left], generations) {
   return { at, assigned, from: from ?? begin, to: to ?? stop, left: left ?? null };
 }
 
-/** What a process had, and what it did, for a time; in modern groups. */
+/** The partitions of a process, and what the process did, in a period; for modern groups. */
 function epochOf([from, to, phase, assigned, pending, epoch]) {
   return { from, to, phase, assigned, pending, epoch };
 }
 
-/** The bands of a lane, by time: spells of classic generations, and epochs of the others. */
+/** The bands of a lane, by time: classic generations, or epochs of modern groups. */
 function bandsOf(spells, epochs, generations) {
   const bands = spells.map((spell, n) => ({ from: spell.from, to: spell.to, spell, before: spells[n - 1] }));
   if (!epochs.length) return bands;
@@ -136,7 +136,7 @@ function bandsOf(spells, epochs, generations) {
   return [...classic, ...epochs].sort((a, b) => a.from - b.from);
 }
 
-/** When a lane's process did not poll, or had ended while its member was still in the group. */
+/** Times in which a lane's process did not poll, or had ended while its member was still in the group. */
 function outages(packed, lane) {
   const times = [];
   for (const life of packed.lives || []) {

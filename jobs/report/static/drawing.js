@@ -135,7 +135,7 @@ function withoutAway(generation, phase, from, to) {
   return [...parts, [phase, begin, to]];
 }
 
-/** Indexes first .. last (exclusive) of the spells or generations in view. */
+/** Indexes first .. last (exclusive) of the lane's bands or generations in view. */
 function seen(items, begin, end) {
   let first = 0;
   let last = items.length;
@@ -165,7 +165,7 @@ function drawStates(pen) {
     const label = `${each.generation}`;
     const x = Math.max(scale.x(each.begin_ms), scale.left) + 3;
     if (x > written && Math.min(scale.x(each.stop_ms), scale.right) - x > label.length * 7) {
-      pen.strokeStyle = color("page"); // readable on every phase
+      pen.strokeStyle = color("page"); // a text color that is readable on every phase
       pen.lineWidth = 2.5;
       pen.strokeText(label, x, layout.group + GROUP / 2);
       pen.fillStyle = color("text");
@@ -206,7 +206,7 @@ function clipped(pen, name, width) {
 function drawLanes(pen) {
   const { scale, lane: height } = layout;
   const bottom = layout.height - CHART;
-  const named = layout.gutter ? 0 : 15; // narrow: the name is above its lane
+  const named = layout.gutter ? 0 : 15; // in a narrow window, the name is above its lane
   state.lanes.forEach((lane, row) => {
     const top = laneTop(row);
     if (top > bottom || top + height < layout.head) return;
@@ -250,14 +250,14 @@ function drawSpell(pen, bars, { spell, before }, top, height) {
   }
 }
 
-// Height of the strip that tells what a member does while it consumes the rest.
+// Height of the strip that shows what a member does while it consumes its other partitions.
 const STRIP = { behind: 0.2, revoke: 0.45, wait: 0.45 };
 
-/** A process in a group of a new type: what it has and does, at its own time. */
+/** A process in a modern group: its partitions and actions, at its own time. */
 function drawEpoch(pen, bars, band, top, height) {
   const { phase, from, to } = band;
   const [text, count, standby = 0, warmup = 0] = band.assigned >= 0 ? state.timeline.assigned[band.assigned] : ["", 0];
-  const high = standby + warmup ? height * 0.68 : height; // of the active tasks
+  const high = standby + warmup ? height * 0.68 : height; // partitions of the active tasks
   const consumes = count > 0 || phase === "stable" || phase === "behind";
   let width = 0;
   if (phase === "away") width = bars.draw("empty", from, to, top, high);
@@ -275,7 +275,7 @@ function drawEpoch(pen, bars, band, top, height) {
   else if (count + standby + warmup) writePartitions(pen, [text, count], from, width, middle, unit);
 }
 
-/** The generation at a time; before the first one, the first. */
+/** The generation at a time; the first generation for earlier times. */
 function generationAtTime(ms) {
   const { generations, starts } = state.timeline;
   return generations[Math.max(upperBound(starts, ms) - 1, 0)];
@@ -375,7 +375,7 @@ function drawUnowned(pen) {
   const isKnown = state.timeline.unowned !== null;
   const steps = state.timeline.unowned || [];
   const { unserved } = state.timeline;
-  const most = Math.max(mostAtOnce(steps), mostAtOnce(unserved)); // of the times in view
+  const most = Math.max(mostAtOnce(steps), mostAtOnce(unserved)); // the largest count of the times in view
   pen.fillStyle = color("panel");
   pen.fillRect(0, top, width, CHART);
   pen.fillStyle = color("line");

@@ -100,7 +100,7 @@ function kindDowntime(row) {
     const range = downtimeRange(row.unowned_partition_ms_low, row.unowned_partition_ms_high);
     return `${isWhole ? "" : "at least "}${partitionSeconds(row.unowned_partition_ms)}${range}`;
   }
-  return isWhole ? "no partition downtime" : "partition downtime not known without records and logs";
+  return isWhole ? "no partition downtime" : "partition downtime unknown without records and logs";
 }
 
 function partitionSeconds(ms) {

@@ -36,7 +36,7 @@ const CAUSE_WORDS = {
   MEMBER_NEW: "joined", LEAVE: "left", LEAVE_POLL_TIMEOUT: "polled too slowly and left",
   SESSION_EXPIRY: "was removed (session expired)",
   REBALANCE_TIMEOUT: "was removed: did not give up its partitions in time",
-  NOT_REJOINED: "was removed: did not rejoin in time", MEMBER_GONE: "is gone (not logged how)",
+  NOT_REJOINED: "was removed: did not rejoin in time", MEMBER_GONE: "ended its membership (the log does not show how)",
   LEADER_REJOIN: "rejoined as leader", JOINING_IN_PREPARE: "rejoined during the join phase",
   METADATA_CHANGE: "rejoined with changed metadata", STATIC_UPDATE: "rejoined with a changed subscription",
   STATIC_REPLACED: "rejoined with its instance id", SYNC_TIMEOUT: "did not sync in time",

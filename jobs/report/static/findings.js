@@ -1,4 +1,4 @@
-// Findings: known defects, mistakes and failures by name, with what to do.
+// Findings: known defects, wrong settings and failures by name, with what to do.
 
 const KIND_OF_FINDING = {
   broker_bug: "defect of the broker", client_bug: "defect of the client",

@@ -56,7 +56,7 @@ function released(event) {
   const isClick = pointers.size === 1 && drag && drag.far <= 4 && event.type === "pointerup";
   pointers.delete(event.pointerId);
   if (isClick) clicked(event);
-  const [left] = pointers.values(); // one of two fingers: dragging continues from its position
+  const [left] = pointers.values(); // the remaining one of two fingers: dragging continues from its position
   drag = left ? { ...left, from: state.from, to: state.to, far: Infinity } : null;
 }
 
@@ -226,7 +226,7 @@ function tipLines({ mark, ms, lane, spell, place, isChart, episode }) {
   return lines;
 }
 
-/** What a member of a new type of group has and does. */
+/** What a member of a modern group has and does. */
 function epochLines(band, lane) {
   const { assigned, handovers, lanes, base_ms: base } = state.timeline;
   const text = (at) => (at >= 0 ? assigned[at][0] : "nothing");

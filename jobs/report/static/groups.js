@@ -1,6 +1,6 @@
-// The groups: a table to search and sort, in which groups that look alike are folded.
+// The groups: a table to search and sort, in which similar groups are folded.
 
-const UNFOLDED = 20; // as many matches of a search are not folded
+const UNFOLDED = 20; // up to this many matches of a search are not folded
 const MORE_ROWS = 100;
 const GROUP_COLUMNS = [
   { name: "group_id", title: "Group", cell: groupCell },
@@ -49,7 +49,7 @@ function movedText(row) {
   return `${counted(row.partitions_moved)} (${counted(row.moves_forced)})`;
 }
 
-/** What to say beside a number of rebalances: aborted rebalances, and the superseded targets among them. */
+/** The text beside a number of rebalances: aborted rebalances, including superseded targets. */
 function otherKinds(row) {
   return [
     row.aborted_rebalances ? `and ${counted(row.aborted_rebalances)} aborted` : "",
@@ -79,7 +79,7 @@ function namePattern(name) {
   return name.replace(/\d+/g, "*");
 }
 
-/** Groups that look alike as one row each, at the place of their first group. */
+/** Similar groups as one row each, at the position of their first group. */
 function foldedGroups(rows) {
   const alike = new Map();
   for (const row of rows) {
@@ -90,7 +90,7 @@ function foldedGroups(rows) {
   return [...alike].map(([key, members]) => (members.length === 1 ? members[0] : foldOf(key, members)));
 }
 
-/** One row for several groups: sums; of durations the longest, and the median of the medians. */
+/** One row for several groups: sums; the longest duration, and the median of the medians. */
 function foldOf(key, members) {
   const total = (name) => sumOfKnown(members, name);
   const medians = members.map((row) => row.p50_ms).sort(compare);
@@ -150,7 +150,7 @@ const FAVOURITES = `regroup favourites ${page.cluster}`;
 function favourites() {
   try {
     return new Set(JSON.parse(localStorage.getItem(FAVOURITES) || "[]"));
-  } catch { // no storage, or not written by this page
+  } catch { // no storage, or a value that this page did not write
     return new Set();
   }
 }
@@ -168,7 +168,7 @@ function starOf(group) {
     if (!all.delete(group)) all.add(group);
     try {
       localStorage.setItem(FAVOURITES, JSON.stringify([...all]));
-    } catch { // the star stays as it is
+    } catch { // the star stays unchanged
     }
     draw();
     if (byId("favourites").checked) updateGroups();
@@ -189,7 +189,7 @@ function sorted(rows) {
   return groupOrder.down ? rows.reverse() : rows;
 }
 
-/** The rows in order: groups and folds, and below an opened fold its groups. */
+/** The rows in order: groups and folds, and the groups of an opened fold below it. */
 function groupRows(matching) {
   const isFolded = byId("fold").checked && matching.length > UNFOLDED;
   const rows = sorted(isFolded ? foldedGroups(matching) : [...matching]);
@@ -197,7 +197,7 @@ function groupRows(matching) {
     ? [row, ...sorted([...row.folded]).map((each) => ({ ...each, inFold: true }))] : [row]));
 }
 
-/** What the table shows: rows, the number of all rows, and that of the groups that match. */
+/** What the table shows: its rows, the number of all rows, and the number of matching groups. */
 let found = { rows: [], count: 0, groups: 0 };
 let searches = 0;
 
@@ -209,7 +209,7 @@ function updateGroups() {
   searches += 1;
   const mine = searches;
   askGroups().then((answer) => {
-    if (mine !== searches) return; // the reader searched for something else meanwhile
+    if (mine !== searches) return; // the reader has searched for something else
     found = answer;
     drawGroups();
   }, (error) => { byId("groups-count").textContent = plain(error.message); });
@@ -229,7 +229,7 @@ function groupsAsked() {
   const { name, down } = groupOrder;
   return {
     search: byId("groups-filter").value, sort: name, ascending: !down,
-    group: byId("favourites").checked ? [...favourites(), ""] : null, // "": of no favourites, none
+    group: byId("favourites").checked ? [...favourites(), ""] : null, // "": without favorites, the list is empty
   };
 }
 
@@ -293,7 +293,7 @@ function groupData(column, row) {
   return element("td", { class: "number" }, text);
 }
 
-/** Rebalances of a row's groups per part of the time, as small bars. */
+/** Rebalances of a row's groups per period, as small bars. */
 function sparkline(row) {
   const { parts, counts } = sparks;
   const heights = new Array(parts).fill(0);

@@ -25,7 +25,7 @@ const PHASE_HEADS = {
 // What a member does, in groups whose members take up a target one by one.
 const MEMBER_WORDS = {
   stable: "at the target assignment", behind: "has not heard of the newer target assignment",
-  revoke: "was asked to give up", wait: "waits for partitions of others",
+  revoke: "was asked to give up", wait: "waits for partitions of other members",
   away: "closed; the group keeps its partitions (static member)",
 };
 const WAITED_WORDS = {

@@ -37,7 +37,7 @@ function startControls() {
   });
   byId("to-timeline").addEventListener("click", () => {
     byId("timeline-part").scrollIntoView();
-    byId("canvas").focus({ preventScroll: true }); // its keys move and zoom
+    byId("canvas").focus({ preventScroll: true }); // the timeline's keys move and zoom
   });
   byId("families").append(...FAMILIES.map(familyBox));
 }

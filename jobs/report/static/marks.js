@@ -25,7 +25,7 @@ function drawMarks(pen) {
       if (row === undefined && cause.lane !== null) continue;
       const y = row === undefined ? layout.head + 7 : laneTop(row) + height / 2 + (layout.gutter ? 0 : 7);
       if (y < layout.head || y > layout.height - CHART) continue;
-      if (x - (drawn.get(y) ?? -Infinity) < 5) continue; // would cover the previous mark
+      if (x - (drawn.get(y) ?? -Infinity) < 5) continue; // the mark would cover the previous mark
       drawn.set(y, x);
       glyph(pen, cause.family, x, y, cause.role === "trigger");
       layout.marks.push({ x, y, cause });

@@ -1,4 +1,4 @@
-// Advice that was given earlier: whether it was carried out, and what it brought.
+// Earlier advice: whether it was carried out, and with which result.
 
 const FIRST_OUTCOMES = 3;
 const OUTCOME_FIGURES = {
@@ -10,7 +10,7 @@ const OUTCOME_FIGURES = {
   consumption_pause_ms: ["consumption pauses (partition-seconds)", downtime],
 };
 
-/** Of all groups, what was compared first. */
+/** Earlier advice for all groups, compared advice first. */
 function drawOutcomes() {
   const rows = page.outcomes ? objects(page.outcomes) : [];
   const cards = rows.map((row) => outcomeCard(row, true));

@@ -1,6 +1,6 @@
 // The overview of all groups: totals, a sortable table, storms.
 
-const ALIKE = 5; // a headline names no episode if this many are similar
+const ALIKE = 5; // if this many episodes are similar, a headline gives only their kind
 const spanMs = page.to_ms - page.from_ms;
 const hasDays = clock(page.from_ms, true).slice(0, 10) !== clock(page.to_ms, true).slice(0, 10);
 

@@ -1,12 +1,12 @@
-// The server, if the page is served: it answers with the data of one view.  A file has its data inside.
+// The server, if the page is served: it answers with the data of one view.  A file contains its data.
 
 const embedded = JSON.parse(byId("data").textContent);
 const server = embedded.served || null;
 const shownCluster = new URLSearchParams(location.search).get("cluster");
-const OF_LAKE = new Set(["status", "sql", "questions"]); // the others are of one cluster
+const OF_LAKE = new Set(["status", "sql", "questions"]); // the other responses are for one cluster
 const TOP_GROUPS = 100;
 const FOLD_FROM = 30; // groups
-const FEW_GROUPS = 12; // rows of the chart of groups
+const FEW_GROUPS = 12; // number of rows of the chart of groups
 
 function queryOf(parameters) {
   const query = new URLSearchParams();
@@ -22,7 +22,7 @@ function addressOfAnswer(name, parameters = {}) {
   return `api/${name}?${queryOf(OF_LAKE.has(name) ? parameters : { cluster: shownCluster, ...parameters })}`;
 }
 
-/** The answer of the server; its message as an error if it refuses. */
+/** The server's response; its message as an error if the server refuses. */
 async function ask(name, parameters = {}) {
   let response;
   try {
@@ -35,7 +35,7 @@ async function ask(name, parameters = {}) {
   throw Object.assign(new Error(error), { excerpt });
 }
 
-/** What a file has inside, with the groups that were not Stable longest instead of all. */
+/** The content of a file, with the groups that were longest not Stable instead of all. */
 async function servedPage() {
   const [overview, top] = await Promise.all([ask("overview"), ask("groups", { limit: TOP_GROUPS })]);
   const fold = overview.totals.groups >= FOLD_FROM;

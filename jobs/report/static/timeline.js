@@ -54,7 +54,7 @@ function openGroup(group) {
   seeAll();
 }
 
-/** Open a group for the reader: show it, scroll to it, update the address. */
+/** Open a group for the reader: show the group, scroll to it, update the address. */
 function showGroup(group) {
   openThen(group, () => writeAddress(address(), true));
   scrollToTimeline();

@@ -1,5 +1,5 @@
 // The views of a served page, one at a time.  A file shows the overview, the timeline and the tables of
-// the overview below each other.
+// the overview, one below the other.
 
 const VIEWS = {
   overview: { part: "overview-part", more: "tables-part", title: "Overview" },

@@ -53,10 +53,10 @@ from jobs.sources.rows import (
 
 FILES_LIKE = "*.log*"
 _FIRST_LINE_LIMIT = 1 << 16
-# A first line that many files have in common: the journal's comment, the opening of a document.
+# A first line that many files share: the journal's comment, the beginning of a document.
 _COMMON_LINE = re.compile(rb'-- .*|[\s\[{]*(?:"\w+"\s*:\s*)?[\s\[{]*')
 _DATE_OR_TIME = re.compile(rb"\d{4}-\d\d-\d\d|\d{10}|\d\d:\d\d:\d\d")
-_MOST_PADDING = 64 << 20  # zeros at the start of a file, after which its first line is looked for
+_MOST_PADDING = 64 << 20  # maximum zeros at the start of a file, before its first line
 
 # Fields of ParsedEvent, by the same names.
 EVENT_FIELDS = {
@@ -151,7 +151,7 @@ def ranges_of_files(
     files: list[str], range_bytes: int = RANGE_BYTES
 ) -> list[tuple[str, ByteRange]]:
     """All files' ranges of at most ``range_bytes`` bytes; a file that cannot be split is one."""
-    with ThreadPoolExecutor() as pool:  # a request per file of an object store
+    with ThreadPoolExecutor() as pool:  # each file of an object store costs a request
         of_files = pool.map(lambda file: _ranges_of(file, range_bytes), files)
         return [
             (file, each) for file, of_file in zip(files, of_files, strict=True) for each in of_file
@@ -162,7 +162,7 @@ def _ranges_of(file: str, range_bytes: int) -> list[ByteRange]:
     try:
         with open_file(file) as stream:
             return byte_ranges(stream, range_bytes)
-    except OSError:  # the task reports it
+    except OSError:  # the task reports the error
         return [WHOLE_FILE]
 
 
@@ -203,7 +203,7 @@ def first_line_hash(stream: BinaryIO) -> str:
     """Sixteen hex digits that identify the log; rewinds the stream."""
     is_packed = is_compressed(stream.read(4))
     beginning = _after_padding(stream) if is_packed else b""
-    if not beginning:  # not compressed, or damaged from its first byte on
+    if not beginning:  # the file is not compressed, or is damaged from its first byte on
         stream.seek(_padding(stream))
         beginning = stream.read(_FIRST_LINE_LIMIT)
     stream.seek(0)
@@ -237,7 +237,8 @@ def _padding(stream: BinaryIO) -> int:
         return 0
     try:
         start = stream.seek(0, os.SEEK_DATA)
-    except (OSError, ValueError, AttributeError):  # all a hole, an object store, macOS
+    # the file is a hole, on an object store, or on macOS
+    except (OSError, ValueError, AttributeError):
         start = 0
     stream.seek(start)
     end = start + _MOST_PADDING
@@ -287,7 +288,7 @@ class _Log:
         self._is_wanted = False  # of the day
         self._kept_by_date: Counter[int] = Counter()
         self._undated = self._steps_back = 0
-        self._unkept = 0  # and entries that cannot become a row
+        self._unkept = 0  # Entries not kept, or that cannot become a row.
 
     @property
     def is_full(self) -> bool:
@@ -322,7 +323,7 @@ class _Log:
         if isinstance(item, LogEntry):
             try:
                 self._add_event(item)
-            except OSError:  # reading the file for its neighbors
+            except OSError:  # while reading the file for its neighbors
                 raise
             except Exception as error:
                 self._quarantine_entry(item.position, item.text, error)
@@ -414,7 +415,7 @@ class _Log:
         try:
             _batch(self._rows)
         except Exception:
-            self._quarantine_rows_without_a_type()  # before they are counted
+            self._quarantine_rows_without_a_type()  # entries before they are counted
         counts.start_ups.finish()
         start_ups = counts.start_ups.of_brokers
         self._add(

@@ -67,7 +67,7 @@ from jobs.sources.rows import (
 from schemas.log_lines import client_libraries, client_library
 
 FILES_LIKE = "*.log*"
-# The first line with one of these words identifies a log.  A change of the words changes the ids.
+# The first line with one of these words identifies a log.  A change of these words changes the ids.
 _WORDS = (b"Consumer ", b"#consumer-", b"kafka.co", b"group: ", b"balanced; plan: ")
 # The same words as keys and values of slog or zap.
 _PAIRS = (b'"group":', b" group=", b'"balanced"', b"msg=balanced")
@@ -77,9 +77,9 @@ _NAMES = (
     *(b"librdkafka", b"kafka.coordinator", b"kafka.consumer"),
 )
 _PARTS = (b" stdout P ", b" stderr P ")
-# Events that a removed member logs; the log before them shows whether its process ran.
+# Events that a removed member logs; the preceding log shows whether its process ran.
 _FAILURES = ("COMMIT_FAILED", "FENCED", "HEARTBEAT_FAILED", "MEMBER_RESET", "SYNC_FAILED")
-_IDENTIFYING_BYTES = 1 << 20  # in which the first line of a consumer is looked for
+_IDENTIFYING_BYTES = 1 << 20  # bytes in which the first line of a consumer is searched
 _MOST_SOURCES = 1000
 
 EVENT_FIELDS = {
@@ -231,7 +231,7 @@ class _ClientLog:
         self._dates: dict[str | None, LineDates] = {}
         self._has_sources = False
         self._pods: set[bytes] = set()
-        # The group, by source and client id or library; None: the client has several groups.
+        # The group, by source and client id or library; None if the client has several groups.
         self._groups: dict[tuple[str | None, str], str | None] = {}
         # By source: a line that a container's runtime split.
         self._parts: dict[str | None, _Parts] = {}
@@ -250,7 +250,7 @@ class _ClientLog:
                 yield self._unreadable(position, too_long(chunk.size), chunk.beginning, chunk.size)
             else:
                 yield from self._of_chunk(position, chunk)
-        for source in list(self._parts):  # their last parts are missing
+        for source in list(self._parts):  # the last parts of these lines are missing
             parts = self._parts.pop(source)
             whole = Unwrapped(b"".join(parts.bodies), source)
             row = self._parsed(parts.position, whole.body, whole)
@@ -385,7 +385,7 @@ class _ClientLog:
             return self._unreadable(position, undated or NO_DATE, raw)
         line = self._with_group(line, source)
         if line.event is not None and not _fits(line.event):
-            return self._unreadable(position, "a number does not fit its column", raw)
+            return self._unreadable(position, "a number does not fit the column", raw)
         if offset_minutes is None:
             time_ms = self._clocks[source].utc_ms(local_ms)
         else:
@@ -420,7 +420,7 @@ class _ClientLog:
         """A line that names no group is about the only group that the client's lines name."""
         client = (source, line.client_id or line.library)
         if line.group_id is None:
-            is_alone = line.library == JAVA  # such a line is of a consumer without a group
+            is_alone = line.library == JAVA  # a line of a consumer without a group
             return line if is_alone else line._replace(group_id=self._groups.get(client))
         if client in self._groups or len(self._groups) < _MOST_SOURCES:
             is_only = self._groups.setdefault(client, line.group_id) == line.group_id

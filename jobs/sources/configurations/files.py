@@ -22,8 +22,8 @@ from jobs.lake.files import open_file
 
 FILES_LIKE = "*.properties"
 GIVE = (
-    "give server.properties, or output of kafka-configs.sh --describe --all, kafka-features.sh"
-    " describe or kafka-broker-api-versions.sh"
+    "give server.properties, or output of kafka-configs.sh --describe --all, kafka-features.sh "
+    "describe or kafka-broker-api-versions.sh"
 )
 BROKER, GROUP = "broker", "group"
 _MOST_BYTES = 1 << 20  # of a line
@@ -31,8 +31,8 @@ _MOST_BYTES = 1 << 20  # of a line
 _OF_BROKERS = re.compile(r"group\.[a-z.]+")
 _OF_GROUPS = re.compile(r"(consumer|share|streams)\.[a-z.]+")
 IDS = ("node.id", "broker.id")
-"""The settings that have a broker's id."""
-# The versions of Kafka that what the brokers offer allows, as 4.1 or 4.2-.
+"""Settings whose name includes a broker's id."""
+# The versions of Kafka that are possible for what the brokers offer, as 4.1 or 4.2-.
 VERSION = "kafka.version"
 _LINE = re.compile(r"\s*([A-Za-z][A-Za-z.]*)\s*[=:]\s*(\S*)")
 _HEADER = re.compile(r"\s*(?:All|Dynamic) configs for (broker|group) (.+?) are:")

@@ -25,7 +25,7 @@ class StartUpSettings:
 
     def __init__(self) -> None:
         self.of_brokers: dict[str, dict[str, str]] = {}
-        self._block: dict[str, str] | None = None  # which may continue in the next chunk
+        self._block: dict[str, str] | None = None  # the block may continue in the next chunk
 
     def read(self, chunk: bytes) -> None:
         """``chunk``: whole lines."""

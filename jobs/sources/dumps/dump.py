@@ -131,7 +131,7 @@ def _columns(format_: str, file: str) -> Columns:
         return avro_columns(file) if format_ == "avro" else json_columns(file)
     except UsageError:
         raise
-    except Exception as error:  # a damaged header makes readers raise any class
+    except Exception as error:  # a damaged header makes readers raise any exception class
         why = str(error).split("\n")[0]
         raise UsageError(f"--dump {file}: cannot be read as {format_}: {why}") from None
 

@@ -28,7 +28,7 @@ from schemas.record_layouts import Field, Layout, layouts
 Pair = tuple[bytes, bytes | None]
 
 _OFFSET_COMMIT, _GROUP_METADATA = 1, 2
-_VERSION = 3  # of values printed as text: null where a field says that it is not known
+_VERSION = 3  # fields of values printed as text: null for an unknown value
 _UNKNOWN = -1
 _TOMBSTONES = ("<DELETE>", "null", "NULL", "")
 _WRONG = (BadRecord, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
@@ -161,7 +161,7 @@ def pair_of_dump_log(key: str, payload: str) -> Pair:
     if group := _GROUP_KEY.fullmatch(key):
         key_bytes = encode_key(_GROUP_METADATA, {"group": group[1]})
         return key_bytes, None if payload in _TOMBSTONES else _group_value(payload)
-    raise Unprintable("key is not printed as by --offsets-decoder")
+    raise Unprintable("the key is not in the format of --offsets-decoder")
 
 
 def pair_of_offsets_formatter(line: str) -> Pair:
@@ -200,7 +200,7 @@ def _commit_pair(group: str, topic: str, partition: str, fields: Mapping[str, An
         key_bytes = encode_key(_OFFSET_COMMIT, key)
         if fields is None:
             return key_bytes, None
-        version = 1 if "expire_timestamp" in fields else _VERSION  # only version 1 has it
+        version = 1 if "expire_timestamp" in fields else _VERSION  # only version 1 has this field
         return key_bytes, encode_value(_OFFSET_COMMIT, version, fields)
     except _WRONG as error:
         raise Unprintable(f"not a commit: {_why(error)}") from None
@@ -211,7 +211,7 @@ def _committed(payload: str) -> dict[str, Any] | None:
         return None
     fields = _COMMITTED.fullmatch(payload) or _OLD_COMMITTED.fullmatch(payload)
     if not fields:
-        raise Unprintable("payload is no committed offset")
+        raise Unprintable("payload is not a committed offset")
     return {
         "offset": int(fields[1]),
         "metadata": fields[2] or "",
@@ -247,7 +247,7 @@ def _group_value(payload: str) -> bytes:
             },
         )
     except _WRONG as error:
-        raise Unprintable(f"payload is no group: {_why(error)}") from None
+        raise Unprintable(f"payload is not a group: {_why(error)}") from None
 
 
 def _members(text: str, is_consumer: bool) -> Iterator[tuple[str, bytes]]:

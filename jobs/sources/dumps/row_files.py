@@ -86,7 +86,7 @@ def avro_rows(file: str, columns: Columns) -> Iterator[dict[str, Any]]:
                     yield {"position": number, **record_row(record, columns, b"")}  # type: ignore[arg-type]
                     number += 1
                 end = stream.tell()
-        except Exception as error:  # a damaged block makes its decoder raise any class
+        except Exception as error:  # a damaged block makes its decoder raise any exception class
             stream.seek(end)
             yield {
                 "position": number,
@@ -217,7 +217,7 @@ def _bytes_of_text(text: str, name: str) -> bytes:
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise ValueError(f"{name} has an incomplete character") from None
+        raise ValueError(f"{name} ends with an incomplete character") from None
 
 
 def decoded_base64(text: Any) -> bytes | None:
@@ -233,5 +233,5 @@ def _shown(field: Any) -> str:
     try:
         text = repr(field)
     except ValueError:
-        text = "of more than 4300 digits"
+        text = "a number of more than 4300 digits"
     return text[:80].encode("ascii", "backslashreplace").decode()

@@ -25,7 +25,7 @@ from jobs.sources.dumps.row_files import decoded_base64
 from jobs.sources.rows import ROWS_PER_BATCH
 from jobs.sources.topic.raw_records import RAW
 
-# Of the file that a row is in; `row_index` is null in formats without row numbers.
+# The file that a row is in; `row_index` is null in formats without row numbers.
 FILE_COLUMNS = ("file_path", "file_size", "row_index")
 _SHOWN = 80
 _PARTITIONS = 1 << 31

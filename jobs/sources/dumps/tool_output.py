@@ -47,9 +47,9 @@ _NO_RECORD = re.compile(r"(?:baseOffset: |(?:Log s|S)tarting offset: |Dumping |\
 # Formatters of Kafka 3.8 and up print no line end between records.
 _END = re.compile(rb'\n|\}(?=\{"key":\{)')
 _BLOCK_BYTES = 1 << 20
-_OVERLAP = 16  # longer than what _END looks at
-_NUMBER_BITS = 21  # beside 42 bits of milliseconds
-_FREE_BITS = 3  # for records of one key and millisecond
+_OVERLAP = 16  # longer than the text that _END searches
+_NUMBER_BITS = 21  # bits for the digest, beside 42 bits of milliseconds
+_FREE_BITS = 3  # for several records of one key and millisecond
 
 
 def tool_of(beginning: bytes, file: str) -> str | None:
@@ -98,7 +98,7 @@ def dump_log_rows(file: str, _: Columns) -> Iterator[dict[str, Any]]:
             yield _unread(position, piece, "not a line of kafka-dump-log")
     for rows in open_.values():
         for row in rows:
-            yield row | {"reason": "transaction without its end in this file"}
+            yield row | {"reason": "the transaction has no end in this file"}
 
 
 def _dumped(
@@ -109,9 +109,9 @@ def _dumped(
     time = _TIME.search(before)
     try:
         if log is None:
-            raise Unprintable("no line before names the partition")
+            raise Unprintable("no previous line names the partition")
         if not has_key:
-            raise Unprintable("without key and payload: print it with --offsets-decoder")
+            raise Unprintable("line without key and payload: print it with --offsets-decoder")
         if not has_payload or not time:
             raise Unprintable("a truncated line")
         key_bytes, value = pair_of_dump_log(key, payload)
@@ -165,7 +165,7 @@ class _Numbers:
     """The numbers of a file's records; another record never has the same one."""
 
     def __init__(self) -> None:
-        self._numbers: dict[bytes, int] = {}  # by a digest of key and value
+        self._numbers: dict[bytes, int] = {}  # identified by a digest of key and value
         self._used: set[int] = set()
         self._next: dict[int, int] = {}
 
@@ -189,7 +189,7 @@ def _dated(key: bytes, value: bytes | None) -> tuple[int, bytes, bytes]:
     the record, which a formatter does not print, the sync phase would seem to take 0 ms.
     """
     if value is None:
-        raise Unprintable("no time: a formatter prints none, and a tombstone has none")
+        raise Unprintable("no time: the formatter prints none, and a tombstone has none")
     type_, _, _, version, fields = decode(key, value)
     fields, time_ms = fields or {}, -1
     if "commit_timestamp" in fields:
@@ -198,7 +198,7 @@ def _dated(key: bytes, value: bytes | None) -> tuple[int, bytes, bytes]:
         time_ms = fields.pop("current_state_timestamp")
         value = encode_value(type_, version or 0, fields)
     if not 0 <= time_ms < 1 << (63 - _NUMBER_BITS):
-        raise Unprintable("no time: a formatter prints none, and the value has none")
+        raise Unprintable("no time: the formatter prints none, and the value has none")
     return time_ms, key, value
 
 

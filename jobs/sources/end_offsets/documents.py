@@ -232,7 +232,9 @@ def _of_series(value: dict[str, Any], context: Context) -> Iterator[Reading]:
     labels = value["metric"]
     name = labels.get("__name__")
     if name is None:
-        yield NoSighting("a series without a name: query the metric itself, not an expression")
+        yield NoSighting(
+            "a series without a metric name: query the metric itself, not an expression"
+        )
         return
     for sample in value["values"] if "values" in value else [value["value"]]:
         if isinstance(sample, list) and len(sample) == 2:

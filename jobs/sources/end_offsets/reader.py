@@ -20,12 +20,12 @@ from jobs.sources.logs.json_around import DOCUMENT_BYTES
 # [2026-11-27 05:54:43].
 _OPENING = re.compile(r"\s*(?:\{|\[\s*(?:[\[{\"]|$))")
 _CLOSING = ("}", "]")
-# How the first line of a document that spans several lines ends.
+# Ends of the first line of a document that spans several lines.
 _GOES_ON = ("{", "[", ",")
 _JSON = json.JSONDecoder(parse_constant=str)  # NaN becomes a string
 # A list with an element per line.
 _PUNCTUATION = {"[", "]", ",", "],", "[]"}
-_TOO_LONG = f"a JSON document of more than {DOCUMENT_BYTES >> 20} MiB: export a shorter time"
+_TOO_LONG = f"a JSON document of more than {DOCUMENT_BYTES >> 20} MiB: export a shorter period"
 
 
 @dataclass(slots=True)
@@ -71,7 +71,7 @@ class _Reader:
         self._times = Times(timezone)
         self._text = TextLines(self._times)
         self._cluster: str | None = None
-        # The document that is not complete yet: its lines, and the indentation of its first line.
+        # The incomplete document: its lines, and the indentation of its first line.
         self._open: Unit | None = None
         self._indent = ""
         self._bytes = 0
@@ -139,7 +139,7 @@ class _Reader:
             value = _JSON.decode(text.strip().removesuffix(","))
         except json.JSONDecodeError as error:
             return str(error)
-        except (ValueError, RecursionError) as error:  # e.g. 5,000 digits or 10,000 levels
+        except (ValueError, RecursionError) as error:  # such as 5,000 digits or 10,000 levels
             unit.reasons.append(f"not readable as JSON: {str(error).split(':')[0]}")
             return None
         self._add(unit, sightings_in(value, Context(self._times, self._text.at_ms)))
@@ -163,8 +163,8 @@ class _Reader:
             unit.reasons.append(str(reading))
         elif reading.cluster is not None and reading.cluster != (self._cluster or reading.cluster):
             unit.reasons.append(
-                f"of cluster {reading.cluster}; earlier lines are of {self._cluster}:"
-                " give one cluster per file"
+                f"of cluster {reading.cluster}; earlier lines are from cluster "
+                f"{self._cluster}: give one cluster per file"
             )
         else:
             self._cluster = self._cluster or reading.cluster

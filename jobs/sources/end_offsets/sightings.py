@@ -35,7 +35,8 @@ class Sighting(NamedTuple):
 
 
 Reading = Sighting | NoSighting | None
-"""A sighting; why a value has none; None: a value of another kind, such as a group's lag."""
+"""A sighting, or the reason why a value is unreadable; None for a value of another kind, such
+as a group's lag."""
 
 
 def topic_of(value: Any) -> str:

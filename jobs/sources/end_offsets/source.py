@@ -194,4 +194,4 @@ def problem_of(stream: BinaryIO, timezone: str) -> str | None:
         return reason
     stream.seek(0)
     kind = kind_of_dump(beginning_of(stream, _SNIFFED_BYTES))
-    return kind.sentence if kind else f"{reason or 'only lines about something else'}; {GIVE}"
+    return kind.sentence if kind else f"{reason or 'the file has no log end offsets'}; {GIVE}"

@@ -35,7 +35,9 @@ def chunks_in_order(
         keep_sources_apart()
     if sample.is_disordered:
         most = ORDERED_BYTES >> 20
-        what = f"not in the order of time, and more than {most} MiB: sort it, oldest line first"
+        what = (
+            f"a log of more than {most} MiB that is not sorted by time: sort it, oldest line first"
+        )
         yield 0, lines_in_order(_at_most(blocks, ORDERED_BYTES, what))
     else:
         yield from chunks_of_lines(blocks, within)

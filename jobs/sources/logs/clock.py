@@ -44,7 +44,7 @@ class WallClock:
         """The local time of the clock at a time in UTC."""
         within = min(max(utc_ms, _FIRST_LOCAL_MS), _LAST_LOCAL_MS)
         offset = datetime.fromtimestamp(within // 1000, self._zone).utcoffset()
-        assert offset is not None  # every ZoneInfo has one
+        assert offset is not None  # every ZoneInfo has an offset
         return utc_ms + int(offset.total_seconds() * 1000)
 
     def is_named(self, zone: str, local_ms: int | None) -> bool:
@@ -62,7 +62,7 @@ class WallClock:
         return self._offset_ms(local_ms, 0) != self._offset_ms(local_ms, 1)
 
     def _offset_ms(self, local_ms: int, fold: int) -> int:
-        quarter = local_ms // 900_000  # zones change on quarters of an hour
+        quarter = local_ms // 900_000  # offsets of zones are multiples of a quarter of an hour
         if (quarter, fold) not in self._offsets:
             self._offsets[quarter, fold] = self._look_up(quarter * 900_000, fold)
         return self._offsets[quarter, fold]

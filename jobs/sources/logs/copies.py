@@ -17,7 +17,7 @@ from jobs.sources.logs.file_bytes import Blocks, beginning_of, is_compressed
 from jobs.sources.logs.json_around import is_document
 
 WINDOW = 1 << 16
-# What follows the last record in a JSON document, and not in a later export of the same log.
+# Text that follows the last record in a JSON document, but not in a later export of the same log.
 _END = b" \t\r\n\0]}"
 # Texts that differ before one of these lengths need not be read again.
 _MARKS = (1 << 10, 1 << 12, 1 << 14, 1 << 16)

@@ -20,7 +20,7 @@ from jobs.console.errors import UsageError
 from jobs.sources.logs.clock import WallClock
 from jobs.sources.logs.layouts import PLAIN_HEAD
 
-NO_DATE = "no date in the line"
+NO_DATE = "the line has no date"
 _HEAD_LENGTH = 200
 _SAMPLED_LINES = 400
 _MAY_BE_STAMP = re.compile(
@@ -29,10 +29,10 @@ _MAY_BE_STAMP = re.compile(
 _SLASHED = re.compile(rb"(?<![\d/])(\d\d?)/(\d\d?)/(\d{4})[ T,]")
 _AKKA = re.compile(rb"\[[A-Z]{4,5} ?\] \[\d\d/\d\d/\d{4} \d\d:\d\d:\d\d\.\d{3}\] \[")
 _MONTH_FIRST = "mdy"
-# Kafka's Java clients print this when they start.
+# Kafka's Java clients print this time when they start.
 _STARTED_AT = b"Kafka startTimeMs: "
 _STARTED = re.compile(_STARTED_AT + rb"(\d{13})")
-# A line's beginning up to the hour; lines with an equal beginning are of the same day.
+# A line's beginning up to the hour; lines with the same beginning are of the same day.
 _HOURS = re.compile(
     rb"^([^\n]{0,80}?(?<!\d)\d\d?):\d\d(?::\d\d|[ \xe2\x80\xaf]{0,3}[AaPp]\.?[Mm]"
     rb"|(?<=\d[-/.]\d\d[ T]\d\d:\d\d))",
@@ -41,7 +41,7 @@ _HOURS = re.compile(
 # Threads overlap, and at the end of summer time an hour is repeated.
 _OVERLAP_MS = 61 * 60_000
 _FARTHEST_OUTER_MS = 15 * 60_000
-_FARTHEST_ZONE_MS = 15 * 3600_000  # between the local times of two clocks at one moment
+_FARTHEST_ZONE_MS = 15 * 3600_000  # difference between the local times of two clocks at one moment
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ def _sampled(beginning: bytes) -> tuple[list[bytes], list[Stamp]]:
     """The first lines, and the dates at their beginnings."""
     lines = list(islice(_lines(beginning), _SAMPLED_LINES))
     others = [line for line in lines if not PLAIN_HEAD.match(line)]
-    # Dates in Kafka's own layout matter only beside dates that are not complete.
+    # Dates in Kafka's own layout matter only together with incomplete dates.
     for sample in (others, lines):
         stamps = [stamp for line in sample if (stamp := head_stamp(line)) is not None]
         if all(stamp.lacks == "" for stamp in stamps):
@@ -205,7 +205,7 @@ class LineDates:
         if stamp is None:
             return LocalTime(reason=NO_DATE)
         if stamp.zone is not None and not self._clock.is_named(stamp.zone, stamp.local_ms):
-            return LocalTime(reason=f"time zone {stamp.zone} is not that of the logs")
+            return LocalTime(reason=f"time zone {stamp.zone} is not the time zone of the logs")
         local_ms, reason = self._complete(stamp)
         if local_ms is None and stamp.lacks == "order" and outer is not None:
             return self._in_order_of(stamp, outer)
@@ -232,7 +232,7 @@ class LineDates:
             case "year":
                 return self._in_a_year(stamp)
             case _:
-                return None, "no such date, or a date without a year"
+                return None, "the date does not exist or has no year"
 
     def _in_order(self, stamp: Stamp) -> tuple[int | None, str | None]:
         local_ms = self._file.orders.local_ms(stamp)
@@ -272,7 +272,10 @@ class LineDates:
     def _on_a_day(self, stamp: Stamp) -> tuple[int | None, str | None]:
         self._file.is_late = self._file.is_late or not self._file.needs_context
         if self._last_ms is None or not self._file.needs_context:
-            return None, "no date in the line or before it, only a time: give --log-date"
+            return (
+                None,
+                "neither the line nor a previous line has a date, only a time: give --log-date",
+            )
         if self._is_first and self._file.first_ms is not None:
             first = self._file.first_ms // DAY_MS * DAY_MS + stamp.day_ms
             return first + (DAY_MS if first < self._file.first_ms else 0), None
@@ -311,7 +314,7 @@ def since_ms_of_option(text: str | None) -> int | None:
     """Local ms of `--log-date`: a date, or a date and a time.  Raises UsageError."""
     if text is None:
         return None
-    times = ("", ":00", " 00:00:00")  # seconds, or minutes, or a date alone
+    times = ("", ":00", " 00:00:00")  # seconds or minutes may be missing, or the time of day
     stamp = next((stamp for time in times for stamp in stamps_in(text + time)), None)
     if stamp is None or stamp.local_ms is None:
         example = "2024-05-01 or 2024-05-01T10:00"

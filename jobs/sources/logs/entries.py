@@ -34,12 +34,12 @@ class LogEntry(NamedTuple):
 
     file: str
     position: int
-    line_number: int  # from 1, within the range
+    line_number: int  # numbered from 1 within the range
     time_ms: int | None
     line: LogLine
     text: str  # the decoded line without its end, and the lines that it was wrapped into
     stack_trace: str | None = None
-    source: str | None = None  # what the line's wrapper names: a pod, host or stream
+    source: str | None = None  # the name in the line's wrapper: a pod, host or stream
     undated: str | None = None
 
 
@@ -96,9 +96,9 @@ class Pending:
         self.text = text  # without wrapper
         self.following: list[str] = []
         self.following_size = 0  # in bytes
-        self.is_trace: list[bool] = []  # False: perhaps a wrapped part of the line
-        self.beyond = 0  # following lines of the next range, which counts them
-        self.error: str | None = None  # why the line cannot be parsed
+        self.is_trace: list[bool] = []  # False: the line may be a wrapped part of another line
+        self.beyond = 0  # following lines belong to the next range, which counts them
+        self.error: str | None = None  # the reason why the line cannot be parsed
 
     def attach(self, body: bytes) -> bool:
         """Whether the next line may be a part of this one, and is kept as such."""
@@ -172,7 +172,7 @@ class Entries:
             line, wraps = pending.parsed()
             is_broken = breaks_off and not pending.following
             item = self._item(pending, line, wraps, is_broken=is_broken)
-        except OSError:  # reading the lines before it
+        except OSError:  # while reading the preceding lines
             raise
         except Exception as error:
             item, wraps = self._unreadable(pending, internal_error(error)), 0
@@ -193,7 +193,7 @@ class Entries:
             reason = f"unknown wording of {line.logger or 'a coordinator'}"
             return self._unreadable(pending, reason)
         if is_broken and line.logger is None and self._is_with_loggers(pending.position):
-            return self._unreadable(pending, "line breaks off at the end of the file")
+            return self._unreadable(pending, "the line is incomplete at the end of the file")
         local_ms, offset_minutes, undated = self._local_time(line)
         if local_ms is not None and (beyond := beyond_dates(local_ms)) is not None:
             return self._unreadable(pending, beyond)
@@ -263,7 +263,7 @@ def _beyond_its_type(line: LogLine) -> str | None:
         return None
     for name, value, limit in (
         ("broker id", line.broker_id, 1 << 31),
-        ("generation", event.generation, (1 << 31) - 1),  # the next one must fit, too
+        ("generation", event.generation, (1 << 31) - 1),  # the next entry must fit, too
         ("member count", event.member_count, 1 << 31),
         ("duration", event.duration_ms, 1 << 63),
         ("count", event.count, 1 << 63),

@@ -17,7 +17,7 @@ from jobs.sources.logs.order import sample_of
 
 RANGE_BYTES = 64 << 20
 LINE_BYTES = 16 << 20
-"""The longest line that is read; of a longer one KEPT_OF_LINE bytes are quarantined."""
+"""Maximum length of a line; of a longer line, KEPT_OF_LINE bytes are quarantined."""
 KEPT_OF_LINE = 64 << 10
 _BLOCK_BYTES = 1 << 20
 # Logs inflate to 10 to 50 times their size, a bomb to 1032 times.
@@ -112,7 +112,7 @@ class Blocks:
     def __iter__(self) -> Iterator[bytes]:
         self._stream.seek(self.position)
         first = self._stream.read(_BLOCK_BYTES)
-        ends_in_cr: bool | None = None  # in some captures of terminals
+        ends_in_cr: bool | None = None  # byte in some captures of terminals
         for block in self._uncompressed(first) if self.position == 0 else self._following(first):
             if ends_in_cr is None:
                 ends_in_cr = _ends_lines_in_cr(block)
@@ -339,7 +339,7 @@ def _encoding(first: bytes) -> tuple[str, int]:
             return encoding, 2
     sample = first[:1000]
     even, odd = sample[::2].count(0), sample[1::2].count(0)
-    if min(even, odd) > len(sample) // 8:  # zeros are no text: a sparse file
+    if min(even, odd) > len(sample) // 8:  # zeros are not text: a sparse file
         return "utf-8", 0
     if odd > len(sample) // 4:
         return "utf-16-le", 0

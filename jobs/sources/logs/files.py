@@ -57,7 +57,8 @@ def read_log(
 
     dates = dates_of(Blocks(stream).beginning(), lambda: Blocks(stream), since_ms)
     reader = Reader(LogCounts(file=file), timezone, dates, before if within.start else None)
-    # A range begins with its first line: at the start, or after a newline from the byte before on.
+    # A range begins with its first line: at the start of the file, or after the first newline from
+    # the preceding byte on.
     blocks = Blocks(stream, max(0, within.start - 1))
     done = 0
     try:
@@ -70,7 +71,7 @@ def read_log(
             dates.require_context()
             reader, blocks = Reader(LogCounts(file=file), timezone, dates), Blocks(stream)
             yield from islice(_items(reader, blocks, within), done, None)
-    except OSError:  # the file system's, not the content's
+    except OSError:  # an error of the file system, not of the content
         raise
     except Exception as error:
         yield from reader.settle()

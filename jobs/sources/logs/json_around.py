@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from coordinator_core.log_lines.messages import PREFIX
 from jobs.sources.logs.csv_around import insights_lines, is_insights, with_zone
 
-DOCUMENT_BYTES = 64 << 20  # the most that is read at once
+DOCUMENT_BYTES = 64 << 20  # maximum bytes read at once
 _MARK = codecs.BOM_UTF8
 _SNIFFED_BYTES = 1 << 20
 _ARRAY = re.compile(rb"\s*\[\s*\{")
@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"[0-9]{9,19}(?:\.[0-9]{1,9})?")
 # The objects in which stores and agents keep the record: Elasticsearch and its `fields`, Splunk's
 # search results and events, Google Cloud, Datadog.
 _INNER = ("_source", "result", "jsonPayload", "event", "attributes", "fields")
-_LABELS = ("stream", "labels", "resource")  # of Loki, logcli, Google Cloud
+_LABELS = ("stream", "labels", "resource")  # fields of Loki, logcli, Google Cloud
 _MESSAGES = (
     *("message", "log", "line", "msg", "MESSAGE", "_raw", "@message", "textPayload"),
     *("short_message", "event.original", "event", "body"),
@@ -73,8 +73,8 @@ _LEVEL_NAMES = {"WARNING": "WARN", "ERR": "ERROR", "CRITICAL": "FATAL", "NOTICE"
 _LOG4J_LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
 _BUNYAN_LEVELS = dict(zip(range(10, 70, 10), _LOG4J_LEVELS, strict=True))  # and of pino
 
-_DEEPEST = 4  # docker's object around a JSON line is 2
-_MOST_KEYS = 100  # keys of a record up to which they are cached
+_DEEPEST = 4  # maximum nesting: docker's object around a JSON line is 2
+_MOST_KEYS = 100  # maximum number of a record's keys for caching
 _DEEPEST_RECORD = 16  # levels of a document; Loki's API has 7
 
 # Numbers of this size and above are ns, us, ms since the epoch; below, seconds.
@@ -192,7 +192,7 @@ def _inner_values(text: str, at: int, *, is_object: bool) -> Iterator[tuple[int,
 
 def _past_space(text: str, at: int) -> int:
     match = _SPACE.match(text, at)
-    assert match is not None  # it may be empty
+    assert match is not None  # the value may be empty
     return match.end()
 
 

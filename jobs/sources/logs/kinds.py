@@ -28,7 +28,7 @@ FORMATTED = re.compile(
     rb"^\[[^\n]*\]::(?:OffsetAndMetadata\(|\[OffsetMetadata\[|NULL)",
     re.MULTILINE,
 )
-"""Output of the formatters that can be read."""
+"""Formatter output that Regroup can read."""
 _KCAT = re.compile(rb'^\{"topic":"__consumer_offsets","partition":\d+,"offset":\d+,', re.MULTILINE)
 _DUMPED = re.compile(rb"^(?:Dumping \S+\.log|baseOffset: \d+ lastOffset: \d+)", re.MULTILINE)
 _OF_COORDINATOR = re.compile(
@@ -95,8 +95,8 @@ class Kind(NamedTuple):
         return f"{self.what}: {self.remedy}"
 
 
-EMPTY = Kind("it is empty", "give a log with lines")
-# Beginnings of lines without date and time, by the library, and how to print both.
+EMPTY = Kind("it is empty", "give a log that is not empty")
+# Prefixes of lines without date and time, by library, and how to print date and time.
 _UNDATED = (
     (
         re.compile(rb"^\w+:(?:aiokafka|kafka)\.", re.MULTILINE),
@@ -117,7 +117,7 @@ _UNDATED = (
     ),
 )
 _TIME_OF_DAY = re.compile(rb"\b\d{1,2}:\d\d:\d\d\b")
-_CONTAINERS_TIMES = "or take the log with its container's times (kubectl logs --timestamps)"
+_CONTAINERS_TIMES = "or export the log with the container's times (kubectl logs --timestamps)"
 
 
 def kind_of_undated_log(beginning: bytes) -> Kind:
@@ -202,8 +202,8 @@ def _of_a_broker(beginning: bytes) -> Kind:
     if _is_silent(beginning):
         return Kind("it seems to be the log of a broker that logs at WARN", COORDINATOR_AT_INFO)
     what = (
-        "it seems to be the log of a broker that coordinates no group,"
-        " or whose coordinator's logger is off"
+        "it seems to be the log of a broker that coordinates no group, or whose coordinator "
+        "logger is off"
     )
     return Kind(what, COORDINATOR_AT_INFO, is_usual=True)
 
@@ -213,11 +213,11 @@ def _of_a_client(beginning: bytes) -> Kind:
         return Kind("it seems to be a broker's log", "give it as --broker-log")
     application = "it seems to be the log of an application"
     if _is_silent(beginning):
-        application += " that logs at WARN"
+        application += " whose log level is WARN"
     for mark, library, remedy in _LIBRARIES:
         if mark.search(beginning):
             return Kind(f"{application} with {library}; no line is about membership", remedy)
-    remedy = "if it has consumers, log its Kafka client library at INFO"
+    remedy = "if the application has consumers, log its Kafka client library at INFO"
     return Kind(f"{application} without consumers", remedy, is_usual=True)
 
 

@@ -15,7 +15,7 @@ PLAIN_HEAD = re.compile(rb"\[\d{4}-")
 TRACE_LINE = re.compile(
     rb"\s|$|Caused by: |Suppressed: |\.\.\. \d+ |[\w.$]+(?:Exception|Error|Throwable)\b"
 )
-"""What a line of a stack trace begins with."""
+"""Prefixes of the lines of a stack trace."""
 _FARTHEST_HEAD = 200
 _DATE = re.compile(rb"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 _DATE_MIDDLE = re.compile(rb"-\d\d[ T]\d\d:")
@@ -257,17 +257,17 @@ def _unknown(value: object, body: bytes) -> str | None:
         PREFIX.search(text := body.decode("utf-8", "replace")) or "coordinator.group" in text
     ):
         return None
-    return f"JSON without a known field for the message; it has {', '.join(list(value)[:8])}"
+    return f"JSON without a known message field; its fields: {', '.join(list(value)[:8])}"
 
 
 def _composed(record: FlatRecord, line: str, date: str | None) -> str:
     if not has_head(_encoded(line)) or line.startswith("[Group"):
         if record.logger is None and TRACE_LINE.match(_encoded(line)):
-            return line  # a store of lines has those of a stack trace, too
+            return line  # a store of lines also has the lines of a stack trace
         if not _LEVEL.match(line):
             line = f"{record.level or 'INFO'} {line}"
         line = f"[{date}] {line}" if date else line
-        # A name without a package would be taken for a part of the message.
+        # A name without a package would count as a part of the message.
         return f"{line} ({record.logger})" if record.logger and "." in record.logger else line
     if date and not _DATE.search(_encoded(line), 0, _FARTHEST_HEAD):
         return f"[{date}] {line}"

@@ -17,7 +17,7 @@ from coordinator_core.log_lines.lines import parse_head
 from jobs.sources.logs.layouts import PLAIN_HEAD, Unwrapped, has_head, unwrapped
 
 ORDERED_BYTES = 128 << 20
-"""The most that is brought in order at once."""
+"""Maximum number of bytes that are sorted at once."""
 _SAMPLED_LINES = 200
 _OVERLAP_NS = 5_000_000_000
 _DATE = re.compile(
@@ -66,7 +66,7 @@ def documents_in_order(records: Iterable[tuple[int, bytes]]) -> Iterator[tuple[i
     listed = list(records)
     timed = [timed_of(unwrapped(line)) for _, line in listed]
     is_stored = any(each.stored for each in timed)
-    if is_stored:  # the text between documents keeps its place
+    if is_stored:  # text between documents keeps its position
         timed = [each if each.stored else each._replace(time_ns=None) for each in timed]
     if not (_steps(timed).falls if is_stored else _is_disordered(timed)):
         yield from listed
@@ -98,7 +98,7 @@ def timed_of(line: Unwrapped) -> Timed:
 def _timed(line: bytes, pods: set[bytes]) -> Timed:
     try:
         return timed_of(Unwrapped(line) if PLAIN_HEAD.match(line) else unwrapped(line, pods))
-    except Exception:  # the reader reports the line
+    except Exception:  # the reader reports this line
         return Timed(None, None, False)
 
 

@@ -14,7 +14,7 @@ _BYTES = 64 * 1024
 # A process that runs again logs a failure within this time.
 _SOON_MS = 60_000
 _SHORTEST_MS = 5_000
-# A pause stands out beside this many others, each this many times shorter.
+# A pause counts as long if it is this many times longer than this many other pauses.
 _OTHERS, _TIMES = 10, 5
 
 

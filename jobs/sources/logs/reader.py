@@ -29,7 +29,7 @@ from jobs.sources.logs.layouts import (
 from jobs.sources.logs.search import Search, find, has_word, indented_lines, is_of_other_logger
 from jobs.sources.rows import software_in
 
-_MOST_SOURCES = 1000  # whose lines are kept apart; all others are read as one
+_MOST_SOURCES = 1000  # sources whose lines are kept apart; all other lines are read as one source
 
 
 class Reader:
@@ -54,7 +54,7 @@ class Reader:
         self._timezone = timezone
         self._of_sources: dict[str, Reader] | None = None  # None: all lines are of one source
         self._pods: set[bytes] = set()
-        self._parts: list[bytes] = []  # of a line that a container's runtime split
+        self._parts: list[bytes] = []  # parts of a line that a container's runtime split
         self._parts_position = self._parts_size = 0
         self._pending: Pending | None = None
         self._had_head = False
@@ -263,7 +263,7 @@ class Reader:
         for reader in (self, *(self._of_sources or {}).values()):
             if reader._parts:
                 whole, reader._parts = b"".join(reader._parts), []
-                reader.counts.continuations -= 1  # its last part counts as the line
+                reader.counts.continuations -= 1  # the last part of the line counts as the line
                 yield from _items_of(reader._body(reader._parts_position, whole, whole))
             yield from _items_of(reader.flush(breaks_off=breaks_off))
 

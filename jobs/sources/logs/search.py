@@ -16,7 +16,7 @@ from jobs.sources.logs.layouts import PLAIN_HEAD, may_have_date
 
 # Other loggers' lines about a group's configuration, and about requests that failed.
 _OF_OTHER_LOGGERS = (b"] Updating group ", b" handling request")
-# Every line that is read has one of these words in its prefix, logger or message.
+# Every line that Regroup reads has one of these words in its prefix, logger or message.
 _WORDS = (b"oordinator", b"Metadata", *_OF_OTHER_LOGGERS)
 _BEFORE_OTHER_HEAD = re.compile(rb"\n(?!\[\d{4}-)")
 _DEFAULT_LAYOUT = re.compile(

@@ -19,14 +19,16 @@ from jobs.sources.topic.segments import TOPIC
 Address = tuple[str, int]
 
 ANSWER_LIMIT_S = 5.0
-RETRY_LIMIT_S = 1.0  # a host name may have several addresses: one that refuses decides nothing yet
+# a host name may have several addresses: a single refused connection decides nothing yet
+RETRY_LIMIT_S = 1.0
 ATTEMPT_S = 0.2
 FIXED: dict[str, Any] = {
     "allow.auto.create.topics": False,
     "client.id": "regroup-doctor",
     "enable.metrics.push": False,
     "log_level": 0,
-    "reconnect.backoff.ms": 500,  # few logins with a wrong password: accounts may get locked
+    # a small number of logins with a wrong password: accounts may get locked
+    "reconnect.backoff.ms": 500,
 }
 _ALL_DOWN = KafkaError._ALL_BROKERS_DOWN
 _IN_STATE = re.compile(r" \(after \d+ms in state (\w+)[^)]*\)$")
@@ -94,7 +96,7 @@ def request_metadata(address: Address, settings: Mapping[str, str]) -> BrokerMet
             return causes[0]
         if errors and elapsed_s > RETRY_LIMIT_S:  # librdkafka reports no cause for a disconnect
             return NoAnswer(Problem.PROTOCOL, "it closed the connection")
-    return NoAnswer(Problem.CONNECT, f"no answer within {ANSWER_LIMIT_S:g} s")
+    return NoAnswer(Problem.CONNECT, f"no response within {ANSWER_LIMIT_S:g} s")
 
 
 def require_answer(kafka: Kafka, client: Mapping[str, str], java: Mapping[str, str]) -> None:

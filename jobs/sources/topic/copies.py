@@ -20,7 +20,7 @@ from jobs.segments.batch import Batch
 from jobs.segments.reader import read_segment
 
 Digests = Mapping[int, bytes]
-"""The hash of key and value by offset."""
+"""Hash of key and value, by offset."""
 NO_END = (1 << 63) - 1
 
 
@@ -49,7 +49,7 @@ class DivergedRange(NamedTuple):
 
 
 Copies = Mapping[str, Sequence[CopyBatch]]
-"""The batches of each copy, in the order of their offsets."""
+"""Batches of each copy, in the order of their offsets."""
 ReadDigests = Callable[[Iterable[CopyBatch]], Digests]
 
 

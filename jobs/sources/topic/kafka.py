@@ -82,8 +82,8 @@ class OffsetRanges:
         for partition, end in self.end.items():
             if self.written[partition] > end:
                 yield (
-                    f"{TOPIC}-{partition}: {self.written[partition] - end} records from offset"
-                    f" {end} on belong to an open transaction; a later run reads them"
+                    f"{TOPIC}-{partition}: {self.written[partition] - end} records from offset "
+                    f"{end} on belong to an open transaction; a later run reads them"
                 )
 
 
@@ -153,6 +153,6 @@ def verify_arrival(topic: OffsetsTopic, start: Offsets, end: Offsets, arrived: O
             continue
         if topic.has_records(partition, first, last):
             raise RunFailed(
-                f"{TOPIC}-{partition}: the broker has records between offsets {first} and "
-                f"{last}, and none arrived; run again"
+                f"{TOPIC}-{partition}: the broker has records between offsets {first} and {last}, "
+                "but sent none; run again"
             )

@@ -57,10 +57,10 @@ _LEVELS = {
     COMMITTED: IsolationLevel.READ_COMMITTED,
     UNCOMMITTED: IsolationLevel.READ_UNCOMMITTED,
 }
-_FINAL = {KafkaError._AUTHENTICATION, KafkaError._SSL}  # another attempt has the same result
+_FINAL = {KafkaError._AUTHENTICATION, KafkaError._SSL}  # another attempt would have the same result
 _RESOLVE = KafkaError._RESOLVE
 _RESOLVE_LIMIT_S = 3.0  # a name server may fail for a moment
-_OF_NO_USE = {KafkaError._ALL_BROKERS_DOWN}  # follows the error of a broker
+_OF_NO_USE = {KafkaError._ALL_BROKERS_DOWN}  # this message follows a broker's error
 
 
 class ClientTopic(OffsetsTopic):
@@ -205,7 +205,7 @@ class ClientTopic(OffsetsTopic):
     def _failure(self, error: KafkaError | None) -> RunFailed:
         causes = [each for each in self._errors if each.code() not in _OF_NO_USE]
         cause = causes[0] if causes else error
-        reason = cause.str() if cause else f"no answer within {self._limit_s:g} s"
+        reason = cause.str() if cause else f"no response within {self._limit_s:g} s"
         return RunFailed(f"--kafka {self._kafka.bootstrap}: {reason}")
 
 

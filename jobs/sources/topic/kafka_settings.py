@@ -25,7 +25,7 @@ RENAMED = {
     "request.timeout.ms": "socket.timeout.ms",
     "send.buffer.bytes": "socket.send.buffer.bytes",
 }
-# Of Spark's source, of Java's way to poll, or used by the reader itself.
+# Settings of Spark's source, of Java's way to poll, or used by the reader itself.
 WITHOUT_EFFECT = {
     "default.api.timeout.ms",
     "isolation.level",

@@ -39,7 +39,7 @@ DIVERGED = "diverged replica"
 _HEADER = Struct(">qiiB")  # base offset, length, leader epoch, magic
 _OF_BATCH = Struct(">I2xi")  # checksum, attributes, last offset delta
 _LAST_OFFSET_DELTA = Struct(">i")
-_NO_EPOCH = -1  # before message format 2
+_NO_EPOCH = -1  # record of a format before message format 2
 
 
 class EpochStarts:

@@ -76,7 +76,7 @@ def segment_files(pattern: str) -> list[str]:
         why = (
             f"topic {copy} is a copy of another cluster's {TOPIC}; give that cluster's segments"
             if (copy := next(copies, None))
-            else f"no file in a folder {TOPIC}-N"
+            else f"no file is in a folder named {TOPIC}-N"
         )
         raise UsageError(f"--segments {pattern}: {why}")
     topics = _topic_ids(of_topic)
@@ -306,7 +306,7 @@ class _Counts:
         self.row["topic_partition"] = topic_partition
         self._kept_by_date: Counter[int] = Counter()
         self._offsets = _Offsets()
-        self._position = 0  # of the last batch
+        self._position = 0  # offset of the last batch
 
     def see(
         self, positions: pa.Array, offsets: pa.Array, kept_days: pa.Array, reasons: pa.Array
@@ -318,7 +318,7 @@ class _Counts:
         keys = np.stack([positions.to_numpy(), offsets.to_numpy()])[
             :, reasons.is_valid().to_numpy(False)
         ]
-        quarantined = len(np.unique(keys, axis=1).T)  # a batch may name an offset twice
+        quarantined = len(np.unique(keys, axis=1).T)  # a batch may use an offset twice
         self.row["quarantined"] += quarantined
         self.row["skipped"] += keys.shape[1] - quarantined
         self._position = positions[-1].as_py()

@@ -92,7 +92,7 @@ def test_a_member_that_holds_a_rebalance_until_its_poll_timeout():
     assert causes(own) == [
         (
             *(56, "contributing", "LEAVE_POLL_TIMEOUT", "slow_poll", "a"),
-            "consumer poll timeout has expired; the rebalance waited for it for 300.0 s",
+            "consumer poll timeout has expired; the rebalance waited 300.0 s for this member",
         )
     ]
     assert episodes(own) == [("unknown", 0.3, [55]), ("slow_poll", 1.0, [56])]
@@ -108,7 +108,7 @@ def test_a_member_that_did_not_rejoin_in_a_log_that_names_its_generation_late():
     assert causes(own) == [
         (
             *(91, "contributing", "NOT_REJOINED", "slow_rejoin", "a"),
-            "unknown member, did not rejoin in time; the rebalance waited for it for 60.0 s",
+            "unknown member, did not rejoin in time; the rebalance waited 60.0 s for this member",
         )
     ]
     assert episodes(own) == [("slow_poll", 0.9, [91])]
@@ -142,7 +142,7 @@ def test_several_consumers_of_a_process_at_once_confirm_that_it_was_frozen():
 
     assert causes(own)[-1] == (
         *(2, "trigger", "SESSION_EXPIRY", "frozen", "a"),
-        "unknown member, session expired; 8 consumers of its process at once",
+        "unknown member, session expired; 8 consumers of the member's process at once",
     )
     assert episodes(own)[-1] == ("process_frozen", 0.9, [2])
 
@@ -261,7 +261,7 @@ def test_a_join_that_has_not_ended_when_the_log_ends_is_an_open_rebalance():
     assert (generation.outcome, generation.open_ms, generation.members) == ("unknown", 61000, [])
     assert causes(own) == [(6, "trigger", "COORDINATOR_MOVED", None, "a", MOVED["reason"])]
     assert sentences(own)[1] == (
-        "coordinator failover: a rebalance still not finished after 61.0 s when the log ends"
+        "coordinator failover: a rebalance unfinished after 61.0 s when the log ends"
     )
 
 
@@ -272,8 +272,7 @@ def test_a_first_join_that_has_not_ended_has_no_generation_number():
     assert [each.generation for each in generations_of(history_of_clients(own))] == [0]
     assert sentences(lines("a", (9, "SUBSCRIBED", {})) + own)[0].startswith("a asked to join the")
     assert sentences(own) == [
-        "root cause not in the evidence: a rebalance still not finished after 271.0 s when the log"
-        " ends"
+        "no root cause in the evidence: a rebalance unfinished after 271.0 s when the log ends"
     ]
 
 

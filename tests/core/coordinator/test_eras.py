@@ -59,7 +59,7 @@ def test_every_version_is_of_one_era(version, era):
 
 
 def test_a_version_without_a_coordinator_has_no_era():
-    with pytest.raises(ValueError, match=r"no era has Kafka 0\.8\.2"):
+    with pytest.raises(ValueError, match=r"no era for Kafka 0\.8\.2"):
         era_of_version("0.8.2")
 
 
@@ -84,15 +84,19 @@ EVIDENCE = [
     (
         {"group_versions": {2}, "versions": ranges_of("2.1.1")},
         "2.1",
-        "the brokers have Kafka 2.1.1",
+        "the brokers run Kafka 2.1.1",
     ),
     ({"offset_versions": {1, 4}}, "4.1", "offset commits have version 4"),
-    ({"has_modern_records": True}, "4.1", "its targets have no times"),
-    ({"has_modern_records": True, "has_target_times": True}, "4.4", "its targets have times"),
+    ({"has_modern_records": True}, "4.1", "target assignments have no times"),
+    (
+        {"has_modern_records": True, "has_target_times": True},
+        "4.4",
+        "target assignments have times",
+    ),
     (
         {"has_target_times": True, "has_emptied_without_target": True},
         "4.3",
-        "targets have times, and a group that becomes empty gets no new target",
+        "target assignments have times, and a group that becomes empty gets no new target",
     ),
     ({"reasons": [JAVA_REASON]}, "4.1", "log wording of the Java coordinator"),
     (
@@ -103,7 +107,7 @@ EVIDENCE = [
     (
         {"has_modern_records": True, "has_topic_records": True, "has_kept_pending_partition": True},
         "4.0",
-        "records have the group's topics",
+        "group records have the group's topics",
     ),
     (
         {"has_modern_records": True, "has_kept_pending_partition": True},
@@ -118,29 +122,29 @@ EVIDENCE = [
     (
         {"has_modern_records": True, "has_validated_topology": True},
         "4.2",
-        "its record has the epoch of the validated topology",
+        "the group's record has the epoch of the validated topology",
     ),
     (
         {"has_modern_records": True, "versions": ranges_of("4.2.1")},
         "4.2",
-        "the brokers have Kafka 4.2.1",
+        "the brokers run Kafka 4.2.1",
     ),
     ({"versions": ranges_of("3.0-3.9")}, "3.9", "group records have version 3, no log"),
     (
         {"reasons": [JAVA_REASON], "versions": ranges_of("3.9.2, 4.4.0")},
         "4.4",
-        "the brokers have Kafka 3.9.2 or 4.4.0",
+        "the brokers run Kafka 3.9.2 or 4.4.0",
     ),
     (
         {"reasons": [JAVA_REASON], "versions": ranges_of("3.9.1")},
         "4.1",
         "log wording of the Java coordinator",
     ),
-    ({"versions": ranges_of("2.8.1")}, "2.8", "the brokers have Kafka 2.8.1"),
+    ({"versions": ranges_of("2.8.1")}, "2.8", "the brokers run Kafka 2.8.1"),
     (
         {"offset_versions": {4}, "has_assignment_epochs": True},
         "4.4",
-        "its assignments have epochs",
+        "member assignments have epochs",
     ),
 ]
 

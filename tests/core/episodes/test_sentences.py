@@ -36,7 +36,7 @@ CASES = [
     ([(rebalance(1, 0, size=0),)], "group starts"),
     (
         [(rebalance(2, 0, outcome="empty", size=0),)],
-        "group lost all members, root cause not in the evidence",
+        "group lost all members, no root cause in the evidence",
     ),
     ([(rebalance(2, 0), joins(2, 0, "a1"))], "scale out by a"),
     (
@@ -59,7 +59,7 @@ CASES = [
             (rebalance(2, 0, expires_when_slow=True), expires(2, 0, "a1")),
             (rebalance(3, 9), joins(3, 9, "a2", "return")),
         ],
-        "a killed, frozen or slow to handle a record, session expired, back after 9.0 s",
+        "a killed, frozen or slow to process a record, session expired, back after 9.0 s",
     ),
     (restart(2, 0, "a"), "a restarted"),
     ([(None, replaced(1, 0, "a2"))], "a restarted (static member)"),
@@ -115,7 +115,7 @@ CASES = [
             (rebalance(2, 0), expires(2, 0, "a1"), also(expires(2, 1, "b1"))),
             (rebalance(3, 30), joins(3, 30, "a2", "return")),
         ],
-        "sessions of 2 processes expired, some not back",
+        "sessions of 2 processes expired, some did not return",
     ),
     (
         [
@@ -159,7 +159,7 @@ CASES = [
         ],
         "session of a expired, not back",
     ),
-    ([(rebalance(9, 0),)], "root cause not in the evidence"),
+    ([(rebalance(9, 0),)], "no root cause in the evidence"),
     (
         [(rebalance(9, 0, is_first_seen=True),)],
         "evidence begins with generation 9",
@@ -232,7 +232,7 @@ def test_without_a_log_the_downtime_is_a_lower_limit():
         " (1 of 1 rebalance without a logged begin)"
     )
     assert summary(episode, lasting(0)) == (
-        "scale in by a: 1 rebalance, partition downtime not known"
+        "scale in by a: 1 rebalance, partition downtime unknown"
         " (1 of 1 rebalance without a logged begin)"
     )
 
@@ -254,8 +254,7 @@ def test_without_records_the_downtime_is_unknown_and_not_zero():
     (left,) = infer_episodes([rebalance(2, 0, not_stable_ms=300)], [leaves(2, 0, "a1")])
 
     assert summary(left, None) == (
-        "scale in by a: 1 rebalance, 300 ms not stable, "
-        "partition downtime not known without records"
+        "scale in by a: 1 rebalance, 300 ms not stable, partition downtime unknown without records"
     )
 
 
@@ -267,10 +266,10 @@ def test_without_records_a_group_that_loses_all_members_is_left_empty():
     )
 
     assert summary(lost, None).endswith(
-        ": 3 ms not stable, partition downtime not known without records, group left empty"
+        ": 3 ms not stable, partition downtime unknown without records, group left empty"
     )
     assert summary(lost, lasting(9_000)).endswith(": 3 ms not stable, 9.0 partition-seconds")
-    assert summary(back, None).endswith("partition downtime not known without records")
+    assert summary(back, None).endswith("partition downtime unknown without records")
 
 
 def by_log(each, **more):
@@ -354,7 +353,7 @@ def test_a_change_within_the_rebalance_of_another_episode_has_none_of_its_own():
     )
 
     assert summary(lost, lasting(0)) == (
-        "session of b expired, not back: no rebalance of its own, no partition downtime"
+        "session of b expired, not back: triggered no rebalance of its own, no partition downtime"
     )
     assert summary(started, lasting(0)) == "scale out by a: 1 rebalance, no partition downtime"
 

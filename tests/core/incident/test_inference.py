@@ -139,7 +139,7 @@ def test_a_commit_between_join_and_sync_is_refused():
 def test_the_story_names_processes_and_durations():
     lines = [line.text for line in story(replayed("inventory-static"))]
 
-    assert "new process of static member inventory-pod-1 takes its place, no rebalance" in lines
+    assert "a new process replaces static member inventory-pod-1 without a rebalance" in lines
     assert (
         "no heartbeat from inventory-pod-2 (127.0.0.1) for 20.0 s: session expired, member removed"
         in lines

@@ -60,11 +60,11 @@ def test_samples_of_all_versions():
     ("data", "reason"),
     [
         (b"", "version at byte 0: needs 4 bytes, 0 left"),
-        (bytes(4), "version 0: version at byte 0: not one of the known versions 1 to 11"),
-        (b"\0\0\0\x0c", "version 12: version at byte 0: not one of the known versions 1 to 11"),
+        (bytes(4), "version 0: version at byte 0: expected a version from 1 to 11"),
+        (b"\0\0\0\x0c", "version 12: version at byte 0: expected a version from 1 to 11"),
         (
             b"\xff\xff\xff\xff",
-            "version -1: version at byte 0: not one of the known versions 1 to 11",
+            "version -1: version at byte 0: expected a version from 1 to 11",
         ),
     ],
 )

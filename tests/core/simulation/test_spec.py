@@ -96,7 +96,7 @@ def test_a_fault_repeats():
         (
             "faults",
             [{"kind": "broker_stops", "at": "1m"}],
-            r"faults\[1\].broker: must be the broker that",
+            r"faults\[1\].broker: must be a broker other than the broker that",
         ),
         (
             "faults",

@@ -132,8 +132,8 @@ def test_the_brokers_defaults_cost_more_than_the_classic_group_and_its_timeouts_
         ("group.protocol=streams", "group_protocol must be one of classic, consumer"),
         ("group.protocol=classic group.remote.assignor=range", "needs group.protocol=consumer"),
         ("group_protocol=classic remote_assignor=range", "needs group.protocol=consumer"),
-        ("group.protocol=consumer session.timeout.ms=9000", "does not have it; use"),
-        ("group.protocol=consumer protocol=cooperative", "does not have it; use"),
+        ("group.protocol=consumer session.timeout.ms=9000", "does not use it; use"),
+        ("group.protocol=consumer protocol=cooperative", "does not use it; use"),
         ("group.protocol=consumer group.remote.assignor=sticky", "must be one of uniform, range"),
     ],
 )
@@ -164,5 +164,5 @@ def test_brokers_before_4_0_do_not_have_it():
     refused = SettingsChange.of(["group.protocol=consumer", "era=3.9"])
 
     assert list(refusals(baseline("4.1.2", "orders"), refused)) == [
-        "group.protocol=consumer: brokers before Kafka 4.0 do not have it; add era=4.4"
+        "group.protocol=consumer: brokers before Kafka 4.0 do not support it; add era=4.4"
     ]

@@ -64,8 +64,8 @@ def test_the_sentence_names_what_the_change_surely_makes_worse(costs, worse):
 
     assert result.sentence == (
         "session.timeout.ms=30000: 2 rebalances instead of 2, partition downtime 30 s instead of"
-        f" 60 s (partition-seconds){worse}; members may send no heartbeat for longer before their"
-        " session expires"
+        f" 60 s (partition-seconds){worse}; members may send no heartbeat for longer before"
+        " their session expires"
     )
 
 
@@ -75,7 +75,9 @@ def test_without_a_log_the_confidence_is_at_most_half():
     result = advise(group(JAVA), unchanged.median, unchanged, [])
 
     assert result.confidence == 0.5
-    assert result.confidence_reason.endswith("expired sessions look like members that left")
+    assert result.confidence_reason.endswith(
+        "expired sessions cannot be told from members that left"
+    )
 
 
 def test_confidence_is_the_nearness_of_the_model():

@@ -158,7 +158,7 @@ def test_the_preferred_currency_decides(prefer, expected, text):
         (
             "lag",
             {"consumption_pause_ms": None},
-            "no commits show how many records the group handles",
+            "the lake has no commits, so the number of processed records is unknown",
         ),
     ],
 )

@@ -39,7 +39,7 @@ def test_properties_have_a_block_per_process():
     assert lines(group(JAVA, JAVA), STATIC, Form.PROPERTIES) == (
         "# every consumer of group g\n"
         "session.timeout.ms=45000\n"
-        "# each process has its own group.instance.id, the same after a restart\n"
+        "# each process has its own group.instance.id, which it keeps after a restart\n"
         "\n"
         "# only in process p0\n"
         "group.instance.id=p0\n"
@@ -52,7 +52,7 @@ def test_properties_have_a_block_per_process():
 def test_names_that_last_have_ordinals():
     common, *own = blocks(group(JAVA, JAVA), "group.instance.id=ordinal", Form.PROPERTIES)
 
-    assert common.endswith(", its replacement takes it over, as a StatefulSet's pod name")
+    assert common.endswith(", which its replacement takes over, as a StatefulSet's pod name")
     assert [block.split("\n")[1] for block in own] == [
         "group.instance.id=g-0",
         "group.instance.id=g-1",
@@ -63,7 +63,7 @@ def test_java_expands_a_variable_by_a_config_provider():
     assert lines(group(JAVA, JAVA), STATIC, Form.ENV) == (
         "# every consumer of group g\n"
         "session.timeout.ms=45000\n"
-        "# each process has its own group.instance.id, the same after a restart\n"
+        "# each process has its own group.instance.id, which it keeps after a restart\n"
         "# Java clients since 3.5; with other config providers: config.providers=env,OTHER\n"
         "config.providers=env\n"
         "config.providers.env.class=org.apache.kafka.common.config.provider.EnvVarConfigProvider\n"
@@ -87,7 +87,7 @@ def test_spring_expands_variables_itself():
         "    consumer:\n"
         "      properties:\n"
         '        "[session.timeout.ms]": "45000"\n'
-        "        # each process has its own group.instance.id, the same after a restart\n"
+        "        # each process has its own group.instance.id, which it keeps after a restart\n"
         "        # each consumer of a listener container appends its number, such as -0\n"
         "        # a second listener container of the group needs another id (@KafkaListener)\n"
         '        "[group.instance.id]": "${GROUP_INSTANCE_ID}"'
@@ -122,8 +122,8 @@ def test_compose_has_a_service_per_process():
     ]
     assert properties == (
         "# every consumer of group g\n"
-        "# the application passes GROUP_INSTANCE_ID as group.instance.id:"
-        " librdkafka expands nothing"
+        "# the application passes GROUP_INSTANCE_ID as group.instance.id: librdkafka expands "
+        "no variables"
     )
 
 
@@ -136,7 +136,7 @@ def test_a_connector_with_several_tasks_gets_no_instance_ids():
         "# every consumer of group g: PATCH /connectors/to%20s3/config (since Kafka 3.8; before,"
         " PUT all settings)\n"
         "# workers before Kafka 3.0 need connector.client.config.override.policy=All\n"
-        "# no group.instance.id: all tasks of a connector would get the same one",
+        "# no group.instance.id: all tasks of a connector would get the same id",
         '{"consumer.override.session.timeout.ms": "45000"}',
         "# or for all sink connectors: properties of each worker, then restart it\n"
         "consumer.session.timeout.ms=45000",
@@ -149,8 +149,7 @@ def test_a_connector_with_one_task_may_have_an_instance_id():
     of_group = with_client_ids(group(JAVA), "connector-consumer-s3-0")
     comments, json_text, worker = blocks(of_group, STATIC)
 
-    assert comments.endswith("\n# group.instance.id only as long as tasks.max is 1: all tasks get"
-                             " the same one")  # fmt: skip
+    assert comments.endswith("only as long as tasks.max is 1: all tasks get the same id")
     assert json.loads(json_text) == {
         "consumer.override.session.timeout.ms": "45000",
         "consumer.override.group.instance.id": "p0",
@@ -177,7 +176,7 @@ def test_streams_has_one_id_per_application():
         "session.timeout.ms=45000",
         "commit.interval.ms=1000",
         "# not partition.assignment.strategy=org.apache.kafka.clients.consumer.StickyAssignor,"
-        "org.apache.kafka.clients.consumer.RangeAssignor: Kafka Streams has its own",
+        "org.apache.kafka.clients.consumer.RangeAssignor: Kafka Streams has its own setting",
         "# Kafka Streams appends the number of the thread, such as -1",
     ]
     assert environments == ["# environment of process app-1 only\nGROUP_INSTANCE_ID=app-1"]
@@ -239,7 +238,7 @@ def test_two_libraries_have_two_stateful_sets():
             "# remove consumer.session.timeout.ms, consumer.heartbeat.interval.ms,"
             " consumer.partition.assignment.strategy: clients refuse them",
         ),
-        (Form.STREAMS, "# not group.protocol=consumer: Kafka Streams has its own"),
+        (Form.STREAMS, "# not group.protocol=consumer: Kafka Streams has its own setting"),
     ],
 )
 def test_a_migration_removes_what_clients_refuse(form, removed):

@@ -85,17 +85,25 @@ def consuming(library):
 @pytest.mark.parametrize(
     ("of_group", "change", "message"),
     [
-        (group(JAVA), "session.timeout.ms=1", "less than group.min.session.timeout.ms (6000)"),
-        (group(JAVA), "session.timeout.ms=5999", "less than group.min.session.timeout.ms (6000)"),
+        (
+            group(JAVA),
+            "session.timeout.ms=1",
+            "below the broker's group.min.session.timeout.ms (6000)",
+        ),
+        (
+            group(JAVA),
+            "session.timeout.ms=5999",
+            "below the broker's group.min.session.timeout.ms (6000)",
+        ),
         (
             group(JAVA),
             "session.timeout.ms=1800001",
-            "more than group.max.session.timeout.ms (1800000)",
+            "above the broker's group.max.session.timeout.ms (1800000)",
         ),
         (
             group(JAVA, era="2.0"),
             "session.timeout.ms=300001",
-            "more than group.max.session.timeout.ms (300000)",
+            "above the broker's group.max.session.timeout.ms (300000)",
         ),
         (
             group(JAVA, session_ms=2000),
@@ -121,23 +129,27 @@ def consuming(library):
         (
             group(JAVA),
             "auto.commit.interval.ms=1000",
-            "auto.commit.interval.ms: no commits of the group show how many records it handles",
+            "auto.commit.interval.ms: no commits of the group show how many records it processes",
         ),
         (
             group(LIBRDKAFKA),
             "partition.assignment.strategy=sticky",
-            "librdkafka has range, roundrobin and cooperative-sticky only",
+            "librdkafka supports range, roundrobin and cooperative-sticky only",
         ),
-        (group(OLD_JAVA), "group.instance.id=process", "java-2.0 clients have no static members"),
+        (
+            group(OLD_JAVA),
+            "group.instance.id=process",
+            "java-2.0 clients do not support static members",
+        ),
         (
             group(JAVA),
             "client_library=java-2.0 group.instance.id=process",
-            "java-2.0 clients have no static members",
+            "java-2.0 clients do not support static members",
         ),
         (
             group(JAVA, assignors=("sticky",)),
             "client_library=librdkafka-2",
-            "partition.assignment.strategy=sticky: librdkafka has range, roundrobin",
+            "partition.assignment.strategy=sticky: librdkafka supports range, roundrobin",
         ),
         (
             group(JAVA, session_ms=30_000, poll_ms=20_000),
@@ -147,12 +159,12 @@ def consuming(library):
         (
             group(JAVA, era="4.4"),
             "group.protocol=consumer client_library=java-3.9",
-            "group.protocol=consumer: java-3.9 clients do not have it",
+            "group.protocol=consumer: java-3.9 clients do not support this value",
         ),
         (
             group("kafka-python-3", era="4.4"),
             "group.protocol=consumer",
-            "group.protocol=consumer: kafka-python clients do not have it",
+            "group.protocol=consumer: kafka-python clients do not support this value",
         ),
         (
             group("sarama-1"),
@@ -169,12 +181,12 @@ def consuming(library):
         (
             group(OLD_JAVA),
             "protocol=cooperative",
-            "java-2.0 clients have no cooperative-sticky",
+            "java-2.0 clients do not support cooperative-sticky",
         ),
         (
             group(JAVA, era="2.0"),
             "group.instance.id=process",
-            "brokers before Kafka 2.3 have no static members",
+            "brokers before Kafka 2.3 do not support static members",
         ),
     ],
 )
@@ -226,7 +238,7 @@ def test_java_changes_to_cooperative_in_two_deployments():
 
     assert client_properties(group(JAVA), change) == (
         "# every consumer of group g\n"
-        "# first rolling deployment: old and new processes have one assignor in common\n"
+        "# first rolling deployment: old and new processes share an assignor\n"
         "partition.assignment.strategy=org.apache.kafka.clients.consumer.CooperativeStickyAssignor,"
         "org.apache.kafka.clients.consumer.RangeAssignor\n"
         "# second rolling deployment, after the first has ended:\n"
@@ -277,7 +289,7 @@ def test_clients_without_the_consumer_protocol_are_named():
     change = SettingsChange.of(["group.protocol=consumer", "era=4.4"])
 
     assert list(refusals(group("kafka-python-3"), change)) == [
-        "group.protocol=consumer: kafka-python clients do not have it"
+        "group.protocol=consumer: kafka-python clients do not support this value"
     ]
 
 

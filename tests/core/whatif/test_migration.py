@@ -223,10 +223,13 @@ def test_a_process_that_first_starts_later_has_the_new_protocol_at_once():
     ("text", "message"),
     [
         ("migration.start=2026-11-21T00:46:30", "needs group.protocol"),
-        ("group.protocol=consumer migration.start=noon", "not a time in UTC"),
+        ("group.protocol=consumer migration.start=noon", "expected a UTC time"),
         ("group.protocol=consumer migration.interval.ms=1000", "needs migration.start"),
         ("group.protocol=consumer migration.processes=a", "needs migration.start"),
-        ("group.protocol=consumer migration.start=2026-11-21 migration.processes=", "no process"),
+        (
+            "group.protocol=consumer migration.start=2026-11-21 migration.processes=",
+            "expected process names",
+        ),
         (
             "group.protocol=consumer migration.start=2026-11-21 migration.back=2026-11-20",
             "must be after migration.start",
@@ -265,5 +268,5 @@ def test_a_group_that_has_the_protocol_is_not_migrated_to_it():
     change = SettingsChange.of(["group.protocol=classic", f"migration.start={at(of_group, 60)}"])
 
     assert list(refusals(of_group, change)) == [
-        "migration.start: the group has group.protocol=classic already"
+        "migration.start: the group already uses group.protocol=classic"
     ]

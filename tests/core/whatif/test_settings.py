@@ -47,7 +47,7 @@ def test_invalid_settings(text, message):
     "texts", [["era=4.1", "era=3.9"], ["session.timeout.ms=9000", "session_timeout_ms=8000"]]
 )
 def test_a_setting_given_twice(texts):
-    with pytest.raises(InvalidSetting, match="given twice"):
+    with pytest.raises(InvalidSetting, match="given more than once"):
         SettingsChange.of(texts)
 
 
@@ -83,7 +83,7 @@ def test_printed_with_names_of_kafka():
     )
 
     assert change.in_kafka_names() == (
-        "group.instance.id (a name that lasts), session.timeout.ms=45000,"
+        "group.instance.id (a name that a process keeps), session.timeout.ms=45000,"
         " partition.assignment.strategy=cooperative-sticky"
     )
     assert UNCHANGED.in_kafka_names() == "unchanged"

@@ -217,7 +217,7 @@ def test_advice(version):
     assert "10 of 12 restarts took less than the session timeout of 10 s" in result.sentence
     assert result.client_properties == (
         "# every consumer of group orders-base\n"
-        "# each process has its own group.instance.id, the same after a restart\n\n"
+        "# each process has its own group.instance.id, which it keeps after a restart\n\n"
         '{"group.instance.id": "orders-1"}\n{"group.instance.id": "orders-2"}\n'
         '{"group.instance.id": "orders-3"}\n{"group.instance.id": "orders-4"}\n'
         '{"group.instance.id": "orders-5"}\n{"group.instance.id": "orders-6"}'
@@ -260,8 +260,8 @@ def test_the_advice_states_which_instance_ids_were_assumed_and_what_the_others_w
 
     assert [each.change.instance_ids for each in changed] == ["process", "ordinal"]
     assert assumption_of(group, process, changed) == (
-        "assumes group.instance.id = the process' own name; with a name that lasts (a StatefulSet's"
-        " pod): 6 rebalances, partition downtime "
+        "assumes group.instance.id = the process's own name; with a name that a process "
+        "keeps (a StatefulSet's pod): 6 rebalances, partition downtime "
         f"{ordinal.median.unavailable_partition_ms / 1000:.0f} s"
     )
     assert assumption_of(group, base, changed) is None

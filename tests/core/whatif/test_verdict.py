@@ -94,7 +94,7 @@ def test_without_a_change_to_the_consumer_protocol_the_verdict_is_unknown():
     result = verdict([prediction(COOPERATIVE, *[1] * 3)])
 
     assert (result.verdict, result.chosen) == ("unknown", None)
-    assert result.reason.startswith("no change to the consumer protocol was tried")
+    assert result.reason.startswith("no setting with the consumer protocol was simulated")
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_the_default_session_static_members_and_moves_get_worse():
         " group.consumer.min.heartbeat.interval.ms=3000 "
     )
     assert "UNRELEASED_INSTANCE_ID" in refused
-    assert ": 1 start refused in the simulation" in refused
+    assert "Refused in simulation: 1 start." in refused
     assert moved == "30 partitions moved instead of 10"
     assert classic == (
         "the classic protocol with partition.assignment.strategy=cooperative-sticky has a partition"
@@ -251,7 +251,11 @@ def test_blockers_by_records_and_log(records, logged, era, expected):
         (JAVA, [], ("check", "Java clients of an unknown version")),
         (LIBRDKAFKA, [member(version=3)], ("check", "librdkafka clients of a recent version")),
         (LIBRDKAFKA, [member(version=1)], ("prevents", "librdkafka clients (subscriptions of")),
-        ("kafka-python-3", [member(version=0)], ("prevents", "kafka-python clients do not have")),
+        (
+            "kafka-python-3",
+            [member(version=0)],
+            ("prevents", "kafka-python clients do not support"),
+        ),
     ],
 )
 def test_clients_that_are_too_old_or_unknown(library, members, expected):

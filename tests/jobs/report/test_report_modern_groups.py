@@ -40,7 +40,7 @@ def pages(root):
 
 
 def spans(timeline):
-    """[process, from, to, phase, what it has, what it is to give up] in s of the timeline."""
+    """[process, from, to, phase, what it has, what it must give up] in s of the timeline."""
     texts = [each[0] for each in timeline["assigned"]]
     text = lambda at: texts[at] if at >= 0 else "-"  # noqa: E731 - a short name for a column
     return [
@@ -141,11 +141,11 @@ sequenceDiagram
     p0->>p2: 0 s ConsumerGroupHeartbeat, epoch 0: joins
     p2->>p3: 0 s ConsumerGroupMetadata: group epoch 3
     p2->>p3: 0 s target assignment 3 by uniform, 2 members
-    p2-->>p0: 0 s epoch 3: nothing assigned#59; waits for partitions of others
+    p2-->>p0: 0 s epoch 3: nothing assigned#59; waits for partitions of other members
     p0->>p2: 0.1 s ConsumerGroupHeartbeat, epoch 3
-    p2-->>p0: 0.1 s epoch 3: nothing assigned#59; waits for partitions of others
+    p2-->>p0: 0.1 s epoch 3: nothing assigned#59; waits for partitions of other members
     p1->>p2: 1 s ConsumerGroupHeartbeat, epoch 2
-    p2-->>p1: 1 s epoch 2: t 0-1#59; is to give up t 2-3
+    p2-->>p1: 1 s epoch 2: t 0-1#59; must give up t 2-3
     p1->>p2: 1.5 s ConsumerGroupHeartbeat, epoch 2
     p2-->>p1: 1.5 s epoch 3: t 0-1
     p0->>p2: 3 s ConsumerGroupHeartbeat, epoch 3

@@ -197,13 +197,13 @@ def test_sql_answers_with_types_and_at_most_so_many_rows(server):
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("DROP TABLE generations", "DROP: not a statement that reads"),
+        ("DROP TABLE generations", "DROP: only statements that read are allowed"),
         ("SELECT 1; SELECT 2", "2 statements"),
         ("SELECT * FROM read_text('/etc/passwd')", "/etc/passwd: only tables of the lake"),
         ("SELECT * FROM read_csv('../../etc/passwd')", "../../etc/passwd: only tables of the lake"),
         ("COPY (SELECT 1) TO 'x.csv'", "COPY: needs `regroup sql --allow-files`; give"),
         ("SELECT * FROM glob('/*')", "/*: only tables of the lake"),
-        ("ATTACH 'x.db'", "ATTACH: not a statement that reads"),
+        ("ATTACH 'x.db'", "ATTACH: only statements that read are allowed"),
     ],
 )
 def test_sql_only_reads_the_lake(server, statement, message):
@@ -216,12 +216,12 @@ def test_sql_only_reads_the_lake(server, statement, message):
         (ENDLESS, "stopped after 3 s; select fewer rows"),
         (
             "SELECT repeat('x', 1000) FROM range(200)",
-            "the answer has 201,283 bytes, at most 100,000 are sent; select fewer rows or"
-            " shorter texts",
+            "the response has 201,283 bytes, the limit is 100,000; select fewer rows or "
+            "shorter texts",
         ),
         (
             "SELECT repeat('x', 2000000) FROM range(2048)",
-            "needs more memory than a statement may have; select fewer rows or shorter texts",
+            "the statement needs more memory than is allowed; select fewer rows or shorter texts",
         ),
     ],
     ids=["time", "bytes", "memory"],

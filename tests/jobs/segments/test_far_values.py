@@ -48,7 +48,7 @@ def test_an_offset_beyond_64_bits_is_quarantined():
 
     (item,) = read_segment(far(LAST, 0, one_offset_later), partition=0, file="0.log")
 
-    assert item.reason == "an offset beyond 64 bits"
+    assert item.reason == "an offset needs more than 64 bits"
 
 
 @pytest.mark.parametrize("place", [0, 20, 39])

@@ -211,7 +211,7 @@ FALSE_SIZES = {
     ),
     "a record": (
         batch(10, record(0, *GOOD, length=TWO_GIB)),
-        "a record of 2147483647 bytes in a batch that has",
+        "a record of 2147483647 bytes in a batch with",
     ),
     "a value": (
         batch(10, record(0, *GOOD, value_length=TWO_GIB)),

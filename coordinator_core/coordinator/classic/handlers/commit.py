@@ -35,7 +35,7 @@ def _no_such_group(turn: Turn, request: OffsetCommit) -> Errors:
 def _simple_group(turn: Turn, request: OffsetCommit) -> ClassicGroup:
     """A group without members, for the offsets of a simple consumer."""
     if not turn.era.has_empty_state:
-        # KAFKA-2720: the offsets of a simple consumer had no group.
+        # KAFKA-2720: before this change, the offsets of a simple consumer had no group.
         return turn.groups.unregistered_classic(request.group_id, turn.now_ms)
     group = turn.groups.new_classic(request.group_id, turn.now_ms)
     turn.effects.event("SIMPLE_GROUP", group)
