@@ -94,8 +94,8 @@ class ClientEvent(NamedTuple):
     duration_ms: int | None = None
     partitions: tuple[str, ...] | None = None
     topics: tuple[str, ...] | None = None
-    # type: ignore[assignment] # hides tuple.count: number of partitions or topics
-    count: int | None = None
+    # Number of partitions or topics; the name hides tuple.count.
+    count: int | None = None  # type: ignore[assignment]
     instance_id: str | None = None
     client_id: str | None = None
     offsets: tuple[int, ...] | None = None
