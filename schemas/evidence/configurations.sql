@@ -1,4 +1,4 @@
--- configurations: one row per known setting of a broker or group. A line of a broker has all settings of a group; the last line counts unless another source has settings of the group.
+-- configurations: one row per known setting of a broker or group. A broker logs all settings of a group in one line; the last line counts unless another source has settings of the group.
 SELECT cluster_id, entity_type, entity, name, value, is_default, source FROM configurations
 UNION ALL
 SELECT

@@ -1,4 +1,4 @@
--- downtime: one row per group with unowned partitions: its partition downtime from :begin_ms to :end_ms, and its range (see ownership_gaps); these are SQL expressions over group_id.
+-- downtime: one row per group with unowned partitions: its partition downtime from :begin_ms to :end_ms, and the range of this downtime (see ownership_gaps); the parameters are SQL expressions over group_id.
 SELECT
     cluster_id, group_id,
     SUM(GREATEST(LEAST(until_ms, :end_ms) - GREATEST(until_ms - unowned_ms, :begin_ms), 0)) AS downtime_ms,

@@ -1,4 +1,4 @@
--- gain_bounds: one row per group that rebalanced: time in rebalances and partition downtime, which limit the savings of a change, and columns that are equal for groups that are alike.
+-- gain_bounds: one row per group that rebalanced: time in rebalances and partition downtime, which limit the savings of a change, and columns by which similar groups are equal.
 SELECT
     l.cluster_id, l.group_id, l.not_stable_ms, COALESCE(o.downtime_ms, 0) AS downtime_ms,
     COALESCE(o.partitions, 0) AS partitions, g.group_type, g.protocol,
@@ -13,7 +13,7 @@ LEFT JOIN (
     FROM ownership_gaps GROUP BY cluster_id, group_id
 ) AS o ON o.cluster_id = l.cluster_id AND o.group_id = l.group_id
 LEFT JOIN (
-    -- Of a classic group whose members are not consumers, the protocol type.
+    -- For a classic group whose members are not consumers, the protocol type.
     SELECT cluster_id, group_id, MAX(protocol) AS protocol,
         MAX(CASE WHEN COALESCE(group_type, 'classic') <> 'classic' THEN group_type
             WHEN COALESCE(protocol_type, '') IN ('', 'consumer') THEN 'classic'

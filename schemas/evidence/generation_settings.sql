@@ -1,4 +1,4 @@
--- generation_settings: one row per generation and settings of members: how many of its members have these settings, and for static members that are replaced within the generation since when and until when.
+-- generation_settings: one row per generation and settings of members: number of members with these settings, and for static members replaced within the generation the start and end of the replacement.
 SELECT
     g.cluster_id, g.group_id, g.incarnation, g.generation,
     UNIX_MILLIS(COALESCE(g.joined_time, g.stable_time)) AS at_ms,

@@ -1,4 +1,4 @@
--- modern_lines: of groups with records of consumer, share or streams groups, one row per logged departure, join, group epoch and target, and per classic record.
+-- modern_lines: one row per logged departure, join, group epoch and target, and per classic record, for groups with records of consumer, share or streams groups.
 SELECT
     t.cluster_id, t.group_id, t.incarnation, t.seq, UNIX_MILLIS(t.event_time) AS time_ms,
     t.log_offset, t.event, t.event_generation, t.member_id, t.step, t.reason, t.client_reason,

@@ -1,4 +1,4 @@
--- rebalance_times: one row per generation with a time: when its rebalance began and ended.
+-- rebalance_times: one row per generation with a time: begin and end of its rebalance.
 SELECT
     cluster_id, group_id, incarnation, generation, outcome,
     UNIX_MILLIS(COALESCE(preparing_time, joined_time, stable_time, ended_time)) AS from_ms,

@@ -1,4 +1,4 @@
--- stored_records: one row per record, in bytes, of a group that was a consumer, share or streams group, with its incarnation; also of the time in which it was classic.
+-- stored_records: one row per record, in bytes, of a group that was a consumer, share or streams group, with its incarnation; includes records from the time in which the group was classic.
 SELECT
     t.cluster_id, t.group_id, t.incarnation, t.topic_partition, t.log_offset, o.key, o.value,
     UNIX_MILLIS(o.append_time) AS at_ms

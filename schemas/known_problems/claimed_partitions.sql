@@ -18,7 +18,7 @@ FROM (
         ) AS r
     ) AS o
 ) AS c
--- Further records of a generation are those of static members that were replaced.
+-- Further records of a generation belong to static members that were replaced.
 JOIN generations g
     ON g.group_id = c.group_id AND g.generation = c.generation
     AND g.topic_partition = c.topic_partition AND g.first_offset = c.log_offset

@@ -13,7 +13,7 @@ FROM (
         records_per_second,
         last_commit_offset AS committed_offset, UNIX_MILLIS(last_commit_time) AS committed_ms,
         UNIX_MILLIS(from_time) AS from_ms, UNIX_MILLIS(to_time_high) AS crash_ms,
-        -- It ended without a commit of its own.
+        -- The tenure ended without a commit of its own.
         last_commit_time < from_time AS is_quiet,
         ROW_NUMBER() OVER (
             PARTITION BY group_id, incarnation, topic, partition, member_id
@@ -24,5 +24,5 @@ FROM (
         how_ended = 'session_expired' OR how_ended = 'replaced' AND last_commit_time < from_time
     )
 ) t
--- The session of a member expires once; the member id of a static one is that of its first process.
+-- The session of a member expires once; the member id of a static member is that of its first process.
 WHERE place = 1 OR how_ended = 'replaced'

@@ -1,4 +1,4 @@
--- client_events: one row per line in which a consumer says something of its membership, with the client's clock.
+-- client_events: one row per line in which a consumer logs something about its membership, with the client's clock.
 -- Key: (cluster_id, file_id, position)
 -- Partitioned by: (cluster_id, event_date)
 -- Written by: jobs.ingest
@@ -10,7 +10,7 @@ event_time      TIMESTAMP     NOT NULL COMMENT 'time of the line by the client''
 event           STRING        NOT NULL COMMENT 'event: JOINING, JOINED, SYNCED, PARTITIONS_ADDED, PARTITIONS_REVOKED, POLL_TIMEOUT, COMMIT_FAILED, ...',
 library         STRING        NOT NULL COMMENT 'client library: java, librdkafka, franz-go, ...; streams and spring-kafka: lines of these frameworks around a java client',
 client_id       STRING                 COMMENT 'client.id; null if the library''s lines do not name the client (Python, Go, Node and Ruby)',
-group_id        STRING                 COMMENT 'consumer group that the line names, or else the only one that the client''s lines before it name',
+group_id        STRING                 COMMENT 'consumer group that the line names, or else the only group that the client''s previous lines name',
 instance_id     STRING                 COMMENT 'group.instance.id of a static member, if the line names it',
 member_id       STRING                 COMMENT 'member id, if the line names it',
 generation      INT                    COMMENT 'generation of a classic group',
@@ -18,12 +18,12 @@ epoch           INT                    COMMENT 'member epoch (consumer, share an
 assignor        STRING                 COMMENT 'assignor that the group chose (JOINED, SYNCED)',
 state           STRING                 COMMENT 'state of the client''s member after the event (STATE)',
 previous_state  STRING                 COMMENT 'state before it',
-partitions      ARRAY<STRING>          COMMENT 'partitions assigned, added, revoked or lost, as topic-partition; LEADER_ASSIGNED: partitions of the member that the line names; COMMIT_FAILED: those of the commit',
+partitions      ARRAY<STRING>          COMMENT 'partitions assigned, added, revoked or lost, as topic-partition; LEADER_ASSIGNED: partitions of the member that the line names; COMMIT_FAILED: the partitions of the commit',
 offsets         ARRAY<BIGINT>          COMMENT 'COMMIT_FAILED of Java: one offset per element of partitions: the client''s position, which the coordinator did not store',
 topics          ARRAY<STRING>          COMMENT 'topics of the subscription (SUBSCRIBED)',
-count           BIGINT                 COMMENT 'number of partitions or topics, if the line has the number only',
-reason          STRING                 COMMENT 'reason or error in the client''s words; Connect and Streams: their tasks',
-duration_ms     BIGINT                 COMMENT 'POLL_TIMEOUT, POLL_RESUMED: time beyond max.poll.interval.ms; SESSION_EXPIRED, COORDINATOR_LOST: time without an answer of the coordinator; JOINED of kafkajs: duration of the join; HEARTBEAT_FAILED, COMMIT_FAILED, FENCED, MEMBER_RESET, SYNC_FAILED: longest time without any line of the log within the minute before it, if the lines are otherwise close together',
+count           BIGINT                 COMMENT 'number of partitions or topics, if the line has only the number',
+reason          STRING                 COMMENT 'reason or error in the client''s words; Connect and Streams: the member''s tasks',
+duration_ms     BIGINT                 COMMENT 'POLL_TIMEOUT, POLL_RESUMED: time beyond max.poll.interval.ms; SESSION_EXPIRED, COORDINATOR_LOST: time without a response from the coordinator; JOINED of kafkajs: duration of the join; HEARTBEAT_FAILED, COMMIT_FAILED, FENCED, MEMBER_RESET, SYNC_FAILED: longest time without any line of the log within the previous minute, if the lines are otherwise close together',
 source          STRING                 COMMENT 'pod, host or stream that the line''s wrapper names',
 level           STRING                 COMMENT 'INFO, WARN, ...',
 logger          STRING                 COMMENT 'class or facility that logged the line, if the line names it',

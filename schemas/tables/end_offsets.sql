@@ -1,10 +1,10 @@
--- end_offsets: one row per sighting of a partition's log end offset; of successive sightings of the same offset, only the first and the last of a date.
+-- end_offsets: one row per sighting of a partition's log end offset; for successive sightings of the same offset, only the first and the last sighting of a date.
 -- Key: (cluster_id, file_id, position, topic, partition, log_end_offset)
 -- Partitioned by: (cluster_id, event_date)
 -- Written by: jobs.ingest, jobs.snapshot
 cluster_id     STRING    NOT NULL COMMENT 'cluster of the topic',
 file_id        STRING    NOT NULL COMMENT 'hash of the file''s lines up to the first sighting; it stays the same when the file grows, or is renamed or compressed. list_offsets for source kafka',
-position       BIGINT    NOT NULL COMMENT 'number of the sighting in the file, from 0; sightings that are not stored count, too. Source kafka: ms since 1970 of the first sighting of this offset, plus 1 in the row of the last',
+position       BIGINT    NOT NULL COMMENT 'number of the sighting in the file, from 0; sightings that are not stored also count. Source kafka: ms since 1970 of the first sighting of this offset, plus 1 in the row of the last sighting',
 topic          STRING    NOT NULL COMMENT 'topic',
 partition      INT       NOT NULL COMMENT 'partition of the topic',
 log_end_offset BIGINT    NOT NULL COMMENT 'offset that the next record of the partition gets; for a topic with a replication factor above 1, the high watermark',

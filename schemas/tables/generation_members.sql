@@ -24,4 +24,4 @@ gone                 BOOLEAN       NOT NULL COMMENT 'the next record of the grou
 process_id           STRING                 COMMENT 'process id of Kafka Streams (classic protocol): the members of a process, one per thread, share it',
 endpoint             STRING                 COMMENT 'Kafka Connect: URL of the worker; Kafka Streams (classic protocol): application.server',
 config_offset        BIGINT                 COMMENT 'Kafka Connect: last offset of the config topic that the worker had read when it joined',
-evidence             STRING                 COMMENT 'clients: only clients'' logs show the row; null: the group''s records do'
+evidence             STRING                 COMMENT 'clients if only clients'' logs show the row; null if the group''s records do'

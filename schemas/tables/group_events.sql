@@ -29,4 +29,4 @@ members          ARRAY<STRING>      COMMENT 'members that the event lists',
 source           STRING    NOT NULL COMMENT 'broker_log or trace',
 broker_id        INT       NOT NULL COMMENT 'coordinator; -1 if unknown',
 file_id          STRING    NOT NULL COMMENT 'log or trace with the event',
-position         BIGINT    NOT NULL COMMENT 'byte position of the event in it'
+position         BIGINT    NOT NULL COMMENT 'byte position of the event in the log or trace'

@@ -4,7 +4,7 @@
 -- Written by: jobs.ingest
 cluster_id       STRING    NOT NULL COMMENT 'cluster the record was read from',
 topic_partition  STRING    NOT NULL COMMENT 'partition with the record, e.g. __consumer_offsets-3',
-log_offset       BIGINT    NOT NULL COMMENT 'offset of the record in it: the order of events',
+log_offset       BIGINT    NOT NULL COMMENT 'offset of the record in the partition: the order of events',
 event_date       DATE      NOT NULL COMMENT 'UTC date of append_time; 1970-01-01 if the record has no timestamp (message format 0)',
 append_time      TIMESTAMP          COMMENT 'timestamp of the record: CreateTime or LogAppendTime; null in message format 0',
 key              BINARY             COMMENT 'record key; null only in control records',

@@ -7,7 +7,7 @@ trace_id      STRING  NOT NULL COMMENT 'hash of the file''s name and bytes, the 
 position      BIGINT  NOT NULL COMMENT 'byte position of the line: the order of events',
 event         STRING  NOT NULL COMMENT 'start, response, record or state; in a real broker''s trace also log, no_response or skipped',
 at_ms         BIGINT           COMMENT 'ms since the scenario began; null for start',
-group_id      STRING           COMMENT 'group (state and record lines)',
+group_id      STRING           COMMENT 'group id (state and record lines)',
 step          STRING           COMMENT 'id of the request that a response answers',
 op            STRING           COMMENT 'join, sync, heartbeat, leave, commit, fetch, describe or delete (response lines)',
 error         STRING           COMMENT 'error of the response, or NONE',

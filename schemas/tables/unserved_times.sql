@@ -17,6 +17,6 @@ unserved_ms        BIGINT    NOT NULL COMMENT 'ms from from_time to to_time',
 reason             STRING    NOT NULL COMMENT 'slow_poll (the application did not poll for max.poll.interval.ms), frozen (no heartbeat until the session expired, but the process was alive; also a network cut), stuck (the owner''s other partitions advanced: paused, or a record that cannot be handled), owner_stalled (no partition of the owner advanced), no_progress (as stuck, without log end offsets: perhaps the partition had no records)',
 committed_offset   BIGINT             COMMENT 'offset of the partition''s last commit before to_time; null without commits',
 commit_interval_ms BIGINT    NOT NULL COMMENT 'ms between two commits of a partition in which most of the time passed, of the group on the date of the assignment; 5000, the default of clients, without commits',
-behind             BIGINT             COMMENT 'records between this offset and the log end at to_time; null without log end offsets',
-evidence           STRING    NOT NULL COMMENT 'what shows the time: log, records or commits, also commits+end_offsets',
-estimated          BOOLEAN   NOT NULL COMMENT 'from_time or to_time is inferred: no line, record or commit has it'
+behind             BIGINT             COMMENT 'records between committed_offset and the log end at to_time; null without log end offsets',
+evidence           STRING    NOT NULL COMMENT 'evidence for the time: log, records or commits, also commits+end_offsets',
+estimated          BOOLEAN   NOT NULL COMMENT 'true if from_time or to_time is inferred: no line, record or commit has it'

@@ -96,15 +96,15 @@ SELECT
     COALESCE(o.member_id, j.member_id) AS member_id, -- member id, if the client logs it
     COALESCE(o.instance_id, j.instance_id) AS instance_id, -- group.instance.id of a static member
     COALESCE(o.assignor, j.assignor) AS assignor, -- assignor that the group chose
-    CASE WHEN o.before_time IS NULL OR o.revoked_time > o.before_time THEN o.revoked_time END AS revoked_time, -- the client began to revoke partitions on the way to this generation
+    CASE WHEN o.before_time IS NULL OR o.revoked_time > o.before_time THEN o.revoked_time END AS revoked_time, -- time at which the client began to revoke partitions before this generation
     o.joining_time,                 -- last JoinGroup request
-    o.joined_time AS client_joined_time, -- answer to JoinGroup, or an upper bound if the client logs only after SyncGroup
-    CASE WHEN o.event <> 'SYNC_FAILED' THEN o.event_time END AS synced_time, -- answer to SyncGroup; null if the generation was superseded
-    CASE WHEN o.event <> 'SYNC_FAILED' AND (o.next_position IS NULL OR o.added_position < o.next_position) THEN o.added_time END AS added_time, -- the client began to use its new partitions
+    o.joined_time AS client_joined_time, -- time of the response to JoinGroup, or an upper bound if the client logs only after SyncGroup
+    CASE WHEN o.event <> 'SYNC_FAILED' THEN o.event_time END AS synced_time, -- time of the response to SyncGroup; null if the generation was superseded
+    CASE WHEN o.event <> 'SYNC_FAILED' AND (o.next_position IS NULL OR o.added_position < o.next_position) THEN o.added_time END AS added_time, -- time at which the client began to use its new partitions
     CASE
         WHEN o.revoked_time > o.before_time OR o.before_time IS NULL
             THEN UNIX_MILLIS(o.joining_time) - UNIX_MILLIS(o.revoked_time)
-    END AS revoke_ms,               -- ms from the revocation to the JoinGroup request: the callback and the commit before it
+    END AS revoke_ms,               -- ms from the revocation to the JoinGroup request: the callback and the commit before the request
     UNIX_MILLIS(o.joined_time) - UNIX_MILLIS(o.joining_time) AS waited_ms, -- ms that the client waited for the other members
     o.file_id,                      -- log of the client
     o.position                      -- its line

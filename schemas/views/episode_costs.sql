@@ -1,4 +1,4 @@
--- episode_costs: the episodes with what they cost: partition downtime, unserved time, and the records handled again, pauses and lag of their rebalances. Order by place: the costliest episode of the cluster is first.
+-- episode_costs: episodes with their cost: partition downtime, unserved time, and the records handled again, pauses and lag of their rebalances. Order by place: the costliest episode of the cluster is first.
 WITH generations_of AS (
     SELECT cluster_id, group_id, incarnation, activity_time, episode, EXPLODE(generations) AS generation
     FROM episodes
@@ -15,9 +15,9 @@ SELECT
     e.to_time,                      -- end of the last rebalance, or the last event
     e.processes,                    -- processes started, stopped, restarted or removed, see episodes
     e.hosts,                        -- addresses of these processes
-    e.first_generation,             -- first generation; without rebalances, the current one
+    e.first_generation,             -- first generation; without rebalances, the current generation
     e.last_generation,              -- last generation
-    e.generations,                  -- generations that its rebalances made
+    e.generations,                  -- generations formed by the episode's rebalances
     e.rebalances,                   -- rebalances as docs/metrics.md defines them
     e.not_stable_ms,                -- ms not Stable; null without a log
     e.rebalances_without_begin,     -- rebalances whose begin no line shows: not_stable_ms and unowned_partition_ms are lower limits unless it is 0
@@ -34,16 +34,16 @@ SELECT
             u.cost_ms DESC NULLS LAST, e.not_stable_ms DESC NULLS LAST, e.rebalances DESC,
             e.from_time, e.group_id, e.episode
     ) AS place,                     -- 1 is the costliest episode of the cluster: by cost_ms, not_stable_ms and rebalances; starts, shutdowns and deletions of groups are last
-    c.handovers,                    -- tenures of partitions that its rebalances ended; null without one
+    c.handovers,                    -- tenures of partitions that the episode's rebalances ended; null without one
     c.records_reprocessed,          -- records that the next owners handle again, estimated; null without commits
     c.records_reprocessed_low,      -- lower limit of records_reprocessed
     c.records_reprocessed_high,     -- upper limit of records_reprocessed, if bounded
-    c.bounded,                      -- false if a process whose session had expired was back: it may have handled more
+    c.bounded,                      -- false if a process whose session had expired returned: it may have handled more records
     c.consumption_pause_ms,         -- ms without a consumed record, summed over partitions; null without commits
     c.longest_pause_ms,             -- longest pause of one partition
     c.record_seconds,               -- lag integrated over the handovers, in records times seconds; null without log end offsets
     c.catch_up_ms,                  -- ms until the last partition had caught up; null without log end offsets
-    e.evidence,                     -- what shows the root cause
+    e.evidence,                     -- evidence for the root cause
     e.confidence,                   -- confidence that the kind is right, 0 to 1
     e.summary,                      -- the episode in one sentence, see episodes
     e.summary

@@ -1,4 +1,4 @@
--- episode_unserved: how long owned partitions with records were not served during each episode (table unserved_times), beside its partition downtime. Rank slow polls and frozen processes by cost_ms, the sum of both.
+-- episode_unserved: how long owned partitions with records were not served during each episode (table unserved_times), beside its partition downtime. Rank slow polls and frozen processes by cost_ms, the sum of unserved time and downtime.
 WITH stretches AS (
     SELECT
         cluster_id, group_id, incarnation, topic, partition, process, reason, unserved_ms,

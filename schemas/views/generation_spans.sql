@@ -1,4 +1,4 @@
--- generation_spans: the time span of each generation, from the start of its rebalance to that of the next one.
+-- generation_spans: the time span of each generation, from the start of its rebalance to the start of the next rebalance.
 SELECT
     g.cluster_id,                   -- cluster
     g.group_id,                     -- consumer group

@@ -1,16 +1,16 @@
--- group_day_costs: what rebalances and restarts cost each group per day: partition downtime, records handled again, pauses and lag.
+-- group_day_costs: cost of rebalances and restarts per group and day: partition downtime, records handled again, pauses and lag.
 SELECT
     c.cluster_id,                   -- cluster
     c.group_id,                     -- consumer group
     c.event_date,                   -- UTC date, see handover_costs
-    c.handovers,                    -- tenures of partitions that ended, with a next owner or without
+    c.handovers,                    -- tenures of partitions that ended, with or without a next owner
     g.unowned_partition_ms,         -- partition downtime in ms, summed over partitions; null without any
     g.unowned_partition_ms_low,     -- lower limit, see ownership_gaps
     g.unowned_partition_ms_high,    -- upper limit, see ownership_gaps
     c.records_reprocessed,          -- records that the next owners handle again, estimated; null without commits
     c.records_reprocessed_low,      -- lower limit of records_reprocessed
     c.records_reprocessed_high,     -- upper limit of records_reprocessed, if bounded
-    c.bounded,                      -- false if a process whose session had expired was back: it may have handled more
+    c.bounded,                      -- false if a process whose session had expired returned: it may have handled more records
     c.consumption_pause_ms,         -- ms without a consumed record, summed over partitions; null without commits
     c.record_seconds                -- lag integrated over the handovers, in records times seconds; null without log end offsets
 FROM (

@@ -43,9 +43,9 @@ ranked AS (
 SELECT
     cluster_id,                     -- cluster
     group_id,                       -- group
-    SUM(lag) AS lag,                -- records between the committed and the log end offsets, of all partitions whose log end offset was seen; null without one
+    SUM(lag) AS lag,                -- records between the committed and the log end offsets, for all partitions whose log end offset was seen; null without such a partition
     MAX(lag) AS max_lag,            -- highest lag of a partition
-    MAX(CASE WHEN place = 1 AND lag > 0 THEN topic || '-' || partition END) AS max_lag_partition, -- partition with this lag, as topic-partition; null without lag
+    MAX(CASE WHEN place = 1 AND lag > 0 THEN topic || '-' || partition END) AS max_lag_partition, -- partition with the highest lag, as topic-partition; null without lag
     COUNT(*) AS partitions,         -- partitions with a committed offset
     COUNT(CASE WHEN lag > 0 THEN 1 END) AS lagging_partitions, -- partitions with lag
     COUNT(*) - COUNT(lag) AS unknown_partitions, -- partitions without a log end offset

@@ -9,7 +9,7 @@ WITH recorded AS (
 logged AS (
     SELECT
         cluster_id, group_id, MIN(event_time) AS first_time, MAX(event_time) AS last_time,
-        -- The text after the number.
+        -- Text after the number.
         SUBSTR(MIN(CASE
             WHEN epoch IS NOT NULL OR group_type IN ('consumer', 'share', 'streams')
                 THEN '1 no target assignment in the lines'
@@ -46,7 +46,7 @@ worked_out AS (
 SELECT
     cluster_id,  -- cluster
     group_id,    -- group
-    group_type,  -- consumer, share, streams, or classic; null if the lines about the group do not say it
+    group_type,  -- consumer, share, streams, or classic; null if the lines about the group do not show the type
     reason,      -- why no generation was computed
     first_time,  -- first record, line or commit
     last_time    -- last record, line or commit

@@ -1,4 +1,4 @@
--- observed_spans: the time span that the lake has of each cluster, by its groups' events and commits; without any, by its clients' logs.
+-- observed_spans: the time span that the lake covers per cluster, by its groups' events and commits; without any, by its clients' logs.
 SELECT
     cluster_id,                     -- cluster
     COALESCE(MIN(broker_time), MIN(client_time)) AS first_time, -- time of the first event or commit; without any, of a client's first line

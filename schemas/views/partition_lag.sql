@@ -25,7 +25,7 @@ moments AS (
     JOIN (SELECT DISTINCT cluster_id, group_id, topic, partition FROM commits) AS c
         ON c.cluster_id = e.cluster_id AND c.topic = e.topic AND c.partition = e.partition
 ),
--- A moment has the number of the newest commit and sighting before it, and of the next sighting.
+-- Each time has the number of the newest previous commit and sighting, and of the next sighting.
 numbered AS (
     SELECT
         *,
@@ -91,15 +91,15 @@ SELECT
     topic,                          -- topic
     partition,                      -- partition
     at_time,                        -- time of the commit or of the sighting
-    commits = 1 AS is_commit,       -- whether the group committed then; false: a log end offset was seen
+    commits = 1 AS is_commit,       -- whether the group committed at this time; false: a log end offset was seen
     committed_offset,               -- newest committed offset at that time
-    log_end_offset,                 -- log end offset then: linear between the sightings before and after, and at least the committed offset; null if no sighting is before or none is after
+    log_end_offset,                 -- log end offset at this time: linear between the previous and the next sighting, and at least the committed offset; null without a previous or a next sighting
     log_end_offset - committed_offset AS lag, -- lag then
     CASE WHEN end_before > committed_offset THEN end_before - committed_offset
-        WHEN end_before IS NOT NULL THEN 0 END AS lag_low, -- least possible lag: with the log end offset of the sighting before; null without one
+        WHEN end_before IS NOT NULL THEN 0 END AS lag_low, -- lowest possible lag: with the log end offset of the previous sighting; null without a previous sighting
     CASE WHEN end_after > committed_offset THEN end_after - committed_offset
-        WHEN end_after IS NOT NULL THEN 0 END AS lag_high, -- highest possible lag: with the log end offset of the next sighting; null without one
-    before_time AS seen_before_time, -- time of the last sighting up to then
-    after_time AS seen_after_time   -- time of the first sighting from then on
+        WHEN end_after IS NOT NULL THEN 0 END AS lag_high, -- highest possible lag: with the log end offset of the next sighting; null without a next sighting
+    before_time AS seen_before_time, -- time of the last sighting up to this time
+    after_time AS seen_after_time   -- time of the first sighting from this time on
 FROM estimated
 ORDER BY cluster_id, group_id, topic, partition, at_time, commits, log_offset

@@ -32,7 +32,7 @@ owned AS (
         ORDER BY r.generation
     )
 ),
--- A gap within one generation is a static replacement's, not a rebalance's.
+-- A gap within one generation comes from a static replacement, not from a rebalance.
 downtime AS (
     SELECT
         cluster_id, group_id, incarnation, generation, topic, partition,
@@ -43,7 +43,7 @@ downtime AS (
     WHERE generation > from_generation
     GROUP BY cluster_id, group_id, incarnation, generation, topic, partition
 ),
--- Each partition in the generation that assigns it, and in the next one if that does not assign it.
+-- Each partition appears in the generation that assigns it, and in the next generation if that generation does not assign it.
 -- No UNION: DuckDB 2.0 does not finish a LIMIT over a union whose sides read the same CTE.
 turns AS (
     SELECT

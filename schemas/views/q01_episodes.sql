@@ -7,11 +7,11 @@ SELECT
     SUM(SIZE(processes)) AS processes, -- processes started, stopped, restarted or removed, summed over the episodes
     SUM(rebalances) AS rebalances,  -- rebalances, as in q01_most_rebalanced_groups
     SUM(not_stable_ms) AS not_stable_ms, -- ms in rebalances; null without a log
-    SUM(unowned_partition_ms) AS unowned_partition_ms, -- partition downtime in ms, summed over partitions and over episodes with known downtime; null without such an episode
+    SUM(unowned_partition_ms) AS unowned_partition_ms, -- partition downtime in ms, summed over partitions and over episodes with known downtime; null if no episode has a known downtime
     SUM(unowned_partition_ms_low) AS unowned_partition_ms_low, -- lower limit, see ownership_gaps
     SUM(unowned_partition_ms_high) AS unowned_partition_ms_high, -- upper limit, see ownership_gaps
     SUM(unserved_partition_ms) AS unserved_partition_ms, -- ms in which owners did not serve their partitions, see episode_unserved; null without such a time
-    SUM(cost_ms) AS cost_ms,        -- ms without an owner or not served, summed over partitions; null if neither is known of any episode
+    SUM(cost_ms) AS cost_ms,        -- ms without an owner or not served, summed over partitions; null if neither is known for any episode
     SUM(records_reprocessed) AS records_reprocessed, -- records handled again, estimated; null without commits
     SUM(partitions_moved) AS partitions_moved, -- partitions whose owner changed to another process; null without records
     MIN(from_time) AS first_time,   -- start of the first episode

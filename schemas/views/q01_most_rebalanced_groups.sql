@@ -1,4 +1,4 @@
--- q01_most_rebalanced_groups: the groups that rebalanced most: how often, why, and which share of the time they were not Stable.
+-- q01_most_rebalanced_groups: the groups that rebalanced most: how often, why, and the share of time in which they were not Stable.
 SELECT
     s.cluster_id,                   -- cluster
     s.group_id,                     -- consumer group

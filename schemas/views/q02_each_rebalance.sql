@@ -5,7 +5,7 @@ SELECT
     g.incarnation,                  -- incarnation of the group
     g.generation,                   -- generation that the rebalance made
     g.outcome,                      -- stable, empty, superseded, failed or unknown
-    g.preparing_time,               -- start: PreparingRebalance (log); modern groups: the group epoch was bumped
+    g.preparing_time,               -- start: time of PreparingRebalance (log); modern groups: the group epoch increased
     g.joined_time,                  -- joined: all members had joined; modern groups: the target was computed
     g.stable_time,                  -- assigned: the leader's assignment was stored; modern groups: every member had reached the target
     l.to_time,                      -- end of the rebalance: assigned, empty, or superseded by the next rebalance

@@ -8,7 +8,7 @@ SELECT
     COUNT(DISTINCT t.member_id) AS member_ids, -- member ids of the culprit in these rebalances
     SUM(CASE WHEN t.cause = 'SESSION_EXPIRY' THEN 1 ELSE 0 END) AS expiries, -- triggers: the session expired
     SUM(CASE WHEN t.story = 'slow_poll' THEN 1 ELSE 0 END) AS slow_polls, -- triggers: max.poll.interval.ms was exceeded
-    SUM(CASE WHEN t.story = 'restart' THEN 1 ELSE 0 END) AS restarts, -- triggers: the culprit left and was back within a minute
+    SUM(CASE WHEN t.story = 'restart' THEN 1 ELSE 0 END) AS restarts, -- triggers in which the culprit left and returned within a minute
     SUM(l.total_ms) AS not_stable_ms -- ms not Stable in these rebalances; null without a log
 FROM rebalance_causes t
 LEFT JOIN rebalance_latency l

@@ -2,12 +2,12 @@
 SELECT
     cluster_id,                     -- cluster
     group_id,                       -- consumer group
-    assignor,                       -- actual: the stored assignments, of consumer groups the targets; else the assignor that was run again
-    mode,                           -- step: starts from the stored assignment of the previous generation; chain: from the assignor's own result for it
+    assignor,                       -- actual: the stored assignments, for consumer groups the targets; otherwise the assignor that was run again
+    mode,                           -- step: starts from the stored assignment of the previous generation; chain: starts from the assignor's own result for that generation
     MAX(own) AS own,                -- the group chose this assignor at least once
     COUNT(*) AS generations,        -- generations that were run again
     SUM(rounds) AS rebalances,      -- rebalances needed, including second rounds after a revocation
-    SUM(partitions_moved) AS partitions_moved, -- partitions whose owner is another process than before
+    SUM(partitions_moved) AS partitions_moved, -- partitions whose owner is another process than the previous owner
     SUM(moves_forced) AS moves_forced, -- moves that no assignment could avoid
     SUM(partitions_moved) - SUM(moves_forced) AS moves_in_excess, -- moves that a better assignment avoids
     MAX(partitions_moved) AS max_partitions_moved, -- most partitions moved in one generation

@@ -18,7 +18,7 @@ WITH phases AS (
         AND c.incarnation = g.incarnation AND c.generation = g.generation
     WHERE g.preparing_time IS NOT NULL AND g.joined_time IS NOT NULL
 ),
--- The process of every member id.
+-- Process of each member id.
 named AS (
     SELECT cluster_id, group_id, member_id, MAX(process) AS process
     FROM generation_members
@@ -53,7 +53,7 @@ arrivals AS (
     LEFT JOIN named n
         ON n.cluster_id = t.cluster_id AND n.group_id = t.group_id AND n.member_id = t.member_id
 ),
--- Consumer, share and streams groups: when each member reached the target.
+-- Time at which each member of a consumer, share or streams group reached the target.
 reached AS (
     SELECT
         cluster_id, group_id, incarnation, epoch AS generation, process,
@@ -91,7 +91,7 @@ removed AS (
     WHERE p.is_classic AND t.departed_id IS DISTINCT FROM p.culprit_member_id
     GROUP BY p.cluster_id, p.group_id, p.incarnation, p.generation
 ),
--- Lines have the joins of new members only: they show the last join if all members are new.
+-- Lines show the joins of new members only: they show the last join if all members are new.
 complete AS (
     SELECT cluster_id, group_id, incarnation, generation
     FROM arrivals
@@ -125,7 +125,7 @@ SELECT
     GREATEST(p.members_dropped, COALESCE(d.members, 0)) AS members_dropped, -- members removed for not rejoining, not syncing or not giving up partitions in time, also if their session expired while the rebalance waited for them; null without a log
     d.processes AS did_not_rejoin,  -- processes that did not rejoin, and were removed while the rebalance waited; member ids, if only lines name them
     p.sync_ms,                      -- ms waiting for the leader's assignment; other group types: ms until all members had reached the target
-    COALESCE(n.process, p.leader, t.process) AS last_to_sync, -- the leader, which all other members wait for; other group types: the last process that reached the target
+    COALESCE(n.process, p.leader, t.process) AS last_to_sync, -- the leader, for which all other members wait; other group types: the last process that reached the target
     CASE WHEN p.sync_ms > p.join_ms THEN 'sync' ELSE 'join' END AS slow_phase -- the longer of the two phases
 FROM phases p
 LEFT JOIN last_arrivals j

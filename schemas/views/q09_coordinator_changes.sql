@@ -36,7 +36,7 @@ changes AS (
         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     )
 ),
--- Incarnations of groups, and when they were created; null before the evidence.
+-- Incarnations of groups, and their creation times; null before the evidence.
 incarnations AS (
     SELECT
         cluster_id, group_id, incarnation,
@@ -66,8 +66,8 @@ SELECT
     COALESCE(b.broker_id, u.broker_id) AS previous_broker_id, -- broker of the previous load, else of the previous unload (loads only); null if neither is logged
     c.load_ms,                      -- duration of the load in ms, as logged (loads only)
     COUNT(s.generation) AS rebalances_within_5_min, -- rebalances of the group that began within 5 minutes after the change
-    MIN(s.from_time) AS next_rebalance_time, -- start of the first of these rebalances
-    MIN_BY(s.cause, s.from_time) AS next_cause -- cause class of the first of these rebalances
+    MIN(s.from_time) AS next_rebalance_time, -- start of the first rebalance that followed
+    MIN_BY(s.cause, s.from_time) AS next_cause -- cause class of the first rebalance that followed
 FROM changes c
 JOIN homes h ON h.cluster_id = c.cluster_id AND h.topic_partition = c.topic_partition
 JOIN incarnations v

@@ -1,4 +1,4 @@
--- q10_by_protocol: one row per group and time under one group type, to compare before and after a migration: rebalances, partition downtime, and downtime per restart of a process.
+-- q10_by_protocol: one row per group and period under one group type, to compare rebalances, partition downtime, and downtime per restart before and after a migration.
 WITH typed AS (
     SELECT
         s.cluster_id, s.group_id, s.incarnation, s.generation, s.from_time, s.to_time, s.rebalances, s.aborted_rebalances, s.superseded_targets,
@@ -45,7 +45,7 @@ restarts AS (
     WHERE story = 'restart' OR story = 'return' AND previous_story = 'restart'
     GROUP BY cluster_id, group_id, incarnation, generation
 ),
--- A gap within one generation is that of a static member's restart without a rebalance.
+-- A gap within one generation belongs to a static member's restart without a rebalance.
 downtime AS (
     SELECT
         cluster_id, group_id, incarnation, generation,
@@ -79,7 +79,7 @@ costs AS (
 SELECT
     cluster_id,                     -- cluster
     group_id,                       -- group
-    period,                         -- number of the time under one group type, from 1; a migration begins the next
+    period,                         -- number of the period under one group type, from 1; a migration begins the next period
     group_type,                     -- classic, consumer, share or streams
     MIN(from_time) AS from_time,    -- start of the first rebalance
     MAX(to_time) AS to_time,        -- end of the last generation
@@ -93,8 +93,8 @@ SELECT
     SUM(unowned_ms) AS unowned_partition_ms, -- partition downtime in ms, as in ownership_gaps; null without records
     SUM(low_ms) AS unowned_partition_ms_low, -- lower limit, see ownership_gaps
     SUM(high_ms) AS unowned_partition_ms_high, -- upper limit, see ownership_gaps
-    SUM(restarts) AS restarts,      -- processes that left and were back within a minute; null if only clients' logs show the generations
-    SUM(restart_ms) AS restart_partition_ms, -- the part of the downtime that restarts caused: in rebalances of a departure or a return, and of static members without a rebalance
+    SUM(restarts) AS restarts,      -- processes that left and returned within a minute; null if only clients' logs show the generations
+    SUM(restart_ms) AS restart_partition_ms, -- the part of the downtime that restarts caused: in rebalances of a departure or a return, and for static members without a rebalance
     CAST(ROUND(SUM(restart_ms) / NULLIF(SUM(restarts), 0)) AS BIGINT) AS partition_ms_per_restart -- restart_partition_ms per restart; null without restarts or records
 FROM costs
 GROUP BY cluster_id, group_id, period, group_type

@@ -74,7 +74,7 @@ SELECT
     c.cluster_id,                   -- cluster
     c.group_id,                     -- consumer group
     c.from_time,                   -- departure of the first process
-    c.to_time,                     -- the last process was back and its rebalance had ended
+    c.to_time,                     -- time at which the last process had returned and its rebalance had ended
     c.processes,                    -- restarted processes
     c.generations,                  -- rebalances that began in this time, including superseded ones
     c.not_stable_ms,                -- ms in these rebalances; null without a log

@@ -1,6 +1,6 @@
 -- q10_each_rebalance: the cost of each rebalance, in partition downtime and records handled again, which can be summed over any span of time.
 WITH spans AS (
-    -- Without a record nothing is known of partitions and commits: null, not 0.
+    -- Without a record, partitions and commits are unknown: null, not 0.
     SELECT *, CASE WHEN evidence IN ('records', 'both') THEN 0 END AS recorded_zero
     FROM generation_spans
 ),
@@ -13,7 +13,7 @@ stopped AS (
         SUM(COALESCE(unowned_ms_high, unowned_ms)) AS high_ms,
         MAX(unowned_ms) AS longest_unowned_ms
     FROM ownership_gaps
-    -- A gap within one generation is a static replacement's, not a rebalance's.
+    -- A gap within one generation comes from a static replacement, not from a rebalance.
     WHERE generation > from_generation
     GROUP BY cluster_id, group_id, incarnation, generation
 ),

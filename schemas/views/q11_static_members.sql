@@ -1,6 +1,6 @@
 -- q11_static_members: static membership audit: restarts, takeovers and fencing per group.instance.id.
 WITH unnamed AS (
-    -- Lines without a group, of an instance that no other line names.
+    -- Lines without a group, about an instance that no other line names.
     SELECT b.*
     FROM broker_log_events b
     LEFT JOIN group_events e
@@ -14,7 +14,7 @@ known AS (
     FROM generation_members
     WHERE instance_id IS NOT NULL
     UNION ALL
-    -- Lines name members that no record has.
+    -- Lines also name members that no record has.
     SELECT cluster_id, group_id, instance_id, member_id, client_host, CAST(NULL AS INT), CAST(NULL AS BIGINT)
     FROM group_events
     WHERE instance_id IS NOT NULL AND event <> 'STATIC_FENCED'
@@ -61,7 +61,7 @@ SELECT
     m.cluster_id,                   -- cluster
     m.group_id,                     -- consumer group; null if the lines about the instance name none
     m.instance_id,                  -- group.instance.id
-    m.session_timeout_ms,           -- session.timeout.ms: a restart within it causes no rebalance; null without records, and for members of modern groups, whose session timeout is the group's
+    m.session_timeout_ms,           -- session.timeout.ms: a restart within it triggers no rebalance; null without records, and for members of modern groups, whose session timeout is the group's
     m.member_ids,                   -- member ids of the instance
     NULLIF(m.hosts, 0) AS hosts,    -- addresses of the instance; null if no record or line has one
     COALESCE(c.replacements, 0) AS replacements, -- replacements by a new member id within the session

@@ -1,8 +1,8 @@
--- q11_would_benefit: the groups in which static membership would avoid rebalances: restarts of dynamic members that were back within their session timeout. Their partitions then wait for the process: q12_what_if has what that does to the partition downtime.
+-- q11_would_benefit: the groups in which static membership would avoid rebalances: restarts of dynamic members that were back within their session timeout. The partitions then wait for the process: q12_what_if shows the effect on partition downtime.
 WITH sessions AS (
     SELECT
         cluster_id, group_id, client_id, client_host,
-        -- Records of modern groups lack it: the default of group.consumer.session.timeout.ms.
+        -- Records of modern groups lack the session timeout: the default of group.consumer.session.timeout.ms applies.
         COALESCE(MAX(session_timeout_ms), 45000) AS session_timeout_ms
     FROM generation_members
     WHERE instance_id IS NULL

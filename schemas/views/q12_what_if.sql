@@ -20,7 +20,7 @@ SELECT
     o.records_reprocessed AS reprocessed_observed, -- records handled again by the next owners, observed; null without commits, as in the columns below
     m.records_reprocessed AS reprocessed_unchanged, -- simulated with the group's own settings
     p.records_reprocessed AS reprocessed_predicted, -- simulated with the changed settings
-    o.consumption_pause_ms AS pause_observed_ms, -- ms from the stop of an owner to the next one's first record, summed over partitions, observed
+    o.consumption_pause_ms AS pause_observed_ms, -- ms from the stop of an owner to the next owner's first record, summed over partitions, observed
     m.consumption_pause_ms AS pause_unchanged_ms, -- simulated with the group's own settings
     p.consumption_pause_ms AS pause_predicted_ms, -- simulated with the changed settings
     m.unowned_partition_ms - p.unowned_partition_ms AS saved_partition_ms, -- downtime saved, from one simulation to the other, so that the model's errors affect both sides
@@ -28,7 +28,7 @@ SELECT
     p.unowned_partition_ms_min > m.unowned_partition_ms_max AS longer_downtime, -- whether the range of the partition downtime lies above the range without the change
     p.setting IS NOT DISTINCT FROM a.setting AS advised, -- whether this is the advised change: the cheapest that removes most of the downtime
     CASE WHEN p.setting = a.setting THEN a.sentence END AS sentence, -- the reason, for the advised change
-    CASE WHEN p.setting = a.setting THEN a.risk END AS risk, -- what it costs or risks, for the advised change
+    CASE WHEN p.setting = a.setting THEN a.risk END AS risk, -- cost or risk of the advised change
     p.seeds,                        -- number of simulations
     p.from_time,                    -- start of the simulated span
     p.to_time                       -- end of the simulated span

@@ -35,8 +35,8 @@ by_generation AS (
         -- In share groups several members may have a partition.
         MAX(CASE WHEN g.group_type = 'share' THEN c.partitions_assigned END) AS shared_partitions,
         SUM(m.partitions) AS partitions,
-        -- In the first round of a cooperative rebalance new members wait for revoked partitions, in
-        -- other groups than classic ones until the target is reached.
+        -- In the first round of a cooperative rebalance new members wait for revoked partitions; in
+        -- modern groups they wait until the target is reached.
         SUM(CASE
             WHEN m.partitions IS NULL AND c.partitions_orphaned = 0
                 AND (COALESCE(g.group_type, 'classic') = 'classic'

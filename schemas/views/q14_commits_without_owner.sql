@@ -3,7 +3,7 @@ SELECT
     c.cluster_id,                   -- cluster
     c.group_id,                     -- consumer group
     c.incarnation,                  -- incarnation of the group; null before the first generation
-    c.generation,                   -- generation running at the time; null before the first
+    c.generation,                   -- generation running at the time; null before the first generation
     c.topic,                        -- topic
     c.partition,                    -- partition
     CASE

@@ -1,4 +1,4 @@
--- q16_findings: what is wrong, by name: known defects, mistakes and failures, the surest first.
+-- q16_findings: problems by name: known defects, wrong settings and failures; highest confidence first.
 SELECT
     f.cluster_id,                           -- cluster
     f.finding,                              -- id of the problem; docs/known-problems.md describes each
@@ -11,7 +11,7 @@ SELECT
     f.from_time,                            -- first event that shows the problem
     f.to_time,                              -- last event that shows the problem
     f.rebalances,                           -- rebalances that the problem caused
-    f.confidence,                           -- 0 to 1: confidence that the problem is this one
+    f.confidence,                           -- 0 to 1: confidence that this problem is the cause
     f.version_seen,                         -- the evidence shows a version that has the defect
     f.version,                              -- versions that the evidence allows
     f.summary,                              -- the finding in one sentence

@@ -1,14 +1,14 @@
--- rebalance_costs: what each rebalance cost the data, summed over the partitions that it gave to their next owners. Static replacements, which are no rebalance, have the generation in which they happened.
+-- rebalance_costs: cost of each rebalance for the data, summed over the partitions that it gave to their next owners. Static replacements, which are no rebalance, have the generation in which they happened.
 SELECT
     cluster_id,                     -- cluster
     group_id,                       -- consumer group
     incarnation,                    -- incarnation of the group
     generation,                     -- generation that assigned the partitions to their next owners
-    COUNT(*) AS handovers,          -- tenures of partitions that ended before it
+    COUNT(*) AS handovers,          -- tenures of partitions that ended before this rebalance
     SUM(records_reprocessed) AS records_reprocessed, -- records that the next owners handle again, estimated; null without commits
     SUM(records_reprocessed_low) AS records_reprocessed_low, -- lower limit of records_reprocessed
     SUM(records_reprocessed_high) AS records_reprocessed_high, -- upper limit of records_reprocessed, if bounded
-    MIN(CASE WHEN bounded THEN 1 ELSE 0 END) = 1 AS bounded, -- false if a process whose session had expired was back: it may have handled more
+    MIN(CASE WHEN bounded THEN 1 ELSE 0 END) = 1 AS bounded, -- false if a process whose session had expired returned: it may have handled more records
     SUM(consumption_pause_ms) AS consumption_pause_ms, -- ms without a consumed record, summed over partitions; null without commits
     MAX(consumption_pause_ms) AS longest_pause_ms, -- longest pause of one partition
     SUM(record_seconds) AS record_seconds, -- lag integrated over the handovers, in records times seconds; null without log end offsets

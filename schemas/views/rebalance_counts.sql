@@ -1,4 +1,4 @@
--- rebalance_counts: what each generation counts as: a rebalance, an aborted rebalance, or neither (docs/metrics.md). All counts of rebalances are sums of these columns.
+-- rebalance_counts: whether each generation counts as a rebalance, an aborted rebalance, or neither (docs/metrics.md). All counts of rebalances are sums of these columns.
 SELECT
     cluster_id,                     -- cluster
     group_id,                       -- consumer group

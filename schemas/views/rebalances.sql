@@ -11,7 +11,7 @@ SELECT
     g.cause,                        -- cause class
     t.story,                        -- action of the process that triggered the rebalance
     COALESCE(t.instance_id, g.culprit_client_id) AS culprit, -- process that triggered the rebalance: instance id, else client id
-    g.culprit_client_host,          -- address of that member, if a record has it
+    g.culprit_client_host,          -- address of the triggering member, if a record has it
     g.member_count,                 -- members when the join completed
     l.join_ms,                      -- ms waiting for all members to join; null without a log; modern groups: ms in Assigning
     l.sync_ms,                      -- ms waiting for the leader's assignment; modern groups: ms in Reconciling
@@ -27,7 +27,7 @@ SELECT
     c.partitions_orphaned,          -- partitions that had an owner before and are unowned now; null without records
     c.partitions_new,               -- partitions that never had an owner before; null without records
     c.moves_forced,                 -- moves that no assignment could avoid; null without records
-    g.gap_before,                   -- missing generations right before this one
+    g.gap_before,                   -- missing generations right before this generation
     g.evidence                      -- records, log or both
 FROM generations g
 LEFT JOIN rebalance_latency l

@@ -33,8 +33,8 @@ SELECT
     member_id,                      -- member that the partition is assigned to
     topic,                          -- topic
     partition,                      -- partition
-    CASE WHEN previous_generation = generation - 1 THEN previous_member_id END AS previous_member_id, -- member that it was assigned to in the previous generation; null if none
-    previous_generation = generation - 1 AND previous_identity <> identity AS moved, -- another member (of another instance id) had it in the previous generation; null if it was not assigned before
+    CASE WHEN previous_generation = generation - 1 THEN previous_member_id END AS previous_member_id, -- member that the partition was assigned to in the previous generation; null if it had no member
+    previous_generation = generation - 1 AND previous_identity <> identity AS moved, -- true if another member (of another instance id) had the partition in the previous generation; null if it was not assigned before
     'snapshot' AS evidence          -- snapshot
 FROM compared
 ORDER BY cluster_id, group_id, generation, topic, partition

@@ -1,5 +1,5 @@
 -- snapshot_generations: each state of a group between its rebalances, as far as snapshots tell one from the next.
--- Two rebalances between two snapshots are one here, and a rebalance that no snapshot met and that moved nothing is none.
+-- Two rebalances between two snapshots count as one here, and a rebalance that no snapshot met and that moved nothing is missing.
 WITH seen AS (
     SELECT
         cluster_id, group_id, snapshot_time, requested_time, described_time, group_type, protocol_type, protocol, state,
@@ -63,17 +63,17 @@ SELECT
     protocol,                       -- assignor
     CASE WHEN state = 'Empty' THEN 'empty' ELSE 'stable' END AS outcome, -- stable or empty
     member_count,                   -- members
-    CASE WHEN generation > 1 THEN previous_time END AS not_before_time, -- the previous generation was still there: the rebalance began later; null for the first one
-    described_time AS not_after_time, -- this generation was there: the rebalance was over
-    CASE WHEN generation > 1 THEN met_snapshots END AS met_snapshots, -- snapshots that met the group in the rebalance
+    CASE WHEN generation > 1 THEN previous_time END AS not_before_time, -- last snapshot with the previous generation: the rebalance began later; null for the first generation
+    described_time AS not_after_time, -- first snapshot with this generation: the rebalance was over
+    CASE WHEN generation > 1 THEN met_snapshots END AS met_snapshots, -- number of snapshots during the rebalance
     CASE
         WHEN generation > 1 AND met_last_time > met_first_time THEN UNIX_MILLIS(met_last_time) - UNIX_MILLIS(met_first_time)
-    END AS total_ms_min,            -- the rebalance took at least these ms; null if fewer than two snapshots met it
+    END AS total_ms_min,            -- lower limit of the rebalance's duration in ms; null if fewer than two snapshots met it
     CASE WHEN generation > 1 THEN UNIX_MILLIS(described_time) - UNIX_MILLIS(previous_time) END AS total_ms_max, -- and at most these
     last_seen_time,                 -- last snapshot with this generation
     CAST(snapshots AS INT) AS snapshots, -- snapshots with this generation
-    snapshot_time,                  -- first of them, as in group_snapshots
-    'snapshot' AS evidence          -- snapshot: no record, log or client
+    snapshot_time,                  -- first snapshot with this generation, as in group_snapshots
+    'snapshot' AS evidence          -- always snapshot: neither record, log nor client shows the generation
 FROM firsts
 WHERE number = 1
 ORDER BY cluster_id, group_id, generation

@@ -1,4 +1,4 @@
--- snapshot_groups: each group in its newest snapshot, and since when it has been in that state.
+-- snapshot_groups: each group in its newest snapshot, and the time since which the group has been in that state.
 WITH numbered AS (
     SELECT
         *,
@@ -14,17 +14,17 @@ spans AS (
 SELECT
     n.cluster_id,                   -- cluster
     n.group_id,                     -- group
-    n.group_type,                   -- classic or consumer; null: share, streams or not known
+    n.group_type,                   -- classic or consumer; null for share and streams groups, and if unknown
     n.protocol_type,                -- consumer, connect, ...
     n.state,                        -- state; null if the group was not described
     n.protocol,                     -- assignor
     n.member_count,                 -- members
     n.coordinator_id,               -- broker id of the coordinator
-    n.described_time,               -- the group was in this state then
+    n.described_time,               -- time at which the group was in this state
     n.snapshot_time = n.newest_time AS is_in_newest, -- the cluster's newest snapshot has the group; false: it was deleted, or is no longer listed
     s.generation,                   -- its last generation in snapshot_generations
     s.since_time,                   -- first snapshot with that generation
-    n.error                         -- why the group was not described; null if it was
+    n.error                         -- why the group was not described; null if it was described
 FROM numbered n
 LEFT JOIN spans s ON s.cluster_id = n.cluster_id AND s.group_id = n.group_id
 WHERE n.number = 1

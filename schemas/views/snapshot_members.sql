@@ -42,7 +42,7 @@ SELECT
         WHEN c.previous_member_id <> c.member_id THEN 'replaced'
         ELSE 'retained'
     END AS change,                  -- joined, retained, or replaced (another member id of an instance); null in the first generation
-    c.generation < l.last_generation AND (c.next_generation IS NULL OR c.next_generation > c.generation + 1) AS gone, -- the next generation does not have the member; how it left, snapshots do not tell
+    c.generation < l.last_generation AND (c.next_generation IS NULL OR c.next_generation > c.generation + 1) AS gone, -- true if the next generation does not have the member; snapshots do not show how it left
     'snapshot' AS evidence          -- snapshot
 FROM compared c
 JOIN lasts l ON l.cluster_id = c.cluster_id AND l.group_id = c.group_id

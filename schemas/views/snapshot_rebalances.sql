@@ -1,5 +1,5 @@
 -- snapshot_rebalances: what changed from one generation of snapshot_generations to the next.
--- At least one rebalance was between the two; there may have been several.
+-- At least one rebalance took place between the two generations; there may have been several.
 WITH of_members AS (
     SELECT
         cluster_id, group_id, generation,
@@ -25,11 +25,11 @@ SELECT
     g.member_count,                 -- members after it
     g.not_before_time,              -- the rebalance began later
     g.not_after_time,               -- the rebalance was over
-    g.met_snapshots,                -- snapshots that met the group in it
-    g.total_ms_min,                 -- it took at least these ms; null if fewer than two snapshots met it
-    g.total_ms_max,                 -- it took at most these ms
+    g.met_snapshots,                -- number of snapshots during the rebalance
+    g.total_ms_min,                 -- lower limit of the duration in ms; null if fewer than two snapshots met the rebalance
+    g.total_ms_max,                 -- upper limit of the duration in ms
     CAST(COALESCE(m.joined, 0) AS INT) AS members_joined, -- members that the previous generation did not have
-    CAST(COALESCE(b.gone, 0) AS INT) AS members_gone, -- members of the previous generation that this one does not have
+    CAST(COALESCE(b.gone, 0) AS INT) AS members_gone, -- members of the previous generation that this generation does not have
     CAST(COALESCE(m.replaced, 0) AS INT) AS members_replaced, -- static members with another member id
     CAST(COALESCE(m.retained, 0) AS INT) AS members_retained, -- members of both
     CAST(COALESCE(p.moved, 0) AS INT) AS partitions_moved, -- partitions that another member had in the previous generation
