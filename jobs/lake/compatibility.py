@@ -8,7 +8,7 @@ _REBUILD = "rebuild the lake in a new folder"
 def unknown_column(path: str, column: str) -> str:
     """The message for a column that schemas/ does not have."""
     return (
-        f"{path}: this version of Regroup does not know column {column} (newer, or renamed "
+        f"{path}: column {column} is unknown to this version of Regroup (newer, or renamed "
         f"since): {_REBUILD}, or run the version that wrote it"
     )
 

@@ -126,7 +126,7 @@ def read_records(header: Header, data: bytes) -> Columns:
     except IndexError:
         raise BadBatch("the last record is cut off") from None
     if position != len(data):
-        raise BadBatch(f"{len(data) - position} bytes are left after the last record")
+        raise BadBatch(f"{len(data) - position} bytes after the last record")
     if header.attributes & LOG_APPEND:
         timestamps = [header.max_timestamp] * len(offsets)
     _require_int64(offsets, "an offset")

@@ -167,7 +167,7 @@ UNREADABLE = [
      "the key is not in the format of --offsets-decoder"),
     ("| offset: 1 CreateTime: 5 key: group_metadata::group=g payload: "
      '{"protocolType":"consumer","protocol":"range","generationId":1,"assignment":"{m=[t-0, t"}',
-     "payload is no group: ValueError assignment is truncated"),
+     "payload is not a group: ValueError assignment is truncated"),
     ("Exception in thread main", "not a line of kafka-dump-log"),
     ("| offset: 1 CreateTime: 5 " + COMMIT + "[" * 100_000, "truncated or damaged JSON"),
     (b"| offset: 1 CreateTime: 5 key: \xff payload: y", "not UTF-8"),

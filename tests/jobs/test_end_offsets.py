@@ -264,7 +264,7 @@ def test_a_list_with_a_value_per_line_is_not_read_at_once(monkeypatch):
          "not a line with a log end offset; give lines of JSON with time, topic, partition and"
          " log_end_offset, or see docs/sources.md"),
         ("kafka_consumergroup_lag{topic=\"a\",partition=\"0\"} 3 1795770000000\n",
-         "only lines about something else; give lines of JSON with time, topic, partition and"
+         "the file has no log end offsets; give lines of JSON with time, topic, partition and"
          " log_end_offset, or see docs/sources.md"),
     ],
     ids=["a log", "no time", "a table", "another series"],

@@ -288,7 +288,7 @@ def test_a_time_of_day_needs_a_cluster_with_events(write_lake, tmp_path):
             ["--group", GROUP, "--era", "9.9"],
             "--era 9.9: not one of 0.9, 0.10, 0.11, 1.0, 1.1, 2.0.0, 2.0, 2.1, 2.2, 2.3, 2.4, 2.5",
         ),
-        (["--group", GROUP, "--from", "noon"], "--from noon: not a time; write it in UTC"),
+        (["--group", GROUP, "--from", "noon"], "--from noon: expected a UTC time"),
         (["--from", "2026-11-21"], "--from, --to and --era: give --group, too"),
     ],
 )

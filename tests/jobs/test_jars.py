@@ -120,7 +120,7 @@ def test_an_incomplete_folder_is_fetched_again(change, registry, tmp_path):
 def test_a_folder_that_cannot_be_written(registry, tmp_path):
     (tmp_path / "file").write_text("")
 
-    with pytest.raises(UsageError, match="name another folder in REGROUP_JARS"):
+    with pytest.raises(UsageError, match="set REGROUP_JARS to another folder"):
         jars.fetch(PINNED, tmp_path / "file" / "jars")
 
 

@@ -175,7 +175,7 @@ def test_ways_to_scale(plan):
             1,
             "group billing-eager: no process runs; the",
         ),
-        (["--since", "noon"], "billing-eager", 2, "--since noon: not a time; write it in UTC"),
+        (["--since", "noon"], "billing-eager", 2, "--since noon: expected a UTC time"),
         (
             ["--since", "2026-11-21T00:46", "--processes", "0"],
             "billing-eager",
@@ -193,7 +193,7 @@ def test_ways_to_scale(plan):
             ["--since", "2026-11-21T00:46"],
             "connect",
             2,
-            "--group connect: not a group of consumers",
+            "--group connect: not a consumer group",
         ),
     ],
 )

@@ -130,7 +130,9 @@ def test_a_table_of_another_program_stays(spark, write_lake, database, tmp_path)
     spark.sql(f"CREATE DATABASE {database}")
     spark.sql(f"CREATE TABLE {database}.generations (x INT) USING parquet")
 
-    with pytest.raises(UsageError, match=r"its table generations is not Regroup's; use another"):
+    with pytest.raises(
+        UsageError, match=r"its table generations was not created by Regroup; use another"
+    ):
         list(register_in(spark, RegisterOptions(root, database)))
 
     assert spark.table(f"{database}.generations").columns == ["x"]

@@ -195,7 +195,7 @@ def test_the_object_of_the_group_is_chosen_from_several_documents(scaled):
         ('"50"', '"0"', "lagThreshold 0: must be at least 1"),
         ("minReplicaCount: 2", "minReplicaCount: 20", "minReplicaCount is larger than max"),
         ("value: 2", "value: two", "policies: value and periodSeconds must be at least 1"),
-        ("spec:", "spec [", "line 5 is not KEY: VALUE"),
+        ("spec:", "spec [", "line 5: expected KEY: VALUE"),
         ("type: Pods", "type: Nodes", "policies: type Nodes: not one of Pods, Percent"),
         ("policies:", "selectPolicy: Most", "selectPolicy Most: not one of Max, Min, Disabled"),
         ('"50"', "{a: b}", "line 23: write {a: b} as lines of KEY: VALUE"),

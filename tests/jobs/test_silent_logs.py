@@ -179,7 +179,7 @@ def test_a_run_over_a_dump_of_another_topic_fails(tmp_path):
     lake = IncidentLake(str(tmp_path / "lake"), "embedded")
 
     with pytest.raises(
-        RunFailed, match=r"no record of the dump .* but of source\.checkpoints\.int"
+        RunFailed, match=r"the dump has no record .* only of source\.checkpoints\.int"
     ):
         lake.run("c", dump=f"{tmp_path}/dump.json")
 

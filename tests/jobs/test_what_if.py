@@ -240,7 +240,7 @@ def test_a_period(what_if):
     [
         (["--set", "speed=1"], "--set speed=1: unknown setting; must be one of membership"),
         (["--set", "membership=perhaps"], "membership must be one of static, dynamic"),
-        (["--set", "era=4.1", "--set", "era=3.9"], "era is given twice"),
+        (["--set", "era=4.1", "--set", "era=3.9"], "era is given more than once"),
         (
             ["--set", "session.timeout.ms=1"],
             "--set session.timeout.ms=1: below the broker's group.min.session.timeout.ms (6000)",
@@ -277,8 +277,8 @@ def test_groups_that_cannot_be_simulated(what_if, lake):
     unknown = "no events or records of this group in"
     for group, message in [
         ("nobody", unknown),
-        ("connect", "not a group of consumers (connect)"),
-        ("streams", "not a group of consumers (Kafka Streams, whose tasks no model assigns)"),
+        ("connect", "not a consumer group (connect)"),
+        ("streams", "not a consumer group (Kafka Streams, whose tasks no model assigns)"),
         (
             "custom",
             "--group custom: assignor OwnAssigner cannot be simulated; set the assignor to"

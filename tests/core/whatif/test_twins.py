@@ -227,7 +227,7 @@ def test_advice(version):
     assert result.rejected.startswith(
         "group.instance.id (process name), session.timeout.ms=25000: 1 rebalance instead of 21"
     )
-    assert result.rejected.endswith("saves little more, and takes more to introduce")
+    assert result.rejected.endswith("saves little more, but is harder to introduce")
     assert result.worse.startswith("longer partition downtime than")
     assert "session.timeout.ms=25000 (" in result.worse
     assert result.instance_ids == "process"
