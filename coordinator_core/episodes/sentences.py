@@ -371,7 +371,7 @@ def _unknown(episode: Episode) -> str:
         return "members rejoin at the time that an earlier assignment set"
     if any(each.outcome == EMPTY for each in episode.rebalances):
         return "group lost all members, no root cause in the evidence"
-    return "root cause not in the evidence"
+    return "no root cause in the evidence"
 
 
 _SENTENCES: Mapping[EpisodeKind, Callable[[Episode], str]] = {

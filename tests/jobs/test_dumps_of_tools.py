@@ -159,7 +159,7 @@ COMMIT = 'key: {"type":"1","data":{"group":"g","topic":"t","partition":0}} paylo
 VALUE = '{"version":"3","data":{"offset":1,"leaderEpoch":0,"metadata":"","commitTimestamp":7}}'
 UNREADABLE = [
     ("| offset: 1 CreateTime: 5 keySize: 1",
-     "line line without key and payload: print it with --offsets-decoder"),
+     "line without key and payload: print it with --offsets-decoder"),
     ("| offset: 1 CreateTime: 5 " + COMMIT + VALUE[:40], "truncated or damaged JSON"),
     ("| offset: 1 CreateTime: 5 " + COMMIT[:30], "a truncated line"),
     ("| offset: 1 " + COMMIT + VALUE, "a truncated line"),

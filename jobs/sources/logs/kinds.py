@@ -200,7 +200,9 @@ def _of_a_broker(beginning: bytes) -> Kind:
     if not _OF_BROKER.search(beginning):
         return Kind("it does not seem to be a broker's log", "give server.log")
     if _is_silent(beginning):
-        return Kind("it seems to be the log of a broker that logs at WARN", COORDINATOR_AT_INFO)
+        return Kind(
+            "it seems to be the log of a broker whose log level is WARN", COORDINATOR_AT_INFO
+        )
     what = (
         "it seems to be the log of a broker that coordinates no group, or whose coordinator "
         "logger is off"
