@@ -36,7 +36,7 @@ from coordinator_core.coordinator.modern.timers import SESSION
 from coordinator_core.coordinator.modern.topics import change_topics
 from coordinator_core.coordinator.offset_fetch import fetch_offsets
 from coordinator_core.coordinator.turn import MemberIds, Turn
-from coordinator_core.protocol.errors import CoordinatorBug, Errors, UnexpectedState
+from coordinator_core.protocol.errors import Errors, UnexpectedState
 from coordinator_core.protocol.messages import (
     Append,
     BareError,
@@ -113,7 +113,7 @@ class Coordinator:
         return self._turn.groups.modern
 
     def handle(self, request: Request, now_ms: int) -> list[Effect]:
-        effects = self._begin(now_ms)
+        effects = self._turn.begin(now_ms)
         try:
             self._handle(request)
         except UnexpectedState:
@@ -151,7 +151,7 @@ class Coordinator:
         """
         if not self._turn.background:
             return None
-        effects = self._begin(now_ms)
+        effects = self._turn.begin(now_ms)
         self._turn.background.pop(0)()
         return effects
 
@@ -159,7 +159,7 @@ class Coordinator:
         self, topics: Iterable[TopicImage], deleted: Iterable[str], now_ms: int
     ) -> list[Effect]:
         """Take new metadata of the cluster: topics deleted, then created or grown."""
-        effects = self._begin(now_ms)
+        effects = self._turn.begin(now_ms)
         change_topics(self._turn, list(topics), list(deleted))
         return effects
 
@@ -179,14 +179,14 @@ class Coordinator:
         timer = self._turn.wheel.pop_due(now_ms)
         if timer is None:
             return None
-        effects = self._begin(max(self._turn.now_ms, timer.deadline_ms))
+        effects = self._turn.begin(max(self._turn.now_ms, timer.deadline_ms))
         with suppress(UnexpectedState):  # a broker only logs this error
             timer.expire()
         return effects
 
     def appended(self, append: Append, error: Errors, now_ms: int) -> list[Effect]:
         """Report that the records of ``append`` are in the log, or the error that kept them out."""
-        effects = self._begin(now_ms)
+        effects = self._turn.begin(now_ms)
         turn = self._turn
         shard, number = turn.log.take(append.append_id)
         turn.groups.settle(shard, number, error)
@@ -200,7 +200,7 @@ class Coordinator:
 
         Members get new sessions from now on.  Raises BadRecord for unreadable bytes.
         """
-        effects = self._begin(now_ms)
+        effects = self._turn.begin(now_ms)
         if self._clean_up is not None and not (self.groups or self.modern_groups):
             self._clean_up.loaded()
         load(self._turn, records)
@@ -208,7 +208,7 @@ class Coordinator:
 
     def unload(self, now_ms: int, partition: int | None = None) -> list[Effect]:
         """Unload the groups of a partition of `__consumer_offsets`, or all groups."""
-        effects = self._begin(now_ms)
+        effects = self._turn.begin(now_ms)
         unload(self._turn, partition)
         return effects
 
@@ -220,7 +220,7 @@ class Coordinator:
         ``heartbeats_ms``: the time of the last heartbeat by member id, maybe in the future.  For
         a caller that skips heartbeats while nothing else happens to the group.
         """
-        self._begin(now_ms)
+        self._turn.begin(now_ms)
         group = self._turn.groups.classic[group_id]
         for member_id, last_ms in sorted(heartbeats_ms.items(), key=lambda last: last[1]):
             member = group.members[member_id]
@@ -250,8 +250,3 @@ class Coordinator:
     def next_deadline_ms(self) -> int | None:
         """When the earliest timer is due; None without timers."""
         return self._turn.wheel.next_deadline_ms()
-
-    def _begin(self, now_ms: int) -> list[Effect]:
-        if now_ms < self._turn.now_ms:
-            raise CoordinatorBug(f"time runs backwards: {self._turn.now_ms} -> {now_ms}")
-        return self._turn.begin(now_ms)

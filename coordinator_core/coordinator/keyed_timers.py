@@ -51,6 +51,14 @@ class KeyedTimers:
         self._timers[key] = timer
         self._wheel.add(timer, self._wheel.now_ms + delay_ms)
 
+    def renew(self, key: Hashable, delay_ms: int) -> bool:
+        """Set the key's present timer for ``delay_ms`` from now; False if the key has none."""
+        timer = self._timers.get(key)
+        if timer is None:
+            return False
+        self._wheel.add(timer, self._wheel.now_ms + delay_ms)
+        return True
+
     def cancel(self, key: Hashable) -> None:
         timer = self._timers.pop(key, None)
         if timer is not None:

@@ -1,7 +1,9 @@
 """A hierarchical timing wheel on a virtual clock: Kafka's, with a fixed order within a deadline.
 
 The cost of adding and cancelling does not depend on the number of timers.  A timer with a distant
-deadline is in a wide bucket of an upper wheel and moves down later; only buckets are sorted.
+deadline is in a wide bucket of an upper wheel and moves down later; only buckets are sorted.  A
+timer that is postponed, as each heartbeat postpones the end of a session, stays in its bucket and
+moves when the bucket is due.
 """
 
 from __future__ import annotations
@@ -46,10 +48,17 @@ class TimingWheel:
         return sum(len(bucket) for wheel in self._buckets for bucket in wheel.values())
 
     def add(self, timer: Timer, deadline_ms: int) -> None:
-        """Set the timer; a past deadline is due at once."""
+        """Set the timer, again if it is set; a past deadline is due at once."""
         self._count += 1
         timer.order = self._count
-        timer.deadline_ms = deadline_ms if deadline_ms > self.now_ms else self.now_ms
+        if deadline_ms < self.now_ms:
+            deadline_ms = self.now_ms
+        if timer._bucket is not None:
+            if deadline_ms >= timer.deadline_ms:
+                timer.deadline_ms = deadline_ms
+                return
+            self.cancel(timer)
+        timer.deadline_ms = deadline_ms
         self._place(timer, self.now_ms)
 
     def cancel(self, timer: Timer) -> None:
@@ -102,7 +111,12 @@ class TimingWheel:
                     ordered = sorted(bucket, key=_set_order)
                     bucket.clear()
                     bucket.update(dict.fromkeys(ordered))
-                return bucket
+                first = next(iter(bucket))
+                if first.deadline_ms == start:
+                    return bucket
+                del bucket[first]
+                self._place(first, max(start, self.now_ms))  # it was postponed
+                continue
             heappop(self._starts)
             del wheel[start]
             if minus_level == 0:

@@ -21,6 +21,7 @@ from coordinator_core.coordinator.metadata_image import NO_TOPICS, MetadataImage
 from coordinator_core.coordinator.modern.group import ModernGroup
 from coordinator_core.coordinator.modern.timers import ModernTimers
 from coordinator_core.coordinator.timing_wheel import TimingWheel
+from coordinator_core.protocol.errors import CoordinatorBug
 from coordinator_core.protocol.messages import Effect
 
 MemberIds = Callable[[str, str], str]  # (group id, client or instance id) -> a new member id
@@ -91,8 +92,10 @@ class Turn:
 
     def begin(self, now_ms: int) -> list[Effect]:
         """Open the next turn; returns the list that its effects go to."""
-        self.now_ms = now_ms
-        self.wheel.now_ms = now_ms
+        if now_ms < self.now_ms:
+            raise CoordinatorBug(f"time runs backwards: {self.now_ms} -> {now_ms}")
+        self.now_ms = self.wheel.now_ms = now_ms
         self.log.own_append = None
-        self.effects.of_turn = []
-        return self.effects.of_turn
+        effects: list[Effect] = []
+        self.effects.of_turn = effects
+        return effects

@@ -42,6 +42,16 @@ def test_scheduling_under_a_key_replaces_its_timer():
     assert (first.fired, second.fired) == (0, 1)
 
 
+def test_a_renewed_timer_fires_at_its_new_deadline():
+    wheel, timers, timer = scheduled(delay_ms=100)
+    assert timers.renew("key", 250)
+    assert not timers.renew("another key", 250)
+
+    assert wheel.pop_due(249) is None
+    wheel.pop_due(250).expire()
+    assert (timer.fired, len(wheel)) == (1, 0)
+
+
 def test_a_cancelled_timer_does_not_fire():
     wheel, timers, timer = scheduled()
     timers.cancel("another key")

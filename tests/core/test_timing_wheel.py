@@ -66,16 +66,44 @@ def test_a_cancelled_timer_does_not_fire_and_is_gone():
     assert fired(wheel, 400_000) == []
 
 
+def test_a_timer_that_is_set_again_fires_once_in_its_new_order():
+    wheel, renewed = TimingWheel(), Named("renewed")
+    wheel.add(renewed, 1000)
+    wheel.add(Named("other"), 3000)
+    wheel.add(renewed, 3000)
+    assert wheel.next_deadline_ms() == 3000
+    assert fired(wheel, 2000) == []
+    wheel.add(renewed, 3000)
+
+    assert fired(wheel, 3000) == ["other", "renewed"]
+
+
+def test_a_timer_that_is_set_again_for_an_earlier_time_fires_then():
+    wheel, timer = TimingWheel(), Named("earlier")
+    wheel.add(timer, 3000)
+    wheel.add(timer, 50)
+
+    assert (fired(wheel, 50), len(wheel)) == (["earlier"], 0)
+
+
 delays = st.one_of(st.integers(0, 50), st.integers(0, 500_000))
 
 
-@given(st.lists(st.tuples(st.sampled_from(["add", "cancel", "pass", "peek"]), delays), max_size=60))
+actions = st.sampled_from(["add", "again", "cancel", "pass", "peek"])
+
+
+@given(st.lists(st.tuples(actions, delays), max_size=60))
 def test_the_wheel_fires_as_a_sorted_list_would(steps):
     wheel, pending, now_ms, count = TimingWheel(), {}, 0, 0
     for action, value in steps:
         if action == "add":
             count += 1
             timer = Named(count)
+            wheel.add(timer, now_ms + value)
+            pending[timer] = (now_ms + value, count)
+        elif action == "again" and pending:
+            count += 1
+            timer = list(pending)[value % len(pending)]
             wheel.add(timer, now_ms + value)
             pending[timer] = (now_ms + value, count)
         elif action == "cancel" and pending:

@@ -31,12 +31,16 @@ class ScheduledTimers:
         return len(self._sessions) + len(self._joins) + len(self._syncs)
 
     def renew_session(self, group: ClassicGroup, member: ClassicMember, timeout_ms: int) -> None:
-        self.watch_pending(group, member.member_id, timeout_ms)
+        # Each heartbeat does this: most find the timer of the last one.
+        if not self._sessions.renew((group.group_id, member.member_id), timeout_ms):
+            self.watch_pending(group, member.member_id, timeout_ms)
 
     def watch_pending(self, group: ClassicGroup, member_id: str, timeout_ms: int) -> None:
         """Members and pending members have the same kind of timer."""
-        timer = SessionTimer(self._turn, group.group_id, member_id)
-        self._sessions.schedule(timer, (group.group_id, member_id), timeout_ms)
+        key = (group.group_id, member_id)
+        if not self._sessions.renew(key, timeout_ms):
+            timer = SessionTimer(self._turn, group.group_id, member_id)
+            self._sessions.schedule(timer, key, timeout_ms)
 
     def end_session(self, group: ClassicGroup, member_id: str) -> None:
         self._sessions.cancel((group.group_id, member_id))

@@ -20,6 +20,8 @@ class GroupState(Enum):
 class Input(Enum):
     """A request, an expiry or an append's outcome, as far as the automaton distinguishes them."""
 
+    __hash__ = object.__hash__  # as above
+
     NEW_MEMBER_NEEDS_ID = (
         "join without a member id, from a client that must join again with the id in the response"
     )
