@@ -106,8 +106,8 @@ def _beside(costs: pa.Table, unserved: pa.Table, schema: pa.Schema) -> pa.Table:
         table.to_struct_array().combine_chunks() for table in (costs, unserved)
     )
     columns = [
-        pa.concat_arrays([of_costs, pa.nulls(len(unserved), of_costs.type)]),
-        pa.concat_arrays([pa.nulls(len(costs), of_unserved.type), of_unserved]),
+        pa.chunked_array([of_costs, pa.nulls(len(unserved), of_costs.type)]),
+        pa.chunked_array([pa.nulls(len(costs), of_unserved.type), of_unserved]),
     ]
     return pa.Table.from_arrays(columns, schema=schema)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields as fields_of
 from dataclasses import replace
 
 import numpy as np
@@ -125,6 +126,8 @@ def _stops(arrays: EvidenceArrays, tenures: Tenures, tenure: Ints) -> tuple[Ints
     slow to poll, and the position at this time."""
     stop_ms, position = np.full(len(tenure), NEVER_MS), np.full(len(tenure), np.nan)
     is_slow = np.zeros(len(tenure), bool)
+    tenures, numbers = _of_groups_with_stops(tenures)
+    tenure = np.where(tenure == NONE, NONE, numbers[tenure]) if len(numbers) else tenure
     ended = np.flatnonzero(tenure != NONE)
     if not len(ended):
         return stop_ms, is_slow, position
@@ -138,6 +141,18 @@ def _stops(arrays: EvidenceArrays, tenures: Tenures, tenure: Ints) -> tuple[Ints
     is_known = has_stopped & (progress.last[tenure] != NONE)
     position[ended] = np.where(is_known, handled, np.nan)
     return stop_ms, is_slow, position
+
+
+def _of_groups_with_stops(tenures: Tenures) -> tuple[Tenures, Ints]:
+    """The tenures of groups whose members departed or were slow: others did not stop while they
+    owned a partition.  And the number of each tenure among these; NONE for the other groups.
+    """
+    evidence = (tenures.departed_ms, tenures.heard_ms, tenures.polled_ms)
+    may_stop = np.logical_or.reduce([each != NONE for each in evidence])
+    chosen = np.isin(tenures.group, tenures.group[may_stop])
+    numbers = np.where(chosen, np.cumsum(chosen) - 1, NONE)
+    fields = {field.name: getattr(tenures, field.name)[chosen] for field in fields_of(Tenures)}
+    return Tenures(**fields), numbers
 
 
 def _outlasting(part: Ints, until_ms: Ints) -> Flags:
