@@ -573,3 +573,64 @@ def test_a_json_document_is_one_range():
     text = json.dumps([layout(0)] * 1000).encode()
 
     assert byte_ranges(io.BytesIO(text), 1000) == [WHOLE_FILE]
+
+
+LE, BE = "utf-16-le", "utf-16-be"
+MARKS = {LE: b"\xff\xfe", BE: b"\xfe\xff", "utf-8": b"\xef\xbb\xbf"}
+# encodings of consecutive parts; a part in capital letters begins with its byte order mark
+MIXED = [
+    ("utf-8", LE),
+    ("utf-8", BE),
+    (LE, "utf-8"),
+    (BE, "utf-8"),
+    ("UTF-16-LE", "utf-8"),
+    ("UTF-16-BE", "utf-8", BE),
+    ("utf-8", LE, "utf-8", LE),
+    ("utf-8", "UTF-16-LE", "UTF-8", "UTF-16-BE", LE),
+    (LE, BE, LE),
+]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("filler", ["", "grüppe Ċ\n", "上海\n" * 3, "\n"], ids=range(4))
+@pytest.mark.parametrize("parts", MIXED, ids="+".join)
+def test_each_line_has_its_encoding(parts, filler, end):
+    """PowerShell appends UTF-16 to any file, and other programs append UTF-8 to any file."""
+    data, positions = b"", []
+    for number, name in enumerate(parts):
+        encoding = name.lower()
+        data += MARKS[encoding] if name.isupper() else b""
+        for generation in (10 * number, 10 * number + 1):
+            positions.append(len(data))
+            text = f"{stabilized(generation)}\n{filler}".replace("\n", end)
+            data += text.encode(encoding)
+
+    entries, _, counts = read(data)
+
+    assert generations(entries) == [10 * n + k for n in range(len(parts)) for k in (0, 1)]
+    starts = [entry.position for entry in entries]
+    assert all(abs(start - place) <= 3 for start, place in zip(starts, positions, strict=True))
+    assert counts.lines == 2 * len(parts) * (1 + filler.count("\n"))
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3, 40, 41])
+def test_utf_8_follows_utf_16_that_breaks_off(cut):
+    utf_16 = f"{stabilized(1)}\r\n{stabilized(2)}\r\n".encode(LE)[:-cut]
+    utf_8 = "".join(f"{stabilized(n)}\r\n" for n in range(3, 9)).encode()
+
+    entries, _, _ = read(utf_16 + b"\n" + utf_8)
+
+    assert generations(entries)[-6:] == [3, 4, 5, 6, 7, 8]
+    assert generations(entries)[0] == 1
+
+
+@pytest.mark.parametrize("size", [1 << 20, (1 << 20) + 1, 3 << 20])
+def test_another_encoding_begins_anywhere_in_a_long_file(size):
+    others = OTHER.encode() + b"\n"
+    filled = others * (size // len(others)) + b"x" * (size % len(others) - 1) + b"\n"
+    utf_16 = "".join(f"{stabilized(n)}\r\n" for n in range(1, 9)).encode(LE)
+
+    entries, _, counts = read(filled + utf_16 + stabilized(9).encode())
+
+    assert generations(entries) == list(range(1, 10))
+    assert counts.lines == filled.count(b"\n") + 9

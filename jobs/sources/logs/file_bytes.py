@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import zlib
 from collections.abc import Iterable, Iterator
@@ -12,6 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 import pyarrow as pa
 
 from jobs.sources.logs.dates import needs_context
+from jobs.sources.logs.encodings import UTF_8, encoding_of, has_utf16, lines_by_encoding
 from jobs.sources.logs.json_around import is_document
 from jobs.sources.logs.order import sample_of
 
@@ -72,7 +72,7 @@ def byte_ranges(stream: BinaryIO, range_bytes: int = RANGE_BYTES) -> list[ByteRa
     size = stream.seek(0, 2)
     stream.seek(0)
     sample = stream.read(_BLOCK_BYTES)
-    if size <= range_bytes or is_compressed(sample) or _encoding(sample)[0] != "utf-8":
+    if size <= range_bytes or is_compressed(sample) or encoding_of(sample)[0] != UTF_8:
         return [WHOLE_FILE]
     if _ends_lines_in_cr(sample):
         return [WHOLE_FILE]
@@ -227,8 +227,8 @@ def chunks_of_lines(
     """Position of a line's first byte in the stream, and whole lines from there on in UTF-8.
 
     ``longest``: size of the longest line that is read; None: LINE_BYTES.  A line that ``within``
-    begins in the middle of is left out.  In UTF-16, each line is a chunk.  A line that begins with
-    much zero padding (a sparse file) is a chunk without the padding.
+    begins in the middle of is left out.  From the first line in UTF-16 on, each line is a chunk.  A
+    line that begins with much zero padding (a sparse file) is a chunk without the padding.
     """
     position, source = blocks.position, iter(blocks)
     longest = LINE_BYTES if longest is None else longest
@@ -236,12 +236,12 @@ def chunks_of_lines(
         yield from _after_first_newline(source, position, within.end, longest)
         return
     first = next(source, b"")
-    encoding, skip = _encoding(first)
+    encoding, skip = encoding_of(first)
     following = _chain(first[skip:], source)
-    if encoding == "utf-8":
+    if encoding == UTF_8:
         yield from _whole_lines(following, skip, longest)
     else:
-        yield from _utf16_lines(following, skip, encoding, longest)
+        yield from _by_encoding(following, skip, encoding, longest)
 
 
 def lines_before(chunk: bytes, size: int) -> int:
@@ -252,10 +252,14 @@ def lines_before(chunk: bytes, size: int) -> int:
 
 
 def _whole_lines(
-    blocks: Iterable[bytes], position: int, longest: int
+    blocks: Iterator[bytes], position: int, longest: int
 ) -> Iterator[tuple[int, Chunk]]:
     line = _Line(longest)
     for block in blocks:
+        if has_utf16(block) and not line.is_unusual:
+            of_line = b"".join([*line.parts, block])
+            yield from _by_encoding(_chain(of_line, blocks), position, UTF_8, longest)
+            return
         end = block.rfind(b"\n") + 1
         if end == 0:
             line.add(block)
@@ -323,29 +327,12 @@ def _ends_lines_in_cr(beginning: bytes) -> bool:
 
 
 def in_utf8(text: bytes) -> bytes:
-    """A text that is not a part of a longer text, without its byte order mark if it is UTF-16."""
-    encoding, skip = _encoding(text)
-    if encoding == "utf-8":
+    """The beginning of a text, or all of it, without byte order marks if parts are UTF-16."""
+    encoding, skip = encoding_of(text)
+    if encoding == UTF_8 and not has_utf16(text):
         return text
-    return text[skip:].decode(encoding, "replace").encode("utf-8", "replace")
-
-
-def _encoding(first: bytes) -> tuple[str, int]:
-    """Encoding of a text and the length of its byte order mark."""
-    if first.startswith(codecs.BOM_UTF8):
-        return "utf-8", 3
-    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
-        if first.startswith(mark):
-            return encoding, 2
-    sample = first[:1000]
-    even, odd = sample[::2].count(0), sample[1::2].count(0)
-    if min(even, odd) > len(sample) // 8:  # zeros are not text: a sparse file
-        return "utf-8", 0
-    if odd > len(sample) // 4:
-        return "utf-16-le", 0
-    if even > len(sample) // 4:
-        return "utf-16-be", 0
-    return "utf-8", 0
+    lines = lines_by_encoding([text[skip:]], skip, encoding, 2 * len(text), 0)
+    return b"".join(line.text or b"" for line in lines)
 
 
 def _chain(first: bytes, source: Iterator[bytes]) -> Iterator[bytes]:
@@ -353,27 +340,8 @@ def _chain(first: bytes, source: Iterator[bytes]) -> Iterator[bytes]:
     yield from source
 
 
-def _utf16_lines(
+def _by_encoding(
     blocks: Iterable[bytes], position: int, encoding: str, longest: int
 ) -> Iterator[tuple[int, Chunk]]:
-    decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
-    rest = _Line(longest)
-    rest_bytes = 0  # in the stream
-    for block in _chain_end(blocks):
-        text = decoder.decode(block, final=not block)
-        *lines, last = text.split("\n")
-        for line in lines:
-            rest.add(line.encode("utf-8", "replace") + b"\n")
-            yield position, rest.take()
-            position += rest_bytes + len(line.encode(encoding, "replace")) + 2
-            rest, rest_bytes = _Line(longest), 0
-        rest.add(last.encode("utf-8", "replace"))
-        rest_bytes += len(last.encode(encoding, "replace"))
-    if rest.size:
-        yield position, rest.take()
-
-
-def _chain_end(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """An empty block at the end; empty blocks before it are left out."""
-    yield from filter(None, blocks)
-    yield b""
+    for line in lines_by_encoding(blocks, position, encoding, longest, KEPT_OF_LINE):
+        yield line.position, line.text or LongLine(line.size, line.beginning)
