@@ -3,10 +3,13 @@
 import base64
 import gzip
 import json
+import re
 import shutil
 from datetime import UTC, date, datetime
+from decimal import Decimal
 
 import fastavro
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -245,6 +248,148 @@ def test_a_column_of_any_type_is_read_or_refused(tmp_path, name, column, read_as
     (row,) = pa.Table.from_batches(Dump(str(file)).batches()).to_pylist()
 
     assert (row[read_as], row["reason"]) == (value, reason)
+
+
+TYPES = (
+    *(pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32()),
+    *(pa.uint64(), pa.float16(), pa.float32(), pa.float64(), pa.decimal128(38), pa.decimal256(76)),
+    *(pa.bool_(), pa.string(), pa.large_string(), pa.string_view(), pa.binary()),
+    *(pa.large_binary(), pa.binary_view(), pa.binary(8), pa.date32(), pa.date64()),
+    *(pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns"), pa.null(), pa.uuid()),
+    *(pa.duration(unit) for unit in ("s", "ms", "us", "ns")),
+    *(pa.timestamp(unit, zone) for unit in ("ms", "us", "ns") for zone in (None, "Asia/Tokyo")),
+    *(pa.list_(pa.timestamp("us")), pa.large_list(pa.int8()), pa.list_(pa.int8(), 2)),
+    *(pa.map_(pa.string(), pa.date64()), pa.struct([("a", pa.duration("s"))])),
+    *(pa.dictionary(pa.int8(), each) for each in (pa.string(), pa.binary(), pa.int64())),
+)
+FILE = {
+    "topic": pa.array(["__consumer_offsets"]),
+    "partition": pa.array([3]),
+    "offset": pa.array([7]),
+    "timestamp": pa.array([DAY_MS]),
+    "key": pa.array([KEY_OF_GROUP]),
+    "value": pa.array([b"v"]),
+}
+INTEGERS = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
+NUMBERS = INTEGERS | {"halffloat", "float", "double", "decimal128(38, 0)", "decimal256(76, 0)"}
+TEXTS = {"string", "large_string", "string_view", "dictionary<values=string>"}
+BYTES = {"binary", "large_binary", "binary_view", "fixed_size_binary[8]"}
+BYTES |= {"dictionary<values=binary>"}
+# Types of which a column is read; a value may still be out of range.
+READ = {
+    "topic": TEXTS | BYTES,
+    "partition": NUMBERS | TEXTS | BYTES | {"dictionary<values=int64>"},
+    "offset": NUMBERS | TEXTS | BYTES | {"dictionary<values=int64>"},
+    "timestamp": NUMBERS | TEXTS | BYTES | {"dictionary<values=int64>"},
+    "key": BYTES | TEXTS,
+    "value": BYTES | TEXTS,
+}
+
+
+def name_of(of):
+    return re.sub(r"<values=(\w+).*", r"<values=\1>", str(of))
+
+
+def extremes(of):
+    """Arrays of one value each: the least, the greatest and one in the middle."""
+    if isinstance(of, pa.DictionaryType):
+        return [each.dictionary_encode() for each in extremes(of.value_type)]
+    if pa.types.is_nested(of):
+        child = of.item_type if pa.types.is_map(of) else of.field(0).type
+        inner = [extremes(child)[-1], extremes(child)[0]]
+        return [_nested(of, pa.concat_arrays(inner))]
+    if pa.types.is_null(of):
+        return [pa.nulls(1)]
+    if pa.types.is_decimal(of):
+        return [pa.array([Decimal(f"{sign}{'9' * of.precision}")], of) for sign in "+-"]
+    if pa.types.is_boolean(of):
+        return [pa.array([True])]
+    if of == pa.uuid():
+        return [pa.array([bytes(16)], of)]
+    if pa.types.is_fixed_size_binary(of):
+        return [pa.array([b"12345678"], of)]
+    if pa.types.is_floating(of):
+        values = np.array([5, np.nan, np.inf, -np.inf, np.finfo(of.to_pandas_dtype()).max])
+        return [pa.array(np.array([each], of.to_pandas_dtype())) for each in values]
+    if pa.types.is_integer(of):
+        limits = np.iinfo(of.to_pandas_dtype())
+        return [pa.array([each], of) for each in (5, limits.min, limits.max)]
+    if of.id in (pa.string().id, pa.large_string().id, pa.string_view().id):
+        return [pa.array([each], of) for each in ("5", "", "9" * 5000, "é")]
+    if of.id in (pa.binary().id, pa.large_binary().id, pa.binary_view().id):
+        return [pa.array([each], of) for each in (b"5", b"", b"\xff" * 5000)]
+    width = pa.int32() if of.bit_width == 32 else pa.int64()  # times, dates and durations
+    most = int(np.iinfo(width.to_pandas_dtype()).max)
+    most = most // 86_400_000 * 86_400_000 if of == pa.date64() else most
+    return [pa.array([n], width).view(of) for n in (86_400_000, -most, most)]
+
+
+def _nested(of, values):
+    if pa.types.is_struct(of):
+        return pa.StructArray.from_arrays([values[:1]], fields=list(of))
+    if pa.types.is_map(of):
+        return pa.MapArray.from_arrays([0, 2], pa.array(["a", "b"]), values)
+    if pa.types.is_fixed_size_list(of):
+        return pa.FixedSizeListArray.from_arrays(values, 2)
+    kind = pa.LargeListArray if pa.types.is_large_list(of) else pa.ListArray
+    return kind.from_arrays([0, 2], values)
+
+
+@pytest.mark.parametrize("of", TYPES, ids=str)
+@pytest.mark.parametrize("name", list(FILE))
+def test_a_column_with_extremes_of_a_type_stops_no_run(tmp_path, name, of):
+    file = str(tmp_path / "dump.parquet")
+    columns = {"topic": "topic", "partition": "partition", "offset": "log_offset"}
+    columns |= {"timestamp": "time_ms", "key": "key", "value": "value"}
+    rows = []
+    for array in extremes(of):
+        try:
+            pq.write_table(pa.table(FILE | {name: array}), file)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            continue  # Parquet has no such value
+        (row,) = pa.Table.from_batches(Dump(file).batches()).to_pylist()
+        rows.append(row)
+        assert (row["reason"] is None) or name in row["reason"]
+        if row["reason"] is None and not pa.types.is_null(of):
+            is_time = name == "timestamp" and pa.types.is_timestamp(of)
+            assert row[columns[name]] is not None
+            assert is_time or name_of(of) in READ[name]
+    assert rows
+
+
+def test_a_file_that_is_no_dump_is_quarantined_beside_others(tmp_path):
+    pq.write_table(pa.table(FILE), tmp_path / "b.parquet")
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 and no more")
+    (tmp_path / "c.json").write_bytes(b"plain text\n")
+
+    rows = pa.Table.from_batches(Dump(str(tmp_path)).batches()).to_pylist()
+
+    reasons = {row["file"].rsplit("/", 1)[1]: row["reason"] or "" for row in rows}
+    assert reasons["b.parquet"] == ""
+    assert reasons["a.parquet"].startswith("cannot be read as parquet: ")
+    assert reasons["c.json"].startswith("no column for key and offset and partition")
+
+
+def test_a_damaged_row_group_is_quarantined_and_the_others_are_read(tmp_path):
+    offsets = np.arange(3000)
+    columns = {name: pa.repeat(column[0], len(offsets)) for name, column in FILE.items()}
+    file = tmp_path / "dump.parquet"
+    table = pa.table(columns | {"offset": offsets})
+    pq.write_table(table, file, row_group_size=1000, compression="zstd", use_dictionary=False)
+    start = pq.ParquetFile(file).metadata.row_group(1).column(2).data_page_offset
+    data = bytearray(file.read_bytes())
+    data[start : start + 200] = bytes(200)
+    file.write_bytes(data)
+
+    rows = pa.Table.from_batches(Dump(str(file)).batches()).to_pylist()
+
+    damaged = [row for row in rows if row["reason"]]
+    assert [row["log_offset"] for row in rows if not row["reason"]] == [
+        *range(1000),
+        *range(2000, 3000),
+    ]
+    assert [row["position"] for row in damaged] == [1000]
+    assert damaged[0]["reason"].startswith("rows 1000 to 1999 are damaged: ")
 
 
 def at(time_ms):

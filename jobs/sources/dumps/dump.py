@@ -45,7 +45,16 @@ from jobs.sources.logs.kinds import kind_of_dump
 from jobs.sources.rows import RowBuffer, rows_of_files
 from jobs.sources.topic.raw_records import RAW
 
+UNREADABLE, REASON = "unreadable", "reason"
+
+
+def _unreadable_rows(file: str, columns: Columns) -> Iterator[dict[str, Any]]:
+    """One row; the place of the columns is taken by the reason."""
+    yield {"position": 0, "key": b"", "unread_bytes": 0, "reason": columns[REASON][0]}
+
+
 READERS: dict[str, Callable[[str, Columns], Iterator[dict[str, Any]]]] = {
+    UNREADABLE: _unreadable_rows,
     "json": json_rows,
     "avro": avro_rows,
     DUMP_LOG: dump_log_rows,
@@ -57,7 +66,7 @@ _BEGINNING = 1 << 16
 class Dump:
     """The argument of ``--dump``: a Delta table, or files of one or several formats.
 
-    UsageError if there are no files, or a file is not a dump.
+    A file that is not a dump is one row, with the reason.  UsageError if there are no other files.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -67,10 +76,21 @@ class Dump:
         if self.delta:
             self._columns = columns_of(_delta_names(self.delta), self.delta)
         else:
-            for file in filter(_is_data, list_files(pattern, "--dump", name_like="*")):
+            self._add_files(pattern)
+
+    def _add_files(self, pattern: str) -> None:
+        refused: dict[str, UsageError] = {}
+        for file in filter(_is_data, list_files(pattern, "--dump", name_like="*")):
+            try:
                 self._add(file)
-            if not self.files:
-                raise UsageError(f"--dump {pattern}: all files are empty or hidden; give an export")
+            except UsageError as error:
+                refused[file] = error
+        if not self.files:
+            empty = f"--dump {pattern}: all files are empty or hidden; give an export"
+            raise next(iter(refused.values()), UsageError(empty))
+        for file, refusal in refused.items():
+            why = str(refusal).removeprefix(f"--dump {file}: ").removeprefix(f"{file}: ")
+            self.files[UNREADABLE, ((REASON, (why,)),)].append(file)
 
     def _add(self, file: str) -> None:
         with open_file(file) as stream:

@@ -33,7 +33,7 @@ _UNKNOWN = -1
 _TOMBSTONES = ("<DELETE>", "null", "NULL", "")
 _WRONG = (BadRecord, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 
-_COMMIT_KEY = re.compile(r"offset_commit::group=(.*),partition=(.*)-(\d+)", re.DOTALL)
+_COMMIT_KEY = re.compile(r"offset_commit::group=(?=.*-\d+\Z)(.*),partition=(.*)-(\d+)", re.DOTALL)
 _OLD_COMMIT_KEY = re.compile(r"offset::(.*):([^:]*):(\d+)", re.DOTALL)
 _COMMITTED = re.compile(r"offset=(-?\d+)(?:,metadata=(.*))?", re.DOTALL)
 _OLD_COMMITTED = re.compile(r"(-?\d+):(.*)", re.DOTALL)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 from urllib.parse import unquote
 
@@ -32,15 +33,31 @@ _PARTITIONS = 1 << 31
 
 
 def parquet_batches(file: str, columns: Columns) -> Iterator[pa.RecordBatch]:
-    """RAW of one file."""
-    first = 0
+    """RAW of one file.  The rest of a damaged row group is one row; the next group is read."""
+    end = 0
     with open_file(file) as stream:
         size = stream.seek(0, 2)
         parquet = pq.ParquetFile(stream)
-        for batch in parquet.iter_batches(ROWS_PER_BATCH, columns=_top_level(columns)):
-            rows = np.arange(first, first + batch.num_rows)
-            yield raw_rows(_fields(batch, columns, file, size, pa.array(rows)))
-            first += batch.num_rows
+        for group in range(parquet.num_row_groups):
+            first, end = end, end + parquet.metadata.row_group(group).num_rows
+            batches = parquet.iter_batches(
+                ROWS_PER_BATCH, row_groups=[group], columns=_top_level(columns)
+            )
+            try:
+                for batch in batches:
+                    rows = np.arange(first, first + batch.num_rows)
+                    yield raw_rows(_fields(batch, columns, file, size, pa.array(rows)))
+                    first += batch.num_rows
+            except (OSError, pa.ArrowException) as error:
+                if isinstance(error, OSError) and error.errno is not None:
+                    raise  # the file system's error
+                why = f"rows {first} to {end - 1} are damaged: {str(error).splitlines()[0]}"
+                yield _unreadable(file, size, first, why)
+
+
+def _unreadable(file: str, size: int, position: int, reason: str) -> pa.RecordBatch:
+    row = {"file": file, "bytes": size, "position": position, "key": b"", "reason": reason}
+    return pa.RecordBatch.from_pylist([row | {"unread_bytes": 0}], schema=RAW)
 
 
 def delta_batches(root: str, columns: Columns) -> Iterator[pa.RecordBatch]:
@@ -134,11 +151,26 @@ def _plain(column: pa.Array) -> pa.Array:
     return column.cast(pa.large_binary()) if pa.types.is_binary_view(column.type) else column
 
 
+def _values(column: pa.Array) -> list[Any]:
+    try:
+        return column.to_pylist()  # type: ignore[no-any-return]
+    except (OverflowError, ValueError):
+        return [_value(scalar) for scalar in column]
+
+
+def _value(scalar: pa.Scalar) -> Any:
+    """The value; of a time or duration that Python has no type for, a text that names its type."""
+    try:
+        return scalar.as_py()
+    except (OverflowError, ValueError):
+        return f"a {scalar.type} out of range"
+
+
 def _texts(column: pa.Array) -> pa.StringArray:
     """The text; None for anything else, and for bytes that are not UTF-8."""
     if _is_text(column) or pa.types.is_null(column.type):
         return column.cast(pa.string())
-    return pa.array([_text(value) for value in column.to_pylist()], pa.string())
+    return pa.array([_text(value) for value in _values(column)], pa.string())
 
 
 def _text(value: Any) -> str | None:
@@ -151,13 +183,14 @@ def _text(value: Any) -> str | None:
 def _numbers(column: pa.Array) -> pa.Int64Array:
     if pa.types.is_integer(column.type) and not pa.types.is_uint64(column.type):
         return column.cast(pa.int64())
-    return pa.array([_number(value) for value in column.to_pylist()], pa.int64())
+    return pa.array([_number(value) for value in _values(column)], pa.int64())
 
 
 def _number(value: Any) -> int | None:
     """The number, without its fraction; None for anything else, and beyond 64 bits."""
     try:
-        number = int(value) if value is not None and not isinstance(value, bool) else None
+        is_number = isinstance(value, int | float | Decimal | str | bytes)
+        number = int(value) if is_number and not isinstance(value, bool) else None
     except (ValueError, TypeError, OverflowError, ArithmeticError):
         return None
     return number if number is not None and -(1 << 63) <= number < 1 << 63 else None
@@ -228,7 +261,7 @@ def _reasons(
 
 
 def _shown(column: pa.Array, row: int) -> str:
-    return str(column[row].as_py())[:_SHOWN]
+    return str(_value(column[row]))[:_SHOWN]
 
 
 def _positions(
@@ -237,7 +270,7 @@ def _positions(
     """The row number; without one, a hash of the content of a row that has no offset, else -1."""
     positions = pc.fill_null(rows, -1).to_numpy().copy()
     for row in pc.indices_nonzero(pc.and_(rows.is_null(), pc.invert(is_offset))).to_pylist():
-        content = repr([column[row].as_py() for column in own.values()]).encode()
+        content = repr([_value(column[row]) for column in own.values()]).encode()
         positions[row] = int.from_bytes(hashlib.sha256(content).digest()[:8]) >> 2
     return pa.array(positions, pa.int64())
 

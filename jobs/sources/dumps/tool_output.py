@@ -37,11 +37,11 @@ from jobs.sources.logs.kinds import FORMATTED
 DUMP_LOG, FORMATTER = "text of kafka-dump-log", "output of a formatter"
 UNKNOWN_PARTITION = -1
 _TEXT = re.compile(rb"^(?:Dumping \S.*\.log|(?:\| )?(?:baseOffset|offset): \d+ )", re.MULTILINE)
-_LOG_OF = re.compile(r"(__consumer_offsets|[\w.-]+)-(\d+)/[^/]*\.log$")
+_LOG_OF = re.compile(r"(?<![\w.-])(__consumer_offsets|[\w.-]+)-(\d+)/[^/]*\.log$")
 _NAMED = re.compile(r"consumer_offsets-(\d+)")
 _OFFSET = re.compile(r"(?:\| )?offset: (\d+) ")
 _TIME = re.compile(r"(?:CreateTime|LogAppendTime|NoTimestampType): (-?\d+)")
-_BATCH = re.compile(r"baseOffset: \d+ .*?producerId: (-?\d+) .*?isTransactional: (true|false)")
+_BATCH = re.compile(r"baseOffset: \d+ (?>.*?producerId: (-?\d+) ).*?isTransactional: (true|false)")
 _MARKER = re.compile(r"endTxnMarker: (COMMIT|ABORT)")
 _NO_RECORD = re.compile(r"(?:baseOffset: |(?:Log s|S)tarting offset: |Dumping |\s*$)")
 # Formatters of Kafka 3.8 and up print no line end between records.
