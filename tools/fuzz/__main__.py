@@ -1,6 +1,6 @@
 """Runs mutated inputs through whole runs or through readers, or a run per large input.
 
-    python -m tools.fuzz mutate [--count N] [--seed S] [--engine E] [--only-ingest]
+    python -m tools.fuzz mutate [--count N] [--seed S] [--engine E] [--only-ingest] [--mutators DIR]
     python -m tools.fuzz read|rotate [--count N] [--seed S]
     python -m tools.fuzz large [INPUT...] [--engine E]
 
@@ -16,7 +16,8 @@ from typing import Annotated
 import typer
 
 from tools.engines import Engines
-from tools.fuzz import bounded, campaign, reading, rotations
+from tools.fuzz import bounded, campaign, mutations, reading, rotations
+from tools.fuzz.outside import mutations_in
 
 app = typer.Typer(help=__doc__, pretty_exceptions_enable=False)
 CountOption = Annotated[int, typer.Option(help="Number of inputs.")]
@@ -32,9 +33,14 @@ def mutate(
     only_ingest: Annotated[
         bool, typer.Option("--only-ingest", help="Read the inputs, but compute no other tables.")
     ] = False,
+    mutators: Annotated[
+        Path | None, typer.Option(help="Folder of Python files with more mutations.")
+    ] = None,
 ) -> None:
     """Mutated logs, segments, dumps and traces; in whole runs with both engines, Spark reads a
     tenth of them."""
+    if mutators is not None:
+        mutations.add(mutations_in(mutators))
     code = 0
     folder = Path(tempfile.mkdtemp(prefix="regroup-fuzz-"))
     for name in engine.names():

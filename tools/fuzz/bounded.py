@@ -77,7 +77,12 @@ class _Peak:
 
     def _sample(self) -> None:
         while not self._done.wait(_POLL_S):
-            self._peak = max(self._peak, sum(map(_resident_kib, _tree(self._pid))))
+            self._peak = max(self._peak, resident_kib_below(self._pid))
+
+
+def resident_kib_below(pid: int) -> int:
+    """Resident memory of a process and its descendants."""
+    return sum(map(_resident_kib, _tree(pid)))
 
 
 def _tree(pid: int) -> Iterator[int]:

@@ -7,7 +7,7 @@ import json
 import random
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 
 import cramjam
 import crc32c
@@ -219,6 +219,12 @@ MUTATIONS: dict[str, list[Mutation]] = {
     "dump": [flipped, cut, spliced, with_json_values, with_json_values],
     "segment": [flipped, cut, repeated, with_valid_checksums, with_valid_checksums],
 }
+
+
+def add(by_kind: Mapping[str, Iterable[Mutation]]) -> None:
+    """Let `mutated` use more mutations."""
+    for kind, more in by_kind.items():
+        MUTATIONS[kind] = [*MUTATIONS[kind], *more]
 
 
 def mutated(kind: str, data: bytes, chance: random.Random) -> bytes:
