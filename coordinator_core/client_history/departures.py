@@ -36,7 +36,7 @@ _REMOVED = re.compile(
 )
 _FENCED = re.compile(
     r"FENCED_INSTANCE_ID|UNRELEASED_INSTANCE_ID|(?i:fenced ?instance ?id)"
-    r"|fenced by (?:an)?other|instance ?id .*(?:fenced|still used)|gets fenced"
+    r"|fenced by (?:an)?other|instance ?id (?:(?!instance ?id ).)*(?:fenced|still used)|gets fenced"
 )
 _FULL = re.compile(
     r"MAX_SIZE_REACHED|MaxSizeReached|reached (?:its )?max|configured maximum number of members"

@@ -18,9 +18,9 @@ Partitions = frozenset[str]
 Plan = Mapping[str, Partitions]
 """Partitions by member id."""
 
-_JAVA_PLAN = re.compile(r"([^ {}]+)=Assignment\(partitions=\[([^\]]*)\]")
-_FRANZ_PLAN = re.compile(r"([^ {}]+)\{((?:[^ \[\]{}]+\[[\d ]*\](?:, )?)*)\}(?:, |$)")
-_FRANZ_TOPIC = re.compile(r"([^ \[\],]+)\[([\d ]*)\]")
+_JAVA_PLAN = re.compile(r"(?<![^ {}])([^ {}]+)=Assignment\(partitions=\[([^\[\]]*)\]")
+_FRANZ_PLAN = re.compile(r"(?<![^ {}])([^ {}]+)\{((?:[^ \[\]{}]+\[[\d ]*\](?:, )?)*)\}(?:, |$)")
+_FRANZ_TOPIC = re.compile(r"(?<![^ \[\],])([^ \[\],]+)\[([\d ]*)\]")
 _GROUP_TYPES = dict.fromkeys(("ConsumerMembershipManager", "MembershipManagerImpl"), CONSUMER.name)
 UNKNOWN_MEMBER = re.compile(
     r"member id (\S*) ?is not valid|member_id was not recognized"

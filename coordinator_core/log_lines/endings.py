@@ -24,7 +24,7 @@ _KAFKAS = ("kafka.coordinator.", "org.apache.kafka.")
 _NEVER_WITHIN = re.compile(
     r"\t|<br\b|\\[nt](?![\w\\])|[│┃║]|\|\s*$|\s\(x\d{1,9}\)\s*$"
     r"|\s\|\s+[\w$]{1,80}(?:\.[\w$]{1,80}){1,20}(?:\s\([\w.]+:\d+\))?\s*$"
-    r"| {3,}(?=\S)|\s\[(?:aiokafka|kafka|org\.apache\.kafka)\.[\w.$]+\]|\]\]>"
+    r"|(?<! ) {3,}(?=\S)|\s\[(?:aiokafka|kafka|org\.apache\.kafka)\.[\w.$]+\]|\]\]>"
 )
 _BEGIN_NEVER_WITHIN = (  # beginnings of its matches that are ASCII
     *("|", "\t", "\\", "<br", "(x", "   ", "[aiokafka.", "[kafka.", "[org.apache.", "]]>"),

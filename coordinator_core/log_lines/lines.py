@@ -38,7 +38,7 @@ _PLAIN = re.compile(
     r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})\] (TRACE|DEBUG|INFO|WARN|ERROR|FATAL) "
 )
 _COORDINATOR_LOGGER = re.compile(
-    r"(?:.*\.)?coordinator\.(?:group\.[\w.$]+|common\.runtime\.[\w.$]+"
+    r"(?:.{0,300}\.)?coordinator\.(?:group\.[\w.$]+|common\.runtime\.[\w.$]+"
     r"|(?:Group|Member|Delayed|Offset)\w*\$?)"
 )
 # Layouts shorten the packages of a name, or leave them out.

@@ -21,8 +21,8 @@ PREFIX = re.compile(
     # From this logger, only the line about a group is read.
     rf"|\[DynamicConfigPublisher broker id=(-?{DIGITS})\] (?=Updating group )"
     # From this logger, only exceptions of requests of groups are read.
-    rf"|\[KafkaApi-(-?{DIGITS})\] (?=(?:Error when|Unexpected error) handling request\b.*?"
-    r"\bapi(?:Key)?=(?:JOIN_GROUP|SYNC_GROUP|HEARTBEAT|LEAVE_GROUP|OFFSET_COMMIT)\b)"
+    rf"|\[KafkaApi-(-?{DIGITS})\] (?=(?:Error when|Unexpected error) handling request\b"
+    r"(?:(?!\[KafkaApi-).)*?\bapi(?:Key)?=(?:JOIN_GROUP|SYNC_GROUP|HEARTBEAT|LEAVE_GROUP|OFFSET_COMMIT)\b)"
 )
 
 

@@ -35,7 +35,7 @@ _SUPPORTED = re.compile(
     rb"""(?:
         (?:BrokerFeature|SupportedFeatureKey)\(name='metadata\.version',
             \ min(?:Supported)?Version=\d+,\ max(?:Supported)?Version=
-        |REGISTER_BROKER_RECORD[^\n]*?"name":"metadata\.version","minSupportedVersion":\d+,
+        |REGISTER_BROKER_RECORD(?:(?!REGISTER_BROKER)[^\n])*?"name":"metadata\.version","minSupportedVersion":\d+,
             "maxSupportedVersion":
         |metadata\.version\s+SupportedMinVersion:\ \S+\s+SupportedMaxVersion:\ (?#)
     )"""

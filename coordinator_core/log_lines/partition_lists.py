@@ -10,6 +10,8 @@ _PYTHON = re.compile(r"TopicPartition\(topic='([^']*)', partition=(\d+)\)")
 _POSITION = re.compile(r"(?:^\{|, )([\w.-]+-\d+)=OffsetAndMetadata\{offset=(\d+)[,}]")
 _PYTHON_TOPIC = re.compile(r"'([^']*)'")
 
+# A search tries each name once, from its first character on.
+_NAME = rf"(?<![\w.-]){_TOPIC}"
 _ERLANG = r"partition=\d+ begin_offset=[^ ]+(?: metadata='[^']*')?"
 _ITEM = "|".join(
     (
@@ -52,13 +54,13 @@ _FORMS = tuple(
     (re.compile(beginning), partitions)
     for beginning, partitions in (
         # franz-go `orders[0 1], pay[2]`, kafka-go `orders/[0 1]`, sarama `orders:[0 1] pay:[2]`
-        (rf"{_TOPIC}[/:]?\[[\d ]*\]", _by_topic(rf"({_TOPIC})[/:]?\[([\d ]*)\]")),
-        (rf"{_TOPIC}/\d+$", _each(rf"({_TOPIC})/(\d+)")),  # sarama
-        (rf"{_TOPIC} \[\d+\]", _each(rf"({_TOPIC}) \[(\d+)\]")),  # programs with librdkafka
+        (rf"{_NAME}[/:]?\[[\d ]*\]", _by_topic(rf"({_NAME})[/:]?\[([\d ]*)\]")),
+        (rf"{_NAME}/\d+$", _each(rf"({_NAME})/(\d+)")),  # sarama
+        (rf"{_NAME} \[\d+\]", _each(rf"({_NAME}) \[(\d+)\]")),  # programs with librdkafka
         (r"\{topic:", _each(rf"\{{topic:({_TOPIC}) partition:(\d+)\}}")),  # kafka-go
-        (rf"{_TOPIC}\([^)]*\)\[", _each(rf"({_TOPIC})\([^)]*\)\[(\d+)\]")),  # librdkafka
-        (rf"{_TOPIC}: partition=", _by_topic(rf"({_TOPIC}):((?: {_ERLANG})+)", r"partition=(\d+)")),
-        (rf"{_TOPIC}`: ", _by_topic(rf"({_TOPIC})`: ([\d, ]*)")),  # ruby-kafka
+        (rf"{_NAME}\([^()]*\)\[", _each(rf"({_NAME})\([^()]*\)\[(\d+)\]")),  # librdkafka
+        (rf"{_NAME}: partition=", _by_topic(rf"({_NAME}):((?: {_ERLANG})+)", r"partition=(\d+)")),
+        (rf"{_NAME}`: ", _by_topic(rf"({_NAME})`: ([\d, ]*)")),  # ruby-kafka
     )
 )
 

@@ -16,9 +16,9 @@ from schemas import table_about, table_names, view_about, view_columns, view_nam
 from schemas.columns import columns
 from schemas.renamed import RENAMED_VALUES
 
-_SHOW_TABLES = re.compile(r"\s*show\s+(all\s+)?tables\s*;?\s*", re.IGNORECASE)
-_DESCRIBE = re.compile(r"\s*desc(?:ribe)?\s+([A-Za-z]\w*)\s*;?\s*", re.IGNORECASE)
-_NAME = re.compile(r"\s*([A-Za-z]\w*)\s*;?\s*")
+_SHOW_TABLES = re.compile(r"\s*show\s+(all\s+)?tables\s*+;?\s*+", re.IGNORECASE)
+_DESCRIBE = re.compile(r"\s*desc(?:ribe)?\s+([A-Za-z]\w*)\s*+;?\s*+", re.IGNORECASE)
+_NAME = re.compile(r"\s*([A-Za-z]\w*)\s*+;?\s*+")
 _COLUMN = re.compile(r"[a-z_]\w*")
 _UNKNOWN = re.compile(r"Table with name (\S+) does not exist")
 _HINT = "SHOW TABLES lists all"

@@ -54,7 +54,7 @@ from jobs.sources.rows import (
 FILES_LIKE = "*.log*"
 _FIRST_LINE_LIMIT = 1 << 16
 # A first line that many files share: the journal's comment, the beginning of a document.
-_COMMON_LINE = re.compile(rb'-- .*|[\s\[{]*(?:"\w+"\s*:\s*)?[\s\[{]*')
+_COMMON_LINE = re.compile(rb'-- .*|[\s\[{]*+(?:"\w+"\s*:\s*)?+[\s\[{]*+')
 _DATE_OR_TIME = re.compile(rb"\d{4}-\d\d-\d\d|\d{10}|\d\d:\d\d:\d\d")
 _MOST_PADDING = 64 << 20  # maximum zeros at the start of a file, before its first line
 

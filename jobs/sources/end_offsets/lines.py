@@ -21,7 +21,7 @@ from jobs.sources.topic.described_groups import HEADER, MISSING, SENTENCE, Descr
 DESCRIBE, GET_OFFSETS, TEXT = "describe", "get_offsets", "text"
 _GET_OFFSETS = re.compile(r"(?:^|.*\s)([\w.-]{1,249}):(\d{1,10}):(-?\d*)")
 _SAMPLE = re.compile(r"([a-zA-Z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)(?:\s+(\S+))?")
-_LABEL = re.compile(r'([a-zA-Z_]\w*)\s*=\s*"((?:[^"\\]|\\.)*)"')
+_LABEL = re.compile(r'(?<!\w)([a-zA-Z_]\w*)\s*=\s*"((?:[^"\\]|\\.)*)"')
 _ESCAPED = re.compile(r"\\(.)")
 _END = "LOG-END-OFFSET"
 

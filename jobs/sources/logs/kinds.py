@@ -21,7 +21,7 @@ _DESCRIBED = re.compile(
     re.MULTILINE,
 )
 _FORMATTED_GROUPS = re.compile(
-    rb"^[^\n]*::(?:GroupMetadata\(groupId=|\[[^\n]*,Some\()", re.MULTILINE
+    rb"^(?:[^\n]*::GroupMetadata\(groupId=|(?>[^\n]*?::\[)[^\n]*,Some\()", re.MULTILINE
 )
 FORMATTED = re.compile(
     rb'(?:^|\})\{"key":\{"(?:type|version)":|'

@@ -34,11 +34,12 @@ HEADER = re.compile(
 _COLUMN = re.compile(r"COORDINATOR \(ID\)|\S+")
 _NUMBER = re.compile(r"-?\d+|-")
 _NUMBERS = ("PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG", "#PARTITIONS", "#MEMBERS")
-_COORDINATOR = re.compile(r"(\S+:-?\d+) +(\(-?\d+\))")
+_COORDINATOR = re.compile(r"(?<!\S)(\S+:-?\d+) +(\(-?\d+\))")
 _COORDINATOR_ID = re.compile(r"\((-?\d+)\)")
-_TOPIC_PARTITIONS = re.compile(r"([\w.-]+)[(:]([\d,]+)\)?")
+_TOPIC_PARTITIONS = re.compile(r"(?<![\w.-])([\w.-]+)[(:]([\d,]+)\)?")
 SENTENCE = re.compile(
-    r"[Cc]onsumer group '(.+)' (has no active members|is rebalancing|does not exist|is dead)"
+    r"[Cc]onsumer group '((?:(?![Cc]onsumer group ').)+)' "
+    r"(has no active members|is rebalancing|does not exist|is dead)"
 )
 _STATES = {
     "has no active members": "Empty",

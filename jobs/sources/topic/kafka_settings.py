@@ -48,7 +48,7 @@ TRANSLATED = {
     "ssl.truststore.password",
     "ssl.truststore.type",
 }
-_JAAS_OPTION = re.compile(r'(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;]+))')
+_JAAS_OPTION = re.compile(r'\b(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;]+))')
 
 
 @dataclass
