@@ -21,11 +21,11 @@ def mutations_in(folder: Path) -> dict[str, list[Mutation]]:
     files = sorted(folder.glob("*.py"))
     if not files:
         raise SystemExit(f"{folder}: no Python file with MUTATIONS")
-    found: dict[str, list[Mutation]] = defaultdict(list)
+    all_mutations: dict[str, list[Mutation]] = defaultdict(list)
     for file in files:
         for kind, mutations in _mutations_of(file).items():
-            found[kind] += mutations
-    return dict(found)
+            all_mutations[kind] += mutations
+    return dict(all_mutations)
 
 
 def _mutations_of(file: Path) -> dict[str, list[Mutation]]:
