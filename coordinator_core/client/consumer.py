@@ -175,7 +175,7 @@ class Consumer:
     # Time.
 
     def advance(self, now_ms: int) -> list[ClientEffect]:
-        """Fire all timers due by ``now_ms``, each at its own deadline."""
+        """Fire all timers due by ``now_ms``, each timer at its own deadline."""
         effects: list[ClientEffect] = []
         while (due_ms := self._context.next_deadline_ms()) is not None and due_ms <= now_ms:
             fired = self._begin(max(due_ms, self._context.now_ms))
@@ -255,7 +255,7 @@ class Consumer:
     def next_other_deadline_ms(self, *, skips_commits: bool = False) -> int | None:
         """The earliest timer except those of heartbeats and session; None without one.
 
-        ``skips_commits``: except those of automatic commits, too.
+        ``skips_commits``: the timers of automatic commits are excluded, too.
         """
         rules = self._rules
         own = rules.own_timers | rules.commit_timers if skips_commits else rules.own_timers

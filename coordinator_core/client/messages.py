@@ -56,7 +56,8 @@ class FindCoordinatorResponse(NamedTuple):
 
 
 class MetadataResponse(NamedTuple):
-    """By topic, without topics that do not exist.  ``partitions``: counts; ``topic_ids``: ids."""
+    """By topic; topics that do not exist are left out.  ``partitions``: counts; ``topic_ids``: ids.
+    """
 
     partitions: Mapping[str, int]
     topic_ids: Mapping[str, str] = {}

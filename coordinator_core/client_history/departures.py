@@ -66,7 +66,8 @@ class DepartureKind(Enum):
 
 @dataclass(kw_only=True)
 class ClientDeparture:
-    """Times are of the client's clock, in ms since the epoch; ``group_type``: that of its protocol.
+    """Times are of the client's clock, in ms since the epoch; ``group_type``: type of the group by
+    its protocol.
 
     ``generation``: the client's last one; 0 if its log does not name it.  ``known_ms``: since when
     it knew of a rebalance that it had not joined.  ``back_ms``: after a poll timeout, the

@@ -265,7 +265,9 @@ def _current(joins: Sequence[tuple[int, Key]], departure: ClientDeparture) -> Ke
 def _placed(
     in_time: Sequence[ClientMembership], broker: Sequence[BrokerGeneration]
 ) -> dict[Key, list[ClientMembership]]:
-    """The memberships by incarnation and generation; those of ``broker`` keep its incarnation."""
+    """Memberships by incarnation and generation; the memberships of ``broker`` keep their
+    incarnation.
+    """
     placed: defaultdict[Key, list[ClientMembership]] = defaultdict(list)
     last: dict[tuple[str, ...], int] = {}  # incarnation of each client's previous membership
     incarnation, number, at_ms = 1, 0, 0

@@ -297,7 +297,7 @@ def _started(client: _Client, line: ClientRow) -> None:
 
 
 def _rejoin_requested(client: _Client, line: ClientRow) -> None:
-    """The first reason is that of the rebalance; a failed attempt adds others."""
+    """The first reason is the rebalance's reason; a failed attempt adds further reasons."""
     reason = line.reason or ""
     is_of_attempt = _FAILED in reason and _COORDINATOR.search(reason) is None
     if not (line.tells_of_rebalance or is_of_attempt) and client.rejoin_reason is None:
@@ -534,7 +534,7 @@ def _heartbeat(client: _Client, line: ClientRow) -> None:
 
 
 def _state(client: _Client, line: ClientRow) -> None:
-    """A member epoch is the generation of its member; the states of classic members have none."""
+    """A member epoch is the generation of its member; classic members have no member epoch."""
     group_type = _GROUP_TYPES.get((line.logger or "").rsplit(".", 1)[-1])
     if line.epoch is None or group_type is None:
         return

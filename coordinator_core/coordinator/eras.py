@@ -494,7 +494,9 @@ ERA_2_5 = replace(
 
 
 def of_scala_2_12(era: EraOf[Turn]) -> EraOf[Turn]:
-    """The era with the hash maps of Scala 2.12, if only some of its brokers were built with it."""
+    """The era with the hash maps of Scala 2.12, for eras of which only some brokers were built with
+    it.
+    """
     if not era.has_builds_of_scala_2_12:
         return era
     return replace(

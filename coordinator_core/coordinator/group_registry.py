@@ -175,7 +175,9 @@ class GroupRegistry:
     # -- the outcome of an append
 
     def settle(self, shard: Shard, number: int, error: Errors) -> None:
-        """Apply the outcome of the shard's append of this number, before what waits for it."""
+        """Apply the outcome of the shard's append with this number, before the operations that wait
+        for it.
+        """
         self._settle_unwritten(shard, number, error)
         if error is not Errors.NONE:
             return

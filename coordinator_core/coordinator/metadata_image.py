@@ -1,7 +1,8 @@
 """The cluster's topics as the coordinator sees them: ids, partitions, racks, and their hashes.
 
-A group stores the hash of the topics that it subscribes to, so that any change of them is seen.
-Source: org.apache.kafka.coordinator.group.Utils, computeTopicHash and computeGroupHash.
+A group stores the hash of the topics that it subscribes to, so that the coordinator sees any change
+of these topics. Source: org.apache.kafka.coordinator.group.Utils, computeTopicHash and
+computeGroupHash.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class MetadataImage:
         return value
 
     def group_hash(self, names: Iterable[str]) -> int:
-        """The hash of those of the topics that exist, as int64; 0 without any."""
+        """The hash of the existing topics, as int64; 0 without any."""
         hashes = [self.topic_hash(name) for name in sorted(names) if name in self.topics]
         if not hashes:
             return 0

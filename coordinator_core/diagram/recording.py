@@ -20,7 +20,7 @@ class RequestArrived(NamedTuple):
 
 
 class TimerFired(NamedTuple):
-    """A timer fires; the entries up to the next RequestArrived or TimerFired follow from it."""
+    """A timer fires; it causes the entries up to the next RequestArrived or TimerFired."""
 
     at_ms: int
 

@@ -59,7 +59,7 @@ def _requests(lines: list[Line], steps: Steps) -> list[RequestArrived]:
 
 
 def _by_time(lines: list[Line], requests: list[RequestArrived]) -> list[Entry]:
-    """By time; at the same time, a request comes before its consequences."""
+    """Sort by time; at the same time, a request comes before its consequences."""
     placed: list[tuple[int, int, Entry]] = [(each.at_ms, -1, each) for each in requests]
     placed += [(line["at_ms"], _RANK[line["event"]], entry) for line, entry in _entries(lines)]
     return [entry for _, _, entry in sorted(placed, key=lambda each: each[:2])]

@@ -37,7 +37,7 @@ def op_name(op: str) -> str:
 
 
 class Requests:
-    """Texts of requests; remembers answers, because steps refer to them."""
+    """Texts of requests; remembers responses, because steps refer to them."""
 
     def __init__(self, names: Names) -> None:
         self._names = names

@@ -23,7 +23,7 @@ class _Event(NamedTuple):
 
 
 def activities(rebalances: Iterable[Rebalance], causes: Iterable[Cause]) -> Iterator[Activity]:
-    """In order of time.  A cause without a time has that of its rebalance."""
+    """In order of time.  A cause without a time gets the time of its rebalance."""
     rebalances = list(rebalances)
     events = sorted(_events(rebalances, causes), key=lambda each: (each.from_ms, each.order))
     begun: list[_Event] = []

@@ -46,9 +46,9 @@ class BrokerLife(NamedTuple):
     """A broker's log between two starts of its coordinator; times in ms since the epoch.
 
     ``started_ms``: None if the log begins later.  ``stopped_ms``: the line about its shutdown; None
-    without one.  ``last_ms``: its last line about groups or partitions.  ``wordings``: the versions
-    of its lines.  ``named``: the versions that start-up lines of its log name; several if the log
-    has several starts.
+    without one.  ``last_ms``: its last line about groups or partitions.  ``wordings``: the
+    versions that the log's lines allow.  ``named``: the versions that start-up lines of the log
+    name; several if the log has several starts.
     """
 
     broker_id: int
@@ -119,8 +119,8 @@ class Disruption(NamedTuple):
 
 
 class GroupCost(NamedTuple):
-    """What the moves of its coordinator cost a group: rebalances that were in progress or followed,
-    and the time without an owner from the move on.
+    """Cost of a coordinator's moves for a group: rebalances that were in progress or followed, and
+    the time without an owner from the move on.
     """
 
     group_id: str
@@ -179,7 +179,7 @@ def broker_episodes(
 def _restarts(
     lives: Sequence[BrokerLife], outages: Sequence[tuple[int, int]], left: Sequence[GroupMove]
 ) -> Iterator[BrokerRestart]:
-    """``left``: moves from this broker to another one."""
+    """``left``: moves from this broker to another broker."""
     versions = _versions(lives)
     for life, after, was, is_ in zip(lives, lives[1:], versions, versions[1:], strict=False):
         before, since = _ranges(life, was), _ranges(after, is_)

@@ -45,8 +45,8 @@ NOT_INCIDENTS = tuple(
 
 @dataclass(eq=False)
 class EpisodeDraft:
-    """An episode before its rebalances are known; ``causes``: those of no process's change;
-    ``settings``: that changed, but for those of processes.
+    """An episode before its rebalances are known; ``causes``: causes that are not a process's
+    change; ``settings``: changed settings, except settings of processes.
     """
 
     kind: EpisodeKind

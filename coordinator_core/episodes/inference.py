@@ -40,8 +40,8 @@ class Episode:
     """Consecutive rebalances with one root cause, and what the processes did.
 
     ``activity_ms``: start of the activity that it is part of; ``number``: in the activity, from 1.
-    ``leaves_empty``: the activity ends with one of its rebalances, after which the group has no
-    members.
+    ``leaves_empty``: the activity ends with a rebalance of the episode, after which the group has
+    no members.
     """
 
     kind: EpisodeKind
@@ -215,8 +215,8 @@ def _episodes_of(activity: Activity, history: Mapping[tuple[int, int], Rebalance
 
 
 class _Assignment:
-    """A rebalance belongs to the episode of its trigger; without one, to that of its other causes,
-    else it continues the previous one.
+    """A rebalance belongs to the episode of its trigger; without a trigger, to the episode of its
+    other causes; otherwise it continues the previous episode.
     """
 
     def __init__(self, activity: Activity, drafts: list[EpisodeDraft]) -> None:

@@ -48,7 +48,7 @@ def drafts_of(
     changes: Sequence[ProcessChange],
     history: Mapping[tuple[int, int], Rebalance],
 ) -> list[EpisodeDraft]:
-    """Each change is in one draft: that of the first rule that takes it."""
+    """Each change is in one draft: the draft of the first rule that takes the change."""
     drafts: list[EpisodeDraft] = []
     scene = Scene(changes, activity, history)
     present = {each.what for each in changes}
@@ -89,7 +89,7 @@ def _emptied_after(rebalance: Rebalance, own: Sequence[ProcessChange]) -> Rebala
     """The generation as an empty one, if all its members left and no generation was made of that:
     static members that closed, and before Kafka 4.4 the last members of a consumer group.
 
-    ``own``: the changes whose departures made no generation after this one.
+    ``own``: changes whose departures formed no generation after the current generation.
     """
     last = {each.process: each for each in own}
     gone = [each for each in last.values() if not _is_back_in(each, rebalance)]
@@ -105,7 +105,7 @@ def _is_back_in(change: ProcessChange, rebalance: Rebalance) -> bool:
 
 
 def _unmade_in(change: ProcessChange) -> tuple[int, int] | None:
-    """The generation that the process left without another one being made; else None."""
+    """The generation that the process left without a next generation; otherwise None."""
     departure = change.departure
     if departure is None or departure.role != ABSORBED:
         return None
@@ -347,7 +347,7 @@ def _each(what: What, kind: EpisodeKind, gap_ms: int = AT_ONCE_MS) -> tuple[Rule
 
 
 def _restarts(scene: Scene) -> Iterator[EpisodeDraft]:
-    """Of several processes only if they were restarted at once."""
+    """Several processes count only if they were restarted at once."""
     rest = scene.of(What.RESTARTED, What.REPLACED)
     while rest:
         series = [rest.pop(0)]
@@ -474,7 +474,7 @@ def _membership_setting(before: Cause, after: Cause) -> Iterator[str]:
 
 
 def _of_all(before: Iterable[Cause | None], after: Iterable[Cause | None]) -> Iterator[str]:
-    """Of a group that was stopped and started: all its members before, and all after."""
+    """A group that was stopped and started: all members before, and all members after."""
     was = {each.instance_id is not None for each in before if each is not None}
     is_ = {each.instance_id is not None for each in after if each is not None}
     if (was, is_) == ({False}, {True}):

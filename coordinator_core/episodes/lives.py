@@ -132,7 +132,7 @@ class _Lives:
             life.slow_polls.append(SlowPoll(began, None, change.confidence, _named(departure)))
 
     def _ended(self, change: ProcessChange) -> TimeEstimate:
-        """Of a session that expired: before its expiry, and before the process was back."""
+        """For a session that expired: before its expiry, and before the process returned."""
         departure, arrival = change.departure, change.arrival
         if departure is None or not departure.is_expiry:
             return TimeEstimate.exactly(change.from_ms if departure is None else at(departure))

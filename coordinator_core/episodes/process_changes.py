@@ -190,7 +190,7 @@ class ProcessChange:
 
     @property
     def since_ms(self) -> int:
-        """Since when the process did not work: its application did not poll, or it sent no
+        """Time since which the process did not work: its application did not poll, or it sent no
         heartbeat.
         """
         polled_ms = self.from_ms
@@ -381,8 +381,9 @@ class _Matching:
 
 
 def _surged(departures: Iterable[Cause], started: Iterable[Cause]) -> Iterator[Pair]:
-    """Processes that left after another one had started in their place: an arrival and a leave in
-    turn, twice or more.  ``started``: arrivals without those of processes whose session expired.
+    """Processes that left after other processes had started in their place: an arrival and a leave
+    in turn, twice or more.  ``started``: arrivals, except arrivals of processes whose session
+    expired.
     """
     leaves = (each for each in departures if each.story in (RESTART, STOP))
     for run in cut_at_gaps(sorted([*leaves, *started], key=at), RESTART_MS, when=at):
@@ -397,7 +398,7 @@ def _is_shared(cause: Cause) -> bool:
 
 
 def _apart(pair: Pair) -> int:
-    """From the last heartbeat of the process, or its leave, until it was back."""
+    """Time from the last heartbeat of the process, or its leave, until it returned."""
     departure, arrival = pair
     session_ms = departure.session_timeout_ms if departure.is_expiry else 0
     return abs(at(arrival) - at(departure) + session_ms)
@@ -680,7 +681,7 @@ def _with_replaced(
     started: list[ProcessChange],
     within_ms: Callable[[ProcessChange], int],
 ) -> list[ProcessChange]:
-    """A process that left, and another one that started near that time, are one replacement.
+    """A process that left and a process that started near that time are one replacement.
 
     The nearest in time first, those with the same client id before others.  If more sessions
     expired at once than processes started, nothing shows which of them a new one replaces.

@@ -139,9 +139,9 @@ class Incarnation(NamedTuple):
 def incarnations(group_id: str, events: Iterable[Row], records: Iterable[Row]) -> list[Incarnation]:
     """The group's incarnations in order.
 
-    Rows are those of group_events and group_metadata, each with its ``incarnation`` and with
-    ``at_ms`` (event_time, append_time) in ms since the epoch.  Tombstones are skipped: the
-    incarnation numbers already account for them.
+    Rows of group_events and group_metadata, each with its ``incarnation`` and with ``at_ms``
+    (event_time, append_time) in ms since the epoch.  Tombstones are skipped: the incarnation
+    numbers already account for them.
     """
     by_number: dict[int, tuple[list[LogEvent], list[MetadataRecord]]] = {}
     for row in sorted(events, key=lambda each: each["event_seq"]):

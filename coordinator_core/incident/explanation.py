@@ -48,7 +48,7 @@ class ExplainedIncarnation:
 
 @dataclass(frozen=True)
 class ExplainedGroup:
-    """All incarnations of a group; ``era`` and ``delay`` of its broker."""
+    """All incarnations of a group; ``era`` and ``delay`` of the group's broker."""
 
     group_id: str
     era: InferredEra

@@ -42,7 +42,9 @@ class ReplayVerdict(Enum):
 
 @dataclass(frozen=True)
 class ReplayedGeneration:
-    """``engine_outputs``: what the engine logged and wrote; ``era``: of its coordinator."""
+    """``engine_outputs``: what the engine logged and wrote; ``era``: era of the group's
+    coordinator.
+    """
 
     incarnation: int
     era: InferredEra
@@ -75,8 +77,8 @@ class ReplayedGeneration:
 @dataclass(frozen=True, kw_only=True)
 class GroupReplay:
     """``resumed_from``: (incarnation, generation) whose record the engine was loaded with at the
-    beginning; these generations have no verdict.  ``members``: by incarnation.  ``eras``: the eras
-    of its coordinators in order of time; ``era``: of the last one.
+    beginning; these generations have no verdict.  ``members``: by incarnation.  ``eras``: eras of
+    the group's coordinators in order of time; ``era``: of the last one.
     """
 
     group_id: str

@@ -21,7 +21,7 @@ DEPARTURES = ("LEFT", "HEARTBEAT_EXPIRED")
 
 class StimulusBuilder:
     """``present``: current members; ``joined``: members that joined since the start of the
-    rebalance; ``departed``: members that left in it; ``stimuli``: those found so far.
+    rebalance; ``departed``: members that left in the rebalance; ``stimuli``: those found so far.
     """
 
     def __init__(

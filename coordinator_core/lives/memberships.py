@@ -1,4 +1,4 @@
-"""The time of each member id in its group, from its first join to its departure."""
+"""Time of each member id in its group, from its first join to its departure."""
 
 from __future__ import annotations
 

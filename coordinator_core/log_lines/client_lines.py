@@ -205,7 +205,7 @@ def _libraries_of(line: str, fields: Mapping[str, Any]) -> Iterator[str]:
 
 @cache
 def _marks() -> tuple[tuple[str, tuple[str, ...], frozenset[str]], ...]:
-    """By library, its marks, and the same marks as keys of records."""
+    """By library: its marks, and the same marks as keys of records."""
     others = (name for name in data.client_libraries() if name not in (JAVA, LIBRDKAFKA))
     marks = ((name, data.client_library(name)["marks"]) for name in others)
     return tuple(

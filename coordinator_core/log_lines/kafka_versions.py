@@ -1,4 +1,4 @@
-"""Versions of Kafka, and ranges of them as in schemas/log_lines."""
+"""Versions of Kafka, and version ranges as in schemas/log_lines."""
 
 from __future__ import annotations
 

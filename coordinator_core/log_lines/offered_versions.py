@@ -53,7 +53,8 @@ _FINALIZED = re.compile(
 
 
 def versions_offered(text: bytes) -> Ranges | None:
-    """None if the text shows no versions, or only those of brokers that are not Apache Kafka's."""
+    """None if the text shows no versions, or only versions of brokers that are not Apache Kafka's.
+    """
     shown: list[Ranges] = []
     if any(mark in text for mark in _MARKS_OF_APIS):
         shown += map(_of_apis, _answers(text))
@@ -101,7 +102,9 @@ def _since(name: str, level: bytes) -> Ranges:
 
 @cache
 def _of_highest(name: str, highest: int) -> Ranges:
-    """The versions that offer this version and no higher one; empty if none does."""
+    """The versions that offer this version and no higher version; empty if there is no such
+    version.
+    """
     releases = offered_by_release()
     of_releases = {version: offered.get(name, -1) for version, offered in releases.items()}
     if highest > max(of_releases.values()):

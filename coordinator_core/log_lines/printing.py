@@ -21,7 +21,7 @@ _OPTIONAL: Fields = {
 
 
 def render_reason(cause: str, version: str, *, step: str | None = None, **fields: object) -> str:
-    """The reason text of a version for a cause class; fields are those of ParsedReason.
+    """The reason text of a version for a cause class; fields are the fields of ParsedReason.
 
     ``step`` distinguishes wordings of one cause: STATIC_UPDATE protocol; CONVERT leave, stale and
     static.
@@ -36,12 +36,12 @@ def render_reason(cause: str, version: str, *, step: str | None = None, **fields
 def render_message(event: str, version: str, **fields: object) -> str:
     """Prefix, message and logger: ``[GroupCoordinator 0]: Stabilized ... (kafka.coordinator...)``.
 
-    ``version``: of Kafka.  Fields are those of ParsedEvent, with ``broker_id`` and, from 0.11 on,
-    ``topic_partition``.  REBALANCE_START takes ``reason``, or ``cause`` with the
-    fields of its reason (and ``reason_step``).  ``step`` and ``protocol`` select a wording of the
-    event; default: the first whose fields are all present.  OTHER requires a ``step``;
-    ``instance_id`` and ``client_reason`` are optional.
-    Raises ValueError if the version has no wording for the event, or a field is missing.
+    ``version``: of Kafka.  Fields are the fields of ParsedEvent, with ``broker_id`` and, from 0.11
+    on, ``topic_partition``.  REBALANCE_START takes ``reason``, or ``cause`` with the fields of its
+    reason (and ``reason_step``).  ``step`` and ``protocol`` select a wording of the event;
+    default: the first whose fields are all present.  OTHER requires a ``step``; ``instance_id``
+    and ``client_reason`` are optional. Raises ValueError if the version has no wording for the
+    event, or a field is missing.
     """
     wording = _wording_of(event, version, fields)
     if wording is None:

@@ -20,7 +20,9 @@ ACTIVE = "active"
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Who had a partition last, and when it gave it up; ``how`` as in Departure, None: revoked."""
+    """The last owner of each partition, and when it gave the partition up; ``how`` as in Departure,
+    None: revoked.
+    """
 
     member_id: str
     process: str

@@ -37,7 +37,7 @@ _ROUND_MS, _STEP_MS = 5000, 1000
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Of a group's members."""
+    """Fields of a group's members."""
 
     interval_ms: int
     session_ms: int

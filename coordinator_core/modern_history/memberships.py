@@ -27,10 +27,11 @@ class MemberStep:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class ModernMembership:
-    """A member from its first record to its last; ``process``: at its end.
+    """A member from its first record to its last; ``process``: the process at the end of the
+    membership.
 
-    ``ended_ms``: of its tombstones, or of the group's conversion; None: it is still there.
-    ``how`` it ended: left, expired, dropped, replaced or converted; None without a log line.
+    ``ended_ms``: time of the member's tombstones, or of the group's conversion; None: it is still
+    there. ``how`` it ended: left, expired, dropped, replaced or converted; None without a log line.
     ``refused_ms``: when another process with its instance id was refused (log).
     """
 
@@ -52,7 +53,7 @@ class ModernMembership:
 
     @property
     def last_heartbeat(self) -> MemberStep | None:
-        """The last step but that of a static member that closed."""
+        """The last step, unless it is the leave of a static member."""
         return next((each for each in reversed(self.steps) if each.epoch != AWAY), None)
 
     @property

@@ -263,7 +263,9 @@ class Ends:
         return membership.session_timeout_ms or self.timing.session_ms
 
     def _middle_ms(self, membership: ModernMembership, last_ms: int, next_ms: int) -> int:
-        """``last_ms``, ``next_ms``: of its last heartbeat, and when the next one was due."""
+        """``last_ms``, ``next_ms``: time of the last heartbeat, and time at which the next
+        heartbeat was due.
+        """
         committed_ms, due_ms = self._committed(membership), [next_ms]
         if commits_in_turn(committed_ms):
             due_ms.append(committed_ms[-1] + COMMIT_INTERVAL_MS + COMMIT_JITTER_MS)

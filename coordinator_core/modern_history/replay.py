@@ -202,7 +202,7 @@ class _Player:
             member.change = "retained"
 
     def _replace(self, old_id: str, member: ModernMember) -> None:
-        """A static member has a new id; the generation goes on with it."""
+        """A static member has a new id; the generation continues with the new id."""
         self._changes = [each for each in self._changes if each.member_id != old_id]
         self._change(causes.STATIC_RETURN, member, member.joined_ms)
         member.change = "replaced"

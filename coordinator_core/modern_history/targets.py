@@ -28,7 +28,7 @@ NOTHING: ListsByTopic = MappingProxyType({})
 
 
 class Subscriber(NamedTuple):
-    """A member; ``names``: of its topics, in the order of the coordinator's set."""
+    """A member; ``names``: names of the target's topics, in the order of the coordinator's set."""
 
     member_id: str
     instance_id: str | None
@@ -52,7 +52,8 @@ class TargetInput:
 
 
 class TargetInputs:
-    """Follows the records of one incarnation; `play` gets all of them in the order of the log."""
+    """Follows the records of one incarnation; `play` receives all records in the order of the log.
+    """
 
     def __init__(self, *, is_complete: bool = False) -> None:
         """``is_complete``: the group was classic before."""

@@ -70,7 +70,7 @@ class Shutdown:
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """Of an incarnation: who owned what and when; ``shutdowns`` in the order of time."""
+    """For an incarnation: owners of partitions, with times; ``shutdowns`` in the order of time."""
 
     tenures: list[Tenure]
     shutdowns: list[Shutdown]

@@ -20,7 +20,7 @@ Observation = tuple[frozenset[str], frozenset[str]]
 
 
 def observations(records: Iterable[GroupRecord]) -> set[Observation]:
-    """Of each target of a group; ``records`` in the order of the log."""
+    """For each target of a group; ``records`` in the order of the log."""
     names: dict[str, frozenset[str]] = {}
     ids: dict[str, frozenset[str]] = {}
     seen: set[Observation] = set()

@@ -435,7 +435,7 @@ class Append(NamedTuple):
 class Event(NamedTuple):
     """An event of a group, with its cause.
 
-    ``kind`` and the names in ``fields`` are those of ``log_lines.ParsedEvent``, so that the era's
+    ``kind`` and the names in ``fields`` are fields of ``log_lines.ParsedEvent``, so that the era's
     log line can be printed from them.  STATE: the group moved to ``state``.
     """
 

@@ -220,7 +220,7 @@ def _config(values: Mapping[str, Json]) -> CoordinatorConfig:
 
 
 def _is_same(view: Mapping[str, Json], last: Mapping[str, Json]) -> bool:
-    """Of a classic group only state and generation count."""
+    """Classic groups are compared by state and generation only."""
     if "generation" in view and "generation" in last:
         names = "state", "generation"
         return all(view[each] == last[each] for each in names)

@@ -21,7 +21,7 @@ record that ends each process that handles it.
 
 Idle time.  A stable group without messages in flight can only change at times that are known in
 advance (a planned action, a fault, a consumer's own timer).  Heartbeats until shortly before the
-first of them are skipped.  The output is the same.
+first of these events are skipped.  The output is the same.
 
 Modules, in the order in which they build on each other:
 

@@ -25,7 +25,7 @@ class Transit(NamedTuple):
 
 class Channel:
     """A connection to one broker.  ``is_open`` until either side closes it.  ``is_broken``: a
-    message on it was lost, and all later messages are lost, too.
+    message on the connection was lost, and all later messages are lost, too.
     """
 
     __slots__ = (

@@ -1,4 +1,6 @@
-"""How long a group's partitions had no owner or several, by the listener calls of its processes."""
+"""Time in which a group's partitions had no owner or several owners, by the listener calls of its
+processes.
+"""
 
 from __future__ import annotations
 

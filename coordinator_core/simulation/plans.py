@@ -70,7 +70,8 @@ class ProcessSpec(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """``processes``: slots, empty for all; ``pick``: how many of them at random, 0 for all.
+    """``processes``: slots, empty for all; ``pick``: number of processes chosen at random, 0 for
+    all.
 
     The plan is carried out at ``at_ms``, then every ``every_ms``, at most ``times`` times (0: no
     limit), each with ``probability`` and up to ``spread_ms`` later.  ``gap_ms``: time from one
@@ -151,7 +152,9 @@ class _Slots:
     protocol: str = ""
 
     def deploys(self, plan: Plan, slots: list[int]) -> None:
-        """A deployment may change the protocol; one of all processes also that of later ones."""
+        """A deployment may change the protocol; a deployment of all processes also changes it for
+        later processes.
+        """
         if plan.protocol:
             self.protocols.update(dict.fromkeys(slots, plan.protocol))
             if len(slots) == self.alive:

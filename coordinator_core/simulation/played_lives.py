@@ -76,8 +76,8 @@ class PlayedConversion(NamedTuple):
 
 class PlayedGroup(NamedTuple):
     """``counts``: of the whole time: group_epochs, members_joined, members_left, ...;
-    ``conversions``: of the measured time; ``failures``: process lives that ended in it because of
-    an error, by the error's name.
+    ``conversions``: of the measured time; ``failures``: process lives that ended because of an
+    error, by the error's name.
     """
 
     measures: Measures
@@ -120,7 +120,7 @@ def played(lives: PlayedLives, *, seed: int, skips_idle: bool = True) -> PlayedG
 
 class MeasureCounter:
     """Counts the measures of a simulated group between two times.  ``owned``: counts the time
-    without an owner; None: all of it between these times.
+    without an owner; None: the whole period between these times.
     """
 
     def __init__(self, from_ms: int, to_ms: int, owned: OwnershipTimes | None = None) -> None:

@@ -37,7 +37,7 @@ def assign(topics: ShareTopics, members: Sequence[ShareSubscriber]) -> dict[str,
 
 
 class _Group:
-    """Who has what while the assignment changes; members are indexes."""
+    """The owners of partitions while the assignment changes; members are indexes."""
 
     def __init__(self, members: Sequence[ShareSubscriber], targets: list[TopicIdPartition]) -> None:
         self._members = members

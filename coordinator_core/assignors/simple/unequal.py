@@ -39,7 +39,7 @@ def _subscribers(members: Sequence[ShareSubscriber]) -> HashTable[str, list[int]
 
 
 class _Topic:
-    """One topic: who has which of its partitions; members are indexes."""
+    """One topic: the owners of its partitions; members are indexes."""
 
     def __init__(
         self,

@@ -74,7 +74,7 @@ class Claims:
     def _settled(self, ordered: Sequence[Member]) -> dict[int, int]:
         """Owner per code: the higher generation wins; with equal ones neither member keeps it.
 
-        As in Kafka, the other claimant's generation is its subscription's field, not the
+        As in Kafka, the other claimant's generation is the field of its subscription, not the
         generation of its claims.
         """
         owner: dict[int, int] = {}

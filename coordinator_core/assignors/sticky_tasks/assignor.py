@@ -174,7 +174,9 @@ def _partition_first(task: Task) -> tuple[int, str]:
 
 
 def _standby_candidates(members: Iterable[TaskAssignee]) -> dict[Task, list[TaskAssignee]]:
-    """By task: those that had its standby, then others with state; the most state first."""
+    """By task: members that had the task's standby, then other members with state; the most state
+    first.
+    """
     ranked: dict[Task, list[tuple[bool, int, TaskAssignee]]] = {}
     for member in members:
         had = as_tasks(member.standby)

@@ -28,7 +28,7 @@ class TaskSubtopology(NamedTuple):
 
 
 class TaskAssignee(NamedTuple):
-    """``active``, ``standby``: what it had; ``offsets``: sums of its changelog offsets by task."""
+    """``active``, ``standby``: what it had; ``offsets``: sums of the changelog offsets by task."""
 
     member_id: str
     process_id: str

@@ -1,9 +1,8 @@
 """The Java consumer of modern groups: its background thread and the application's thread.
 
-The background thread sends requests and handles responses at once.  The application's thread,
-while it polls, looks for work each 100 ms: it begins to reconcile, and in its next turn runs the
-callback.
-A share consumer and a streams member do the same, as far as their heartbeats go.
+The background thread sends requests and handles responses at once.  While it polls, the
+application's thread checks for work each 100 ms: one turn begins to reconcile, and the next turn
+runs the callback. A share consumer and a streams member do the same, as far as their heartbeats go.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from base64 import b64encode, urlsafe_b64encode
 def member_id_of(random_bytes: bytes, *, is_librdkafka: bool) -> str:
     """22 characters.  Java uses the alphabet with - and _ (Uuid), librdkafka that with + and /.
 
-    The bytes become a UUID of version 4.  Java takes another one if its id begins with a dash; here
-    the first character is replaced then.
+    The bytes become a UUID of version 4.  Java generates another id if the id begins with a dash;
+    the model replaces the first character instead.
     """
     data = bytearray(random_bytes[:16])
     data[6] = data[6] & 0x0F | 0x40

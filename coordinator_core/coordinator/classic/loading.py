@@ -45,7 +45,7 @@ def apply_group(turn: Turn, group_id: str, value: Mapping[str, Any] | None) -> N
 
 
 def _member(group: ClassicGroup, fields: Mapping[str, Any]) -> ClassicMember:
-    """A member as recorded; the record has only the chosen one of its protocols."""
+    """A member as recorded; the record has only the chosen protocol of the member."""
     timeout_ms = fields.get("rebalance_timeout", _NO_TIME)
     return ClassicMember(
         member_id=fields["member_id"],

@@ -89,7 +89,7 @@ def _by_name(turn: Turn, partitions: Mapping[str, Set[int]]) -> TopicRows:
 
 
 def handle_classic(turn: Turn, group: ConsumerGroup, request: DescribeGroup) -> None:
-    """A request for a classic group, which this one is not."""
+    """A request for a classic group, sent to a group that is not classic."""
     is_reported = request.version >= _GROUP_ID_NOT_FOUND_VERSION
     error = Errors.GROUP_ID_NOT_FOUND if is_reported else Errors.NONE
     turn.effects.respond(request.request_id, DescribeResponse(error, "Dead"))

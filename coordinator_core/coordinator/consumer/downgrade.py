@@ -149,7 +149,7 @@ def _set_assignment(
     member: ClassicMember,
     aliases: dict[str, str],
 ) -> None:
-    """The member's target, in the version of its subscription."""
+    """The member's target, in the version of the member's subscription."""
     target = group.targets.get(aliases.get(member.member_id, member.member_id), {})
     member.assignment = assignment_bytes(turn, target, member.metadata(classic.protocol))
 

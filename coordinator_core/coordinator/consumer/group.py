@@ -1,4 +1,4 @@
-"""A consumer group and its members: data, and what follows from it."""
+"""A consumer group and its members: data and derived values."""
 
 from __future__ import annotations
 
@@ -184,7 +184,9 @@ class ConsumerGroup(ModernGroup):
         return None if member_id is None else self.members.get(member_id)
 
     def target_of(self, member: ConsumerMember) -> Partitions:
-        """The member's target; a static member that returns has that of the member it replaces."""
+        """The member's target; a static member that returns takes the target of the member it
+        replaces.
+        """
         member_id = member.member_id
         if member.instance_id is not None:
             member_id = self.static_members.get(member.instance_id, "")
@@ -195,7 +197,7 @@ class ConsumerGroup(ModernGroup):
         return self._partition_epochs.get((topic_id, partition), _FREE) == _FREE
 
     def waits_for_others(self, member: ConsumerMember) -> bool:
-        """Whether a partition of its target is still with another member."""
+        """Whether another member still has a partition of the member's target."""
         if member.state is not ConsumerMemberState.UNRELEASED_PARTITIONS:
             return False
         return any(

@@ -144,7 +144,7 @@ def partitions_of(rows: TopicRows | None) -> Partitions | None:
 def member_of(
     draft: Draft, request: ConsumerGroupHeartbeat, member_id: str, owned: Partitions | None
 ) -> tuple[ConsumerMember, Errors]:
-    """The member as it is, a new one, or the static member that this one replaces."""
+    """The existing member, a new member, or the static member that it replaces."""
     joins = request.member_epoch == 0
     unknown = ConsumerMember(member_id=member_id)
     if request.instance_id is not None:
@@ -234,7 +234,7 @@ class MemberChange:
 
 
 def update_member(draft: Draft, before: ConsumerMember, after: ConsumerMember) -> MemberChange:
-    """Write the member's record if anything of it changed."""
+    """Write the member's record if any field of the member changed."""
     if after != before:
         draft.records.append(member_record(draft.group_id, after))
     names_change = after.topics != before.topics

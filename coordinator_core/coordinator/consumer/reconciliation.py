@@ -1,8 +1,9 @@
 """Leads a member to its target: revoke first, then take what is free.
 
 The grid names the reaction of each member state to what the heartbeat says.  A member has three
-kinds of partitions: assigned ones, pending ones that it is to revoke, and those of its target that
-it waits for.  It gets a partition only when no other member has it, assigned or pending.
+kinds of partitions: assigned partitions, pending partitions that it must revoke, and partitions of
+its target that it waits for.  It gets a partition only when no other member has it, assigned or
+pending.
 
 Source: CurrentAssignmentBuilder (KIP-848).
 """

@@ -91,7 +91,9 @@ def _may_compute(draft: Draft) -> bool:
 def _present_targets(
     draft: Draft, members: list[ConsumerMember], after: ConsumerMember
 ) -> dict[str, Partitions]:
-    """The members' targets by now; a returning static member has that of the replaced one."""
+    """The members' current targets; a returning static member takes the target of the replaced
+    member.
+    """
     targets = draft.group.targets
     present = {
         each.member_id: targets[each.member_id] for each in members if each.member_id in targets

@@ -57,7 +57,7 @@ class ModernTimers:
             self._timers.cancel((kind, group_id, member_id))
 
     def cancel_groups(self, is_cancelled: Callable[[str], bool]) -> None:
-        """Cancel all timers of these groups, also those of former members."""
+        """Cancel all timers of these groups, including timers of former members."""
         for key in self._timers.all_keys():
             assert isinstance(key, tuple)
             if is_cancelled(key[1]):

@@ -1,4 +1,4 @@
-"""A share group and its members: data, and what follows from it."""
+"""A share group and its members: data and derived values."""
 
 from __future__ import annotations
 

@@ -59,7 +59,9 @@ def check_size(
 
 
 def check_static(member: StreamsMember | None, member_id: str) -> Errors:
-    """Of a request with an instance id that does not join; ``member``: that of the instance id."""
+    """Of a request with an instance id that does not join; ``member``: the member with the instance
+    id.
+    """
     if member is None:
         return Errors.UNKNOWN_MEMBER_ID
     return Errors.NONE if member.member_id == member_id else Errors.FENCED_INSTANCE_ID

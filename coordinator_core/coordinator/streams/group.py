@@ -1,4 +1,4 @@
-"""A streams group and its members: data, and what follows from it."""
+"""A streams group and its members: data and derived values."""
 
 from __future__ import annotations
 
@@ -160,7 +160,8 @@ class StreamsGroup(ModernGroup):
         return None if member_id == member.member_id else member_id
 
     def targets_with(self, member: StreamsMember | None) -> dict[str, TargetTasks]:
-        """The targets by member id; the member has that of the one it replaces."""
+        """The targets by member id; a returning member takes the target of the member it replaces.
+        """
         targets = dict(self.targets)
         replaced = None if member is None else self.replaced_by(member)
         if member is not None and replaced is not None:

@@ -1,4 +1,4 @@
-"""The records of a write in production compared with those of the engine."""
+"""The records of a write in production compared with the engine's records."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _missing(
 
 
 def _sorted(entries: Sequence[Entry]) -> list[Entry]:
-    """Neighboring records of one kind by member: their order is that of a hash map."""
+    """Neighboring records of one kind, by member: Kafka writes them in the order of a hash map."""
     run = 0
     order: list[tuple[int, str]] = []
     for n, each in enumerate(entries):

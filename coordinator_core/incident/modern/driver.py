@@ -158,7 +158,7 @@ class ModernDriver:
         self._perform(self.coordinator.handle(request, self.now_ms))
 
     def _hold_sessions(self) -> None:
-        """Of classic members, whose session timeout is their own."""
+        """Classic members have their own session timeouts."""
         group = self.coordinator.modern_groups.get(self.group_id)
         for member_id in [] if group is None else group.classic_members():
             self.coordinator.end_session_at(self.group_id, member_id, _NEVER_MS)

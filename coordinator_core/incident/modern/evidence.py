@@ -82,5 +82,5 @@ def entry(at_ms: int, place: str, key: bytes, value: bytes | None) -> Entry:
 
 
 def in_order(lines: Iterable[GroupLine]) -> tuple[GroupLine, ...]:
-    """Lines in order of time; those of one millisecond keep their order."""
+    """Lines in order of time; lines of the same millisecond keep their order."""
     return tuple(sorted(lines, key=lambda line: line.at_ms))

@@ -1,4 +1,4 @@
-"""From the writes of a group to the stimuli that led to them."""
+"""From the writes of a group to the stimuli that triggered them."""
 
 from __future__ import annotations
 
@@ -182,7 +182,9 @@ class Inference:
         return [*before, *first, *configs, stimulus]
 
     def _may_end_initial_delay(self, write: Write) -> bool:
-        """Whether the first target of a streams group may be that of its initial delay's timer."""
+        """Whether the timer of the initial delay may have computed the first target of a streams
+        group.
+        """
         is_first = self.group_type.has_initial_delay and self.stored.target_epoch is None
         return is_first and bool(write.of(RecordKind.TARGET)) and not write.of(RecordKind.MEMBER)
 
@@ -425,7 +427,9 @@ class Inference:
 
 
 def _time(write: Write) -> int:
-    """When the request was handled: the time in its records, else theirs."""
+    """Time at which the request was handled: the time in its records, otherwise the time of the
+    records.
+    """
     regex, target = write.last(RecordKind.REGEX), write.last(RecordKind.TARGET)
     at_ms = 0
     if regex is not None and regex.value is not None:

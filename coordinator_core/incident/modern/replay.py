@@ -346,7 +346,7 @@ def _leads_on(write: Write) -> bool:
 
 
 def _targets(entries: Sequence[Entry]) -> list[tuple[int, Ids]]:
-    """Of each target: its place among the entries, and the partitions of all members."""
+    """For each target: its position among the entries, and the partitions of all members."""
     stored, targets = Stored(), []
     for place, each in enumerate(entries):
         stored.apply([each])

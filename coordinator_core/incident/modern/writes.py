@@ -115,7 +115,9 @@ def _same_time(entries: Sequence[Entry], at: int) -> Sequence[Entry]:
 
 
 def _heartbeat(entries: Sequence[Entry], start: int, *, converts: bool = False) -> Write:
-    """The records of a heartbeat from ``start`` on; those before belong to it, too."""
+    """The records of a heartbeat from ``start`` on; the preceding records also belong to the
+    heartbeat.
+    """
     at, stage, member_id = start, -1, ""
     while at < len(entries):
         each = entries[at]
