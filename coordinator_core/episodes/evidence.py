@@ -170,10 +170,10 @@ class Rebalance(NamedTuple):
 
     ``not_stable_ms`` None: without a log; ``partitions_moved`` None: without records.
     ``continues``: it belongs to the same logical rebalance as the previous generation.
-    ``group_type``: classic, consumer, share or streams.  ``member_count``: number of processes in
-    the group at the end of the last three changes. ``was_empty``: the group had no members before
-    it.  ``is_first_seen``: the evidence begins with it, although it is not the first generation.
-         ``hosts``: number of members by host.
+    ``group_type``: classic, consumer, share or streams.  ``member_count``: in consumer, share and
+    streams groups, processes in the group at the end of the rebalance.
+    ``was_empty``: the group had no members before it.  ``is_first_seen``: the evidence begins with
+    it, although it is not the first generation.  ``hosts``: number of members by host.
     ``settings``: settings that changed since the generation that is named first.  ``open_ms``: how
     long the rebalance had lasted when the clients' logs ended, if they end before the rebalance
     does.  ``expires_when_slow``: the members' client sends no heartbeats while it handles a record.
