@@ -56,8 +56,7 @@ class FindCoordinatorResponse(NamedTuple):
 
 
 class MetadataResponse(NamedTuple):
-    """By topic; topics that do not exist are left out.  ``partitions``: counts; ``topic_ids``: ids.
-    """
+    """By topic; missing topics are left out.  ``partitions``: counts; ``topic_ids``: ids."""
 
     partitions: Mapping[str, int]
     topic_ids: Mapping[str, str] = {}

@@ -13,8 +13,7 @@ from coordinator_core.incident.stimulus_builder import LOG_LAG_MS
 
 
 class RecordInference:
-    """``previous_members``: the members of the previous record; ``since_ms``: when it was written.
-    """
+    """``previous_members``: members of the previous record; ``since_ms``: when it was written."""
 
     def __init__(
         self,

@@ -52,8 +52,7 @@ class TargetInput:
 
 
 class TargetInputs:
-    """Follows the records of one incarnation; `play` receives all records in the order of the log.
-    """
+    """Follows the records of one incarnation; `play` receives all records in log order."""
 
     def __init__(self, *, is_complete: bool = False) -> None:
         """``is_complete``: the group was classic before."""

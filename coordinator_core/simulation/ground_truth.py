@@ -19,8 +19,7 @@ _POLL_TIMEOUT = "consumer poll timeout has expired."
 
 @dataclass(kw_only=True)
 class GenerationTruth:
-    """``members``: by member id, all members of the group's records.  ``stored``: a record exists.
-    """
+    """``members``: by member id, all members in records.  ``stored``: a record exists."""
 
     number: int
     preparing_ms: int | None = None

@@ -44,8 +44,7 @@ def _is_full_join(request: ConsumerGroupHeartbeat) -> bool:
 def check_epoch(
     rules: ModernRules, member: ConsumerMember, epoch: int, owned: Partitions | None
 ) -> Errors:
-    """The member's epoch, or the previous epoch if the member owns no more than is assigned to it.
-    """
+    """The member's epoch, or the previous epoch if it owns no more than is assigned to it."""
     if epoch == member.epoch or (epoch == 0 and rules.takes_members_back):
         return Errors.NONE
     is_previous = epoch < member.epoch and epoch == member.previous_epoch

@@ -160,8 +160,7 @@ class StreamsGroup(ModernGroup):
         return None if member_id == member.member_id else member_id
 
     def targets_with(self, member: StreamsMember | None) -> dict[str, TargetTasks]:
-        """The targets by member id; a returning member takes the target of the member it replaces.
-        """
+        """The targets by member id; a returning member takes the target of the one it replaces."""
         targets = dict(self.targets)
         replaced = None if member is None else self.replaced_by(member)
         if member is not None and replaced is not None:

@@ -26,8 +26,7 @@ Targets = Mapping[str, TargetTasks]
 
 
 def assignment_configs(turn: Turn, group_id: str) -> dict[str, str]:
-    """The settings that the assignment depends on; a change of these settings triggers a rebalance.
-    """
+    """The settings that the assignment depends on; a change triggers a rebalance."""
     configs = {STANDBYS: setting(turn, group_id, STREAMS, STANDBYS)}
     tags = setting(turn, group_id, STREAMS, TAGS)
     if tags:

@@ -94,8 +94,7 @@ def _leave(turn: Turn, group: ClassicGroup, leaver: Leaver) -> Errors:
 
 
 def _member_id(group: ClassicGroup, leaver: Leaver) -> str:
-    """The request's member id, otherwise the id of the member with its instance id, otherwise "".
-    """
+    """The request's member id, else the id of the member with its instance id, else ""."""
     if leaver.member_id or leaver.instance_id is None:
         return leaver.member_id
     return group.static_members.get(leaver.instance_id, "")
