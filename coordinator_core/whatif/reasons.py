@@ -49,7 +49,7 @@ def reasons_of(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
         yield "the broker waits longer for members before the first generation"
     if change.commit_interval_ms is not None:
         yield "a process that does not commit when it stops leaves up to" + (
-            f" {seconds(change.commit_interval_ms)} of records to process again"
+            f" {seconds(change.commit_interval_ms)} of records to handle again"
         )
     is_longer = (change.consumer_session_timeout_ms or 0) > _present_session_ms(baseline)
     if (change.session_timeout_ms is not None or is_longer) and change.membership is None:

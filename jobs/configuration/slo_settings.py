@@ -20,7 +20,7 @@ class Objectives:
         metadata={"meaning": "minimum percentage of partition time that is owned and served"},
     )
     reprocessed_per_day: float | None = field(
-        default=None, metadata={"meaning": "maximum number of records processed again per day"}
+        default=None, metadata={"meaning": "maximum number of records handled again per day"}
     )
     catch_up_s: float | None = field(
         default=None,

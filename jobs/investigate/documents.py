@@ -173,7 +173,7 @@ def _cost(row: Row) -> Item:
             row["unserved_partition_ms"], lambda ms: f"{whole_seconds(ms)} owned but not served"
         ),
         "records handled again": _said(
-            row["records_reprocessed"], lambda count: f"{counted(count, 'record')} processed again"
+            row["records_reprocessed"], lambda count: f"{counted(count, 'record')} handled again"
         ),
         "moved partitions": _said(
             row["partitions_moved"], lambda count: f"{counted(count, 'partition')} moved"
