@@ -120,7 +120,7 @@ class ReportLake:
             "SELECT MIN(begin_ms), MAX(last_ms) FROM spans CROSS JOIN last_event"
         ).rows[0]
         if first_ms is None:
-            raise UsageError(_no_generations(opened, cluster_id, group_id, window))
+            raise UsageError(no_generations(opened, cluster_id, group_id, window))
         groups = self.rows("SELECT DISTINCT group_id FROM spans").rows
         create_budgets(self._connection, [group_id for (group_id,) in groups], opened.slo)
         self.first_ms, self.last_ms = max(first_ms, window.from_ms), min(last_ms, window.to_ms)
@@ -135,7 +135,7 @@ def _has(root: str, table: str) -> bool:
     return table in table_names() and DeltaTable.is_deltatable(f"{root.rstrip('/')}/{table}")
 
 
-def _no_generations(
+def no_generations(
     opened: OpenedLake, cluster_id: str, group_id: str | None, window: ReportWindow
 ) -> str:
     """The error for a scope without generations: which option to change."""

@@ -44,36 +44,35 @@ _LAST_EVENT = """
         (SELECT last_ms FROM last_events JOIN scope USING (cluster_id)),
         (SELECT MAX(begin_ms) FROM all_spans)) AS last_ms"""
 
-GAPS = """
-    CREATE TEMP TABLE gaps AS
-    SELECT g.group_id, g.incarnation, g.generation, g.from_generation, g.unowned_ms,
-        COALESCE(g.unowned_ms_low, g.unowned_ms) AS unowned_ms_low,
-        COALESCE(g.unowned_ms_high, g.unowned_ms) AS unowned_ms_high,
+# A rebalance frees many partitions at the same time: these are one row.
+_GAPS_BY_TIME = """
+    SELECT g.group_id, g.incarnation, g.generation, g.from_generation,
         EPOCH_MS(g.from_time) AS from_ms, EPOCH_MS(g.from_time) + g.unowned_ms AS to_ms,
-        GREATEST(LEAST(EPOCH_MS(g.from_time) + g.unowned_ms, scope.to_ms)
-            - GREATEST(EPOCH_MS(g.from_time), scope.from_ms), 0) AS shown_ms,
-        GREATEST(LEAST(EPOCH_MS(g.from_time) + g.unowned_ms, scope.to_ms)
-            - GREATEST(EPOCH_MS(g.from_time) + g.unowned_ms
-                - COALESCE(g.unowned_ms_low, g.unowned_ms), scope.from_ms), 0) AS shown_ms_low,
-        GREATEST(LEAST(EPOCH_MS(g.from_time) + g.unowned_ms, scope.to_ms)
-            - GREATEST(EPOCH_MS(g.from_time) + g.unowned_ms
-                - COALESCE(g.unowned_ms_high, g.unowned_ms), scope.from_ms), 0) AS shown_ms_high
-    FROM ownership_gaps g JOIN scope ON g.cluster_id = scope.cluster_id
-        AND (scope.only_group IS NULL OR g.group_id = scope.only_group)"""
+        COALESCE(g.unowned_ms_low, g.unowned_ms) AS low_ms,
+        COALESCE(g.unowned_ms_high, g.unowned_ms) AS high_ms, COUNT(*) AS partitions
+    FROM ownership_gaps g JOIN scope USING (cluster_id) GROUP BY ALL"""
+_SHOWN_MS = """partitions
+            * GREATEST(LEAST(g.to_ms, scope.to_ms) - GREATEST({}, scope.from_ms), 0)"""
+GAPS_WITHIN = f"""
+    SELECT g.*, {_SHOWN_MS.format("g.from_ms")} AS shown_ms,
+        {_SHOWN_MS.format("g.to_ms - g.low_ms")} AS shown_ms_low,
+        {_SHOWN_MS.format("g.to_ms - g.high_ms")} AS shown_ms_high
+    FROM {{}} g JOIN scope ON scope.only_group IS NULL OR g.group_id = scope.only_group"""
+GAPS = f"CREATE TEMP TABLE gaps AS {GAPS_WITHIN.format(f'({_GAPS_BY_TIME})')}"
 
 # Times in which owned partitions had unprocessed records; both tables are empty if the lake lacks
 # their source.
 UNSERVED = """
     CREATE TEMP TABLE unserved AS
     SELECT u.group_id, EPOCH_MS(u.from_time) AS from_ms, EPOCH_MS(u.to_time) AS to_ms,
-        GREATEST(LEAST(EPOCH_MS(u.to_time), scope.to_ms)
+        1 AS partitions, GREATEST(LEAST(EPOCH_MS(u.to_time), scope.to_ms)
             - GREATEST(EPOCH_MS(u.from_time), scope.from_ms), 0) AS shown_ms
     FROM unserved_times u JOIN scope ON u.cluster_id = scope.cluster_id
         AND (scope.only_group IS NULL OR u.group_id = scope.only_group)
     WHERE u.reason <> 'no_progress'"""
 NO_UNSERVED = """
     CREATE TEMP TABLE unserved (
-        group_id VARCHAR, from_ms BIGINT, to_ms BIGINT, shown_ms BIGINT)"""
+        group_id VARCHAR, from_ms BIGINT, to_ms BIGINT, partitions BIGINT, shown_ms BIGINT)"""
 COSTS = """
     CREATE TEMP TABLE costs AS
     SELECT c.group_id, SUM(c.records_reprocessed) AS records_reprocessed,
@@ -134,8 +133,9 @@ _SHOWN = """
     JOIN generation_spans w ON w.cluster_id = scope.cluster_id AND w.group_id = s.group_id
         AND w.incarnation = s.incarnation AND w.generation = s.generation
     -- A gap within one generation is a static replacement's, not a rebalance's.
-    LEFT JOIN (SELECT group_id, incarnation, generation, SUM(unowned_ms) AS unowned_partition_ms,
-            SUM(unowned_ms_low) AS low_ms, SUM(unowned_ms_high) AS high_ms
+    LEFT JOIN (SELECT group_id, incarnation, generation,
+            SUM(partitions * (to_ms - from_ms)) AS unowned_partition_ms,
+            SUM(partitions * low_ms) AS low_ms, SUM(partitions * high_ms) AS high_ms
         FROM gaps WHERE generation > from_generation GROUP BY ALL) u
         ON u.group_id = s.group_id AND u.incarnation = s.incarnation
         AND u.generation = s.generation"""
@@ -297,8 +297,8 @@ def _steps_of(table: str) -> str:
     SELECT group_id, at_ms,
         SUM(SUM(change)) OVER (PARTITION BY group_id ORDER BY at_ms)::BIGINT AS partitions
     FROM (
-        SELECT group_id, from_ms AS at_ms, 1 AS change FROM {table} WHERE group_id IN $ids
-        UNION ALL SELECT group_id, to_ms, -1 FROM {table} WHERE group_id IN $ids)
+        SELECT group_id, from_ms AS at_ms, partitions AS change FROM {table} WHERE group_id IN $ids
+        UNION ALL SELECT group_id, to_ms, -partitions FROM {table} WHERE group_id IN $ids)
     GROUP BY group_id, at_ms HAVING SUM(change) <> 0 ORDER BY group_id, at_ms"""
 
 

@@ -11,7 +11,7 @@ from jobs.console.errors import UsageError
 from jobs.lake.sql import WRITERS
 from jobs.report import episodes, findings, queries
 from jobs.report.data import GROUP_ROOM, cut_timeline, overview, timelines
-from jobs.report.lake import ReportLake, Table, table_of
+from jobs.report.lake import ReportLake, Table, no_generations, table_of
 from jobs.report.page import page
 from jobs.report.serve.live import LiveLake, Version
 from jobs.report.serve.statements import DEFAULT_LIMITS, Limits, Statements
@@ -170,12 +170,12 @@ def _figures(
     """Totals, causes and kinds of episodes of all groups or of one, within a window."""
     window = parse_window(first, last)
     opened = version.opened
-    if group_id:
-        rows = ReportLake(opened.root, cluster_id, group_id, window, opened=opened).rows
-    else:
-        rows = partial(_rows, version.summary(cluster_id).scoped(None, window))
+    rows = partial(_rows, version.summary(cluster_id).scoped(group_id or None, window))
+    totals = rows(queries.TOTALS).dicts()[0]
+    if group_id and not totals["groups"]:
+        raise UsageError(no_generations(opened, cluster_id, group_id, window))
     return {
-        "totals": rows(queries.TOTALS).dicts()[0] | rows(_MOVES).dicts()[0],
+        "totals": totals | rows(_MOVES).dicts()[0],
         "causes": rows(_CAUSES).dicts(),
         "kinds": rows(episodes.KINDS).dicts() if "episodes" in opened.has else None,
     }

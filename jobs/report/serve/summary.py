@@ -62,6 +62,36 @@ _EPISODES = """
             summary, text), text AS summary
     FROM shown_episodes"""
 
+# Times without an owner, times not served and costs, for sums within any window.
+_MOMENTS = (
+    """
+    CREATE TABLE {schema}.gaps AS
+    SELECT group_id, from_ms, to_ms, low_ms, high_ms, SUM(partitions)::BIGINT AS partitions
+    FROM gaps GROUP BY ALL ORDER BY group_id""",
+    """
+    CREATE TABLE {schema}.unserved AS
+    SELECT group_id, from_ms, to_ms FROM unserved ORDER BY group_id""",
+)
+_COSTS = """
+    CREATE TABLE {schema}.costs AS
+    SELECT group_id, EPOCH_MS(to_time) AS at_ms, SUM(records_reprocessed) AS records_reprocessed
+    FROM handover_costs JOIN scope USING (cluster_id)
+    GROUP BY ALL HAVING SUM(records_reprocessed) IS NOT NULL ORDER BY group_id"""
+_NO_COSTS = """
+    CREATE TABLE {schema}.costs (group_id VARCHAR, at_ms BIGINT, records_reprocessed DOUBLE)"""
+_WITHIN = (
+    f"CREATE TEMP VIEW gaps AS {queries.GAPS_WITHIN.format('{schema}.gaps')}",
+    """
+    CREATE TEMP VIEW unserved AS
+    SELECT u.group_id, LEAST(u.to_ms, scope.to_ms) - GREATEST(u.from_ms, scope.from_ms) AS shown_ms
+    FROM {schema}.unserved u JOIN scope ON u.from_ms <= scope.to_ms AND u.to_ms >= scope.from_ms
+        AND (scope.only_group IS NULL OR u.group_id = scope.only_group)""",
+    """
+    CREATE TEMP VIEW costs AS
+    SELECT c.* FROM {schema}.costs c JOIN scope ON c.at_ms BETWEEN scope.from_ms AND scope.to_ms
+        AND (scope.only_group IS NULL OR c.group_id = scope.only_group)""",
+)
+
 SORTED_BY = (
     "group_id", "rebalances", "not_stable_ms", "why", "unowned_partition_ms", "unserved_ms",
     "records_reprocessed", "share", "longest_ms", "p50_ms", "partitions_moved", "protocol",
@@ -130,10 +160,6 @@ _IN_WINDOW = """
         AND (scope.only_group IS NULL OR t.group_id = scope.only_group)"""
 
 
-def _as_view(statement: str) -> str:
-    return statement.replace("CREATE TEMP TABLE", "CREATE TEMP VIEW", 1)
-
-
 class GroupsAsked(NamedTuple):
     """``search``: words that name, kinds of episodes, assignor and types have.  ``ids``: only these
     groups; empty: all.  ``fold``: only the groups of this row."""
@@ -149,7 +175,7 @@ class GroupsAsked(NamedTuple):
 
 
 class ClusterSummary:
-    """The tables of one cluster, in a schema of their own.
+    """The tables of one cluster, in a compressed database of their own.
 
     ``overview``: the overview of a page, without rows of groups.
     """
@@ -158,7 +184,7 @@ class ClusterSummary:
         """UsageError for a cluster that the lake does not have."""
         self._opened, self._schema = opened, schema
         lake = ReportLake(opened.root, cluster_id, None, ReportWindow(), opened=opened)
-        lake.rows(f"CREATE SCHEMA {schema}")
+        lake.rows(f"ATTACH ':memory:' AS {schema} (COMPRESS)")
         lake.rows(
             _GROUPS.format(
                 schema=schema,
@@ -169,7 +195,9 @@ class ClusterSummary:
             ),
             **spark_parts(lake),
         )
-        lake.rows(_SHOWN.format(schema=schema))
+        costs = _COSTS if "handover_costs" in lake.has else _NO_COSTS
+        for statement in (_SHOWN, *_MOMENTS, costs):
+            lake.rows(statement.format(schema=schema))
         if "episodes" in lake.has:
             lake.rows(_EPISODES.format(schema=schema))
         self._cluster_id = cluster_id
@@ -194,11 +222,9 @@ class ClusterSummary:
             " ?::BIGINT AS from_ms, ?::BIGINT AS to_ms",
             [self._cluster_id, group_id, *window],
         )
-        # Millions of rows are summed in the files, not copied.
         has = self._opened.has
-        cursor.execute(_as_view(queries.GAPS))
-        for table, (present, missing) in queries.PREPARE_OPTIONAL.items():
-            cursor.execute(_as_view(present) if table in has else missing)
+        for view in _WITHIN:
+            cursor.execute(view.format(schema=self._schema))
         cursor.execute(queries.UNSERVED_SOURCE.format("unserved_times" in has))
         cursor.execute(_IN_WINDOW.format("shown", self._schema, "shown", "begin_ms", "until_ms"))
         if "episodes" in has:

@@ -158,6 +158,23 @@ def test_two_groups_or_two_times_are_compared(server):
     assert times["one"]["totals"]["rebalances"] == 3
 
 
+def test_a_comparison_counts_each_partition_within_its_time(plant, tmp_path):
+    """Three partitions without an owner for 2 s, of which the first side has 1 s."""
+    rows = tables(
+        generation(1, 1000, 2000, 2100, 20_000),
+        generation(2, 20_000, 22_000, 22_100, None),
+        ownership_gaps=gaps(2, 20_000, 22_000, (0, 1, 2), 1),
+        timeline=events(1000, 60_000),
+    )
+    with served(plant(tmp_path, rows)) as server:
+        of_group = server.ask("compare", group="g", to="1970-01-01T00:00:21")
+        refused = server.refused("compare", group="none")
+
+    downtimes = [of_group[side]["totals"]["unowned_partition_ms"] for side in ("one", "other")]
+    assert downtimes == [3000, 6000]
+    assert refused == "--group none: no generations in cluster c"
+
+
 def test_figures_of_a_group_are_those_of_its_row(server):
     """The comparison and the list of groups read different tables."""
     (row,) = objects(server.ask("groups", group="billing-1")["listed"])
