@@ -247,23 +247,32 @@ def run_jobs(lake: Lake, options: NightlyOptions, inputs: ingest.Inputs, progres
     run = Run(
         lake=lake, options=options.by_name(), first=inputs.dates.first, last=inputs.dates.last
     )
-    with lake.run_lock(), run.recorded(progress):
-        if inputs:
-            progress.step("ingest", lambda: _ingest(run, inputs))
-        computed = _derive(run, progress, recompute_all=options.recompute_all)
-        if options.advice and (computed is not None or inputs.broker_configs):
-            first, last, afresh = computed or (None, None, False)
-            budget_s = options.advice_budget
-            lines: list[str] = []
-            progress.step(
-                "advice",
-                lambda: lines.extend(
-                    _advise(lake, first, last, simulate_all=afresh, budget_s=budget_s)
-                ),
-            )
-            for line in lines:
-                progress.say(printable(line))
+    with lake.run_lock():
+        # Before the run is recorded: the renamed rows are not rows that it writes.
+        lake.rename_old_names()
+        with run.recorded(progress):
+            _run_steps(run, options, inputs, progress)
     return run
+
+
+def _run_steps(
+    run: Run, options: NightlyOptions, inputs: ingest.Inputs, progress: Progress
+) -> None:
+    if inputs:
+        progress.step("ingest", lambda: _ingest(run, inputs))
+    computed = _derive(run, progress, recompute_all=options.recompute_all)
+    if options.advice and (computed is not None or inputs.broker_configs):
+        first, last, afresh = computed or (None, None, False)
+        budget_s = options.advice_budget
+        lines: list[str] = []
+        progress.step(
+            "advice",
+            lambda: lines.extend(
+                _advise(run.lake, first, last, simulate_all=afresh, budget_s=budget_s)
+            ),
+        )
+        for line in lines:
+            progress.say(printable(line))
 
 
 def _advise(

@@ -315,6 +315,8 @@ class SparkLake(ArrowLake):
         if self.writes_arrow:
             super()._rename_columns(table, names)
             return
+        # Delta makes each column nullable when it overwrites a schema, and cannot undo that: from
+        # then on this table does not refuse nulls.
         stored = self.spark.read.format("delta").load(self.path(table))
         writer = stored.withColumnsRenamed(names).write.format("delta").mode("overwrite")
         writer = writer.option("overwriteSchema", "true").partitionBy(*table_partitioning(table))

@@ -31,7 +31,13 @@ from jobs.lake.compatibility import unknown_column, wrong_type
 from jobs.lake.store_lock import StoreLock, is_lockable, store_lock
 from schemas import table_key, table_names, table_partitioning
 from schemas.columns import columns
-from schemas.renamed import RENAMED_VALUES, renamed_in, renamed_values, with_present_value
+from schemas.renamed import (
+    RENAMED,
+    RENAMED_VALUES,
+    renamed_in,
+    renamed_values,
+    with_present_value,
+)
 
 # Number of attempts of a write while other runs commit to the same table.
 ATTEMPTS = 5
@@ -334,6 +340,13 @@ class Lake(ABC):
         with self.lock("create"):
             self._remove_empty_log(table)
             self._create_empty(table)
+
+    def rename_old_names(self) -> None:
+        """Rename what another version named otherwise, in all tables: a frame that was read by old
+        names cannot be computed after a write of the same run has renamed them."""
+        for table in {*RENAMED, *RENAMED_VALUES}.intersection(table_names()):
+            if self.has(table):
+                self._complete_columns(table)
 
     def _complete_columns(self, table: str) -> None:
         """Rename columns and values of a table of an older version, and add the columns that it
