@@ -23,6 +23,7 @@ from jobs.lake.literals import quoted_for_spark
 from jobs.lake.opening import open_lake
 from schemas import (
     table_about,
+    table_columns,
     table_names,
     view_about,
     view_columns,
@@ -30,6 +31,7 @@ from schemas import (
     view_sql,
     views_in_order,
 )
+from schemas.renamed import RENAMED, renamed_in
 
 COLUMNS = ["name", "kind", "registered", "note"]
 # Defaults where the configuration has no value.
@@ -77,9 +79,36 @@ def register_in(spark: SparkSession, options: RegisterOptions) -> Iterator[list[
             if table in tables:
                 _register_table(spark, options.database, table, lake.path(table))
             yield [table, "table", table in tables, "" if table in tables else "not in the lake"]
+        yield from _register_previous_names(spark, options, set(tables))
         yield from _register_views(spark, set(tables))
     finally:
         spark.sql(f"USE {before}")
+
+
+def _register_previous_names(
+    spark: SparkSession, options: RegisterOptions, registered: set[str]
+) -> Iterator[list[Any]]:
+    """Per table with renamed columns, a view with these columns under their previous names.
+
+    UsageError if the previous version wrote the table: the other views read the present names.
+    """
+    for table in sorted(RENAMED.keys() & set(table_names())):
+        view = f"{table}_previous_names"
+        spark.sql(f"DROP VIEW IF EXISTS {view}")
+        if table not in registered:
+            continue
+        if renamed_in(table, spark.table(table).columns):
+            raise UsageError(
+                f"--lake {options.lake}: table {table} has column names of the previous version;"
+                " run `regroup nightly` first"
+            )
+        previous = {new: old for old, new in RENAMED[table].items()}
+        columns = ", ".join(
+            f"{name} AS {previous.get(name, name)}" for name in table_columns(table)
+        )
+        about = quoted_for_spark(f"{table} with the column names of the previous version")
+        spark.sql(f"CREATE VIEW {view} COMMENT {about} AS SELECT {columns} FROM {table}")
+        yield [view, "view", True, "columns under their previous names"]
 
 
 def _register_views(spark: SparkSession, registered: set[str]) -> Iterator[list[Any]]:
@@ -98,10 +127,17 @@ def create_view(view: str) -> str:
     """The statement that creates the view in the current database, with its comments."""
     columns = ", ".join(
         f"{column} COMMENT {quoted_for_spark(comment)}"
-        for column, comment in view_columns(view).items()
+        for column, comment in (view_columns(view) | _previous_columns(view)).items()
     )
     about = quoted_for_spark(view_about(view))
-    return f"CREATE OR REPLACE VIEW {view} ({columns}) COMMENT {about} AS\n{view_sql(view)}"
+    previous = "".join(f", {new} AS {old}" for old, new in RENAMED.get(view, {}).items())
+    select = f"SELECT *{previous} FROM (\n{view_sql(view)}\n)" if previous else view_sql(view)
+    return f"CREATE OR REPLACE VIEW {view} ({columns}) COMMENT {about} AS\n{select}"
+
+
+def _previous_columns(view: str) -> dict[str, str]:
+    """Comments of the renamed columns, by previous name; a view has these columns, too."""
+    return {old: f"previous name of {new}" for old, new in RENAMED.get(view, {}).items()}
 
 
 def _remove_table(spark: SparkSession, database: str, table: str) -> None:

@@ -1,6 +1,7 @@
 """The lake as a database: existing tables are registered, missing ones are listed."""
 
 import pytest
+from deltalake import DeltaTable, write_deltalake
 
 from jobs.console.errors import UsageError
 from jobs.lake.sql import query
@@ -42,11 +43,13 @@ def test_existing_tables_and_the_views_over_them_are_registered(
     rows = list(register_in(spark, RegisterOptions(root, database)))
 
     assert [row[0] for row in rows if row[1] == "table"] == table_names()
-    assert sorted(row[0] for row in rows if row[1] == "view") == view_names()
+    previous = "rebalance_latency_previous_names"
+    assert sorted({row[0] for row in rows if row[1] == "view"} - {previous}) == view_names()
     registered = {name for name, _, is_registered, _ in rows if is_registered}
     assert registered == {
         "generations",
         "rebalance_latency",
+        previous,
         "generation_gaps",
         "logical_rebalances",
         "rebalance_counts",
@@ -56,6 +59,9 @@ def test_existing_tables_and_the_views_over_them_are_registered(
     assert ["churn", "table", False, "not in the lake"] in rows
     assert ["q12_what_if", "view", False, "needs advice, what_if"] in rows
     assert spark.table(f"{database}.q02_each_rebalance").count() == 2
+    for view in (previous, "q02_each_rebalance"):
+        assert spark.table(f"{database}.{view}").select("end_time").count() == 2
+    assert "to_time" not in spark.table(f"{database}.{previous}").columns
 
 
 ONE_WITHOUT_COST = episode(
@@ -154,6 +160,19 @@ def test_quotes_in_comments_are_escaped():
 def test_wrong_options_are_refused(tmp_path, lake, database, message):
     with pytest.raises(UsageError, match=message):
         RegisterOptions(f"{tmp_path}/{lake}", database).check()
+
+
+@in_metastore
+def test_a_lake_of_the_previous_version_is_refused(spark, write_lake, database, tmp_path):
+    """Views that read the present names cannot be created over it."""
+    root = planted(write_lake, tmp_path / "new", ["stable"])
+    latency = DeltaTable(f"{root}/rebalance_latency").to_pyarrow_table()
+    names = ["end_time" if name == "to_time" else name for name in latency.column_names]
+    old = str(tmp_path / "old")
+    write_deltalake(f"{old}/rebalance_latency", latency.rename_columns(names))
+
+    with pytest.raises(UsageError, match="rebalance_latency has column names of the previous"):
+        list(register_in(spark, RegisterOptions(old, database)))
 
 
 @in_metastore

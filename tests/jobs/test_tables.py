@@ -23,10 +23,12 @@ from jobs.lake.integrity import damages
 from jobs.lake.opening import open_lake
 from jobs.lake.tables import conform, schema_of, schema_with_comments
 from schemas import table_key, table_names, table_partitioning
-from schemas.renamed import renamed_values
+from schemas.renamed import PRESENT_VALUES, renamed_values
 from tests.engines import spark_only
 
 ODD = "o'neil\\s"
+MEMBER = {"group_id": "g", "generation": 1, "member_id": "a", "process": "p"}
+LATENCY = {"group_id": "g", "generation": 1, "to_time": 1000}
 
 
 def pairs(df, *columns):
@@ -294,16 +296,44 @@ def test_columns_with_old_names_are_read_and_renamed_by_the_next_write(lake, fra
     ]  # fmt: skip
 
 
+@spark_only("Delta's own writes and statements")
+def test_spark_renames_columns_and_values_itself(lake, frame):
+    """As in a store, or in a folder that others read by a name that delta-rs reads otherwise."""
+    own = open_lake(lake.spark, lake.root, ODD)
+    assert not own.writes_arrow
+    own.append("generation_members", frame("generation_members", [MEMBER | {"cluster_id": ODD}]))
+    own.append("rebalance_latency", frame("rebalance_latency", [LATENCY | {"cluster_id": ODD}]))
+    members, latency = (own.path(table) for table in ("generation_members", "rebalance_latency"))
+    own.spark.sql(f"UPDATE delta.`{members}` SET left_how = 'expired'")
+    own.spark.sql(f"ALTER TABLE delta.`{members}` UNSET TBLPROPERTIES ('regroup.values')")
+    own._rename_columns("rebalance_latency", {"to_time": "end_time"})
+
+    reader = open_lake(lake.spark, lake.root, ODD)
+    assert pairs(reader.read("generation_members"), "left_how") == [("session_expired",)]
+    assert pairs(reader.read("rebalance_latency"), F.unix_seconds("to_time")) == [(1,)]
+    reader.create("generation_members")
+    reader.create("rebalance_latency")
+
+    stored = DeltaTable(members)
+    assert PRESENT_VALUES.items() <= stored.metadata().configuration.items()
+    assert stored.to_pyarrow_table().column("left_how").to_pylist() == ["session_expired"]
+    stored = DeltaTable(latency)
+    columns = {field.name: field for field in stored.schema().fields}
+    assert list(columns) == schema_of("rebalance_latency").names
+    assert columns["to_time"].metadata["comment"].startswith("end of the rebalance")
+    assert stored.metadata().partition_columns == ["cluster_id", "event_date"]
+    assert pairs(reader.read("rebalance_latency"), F.unix_seconds("to_time")) == [(1,)]
+
+
 def test_old_values_are_read_as_present_ones_and_renamed_by_the_next_write(lake, frame):
     """In the rows of all clusters."""
     path = lake.path("generation_members")
     of_another_version(lake.root, "generation_members", without=[])
-    member = {"group_id": "g", "generation": 1, "member_id": "a", "process": "p"}
     rows = [
-        member | {"left_how": "expired"},
-        member | {"member_id": "b", "left_how": "left"},
-        member | {"cluster_id": "other", "left_how": "expired"},
-        member | {"generation": 2, "member_id": "d"},
+        MEMBER | {"left_how": "expired"},
+        MEMBER | {"member_id": "b", "left_how": "left"},
+        MEMBER | {"cluster_id": "other", "left_how": "expired"},
+        MEMBER | {"generation": 2, "member_id": "d"},
     ]
     write_deltalake(path, frame("generation_members", rows).toArrow(), mode="append")
 
