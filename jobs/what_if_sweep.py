@@ -188,7 +188,8 @@ def run(
         for table in WRITES:
             rows = predictions.select(F.explode(table).alias("row")).select("row.*")
             if table == "process_lives":
-                rows = _with_modern_groups(rows, lake)
+                lives_of_all = _with_modern_groups(rows, lake)
+                rows = with_member_process(lives_of_all, lake.read("generation_members"))
             elif table == "migration_advice":
                 rows = ranked(rows)
             lake.replace(table, rows)
@@ -203,6 +204,23 @@ def ranked(rows: DataFrame) -> DataFrame:
     )
     in_order = Window.partitionBy("cluster_id").orderBy(verdict, F.desc(saved), "group_id")
     return rows.withColumn("rank", F.row_number().over(in_order))
+
+
+def with_member_process(process_lives: DataFrame, generation_members: DataFrame) -> DataFrame:
+    """``process`` as in generation_members: that of the life's last member there."""
+    key = [*GROUP_KEY, "name", "life"]
+    of_member = generation_members.groupBy(*GROUP_KEY, "member_id").agg(
+        F.max_by("process", "generation").alias("member_process"),
+        F.max("generation").alias("member_until"),
+    )
+    members = process_lives.select(*key, F.explode("member_ids").alias("member_id"))
+    of_life = (
+        members.join(of_member, on=[*GROUP_KEY, "member_id"], how="inner")
+        .groupBy(*key)
+        .agg(F.max_by("member_process", "member_until").alias("member_process"))
+    )
+    joined = process_lives.join(of_life, on=key, how="left")
+    return joined.withColumn("process", F.coalesce("member_process", "name")).drop("member_process")
 
 
 def _with_modern_groups(classic: DataFrame, lake: Lake) -> DataFrame:

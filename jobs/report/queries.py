@@ -366,7 +366,7 @@ HANDOVERS = f"""
     ORDER BY group_id, incarnation, generation, assigned_ms, from_process, to_process,
         released_ms"""
 
-# process_lives has its own names for processes; the member ids connect a process life with a lane.
+# The member ids connect a process life with a lane, also in lakes of earlier versions.
 LIVES = """
     SELECT l.group_id, (SELECT MIN(p.process) FROM processes p
             WHERE p.group_id = l.group_id AND LIST_CONTAINS(l.member_ids, p.member_id)) AS process,

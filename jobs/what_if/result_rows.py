@@ -43,6 +43,7 @@ def rows_of_lives(
             ended = life.ended
             yield {
                 "process": process.name,
+                "name": process.name,
                 "life": number + 1,
                 "incarnation": incarnation_of.get(next(iter(life.member_ids), ""), first),
                 "client_id": life.client_id,

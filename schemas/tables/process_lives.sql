@@ -1,11 +1,11 @@
 -- process_lives: one row per process life: one lifetime of a consumer process, from start to exit, with its member ids.
--- Key: (cluster_id, group_id, process, life)
+-- Key: (cluster_id, group_id, process, name, life)
 -- Partitioned by: (cluster_id)
 -- Written by: jobs.what_if_sweep
 cluster_id          STRING        NOT NULL COMMENT 'cluster',
 group_id            STRING        NOT NULL COMMENT 'consumer group',
-process             STRING        NOT NULL COMMENT 'name of the process, the same across restarts: the instance id, else the client id, with host and a number if several processes have it. Not as in generation_members: join by member_ids',
-life                INT           NOT NULL COMMENT 'number of the process life, from 1',
+process             STRING        NOT NULL COMMENT 'process, as in generation_members: that of the last of these member ids; if no record has one of them, the name',
+life                INT           NOT NULL COMMENT 'number of the process life, from 1, in order per name',
 incarnation         INT           NOT NULL COMMENT 'incarnation of the group when the process life began',
 client_id           STRING                 COMMENT 'client.id',
 client_host         STRING                 COMMENT 'address of the process',
@@ -23,4 +23,5 @@ flapping            BOOLEAN       NOT NULL COMMENT 'the process was removed or e
 first_generation    INT           NOT NULL COMMENT 'first generation with one of these member ids',
 last_generation     INT           NOT NULL COMMENT 'last generation with one of these member ids',
 confidence          DOUBLE        NOT NULL COMMENT '0 to 1: confidence that these member ids are one process and that start and end are right',
-evidence            STRING        NOT NULL COMMENT 'records (log@offset) and lines (broker, log:position) that show start and end'
+evidence            STRING        NOT NULL COMMENT 'records (log@offset) and lines (broker, log:position) that show start and end',
+name                STRING                 COMMENT 'name that all lives of one process have, also if a new member id or client id makes another process in generation_members: the instance id, else the client id, with host and a number if several processes have it; null in rows of earlier versions'

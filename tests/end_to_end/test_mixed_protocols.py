@@ -122,10 +122,10 @@ def test_process_lives_over_the_types_of_a_group(config, twins_by, tmp_path):
     what_if_sweep.run(open_existing_lake(lake.root, "4.1.2", config), changes=(), seeds=1)
 
     rows = lake.rows("""
-        SELECT process, COUNT(*) AS lives,
+        SELECT name, COUNT(*) AS lives,
             COUNT(*) FILTER (ended_how = 'session_expired') AS expired,
             SUM(LEN(slow_polls)) AS slow FROM process_lives
-        GROUP BY process HAVING lives > 1 OR expired > 0 OR slow > 0 ORDER BY process""")
+        GROUP BY name HAVING lives > 1 OR expired > 0 OR slow > 0 ORDER BY name""")
     assert [" ".join(map(str, row)) for row in rows] == LIVES.split("\n")[1:-1]
 
 

@@ -115,7 +115,7 @@ SOUND = {
         FIRST_GENERATION | {"verdict": "reproduced", "evidence": "both", "exact": True,
                             "stimuli": 1, "assumed": 0, "era": "3.9"}
     ],
-    "process_lives": [{"group_id": "g", "process": "a", "life": 1, "incarnation": 1,
+    "process_lives": [{"group_id": "g", "process": "a", "name": "a", "life": 1, "incarnation": 1,
                        "member_ids": ["m"], "from_time": T, "started_how": "start",
                        "ended_how": "running", "slow_polls": [], "flapping": False,
                        "first_generation": 1, "last_generation": 1, "confidence": 1.0,
