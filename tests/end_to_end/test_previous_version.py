@@ -19,6 +19,11 @@ LAKE, INPUT = "lake", {"segments": "out/segments/*/*.log", "broker_log": "out/se
 
 FOLDER = re.compile("'/[^']*/out/")
 
+COMPARED = (
+    *("assignments", "broker_log_events", "churn", "episodes", "generation_members"),
+    *("generations", "group_epochs", "group_events", "handover_costs", "handovers"),
+)
+
 pytestmark = pytest.mark.slow
 
 
@@ -88,11 +93,12 @@ def test_a_run_renames_and_continues_the_lake(folder, tmp_path, monkeypatch):
             assert delta.metadata().configuration == PRESENT_VALUES
     assert broken_laws(moved.root)[1] == []
     own = without_folders(moved.root)
-    for table, expected in without_folders(fresh.root).items():
-        assert own[table] == expected, table
+    expected = without_folders(fresh.root)
+    for table in COMPARED:
+        assert own[table] == expected[table], table
 
 
 def without_folders(root):
     """All rows, without the folder of the input: the lake was written in another one."""
     tables = tables_of(root)
-    return {name: [FOLDER.sub("'out/", row) for row in of] for name, of in tables.items()}
+    return {name: {FOLDER.sub("'out/", row) for row in of} for name, of in tables.items()}
