@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BROKER_JARS := .jars/broker/.resolved
 DEMO := .demo
+# The charts' JavaScript, which takes seconds to make; without the file, each page makes it again.
+VEGA := jobs/report/static/vega.js
 HAS_JAVA := { command -v java >/dev/null || test -x "$${JAVA_HOME:-/nowhere}/bin/java"; }
 
 # Each process that the tests start imports the same modules, so Python keeps them compiled even where
@@ -23,9 +25,11 @@ $(READY): requirements-dev.lock pyproject.toml setup.py
 	@command -v $(PYTHON) >/dev/null || { echo "Regroup needs Python 3.11: install it (Debian: apt install python3.11 python3.11-venv), or name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' || { echo "Regroup needs Python 3.11 or 3.12; $(PYTHON) is another version: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.lock
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@# The lock has all packages, so pip need not resolve any; Python compiles a module when it is first imported.
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes --requirement requirements-dev.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -c "import jobs.bulk.kernel"  # Compile the decoder once.
+	@$(BIN)/python -c "import pathlib, vl_convert as vl; pathlib.Path('$(VEGA)').write_text(vl.javascript_bundle(), 'utf-8')"
 	@touch $@
 
 # Without Java there is only the embedded engine, and no need for Spark's jars.

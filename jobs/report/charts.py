@@ -33,10 +33,11 @@ def specs() -> dict[str, Any]:
 
 @cache
 def library() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script: setup.py puts it into the wheel."""
+    """Vega, Vega-Lite and Vega-Embed as one script: `make setup` makes the file, and setup.py puts
+    it into the wheel."""
     packaged = _STATIC / "vega.js"
     if packaged.is_file():
         return packaged.read_text(encoding="utf-8")
-    import vl_convert  # in a checkout
+    import vl_convert  # in a checkout that `make setup` did not set up
 
     return str(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # the stub has no default
