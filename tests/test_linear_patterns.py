@@ -87,14 +87,14 @@ def methods_by_name(module):
 @cache
 def used_patterns():
     """Pattern -> (first name, the methods that any module calls)."""
-    found = {}
+    by_use = {}
     for module in modules():
         used = methods_by_name(module)
         for name, value in vars(module).items():
             for pattern in patterns_in(value, set()):
                 methods = used[name if isinstance(value, re.Pattern) else ""]
-                found.setdefault(pattern, (f"{module.__name__}.{name}", set()))[1].update(methods)
-    return found
+                by_use.setdefault(pattern, (f"{module.__name__}.{name}", set()))[1].update(methods)
+    return by_use
 
 
 # Texts ----------------------------------------------------------------------------------------

@@ -13,10 +13,10 @@ EXAMPLE = Path(__file__).parent / "mutators"
 
 
 def test_a_folder_has_mutations_by_kind():
-    found = mutations_in(EXAMPLE)
+    by_kind = mutations_in(EXAMPLE)
 
-    assert sorted(found) == ["client", "dump", "log", "trace"]
-    (swapped,) = found["log"]
+    assert sorted(by_kind) == ["client", "dump", "log", "trace"]
+    (swapped,) = by_kind["log"]
     assert swapped(b"a\nb\n", random.Random(1)) == b"b\na\n"
 
 

@@ -103,7 +103,7 @@ class Writer:
         self._batches = [each for each in self._batches if each[0] > now]
 
     def oldest_after(self, newest: float) -> float | None:
-        """The first written event later than this second; None if there is none."""
+        """The first written event later than this second; None without one."""
         index = bisect_right(self.times, newest + 1)
         return self.times[index] if index < len(self.times) else None
 
@@ -116,8 +116,8 @@ def _line_time(line: str) -> float:
 
 def _batches(file: Path) -> list[tuple[Batch, bytes]]:
     content = file.read_bytes()
-    found = read_segment(content, partition=0, file=str(file))
-    batches = [batch for batch in found if isinstance(batch, Batch)]
+    items = read_segment(content, partition=0, file=str(file))
+    batches = [batch for batch in items if isinstance(batch, Batch)]
     return [(batch, content[batch.position : batch.position + batch.size]) for batch in batches]
 
 
