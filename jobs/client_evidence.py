@@ -37,8 +37,7 @@ from coordinator_core.client_history import (
     leader_assignment,
     memberships_of_clients,
 )
-from coordinator_core.episodes import Cause
-from coordinator_core.episodes.evidence import EMPTY
+from coordinator_core.episodes.evidence import EMPTY, Cause
 from jobs.assignments import IS_CONSUMER
 from jobs.causes.clients import WITHOUT_PARTITIONS
 from jobs.engine.keeping import computed

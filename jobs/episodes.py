@@ -20,16 +20,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from coordinator_core.client.libraries import protocols_of_expiring_when_slow
-from coordinator_core.episodes import (
-    Cause,
-    Downtime,
-    Episode,
-    Gap,
-    Rebalance,
-    downtimes,
-    infer_episodes,
-    summary,
-)
+from coordinator_core.episodes.downtime import Gap, downtimes
+from coordinator_core.episodes.evidence import Cause, Rebalance
+from coordinator_core.episodes.inference import Episode, infer_episodes
+from coordinator_core.episodes.sentences import summary
+from coordinator_core.figures import Downtime
 from jobs.engine.pieces import in_pieces
 from jobs.engine.union import union_of
 from jobs.group_metadata import kept_states

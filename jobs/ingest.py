@@ -28,14 +28,11 @@ from jobs.bronze.kafka_topic import store_topic
 from jobs.bronze.live_end_offsets import store_end_offsets
 from jobs.bronze.log_ids import LogSource, log_ids
 from jobs.bronze.replicas import forget_diverged
+from jobs.bronze.source_names import BROKER_LOG, CLIENT_LOG, DUMP, SEGMENTS
 from jobs.bronze.storing import record_tables, stored
 from jobs.bronze.table_rows import (
-    BROKER_LOG,
     CLIENT_EVENTS,
-    CLIENT_LOG,
-    DUMP,
     LOG_EVENTS,
-    SEGMENTS,
     SIGHTINGS,
     TRACE_EVENTS,
     UNREADABLE_CLIENT_LINES,

@@ -25,7 +25,7 @@ from functools import partial
 import pyarrow as pa
 
 from coordinator_core.coordinator.consumer.group_type import CONSUMER
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from jobs.bronze.configurations import add_live
 from jobs.bronze.live_end_offsets import TABLE as END_OFFSETS
 from jobs.bronze.live_end_offsets import store_end_offsets

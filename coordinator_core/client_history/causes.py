@@ -41,7 +41,7 @@ from coordinator_core.episodes.evidence import (
     TRIGGER,
     Cause,
 )
-from coordinator_core.episodes.sentences import seconds
+from coordinator_core.figures import seconds
 from coordinator_core.lives.processes import RESTART_MS
 
 CONTRIBUTING = "contributing"

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from coordinator_core.client_history.generations import ClientGeneration
 from coordinator_core.coordinator.group_types import GROUP_TYPES
-from coordinator_core.episodes import Cause, Episode, Rebalance, infer_episodes
-from coordinator_core.episodes.evidence import EMPTY
+from coordinator_core.episodes.evidence import EMPTY, Cause, Rebalance
+from coordinator_core.episodes.inference import Episode, infer_episodes
 
 
 def episodes_of_clients(

@@ -25,7 +25,8 @@ known is that the session expired.
 - evidence:        the inputs
 - activities:      `activities`
 - process_changes: `process_changes`, what each process did
-- drafts:          `EpisodeKind`, `EpisodeDraft` and what a rule looks at
+- episode_kind:    `EpisodeKind`
+- drafts:          `EpisodeDraft` and what a rule looks at
 - kinds:           the rules, and the kinds of rebalances that members' rejoins start
 - failover, group_protocol: the rules for a new coordinator, and for another group protocol
 - inference:       `infer_episodes`
@@ -34,21 +35,3 @@ known is that the session expired.
 - sentences:       `summary`
 - brokers:         episodes of the cluster's brokers, and what they cost the groups
 """
-
-from coordinator_core.episodes.downtime import Downtime, Gap, downtimes
-from coordinator_core.episodes.drafts import EpisodeKind
-from coordinator_core.episodes.evidence import Cause, Rebalance
-from coordinator_core.episodes.inference import Episode, infer_episodes
-from coordinator_core.episodes.sentences import summary
-
-__all__ = [
-    "Cause",
-    "Downtime",
-    "Episode",
-    "EpisodeKind",
-    "Gap",
-    "Rebalance",
-    "downtimes",
-    "infer_episodes",
-    "summary",
-]

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from coordinator_core.episodes.grouping import by
-from coordinator_core.episodes.sentences import counted, seconds, whole_seconds
+from coordinator_core.figures import counted, seconds, whole_seconds
 from coordinator_core.log_lines.version_ranges import (
     ALL_VERSIONS,
     Ranges,

@@ -6,20 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from coordinator_core.episodes.inference import Episode
+from coordinator_core.figures import Downtime
 
 # An assignment reaches the members shortly after the end of the rebalance.
 _SLACK_MS = 5_000
-
-
-class Downtime(NamedTuple):
-    """Partition downtime in partition-ms; ``low_ms``, ``high_ms``: its range by the evidence."""
-
-    unowned_ms: int = 0
-    low_ms: int = 0
-    high_ms: int = 0
-
-    def plus(self, other: Downtime) -> Downtime:
-        return Downtime(*map(sum, zip(self, other, strict=True)))
 
 
 class Gap(NamedTuple):

@@ -5,42 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 
+from coordinator_core.episodes.episode_kind import EpisodeKind
 from coordinator_core.episodes.evidence import Activity, Cause, Rebalance
 from coordinator_core.episodes.grouping import cut_at_gaps
 from coordinator_core.episodes.process_changes import ProcessChange, What
-
-
-class EpisodeKind(StrEnum):
-    GROUP_START = "group_start"
-    ROLLING_DEPLOYMENT = "rolling_deployment"
-    RESTART = "restart"
-    WHOLE_GROUP_RESTART = "whole_group_restart"
-    SHUTDOWN = "shutdown"
-    SCALE_OUT = "scale_out"
-    SCALE_IN = "scale_in"
-    PROCESS_LOST = "process_lost"
-    HOST_LOST = "host_lost"
-    PROCESS_FROZEN = "process_frozen"
-    PROCESS_LOST_OR_FROZEN = "process_lost_or_frozen"
-    SLOW_POLL = "slow_poll"
-    FLAPPING_MEMBER = "flapping_member"
-    INSTANCE_ID_CONFLICT = "instance_id_conflict"
-    GROUP_FULL = "group_full"
-    ASSIGNMENT_FAILED = "assignment_failed"
-    TOPIC_CHANGE = "topic_change"
-    CONFIGURATION_CHANGE = "configuration_change"
-    COORDINATOR_FAILOVER = "coordinator_failover"
-    GROUP_DELETED = "group_deleted"
-    UNKNOWN = "unknown"
-
-
-# Kinds that begin or end a group intentionally.
-NOT_INCIDENTS = tuple(
-    kind.value
-    for kind in (EpisodeKind.GROUP_START, EpisodeKind.SHUTDOWN, EpisodeKind.GROUP_DELETED)
-)
 
 
 @dataclass(eq=False)

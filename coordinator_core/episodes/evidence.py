@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.coordinator.group_types import GROUP_TYPES
-from coordinator_core.incident.members import client_of
+from coordinator_core.protocol.processes import client_of
 
 # Outcomes of rebalances for which the coordinator writes a record; after EMPTY the group has no
 # members.

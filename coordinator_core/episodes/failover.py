@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from coordinator_core.episodes.drafts import EpisodeDraft, EpisodeKind, Scene, in_series
+from coordinator_core.episodes.drafts import EpisodeDraft, Scene, in_series
+from coordinator_core.episodes.episode_kind import EpisodeKind
 from coordinator_core.episodes.evidence import EMPTY, RETURN, Cause
 from coordinator_core.episodes.process_changes import (
     AT_ONCE_MS,

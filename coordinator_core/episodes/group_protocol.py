@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from coordinator_core.episodes.drafts import EpisodeDraft, EpisodeKind, Scene, in_series
+from coordinator_core.episodes.drafts import EpisodeDraft, Scene, in_series
+from coordinator_core.episodes.episode_kind import EpisodeKind
 from coordinator_core.episodes.evidence import CONVERT, EMPTY, Cause, Rebalance
 from coordinator_core.episodes.grouping import by
 from coordinator_core.episodes.process_changes import ProcessChange, What, at

@@ -8,7 +8,8 @@ from functools import cached_property
 
 from coordinator_core.coordinator.group_types import GROUP_TYPES
 from coordinator_core.episodes.activities import activities
-from coordinator_core.episodes.drafts import EpisodeDraft, EpisodeKind
+from coordinator_core.episodes.drafts import EpisodeDraft
+from coordinator_core.episodes.episode_kind import EpisodeKind
 from coordinator_core.episodes.evidence import (
     ABSORBED,
     EMPTY,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from coordinator_core.episodes.drafts import EpisodeDraft, EpisodeKind, Rule, Scene, in_series
+from coordinator_core.episodes.drafts import EpisodeDraft, Rule, Scene, in_series
+from coordinator_core.episodes.episode_kind import EpisodeKind
 from coordinator_core.episodes.evidence import (
     ABSORBED,
     ASSIGNMENT_FAILED,

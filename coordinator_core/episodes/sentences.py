@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from coordinator_core.episodes.downtime import Downtime
-from coordinator_core.episodes.drafts import EpisodeKind
+from coordinator_core.episodes.episode_kind import EpisodeKind
 from coordinator_core.episodes.evidence import (
     ABSORBED,
     ASSIGNMENT_FAILED,
@@ -26,9 +25,7 @@ from coordinator_core.episodes.process_changes import (
     What,
     at,
 )
-
-# A summary omits ranges of partition downtime that are narrower than this.
-_LEAST_RANGE_MS = 500
+from coordinator_core.figures import Downtime, counted, partition_seconds, seconds
 
 
 def summary(episode: Episode, downtime: Downtime | None) -> str:
@@ -69,24 +66,6 @@ def _unowned(episode: Episode, downtime: Downtime | None) -> str:
             return f"partition downtime unknown ({share} without a logged begin)"
         return f"at least {partition_seconds(downtime)} ({share} without a logged begin)"
     return partition_seconds(downtime) if downtime.unowned_ms else "no partition downtime"
-
-
-def of_alike(kind: str, pattern: str, episodes: int, groups: int, cost_ms: int | None) -> str:
-    """A sentence for similar episodes.  ``pattern``: of the groups' names, or the one name."""
-    where = f"{counted(groups, 'group')} {pattern}" if groups > 1 else pattern
-    text = f"{kind.replace('_', ' ')}: {counted(episodes, 'episode')} in {where}"
-    if not cost_ms:
-        return text
-    return f"{text}, {whole_seconds(cost_ms)} partition-seconds without an owner or not served"
-
-
-def partition_seconds(downtime: Downtime) -> str:
-    """The downtime and, unless it is narrow, its range."""
-    text = f"{whole_seconds(downtime.unowned_ms)} partition-seconds"
-    if downtime.high_ms - downtime.low_ms < _LEAST_RANGE_MS:
-        return text
-    low = whole_seconds(downtime.low_ms) if downtime.low_ms else "0"
-    return f"{text} ({low} to {whole_seconds(downtime.high_ms)})"
 
 
 def _happened(episode: Episode) -> str:
@@ -397,16 +376,3 @@ _SENTENCES: Mapping[EpisodeKind, Callable[[Episode], str]] = {
     EpisodeKind.GROUP_DELETED: lambda _: "group deleted",
     EpisodeKind.UNKNOWN: _unknown,
 }
-
-
-def counted(number: int, noun: str) -> str:
-    plural = noun + ("es" if noun.endswith("s") else "s")
-    return f"{number:,} {noun if number == 1 else plural}"
-
-
-def seconds(ms: int) -> str:
-    return f"{ms} ms" if ms < 1000 else f"{ms / 1000:.1f} s"
-
-
-def whole_seconds(ms: int) -> str:
-    return f"{ms / 1000:,.0f}" if ms >= 10_000 else f"{ms / 1000:.1f}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from coordinator_core.incident.evidence import Incarnation, LogEvent, MetadataRecord, RecordedMember
 from coordinator_core.protocol.messages import Protocols
+from coordinator_core.protocol.processes import client_of
 
 # A broker may log a join after it started to append the record.
 _LOGGED_LATE_MS = 100
@@ -104,11 +105,6 @@ def _longest_session_ms(events: tuple[LogEvent, ...]) -> int:
         elif event.event in ("ASSIGNMENT_RECEIVED", "JOIN_COMPLETE"):
             contact_ms = event.at_ms
     return max(longest_ms, 1)
-
-
-def client_of(member_id: str) -> str:
-    """The client id (or instance id) of a member id, which ends in a UUID of 36 characters."""
-    return member_id[:-37] if len(member_id) > 37 else member_id
 
 
 def _metadata(

@@ -29,7 +29,7 @@ from coordinator_core.incident.takeover import Takeover
 from coordinator_core.protocol.messages import Record
 from coordinator_core.records import encode_key
 
-FOREVER_MS = 1 << 62
+NEVER_MS = 1 << 62
 
 
 class ReplayVerdict(Enum):
@@ -99,7 +99,7 @@ def replay(
     *,
     era: str | None = None,
     from_ms: int = 0,
-    to_ms: int = FOREVER_MS,
+    to_ms: int = NEVER_MS,
     offset_versions: Iterable[int] = (),
     cluster: EraEvidence = NO_EVIDENCE,
     committed: Iterable[Row] = (),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from coordinator_core.incident.members import MemberDirectory, client_of
+from coordinator_core.incident.members import MemberDirectory
 from coordinator_core.incident.replay import GroupReplay, ReplayedGeneration, ReplayVerdict
 from coordinator_core.incident.stimuli import StimulusKind
+from coordinator_core.protocol.processes import client_of
 
 
 class StoryLine(NamedTuple):

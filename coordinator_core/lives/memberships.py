@@ -11,9 +11,9 @@ from typing import NamedTuple
 from coordinator_core.incident.evidence import RecordedMember
 from coordinator_core.incident.explanation import ExplainedGeneration, ExplainedIncarnation
 from coordinator_core.incident.generation_evidence import GenerationEvidence
-from coordinator_core.incident.members import client_of
 from coordinator_core.incident.stimuli import Basis, Stimulus, StimulusKind
 from coordinator_core.protocol.client_times import SAME_MOMENT_MS
+from coordinator_core.protocol.processes import client_of
 
 
 class TimeEstimate(NamedTuple):

@@ -39,6 +39,11 @@ def without_host(process: str) -> str:
     return re.sub(HOST_OF_NAME, "", process)
 
 
+def client_of(member_id: str) -> str:
+    """The client id (or instance id) of a member id, which ends in a UUID of 36 characters."""
+    return member_id[:-37] if len(member_id) > 37 else member_id
+
+
 class Arithmetic(NamedTuple):
     """``greatest``, ``least``: of two or more values, without nulls.  ``when``: the value if the
     condition holds, else null.

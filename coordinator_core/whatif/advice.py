@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.broker_limits import cost_of
 from coordinator_core.whatif.concerned import concerned

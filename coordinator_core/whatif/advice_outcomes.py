@@ -17,8 +17,8 @@ from enum import StrEnum
 from statistics import median
 from typing import NamedTuple
 
-from coordinator_core.episodes.drafts import EpisodeKind
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.episodes.episode_kind import EpisodeKind
+from coordinator_core.figures import counted
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.calibration import range_of
 from coordinator_core.whatif.carried_out import (

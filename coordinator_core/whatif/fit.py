@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from coordinator_core.whatif.figures import Figures, Prediction
 from coordinator_core.whatif.kafka_names import seconds
 

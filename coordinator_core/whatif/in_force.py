@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import NamedTuple
 
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.kafka_names import (
     CONSUMER_ASSIGNMENT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.broker_limits import widened_limits
 from coordinator_core.whatif.client_libraries import kinds_under

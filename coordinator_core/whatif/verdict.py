@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from coordinator_core.client import LIBRARIES
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from coordinator_core.whatif.advice import cheapest, figures_text, is_sure
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.broker_limits import widened_limits

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.coordinator.group_types import GROUP_TYPES
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 
 
 class Alert(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from jobs.alerts import prometheus as textfile
 from jobs.alerts.alerting import COLUMNS, AlertsOptions, find_alerts
 from jobs.alerts.notify import notify, require_webhooks

@@ -18,9 +18,9 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Any
 
-from coordinator_core.episodes.drafts import NOT_INCIDENTS
+from coordinator_core.episodes.episode_kind import NOT_INCIDENTS
 from coordinator_core.episodes.grouping import by
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from jobs.alerts.alerting import AlertsOptions, AlertWindow, find_alerts
 from jobs.alerts.checks import Alert
 from jobs.alerts.digest_formats import (

@@ -8,15 +8,8 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.bronze.table_rows import (
-    BROKER_LOG,
-    DUMP,
-    END_OFFSETS,
-    KAFKA,
-    NO_DATE,
-    SEGMENTS,
-    TRACE,
-)
+from jobs.bronze.source_names import BROKER_LOG, DUMP, END_OFFSETS, KAFKA, SEGMENTS, TRACE
+from jobs.bronze.table_rows import NO_DATE
 from jobs.lake.tables import schema_of
 from jobs.sources.topic import raw_records
 from schemas import table_key

@@ -15,8 +15,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.bronze import counts
+from jobs.bronze.source_names import KAFKA
 from jobs.bronze.storing import record_tables, stored
-from jobs.bronze.table_rows import KAFKA
 from jobs.lake.tables import Lake
 from jobs.sources.topic.kafka import (
     COMMITTED,

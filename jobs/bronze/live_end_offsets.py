@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import pyarrow as pa
 
 from coordinator_core.records import decode
-from jobs.bronze.table_rows import KAFKA, arrow_schema
+from jobs.bronze.source_names import KAFKA
+from jobs.bronze.table_rows import arrow_schema
 from jobs.lake.sql import query_all
 from jobs.sources.end_offsets.sightings import Sighting
 from jobs.sources.topic.kafka import Kafka

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pyspark.sql import functions as F
 
 from jobs.bronze.counts import TABLE
-from jobs.bronze.table_rows import KAFKA, SEGMENTS
+from jobs.bronze.source_names import KAFKA, SEGMENTS
 from jobs.lake.literals import quoted
 from jobs.lake.tables import Lake
 from jobs.sources.topic.copies import Digests, digest

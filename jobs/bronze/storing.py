@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, cast
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from jobs.bronze.table_rows import (
-    DUMP,
-    KAFKA,
-    SEGMENTS,
-    TableRows,
-    arrow_schema,
-    records,
-    unreadable_records,
-)
+from jobs.bronze.source_names import DUMP, KAFKA, SEGMENTS
+from jobs.bronze.table_rows import TableRows, arrow_schema, records, unreadable_records
 from jobs.engine.choice import bytes_of
 from jobs.engine.embedded import is_embedded
 from jobs.engine.keeping import frame_of_batches, kept

@@ -15,13 +15,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DataType
 
+from jobs.bronze.source_names import BROKER_LOG, CLIENT_LOG, END_OFFSETS, TRACE
 from jobs.console.errors import RunFailed
 from jobs.lake.tables import schema_of
 from schemas import table_key
 
-SEGMENTS, KAFKA, DUMP, BROKER_LOG, TRACE = "segments", "kafka", "dump", "broker_log", "trace"
-CLIENT_LOG, END_OFFSETS = "client_log", "end_offsets"
-LOGS = (BROKER_LOG, CLIENT_LOG)
 NO_DATE = date(1970, 1, 1)
 
 

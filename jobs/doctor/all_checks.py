@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from jobs.configuration.config import Config, load_config
 from jobs.configuration.distributions import INSTALL_SPARK, NO_SPARK, has_spark
 from jobs.configuration.keys import KEYS, OTHER_VARIABLES

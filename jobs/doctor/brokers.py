@@ -8,7 +8,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from jobs.configuration.config import Config
 from jobs.doctor.results import CheckResult, failure, ok, warning
 from jobs.sources.topic.broker_metadata import (

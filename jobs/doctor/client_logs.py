@@ -9,6 +9,7 @@ from typing import Any
 
 from coordinator_core.client_history import clocks_ahead_ms
 from coordinator_core.client_history.memberships import ClientMembership
+from coordinator_core.figures import SKEW_MS
 from jobs.client_evidence import memberships_by_client
 from jobs.doctor.log_samples import (
     LogKind,
@@ -32,7 +33,6 @@ LOGS = LogKind(
     name_like=FILES_LIKE,
     most_files=20,
 )
-SKEW_MS = 1000
 
 
 def check_client_logs(

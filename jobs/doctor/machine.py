@@ -10,7 +10,7 @@ import tempfile
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from jobs.configuration.config import Config, valid_timezone
 from jobs.console.errors import UsageError
 from jobs.doctor.results import CheckResult, failure, ok, warning

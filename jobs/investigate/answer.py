@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from jobs.bronze.table_rows import LOGS
+from coordinator_core.figures import SKEW_MS
+from jobs.bronze.source_names import LOGS
 from jobs.console.errors import UsageError
 from jobs.investigate.missing_evidence import Missing, missing_evidence, seen_in
 from jobs.lake.sql import query_all
-from jobs.nightly_run.client_summary import SKEW_MS, clock_text
-from jobs.nightly_run.log_files import kind_of
 
 Row = dict[str, Any]
 
@@ -155,7 +154,7 @@ def answer_of(asked: Asked) -> Answer:
         files,
         undated_files=_undated_files(files),
         without_group=without_group,
-        clocks=[clock_text(row["client"], row["ahead_ms"]) for row in clocks],
+        clocks=_clock_texts(clocks),
         has_end_offsets=bool(ends),
     )
     return Answer(
@@ -168,11 +167,22 @@ def answer_of(asked: Asked) -> Answer:
     )
 
 
+def _clock_texts(clocks: list[Row]) -> list[str]:
+    if not clocks:
+        return []
+    # Imported here, because few lakes have other clocks, and Spark takes long to import.
+    from jobs.nightly_run.client_summary import clock_text
+
+    return [clock_text(row["client"], row["ahead_ms"]) for row in clocks]
+
+
 def _undated_files(files: list[Row]) -> dict[str, list[str]]:
     """The files with undated lines, by how to give their dates; without those gone by now."""
     of_remedy: dict[str, list[str]] = {}
     for file in files:
         if file["undated"]:
+            from jobs.nightly_run.log_files import kind_of  # as in `_clock_texts`
+
             with suppress(OSError):
                 kind = kind_of(file["source"], file["file"], file["undated"])
                 of_remedy.setdefault(kind.remedy, []).append(file["file"])
@@ -184,6 +194,8 @@ def _kind(file: Row) -> str:
     source: str = file["source"]
     if file["understood"] or source not in LOGS:
         return source.replace("_", " ")
+    from jobs.nightly_run.log_files import kind_of  # as in `_clock_texts`
+
     try:
         kind = kind_of(source, file["file"], file["undated"])
         # the missing evidence says how to add it

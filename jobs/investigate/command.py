@@ -17,8 +17,6 @@ from jobs.console.spinner import spinner
 from jobs.investigate.answer import Asked, answer_of
 from jobs.investigate.documents import as_json, as_markdown, as_text
 from jobs.lake.sql import query
-from jobs.nightly import GIVE_A_SOURCE, NightlyOptions, inputs_of, open_lake_of, run_jobs
-from jobs.nightly_run.pipeline import Progress
 
 TEMPORARY = "investigated"  # the cluster id in a temporary lake
 DOCUMENTS = {Document.TEXT: as_text, Document.JSON: as_json, Document.MARKDOWN: as_markdown}
@@ -60,6 +58,8 @@ def _asked(options: InvestigateOptions, config: Config) -> Iterator[Asked]:
         yield Asked(options.lake, cluster_id, options.group_id)
         return
     if not options_set:
+        from jobs.nightly import GIVE_A_SOURCE
+
         raise UsageError(f"{GIVE_A_SOURCE}, or --lake DIR --cluster-id ID")
     with tempfile.TemporaryDirectory(prefix="regroup-") as folder:
         _fill(folder, options.inputs, config)
@@ -68,6 +68,10 @@ def _asked(options: InvestigateOptions, config: Config) -> Iterator[Asked]:
 
 def _fill(lake: str, inputs: dict[str, Any], config: Config) -> None:
     """Run nightly's jobs on the inputs; print errors only."""
+    # Imported here: an answer from a lake needs neither Spark nor the jobs.
+    from jobs.nightly import NightlyOptions, inputs_of, open_lake_of, run_jobs
+    from jobs.nightly_run.pipeline import Progress
+
     options = NightlyOptions(lake=lake, cluster_id=TEMPORARY, advice=True, **inputs)
     files = inputs_of(options, config)
     run_jobs(open_lake_of(options, files, config), options, files, Progress(io.StringIO()))

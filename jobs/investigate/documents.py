@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import NamedTuple
 
-from coordinator_core.episodes import Downtime
-from coordinator_core.episodes.drafts import NOT_INCIDENTS
-from coordinator_core.episodes.sentences import (
+from coordinator_core.episodes.episode_kind import NOT_INCIDENTS
+from coordinator_core.figures import (
+    Downtime,
     counted,
     partition_seconds,
     seconds,
     whole_seconds,
 )
-from jobs.bronze.table_rows import LOGS
+from jobs.bronze.source_names import LOGS
 from jobs.console.printing import json_text, jsonable, printable
 from jobs.investigate.answer import Answer, Row
 from jobs.investigate.headline import headlines

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from coordinator_core.episodes.drafts import NOT_INCIDENTS, EpisodeKind
+from coordinator_core.episodes.episode_kind import NOT_INCIDENTS, EpisodeKind
 from coordinator_core.episodes.grouping import ALIKE, alike, by, name_pattern
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from jobs.investigate.answer import Row
 
 _MOST = 3

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from coordinator_core.jvm.hash_codes import partition_for
-from jobs.bronze.table_rows import BROKER_LOG, CLIENT_LOG, END_OFFSETS
+from jobs.bronze.source_names import BROKER_LOG, CLIENT_LOG, END_OFFSETS
 
 _RECORDS = frozenset({"segments", "dump", "kafka"})
 _MARGIN = timedelta(minutes=10)  # margin before and after the evidence

@@ -13,9 +13,7 @@ from datetime import date
 from typing import Any, Protocol
 from urllib.parse import unquote
 
-from pyarrow import fs
-
-from jobs.lake.files import file_system, open_file
+from jobs.lake.files import names_in, open_file
 
 # Newest commits of a table that are searched for a label; a run makes a few commits per table.
 _COMMITS_SEARCHED = 100
@@ -52,9 +50,7 @@ class FileLogFolder:
     path: str
 
     def names(self) -> list[str]:
-        files, folder = file_system(self.path)
-        entries = files.get_file_info(fs.FileSelector(folder, allow_not_found=True))
-        return [str(entry.base_name) for entry in entries]
+        return names_in(self.path)
 
     def text(self, name: str) -> str:
         with open_file(f"{self.path}/{name}") as file:

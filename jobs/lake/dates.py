@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 from jobs.console.errors import UsageError
 
@@ -62,3 +62,20 @@ def _date(text: str | None, option: str) -> date | None:
 def _utc_date(text: str) -> date:
     time = datetime.fromisoformat(text)
     return (time if time.tzinfo is None else time.astimezone(UTC)).date()
+
+
+def moment_ms(option: str, text: str | None, *, is_end: bool) -> int:
+    """A time or date as ms since the epoch.  A date means its first ms, or its last if ``is_end``;
+    None means 0, or NEVER_MS if ``is_end``.  ``option`` is named in the UsageError.
+    """
+    if text is None:
+        return NEVER_MS if is_end else 0
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        example = "2026-11-21T00:46:00, 2026-11-21 or 00:46 (on the last date)"
+        raise UsageError(f"{option} {text}: expected a UTC time, e.g. {example}") from None
+    moment = moment.replace(tzinfo=moment.tzinfo or UTC)
+    if is_end and len(text) == len("2026-11-21"):
+        moment += timedelta(days=1, milliseconds=-1)
+    return int(moment.timestamp() * 1000)

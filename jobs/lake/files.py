@@ -11,14 +11,16 @@ import stat
 import sys
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 from urllib.parse import urlsplit
-
-from pyarrow import fs
 
 from jobs.console.errors import UsageError
 from jobs.console.printing import printable
 from jobs.engine.scratch import scratch_folder
+
+# pyarrow takes longer to import than a query of a local lake takes; only stores need it.
+if TYPE_CHECKING:
+    from pyarrow import fs
 
 _STDIN = "/dev/stdin"
 
@@ -58,9 +60,22 @@ def open_file(path: str) -> BinaryIO:
 def file_system(uri: str) -> tuple[fs.FileSystem, str]:
     """The store of a URI or path and the path in it; ``s3a``, Hadoop's name of S3, is read as
     ``s3``."""
+    from pyarrow import fs
+
     if "://" not in uri:
         uri = os.path.abspath(uri)  # pyarrow refuses a relative path
     return cast(tuple[fs.FileSystem, str], fs.FileSystem.from_uri(re.sub("^s3a:", "s3:", uri)))
+
+
+def names_in(folder: str) -> list[str]:
+    """Names of the files and folders in a folder, whose path or URI need not exist."""
+    if "://" not in folder:
+        return os.listdir(folder) if os.path.isdir(folder) else []
+    from pyarrow import fs
+
+    files, inner = file_system(folder)
+    entries = files.get_file_info(fs.FileSelector(inner, allow_not_found=True))
+    return [str(entry.base_name) for entry in entries]
 
 
 def _list_local(pattern: str, option: str, name_like: str) -> list[str]:
@@ -107,6 +122,8 @@ def _check_utf8(path: str, option: str) -> None:
 
 
 def _list_uri(pattern: str, name_like: str) -> list[str]:
+    from pyarrow import fs
+
     base = pattern.rstrip("/")
     while any(mark in base for mark in "*?["):
         base = base.rsplit("/", 1)[0]

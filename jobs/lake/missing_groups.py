@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from jobs.lake.sql import query
 
 VIEW = "groups_without_generations"

@@ -8,8 +8,6 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
-import pyarrow as pa
-
 from jobs.configuration.slo_settings import NAMES, SloSettings
 
 if TYPE_CHECKING:
@@ -72,6 +70,8 @@ def create_budgets(
     if not settings.is_set:
         connection.execute(_NONE)
         return
+    import pyarrow as pa  # here, because few lakes have objectives
+
     rows = [
         (group_id, name, value)
         for group_id in groups

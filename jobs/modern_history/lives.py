@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from coordinator_core.episodes import Cause, Rebalance
+from coordinator_core.episodes.evidence import Cause, Rebalance
 from coordinator_core.episodes.lives import LastPolls, process_lives
 from coordinator_core.lives import ConsumerProcess, Silences
 from jobs.engine.union import union_of

@@ -8,13 +8,12 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from coordinator_core.client_history import zone_ms
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import SKEW_MS, counted
 from jobs.console.printing import printable
 from jobs.lake.client_rows import CLIENT_EVENTS, OF_CLIENTS, may_exist
 from jobs.lake.keys import GROUP_KEY
 from jobs.lake.tables import Lake
 
-SKEW_MS = 1000  # larger differences of clocks are reported
 MOST_NAMED = 3
 
 

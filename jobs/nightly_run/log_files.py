@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pyspark.sql import functions as F
 
-from jobs.bronze.table_rows import BROKER_LOG, CLIENT_LOG, DUMP, END_OFFSETS
+from jobs.bronze.source_names import BROKER_LOG, CLIENT_LOG, DUMP, END_OFFSETS
 from jobs.console.printing import printable
 from jobs.lake.files import open_file
 from jobs.lake.tables import Lake

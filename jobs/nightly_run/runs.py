@@ -23,9 +23,9 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from coordinator_core.coordinator.classic.group_type import CLASSIC
-from coordinator_core.episodes.drafts import NOT_INCIDENTS
+from coordinator_core.episodes.episode_kind import NOT_INCIDENTS
 from coordinator_core.episodes.grouping import ALIKE, ANY_NUMBER, NUMBER
-from coordinator_core.episodes.sentences import counted, of_alike
+from coordinator_core.figures import counted, of_alike
 from jobs import __version__
 from jobs.console.printing import printable
 from jobs.engine.embedded import is_embedded

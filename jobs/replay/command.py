@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.coordinator.eras import ERAS
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from coordinator_core.incident import GroupReplay, ReplayedGeneration, ReplayVerdict
 from coordinator_core.incident.comparison import Divergence
 from coordinator_core.incident.divergence_hints import likely_reason
@@ -31,17 +31,11 @@ from jobs.console.errors import UsageError
 from jobs.console.printing import Format, jsonable, print_rows, time_text
 from jobs.console.spinner import spinner
 from jobs.incident_replay import rows_of
+from jobs.lake.dates import moment_ms
 from jobs.lake.evidence import Row
 from jobs.replay.episodes import group_episodes
 from jobs.replay.findings import group_findings
-from jobs.replay.group_rows import (
-    brokers_of,
-    commits_within,
-    moment_ms,
-    replayed_rows,
-    topic_names,
-    with_date,
-)
+from jobs.replay.group_rows import brokers_of, commits_within, replayed_rows, topic_names, with_date
 from schemas import table_columns
 
 

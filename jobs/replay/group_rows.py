@@ -6,19 +6,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from typing import NamedTuple
 
 from coordinator_core.coordinator.era_evidence import BrokerVersion, EraEvidence
 from coordinator_core.log_lines.line_versions import versions_of_logs
 from jobs.console.errors import UsageError
+from jobs.lake.dates import NEVER_MS
 from jobs.lake.evidence import Row, Rows, of_group, rows_of_cluster, rows_of_group
 from jobs.lake.literals import quoted
 from jobs.lake.sql import existing_tables, query, query_all
 from schemas import evidence_reads
-
-FOREVER_MS = 1 << 62
 
 _TIME_OF_DAY = re.compile(r"(?:\d{1,2}:\d\d|\d\d:\d\d:\d\d(?:\.\d{1,6})?)Z?")
 
@@ -67,9 +65,7 @@ def brokers_of(lake: str, cluster_id: str) -> EraEvidence:
 def evidence_of_brokers(logs: Iterable[Row], restarts: Iterable[Row]) -> EraEvidence:
     """``logs``, ``restarts``: rows of the evidence OF_BROKERS."""
     versions: list[BrokerVersion] = []
-    for each in sorted(
-        restarts, key=lambda row: (row["broker_id"], row["started_ms"] or FOREVER_MS)
-    ):
+    for each in sorted(restarts, key=lambda row: (row["broker_id"], row["started_ms"] or NEVER_MS)):
         before, since = map(_release, (each["from_version"], each["to_version"]))
         if not versions or versions[-1].broker_id != each["broker_id"]:
             versions.append(BrokerVersion(each["broker_id"], 0, before))
@@ -162,20 +158,3 @@ def with_date(lake: str, cluster_id: str, text: str | None) -> str | None:
     if not last or last[0]["day"] is None:
         raise UsageError(f"{text}: no event of cluster {cluster_id} in {lake}; give a date, too")
     return f"{last[0]['day']}T{text.zfill(5)}"
-
-
-def moment_ms(option: str, text: str | None, *, is_end: bool) -> int:
-    """A time or date as ms since the epoch.  A date means its first ms, or its last if ``is_end``;
-    None means 0, or FOREVER_MS if ``is_end``.  ``option`` is named in the UsageError.
-    """
-    if text is None:
-        return FOREVER_MS if is_end else 0
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        example = "2026-11-21T00:46:00, 2026-11-21 or 00:46 (on the last date)"
-        raise UsageError(f"{option} {text}: expected a UTC time, e.g. {example}") from None
-    moment = moment.replace(tzinfo=moment.tzinfo or UTC)
-    if is_end and len(text) == len("2026-11-21"):
-        moment += timedelta(days=1, milliseconds=-1)
-    return int(moment.timestamp() * 1000)

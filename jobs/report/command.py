@@ -10,7 +10,6 @@ from jobs.console.errors import UsageError
 from jobs.console.output_files import require_writable
 from jobs.console.printing import printable
 from jobs.lake.service_levels import SloSettings
-from jobs.replay.group_rows import with_date
 from jobs.report.lake import ReportLake
 from jobs.report.window import parse_window
 
@@ -36,10 +35,7 @@ def report(options: ReportOptions) -> None:
         raise UsageError("give --out FILE.html, --trace FILE.json or --mermaid GENERATION")
     require_writable("--out", options.out)
     require_writable("--trace", options.trace)
-    first, last = (
-        with_date(options.lake, options.cluster_id, each) for each in (options.first, options.last)
-    )
-    window = parse_window(first, last)
+    window = parse_window(*_dated(options))
     lake = ReportLake(options.lake, options.cluster_id, options.group_id, window, options.slo)
     if options.out:
         _write_page(lake, options, options.out)
@@ -54,6 +50,17 @@ def report(options: ReportOptions) -> None:
         place = (options.lake, options.cluster_id, options.group_id, options.mermaid)
         lines = sequence(*place).split("\n")
         sys.stdout.write("\n".join(map(printable, lines)))  # text with names that clients choose
+
+
+def _dated(options: ReportOptions) -> tuple[str | None, str | None]:
+    """``first`` and ``last``; a time of day gets the cluster's last date in the lake."""
+    if options.first is None and options.last is None:
+        return None, None
+    # Imported here, because a page of all times needs neither Spark nor the models.
+    from jobs.replay.group_rows import with_date
+
+    place = (options.lake, options.cluster_id)
+    return with_date(*place, options.first), with_date(*place, options.last)
 
 
 def write_page_of(lake: str, cluster_id: str, out: str, slo: SloSettings) -> None:

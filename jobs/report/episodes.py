@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from coordinator_core.episodes.drafts import NOT_INCIDENTS
+from coordinator_core.episodes.episode_kind import NOT_INCIDENTS
 from jobs.report.lake import ReportLake
 
 Json = dict[str, Any]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from jobs.console.errors import UsageError
-from jobs.replay.group_rows import FOREVER_MS, moment_ms
+from jobs.lake.dates import NEVER_MS, moment_ms
 
 
 class ReportWindow(NamedTuple):
     """Both ends are included; ms since the epoch."""
 
     from_ms: int = 0
-    to_ms: int = FOREVER_MS
+    to_ms: int = NEVER_MS
 
     @property
     def is_all(self) -> bool:

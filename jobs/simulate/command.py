@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from jobs.console.errors import UsageError
 from jobs.console.spinner import spinner
 from jobs.simulate.output_files import COLUMNS, write

@@ -22,7 +22,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from coordinator_core.simulation import Fleet
 from jobs.bronze import counts
-from jobs.bronze.table_rows import LOG_EVENTS, SEGMENTS, records
+from jobs.bronze.source_names import SEGMENTS
+from jobs.bronze.table_rows import LOG_EVENTS, records
 from jobs.engine.keeping import kept
 from jobs.lake.dates import DateRange
 from jobs.lake.tables import Lake

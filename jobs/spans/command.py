@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from jobs.console.errors import UsageError
 from jobs.replay.group_rows import with_date
 from jobs.report.window import parse_window

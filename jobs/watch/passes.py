@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from jobs import ingest
 from jobs.alerts import metrics, prometheus
 from jobs.alerts.alerting import AlertsOptions, AlertWindow, find_alerts

@@ -12,7 +12,7 @@ from math import ceil
 from statistics import median
 from typing import Any, NamedTuple
 
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from coordinator_core.simulation.spec import Topic
 from coordinator_core.whatif import Baseline, Figures
 from coordinator_core.whatif.autoscaler import (

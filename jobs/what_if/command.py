@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from coordinator_core.coordinator.eras import ERAS
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from coordinator_core.whatif import (
     UNCHANGED,
     Advice,
@@ -44,17 +44,11 @@ from coordinator_core.whatif.settings import TIMES
 from jobs.console.errors import UsageError
 from jobs.console.printing import Format, jsonable, print_rows, printable, time_text
 from jobs.console.spinner import spinner
+from jobs.lake.dates import NEVER_MS, moment_ms
 from jobs.lake.evidence import Row, of_group, rows_of_cluster, rows_of_group
 from jobs.lake.sql import query_all
 from jobs.modern_history.evidence import RECORDS as MODERN_RECORDS
-from jobs.replay.group_rows import (
-    EVENTS,
-    FOREVER_MS,
-    RECORDS,
-    moment_ms,
-    require_evidence,
-    with_date,
-)
+from jobs.replay.group_rows import EVENTS, RECORDS, require_evidence, with_date
 from jobs.what_if.advice_columns import ADVICE_TEXTS
 from jobs.what_if.earlier_outcomes import OUTCOME_COLUMNS, outcomes_of
 from jobs.what_if.evidence import (
@@ -233,7 +227,7 @@ def prediction_evidence(options: WhatIfOptions, begin_ms: int, end_ms: int) -> P
     modern = rows_of_group(lake, cluster_id, group_id, [MODERN_GROUPS], optional=_OPTIONAL)
     kinds = (*CLASSIC_KINDS, *PERIOD_KINDS, *(MODERN_KINDS if modern[MODERN_GROUPS] else ()))
     dates = None
-    if not modern[MODERN_GROUPS] and end_ms != FOREVER_MS:
+    if not modern[MODERN_GROUPS] and end_ms != NEVER_MS:
         dates = EvaluatedPeriod(begin_ms or None, end_ms).dates
     rows = rows_of_group(
         *(lake, cluster_id, group_id, kinds),
@@ -249,7 +243,7 @@ def prediction_evidence(options: WhatIfOptions, begin_ms: int, end_ms: int) -> P
 
 
 def evidence_and_baseline(
-    options: WhatIfOptions, begin_ms: int = 0, end_ms: int = FOREVER_MS
+    options: WhatIfOptions, begin_ms: int = 0, end_ms: int = NEVER_MS
 ) -> tuple[PredictionEvidence, Baseline]:
     """Raises UsageError for a group that cannot be simulated, and for a period without evidence."""
     evidence = prediction_evidence(options, begin_ms, end_ms)
@@ -257,7 +251,7 @@ def evidence_and_baseline(
         baseline = evidence.baseline(
             era=options.era,
             from_ms=begin_ms or None,
-            to_ms=None if end_ms == FOREVER_MS else end_ms,
+            to_ms=None if end_ms == NEVER_MS else end_ms,
         )
     except NotAConsumerGroup as error:
         raise UsageError(f"--group {error}") from None

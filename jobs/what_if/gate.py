@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from coordinator_core.whatif import UNCHANGED, Baseline, Figures
 from coordinator_core.whatif.deployments import (
     DeployedGroup,
@@ -20,8 +20,9 @@ from coordinator_core.whatif.observed_deployment import ObservedDeployment, depl
 from jobs.configuration.alert_settings import is_span, span_s
 from jobs.console.errors import UsageError
 from jobs.console.printing import printable, time_text
+from jobs.lake.dates import moment_ms
 from jobs.lake.evidence import Row, of_group
-from jobs.replay.group_rows import moment_ms, rows, with_date
+from jobs.replay.group_rows import rows, with_date
 from jobs.what_if.command import WhatIfOptions, evidence_and_baseline
 from jobs.what_if.plan import MOST_PROCESSES, SHOWN, seeds_for, value_text, way_text
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from coordinator_core.coordinator.eras import ERAS
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from coordinator_core.whatif import Baseline, Figures
 from coordinator_core.whatif.broker_limits import cost_of
 from coordinator_core.whatif.calibration import PLAN, PredictedRange, range_of

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from coordinator_core.assignors import SIMULATED_ASSIGNORS
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from coordinator_core.whatif import Figures
 from coordinator_core.whatif.advice import has_little
 from coordinator_core.whatif.kafka_names import seconds

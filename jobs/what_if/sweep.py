@@ -14,8 +14,8 @@ from coordinator_core.whatif.candidates import to_consumer
 from coordinator_core.whatif.currencies import PREFERENCES
 from coordinator_core.whatif.judgement import ADVICE_SEEDS, GroupJudgement, judge
 from coordinator_core.whatif.settings import CONSUMER_PROTOCOL
+from jobs.lake.dates import NEVER_MS
 from jobs.lake.literals import quoted
-from jobs.replay.group_rows import FOREVER_MS
 from jobs.what_if.evidence import ClusterEvidence, PredictionEvidence
 from jobs.what_if.periods import EvaluatedPeriod
 
@@ -79,7 +79,7 @@ def times_of(spans: Mapping[str, EvaluatedPeriod]) -> dict[str, str]:
     """The parameters of the evidence of a period, for these groups and all others."""
     return {
         "begin_ms": _by_group({name: span.from_ms or 0 for name, span in spans.items()}, 0),
-        "end_ms": _by_group({name: span.to_ms for name, span in spans.items()}, FOREVER_MS),
+        "end_ms": _by_group({name: span.to_ms for name, span in spans.items()}, NEVER_MS),
     }
 
 

@@ -11,7 +11,7 @@ from coordinator_core.client_history import (
     generations_of,
     history_of_clients,
 )
-from coordinator_core.episodes import summary
+from coordinator_core.episodes.sentences import summary
 from jobs.client_evidence import WITH_LINE, lines_of_rows
 from jobs.lake.dates import DateRange
 from jobs.sources.client_logs.client_log import client_rows

@@ -11,9 +11,9 @@ from pyspark.sql import functions as F
 
 from coordinator_core.whatif import NotAConsumerGroup
 from jobs.engine.embedded import embedded_session
+from jobs.lake.dates import NEVER_MS
 from jobs.lake.evidence import unpacked
 from jobs.lake.opening import open_lake
-from jobs.replay.group_rows import FOREVER_MS
 from jobs.what_if.command import WhatIfOptions, prediction_evidence
 from jobs.what_if.evidence import PredictionEvidence
 from jobs.what_if.periods import EvaluatedPeriod
@@ -68,7 +68,7 @@ def of_sweep(tables, spans=None):
 
 
 def of_command(root, cluster, group, from_ms=None, to_ms=None):
-    times = (from_ms or 0, FOREVER_MS if to_ms is None else to_ms)
+    times = (from_ms or 0, NEVER_MS if to_ms is None else to_ms)
     own = prediction_evidence(WhatIfOptions(lake=root, cluster_id=cluster, group_id=group), *times)
     try:
         baseline = own.baseline(from_ms=from_ms, to_ms=to_ms)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from coordinator_core.records.codec import encode_key, encode_value
+from jobs.bronze.source_names import KAFKA
 from jobs.bronze.storing import record_tables
-from jobs.bronze.table_rows import KAFKA
 from jobs.checks.check import broken_laws
 from jobs.engine.embedded import embedded_session
 from jobs.ingest import Inputs, run

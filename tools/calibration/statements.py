@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from coordinator_core.episodes.drafts import EpisodeKind
+from coordinator_core.episodes.episode_kind import EpisodeKind
 from tools.calibration.script import Action, Done
 
 # An episode begins with its first evidence: an actionmay be this much earlier or later.  Lines have

@@ -16,7 +16,7 @@ from coordinator_core.incident.modern.phases import (
 )
 from coordinator_core.incident.modern.replay import IncarnationReplay, ModernGeneration
 from coordinator_core.incident.modern.settings import ASSIGNORS, modern_era
-from coordinator_core.incident.replay import FOREVER_MS, GroupReplay, replay
+from coordinator_core.incident.replay import NEVER_MS, GroupReplay, replay
 from coordinator_core.incident.stretches import Eras, Period, eras_of_periods, one_era, within
 from coordinator_core.incident.takeover import Takeover
 
@@ -68,7 +68,7 @@ def replay_group(
     *,
     era: str | None = None,
     from_ms: int = 0,
-    to_ms: int = FOREVER_MS,
+    to_ms: int = NEVER_MS,
     offset_versions: Iterable[int] = (),
     cluster: EraEvidence = NO_EVIDENCE,
     committed: Iterable[Row] = (),

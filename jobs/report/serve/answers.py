@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from coordinator_core.episodes.drafts import NOT_INCIDENTS
+from coordinator_core.episodes.episode_kind import NOT_INCIDENTS
 from jobs.console.errors import UsageError
 from jobs.lake.sql import WRITERS
 from jobs.report import episodes, findings, queries

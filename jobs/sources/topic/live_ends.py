@@ -13,7 +13,7 @@ from typing import Any
 from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from coordinator_core.episodes.sentences import counted
+from coordinator_core.figures import counted
 from jobs.sources.end_offsets.sightings import Sighting
 from jobs.sources.topic.kafka import ANSWER_LIMIT_MS, Kafka
 from jobs.sources.topic.kafka_client import LATEST

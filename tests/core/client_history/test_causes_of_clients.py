@@ -10,7 +10,7 @@ from coordinator_core.client_history import (
     generations_of,
     history_of_clients,
 )
-from coordinator_core.episodes import summary
+from coordinator_core.episodes.sentences import summary
 
 UNKNOWN = "Attempt to heartbeat failed: UNKNOWN_MEMBER_ID"
 M = "a-00000001-1111-4222-8333-000000000001"

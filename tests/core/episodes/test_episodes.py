@@ -2,15 +2,11 @@
 
 import pytest
 
-from coordinator_core.episodes import (
-    Cause,
-    Downtime,
-    Gap,
-    Rebalance,
-    downtimes,
-    infer_episodes,
-)
 from coordinator_core.episodes.activities import activities
+from coordinator_core.episodes.downtime import Gap, downtimes
+from coordinator_core.episodes.evidence import Cause, Rebalance
+from coordinator_core.episodes.inference import infer_episodes
+from coordinator_core.figures import Downtime
 
 SECOND = 1000
 MINUTE = 60 * SECOND

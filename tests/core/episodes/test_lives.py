@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordinator_core.episodes import Cause, Rebalance
+from coordinator_core.episodes.evidence import Cause, Rebalance
 from coordinator_core.episodes.lives import process_lives
 
 STATIC = {"instance_id": "i"}

@@ -2,7 +2,9 @@
 
 import pytest
 
-from coordinator_core.episodes import Downtime, infer_episodes, summary
+from coordinator_core.episodes.inference import infer_episodes
+from coordinator_core.episodes.sentences import summary
+from coordinator_core.figures import Downtime
 from tests.core.episodes.test_episodes import (
     also,
     cause,
