@@ -234,7 +234,7 @@ def test_clocks_that_differ_are_named(tmp_path, capsys):
 
     *_, missing = json.loads(out)["missing_evidence"]
     assert missing["evidence"] == "the time zones of dates"
-    assert "differ: b 3.5 h ahead (a time zone); the" in missing["unknown"]
+    assert "dates: b 3.5 h ahead (a time zone); the" in missing["unknown"]
 
 
 def test_missing_evidence_names_partition_and_span():
@@ -347,7 +347,7 @@ def test_unknown_figures_are_named_and_not_zero():
     assert as_text(answered).splitlines()[2:] == [
         "What it cost",
         "- orders: 3 rebalances",
-        "    not known: time not stable, partition downtime, moved partitions",
+        "    unknown: time not stable, partition downtime, moved partitions",
     ]
 
 
