@@ -183,13 +183,22 @@ def digest_of(span: ClusterSpan, patterns: Sequence[str] = ("*",)) -> DigestDocu
 def _headline(rebalances: list[Row], raised: list[Alert], resolved: list[Alert]) -> str:
     number = sum(row["rebalances"] or 0 for row in rebalances)
     groups = len({row["group_id"] for row in rebalances})
-    not_stable_s = sum(row["total_ms"] or 0 for row in rebalances) / 1000
     parts = [
         f"{counted(number, 'rebalance')} in {counted(groups, 'group')}",
-        f"{not_stable_s:,.1f} s not stable",
+        _not_stable([row["total_ms"] for row in rebalances if row["rebalances"]]),
         f"{counted(len(raised), 'alert')} raised, {len(resolved):,} resolved",
     ]
     return ", ".join(parts)
+
+
+def _not_stable(times_ms: list[int | None]) -> str:
+    """The sum of the times; None: no log shows when the rebalance began."""
+    known_ms = sum(ms or 0 for ms in times_ms)
+    if None not in times_ms:
+        return f"{known_ms / 1000:,.1f} s not stable"
+    if known_ms:
+        return f"at least {known_ms / 1000:,.1f} s not stable"
+    return "time not stable unknown (no log shows when rebalances began)"
 
 
 def _section(title: str, entries: list[DigestEntry]) -> DigestSection:
@@ -217,14 +226,14 @@ def _of_kind(kind: str, rows: list[Row]) -> DigestEntry:
     worst = f"{rows[0]['group_id']}: {rows[0]['text']}"
     if len(rows) == 1:
         return DigestEntry(kind, worst)
-    cost_ms, not_stable_ms, rebalances = _cost_of(rows)
+    cost_ms, _, rebalances = _cost_of(rows)
     groups = _names(row["group_id"] for row in rows)
     is_part = any(row["rebalances_without_begin"] for row in rows)
     at_least = "at least " if is_part else ""
     cost = f", {at_least}{cost_ms / 1000:,.0f} partition-seconds without an owner or not served"
     facts = (
         f"{counted(len(rows), 'episode')} of {groups}; {counted(rebalances, 'rebalance')},"
-        f" {not_stable_ms / 1000:,.1f} s not stable{cost if cost_ms else ''}"
+        f" {_not_stable([row['not_stable_ms'] for row in rows])}{cost if cost_ms else ''}"
     )
     return DigestEntry(kind, f"{facts}. Costliest: {worst}")
 

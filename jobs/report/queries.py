@@ -114,7 +114,7 @@ _SPANS = """
     SELECT s.* FROM all_spans s CROSS JOIN last_event JOIN scope
         ON s.begin_ms <= scope.to_ms AND COALESCE(s.end_ms, last_ms) >= scope.from_ms"""
 
-_SHOWN = """
+_SHOWN = f"""
     CREATE TEMP TABLE shown AS
     SELECT s.group_id, s.incarnation, s.generation, s.group_type, s.begin_ms, s.preparing_ms,
         s.joined_ms, s.stable_ms, s.end_ms, s.outcome, s.protocol, r.cause, r.story, r.culprit,
@@ -126,7 +126,8 @@ _SHOWN = """
             CASE WHEN r.evidence IN ('records', 'both') THEN 0 END)::BIGINT AS unowned_partition_ms,
         COALESCE(u.low_ms, 0)::BIGINT AS unowned_partition_ms_low,
         COALESCE(u.high_ms, 0)::BIGINT AS unowned_partition_ms_high, w.with_members_ms,
-        w.rebalances, w.aborted_rebalances, w.superseded_targets, s.is_cooperative
+        w.rebalances, w.aborted_rebalances, w.superseded_targets, s.is_cooperative,
+        COALESCE(r.evidence = 'records' AND s.{IS_CLASSIC}, FALSE) AS is_unlogged
     FROM spans s CROSS JOIN scope
     JOIN rebalances r ON r.cluster_id = scope.cluster_id AND r.group_id = s.group_id
         AND r.incarnation = s.incarnation AND r.generation = s.generation
@@ -149,7 +150,7 @@ PREPARE = (_ALL_SPANS, _LAST_EVENT, GAPS, _SPANS, _SHOWN, _PROCESSES)
 
 # -- all groups ----------------------------------------------------------------------------------
 
-OVERVIEW = f"""
+OVERVIEW = """
     WITH turns AS (
         SELECT group_id, incarnation, generation, group_type, LAG(group_type) OVER (
             PARTITION BY group_id ORDER BY incarnation, generation) AS previous_type
@@ -177,7 +178,7 @@ OVERVIEW = f"""
         SUM(moves_forced)::BIGINT AS moves_forced,
         MIN(begin_ms) AS first_ms, MAX(COALESCE(end_ms, last_ms)) AS last_ms,
         ARG_MAX(protocol, begin_ms) AS protocol, MAX(member_count) AS most_members,
-        BOOL_OR(evidence = 'records' AND {IS_CLASSIC}) AS is_partly_unlogged,
+        BOOL_OR(is_unlogged) AS is_partly_unlogged,
         ANY_VALUE(t.types) AS types
     FROM shown CROSS JOIN last_event
     LEFT JOIN (SELECT group_id, SUM(shown_ms) AS unowned_partition_ms, SUM(shown_ms_low) AS low_ms,
@@ -197,6 +198,7 @@ TOTALS = """
         SUM(aborted_rebalances)::BIGINT AS aborted_rebalances,
         SUM(superseded_targets)::BIGINT AS superseded_targets,
         SUM(total_ms)::BIGINT AS not_stable_ms, MAX(total_ms) AS longest_ms,
+        COALESCE(BOOL_OR(is_unlogged), FALSE) AS is_partly_unlogged,
         COALESCE(ANY_VALUE(gap_ms), 0 * MAX(unowned_partition_ms))::BIGINT
             AS unowned_partition_ms,
         COALESCE(ANY_VALUE(gap_ms_low), 0)::BIGINT AS unowned_partition_ms_low,

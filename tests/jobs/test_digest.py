@@ -32,6 +32,7 @@ def alert(group, check="storm", *, value=12, last=NOON, process=None):
         last_time=last,
         value=value,
         threshold=10,
+        unit="generations",
         message=f"{value} in a row",
     )
 
@@ -91,6 +92,22 @@ def test_a_cost_with_rebalances_without_a_logged_begin_is_a_lower_limit():
     [[(_, text)]] = entries(span(episodes=episodes)).values()
 
     assert "3.0 s not stable, at least 2 partition-seconds without an owner" in text
+
+
+def test_a_time_not_stable_that_no_log_shows_is_unknown():
+    unlogged = {"group_id": "a", "total_ms": None, "rebalances": 1}
+    emptied = {"group_id": "a", "total_ms": None, "rebalances": 0}
+    logged = {"group_id": "a", "total_ms": 3000, "rebalances": 1}
+
+    headlines = [digest_of(span(rebalances=rows)).headline for rows in (
+        [unlogged, emptied], [unlogged, logged], [emptied, logged],
+    )]  # fmt: skip
+
+    assert [each.split(", ")[1] for each in headlines] == [
+        "time not stable unknown (no log shows when rebalances began)",
+        "at least 3.0 s not stable",
+        "3.0 s not stable",
+    ]
 
 
 def test_kinds_beyond_five_are_named():

@@ -54,7 +54,7 @@ _SHOWN = """
     CREATE TABLE {schema}.shown AS
     SELECT group_id, outcome, cause, story, begin_ms, COALESCE(end_ms, last_ms) AS until_ms,
         total_ms, unowned_partition_ms, partitions_moved, moves_forced,
-        rebalances, aborted_rebalances, superseded_targets
+        rebalances, aborted_rebalances, superseded_targets, is_unlogged
     FROM shown CROSS JOIN last_event"""
 _EPISODES = """
     CREATE TABLE {schema}.episodes AS
@@ -118,7 +118,7 @@ _ROWS = """
         SUM(records_reprocessed)::BIGINT AS records_reprocessed,
         SUM(partitions_moved)::BIGINT AS partitions_moved,
         SUM(moves_forced)::BIGINT AS moves_forced,
-        COALESCE(SUM(not_stable_ms), 0) / GREATEST(SUM(with_members_ms), 1) AS share,
+        SUM(not_stable_ms) / GREATEST(SUM(with_members_ms), 1) AS share,
         ANY_VALUE(protocol) AS protocol, ANY_VALUE(types) AS types, ANY_VALUE(why) AS why,
         BOOL_OR(is_partly_unlogged) AS is_partly_unlogged
     FROM matching GROUP BY ALL

@@ -1,5 +1,5 @@
-// The overview's charts: Vega-Lite with this page's data and colors.  Its expressions are
-// expressions are interpreted, because the page's security policy forbids eval.
+// The overview's charts: Vega-Lite with this page's data and colors.  Vega's expressions are
+// interpreted, because the page's security policy forbids eval.
 
 function chartData() {
   const named = { trend: new Map(), groups: new Map() };
@@ -37,6 +37,7 @@ function chartRows() {
       ...row, causes: row.members.flatMap((group) => causesByGroup.get(group) || []),
     }));
   }
+  rowsOfChart = rowsOfChart.filter((row) => row.not_stable_ms !== null);
   return rowsOfChart;
 }
 
@@ -87,11 +88,13 @@ async function drawCharts() {
   const data = chartData();
   const more = totals.groups > FEW_GROUPS ? `: first ${FEW_GROUPS} rows` : "";
   byId("chart-groups-title").textContent = `Groups by time not Stable, and causes${more}`;
-  for (const name of ["trend", "groups"]) {
+  byId("chart-groups").closest("figure").hidden = !chartRows().length;
+  for (const name of chartRows().length ? ["trend", "groups"] : ["trend"]) {
     const spec = { ...page.specs[name], datasets: { [name]: data[name] } };
     if (name === "groups") spec.height = 22 * chartRows().length;
     else {
       spec.encoding.x.axis.format = timeFormat();
+      if (totals.not_stable_ms === null) spec.encoding.tooltip = spec.encoding.tooltip.filter((each) => each.field !== "seconds");
       spec.encoding.y.axis.tickCount = Math.min(mostAtATime(data.trend), 6); // whole numbers
     }
     const drawn = await vegaEmbed(byId(`chart-${name}`), spec, {

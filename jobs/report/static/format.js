@@ -23,6 +23,23 @@ function downtimeRange(low, high) {
   return high - low < 500 ? "" : ` (${downtime(low).slice(0, -2)} to ${downtime(high)})`;
 }
 
+/** "≥ " if the begin of some of the row's rebalances is not logged, so that the figure is a lower limit. */
+function leastSign(row) {
+  return row.is_partly_unlogged ? "≥ " : "";
+}
+
+/** A figure that needs the begin of rebalances. */
+function knownBegin(row, value, text) {
+  return value === null || value === undefined ? "unknown" : leastSign(row) + text(value);
+}
+
+/** A row's partition downtime, with its range or as a lower limit. */
+function downtimeOf(row) {
+  const value = row.unowned_partition_ms;
+  const range = downtimeRange(row.unowned_partition_ms_low, row.unowned_partition_ms_high);
+  return `${range || value === null ? "" : leastSign(row)}${downtime(value)}${range}`;
+}
+
 let isLocal = false;
 
 /** ms that toISOString shows as the reader's wall clock. */
@@ -42,7 +59,13 @@ function clock(ms, withDate) {
   return withDate ? `${text.slice(0, 10)} ${time}` : time;
 }
 
+/** The part of `all` that `ms` is; null if `ms` is unknown. */
+function shareOf(ms, all) {
+  return ms === null ? null : ms / Math.max(all, 1);
+}
+
 function percent(share) {
+  if (share === null) return "–";
   return share >= 0.0995 ? `${Math.round(share * 100)} %` : `${(share * 100).toFixed(1)} %`;
 }
 

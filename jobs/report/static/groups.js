@@ -8,23 +8,23 @@ const GROUP_COLUMNS = [
   { name: "trend", title: "When", cell: (row) => sparkline(row), unsorted: true },
   { name: "not_stable_ms", title: "Not Stable", cell: notStableCell },
   { name: "why", title: page.episodes ? "Episodes" : "Most frequent cause", cell: (row) => row.why || "–", kind: "wide" },
-  { name: "unowned_partition_ms", title: "Partition downtime", text: (row) => downtime(row.unowned_partition_ms) + downtimeRange(row.unowned_partition_ms_low, row.unowned_partition_ms_high) },
+  { name: "unowned_partition_ms", title: "Partition downtime", text: downtimeOf },
   { name: "unserved_ms", title: "Owned, not served", text: (row) => downtime(row.unserved_ms) },
   { name: "records_reprocessed", title: "Handled again", text: (row) => row.records_reprocessed === null ? "–" : counted(row.records_reprocessed) },
-  { name: "share", title: "Share of time", text: (row) => percent(row.share) },
-  { name: "longest_ms", title: "Longest", text: (row) => duration(row.longest_ms) },
+  { name: "share", title: "Share of time", text: (row) => knownBegin(row, row.share, percent) },
+  { name: "longest_ms", title: "Longest", text: (row) => knownBegin(row, row.longest_ms, duration) },
   { name: "p50_ms", title: "Median", text: (row) => duration(row.p50_ms) },
   { name: "partitions_moved", title: "Moved (forced)", text: movedText },
   { name: "protocol", title: "Assignor", cell: (row) => row.protocol || "–", kind: "wrap" },
 ];
-const groupOrder = { name: "not_stable_ms", down: true };
+const groupOrder = { name: totals.not_stable_ms === null ? "unowned_partition_ms" : "not_stable_ms", down: true };
 const unfolded = new Set(); // keys of folds that the reader opened
 let groupsShown = MORE_ROWS;
 let longestBar = 1;
 
 for (const group of groups) {
   group.members = [group.group_id];
-  group.share = (group.not_stable_ms || 0) / Math.max(group.with_members_ms, 1);
+  group.share = shareOf(group.not_stable_ms, group.with_members_ms);
   group.why = page.episodes ? kindsText(kindsOfGroups.get(group.group_id)) : mainReason(causesByGroup.get(group.group_id) || []);
   group.text = `${group.group_id} ${group.why} ${group.protocol} ${typesText(group.types)}`.toLowerCase();
 }
@@ -93,7 +93,8 @@ function foldedGroups(rows) {
 /** One row for several groups: sums; the longest duration, and the median of the medians. */
 function foldOf(key, members) {
   const total = (name) => sumOfKnown(members, name);
-  const medians = members.map((row) => row.p50_ms).sort(compare);
+  const known = members.filter((row) => row.longest_ms !== null);
+  const medians = known.map((row) => row.p50_ms).sort(compare);
   return {
     key, folded: members, count: members.length, members: members.map((row) => row.group_id),
     group_id: namePattern(members[0].group_id), why: kindsOfFold(members), protocol: members[0].protocol,
@@ -103,9 +104,9 @@ function foldOf(key, members) {
     superseded_targets: total("superseded_targets"),
     unserved_ms: total("unserved_ms"), records_reprocessed: total("records_reprocessed"),
     partitions_moved: total("partitions_moved"), moves_forced: total("moves_forced"),
-    longest_ms: Math.max(...members.map((row) => row.longest_ms || 0)),
+    longest_ms: known.length ? Math.max(...known.map((row) => row.longest_ms)) : null,
     p50_ms: medians[medians.length >> 1],
-    share: total("not_stable_ms") / Math.max(total("with_members_ms"), 1),
+    share: shareOf(total("not_stable_ms"), total("with_members_ms")),
     is_partly_unlogged: members.some((row) => row.is_partly_unlogged),
   };
 }
@@ -178,10 +179,11 @@ function starOf(group) {
 }
 
 function notStableCell(row) {
+  const text = knownBegin(row, row.not_stable_ms, duration);
+  if (row.not_stable_ms === null) return element("span", {}, text);
   const meter = element("span", { class: "meter" });
-  meter.style.width = `${Math.max(1, Math.round((60 * (row.not_stable_ms || 0)) / longestBar))}px`;
-  const least = row.is_partly_unlogged ? "≥ " : "";
-  return element("span", {}, `${least}${duration(row.not_stable_ms)}`, meter);
+  meter.style.width = `${Math.max(1, Math.round((60 * row.not_stable_ms) / longestBar))}px`;
+  return element("span", {}, text, meter);
 }
 
 function sorted(rows) {

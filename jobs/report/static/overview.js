@@ -40,6 +40,9 @@ function headline() {
   if (page.episodes) return "Groups only started or shut down in this time.";
   const worst = groups[0];
   const why = mainReason(causesByGroup.get(worst.group_id) || []);
+  if (worst.not_stable_ms === null) {
+    return `${worst.group_id} had most rebalances: ${counted(worst.rebalances)}${why ? `; most frequent cause: ${why}` : ""}.`;
+  }
   const share = totals.not_stable_ms ? worst.not_stable_ms / totals.not_stable_ms : 0;
   const most = groups.length > 1 ? `, ${percent(share)} of all groups' time not Stable` : "";
   return (
@@ -71,15 +74,17 @@ function mainReason(mine) {
   return `${sentence(first.cause, first.story, "a process")} (${first.generations} of ${all} times)`;
 }
 
+const NO_BEGIN = "no log shows when rebalances began: add it with regroup nightly --broker-log";
+
 function figures() {
-  const longest = groups.find((group) => group.longest_ms === totals.longest_ms);
+  const isKnown = totals.not_stable_ms !== null;
+  const longest = isKnown ? groups.find((group) => group.longest_ms === totals.longest_ms) : null;
   const entries = [
     ["Groups", counted(totals.groups), ""],
     ["Rebalances", counted(totals.rebalances), otherKinds(totals)],
-    ["Time not Stable", duration(totals.not_stable_ms), "sum over all groups"],
-    ["Longest rebalance", duration(totals.longest_ms), longest ? longest.group_id : ""],
-    ["Partition downtime", downtime(totals.unowned_partition_ms),
-      `partition-seconds, all groups${downtimeRange(totals.unowned_partition_ms_low, totals.unowned_partition_ms_high)}`],
+    ["Time not Stable", knownBegin(totals, totals.not_stable_ms, duration), isKnown ? "sum over all groups" : NO_BEGIN],
+    ["Longest rebalance", knownBegin(totals, totals.longest_ms, duration), longest ? longest.group_id : ""],
+    ["Partition downtime", downtimeOf(totals), "partition-seconds, all groups"],
     ...totals.unserved_ms === null ? [] : [["Owned, not served", downtime(totals.unserved_ms), "partition-seconds, all groups"]],
     ...totals.records_reprocessed === null ? [] : [["Handled again", counted(totals.records_reprocessed), "records, estimated"]],
     ["Storms", counted(page.storms_count ?? storms.length), storms.length ? "" : "never five generations in a row"],
@@ -98,8 +103,8 @@ function groupsNote() {
     notes.push(`${many(without, "listed group")} without a timeline, because the page's size is limited: ` +
       "regroup report --group NAME writes a page for one group.");
   }
-  if (groups.some((group) => group.is_partly_unlogged)) {
-    notes.push("≥: a lower limit, because some generations have no log.");
+  if (totals.is_partly_unlogged) {
+    notes.push("≥ or unknown: for some generations, no log shows when the rebalance began; regroup nightly --broker-log adds it.");
   }
   return notes.join(" ");
 }

@@ -5,7 +5,7 @@ const PERIOD_COLUMNS = [
   ["lasted", (p) => duration(p.until_ms - p.from_ms), "number"],
   ["rebalances", rebalancesText, "number"],
   ["not Stable", (p) => duration(p.not_stable_ms), "number"],
-  ["share of time", (p) => percent((p.not_stable_ms || 0) / Math.max(p.with_members_ms, 1)), "number"],
+  ["share of time", (p) => percent(shareOf(p.not_stable_ms, p.with_members_ms)), "number"],
   ["partition downtime", (p) => downtime(p.unowned_partition_ms), "number"],
   ["moved", (p) => (p.partitions_moved === null ? "–" : counted(p.partitions_moved)), "number"],
   ["restarts", (p) => counted(p.restarts), "number"],

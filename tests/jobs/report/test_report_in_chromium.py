@@ -1,5 +1,7 @@
 """The page in a browser: drawing, moving, zooming, filtering, and untrusted names."""
 
+from contextlib import nullcontext
+
 import pytest
 
 from jobs.report.files import write_page
@@ -19,6 +21,7 @@ from tests.jobs.report.planted import (
     members,
     tables,
 )
+from tests.jobs.report.serving import served
 
 pytestmark = pytest.mark.slow
 
@@ -478,3 +481,58 @@ def test_a_file_has_the_timeline_before_tables_and_no_control_without_choices(ta
 
     assert titles == ["Overview", "Timeline", "Groups"]
     assert not tab.run("document.getElementById('cluster').checkVisibility()")
+
+
+def unlogged(number, group_id):
+    """A generation of which no log shows when its rebalance began."""
+    rows = generation(
+        number, 1000, 3000, 3100, None, evidence="records", group_id=group_id, cause="LEAVE"
+    )
+    rows["generations"] |= {"preparing_time": None}
+    rows["rebalance_latency"] |= {"preparing_time": None, "join_ms": None, "total_ms": None}
+    return rows
+
+
+def cells(tab, *names):
+    """The texts of a row's cells in the table of groups."""
+    selector = ", ".join(f'#groups td[data-column="{name}"]' for name in names)
+    return tab.run(f"[...document.querySelectorAll('{selector}')].map((c) => c.innerText)")
+
+
+BEGIN_CELLS = ("Not Stable", "Share of time", "Longest")
+
+
+@pytest.mark.parametrize("is_served", [False, True])
+def test_times_without_a_logged_begin_are_unknown(chromium, plant, tmp_path, is_served):
+    rows = tables(unlogged(1, GROUP), timeline=events(3000, 9000, group_id=GROUP))
+    root = plant(tmp_path / "lake", rows)
+    with served(root) if is_served else nullcontext() as server:
+        file = page_of(root, tmp_path / "report.html")
+        address = f"http://127.0.0.1:{server.port}/" if server else f"file://{file}"
+        tab = chromium.open_address(address)
+        tab.until("document.querySelectorAll('.chart svg').length === 1")
+        tab.until("document.querySelector('#groups tbody tr')")
+
+        figures = tab.run("document.getElementById('figures').innerText")
+        assert cells(tab, *BEGIN_CELLS) == ["unknown"] * 3
+        assert tab.run("document.getElementById('chart-groups').offsetParent === null")
+    assert "Longest rebalance\nunknown\nPartition" in figures.replace("\n\n", "\n")
+    assert (
+        "unknown\nno log shows when rebalances began: add it with regroup nightly --broker-log"
+        in figures
+    )
+
+
+def test_times_with_some_logged_begins_are_lower_limits(chromium, plant, tmp_path):
+    rows = tables(
+        generation(1, 1000, 2000, 2100, 3000, group_id=GROUP, evidence="both", cause="LEAVE"),
+        unlogged(2, GROUP),
+        unlogged(1, "payments"),
+        timeline=events(1000, 12_100, group_id=GROUP),
+    )
+    tab = chromium.open(page_of(plant(tmp_path / "lake", rows), tmp_path / "report.html"))
+
+    assert cells(tab, *BEGIN_CELLS) == ["≥ 1.1 s", "≥ 9.9 %", "≥ 1.1 s", *["unknown"] * 3]
+    assert "≥ 1.1 s\nsum over all groups" in tab.run("document.getElementById('figures').innerText")
+    chart = tab.run("document.querySelector('#chart-groups svg').textContent")
+    assert (GROUP in chart, "payments" in chart) == (True, False), chart
