@@ -174,6 +174,7 @@ def _alerts(check: Check, lake: duckdb.DuckDBPyConnection, dates: str) -> Iterat
             last_time=last,
             value=value,
             threshold=threshold,
+            unit=check.unit,
             message=text,
         )
 

@@ -20,8 +20,8 @@ from coordinator_core.figures import counted
 
 
 class Alert(NamedTuple):
-    """``value``: a count, or seconds.  ``first_time``, ``last_time``: UTC, of the first and last
-    counted event, or of the state; ``last_time`` is now if the problem lasts."""
+    """``unit``: of ``value`` and ``threshold``.  ``first_time``, ``last_time``: UTC, of the first
+    and last counted event, or of the state; ``last_time`` is now if the problem lasts."""
 
     alert: str
     cluster_id: str
@@ -31,6 +31,7 @@ class Alert(NamedTuple):
     last_time: datetime
     value: int
     threshold: int
+    unit: str
     message: str
 
 

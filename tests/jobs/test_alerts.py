@@ -772,6 +772,7 @@ ALERT = Alert(
     last_time=at(60),
     value=12,
     threshold=10,
+    unit="generations",
     message="12 rebalances in a row",
 )
 WINDOW = AlertWindow("prod", at(-3600), at(60))
@@ -880,6 +881,7 @@ def test_alerts_are_exit_1(plant, regroup, tmp_path):
             "last_time": "2026-11-21T12:00:10.000",
             "value": 10,
             "threshold": 10,
+            "unit": "generations",
             "message": "10 rebalances in a row, mostly LEAVE",
         }
     ]

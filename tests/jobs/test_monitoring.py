@@ -26,6 +26,7 @@ ALERT = Alert(
     last_time=NOON,
     value=12,
     threshold=10,
+    unit="generations",
     message="12 in a row",
 )
 EXPORTED = {

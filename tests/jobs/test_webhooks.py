@@ -33,6 +33,7 @@ def alert(group="billing", check="storm", cluster="prod", process=None, message=
         last_time=NOON,
         value=12,
         threshold=10,
+        unit="generations",
         message=message,
     )
 
