@@ -55,6 +55,19 @@ def test_the_kinds_of_a_module_s_texts():
     ]
 
 
+def test_a_comment_behind_code_joins_no_other_comment():
+    module = (
+        "# Before\n# the code.\na = 1  # Behind the first.\nb = 2  # Behind the second.\n# After.\n"
+    )
+
+    assert passages("a.py", module) == [
+        (1, COMMENT, "Before the code."),
+        (3, COMMENT, "Behind the first."),
+        (4, COMMENT, "Behind the second."),
+        (5, COMMENT, "After."),
+    ]
+
+
 def test_a_draw_has_each_kind_by_its_share_and_no_query():
     texts = [
         Text(f"jobs/{n}.py", n, f"sentence number {n} of this kind", kind)
