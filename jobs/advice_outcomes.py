@@ -64,7 +64,7 @@ READS = tuple(sorted({*what_if_sweep.READS, *reads(KINDS_OF_EVIDENCE), "advice",
 def run(
     lake: Lake, first: date | None = None, last: date | None = None, *, budget_s: float = BUDGET_S
 ) -> None:
-    """``first``, ``last``: the dates of the run; None: all.  ``budget_s``: of simulation."""
+    """``first`` and ``last`` are the dates of the run; None: all.  ``budget_s``: of simulation."""
     advised = {
         name: row
         for name, (row,) in _by_group(lake.read("advice").where("setting IS NOT NULL")).items()

@@ -106,7 +106,7 @@ def _processes(member_ids: Column) -> Column:
 
 
 def in_chunks(generations: DataFrame) -> DataFrame:
-    """The generations of each chunk; ``carried``: the last one before it, added to the chunk."""
+    """The generations of each chunk; ``carried`` is the last one before it, added to the chunk."""
     day, part = F.unix_date("event_date").cast("long"), F.floor(F.col("generation") / CHUNK)
     own = day * CHUNKS_PER_DAY + part
     borders = _borders(generations.select(*GENERATION_KEY, own.alias("own")))

@@ -96,7 +96,7 @@ Row = dict[str, Any]
 
 
 def lives(starts: Iterable[Row], lines: Iterable[Row], software: Iterable[Row]) -> list[BrokerLife]:
-    """``starts``, ``lines``, ``software``: rows of the queries above."""
+    """``starts``, ``lines`` and ``software`` are rows of the queries above."""
     started = by(lambda each: each["broker_id"], starts)
     named = {
         each["file"]: [
@@ -145,7 +145,7 @@ def _of_groups(lines: Iterable[Row]) -> list[int]:
 
 
 def moves(changes: Iterable[Row]) -> list[GroupMove]:
-    """``changes``: rows of _MOVES."""
+    """``changes`` are rows of _MOVES."""
     result: list[GroupMove] = []
     unloaded: dict[tuple[str, int], int] = {}
     for each in changes:
@@ -162,7 +162,7 @@ def moves(changes: Iterable[Row]) -> list[GroupMove]:
 def disruptions(
     gaps: Iterable[Row], rebalances: Iterable[Row], failovers: Iterable[Row]
 ) -> list[Disruption]:
-    """``gaps``, ``rebalances``, ``failovers``: rows of _GAPS, _REBALANCES and _FAILOVERS."""
+    """``gaps``, ``rebalances`` and ``failovers`` are rows of _GAPS, _REBALANCES and _FAILOVERS."""
     of_group = by(lambda each: each["group_id"], failovers)
 
     def is_failover(row: Row) -> bool:

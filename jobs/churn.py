@@ -30,7 +30,9 @@ def churn(
     timeline: DataFrame,
     unowned: DataFrame | None = None,
 ) -> DataFrame:
-    """``unowned``: the last owners of the partitions that are unowned when these tables begin."""
+    """``unowned`` has the last owners of the partitions that are unowned when these
+    tables begin.
+    """
     followed = generations.select(
         *GENERATION_KEY,
         "event_date",

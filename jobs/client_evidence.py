@@ -170,7 +170,7 @@ def with_together(events: DataFrame, of_process: DataFrame) -> DataFrame:
     """``events`` with ``together``: the clients of the process, in any group, that logged a failure
     within the same second.
 
-    ``of_process``: rows of client_events of the same processes.
+    ``of_process`` has rows of client_events of the same processes.
     """
     process = ["file_id", "source"]
     client = F.struct("client_id", "group_id")

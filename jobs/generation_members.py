@@ -38,7 +38,7 @@ LEFT_HOW = {"LEFT": "left", "HEARTBEAT_EXPIRED": "session_expired"}
 def generation_members(
     timeline: DataFrame, group_metadata: DataFrame, shared_clients: DataFrame | None = None
 ) -> DataFrame:
-    """``shared_clients``: clients of several processes, seen before these tables begin."""
+    """``shared_clients`` are clients of several processes, seen before these tables begin."""
     members = _one_row_per_generation(_members(_records(timeline, group_metadata)))
     return _with_departures(_with_process(members, shared_clients), _departures(timeline))
 
@@ -143,7 +143,7 @@ def _concurrent_since() -> Column:
 def _one_row_per_generation(members: DataFrame) -> DataFrame:
     """A static replacement writes a second record of the generation: the members of both count.
 
-    ``is_final``: it is the last generation that the member was in.
+    ``is_final`` means that it is the last generation that the member was in.
     """
     # One window partition per member: partitions of a single row cost more than their rows.
     in_order = Window.partitionBy(*MEMBER_KEY).orderBy("generation", "seq")

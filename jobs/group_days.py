@@ -44,7 +44,9 @@ def group_days(
     assignments: DataFrame,
     carried: dict[str, DataFrame] | None = None,
 ) -> DataFrame:
-    """``carried``: the entries of the previous date's lists by column, see `RunScope.carried`."""
+    """``carried`` has the entries of the previous date's lists by column, see
+    `RunScope.carried`.
+    """
     # Small results that all branches below use: the checkpoints truncate their plans.
     days = computed(_with_positions(_dates(timeline), _generations(timeline)))
     recorded = _recorded(generations)
@@ -103,8 +105,8 @@ def _dates(timeline: DataFrame) -> DataFrame:
 
 
 def _with_positions(dates: DataFrame, generations: DataFrame) -> DataFrame:
-    """``open``: the last generation recorded before ``at``, else the last one logged; ``context``:
-    its ``previous``.
+    """``open`` is the last generation recorded before ``at``, else the last one logged;
+    ``context``: its ``previous``.
     """
     recorded = generations.where("record_seq IS NOT NULL")
     marks = union_of(

@@ -75,7 +75,7 @@ def members_with(*fields: str, own: Mapping[str, str] = NO_FIELDS) -> Column:
     """A record's members with these fields only: Spark then does not read the other fields, such as
     the subscription and assignment bytes, which are most of the table.
 
-    ``own``: fields of task_members with their types; null in groups that have none.
+    ``own`` has fields of task_members with their types; null in groups that have none.
     """
     values = [F.col(f"members.{field}").alias(field) for field in fields]
     for field, type_ in own.items():

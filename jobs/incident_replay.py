@@ -53,9 +53,9 @@ def incident_replay(
 ) -> DataFrame:
     """A task replays whole groups, because a generation depends on all previous ones.
 
-    Commits are not replayed: there are many, and they start no generation.  ``tables``: the tables
-    READS, and the tables of modern groups if the lake has them.  ``names``: topic names by id.
-    ``brokers``: their versions.
+    Commits are not replayed: there are many, and they start no generation.  ``tables`` are the
+    tables READS, and the tables of modern groups if the lake has them.  ``names`` are topic names
+    by id. ``brokers``: their versions.
     """
     schema = schema_of("incident_replay")
     kinds = [kind for kind in KINDS if evidence_reads(kind) <= tables.keys()]

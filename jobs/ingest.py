@@ -129,7 +129,7 @@ def _store(lake: Lake, inputs: Inputs) -> None:
 
 @dataclass(frozen=True)
 class _Logs:
-    """``rows``: of the files, with the ids of their paths."""
+    """``rows`` are those of the files, with the ids of their paths."""
 
     source: LogSource
     rows: Callable[[Mapping[str, str]], SourceRows]

@@ -28,7 +28,7 @@ COLUMNS = ["table", "oldest_kept", "rows_removed", "files_before", "files_after"
 class MaintainOptions:
     """``keep_days``: dates older than this many days are deleted; None keeps all.
 
-    ``vacuum_hours``: how long a file is kept after the last version that uses it.  Less than
+    ``vacuum_hours`` say how long a file is kept after the last version that uses it.  Less than
     Delta's default is safe only while no other process reads or writes the lake.
     """
 

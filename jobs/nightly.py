@@ -55,9 +55,9 @@ GIVE_A_SOURCE = "give --segments, --kafka, --dump, --broker-log, --client-log or
 class NightlyOptions:
     """The options of `regroup nightly`, as strings of the command line.
 
-    ``log_date``: a date that no line precedes, for logs with incomplete dates.
-    ``advice``: end with advice.  ``advice_budget``: seconds of simulation for it; None: the
-    default.
+    ``log_date`` is a date that no line precedes, for logs with incomplete dates.
+    ``advice`` is the end with advice.  ``advice_budget`` has seconds of simulation for it; None:
+    the default.
     """
 
     lake: str

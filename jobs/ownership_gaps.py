@@ -37,7 +37,7 @@ def ownership_gaps(
 ) -> DataFrame:
     """Rows of ownership_gaps.
 
-    ``classic_tenures``, ``modern_tenures``, ``last_events``, ``earlier``: see
+    For ``classic_tenures``, ``modern_tenures``, ``last_events`` and ``earlier`` see
     `jobs.ownership.of_run`.
     """
     owned = of_partitions(owners_of(assignments), classic_tenures, modern_tenures)

@@ -22,7 +22,7 @@ REJOINS = ["LEADER_REJOIN", "METADATA_CHANGE", "JOINING_IN_PREPARE", "STATIC_UPD
 def rebalance_latency(
     generations: DataFrame, churn: DataFrame, context: DataFrame | None = None
 ) -> DataFrame:
-    """``context``: this table's rows of the generations with which ``generations`` begins, where
+    """``context`` has this table's rows of the generations with which ``generations`` begins, where
     these are not the first of their incarnation.
 
     A rebalance that empties the group ends at its join barrier: time in Empty is not part of it.

@@ -50,8 +50,10 @@ MOST_PROBLEMS = 20  # shown per file
 
 @dataclass(frozen=True)
 class SnapshotOptions:
-    """``every``: time between the starts of two snapshots.  ``lasts``: time after which no further
-    snapshot starts.  ``count``: number of snapshots.  Without any of the three: one snapshot."""
+    """``every`` is the time between the starts of two snapshots.  ``lasts`` is the time after which
+    no further snapshot starts.  ``count`` is the number of snapshots.  Without any of the three:
+    one snapshot.
+    """
 
     lake: str
     cluster_id: str
@@ -161,7 +163,8 @@ def snapshot(options: SnapshotOptions, config: Config) -> None:
 
 @dataclass(frozen=True)
 class DescribeOptions:
-    """``files``: path, folder or glob.  ``timezone``: of dates without a zone.  ``since_ms``: see
+    """``files`` have the path, folder or glob.  ``timezone`` applies to dates without a zone.
+    ``since_ms``: see
     `described_groups`."""
 
     lake: str

@@ -62,7 +62,7 @@ def timeline(
     group_records: DataFrame | None = None,
     context: DataFrame | None = None,
 ) -> DataFrame:
-    """``context``: where each group's history begins, see `RunScope.context_positions`;
+    """``context`` says where each group's history begins, see `RunScope.context_positions`;
     ``group_records``: None without modern groups.
     """
     records = _classic_records(group_metadata)
@@ -101,7 +101,7 @@ def _log_events(group_events: DataFrame) -> DataFrame:
 def _classic_records(group_metadata: DataFrame) -> DataFrame:
     """Generation 0 is the record that creates a group (Kafka 4.1), not a generation.
 
-    ``number``: the generation; only ids of members: with all fields, Spark would sort most of the
+    ``number`` is the generation; only ids of members: with all fields, Spark would sort most of the
     table's bytes.
     """
     event = (
@@ -127,7 +127,7 @@ def _classic_records(group_metadata: DataFrame) -> DataFrame:
 
 
 def _new_records(group_records: DataFrame) -> DataFrame:
-    """``number``: the group epoch."""
+    """``number`` is the group epoch."""
 
     is_epoch = F.col("record").endswith("GroupMetadata")
     is_target = F.col("record").endswith("GroupTargetAssignmentMetadata") & ~F.col("tombstone")
@@ -319,7 +319,7 @@ def _with_current_generation(events: DataFrame) -> DataFrame:
 
 
 def _with_next_target(events: DataFrame) -> DataFrame:
-    """``next_target``: the generation that a group of a new type forms; null in classic groups.
+    """``next_target`` is the generation that a group of a new type forms; null in classic groups.
 
     Several epochs may share one target, so that generations skip numbers.
     """

@@ -108,7 +108,9 @@ def assigned_ids(group_records: DataFrame) -> set[str]:
 def _inferred(
     commits: DataFrame, records: DataFrame, names: Mapping[str, str]
 ) -> Iterator[tuple[str, str, str]]:
-    """(topic_id, topic, evidence) of further ids; ``names``: those that commits or records name."""
+    """(topic_id, topic, evidence) of further ids; ``names`` are those that commits or
+    records name.
+    """
     removed = _by_deletion(commits, records, names)
     for topic_id, topic in removed.items():
         yield topic_id, topic, "deletions"

@@ -95,7 +95,7 @@ def periods_of(tables: Mapping[str, DataFrame]) -> dict[str, EvaluatedPeriod]:
 def cluster_evidence(
     tables: Mapping[str, DataFrame], timed: Mapping[str, DataFrame] | None = None
 ) -> ClusterEvidence:
-    """``timed``: the tables to look for the last event in, if not in all rows."""
+    """``timed`` has the tables to look for the last event in, if not in all rows."""
     read = {kind: tables for kind in CLUSTER_KINDS} | {LAST_TIMES: timed or tables}
     return cluster_evidence_of(*(evidence(kind, read[kind]).collect() for kind in CLUSTER_KINDS))
 
@@ -112,7 +112,7 @@ def predicted(tables: Mapping[str, DataFrame], sweep: Sweep) -> DataFrame:
 def shared(
     tables: Mapping[str, DataFrame], sweep: Sweep, like: Mapping[str, Mapping[str, Any]]
 ) -> DataFrame:
-    """Rows of advice of groups that are not simulated.  ``like``: by group, the row of the
+    """Rows of advice of groups that are not simulated.  ``like`` has, by group, the row of the
     simulated group that it is like.
     """
     of_advice = schema_of("advice")

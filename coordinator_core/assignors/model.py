@@ -142,8 +142,8 @@ class Topics:
 class Assignor(Protocol):
     """The signature of all assignors: returns a list per member, in Kafka's order, maybe empty.
 
-    ``hashed``: the subscriptions are in a HashMap filled in the order of ``members``, as in a
-    leading client; else in the order of ``members``. Raises AssignorError where Kafka throws.
+    ``hashed`` means that the subscriptions are in a HashMap filled in the order of ``members``, as
+    in a leading client; else in the order of ``members``. Raises AssignorError where Kafka throws.
     """
 
     def __call__(

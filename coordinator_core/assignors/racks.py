@@ -11,8 +11,8 @@ from coordinator_core.assignors.model import Member, TopicPartition, Topics
 class Racks:
     """Racks of the members and of the replicas of some topics.
 
-    ``used``: some member's rack has a replica, and the partitions' sets of racks differ. If not,
-    no member matches or mismatches a partition. An empty rack id of a member means no rack.
+    ``used`` means that some member's rack has a replica, and the partitions' sets of racks differ.
+    If not, no member matches or mismatches a partition. An empty rack id of a member means no rack.
     Source: AbstractPartitionAssignor.useRackAwareAssignment.
     """
 

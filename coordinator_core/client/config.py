@@ -11,15 +11,16 @@ from coordinator_core.protocol.messages import TopicPartition, Topology
 class ConsumerConfig:
     """Kafka's consumer settings under their own names; times in ms; None: the library's default.
 
-    ``name``: prefix of all request ids, unique among all processes.  ``max_poll_interval_ms``: also
-    the rebalance timeout.  ``assignors``: names, in order of preference.  ``timer_delay_us``: how
-    late librdkafka's timers fire, in microseconds.  ``claims``: partitions that the first JoinGroup
-    of a cooperative member claims, as if the member had owned them before.
+    ``name`` is the prefix of all request ids, unique among all processes.
+    ``max_poll_interval_ms`` is also the rebalance timeout.  ``assignors`` are names, in order of
+    preference.  ``timer_delay_us`` says how late librdkafka's timers fire, in microseconds.
+                 ``claims`` are partitions that the
+    first JoinGroup of a cooperative member claims, as if the member had owned them before.
 
-    ``group_protocol``: classic, consumer, share or streams.  Only for members of the last three:
+    ``group_protocol`` is classic, consumer, share or streams.  Only for members of the last three:
     ``member_id``: made by the client (``modern.member_ids``).  ``remote_assignor`` None: the
-    broker's default.  ``regex``: subscribes to the topics that match it, as the broker finds them.
-    ``process_id`` and ``topology``: of streams members.
+    broker's default.  ``regex`` subscribes to the topics that match it, as the broker finds them.
+    ``process_id`` and ``topology`` are those of streams members.
     """
 
     group_id: str

@@ -29,8 +29,8 @@ from coordinator_core.protocol.messages import TopicPartition
 class ClientRules(Protocol):
     """The behavior of a client library: one method per call, and ``settle`` when a timer fires.
 
-    ``own_timers``: names of the timers of heartbeats and of the session; ``commit_timers``: of
-    automatic commits.
+    ``own_timers`` are names of the timers of heartbeats and of the session; ``commit_timers`` are
+    those of automatic commits.
     """
 
     own_timers: frozenset[str]
@@ -68,8 +68,8 @@ _RULES: Mapping[tuple[bool, bool], Callable[[ClientContext], ClientRules]] = {
 
 
 class Consumer:
-    """``jitter``: returns a number from -1 to 1.  ``assignors``: by name, used by a leader; None:
-    the library's own.
+    """``jitter`` returns a number from -1 to 1.  ``assignors`` has assignors by name, used by a
+    leader; None: the library's own.
     """
 
     __slots__ = ("_context", "_rules")
@@ -94,8 +94,8 @@ class Consumer:
     ) -> list[ClientEffect]:
         """Replace the subscription.
 
-        ``is_pattern``: the topics are those that match a pattern; the consumer requests metadata
-        before each join.
+        ``is_pattern`` means that the topics are those that match a pattern; the consumer requests
+        metadata before each join.
         """
         effects = self._begin(now_ms)
         self._context.has_pattern = is_pattern
@@ -255,7 +255,7 @@ class Consumer:
     def next_other_deadline_ms(self, *, skips_commits: bool = False) -> int | None:
         """The earliest timer except those of heartbeats and session; None without one.
 
-        ``skips_commits``: the timers of automatic commits are excluded, too.
+        ``skips_commits`` means that the timers of automatic commits are excluded, too.
         """
         rules = self._rules
         own = rules.own_timers | rules.commit_timers if skips_commits else rules.own_timers

@@ -43,8 +43,8 @@ _NONE = (None, -1)
 class InFlight(NamedTuple):
     """A request without a response yet.
 
-    ``node`` None: any broker.  ``sent_as``: the member's generation when it was sent.
-    ``attachment``: data that only the sender uses.
+    ``node`` None: any broker.  ``sent_as`` have the member's generation when it was sent.
+    ``attachment`` is data that only the sender uses.
     """
 
     request: ClientRequest
@@ -204,7 +204,7 @@ class ClientContext:
         self.unfetched = owned - self.positions.keys()
 
     def rebalanced(self, start_ms: int) -> None:
-        """SyncGroup succeeded; ``start_ms``: the first JoinGroup since the last success."""
+        """SyncGroup succeeded; ``start_ms`` is the first JoinGroup since the last success."""
         self.metrics.rebalances += 1
         self.metrics.rebalance_latencies_ms.append(self.now_ms - start_ms)
         self.measure("rebalance", start_ms)

@@ -31,14 +31,14 @@ class SlowHandler(StrEnum):
 class Signs(NamedTuple):
     """How members of a library are recognised.
 
-    ``client_ids``: regular expression of default client ids; its group ``version`` matches the
-    library's version.  ``subscription``, ``assignment``: regular expressions of the bytes in
-    hexadecimal, for groups whose leader has the same library.  ``protocols``: names of assignors
-    that no other library has.  ``is_session``: the rebalance timeout equals the session timeout.
-    ``versions``: pairs of a subscription version in hexadecimal and the library's versions that
-    send it (KIP-429, KIP-792, KIP-881); empty if a library does not send the newest version that it
-    knows.  ``member_ids``: regular expression of the member ids that the library generates
-    (KIP-1082).
+    ``client_ids`` is a regular expression of default client ids; its group ``version`` matches the
+    library's version.  ``subscription`` and ``assignment`` are regular expressions of the bytes in
+    hexadecimal, for groups whose leader has the same library.  ``protocols`` are names of
+    assignors that no other library has.  ``is_session`` means that the rebalance timeout equals
+    the session timeout. ``versions`` are pairs of a subscription version in hexadecimal and the
+    library's versions that send it (KIP-429, KIP-792, KIP-881); empty if a library does not send
+    the newest version that it knows.  ``member_ids`` is a regular expression of the member ids
+    that the library generates (KIP-1082).
     """
 
     client_ids: str = ""
@@ -72,10 +72,10 @@ NO_SIGNS = Signs()
 class ClientLibrary:
     """A client library in a range of versions.  Comments name the change behind a field.
 
-    ``rebalance_timeout_ms``: the default of a library with such a setting; None: the rebalance
+    ``rebalance_timeout_ms`` is the default of a library with such a setting; None: the rebalance
     timeout is max.poll.interval.ms or, without ``has_rebalance_timeout``, the session timeout.
-    ``commit_interval_ms``: of automatic commits; None: after each record or batch.
-    ``consumer_protocol_since``: the first version whose consumer protocol is for production.
+    ``commit_interval_ms`` is that of automatic commits; None: after each record or batch.
+    ``consumer_protocol_since`` is the first version whose consumer protocol is for production.
     """
 
     name: str
@@ -124,7 +124,7 @@ class ClientLibrary:
         return self.slow_handler is SlowHandler.LEAVES
 
     def backoff_ms(self, config: ConsumerConfig, attempts: int, jitter: float) -> int:
-        """The wait before the next attempt; ``attempts``: failures before the last one."""
+        """The wait before the next attempt; ``attempts`` are failures before the last one."""
         if not self.backs_off_exponentially:
             return config.retry_backoff_ms
         backoff_ms = config.retry_backoff_ms << min(attempts, 20)

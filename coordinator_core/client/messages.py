@@ -117,7 +117,7 @@ class Disconnect(NamedTuple):
 class ListenerCall(NamedTuple):
     """The application's rebalance listener is called; report its return with ``listened``.
 
-    ``kind``: revoked, assigned or lost.  ``partitions`` are sorted.
+    ``kind`` is revoked, assigned or lost.  ``partitions`` are sorted.
     """
 
     kind: str
@@ -132,7 +132,7 @@ class MemberStateChanged(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A finished step with its times in ms; ``generation``: at the end of the step."""
+    """A finished step with its times in ms; ``generation`` is at the end of the step."""
 
     step: str
     start_ms: int
@@ -148,8 +148,8 @@ class Measured(NamedTuple):
 class Raised(NamedTuple):
     """An error that the library raises to the application.
 
-    ``error`` None: an error of the library itself, see ``text``.  ``is_fatal``: the consumer cannot
-    be used any more.
+    ``error`` None: an error of the library itself, see ``text``.  ``is_fatal`` means that the
+    consumer cannot be used any more.
     """
 
     error: Errors | None

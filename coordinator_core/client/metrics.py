@@ -10,7 +10,7 @@ class Metrics:
     """Counters since the consumer was created; times in ms.
 
     ``rebalance_latencies_ms``: Java's rebalance-latency: from the first JoinGroup since the last
-    successful rebalance to the SyncGroup response, without listener calls.  ``rebalance_cnt``:
+    successful rebalance to the SyncGroup response, without listener calls.  ``rebalance_cnt`` is
     librdkafka's counter of listener calls: about two per rebalance of an eager group.
     """
 

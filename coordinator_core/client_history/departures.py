@@ -66,14 +66,15 @@ class DepartureKind(Enum):
 
 @dataclass(kw_only=True)
 class ClientDeparture:
-    """Times are of the client's clock, in ms since the epoch; ``group_type``: type of the group by
-    its protocol.
+    """Times are of the client's clock, in ms since the epoch; ``group_type`` is the type of the
+    group by its protocol.
 
-    ``generation``: the client's last one; 0 if its log does not name it.  ``known_ms``: since when
-    it knew of a rebalance that it had not joined.  ``back_ms``: after a poll timeout, the
-    application's next line.  ``exceeded_ms``: time beyond max.poll.interval.ms that the line names,
-    or without an answer of the coordinator.  ``quiet_ms``: time without any line in the log before
-    it.  ``together``: clients of the process that logged a failure within a second of it.
+    ``generation``: the client's last one; 0 if its log does not name it.  ``known_ms`` says since
+    when it knew of a rebalance that it had not joined.  ``back_ms`` is the time of the
+    application's next line after a poll timeout.  ``exceeded_ms`` has time beyond
+    max.poll.interval.ms that the line names, or without an answer of the coordinator.  ``quiet_ms``
+    is the time without any line in the log before it.  ``together`` has clients of the process that
+    logged a failure within a second of it.
     """
 
     client: tuple[str, ...]
@@ -123,7 +124,7 @@ def departure_moved_by(departure: ClientDeparture, ms: int) -> ClientDeparture:
 class _Client:
     """The state of a client after the lines read so far.
 
-    ``_lost``: a line that says that the session expired, by the client's own timer.
+    ``_lost`` is a line that says that the session expired, by the client's own timer.
     """
 
     def __init__(self) -> None:

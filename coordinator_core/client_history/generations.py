@@ -41,8 +41,9 @@ Key = tuple[int, int]
 
 
 class BrokerGeneration(NamedTuple):
-    """A generation with a record or a broker's log line.  ``members``: member ids by assigned
-    partitions, for clients whose log has no member id.  ``is_empty``: the group had no members.
+    """A generation with a record or a broker's log line.  ``members`` are member ids by assigned
+    partitions, for clients whose log has no member id.  ``is_empty`` means that the group had no
+    members.
     """
 
     incarnation: int
@@ -76,9 +77,9 @@ class ClientMember:
 @dataclass(kw_only=True)
 class ClientGeneration:
     """``member_count``: None unless the leader's log has the assignment of all members.
-    ``joined_ms``: None for a generation that no client with a log joined.  ``gap_before``: numbers
-    of a classic group that no log has right before this one.  ``open_ms``: how long clients had
-    been trying to join when their logs ended; None if they joined.
+    ``joined_ms``: None for a generation that no client with a log joined.  ``gap_before`` has
+    numbers of a classic group that no log has right before this one.  ``open_ms`` says how long
+    clients had been trying to join when their logs ended; None if they joined.
     """
 
     incarnation: int
@@ -100,7 +101,7 @@ class ClientGeneration:
 class Departed(NamedTuple):
     """A departure, the generation that the client left, and the generation that it caused.
 
-    ``left``: generation 0 if no log names it.  ``made``: equal to ``left`` if no generation is
+    ``left``: generation 0 if no log names it.  ``made`` is equal to ``left`` if no generation is
     known to have been made without the member.
     """
 
@@ -112,8 +113,8 @@ class Departed(NamedTuple):
 class GroupHistory(NamedTuple):
     """What all clients of a group logged, on one clock.
 
-    ``placed``: memberships by incarnation and generation.  ``broker``: generations with broker
-    evidence.
+    ``placed`` has memberships by incarnation and generation.  ``broker`` has generations with
+    broker evidence.
     """
 
     placed: Mapping[Key, Sequence[ClientMembership]]

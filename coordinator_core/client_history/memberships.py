@@ -46,8 +46,8 @@ _JAVA_COORDINATOR = re.compile(r"(?:Abstract|Consumer|Worker)Coordinator\b")
 class ClientRow(NamedTuple):
     """A row of client_events; ``client`` is the log and the client's name in it.
 
-    ``together``: clients of this process that logged a failure within the same second.  ``text``:
-    the line, for some events only.
+    ``together`` has clients of this process that logged a failure within the same second. ``text``
+    is the line, for some events only.
     """
 
     client: tuple[str, ...]
@@ -82,15 +82,16 @@ class ClientRow(NamedTuple):
 class ClientMembership:
     """One client in one generation; times are of the client's clock.
 
-    ``is_first``: this is the first generation since the client joined.  ``stay``: how often the
-    client has become a member.  ``is_join_logged``: if false, the client logs only after SyncGroup,
-    and ``joined_ms`` is an upper bound.  ``added``: the partitions that were new to the client.
-    ``known_ms``: since when the client knew of the rebalance that made the generation;
-    ``rejoin_reason``: why it asked for this rebalance itself; ``could_not_assign``: because it was
-    the leader of the previous generation and could not assign.  ``is_started``: the log has the
-    start of the process before this membership.  ``is_open``: the log ends at ``joined_ms``, before
-    the client joined; the generation is the previous one.  ``failed_ms``, ``failed_reason``: when
-    and why the client, as the leader of this generation, could not assign.
+    ``is_first`` means that this is the first generation since the client joined.  ``stay`` says
+    how often the client has become a member.  If ``is_join_logged`` is false, the client logs only
+    after SyncGroup, and ``joined_ms`` is an upper bound.  ``added`` has the partitions that were
+    new to the client. ``known_ms`` says since when the client knew of the rebalance that made the
+    generation; ``rejoin_reason`` says why it asked for this rebalance itself; ``could_not_assign``
+    means that the client was the leader of the previous generation and could not assign.
+    ``is_started`` means that the log has the start of the process before this membership.
+             ``is_open`` means that the log ends at ``joined_ms``, before the client joined; the
+             generation is the previous one.  ``failed_ms`` and ``failed_reason`` say when and why
+             the client, as the leader of this generation, could not assign.
     """
 
     client: tuple[str, ...]
@@ -165,9 +166,10 @@ class _Led(NamedTuple):
 class _Client:
     """The state of a client after the lines read so far.
 
-    ``first_of_stay``: index of the first membership with the current member id.  ``consuming``:
-    partitions that the client began to consume in a session; it logs their generation at the end.
-    ``failed_reason``: why the client, as leader, could not assign in the generation that it joins.
+    ``first_of_stay`` is the index of the first membership with the current member id. ``consuming``
+    has partitions that the client began to consume in a session; it logs their generation at the
+    end. ``failed_reason`` says why the client, as leader, could not assign in the generation that
+    it joins.
     """
 
     memberships: list[ClientMembership] = field(default_factory=list)

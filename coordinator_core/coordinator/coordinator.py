@@ -90,7 +90,7 @@ def _failure(turn: Turn, request: Request) -> Response:
 class Coordinator:
     """The group coordinator of one broker, under the rules of an era.
 
-    ``member_ids``: makes the id of a new member from the group id and its client or instance id.
+    ``member_ids`` makes the id of a new member from the group id and its client or instance id.
     """
 
     __slots__ = ("_clean_up", "_turn")
@@ -217,7 +217,7 @@ class Coordinator:
     ) -> None:
         """Renew the sessions of a Stable group as if heartbeats arrived up to these times.
 
-        ``heartbeats_ms``: the time of the last heartbeat by member id, maybe in the future.  For
+        ``heartbeats_ms`` is the time of the last heartbeat by member id, maybe in the future.  For
         a caller that skips heartbeats while nothing else happens to the group.
         """
         self._turn.begin(now_ms)

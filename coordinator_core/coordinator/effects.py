@@ -10,7 +10,7 @@ from coordinator_core.protocol.messages import Effect, Event, Respond, Response
 
 
 class Effects:
-    """``of_turn``: the effects so far.  ``modern``: the registered groups that are not classic."""
+    """``of_turn`` has the effects so far, ``modern`` the registered groups that are not classic."""
 
     __slots__ = ("_failed", "_modern", "of_turn")
 

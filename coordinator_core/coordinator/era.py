@@ -61,7 +61,7 @@ class CoordinatorConfig:
 class ModernRules:
     """What differs between eras in consumer, share and streams groups.
 
-    ``group_types``: the types beside classic groups, by name.  ``first_epoch``: the epoch of a
+    ``group_types`` are the types beside classic groups, by name.  ``first_epoch`` is the epoch of a
     consumer or share group without records.
     """
 

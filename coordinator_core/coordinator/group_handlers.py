@@ -18,10 +18,11 @@ Replay = Callable[[T, Fields, Fields | None], None]  # applies a record's key an
 class GroupHandlers(Generic[T]):
     """The handlers of one group type.
 
-    ``requests``: handlers by request, of requests of this type alone; ``shared_requests``: of
-    requests that classic groups have, too.  ``replays``: how a record changes its group, by record
-    type.  ``start_timers``: starts the timers of a loaded group.  ``tombstones``: returns the
-    tombstones of all records of an empty group.  ``forget_topics``: handles deleted topics, by id.
+    ``requests`` are handlers by request, of requests of this type alone; ``shared_requests`` are
+    those of requests that classic groups have, too.  ``replays`` say how a record changes its
+    group, by record type.  ``start_timers`` starts the timers of a loaded group.  ``tombstones``
+    returns the tombstones of all records of an empty group.  ``forget_topics`` handles deleted
+    topics, by id.
     """
 
     group_type: GroupType
@@ -36,8 +37,8 @@ class GroupHandlers(Generic[T]):
 class HandlersByType(Generic[T]):
     """The handlers of all types.
 
-    ``of``: handlers by name of the group type.  ``requests``, ``replays``: handlers of all types in
-    one mapping.  ``refusals``: makes the answer with an error, by type of heartbeat.
+    ``of`` has handlers by name of the group type.  ``requests`` and ``replays`` are handlers of all
+    types in one mapping.  ``refusals`` makes the answer with an error, by type of heartbeat.
     """
 
     __slots__ = ("of", "refusals", "replays", "requests")
@@ -45,7 +46,7 @@ class HandlersByType(Generic[T]):
     def __init__(
         self, handlers: Sequence[GroupHandlers[T]], shared_replays: Mapping[str, Replay[T]]
     ) -> None:
-        """``shared_replays``: replays of record types that several group types have."""
+        """``shared_replays`` are replays of record types that several group types have."""
         self.of = {each.group_type.name: each for each in handlers}
         self.refusals = {each.group_type.heartbeat: each.group_type.refusal for each in handlers}
         self.requests: dict[type[Request], Callable[[T, Any], None]] = {}

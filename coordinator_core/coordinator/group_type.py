@@ -13,10 +13,10 @@ from coordinator_core.protocol.messages import Request, Response
 class GroupType:
     """A type of group; ``name`` as ListGroups has it.
 
-    ``refusal``: makes the answer to a heartbeat from an error.  ``record_prefix``: prefix of the
-    names of the type's records (GroupMetadata, ...).  ``stable_state``, ``unrevoked_state``: codes
-    of member states in records; None if members have no such state.  ``phases``: the group's
-    states before and after the target assignment, or the leader's assignment, is there.
+    ``refusal`` makes the answer to a heartbeat from an error.  ``record_prefix`` is the prefix of
+    the names of the type's records (GroupMetadata, ...).  ``stable_state`` and ``unrevoked_state``
+    are codes of member states in records; None if members have no such state.  ``phases`` are the
+    group's states before and after the target assignment, or the leader's assignment, is there.
     """
 
     name: str

@@ -36,8 +36,8 @@ class Shard:
 class Log:
     """The log of the coordinator's records.
 
-    ``reverts``: undo the records that are being replayed, if called in reverse order.
-    ``is_sharded``: answers wait for the appends of their shard (KIP-848).
+    ``reverts`` undo the records that are being replayed, if called in reverse order. ``is_sharded``
+    means that answers wait for the appends of their shard (KIP-848).
     """
 
     __slots__ = (

@@ -24,7 +24,9 @@ Racks = tuple[tuple[str, ...], ...]  # racks of each partition's replicas
 
 
 class TopicImage(NamedTuple):
-    """``topic_id``: 22 characters of base64, as in records.  ``racks``: () if no broker has one."""
+    """``topic_id`` is base64 of 22 characters, as in records. ``racks`` is () if no
+    broker has one.
+    """
 
     name: str
     topic_id: str
@@ -33,7 +35,7 @@ class TopicImage(NamedTuple):
 
 
 class MetadataImage:
-    """The topics at one moment; immutable.  ``version``: the number of changes so far."""
+    """The topics at one moment; immutable. ``version`` is the number of changes so far."""
 
     __slots__ = ("_hashes", "by_id", "topics", "version")
 

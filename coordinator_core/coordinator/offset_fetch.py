@@ -34,7 +34,8 @@ def fetch_as_member(
 ) -> None:
     """Fetch, if the member that the request names has the epoch that it names.
 
-    ``members``: by id; each has an ``epoch``.  ``stale``: the error for one with another epoch.
+    ``members`` has them by id; each has an ``epoch``.  ``stale`` is the error for one with another
+    epoch.
     """
     error = Errors.NONE
     if request.member_id is not None or request.member_epoch >= 0:

@@ -30,10 +30,10 @@ MemberIds = Callable[[str, str], str]  # (group id, client or instance id) -> a 
 class Turn:
     """The state that handlers work with, and the effects of the present turn.
 
-    ``timers``: timers of classic groups; ``modern_timers``: timers of modern groups.  ``handlers``:
-    handlers of modern groups.  ``background``: work that Kafka gives to other threads.
-    ``resolving``: groups whose regular expressions are being resolved.
-    ``version_with_new_topics``: newest version of the metadata image with new topics.
+    ``timers`` has the timers of classic groups; ``modern_timers`` has the timers of modern groups.
+    ``handlers`` are handlers of modern groups.  ``background`` is work that Kafka gives to other
+    threads. ``resolving`` has groups whose regular expressions are being resolved.
+    ``version_with_new_topics`` is the newest version of the metadata image with new topics.
     """
 
     __slots__ = (

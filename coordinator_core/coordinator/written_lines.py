@@ -46,7 +46,7 @@ def line_of(
 ) -> str | None:
     """The complete line at ``local_ms`` of the broker's wall clock; None if the era prints none.
 
-    ``partitions``: offsets.topic.num.partitions; the line names the group's partition.
+    ``partitions`` are offsets.topic.num.partitions; the line names the group's partition.
     """
     if event.kind in _NOT_LOGGED or not is_writable(event, era):
         return None

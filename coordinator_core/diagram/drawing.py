@@ -32,7 +32,7 @@ _MERGED = frozenset({"target assignment", "tombstones", "regular expression"})
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """``is_answer``: drawn dashed.  ``is_both_ways``: request and answer in one row."""
+    """``is_answer``: drawn dashed. ``is_both_ways`` puts request and answer in one row."""
 
     at_ms: int
     source: str
@@ -63,7 +63,9 @@ Row = Arrow | Note | Pause
 
 @dataclass(frozen=True, slots=True)
 class Diagram:
-    """``columns``: participants, the coordinator, the log.  ``settings``: one line, or empty."""
+    """``columns`` are participants, the coordinator, the log.  ``settings`` is one
+    line, or empty.
+    """
 
     title: str
     settings: str
@@ -124,7 +126,7 @@ class _Drawing:
         return self.notes.state(event.group_id, event.state, event.generation)
 
     def _row(self, entry: Entry, state: str) -> Arrow | Note | None:
-        """``state``: a state that goes into the same note as the entry."""
+        """``state`` is a state that goes into the same note as the entry."""
         if isinstance(entry, RequestArrived):
             self.notes.turn(entry)
             return self._request(entry)

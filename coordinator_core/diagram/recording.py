@@ -42,9 +42,9 @@ class GroupEvent(NamedTuple):
 class DelayedJoinStatus(NamedTuple):
     """A delayed join was created, or still waits after a join or with fewer members missing.
 
-    ``is_longer``: the join's time ran out and it waits again; an initial join waits again because
-    new members joined.
-    ``awaited``: ids of the members that have yet to join; empty if ``is_initial``.
+    ``is_longer`` means that the join's time ran out and it waits again; an initial join waits again
+    because new members joined. ``awaited`` has ids of the members that have yet to join; empty if
+    ``is_initial``.
     """
 
     at_ms: int
@@ -68,11 +68,12 @@ Entry = RequestArrived | TimerFired | TraceEntry | GroupEvent | DelayedJoinStatu
 
 
 class Recording(NamedTuple):
-    """``title``: the scenario and what played it.  ``steps``: empty for a trace without scenario.
+    """``title`` is the scenario and what played it.  ``steps`` are empty for a trace without
+    scenario.
 
-    ``member_ids``: in the order in which they were made, as far as known.
-    ``timeouts``: the kinds of timeouts that members have in the era.
-    ``has_engine_events``: the entries include the engine's events, which have the causes.
+    ``member_ids`` are in the order in which they were made, as far as known. ``timeouts`` are the
+    kinds of timeouts that members have in the era. ``has_engine_events`` means that the entries
+    include the engine's events, which have the causes.
     """
 
     title: str

@@ -78,7 +78,9 @@ class JoinWatch:
         self._waits: dict[str, _Wait] = {}
 
     def look(self, at_ms: int, joining: str | None) -> Iterator[DelayedJoinStatus]:
-        """Call after each turn.  ``joining``: the group of the turn's JoinGroup, if that waits."""
+        """Call after each turn.  ``joining`` is the group of the turn's JoinGroup, if
+        that waits.
+        """
         for group_id, group in self._coordinator.groups.items():
             joins = self._coordinator.join_waits(group_id)
             if not joins or group.state is not GroupState.PREPARING_REBALANCE:

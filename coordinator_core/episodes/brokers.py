@@ -45,10 +45,10 @@ class BrokerEpisodeKind(StrEnum):
 class BrokerLife(NamedTuple):
     """A broker's log between two starts of its coordinator; times in ms since the epoch.
 
-    ``started_ms``: None if the log begins later.  ``stopped_ms``: the line about its shutdown; None
-    without one.  ``last_ms``: its last line about groups or partitions.  ``wordings``: the
-    versions that the log's lines allow.  ``named``: the versions that start-up lines of the log
-    name; several if the log has several starts.
+    ``started_ms``: None if the log begins later.  ``stopped_ms`` is the line about its shutdown;
+    None without one.  ``last_ms`` is the time of its last line about groups or partitions.
+    ``wordings`` are the versions that the log's lines allow.  ``named`` has the versions that
+    start-up lines of the log name; several if the log has several starts.
     """
 
     broker_id: int
@@ -62,9 +62,9 @@ class BrokerLife(NamedTuple):
 class BrokerRestart(NamedTuple):
     """A broker's stop and its next start.
 
-    ``stopped_ms``: of a killed broker, the last record before the outage.  ``started_ms``: None if
-    the broker did not start again in the evidence.  ``killed``: None if neither a line about its
-    shutdown nor an outage shows how it stopped.  Versions: None if unknown.
+    ``stopped_ms`` is that of a killed broker, the last record before the outage.  ``started_ms``:
+    None if the broker did not start again in the evidence.  ``killed``: None if neither a line
+    about its shutdown nor an outage shows how it stopped.  Versions: None if unknown.
     """
 
     broker_id: int
@@ -91,7 +91,9 @@ class BrokerRestart(NamedTuple):
 
 
 class GroupMove(NamedTuple):
-    """A broker loaded a group.  ``from_ms``: the previous broker unloaded it; None: not logged."""
+    """A broker loaded a group.  ``from_ms`` is when the previous broker unloaded it; None:
+    not logged.
+    """
 
     group_id: str
     from_ms: int | None
@@ -106,7 +108,7 @@ class GroupMove(NamedTuple):
 class Disruption(NamedTuple):
     """Partitions of a group without an owner, or a rebalance (no ``partitions``).
 
-    ``not_stable_ms``: the duration of a rebalance.  ``is_failover``: whether it belongs to an
+    ``not_stable_ms`` is the duration of a rebalance.  ``is_failover`` says whether it belongs to an
     episode coordinator_failover.
     """
 
@@ -153,8 +155,8 @@ def broker_episodes(
     outages: Sequence[tuple[int, int]] = (),
     moves: Iterable[GroupMove] = (),
 ) -> list[BrokerEpisode]:
-    """The episodes in order of time.  ``outages``: times in ms without a coordinator, each from the
-    last record before the outage to the first load after it.
+    """The episodes in order of time.  ``outages`` are times in ms without a coordinator, each from
+    the last record before the outage to the first load after it.
     """
     left = by(lambda each: each.previous_broker_id, moves)
     restarts = [
@@ -179,7 +181,7 @@ def broker_episodes(
 def _restarts(
     lives: Sequence[BrokerLife], outages: Sequence[tuple[int, int]], left: Sequence[GroupMove]
 ) -> Iterator[BrokerRestart]:
-    """``left``: moves from this broker to another broker."""
+    """``left`` has moves from this broker to another broker."""
     versions = _versions(lives)
     for life, after, was, is_ in zip(lives, lives[1:], versions, versions[1:], strict=False):
         before, since = _ranges(life, was), _ranges(after, is_)
@@ -342,7 +344,7 @@ def _begin_ms(each: Disruption, moves: Iterable[GroupMove], within: range) -> in
 
 
 def _cost(group_id: str, moves: int, hit: Sequence[tuple[Disruption, int]]) -> GroupCost:
-    """``hit``: disruptions, and the times in ms from which the moves disrupt the group."""
+    """``hit`` has disruptions, and the times in ms from which the moves disrupt the group."""
     return GroupCost(
         group_id=group_id,
         moves=moves,

@@ -15,7 +15,8 @@ _SLACK_MS = 5_000
 class Gap(NamedTuple):
     """Times without an owner that ended together; ``to_ms`` and ``generation`` None: still open.
 
-    ``generation``: that assigned the partitions; the current one if a static member returned.
+    ``generation`` is the one that assigned the partitions; the current one if a static member
+    returned.
     """
 
     incarnation: int

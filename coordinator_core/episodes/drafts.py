@@ -14,8 +14,8 @@ from coordinator_core.episodes.process_changes import ProcessChange, What
 
 @dataclass(eq=False)
 class EpisodeDraft:
-    """An episode before its rebalances are known; ``causes``: causes that are not a process's
-    change; ``settings``: changed settings, except settings of processes.
+    """An episode before its rebalances are known; ``causes`` are causes that are not a process's
+    change; ``settings`` are changed settings, except settings of processes.
     """
 
     kind: EpisodeKind
@@ -32,7 +32,8 @@ class EpisodeDraft:
 class Scene:
     """What a rule looks at: the changes that no rule before it took.
 
-    ``activity``: all its rebalances and causes; ``history``: its and earlier rebalances, by id.
+    ``activity`` has all its rebalances and causes; ``history`` has its and earlier rebalances, by
+    id.
     """
 
     changes: Sequence[ProcessChange]

@@ -55,11 +55,11 @@ STATIC_LEAVE = "STATIC_LEAVE"
 class Cause(NamedTuple):
     """A cause of a rebalance, as in the table rebalance_causes.
 
-    ``at_ms`` None: the time is not logged.  ``process``: as in generation_members; None for a
-    member without a record.  ``kept_state``: whether a member that joins was a member before, by
-    its subscription; None if the subscription does not show it.  ``settings``: of a static member
-    that takes the place of its previous process: the settings that changed.
-    ``group_type``: of the generation, see Rebalance.
+    ``at_ms`` None: the time is not logged.  ``process`` is as in generation_members; None for a
+    member without a record.  ``kept_state`` says whether a member that joins was a member before,
+    by its subscription; None if the subscription does not show it.  ``settings`` are those of a
+    static member that takes the place of its previous process: the settings that changed.
+    ``group_type`` is that of the generation, see Rebalance.
     """
 
     incarnation: int
@@ -169,14 +169,15 @@ class Rebalance(NamedTuple):
     """A generation and the rebalance that made it; times in ms since the epoch.
 
     ``not_stable_ms`` None: without a log; ``partitions_moved`` None: without records.
-    ``continues``: it belongs to the same logical rebalance as the previous generation.
-    ``group_type``: classic, consumer, share or streams.  ``member_count``: in consumer, share and
-    streams groups, processes in the group at the end of the rebalance.
-    ``was_empty``: the group had no members before it.  ``is_first_seen``: the evidence begins with
-    it, although it is not the first generation.  ``hosts``: number of members by host.
-    ``settings``: settings that changed since the generation that is named first.  ``open_ms``: how
-    long the rebalance had lasted when the clients' logs ended, if they end before the rebalance
-    does.  ``expires_when_slow``: the members' client sends no heartbeats while it handles a record.
+    ``continues`` means that it belongs to the same logical rebalance as the previous generation.
+    ``group_type`` is classic, consumer, share or streams.  ``member_count`` is, in consumer, share
+    and streams groups, the number of processes in the group at the end of the rebalance.
+    ``was_empty`` means that the group had no members before it.  ``is_first_seen``: the evidence
+    begins with it, although it is not the first generation.  ``hosts`` have the number of members
+    by host. ``settings`` are settings that changed since the generation that is named first.
+    ``open_ms`` says how long the rebalance had lasted when the clients' logs ended, if they end
+    before the rebalance does.  ``expires_when_slow`` means that the members' client sends no
+    heartbeats while it handles a record.
     """
 
     incarnation: int
@@ -223,7 +224,8 @@ class Rebalance(NamedTuple):
 class Activity(NamedTuple):
     """Rebalances and causes of a group without a long pause between them, in order.
 
-    ``loads``: times at which a broker had loaded the group as its coordinator, of all activities.
+    ``loads`` are times at which a broker had loaded the group as its coordinator, of all
+    activities.
     """
 
     from_ms: int

@@ -24,7 +24,7 @@ _RESTARTS = (What.RESTARTED, What.REPLACED, What.STOPPED, What.STARTED)
 
 
 class Conversion(NamedTuple):
-    """``id``: id of the first generation after the conversion."""
+    """``id`` is the id of the first generation after the conversion."""
 
     id: tuple[int, int]
     at_ms: int

@@ -40,9 +40,9 @@ _SETTLED = (EpisodeKind.ROLLING_DEPLOYMENT, EpisodeKind.RESTART, EpisodeKind.WHO
 class Episode:
     """Consecutive rebalances with one root cause, and what the processes did.
 
-    ``activity_ms``: start of the activity that it is part of; ``number``: in the activity, from 1.
-    ``leaves_empty``: the activity ends with a rebalance of the episode, after which the group has
-    no members.
+    ``activity_ms`` start of the activity that it is part of; ``number`` is its position in the
+    activity, from 1. ``leaves_empty`` means that the activity ends with a rebalance of the episode,
+    after which the group has no members.
     """
 
     kind: EpisodeKind
@@ -174,8 +174,8 @@ def _sum(values: Iterable[int | None]) -> int | None:
 def infer_episodes(
     rebalances: Iterable[Rebalance], causes: Iterable[Cause], loads: Iterable[int] = ()
 ) -> list[Episode]:
-    """In order of time.  Each rebalance is in exactly one episode.  ``loads``: times in ms at which
-    a broker had loaded the group as its coordinator.
+    """In order of time.  Each rebalance is in exactly one episode.  ``loads`` are times in ms at
+    which a broker had loaded the group as its coordinator.
     """
     rebalances, loads = list(rebalances), sorted(loads)
     history = {each.id: each for each in rebalances}

@@ -90,7 +90,7 @@ def _emptied_after(rebalance: Rebalance, own: Sequence[ProcessChange]) -> Rebala
     """The generation as an empty one, if all its members left and no generation was made of that:
     static members that closed, and before Kafka 4.4 the last members of a consumer group.
 
-    ``own``: changes whose departures formed no generation after the current generation.
+    ``own`` has changes whose departures formed no generation after the current generation.
     """
     last = {each.process: each for each in own}
     gone = [each for each in last.values() if not _is_back_in(each, rebalance)]

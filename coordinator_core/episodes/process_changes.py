@@ -74,7 +74,8 @@ class What(Enum):
 class ProcessChange:
     """``departure`` is None if the process only started, ``arrival`` if it did not come back.
 
-    ``process``: its name; of a replaced process the old name.  ``by``: name of the new process.
+    ``process`` is its name; of a replaced process the old name.  ``by`` is the name of the new
+    process.
     """
 
     what: What
@@ -382,7 +383,7 @@ class _Matching:
 
 def _surged(departures: Iterable[Cause], started: Iterable[Cause]) -> Iterator[Pair]:
     """Processes that left after other processes had started in their place: an arrival and a leave
-    in turn, twice or more.  ``started``: arrivals, except arrivals of processes whose session
+    in turn, twice or more.  ``started`` has arrivals, except arrivals of processes whose session
     expired.
     """
     leaves = (each for each in departures if each.story in (RESTART, STOP))

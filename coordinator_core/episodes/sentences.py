@@ -75,7 +75,7 @@ def _happened(episode: Episode) -> str:
 
 
 def _of_processes(text: str, of_lines: str | None = None) -> Callable[[Episode], str]:
-    """``of_lines``: the sentence if lines alone are known, which do not name processes."""
+    """``of_lines`` have the sentence if lines alone are known, which do not name processes."""
 
     def sentence(episode: Episode) -> str:
         is_known = of_lines is None or all(each.is_identified for each in episode.changes)

@@ -22,9 +22,9 @@ def infer_era(
 ) -> InferredEra:
     """The engine's era nearest to the broker, by its log wordings and record versions.
 
-    ``offset_versions``: value versions of the group's offset commits.  ``cluster``: versions of the
-    brokers by their logs, and evidence of all modern groups, which distinguishes the eras that have
-    modern groups.
+    ``offset_versions`` are value versions of the group's offset commits.  ``cluster`` has versions
+    of the brokers by their logs, and evidence of all modern groups, which distinguishes the eras
+    that have modern groups.
     """
     incarnations = list(incarnations)
     records = [record for incarnation in incarnations for record in incarnation.records]

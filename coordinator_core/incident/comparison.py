@@ -43,7 +43,7 @@ _MEMBER_FIELDS = (
 
 
 class Divergence(NamedTuple):
-    """``evidence``: the line or record of production."""
+    """``evidence`` is the line or record of production."""
 
     what: str
     production: Any
@@ -55,8 +55,9 @@ class Divergence(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """``divergence``: the first; ``late_ms``: the largest time difference, production's time minus
-    the engine's; ``exact``: all records are equal byte for byte, state timestamps included.
+    """``divergence``: the first; ``late_ms`` is the largest time difference, production's time
+    minus the engine's; ``exact`` means that all records are equal byte for byte, state timestamps
+    included.
     """
 
     divergence: Divergence | None
@@ -72,7 +73,7 @@ def compare(
     with_times: bool,
     with_records: bool,
 ) -> Comparison:
-    """``with_times``: compare times, which only a log has; ``with_records``: compare records."""
+    """``with_times`` compare times, which only a log has; ``with_records``: compare records."""
     outputs = list(outputs)
     divergences = [_refusal(*each.refused) for each in outputs if each.refused is not None]
     late = [0]

@@ -50,8 +50,9 @@ class EngineOutput(NamedTuple):
 
 
 class EngineDriver:
-    """``last_contacts``: last contact in ms of each member whose session expired, in the order of
-    the expiries.  ``era_at``: the coordinator's era at a time in ms; a load may change it.
+    """``last_contacts`` has the last contact in ms of each member whose session expired, in the
+    order of the expiries.  ``era_at`` is the coordinator's era at a time in ms; a load may change
+    it.
     """
 
     def __init__(

@@ -13,7 +13,7 @@ Row = Mapping[str, Any]
 
 
 class LogEvent(NamedTuple):
-    """A row of group_events.  ``where``: broker, log file and byte offset of the line."""
+    """A row of group_events.  ``where`` is the broker, log file and byte offset of the line."""
 
     seq: int
     at_ms: int
@@ -125,7 +125,8 @@ class MetadataRecord:
 class Incarnation(NamedTuple):
     """A group from its creation to its deletion; events in log order, records by offset.
 
-    ``begins_ms``, ``ends_ms``: the time in which it was classic, if it was also a modern group.
+    ``begins_ms`` and ``ends_ms`` have the time in which it was classic, if it was also a modern
+    group.
     """
 
     group_id: str

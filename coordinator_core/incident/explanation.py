@@ -123,8 +123,8 @@ def explain_generations(
     delay_ms: int,
     commits: Iterable[Stimulus] = (),
 ) -> list[ExplainedGeneration]:
-    """In order.  ``era_at``: the coordinator's era at a time in ms; ``delay_ms``:
-    group.initial.rebalance.delay.ms; ``commits``: stimuli to add.
+    """In order.  ``era_at`` is the coordinator's era at a time in ms; ``delay_ms``:
+    group.initial.rebalance.delay.ms; ``commits`` are stimuli to add.
     """
     generations = list(generations)
     later = later_evidence(generations, members)

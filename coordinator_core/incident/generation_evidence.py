@@ -16,7 +16,7 @@ _JOIN_STEPS = frozenset({"pending", "direct", "static"})
 
 @dataclass(frozen=True)
 class GenerationEvidence:
-    """``events``: from the cause of the rebalance up to the cause of the next rebalance.
+    """``events`` are from the cause of the rebalance up to the cause of the next rebalance.
 
     ``start`` is the line with which the rebalance started, None if no log has it.
     """

@@ -13,9 +13,9 @@ from coordinator_core.protocol.errors import Errors
 
 
 class LaterEvidence(NamedTuple):
-    """``never_synced``: by generation, the members removed because they did not sync;
-    ``last_contact_ms``: by member whose session expired; ``replacements``: by event_seq of a
-    STATIC_REPLACED, the new member id.
+    """``never_synced`` has, by generation, the members removed because they did not sync;
+    ``last_contact_ms`` has the time by member whose session expired; ``replacements`` has the new
+    member id by event_seq of a STATIC_REPLACED.
     """
 
     never_synced: Mapping[int, frozenset[str]]

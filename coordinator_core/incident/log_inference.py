@@ -23,7 +23,7 @@ CLUSTER_STIMULI = {
 
 
 class InferredStimuli(NamedTuple):
-    """``members``: the members of the group after the generation's stimuli."""
+    """``members`` are the members of the group after the generation's stimuli."""
 
     stimuli: list[Stimulus]
     expired_sessions: list[ExpiredSession]

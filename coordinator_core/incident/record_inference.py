@@ -13,7 +13,7 @@ from coordinator_core.incident.stimulus_builder import LOG_LAG_MS
 
 
 class RecordInference:
-    """``previous_members``: members of the previous record; ``since_ms``: when it was written."""
+    """``previous_members`` are those of the previous record, which was written at ``since_ms``."""
 
     def __init__(
         self,

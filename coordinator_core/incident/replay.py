@@ -42,7 +42,7 @@ class ReplayVerdict(Enum):
 
 @dataclass(frozen=True)
 class ReplayedGeneration:
-    """``engine_outputs``: what the engine logged and wrote; ``era``: era of the group's
+    """``engine_outputs`` say what the engine logged and wrote; ``era`` is the era of the group's
     coordinator.
     """
 
@@ -76,9 +76,9 @@ class ReplayedGeneration:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupReplay:
-    """``resumed_from``: (incarnation, generation) whose record the engine was loaded with at the
-    beginning; these generations have no verdict.  ``members``: by incarnation.  ``eras``: eras of
-    the group's coordinators in order of time; ``era``: of the last one.
+    """``resumed_from`` is the (incarnation, generation) whose record the engine was loaded with at
+    the beginning; these generations have no verdict.  ``members``: by incarnation.  ``eras`` are
+    the eras of the group's coordinators in order of time; ``era`` is that of the last one.
     """
 
     group_id: str
@@ -107,10 +107,10 @@ def replay(
 ) -> GroupReplay:
     """Replay all incarnations of a group; verdicts of generations that end in from_ms .. to_ms.
 
-    Without ``era``, the eras are inferred; ``cluster``: see `infer_era`.  ``committed``: rows of
-    committed_offsets with ``at_ms``, their commit_time; these commits are replayed, too.
-    ``takeovers``: of each incarnation, the engine that has the group at its beginning, if it was of
-    another type before; the time in which a group was classic counts as an incarnation.
+    Without ``era``, the eras are inferred; ``cluster``: see `infer_era`.  ``committed`` has rows
+    of committed_offsets with ``at_ms``, their commit_time; these commits are replayed, too.
+    ``takeovers`` are those of each incarnation, the engine that has the group at its beginning, if
+    it was of another type before; the time in which a group was classic counts as an incarnation.
     """
     eras = (
         infer_eras(incarnations, offset_versions, cluster)

@@ -35,11 +35,11 @@ class Basis(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stimulus:
-    """``at_ms``: when the replay sends it; production sent it in earliest_ms .. latest_ms.  All in
-    ms since the epoch.
+    """``at_ms`` says when the replay sends it; production sent it in earliest_ms .. latest_ms.
+    All in ms since the epoch.
 
-    ``member_id``: the sender; for a join without an id, the id that the broker assigned.
-    ``generation``: the generation it leads to, whose record has the member's metadata.
+    ``member_id`` is the sender; for a join without an id, the id that the broker assigned.
+    ``generation`` is the generation it leads to, whose record has the member's metadata.
     """
 
     kind: StimulusKind

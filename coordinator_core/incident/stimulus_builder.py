@@ -20,8 +20,9 @@ DEPARTURES = ("LEFT", "HEARTBEAT_EXPIRED")
 
 
 class StimulusBuilder:
-    """``present``: current members; ``joined``: members that joined since the start of the
-    rebalance; ``departed``: members that left in the rebalance; ``stimuli``: those found so far.
+    """``present``: current members; ``joined`` has members that joined since the start of the
+    rebalance; ``departed`` has members that left in the rebalance; ``stimuli`` are those found so
+    far.
     """
 
     def __init__(
@@ -33,7 +34,8 @@ class StimulusBuilder:
         later: LaterEvidence,
         delay_ms: int,
     ) -> None:
-        """``pending_ms``: members that received an id and have not joined, and when; updated here.
+        """``pending_ms`` has members that received an id and have not joined, and when; updated
+        here.
 
         ``delay_ms``: group.initial.rebalance.delay.ms.
         """
@@ -77,7 +79,7 @@ class StimulusBuilder:
     ) -> None:
         """Add a join without a line of its own, at the latest when the join completed.
 
-        ``place``: the member's place among the new ones; ``at_once``: right after it received its
+        ``place`` is the member's place among the new ones; ``at_once``: right after it received its
         id, like all new members except the one that completes the join.
         """
         last_ms = min(self.joined_ms, line.at_ms)

@@ -36,14 +36,14 @@ _OF_SCALA, _OF_JAVA = (
 
 
 class Stretch(NamedTuple):
-    """``from_ms``: since when the coordinators are of this era."""
+    """``from_ms`` says since when the coordinators are of this era."""
 
     from_ms: int
     era: InferredEra
 
 
 class Eras:
-    """``stretches``: in order of time, the first from the beginning on."""
+    """``stretches`` are in order of time, the first from the beginning on."""
 
     def __init__(self, stretches: Sequence[Stretch]) -> None:
         self.stretches = stretches
@@ -82,7 +82,7 @@ def infer_eras(
     offset_versions: Iterable[int] = (),
     cluster: EraEvidence = NO_EVIDENCE,
 ) -> Eras:
-    """``offset_versions``, ``cluster``: see `infer_era`."""
+    """For ``offset_versions`` and ``cluster`` see `infer_era`."""
     versions = set(offset_versions)
 
     def infer(period: Period) -> InferredEra:

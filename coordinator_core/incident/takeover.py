@@ -11,7 +11,7 @@ from coordinator_core.protocol.messages import Event, Record
 
 @dataclass(frozen=True)
 class Takeover:
-    """``record``: the group record that the conversion wrote; ``events``: the lines that the
+    """``record`` is the group record that the conversion wrote; ``events`` are the lines that the
     conversion logged about the classic group.
     """
 

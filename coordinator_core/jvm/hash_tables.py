@@ -34,7 +34,9 @@ def capacity_of_map_copy(size: int) -> int:
 
 
 class HashTable(Generic[K, V]):
-    """A HashMap.  ``hash_of``: the hash code of a key; ``capacity``: of the first table."""
+    """A HashMap.  ``hash_of`` is the hash code of a key; ``capacity`` is that of the
+    first table.
+    """
 
     __slots__ = ("_capacity", "_first", "_hash_of", "_last", "_order", "_places", "_values")
 
@@ -125,7 +127,7 @@ def copied_ints(values: Iterable[int]) -> IntSet:
 
 
 class PriorityQueue(Generic[T]):
-    """``java.util.PriorityQueue``; ``key``: what elements are compared by."""
+    """``java.util.PriorityQueue``; ``key`` says what elements are compared by."""
 
     __slots__ = ("_heap", "_key")
 

@@ -40,7 +40,7 @@ class EndKind(StrEnum):
 
 
 class LifeKind(NamedTuple):
-    """``deploy``: number of the rolling deployment that started the life, from 1."""
+    """``deploy`` is the number of the rolling deployment that started the life, from 1."""
 
     started_how: StartKind
     ended_how: EndKind

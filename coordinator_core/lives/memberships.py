@@ -39,11 +39,12 @@ class Departure(Enum):
 class Membership:
     """One member id's time in the group; ``departure`` and ``ended`` are None while it lasts.
 
-    ``predates_evidence``: the member joined before the evidence begins.  ``last_contact_ms``: of a
-    member whose session expired.  ``waited_since_ms``: start of the join for which the member
-    waited until its last contact or its leave.  A waiting member needs no heartbeats, so it may
-    have died during the wait; and the LeaveGroup of a closing client waits behind its JoinGroup, on
-    the same connection.  ``reason``: the client's reason for leaving (KIP-800).
+    ``predates_evidence`` means that the member joined before the evidence begins.
+    ``last_contact_ms`` is that of a member whose session expired.  ``waited_since_ms`` start of
+    the join for which the member waited until its last contact or its leave.  A waiting member
+    needs no heartbeats, so it may have died during the wait; and the LeaveGroup of a closing
+    client waits behind its JoinGroup, on the same connection.  ``reason`` is the client's reason
+    for leaving (KIP-800).
     """
 
     member: RecordedMember
@@ -171,7 +172,7 @@ class _MembershipReader:
         return membership
 
     def _waited_since_ms(self, last_contact_ms: int, before_ms: int = SAME_MOMENT_MS) -> int | None:
-        """``before_ms``: how long before the end of the join the last contact may be."""
+        """``before_ms`` says how long before the end of the join the last contact may be."""
         at = bisect_left(self._joins, (last_contact_ms - SAME_MOMENT_MS,))
         for joined_ms, began_ms in self._joins[at : at + 1]:
             if joined_ms <= last_contact_ms + before_ms:

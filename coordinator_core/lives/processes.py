@@ -45,10 +45,11 @@ class Freeze(NamedTuple):
 class ProcessLife:
     """A process from start to end; ``ended`` None: it still runs.
 
-    ``predates_evidence``: it started before the evidence begins.  ``killed``: it ended without
-    leaving, as static members do when they are closed, too.  ``frozen_until``: only if killed, and
-    the next life may be the same process: frozen, or cut off, beyond its session.  ``freezes``: its
-    member came back under its id, so it certainly was.  ``confidence``: 0 to 1.
+    ``predates_evidence`` means that it started before the evidence begins.  ``killed`` means that
+    it ended without leaving, as static members do when they are closed, too.  ``frozen_until`` is
+    set only if it was killed, and the next life may be the same process: frozen, or cut off, beyond
+    its session. ``freezes`` means that its member came back under its id, so it certainly was.
+    ``confidence`` is a number from 0 to 1.
     """
 
     client_id: str
@@ -84,8 +85,8 @@ def identify_processes(
     last_commit_ms: Mapping[str, int] | None = None,
     silences: Silences | None = None,
 ) -> list[ConsumerProcess]:
-    """``heartbeat_ms``: heartbeat.interval.ms; ``last_commit_ms``: by id of a departed member, the
-    last commit of a partition that it owned.
+    """``heartbeat_ms``: heartbeat.interval.ms; ``last_commit_ms`` has, by id of a departed member,
+    the last commit of a partition that it owned.
     """
     commits = last_commit_ms or {}
     candidates = _same_name(list(memberships))

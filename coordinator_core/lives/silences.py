@@ -23,8 +23,8 @@ def with_silence(
 ) -> TimeEstimate:
     """``ended``; its most likely time is the start of the last silence that starts within it.
 
-    ``gone_ms``: when the member was removed or replaced: a silence lasts until then.  ``names`` of
-    the process.
+    ``gone_ms`` says when the member was removed or replaced: a silence lasts until then.
+    ``names`` of the process.
     """
     began = [
         from_ms

@@ -77,9 +77,9 @@ class ClientEvent(NamedTuple):
     STATE, FENCED, STARTED, COMMIT_FAILED, HEARTBEAT (member epoch and partitions of a request),
     SESSION_ENDED (of a generation), SELF_ASSIGNED (by assign(): no membership), TASKS_ASSIGNED (of
     Connect), REBALANCE_SCHEDULED and RESTORED (of Streams), OTHER (a known message about anything
-    else).
-    ``generation``: of classic groups; ``epoch``: of a member of a modern group.  ``offsets``: the
-    client's positions in a failed commit, one per element of ``partitions``.
+    else). ``generation`` is that of classic groups; ``epoch`` is that of a member of a modern
+    group. ``offsets`` are the client's positions in a failed commit, one per element of
+    ``partitions``.
     """
 
     event: str
@@ -104,7 +104,7 @@ class ClientEvent(NamedTuple):
 class ClientLine(NamedTuple):
     """A consumer's line.
 
-    ``time_ms``: the time in UTC if the line has it; else ``local_ms``, ``utc_offset_minutes``,
+    ``time_ms`` is the time in UTC if the line has it; else ``local_ms``, ``utc_offset_minutes``,
     ``stamp`` and ``outer`` are as in `LogLine`.  ``event`` is None if no wording fits the message.
     ``client_id`` is None if the library does not log it.
     """
@@ -127,7 +127,7 @@ class ClientLine(NamedTuple):
 class ClientMessage(NamedTuple):
     """A consumer's message in a line, whose date and level are not read yet.
 
-    ``before``: the text to the left of the message and of the names of client and group.
+    ``before`` is the text to the left of the message and of the names of client and group.
     """
 
     library: str

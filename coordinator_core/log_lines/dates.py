@@ -78,11 +78,12 @@ _MOST_DIFFERENT = 10_000  # number of dates of one file that are counted
 class Stamp(NamedTuple):
     """A date or a time in a text, between ``start`` and ``end``.
 
-    ``local_ms``: ms since 1970-01-01T00:00 of the same, unnamed zone; None if the date is not
-    complete.  ``lacks``: what is missing: "order", "year", "date", or "sense" (month 13).
-    ``day_ms``: ms since midnight.  ``parts``: the printed numbers of the date, in the printed order
-    if the order is unknown.  ``shape``: equal for dates that are read in the same order.
-    ``utc_offset_minutes``: offset of the printed zone.  ``zone``: an ambiguous abbreviation.
+    ``local_ms`` is ms since 1970-01-01T00:00 of the same, unnamed zone; None if the date is not
+    complete.  ``lacks`` say what is missing: "order", "year", "date", or "sense" (month 13).
+    ``day_ms`` is ms since midnight.  ``parts`` are the printed numbers of the date, in the printed
+    order if the order is unknown.  ``shape`` is equal for dates that are read in the same order.
+    ``utc_offset_minutes`` have the offset of the printed zone.  ``zone`` is an ambiguous
+    abbreviation.
     """
 
     start: int
@@ -99,7 +100,7 @@ class Stamp(NamedTuple):
     def read_as(self, order: str, year: int = _LEAP_YEAR) -> int | None:
         """``local_ms`` with day, month and year in an order such as "dmy"; None if impossible.
 
-        ``year``: of a date without a year.
+        ``year`` is that of a date without a year.
         """
         named = dict(zip(order, self.parts, strict=True))
         year = named.get("y", year)
@@ -155,8 +156,8 @@ class Orders(NamedTuple):
 def orders_of(stamps: Iterable[Stamp]) -> Orders:
     """The order per shape in which most dates exist, decrease least often and span least time.
 
-    ``stamps``: dates in the order of the file.  A shape that fits two orders equally well is left
-    out, unless one order is usual for it: day first with points and dashes, month first with
+    ``stamps`` are dates in the order of the file.  A shape that fits two orders equally well is
+    left out, unless one order is usual for it: day first with points and dashes, month first with
     dashes and without a year, and year first if day, month and year have two digits each (Spark).
     """
     by_shape: defaultdict[str, dict[tuple[int, ...], Stamp]] = defaultdict(dict)

@@ -46,7 +46,7 @@ class Ending(NamedTuple):
 def endings(rest: str, *, is_quoted: bool = False) -> Iterator[Ending]:
     """The text from a message's first character on, cut where the message may end.
 
-    ``is_quoted``: the message is within double quotes that opened before it.
+    ``is_quoted`` means that the message is within double quotes that opened before it.
     """
     if is_quoted:
         inner, behind = _up_to_quote(rest)

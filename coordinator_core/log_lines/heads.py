@@ -42,8 +42,8 @@ _LOGGER_KEY = re.compile(
 class Head(NamedTuple):
     """What stands around a message.
 
-    ``stamp``: the line's own date or time.  ``outer``: if ``stamp`` is not complete, another date,
-    e.g. a container's.
+    ``stamp`` is the line's own date or time.  ``outer`` is another date if ``stamp`` is not
+    complete, e.g. a container's.
     """
 
     stamp: Stamp | None = None

@@ -50,8 +50,8 @@ def versions_of_logs(rows: Iterable[Any]) -> Ranges:
     """The versions of brokers by their logs, and by the API versions and features in any log; all
     versions if these do not limit them.
 
-    ``rows``: rows of schemas/evidence/broker_versions.sql.  A log that names several versions is of
-    a broker that was upgraded: its wordings are of several versions, too, and do not count.
+    ``rows`` are rows of schemas/evidence/broker_versions.sql.  A log that names several versions
+    is of a broker that was upgraded: its wordings are of several versions, too, and do not count.
     """
     rows = list(rows)
     of_lines: dict[str, set[Ranges]] = defaultdict(set)

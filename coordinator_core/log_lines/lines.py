@@ -60,11 +60,11 @@ _HEAD_LENGTH = 200
 class LogLine(NamedTuple):
     """One line of a coordinator's logger.
 
-    ``local_ms``: the printed date in ms since 1970-01-01T00:00 of the same, unnamed zone; None
-    without a complete date.  ``utc_offset_minutes``: the printed zone, if any (container wrappers
-    print ``Z``).  ``event`` is None if no wording fits the message: quarantine it.  ``stamp``: the
-    date or time as printed; None in Kafka's own layout, whose dates are complete.  ``outer``:
-    another date in the line, if ``stamp`` is not complete.
+    ``local_ms`` is the printed date in ms since 1970-01-01T00:00 of the same, unnamed zone; None
+    without a complete date.  ``utc_offset_minutes`` have the printed zone, if any (container
+    wrappers print ``Z``).  ``event`` is None if no wording fits the message: quarantine it.
+    ``stamp`` is the date or time as printed; None in Kafka's own layout, whose dates are complete.
+    ``outer`` is another date in the line, if ``stamp`` is not complete.
     """
 
     local_ms: int | None
@@ -80,7 +80,7 @@ class LogLine(NamedTuple):
 
 
 class LineHead(NamedTuple):
-    """Date, zone and level of a line; ``end``: where the text after them begins."""
+    """Date, zone and level of a line; ``end`` says where the text after them begins."""
 
     local_ms: int | None
     utc_offset_minutes: int | None

@@ -113,7 +113,7 @@ def parse_bare_message(bare: str, *, may_be_truncated: bool) -> ParsedEvent | No
 
 
 class Prefix(NamedTuple):
-    """What a message's prefix names; ``end``: where the message continues."""
+    """What a message's prefix names; ``end`` says where the message continues."""
 
     broker_id: int | None
     topic_partition: str | None

@@ -33,7 +33,9 @@ Pairs = Mapping[str, Any]
 
 
 class PairWording(NamedTuple):
-    """``fields``: the field for each key's value; ``values``: the required value of other keys."""
+    """``fields`` has the field for each key's value; ``values`` has required values of
+    other keys.
+    """
 
     event: str
     message: str

@@ -41,7 +41,7 @@ COMPLETIONS = (REGEX_RESOLVED, STATE_INITIALIZED, TOPOLOGY_VALIDATED)
 
 @dataclass(frozen=True, slots=True)
 class EpochChange:
-    """``process``: at the time of the change."""
+    """``process`` is the one at the time of the change."""
 
     cause: str
     member_id: str | None

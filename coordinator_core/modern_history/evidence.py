@@ -37,9 +37,9 @@ other groups a topic id."""
 class GroupRecord:
     """A record, in the order of the log.
 
-    ``epoch``: group epoch, assignment epoch, member epoch or, of a classic group, generation.
-    ``topic_ids``: of ``assigned``, in the order of the record.  ``subtopologies``: ids and the
-    topics that they read.  ``members``: of a classic group.
+    ``epoch`` is the group epoch, assignment epoch, member epoch or, of a classic group, generation.
+    ``topic_ids`` are those of ``assigned``, in the order of the record.  ``subtopologies`` have
+    the ids and the topics that they read.  ``members`` are those of a classic group.
     """
 
     time_ms: int

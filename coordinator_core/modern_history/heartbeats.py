@@ -57,9 +57,10 @@ NOT_CONFIGURED = ConfiguredTiming()
 class Expiry:
     """A session that expired at ``at_ms``, and what bounds the member's last heartbeat before.
 
-    ``heard_ms``: its last record.  ``committed_ms``: its last commits, oldest first.
-    ``silent_ms``: a time after which it sent no heartbeat: it closed (a static member), or a target
-    was computed that it did not take.  ``session_ms`` of a classic member, whose request has it.
+    ``heard_ms`` is the time of its last record.  ``committed_ms`` has the times of its last
+    commits, oldest first. ``silent_ms`` is a time after which it sent no heartbeat: it closed (a
+    static member), or a target was computed that it did not take.  ``session_ms`` of a classic
+    member, whose request has it.
     """
 
     at_ms: int

@@ -11,9 +11,9 @@ from coordinator_core.modern_history.targets import TargetInput
 
 @dataclass(slots=True, kw_only=True)
 class GenerationMember:
-    """A member of a generation; ``change``: joined, retained or replaced (a static member's id).
+    """A member of a generation; ``change`` is joined, retained or replaced (a static member's id).
 
-    ``left_how``: left, session_expired, dropped or replaced; None if it stays or the log does not
+    ``left_how`` is left, session_expired, dropped or replaced; None if it stays or the log does not
     show how.
     """
 
@@ -43,10 +43,10 @@ class Owned:
 
 @dataclass(slots=True, kw_only=True)
 class Generation:
-    """One target assignment.  ``reconciling_ms``: time in Reconciling until the next epoch;
+    """One target assignment.  ``reconciling_ms`` is the time in Reconciling until the next epoch;
     ``member_count``: None if lines alone do not show it;
-    ``assignor``: None for a group without members; ``is_assumed``: no evidence names it.
-    ``input``: what the assignor read (consumer groups).
+    ``assignor``: None for a group without members; ``is_assumed`` means that no evidence names it.
+    ``input`` says what the assignor read (consumer groups).
     """
 
     number: int
@@ -75,8 +75,8 @@ class Generation:
 class EpochBump:
     """The group epoch was counted up, or the group converted.
 
-    ``reason``: what happened, as far as the cause does not say it.  ``has_target``: whether a later
-    target takes it up; before Kafka 4.4 none does for a group that becomes empty.
+    ``reason`` says what happened, as far as the cause does not say it.  ``has_target`` says whether
+    a later target takes it up; before Kafka 4.4 none does for a group that becomes empty.
     """
 
     epoch: int
@@ -93,7 +93,7 @@ class EpochBump:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handover:
     """A partition that changed its process.  ``asked_ms``: the target that gives it to the new one;
-    ``released_ms``: the old one had it no more, nor was asked to give it up; ``waited_for``:
+    ``released_ms``: the old one had it no more, nor was asked to give it up; ``waited_for`` is
     revocation, session or heartbeat, by what took longest.
     """
 
@@ -112,7 +112,7 @@ class Handover:
 
 @dataclass(slots=True)
 class History:
-    """``topology``: the topics that each subtopology reads (streams groups)."""
+    """``topology`` has the topics that each subtopology reads (streams groups)."""
 
     generations: list[Generation] = field(default_factory=list)
     bumps: list[EpochBump] = field(default_factory=list)

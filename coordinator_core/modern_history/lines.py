@@ -24,8 +24,8 @@ _FIRST_EPOCHS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedGroupLine:
-    """``event``: as in group_events; ``group_type``: that the line names; ``departure``: of a line
-    about a member that left or was removed for good.
+    """``event`` is as in group_events; ``group_type`` is the type that the line names;
+    ``departure`` is that of a line about a member that left or was removed for good.
     """
 
     time_ms: int

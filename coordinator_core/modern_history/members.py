@@ -24,7 +24,9 @@ def state_name(code: int | None, group_type: GroupType) -> str:
 
 @dataclass(slots=True, kw_only=True)
 class ModernMember:
-    """``metadata``: the last member metadata record; ``epoch`` and ``state``: of the last step."""
+    """``metadata`` is the last member metadata record; ``epoch``, ``state`` are of the
+    last step.
+    """
 
     member_id: str
     metadata: GroupRecord

@@ -11,7 +11,7 @@ from coordinator_core.modern_history.members import AWAY, ModernMember
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberStep:
-    """A current assignment.  ``generation``: the target at that time; None before the first."""
+    """A current assignment.  ``generation`` is the target at that time; None before the first."""
 
     member_id: str
     process: str
@@ -27,12 +27,12 @@ class MemberStep:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class ModernMembership:
-    """A member from its first record to its last; ``process``: the process at the end of the
+    """A member from its first record to its last; ``process`` is the process at the end of the
     membership.
 
-    ``ended_ms``: time of the member's tombstones, or of the group's conversion; None: it is still
-    there. ``how`` it ended: left, expired, dropped, replaced or converted; None without a log line.
-    ``refused_ms``: when another process with its instance id was refused (log).
+    ``ended_ms`` is the time of the member's tombstones, or of the group's conversion; None: it is
+    still there. ``how`` it ended: left, expired, dropped, replaced or converted; None without a log
+    line. ``refused_ms`` says when another process with its instance id was refused (log).
     """
 
     member_id: str

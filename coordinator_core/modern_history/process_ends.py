@@ -46,8 +46,9 @@ each of its partitions."""
 @dataclass(frozen=True, slots=True)
 class MembershipEnd:
     """When a membership ended.  If its session expired, ``heard_ms`` is the last heartbeat before
-    that, and ``due_ms`` is when the next heartbeat was due; ``back_ms``: when the process was back,
-    unless its client would have kept the member id while the process was frozen."""
+    that, and ``due_ms`` is when the next heartbeat was due; ``back_ms`` says when the process was
+    back, unless its client would have kept the member id while the process was frozen.
+    """
 
     at_ms: int
     heard_ms: int | None = None
@@ -59,7 +60,7 @@ class MembershipEnd:
 class End:
     """When a process stopped owning its partitions; ``at_ms`` None: it still owns them.
 
-    ``polled_ms``: when a slow application last polled; it took no partition after that.
+    ``polled_ms`` says when a slow application last polled; it took no partition after that.
     ``departure``: None while the process is a member, and if another member took its place.
     """
 
@@ -263,8 +264,8 @@ class Ends:
         return membership.session_timeout_ms or self.timing.session_ms
 
     def _middle_ms(self, membership: ModernMembership, last_ms: int, next_ms: int) -> int:
-        """``last_ms``, ``next_ms``: time of the last heartbeat, and time at which the next
-        heartbeat was due.
+        """``last_ms`` and ``next_ms`` have the time of the last heartbeat, and time at which the
+        next heartbeat was due.
         """
         committed_ms, due_ms = self._committed(membership), [next_ms]
         if commits_in_turn(committed_ms):
@@ -308,7 +309,7 @@ def _last_ms(history: History) -> int:
 
 
 def _first_since(at_ms: int, times: Sequence[int]) -> int | None:
-    """``times``: in ascending order."""
+    """``times`` are in ascending order."""
     at = bisect_left(times, at_ms)
     return times[at] if at < len(times) else None
 

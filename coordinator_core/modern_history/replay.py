@@ -43,7 +43,7 @@ def replay(
 ) -> History:
     """The history of one incarnation; ``records`` in the order of the log.
 
-    ``line_times_ms``: times of lines about epochs, targets and members.
+    ``line_times_ms`` has times of lines about epochs, targets and members.
     """
 
     def played(processes: Processes) -> History:

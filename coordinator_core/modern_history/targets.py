@@ -28,7 +28,9 @@ NOTHING: ListsByTopic = MappingProxyType({})
 
 
 class Subscriber(NamedTuple):
-    """A member; ``names``: names of the target's topics, in the order of the coordinator's set."""
+    """A member; ``names`` are names of the target's topics, in the order of the
+    coordinator's set.
+    """
 
     member_id: str
     instance_id: str | None
@@ -39,8 +41,9 @@ class Subscriber(NamedTuple):
 class TargetInput:
     """Members in the order of the coordinator's map, and the previous target by member id.
 
-    ``are_equal``: the coordinator takes all subscriptions for equal.  ``is_complete``: the records
-    go back to the group's creation, without a gap.  ``is_first``: no record has a previous target.
+    ``are_equal`` means that the coordinator takes all subscriptions for equal.  ``is_complete``
+    means that the records go back to the group's creation, without a gap.  ``is_first`` means that
+    no record has a previous target.
     """
 
     members: tuple[Subscriber, ...]
@@ -55,7 +58,7 @@ class TargetInputs:
     """Follows the records of one incarnation; `play` receives all records in log order."""
 
     def __init__(self, *, is_complete: bool = False) -> None:
-        """``is_complete``: the group was classic before."""
+        """``is_complete`` means that the group was classic before."""
         self._group = ConsumerGroup("", 0, OffsetStore(ScalaPartitions()), 0)
         self._targets: dict[str, ListsByTopic] = {}
         # type of the records just before a target's record

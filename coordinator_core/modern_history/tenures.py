@@ -39,8 +39,8 @@ SHUT_DOWN_MS = 300_000
 class Tenure:
     """A process owned a partition; ``until_ms`` None: it still does.
 
-    ``how`` it ended, ``by`` what evidence, and whether that time ``is_estimated``.  ``generation``:
-    the one in which it began.  ``polled_ms``, ``departure``: see `End`.
+    ``how`` it ended, ``by`` what evidence, and whether that time ``is_estimated``.  ``generation``
+    is the one in which it began.  For ``polled_ms`` and ``departure`` see `End`.
     """
 
     partition: Partition
@@ -60,7 +60,8 @@ class Tenure:
 class Shutdown:
     """The group was without processes from ``at_ms`` on, and none came back in time.
 
-    ``stopped_ms``: when the last process stopped.  ``generation``: of the group at that time.
+    ``stopped_ms`` says when the last process stopped.  ``generation`` is that of the group at that
+    time.
     """
 
     at_ms: int

@@ -50,7 +50,7 @@ def _added(seen: set[Observation]) -> Iterator[Observation]:
 def names_by_subscription(
     observed: Iterable[Observation], named: Mapping[str, str]
 ) -> dict[str, str]:
-    """Further names by topic id; ``named``: those that records have."""
+    """Further names by topic id; ``named`` has those that records have."""
     observed = list(observed)
     names = dict(named)
     candidates: dict[str, frozenset[str]] = {}
@@ -98,7 +98,7 @@ def names_by_deletion(
     named: Mapping[str, str],
 ) -> dict[str, str]:
     """Names of ids that left a target after the offsets of one topic had been deleted (time in ms,
-    topic); both of one group.  ``named``: ids with a name.
+    topic); both of one group.  ``named`` has ids with a name.
     """
     names: dict[str, str] = {}
     deleted = list(deleted)

@@ -66,7 +66,8 @@ class LeaveGroup(NamedTuple):
 
 
 class OffsetCommit(NamedTuple):
-    """``offsets``: (topic, partition, offset, metadata).  A simple consumer has generation -1.
+    """``offsets`` are tuples (topic, partition, offset, metadata).  A simple consumer has
+    generation -1.
 
     ``retention_ms`` is OffsetCommit v2-v4's own retention, -1 for the broker's.
     """
@@ -85,7 +86,8 @@ class OffsetCommit(NamedTuple):
 class OffsetFetch(NamedTuple):
     """``partitions``: None for all partitions with an offset.
 
-    ``member_id`` and ``member_epoch``: of a consumer group's member (KIP-848), from version 9 on.
+    ``member_id`` and ``member_epoch`` are those of a consumer group's member (KIP-848), from
+    version 9 on.
     """
 
     request_id: str
@@ -107,7 +109,7 @@ class DeleteGroup(NamedTuple):
 
 
 class ListGroups(NamedTuple):
-    """``states``: case-insensitive names; empty for all states."""
+    """``states`` are case-insensitive names; empty for all states."""
 
     request_id: str
     states: tuple[str, ...] = ()
@@ -119,9 +121,10 @@ TaskRows = tuple[tuple[str, str, tuple[int, ...]], ...]  # role, subtopology, it
 
 
 class ConsumerGroupHeartbeat(NamedTuple):
-    """KIP-848.  ``member_epoch``: 0 joins, -1 leaves, -2 a static member leaves temporarily.
+    """KIP-848. With ``member_epoch`` 0 a member joins, with -1 it leaves, with -2 (static) for a
+    time.
 
-    None, and a ``rebalance_timeout_ms`` of -1: unchanged.  ``owned``: by topic id.
+    None, and a ``rebalance_timeout_ms`` of -1: unchanged.  ``owned`` has partitions by topic id.
     """
 
     request_id: str
@@ -162,7 +165,7 @@ class CopartitionGroup(NamedTuple):
 
 
 class Subtopology(NamedTuple):
-    """``repartition_source_topics``, ``changelog_topics``: name and partitions, 0 if open."""
+    """``repartition_source_topics`` and ``changelog_topics`` are name and partitions, 0 if open."""
 
     subtopology_id: str
     source_topics: tuple[str, ...] = ()
@@ -178,7 +181,7 @@ class Topology(NamedTuple):
 
 
 class StreamsGroupHeartbeat(NamedTuple):
-    """KIP-1071; fields as in ConsumerGroupHeartbeat.  ``owned``: tasks by role."""
+    """KIP-1071; fields as in ConsumerGroupHeartbeat. ``owned`` has tasks by role."""
 
     request_id: str
     group_id: str
@@ -234,7 +237,7 @@ Request = (
 
 
 class JoinResponse(NamedTuple):
-    """``members``: (member id, instance id, metadata), for the leader only."""
+    """``members`` are tuples (member id, instance id, metadata), for the leader only."""
 
     error: Errors
     generation: int = -1
@@ -258,27 +261,29 @@ class HeartbeatResponse(NamedTuple):
 
 
 class LeaveResponse(NamedTuple):
-    """``members``: (member id, instance id, error), in the order of the request."""
+    """``members`` are tuples (member id, instance id, error), in the order of the request."""
 
     error: Errors
     members: tuple[tuple[str, str | None, Errors], ...] = ()
 
 
 class CommitResponse(NamedTuple):
-    """``partitions``: (topic, partition, error)."""
+    """``partitions`` are tuples (topic, partition, error)."""
 
     partitions: tuple[tuple[str, int, Errors], ...]
 
 
 class FetchResponse(NamedTuple):
-    """``partitions``: (topic, partition, offset, metadata, error); -1 and "" without an offset."""
+    """``partitions`` has (topic, partition, offset, metadata, error); -1 and "" without
+    an offset.
+    """
 
     error: Errors
     partitions: tuple[tuple[str, int, int, str, Errors], ...]
 
 
 class DescribeResponse(NamedTuple):
-    """``members``: (member id, instance id, client id, client host, metadata, assignment)."""
+    """``members`` has (member id, instance id, client id, client host, metadata, assignment)."""
 
     error: Errors
     state: str
@@ -292,7 +297,7 @@ class DeleteResponse(NamedTuple):
 
 
 class ListResponse(NamedTuple):
-    """``groups``: (group id, protocol type, state, group type)."""
+    """``groups`` are tuples (group id, protocol type, state, group type)."""
 
     groups: tuple[tuple[str, str, str, str], ...]
 
@@ -300,7 +305,7 @@ class ListResponse(NamedTuple):
 class MemberHeartbeatResponse(NamedTuple):
     """The answer to a heartbeat of a consumer or share group member.
 
-    ``assignment``: by topic id; None if it did not change since the last answer.
+    ``assignment`` has partitions by topic id; None if it did not change since the last answer.
     """
 
     error: Errors
@@ -311,7 +316,7 @@ class MemberHeartbeatResponse(NamedTuple):
 
 
 class StreamsHeartbeatResponse(NamedTuple):
-    """``status``: codes; ``creatable_topics``: names of internal topics to create."""
+    """``status``: codes; ``creatable_topics`` are names of internal topics to create."""
 
     error: Errors
     member_id: str | None = None
@@ -323,7 +328,7 @@ class StreamsHeartbeatResponse(NamedTuple):
 
 
 class ConsumerMemberDescription(NamedTuple):
-    """``member_type``: 0 classic, 1 consumer.  Assignments by topic name."""
+    """``member_type`` is 0 for classic, 1 for consumer. Assignments by topic name."""
 
     member_id: str
     instance_id: str | None

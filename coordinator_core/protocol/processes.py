@@ -26,7 +26,7 @@ def process_key(instance_id: str | None, client_id: str, client_host: str) -> tu
 
 
 def process_name(client: str, client_host: str | None) -> str:
-    """The name of a process without an instance id; ``client``: its client id."""
+    """The name of a process without an instance id; ``client`` is its client id."""
     return f"{client}@{(client_host or '').lstrip('/')}"
 
 
@@ -45,8 +45,8 @@ def client_of(member_id: str) -> str:
 
 
 class Arithmetic(NamedTuple):
-    """``greatest``, ``least``: of two or more values, without nulls.  ``when``: the value if the
-    condition holds, else null.
+    """``greatest`` and ``least`` are those of two or more values, without nulls.  ``when`` is the
+    value if the condition holds, else null.
     """
 
     greatest: Callable[..., Any]
@@ -74,7 +74,7 @@ def killed_between(
 ) -> tuple[Any, Any]:
     """The earliest and the latest time of the end, in ms: numbers, or columns with ``by``.
 
-    ``sent_ms``: last requests; ``due_ms``: the next ones; ``back_ms``: starts of the next life.
+    ``sent_ms``: last requests; ``due_ms`` has the next ones; ``back_ms`` starts of the next life.
     Columns need two or more values of ``sent_ms`` and of ``due_ms``.  A start before the last
     request does not count: the coordinator renews the sessions of waiting members at the end of a
     join.

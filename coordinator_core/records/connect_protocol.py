@@ -23,8 +23,9 @@ ConnectorTask = tuple[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerAssignment:
-    """``assigned``: all connectors and tasks in version 0, the new ones in later versions.
-    ``delay_ms``: after this time the workers join again; 0 if they do not."""
+    """``assigned`` has all connectors and tasks in version 0, the new ones in later versions.
+    After ``delay_ms`` the workers join again; it is 0 if they do not.
+    """
 
     version: int
     error: int
@@ -44,8 +45,9 @@ class WorkerAssignment:
 
 @dataclass(frozen=True, slots=True)
 class WorkerState:
-    """``current``: what the worker has when it joins; empty in version 0, whose workers stop
-    everything before they join."""
+    """``current`` says what the worker has when it joins; empty in version 0, whose workers stop
+    everything before they join.
+    """
 
     version: int
     url: str

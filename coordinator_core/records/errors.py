@@ -8,9 +8,9 @@ from typing import ClassVar
 class BadRecord(ValueError):
     """Bytes that do not match the layout of their type and version.
 
-    ``type_name``: the layout, such as GroupMetadataValue; ``version``: None for a key, or if it
-    is unreadable; ``field``: a path such as ``members[2].client_id``; ``position``: a byte offset
-    from the start of the key, value or blob.
+    ``type_name`` is the layout, such as GroupMetadataValue; ``version``: None for a key, or if it
+    is unreadable; ``field`` is a path such as ``members[2].client_id``; ``position`` is a byte
+    offset from the start of the key, value or blob.
     """
 
     kind: ClassVar[str] = "unreadable bytes"

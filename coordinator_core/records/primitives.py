@@ -201,7 +201,7 @@ def bytes_writer(write_length: LengthWriter, nullable: bool) -> Writer:
 
 
 def count_reader(read_length: LengthReader, nullable: bool, element_size: int) -> LengthReader:
-    """``element_size``: minimum bytes of an element.  The reader returns -1 for a null array."""
+    """An element has at least ``element_size`` bytes. The reader returns -1 for a null array."""
 
     def read(data: bytes, position: int) -> tuple[int, int]:
         count, start = read_length(data, position)

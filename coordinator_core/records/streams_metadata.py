@@ -36,7 +36,7 @@ _read_int32 = number_reader("int32")
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionInfo:
-    """``offset_sums``: how much state of each task the process has on disk, summed over its
+    """``offset_sums`` say how much state of each task the process has on disk, summed over its
     changelogs; ACTIVE_OFFSET_SUM of active tasks, 0 of others in versions before 7, which lack
     the sums.  ``endpoint``: application.server; None if empty or before version 2."""
 
@@ -49,9 +49,10 @@ class SubscriptionInfo:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentInfo:
-    """``active``: one task per assigned partition, in the order of topic and partition.
-    ``standby``: partitions (topic, partition) by task.  ``next_rebalance_ms``: since the epoch,
-    AT_ONCE_MS or NEVER_MS, also before version 7."""
+    """``active`` has one task per assigned partition, in the order of topic and partition.
+    ``standby`` has the partitions (topic, partition) by task.  ``next_rebalance_ms`` is a time
+    since the epoch, AT_ONCE_MS or NEVER_MS, also before version 7.
+    """
 
     version: int
     active: list[Task]

@@ -58,10 +58,10 @@ class AssignedTask(NamedTuple):
 class TaskMember:
     """One member's own metadata; None where its framework or version lacks the field.
 
-    ``config_offset``: Connect: what the worker had read when it joined; ``assigned_config_offset``:
-    what its assignment is for.  ``delay_ms``: Connect: after this time the workers join again.
-    ``next_rebalance_ms``: Streams: time at which the member joins again, 0 for at once.
-    ``unreadable``: why the metadata, or a part of it, could not be read.
+    ``config_offset``: Connect: what the worker had read when it joined; ``assigned_config_offset``
+    says what its assignment is for.  ``delay_ms``: Connect: after this time the workers join
+    again. ``next_rebalance_ms``: Streams: time at which the member joins again, 0 for at once.
+    ``unreadable`` says why the metadata, or a part of it, could not be read.
     """
 
     member_id: str
@@ -90,7 +90,7 @@ def task_members(
 ) -> list[TaskMember] | None:
     """The members of a decoded GroupMetadata value, in its order; None for other groups.
 
-    ``members``: each with member_id, subscription and assignment.
+    ``members`` have member_id, subscription and assignment each.
     """
     if not has_task_members(protocol_type, protocol):
         return None

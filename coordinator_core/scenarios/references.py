@@ -38,7 +38,7 @@ class MemberAnswer:
 
 
 class References:
-    """``names``: of topics, by id."""
+    """``names`` are those of topics, by id."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names

@@ -100,7 +100,7 @@ def play(
 ) -> Trace:
     """Play the scenario; returns its trace, start line first.
 
-    ``on_event``: called with the time in ms and each event of a group.
+    ``on_event`` is called with the time in ms and each event of a group.
     """
     return ScenarioPlayer(scenario, era, member_ids, on_event).play(runner)
 

@@ -16,7 +16,7 @@ Json = Any
 
 
 class ScenarioTopics:
-    """``images``: by name, of topics that exist; ``names``: by id, of topics that are or were."""
+    """``images`` has topics that exist, by name; ``names`` has topics that are or were, by id."""
 
     def __init__(self) -> None:
         self.images: dict[str, TopicImage] = {}

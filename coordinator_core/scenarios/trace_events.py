@@ -46,7 +46,7 @@ def response_event(at_ms: int, to: str, op: str, response: Response) -> dict[str
 def modern_response_event(
     at_ms: int, to: str, op: str, response: Response, names: Mapping[str, str]
 ) -> dict[str, Json]:
-    """``response_event`` for all group types; ``names``: of topics, by id."""
+    """``response_event`` for all group types; ``names`` are those of topics, by id."""
     event = {"at_ms": at_ms, "event": "response", "to": to, "op": op}
     fields = _MODERN_FIELDS.get(type(response))
     if fields is None:
@@ -64,7 +64,7 @@ def record_event(at_ms: int, key: bytes, value: bytes | None) -> dict[str, Json]
 def state_event(
     at_ms: int, group_id: str, state: tuple[str, int], group: ClassicGroup | None
 ) -> dict[str, Json]:
-    """``state``: its name and the generation.  ``group``: None if it was removed."""
+    """``state`` is its name and the generation.  ``group``: None if it was removed."""
     return {
         "at_ms": at_ms,
         "event": "state",

@@ -24,8 +24,8 @@ class Transit(NamedTuple):
 
 
 class Channel:
-    """A connection to one broker.  ``is_open`` until either side closes it.  ``is_broken``: a
-    message on the connection was lost, and all later messages are lost, too.
+    """A connection to one broker.  ``is_open`` until either side closes it.  ``is_broken`` means
+    that a message on the connection was lost, and all later messages are lost, too.
     """
 
     __slots__ = (
@@ -49,7 +49,7 @@ class Channel:
 
 
 class NetworkPath:
-    """Delays, losses and copies of one process's messages.  ``key``: the process's draw key."""
+    """Delays, losses and copies of one process's messages.  ``key`` is the process's draw key."""
 
     __slots__ = ("_key", "_last_ms", "_network", "_nth")
 

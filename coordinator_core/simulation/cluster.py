@@ -66,11 +66,11 @@ def simulate(
     commits: bool = True,
     partitions: frozenset[int] | None = None,
 ) -> Iterator[Output]:
-    """Outputs in order of time.  ``start_ms``: ms since the epoch.
+    """Outputs in order of time.  ``start_ms`` is ms since the epoch.
 
     ``skips_idle`` False simulates every heartbeat; the outputs are the same.  ``commits`` False
-    also skips automatic commits of idle groups; only their records are missing.  ``partitions``:
-    only groups of these partitions of `__consumer_offsets`; their outputs do not depend on the
+    also skips automatic commits of idle groups; only their records are missing.  ``partitions``
+    are only groups of these partitions of `__consumer_offsets`; their outputs do not depend on the
     others.  ``traces``, ``log_lines`` False: without these outputs.
     """
     cluster = SimulatedCluster(

@@ -13,7 +13,7 @@ from coordinator_core.simulation.tracing import TraceRecorder
 
 
 class ClusterView(Protocol):
-    """``selected``: simulated partitions of `__consumer_offsets`.  ``tracing`` None: no trace."""
+    """``selected`` has simulated partitions of `__consumer_offsets`. ``tracing`` None: no trace."""
 
     fleet: Fleet
     start_ms: int

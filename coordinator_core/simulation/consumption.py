@@ -37,7 +37,7 @@ class SimulatedApplication:
 
     ``produced(partition, now_ms)``: the log end offset.  ``limit(partition, position, now_ms)``:
     the offset before which an obstacle stops it, and whether the obstacle ends the process; None:
-    no obstacle.  ``ended(handled)``: called when the process no longer has the partition.
+    no obstacle.  ``ended(handled)`` is called when the process no longer has the partition.
     """
 
     def __init__(

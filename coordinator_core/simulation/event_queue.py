@@ -42,7 +42,7 @@ class EventQueue:
         self._scheduled = 0
 
     def schedule(self, at_ms: int, phase: Phase, actor: int, callback: Callback) -> None:
-        """``actor``: the number of the broker, process or partition that acts."""
+        """``actor`` is the number of the broker, process or partition that acts."""
         self._scheduled += 1
         at_ms = max(at_ms, self.now_ms)
         heappush(self._entries, QueueEntry(at_ms, phase, actor, self._scheduled, callback))

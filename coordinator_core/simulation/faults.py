@@ -16,9 +16,9 @@ _SETTLES_MS = 60_000  # after a fault, before idle time may be skipped again
 
 
 class Faults:
-    """``unsettled``: spans of time around faults, merged, in order.
+    """``unsettled`` has spans of time around faults, merged, in order.
 
-    ``break_connections(broker_id, now_ms)``: called when a broker stops.
+    ``break_connections(broker_id, now_ms)`` is called when a broker stops.
     """
 
     def __init__(self, cluster: ClusterView, break_connections: Callable[[int, int], None]) -> None:

@@ -19,7 +19,7 @@ _POLL_TIMEOUT = "consumer poll timeout has expired."
 
 @dataclass(kw_only=True)
 class GenerationTruth:
-    """``members``: by member id, all members in records.  ``stored``: a record exists."""
+    """``members`` has all members in records by id. ``stored`` means that a record exists."""
 
     number: int
     preparing_ms: int | None = None
@@ -50,9 +50,9 @@ class GenerationTruth:
 class GroupTruth:
     """A group's generations.  Each is emitted when it ends.
 
-    ``sync_assignments``: the assignments of the leader's last SyncGroup, by member id.
-    ``last_ended``: the number of the last generation that ended.  ``continues``: the last target
-    assignment of the consumer group that became this classic group.
+    ``sync_assignments`` are the assignments of the leader's last SyncGroup, by member id.
+    ``last_ended`` is the number of the last generation that ended.  ``continues`` have the last
+    target assignment of the consumer group that became this classic group.
     """
 
     def __init__(self, group_id: str, emit: Callable[[TruthLine], None]) -> None:

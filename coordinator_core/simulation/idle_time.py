@@ -26,7 +26,7 @@ _REGEX_REFRESH_MS = 600_000  # group.consumer.regex.refresh.interval.ms
 
 
 class IdleSkipper:
-    """``next_fault_ms(now_ms)``: when the next fault begins, None during a fault.
+    """``next_fault_ms(now_ms)`` says when the next fault begins, None during a fault.
 
     ``skips_commits``: also skip automatic commits, whose records are then missing from the output.
     """

@@ -34,9 +34,9 @@ class _PendingRequest:
 
 
 class MessageDelivery:
-    """``_pending``: requests without a response, by request id.
+    """``_pending`` has requests without a response, by request id.
 
-    ``after_response(group, now_ms)``: called when a response has been delivered.
+    ``after_response(group, now_ms)`` is called when a response has been delivered.
     """
 
     def __init__(

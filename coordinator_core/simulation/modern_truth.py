@@ -26,7 +26,7 @@ NOT_STABLE = frozenset({"Assigning", "Reconciling", "NotReady"})
 
 @dataclass(kw_only=True)
 class TargetTruth:
-    """``preparing_ms``: when the group epoch was counted up first since the target before."""
+    """``preparing_ms`` says when the group epoch was counted up first since the target before."""
 
     number: int
     preparing_ms: int
@@ -41,9 +41,9 @@ class TargetTruth:
 
 
 class ModernTruth:
-    """``topic_names``: by topic id.  ``converted_from``: the generation of the classic group, whose
-    assignment is the first target.  Figures: ``targets``, ``bumps``, ``joined``, ``left``,
-    ``expired``, ``timed_out`` (by the rebalance timeout), ``moved``; ``not_stable_ms``.
+    """``topic_names`` has names by topic id.  ``converted_from`` is the generation of the classic
+    group, whose assignment is the first target.  Figures: ``targets``, ``bumps``, ``joined``,
+    ``left``, ``expired``, ``timed_out`` (by the rebalance timeout), ``moved``; ``not_stable_ms``.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class ModernTruth:
     def stored(self, group: ModernGroup, kinds: frozenset[int], now_ms: int) -> None:
         """Records of the group were appended; the group is as they left it.
 
-        ``kinds``: the types of the records with a value.
+        ``kinds`` are the types of the records with a value.
         """
         self.group_type = group.group_type
         if not kinds.isdisjoint(_EPOCH_RECORDS) and group.epoch != self.converted_from:
@@ -148,7 +148,7 @@ class ModernTruth:
         self._preparing_ms, self._causes, self._assignor = None, [], None
 
     def _note_state(self, state: str, now_ms: int) -> None:
-        """Count the time in the previous state.  Share groups have no state for a rebalance."""
+        """Count the time in the previous state. Share groups have no state for a rebalance."""
         if state == self._state:
             return
         if self._state in NOT_STABLE:

@@ -10,8 +10,8 @@ from coordinator_core.simulation.outputs import WrittenBatch
 
 @dataclass
 class OffsetsPartition:
-    """``leader``: broker id, None without a leader.  ``acked_ms``: when the last append is
-    acknowledged.  ``latest``: the last record of each key, in log order, as after compaction.
+    """``leader`` is the broker id, None without a leader.  ``acked_ms`` says when the last append
+    is acknowledged.  ``latest`` is the last record of each key, in log order, as after compaction.
     """
 
     number: int

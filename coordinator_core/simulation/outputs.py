@@ -12,8 +12,8 @@ class WrittenBatch(NamedTuple):
     """One append to a partition of `__consumer_offsets`: one record batch, whose records all have
     the same timestamp.
 
-    ``base_offset``: offset of the first record.  ``leader_epoch``: the partition's.
-    ``base_sequence``: 0, or -1 in batches that Scala coordinators write for anything but commits.
+    ``base_offset`` is the offset of the first record.  ``leader_epoch``: the partition's.
+    ``base_sequence`` is 0, or -1 in batches that Scala coordinators write for anything but commits.
     """
 
     at_ms: int

@@ -10,10 +10,10 @@ from coordinator_core.protocol.messages import TopicPartition
 
 
 class OwnershipTimes:
-    """``unowned_ms``: sum over partitions of the time without an owner, from the first owner on;
-    ``double_ms``: sum of the time with two or more owners; ``moves``: changes of owner.
+    """``unowned_ms`` has sum over partitions of the time without an owner, from the first owner on;
+    ``double_ms`` is the sum of the time with two or more owners; ``moves`` are changes of owner.
 
-    ``lasted_ms(since, until)``: how much of that time counts.
+    ``lasted_ms(since, until)`` says how much of that time counts.
     """
 
     def __init__(

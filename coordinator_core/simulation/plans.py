@@ -28,7 +28,7 @@ class ActionKind(Enum):
 
 
 class Action(NamedTuple):
-    """``protocol``: which the process uses from this start on; "": the same as before."""
+    """``protocol`` says which the process uses from this start on; "": the same as before."""
 
     at_ms: int
     kind: ActionKind
@@ -43,8 +43,8 @@ OBSTACLES = ("pause", "pill")
 class Obstacle(NamedTuple):
     """What stops one partition of a group; ``until_ms`` None: to the end.
 
-    ``pause``: no process handles its records.  ``pill``: the record that is produced at ``at_ms``
-    ends each process that begins to handle it.
+    ``pause`` means that no process handles its records.  ``pill`` means that the record that is
+    produced at ``at_ms`` ends each process that begins to handle it.
     """
 
     kind: str
@@ -59,8 +59,8 @@ class Obstacle(NamedTuple):
 
 
 class ProcessSpec(NamedTuple):
-    """``instance_of``: the slot's name, which is the group.instance.id of static members.
-    ``claims``: see ConsumerConfig; of the first life.
+    """``instance_of`` is the slot's name, which is the group.instance.id of static members. For
+    the first life's ``claims`` see ConsumerConfig.
     """
 
     name: str
@@ -70,12 +70,12 @@ class ProcessSpec(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """``processes``: slots, empty for all; ``pick``: number of processes chosen at random, 0 for
-    all.
+    """``processes`` are slots, empty for all; ``pick`` is the number of processes chosen at random,
+    0 for all.
 
     The plan is carried out at ``at_ms``, then every ``every_ms``, at most ``times`` times (0: no
-    limit), each with ``probability`` and up to ``spread_ms`` later.  ``gap_ms``: time from one
-    process to the next.  ``protocol``: what a deployment changes the processes to.
+    limit), each with ``probability`` and up to ``spread_ms`` later.  ``gap_ms`` is the time from
+    one process to the next.  ``protocol`` says what a deployment changes the processes to.
     """
 
     kind: str

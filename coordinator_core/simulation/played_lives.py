@@ -44,10 +44,11 @@ class PlayedLives:
 
 
 class Measures(NamedTuple):
-    """``rebalances``: generations of a classic group that became stable, targets of the others.
-    ``not_stable_ms``: time in PreparingRebalance and CompletingRebalance, or in Assigning and
-    Reconciling.  ``moved_partitions``: by records.  ``unowned_partition_ms``: by the clients'
-    callbacks and ends.  ``static_refused``: process lives that ended as their id was in use.
+    """``rebalances`` are generations of a classic group that became stable, targets of the others.
+    ``not_stable_ms`` is the time in PreparingRebalance and CompletingRebalance, or in Assigning
+    and Reconciling.  ``moved_partitions``: by records.  ``unowned_partition_ms`` is by the
+    clients' callbacks and ends.  ``static_refused`` has process lives that ended as their id was
+    in use.
     """
 
     rebalances: int
@@ -75,9 +76,9 @@ class PlayedConversion(NamedTuple):
 
 
 class PlayedGroup(NamedTuple):
-    """``counts``: of the whole time: group_epochs, members_joined, members_left, ...;
-    ``conversions``: of the measured time; ``failures``: process lives that ended because of an
-    error, by the error's name.
+    """``counts`` are those of the whole time: group_epochs, members_joined, members_left, ...;
+    ``conversions`` are those of the measured time; ``failures`` are process lives that ended
+    because of an error, by the error's name.
     """
 
     measures: Measures
@@ -119,7 +120,7 @@ def played(lives: PlayedLives, *, seed: int, skips_idle: bool = True) -> PlayedG
 
 
 class MeasureCounter:
-    """Counts the measures of a simulated group between two times.  ``owned``: counts the time
+    """Counts the measures of a simulated group between two times.  ``owned`` counts the time
     without an owner; None: the whole period between these times.
     """
 

@@ -54,11 +54,11 @@ def random_fleet(
     partitions: tuple[range, int] = (range(3), 3),
     with_modern_groups: bool = False,
 ) -> Values:
-    """The values of a spec for ``fleet_of``; ``minutes``: the simulated time.
+    """The values of a spec for ``fleet_of``; ``minutes`` have the simulated time.
 
-    ``partitions``: the partitions of `__consumer_offsets` that the groups are in, and the total
+    ``partitions`` are the partitions of `__consumer_offsets` that the groups are in, and the total
     number of partitions.  Fleets without a common partition can be read as one cluster.
-    ``with_modern_groups``: groups of all types, and classic ones that become consumer groups.
+    ``with_modern_groups`` are groups of all types, and classic ones that become consumer groups.
     """
     draws = _Draws(seed)
     if with_modern_groups:

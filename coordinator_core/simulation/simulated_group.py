@@ -14,12 +14,13 @@ from coordinator_core.simulation.spec import GroupSpec
 
 @dataclass(kw_only=True)
 class SimulatedGroup:
-    """``done``: number of ``actions`` carried out.  ``open``: messages in transit plus appends not
-    acknowledged.  ``ids``: number of member ids assigned.  ``later_ms``: times at which the
-    processes have something scheduled.  ``idle_not_before_ms``: when to look for idle time next.
-    ``written_ms``: when the last record about the group was written, other than offsets.
-    ``truth``: of the time as a classic group, ``modern_truth``: as one of another type.
-    ``has_expired``: whether a session, or the wait for a pending member's join, has expired.
+    """``done`` is the number of ``actions`` carried out.  ``open`` has messages in transit plus
+    appends not acknowledged.  ``ids`` have the number of member ids assigned.  ``later_ms`` has
+    times at which the processes have something scheduled.  ``idle_not_before_ms`` says when to
+    look for idle time next. ``written_ms`` says when the last record about the group was written,
+    other than offsets. ``truth`` is that of the time as a classic group, ``modern_truth``: as one
+    of another type. ``has_expired`` says whether a session, or the wait for a pending member's
+    join, has expired.
     """
 
     spec: GroupSpec

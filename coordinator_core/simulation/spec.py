@@ -37,9 +37,9 @@ FAULTS = ("leadership_moves", "broker_stops", "append_error")
 class Network:
     """A message takes ``latency_ms`` plus up to ``jitter_ms``.
 
-    Probabilities: ``loss``: the message is lost and its connection broken; the client notices when
-    its request times out.  ``duplication``: the broker receives a request twice.
-    ``reordering``: the message may overtake earlier messages of its connection.
+    Probabilities: ``loss`` means that the message is lost and its connection broken; the client
+    notices when its request times out.  ``duplication`` means that the broker receives a request
+    twice. ``reordering`` means that the message may overtake earlier messages of its connection.
     """
 
     latency_ms: int = 1
@@ -51,10 +51,10 @@ class Network:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSpec:
-    """``append_ms``: shortest and longest time until an append is acknowledged.  ``load_ms``: time
-    to load a partition.  ``failover_ms``: time until the partitions of a stopped broker have a new
-    leader.  ``end_offsets_ms``: how often the log end offsets of all topics are requested; None:
-    never.
+    """``append_ms`` is the shortest and longest time until an append is acknowledged.  ``load_ms``
+    is the time to load a partition.  ``failover_ms`` is the time until the partitions of a stopped
+    broker have a new leader.  ``end_offsets_ms`` says how often the log end offsets of all topics
+    are requested; None: never.
     """
 
     era: str
@@ -69,7 +69,8 @@ class ClusterSpec:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """``grows``: (time in ms, new partition count).  ``rate``: records per second and partition.
+    """``grows`` has pairs (time in ms, new partition count).  ``rate`` is in records per second and
+    partition.
 
     ``topic_id``: 22 characters of base64; "": derived from the seed and the name.
     """
@@ -91,9 +92,9 @@ class Topic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """``partition``: of `__consumer_offsets`, None for all.  ``broker_id``: the broker that stops
-    or becomes leader, None for the next one.  ``length_ms``: how long the broker is down or appends
-    fail.
+    """``partition`` is that of `__consumer_offsets`, None for all.  ``broker_id`` is the broker
+    that stops or becomes leader, None for the next one.  ``length_ms`` says how long the broker is
+    down or appends fail.
     """
 
     kind: str
@@ -109,8 +110,8 @@ class Fault:
 class Script:
     """Processes and their actions in order of time, listed one by one instead of as plans.
 
-    By process name: ``own``: settings of a process that differ from its group's; ``hosts``: client
-    hosts; ``member_ids``: of clients that make their ids themselves, by life.
+    By process name: ``own`` settings of a process that differ from its group's; ``hosts``: client
+    hosts; ``member_ids`` are those of clients that make their ids themselves, by life.
     """
 
     processes: tuple[ProcessSpec, ...]
@@ -124,15 +125,16 @@ class Script:
 class GroupSpec:
     """A consumer group and its processes, numbered from 1.
 
-    ``client``: a name of LIBRARIES.  ``static``: each process has a group.instance.id, its name.
-    ``commit_interval_ms`` None: no commits.  ``listener_ms``: duration of a listener call.
-    ``restart_ms``: time from a failure of the process to its restart; None: no restart.
-    ``handle_ms``: time per record; 0: none.  ``obstacles``: those of its partitions.
-    ``script``: replaces ``processes`` and ``plans``.  ``timer_delay_us``: see ConsumerConfig.
+    ``client`` is a name of LIBRARIES.  ``static`` means that each process has a group.instance.id,
+    its name. ``commit_interval_ms`` None: no commits.  ``listener_ms`` is the duration of a
+    listener call. ``restart_ms`` is the time from a failure of the process to its restart; None:
+    no restart. ``handle_ms`` is the time per record; 0: none.  ``obstacles`` are those of its
+    partitions. ``script`` replaces ``processes`` and ``plans``.  ``timer_delay_us``: see
+    ConsumerConfig.
 
-    ``protocol``: classic, consumer, share or streams.  Of the last three: ``remote_assignor``, and
-    ``regex`` instead of topics, as in ConsumerConfig; ``configs``: the group's own configuration,
-    by Kafka's names, such as consumer.session.timeout.ms.
+    ``protocol`` is classic, consumer, share or streams.  Of the last three: ``remote_assignor``,
+    and ``regex`` instead of topics, as in ConsumerConfig; ``configs`` have the group's own
+    configuration, by Kafka's names, such as consumer.session.timeout.ms.
     """
 
     name: str

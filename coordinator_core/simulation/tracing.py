@@ -50,7 +50,7 @@ _OPS: Mapping[type[ClientRequest], str] = {
 
 
 class TraceRecorder:
-    """``member_ids``: all member ids assigned so far, for the trace's first line."""
+    """``member_ids`` are all member ids assigned so far, for the trace's first line."""
 
     def __init__(
         self, emit: Callable[[TraceLine], None], start_ms: int, topic_names: Mapping[str, str]

@@ -41,16 +41,18 @@ _MAX_CONFIDENCE_WITHOUT_LOG = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Advice:
-    """``predicted``: of the advised change; of the unchanged settings if there is nothing to gain,
-    or if the model does not explain the group (``misses``: the figures that differ).
+    """``predicted`` is that of the advised change; of the unchanged settings if there is nothing to
+    gain, or if the model does not explain the group (``misses``: the figures that differ).
 
-    ``share``: the share of the partition downtime that the change saves, 0 to 1.  ``risk``: what
-    the change costs.  ``rejected``: the alternative, and why not.  ``worse``: the changes that make
-    a figure worse in every seed; ``makes_better``, ``makes_worse``: the figures that the advised
-    change makes better, and worse, in every seed.  ``confidence``: 0 to 1, as near as the model of
-    the unchanged settings comes to the observed figures.  ``assumption``: where instance ids come
-    from, and what the other source would change.  ``settings_in_force``: with their evidence.
-    ``whose``: the processes that cause the rebalances, and who bears them.
+    ``share`` is the share of the partition downtime that the change saves, 0 to 1.  ``risk`` says
+    what the change costs.  ``rejected`` is the alternative, and why not.  ``worse`` has the
+    changes that make a figure worse in every seed; ``makes_better`` and ``makes_worse`` are the
+    figures that the advised change makes better, and worse, in every seed.  ``confidence`` is a
+    number from 0 to 1, as near as the model of the unchanged settings comes to the observed
+    figures.  ``assumption`` says where instance ids come from, and what the other source would
+              change. ``settings_in_force`` are those settings with their evidence. ``whose`` has
+              the processes that cause the
+    rebalances, and who bears them.
     """
 
     unchanged: Prediction
@@ -135,7 +137,7 @@ def has_little(observed: Figures, prefer: Currency = DOWNTIME) -> bool:
 
 
 def little_to_gain(observed: int | None, prefer: Currency = DOWNTIME) -> str:
-    """The sentence of a group that `has_little`; ``observed``: its figure in the currency."""
+    """The sentence of a group that `has_little`; ``observed`` is its figure in the currency."""
     if observed is None:
         return (
             "nothing to gain: the lake has no commits, so the number of processed records is "

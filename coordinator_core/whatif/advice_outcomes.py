@@ -83,9 +83,9 @@ class Spread(NamedTuple):
 
 
 class PredictedFigure(NamedTuple):
-    """Per deployment; ``unchanged``: simulated with the group's own settings, over all seeds;
-    ``predicted``: with the predicted range.  ``is_promised``: the change makes the figure better in
-    every simulation.
+    """Per deployment; ``unchanged`` is simulated with the group's own settings, over all seeds;
+    ``predicted`` has the predicted range.  ``is_promised`` means that the change makes the
+    figure better in every simulation.
     """
 
     figure: str
@@ -103,7 +103,7 @@ class SimulatedDeployment(NamedTuple):
 
 
 class ComparedFigure(NamedTuple):
-    """``low``, ``high``: the interval within which the figure is as predicted."""
+    """``low`` and ``high`` bound the interval within which the figure is as predicted."""
 
     currency: Currency
     before: Spread
@@ -124,8 +124,9 @@ class ComparedFigure(NamedTuple):
 
 
 class AdviceOutcome(NamedTuple):
-    """``verdict`` None: the advice has not been carried out.  ``before``, ``after``: the compared
-    deployments; ``basis``: what the intervals rest on.  ``others``: what else changed.
+    """``verdict`` None: the advice has not been carried out.  ``before`` and ``after`` are the
+    compared deployments; ``basis`` says what the intervals rest on.  ``others`` say what else
+    changed.
     """
 
     verdict: OutcomeVerdict | None
@@ -180,8 +181,8 @@ def outcome_of(
     deployments: Sequence[DeploymentEpisode],
     generations: Sequence[GenerationSettings],
 ) -> AdviceOutcome:
-    """``size``: kind and processes of the predicted deployments; None: the group had none.
-    ``deployments`` and ``generations``: in order of time.
+    """``size`` is the kind and the processes of the predicted deployments; None: the group had
+    none. ``deployments`` and ``generations`` are in order of time.
     """
     if status.status in (CarriedOutStatus.NO, CarriedOutStatus.UNKNOWN):
         return AdviceOutcome(None, f"not carried out so far: {status.text}")

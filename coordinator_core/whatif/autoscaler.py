@@ -65,8 +65,9 @@ SCALE_DOWN = ScalingRules(300, (ScalingPolicy(True, 100, 15),))
 class Policy(NamedTuple):
     """The defaults are those of KEDA and Kubernetes.
 
-    ``activation_lag``: KEDA starts the first processes above this lag; ``idles``: it stops the last
-    ones; ``allows_idle``: more processes than partitions.  ``up`` None: no `behavior`.
+    ``activation_lag``: KEDA starts the first processes above this lag; ``idles`` means that it
+    stops the last ones; ``allows_idle`` permits more processes than partitions.  ``up`` None: no
+    `behavior`.
     """
 
     lag_threshold: int = 10
@@ -82,8 +83,9 @@ class Policy(NamedTuple):
 
 
 class Load(NamedTuple):
-    """``records``: produced in each second; ``capacity``: records per second of a process;
-    ``commit_s``: seconds between two commits; KEDA counts records since the last commit as lag.
+    """``records`` are those produced in each second; ``capacity`` is in records per second of a
+    process; ``commit_s`` is in seconds between two commits; KEDA counts records since the last
+    commit as lag.
     """
 
     records: Sequence[float]
@@ -93,7 +95,9 @@ class Load(NamedTuple):
 
 
 class Replayed(NamedTuple):
-    """``scales``: each change of the number of processes, with its second; ``lags``: per second."""
+    """``scales`` has each change of the number of processes, with its second; ``lags``:
+    per second.
+    """
 
     scales: Sequence[tuple[int, Scale]]
     lags: Sequence[float]
@@ -103,8 +107,8 @@ class Replayed(NamedTuple):
 def replay(
     policy: Policy, load: Load, replicas: int, pause_s: Callable[[Scale], float]
 ) -> Replayed:
-    """``replicas``: at the start; ``pause_s``: for how long a change stops the consumption of all
-    partitions.
+    """``replicas`` are at the start; ``pause_s`` says for how long a change stops the consumption
+    of all partitions.
     """
     autoscaler = _Autoscaler(policy, load.partitions, replicas)
     lag = paused_s = 0.0
@@ -186,7 +190,7 @@ class _Autoscaler:
         return now
 
     def _limit(self, second: int, rules: ScalingRules, sign: int) -> int:
-        """The number of processes that the policies allow; ``sign``: 1 to start, -1 to stop."""
+        """The number of processes that the policies allow; ``sign`` is 1 to start, -1 to stop."""
         if rules.select is Select.DISABLED:
             return self.replicas
         limits = [self._limit_of(second, each, sign) for each in rules.policies]

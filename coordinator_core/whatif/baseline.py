@@ -51,8 +51,8 @@ class NotAConsumerGroup(ValueError):
 
 
 class ConsumerSettings(NamedTuple):
-    """Present settings of a group of the consumer protocol; times in ms.  ``remote_assignor``: the
-    server assignor; None if no evidence has it.  ``..._source``: evidence of the value.
+    """Present settings of a group of the consumer protocol; times in ms.  ``remote_assignor`` is
+    the server assignor; None if no evidence has it.  ``..._source`` is the evidence of the value.
     """
 
     session_timeout_ms: int
@@ -64,14 +64,14 @@ class ConsumerSettings(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Baseline:
-    """``from_ms``, ``to_ms``: the evaluated period, ms since the epoch; ``idle``: times within it
-    in which the group was shut down.  ``libraries``: by process, a name of LIBRARIES;
-    ``metadata_max_age_ms``: how often clients look for new partitions; ``topics`` grow at ms since
-    the epoch.  ``consumer``: of a group of the consumer protocol; None: the group is classic.
-    ``owned``: by process, what it owns before ``from_ms``; empty: unknown.
-    ``protocols``: of a group that was converted, by the first member id of a process life: its
-    protocol.  ``consumption``: None without commits.  ``configured``: settings from files or
-    the Admin API.
+    """``from_ms`` and ``to_ms`` bound the evaluated period, ms since the epoch; ``idle`` is the
+    times within it in which the group was shut down.  ``libraries`` has, by process, a name of
+    LIBRARIES; ``metadata_max_age_ms`` says how often clients look for new partitions; ``topics``
+    grow at ms since the epoch.  ``consumer`` is that of a group of the consumer protocol; None:
+    the group is classic. ``owned`` has, by process, the partitions that it owns before
+    ``from_ms``; empty: unknown. ``protocols`` are those of a group that was converted, by the
+    first member id of a process life: its protocol. ``consumption``: None without commits.
+    ``configured`` has settings from files or the Admin API.
     """
 
     group_id: str
@@ -123,8 +123,8 @@ def baseline_of(
 ) -> Baseline:
     """From a group's evidence (coordinator_core.incident.incarnations).
 
-    ``cluster``: see `infer_era`.  ``until_ms``: end of the evidence, for processes that still run.
-    Partition counts of topics follow from the assignments.
+    ``cluster``: see `infer_era`.  ``until_ms`` is the end of the evidence, for processes that
+    still run. Partition counts of topics follow from the assignments.
     """
     explained = explain(incarnations, era=era, offset_versions=offset_versions, cluster=cluster)
     records = [
@@ -360,7 +360,7 @@ def idle_between_incarnations(
     """``idle``, and the times without a process before an incarnation's first assignment: a
     partition counts from its first owner in the incarnation on.
 
-    ``assigned_ms``: the first assignments of the incarnations after the first; ``gaps``: the
+    ``assigned_ms`` has the first assignments of the incarnations after the first; ``gaps`` are the
     group's times of ownership_gaps.  A gap that ends with or after such an assignment, as of a
     group that changed its protocol while it was empty, counts.
     """

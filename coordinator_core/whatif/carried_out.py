@@ -42,8 +42,8 @@ class CarriedOutStatus(StrEnum):
 
 
 class MemberSettings(NamedTuple):
-    """``members``: how many members of a generation have these settings.  Times in ms; None: the
-    requests of the group's protocol do not have it.
+    """``members`` says how many members of a generation have these settings.  Times in ms; None:
+    the requests of the group's protocol do not have it.
     """
 
     is_static: bool
@@ -53,8 +53,8 @@ class MemberSettings(NamedTuple):
 
 
 class GenerationSettings(NamedTuple):
-    """``at_ms``: when all members had joined, or a static member was replaced; ``protocol``: the
-    assignor; ``partitions``: that have an owner, None: unknown.
+    """``at_ms`` says when all members had joined, or a static member was replaced; ``protocol``:
+    the assignor; ``partitions`` is the number that have an owner, None: unknown.
     """
 
     at_ms: int
@@ -84,17 +84,18 @@ class GenerationSettings(NamedTuple):
 
 
 class ConfiguredSetting(NamedTuple):
-    """``seen_ms``: when the file was read (for a log: the date of its last line), or when the Admin
-    API described the setting."""
+    """``seen_ms`` says when the file was read (for a log: the date of its last line), or when the
+    Admin API described the setting.
+    """
 
     value: str
     seen_ms: int
 
 
 class CarriedOut(NamedTuple):
-    """``from_ms``: since when a member has a setting of the advice; ``to_ms``: since when all
-    members have all settings; ``until_ms``: when they no longer had; None: not so far.
-    ``text``: what shows the status.
+    """``from_ms`` says since when a member has a setting of the advice; ``to_ms`` says since when
+    all members have all settings; ``until_ms`` says when they no longer had; None: not so far.
+    ``text`` says what shows the status.
     """
 
     status: CarriedOutStatus
@@ -110,8 +111,8 @@ def carried_out(
     generations: Sequence[GenerationSettings],
     configured: Mapping[str, ConfiguredSetting],
 ) -> CarriedOut:
-    """``advised_ms``: the time of the last evidence when the advice was given; ``generations``: in
-    order of time; ``configured``: by Kafka's name.
+    """``advised_ms`` is the time of the last evidence when the advice was given; ``generations``
+    are in order of time; ``configured`` has settings by Kafka's name.
     """
     advised = _advised(change)
     hidden = [name for name in advised if name not in _SHOWN]

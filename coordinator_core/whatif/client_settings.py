@@ -39,7 +39,7 @@ _MAX_ID_LENGTH = 249
 
 
 class ClientSetting(NamedTuple):
-    """``is_later``: set by a second deployment; the lines show it as a comment."""
+    """``is_later`` means that a second deployment sets it; the lines show it as a comment."""
 
     name: str
     value: str
@@ -59,9 +59,10 @@ ClientLine = ClientSetting | RemovedSettings | str
 
 @dataclass(frozen=True, kw_only=True)
 class ClientPart:
-    """The lines for all consumers of one library (``kind``).  ``instance_ids``: by process name;
-    empty if no process gets an id.  ``title``: a comment that names the consumers; ``source``: a
-    comment that says where the ids come from.  ``name``: unique among the libraries of the group.
+    """The lines for all consumers of one library (``kind``).  ``instance_ids`` are by process
+    name; empty if no process gets an id.  ``title`` is a comment that names the consumers;
+    ``source`` is a comment that says where the ids come from.  ``name`` is unique among the
+    libraries of the group.
     """
 
     group_id: str

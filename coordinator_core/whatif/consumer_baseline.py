@@ -47,9 +47,9 @@ _PLAIN, _OF_URLS = frozenset("+/"), frozenset("-_")
 
 @dataclass(frozen=True, kw_only=True)
 class ConsumerEvidence:
-    """``counts``: when an assignment had ``count`` partitions of a topic, (ms, topic, count), in
-    order; ``subscriptions``: topics by member id; ``until_ms``: end of the evidence; ``classic``:
-    of a converted group.
+    """``counts`` says when an assignment had ``count`` partitions of a topic, (ms, topic, count),
+    in order; ``subscriptions`` are topics by member id; ``until_ms`` is the end of the evidence;
+    ``classic`` is that of a converted group.
     """
 
     era: InferredEra
@@ -62,7 +62,7 @@ class ConsumerEvidence:
 
 
 class ClassicTime(NamedTuple):
-    """The time in which a converted group was a classic group; ``sessions_ms``: by the id of each
+    """The time in which a converted group was a classic group; ``sessions_ms`` is by the id of each
     member of the classic protocol, also in the consumer group.
     """
 

@@ -15,8 +15,8 @@ MIN_SAVED_MS, MIN_SAVED_REBALANCES, MIN_SAVED_RECORDS = 5000, 2, 5
 
 
 class Currency(NamedTuple):
-    """``figure``: a field of Figures; ``least_saved``: a smaller saving is noise.  ``more``: words
-    for a worse figure, such as ``more rebalances``; ``shown``: prints a figure with its unit.
+    """``figure`` is a field of Figures; ``least_saved``: a smaller saving is noise.  ``more`` has
+    words for a worse figure, such as ``more rebalances``; ``shown`` prints a figure with its unit.
     """
 
     figure: str

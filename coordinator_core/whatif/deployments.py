@@ -75,8 +75,8 @@ class Deployment(NamedTuple):
 
 
 class RestartTime(NamedTuple):
-    """From the stop of a process to its next join, in ms; ``restarts``: how many were observed;
-    ``is_assumed``: none was observed, and the user gave no time.
+    """From the stop of a process to its next join, in ms; ``restarts`` say how many were observed;
+    ``is_assumed`` means that none was observed, and the user gave no time.
     """
 
     usual_ms: int
@@ -96,7 +96,7 @@ _ASSUMED_RESTART = RestartTime(10_000, 10_000, 10_000, is_assumed=True)
 
 
 class PlannedDeployment(NamedTuple):
-    """``outcomes``: one per seed; ``lasts_ms``: from the first action to the last one."""
+    """``outcomes`` has one per seed; ``lasts_ms`` is from the first action to the last one."""
 
     deployment: Deployment
     change: SettingsChange
@@ -305,7 +305,7 @@ class DeployedGroup(NamedTuple):
         given_ms: int | None = None,
     ) -> DeployedGroup:
         """``count``: of processes; None: as many as run at the end of the evidence.  ``restarts``:
-        observed; ``given_ms``: the restart time that the user gave.
+        observed; ``given_ms`` is the restart time that the user gave.
         """
         own = sorted(running(baseline), key=lambda process: process.name)
         slots = []
@@ -324,7 +324,7 @@ class DeployedGroup(NamedTuple):
         return self._played(deployment, change, seeds, lambda deployed: deployed.deploy(deployment))
 
     def scale(self, scale: Scale, deployment: Deployment, seeds: int) -> PlannedDeployment:
-        """Processes start or stop.  The group has slots for the larger number of processes."""
+        """Processes start or stop. The group has slots for the larger number of processes."""
         return self._played(
             deployment, UNCHANGED, seeds, lambda deployed: deployed.scale(scale, deployment)
         )

@@ -9,17 +9,17 @@ from coordinator_core.whatif.settings import SettingsChange
 
 
 class Figures(NamedTuple):
-    """``rebalances``: generations whose leader sent the assignment, target assignments of a group
-    of the consumer protocol; ``not_stable_ms``: from the start of each rebalance to its assignment,
-    or in Assigning and Reconciling; ``moved_partitions``: partitions assigned to another process
-    than their previous owner; ``unavailable_partition_ms``: time without an owner, summed over
-    partitions, from each partition's first owner on, except while it is shut down;
-    ``static_refused``: starts of static members that were refused, as another member had their id;
-    ``records_reprocessed``: records that the next owner of a partition handles again;
-    ``consumption_pause_ms``: from the stop of each owner to the next one's first records, summed
-    over partitions; ``catch_up_ms``: from the stop of an owner until its partition had caught up,
-    the longest.  None: no commits show how much the group consumes; ``catch_up_ms`` is also unknown
-    without log end offsets.
+    """``rebalances`` are generations whose leader sent the assignment, target assignments of a
+    group of the consumer protocol; ``not_stable_ms`` is from the start of each rebalance to its
+    assignment, or in Assigning and Reconciling; ``moved_partitions`` are partitions assigned to
+    another process than their previous owner; ``unavailable_partition_ms`` is the time without an
+    owner, summed over partitions, from each partition's first owner on, except while it is shut
+    down; ``static_refused`` starts of static members that were refused, as another member had
+    their id; ``records_reprocessed`` has records that the next owner of a partition handles again;
+    ``consumption_pause_ms`` is from the stop of each owner to the next one's first records, summed
+    over partitions; ``catch_up_ms`` is from the stop of an owner until its partition had caught
+    up, the longest.  None: no commits show how much the group consumes; ``catch_up_ms`` is also
+    unknown without log end offsets.
     """
 
     rebalances: int
@@ -57,17 +57,17 @@ def _of_each(outcomes: Sequence[Figures], chosen: Callable[[Sequence[int]], int]
 
 
 class Outcomes(NamedTuple):
-    """``figures``: one per seed; ``depends``: whether longer sessions may change them."""
+    """``figures`` has one per seed; ``depends`` says whether longer sessions may change them."""
 
     figures: Sequence[Figures]
     depends: bool
 
 
 class Prediction(NamedTuple):
-    """One per seed: ``outcomes``; ``conversions``: when the group changed its protocol.
-    ``migrations``: of each direction of a rolling migration.  ``simulation``: a hash of all that
-    was simulated, by which a later `predict_each` knows the outcomes; None: it cannot, or they
-    were not simulated.  ``depends``: as of Outcomes.
+    """One per seed: ``outcomes``; ``conversions`` says when the group changed its protocol.
+    ``migrations`` are those of each direction of a rolling migration.  ``simulation`` is a hash of
+    all that was simulated, by which a later `predict_each` knows the outcomes; None: it cannot, or
+    they were not simulated.  ``depends`` is that of Outcomes.
     """
 
     change: SettingsChange
@@ -91,7 +91,7 @@ class Prediction(NamedTuple):
 
 
 class Converted(NamedTuple):
-    """``at_ms``: since the epoch; ``protocol``: of the group from then on."""
+    """``at_ms`` is since the epoch; ``protocol`` is that of the group from then on."""
 
     at_ms: int
     protocol: str
@@ -100,7 +100,7 @@ class Converted(NamedTuple):
 class PredictedMigration(NamedTuple):
     """A rolling migration to ``protocol``, from its first restart to an interval after the last
     one, in ms since the epoch.  One per seed: ``outcomes``; ``conversions``, as of the prediction;
-    ``refusals``: why the group was not converted, and errors that ended processes, with counts.
+    ``refusals`` say why the group was not converted, and errors that ended processes, with counts.
     """
 
     protocol: str

@@ -32,12 +32,12 @@ from coordinator_core.simulation.random_draws import fraction, key_of
 
 
 class Consumption(NamedTuple):
-    """What a group's commits show.  ``rates``: records per second of each partition with commits;
-    ``commit_interval_ms``: between two commits of a partition; ``commits_while_slow``: whether
-    librdkafka clients commit while the application does not poll, as automatic commits do;
-    ``pauses_ms``: observed, by topic, summed over partitions.  ``catch_up_share``: how many times
-    as long as its pause a handover took until the partition had caught up; None: no log end offsets
-    show the lag.
+    """What a group's commits show.  ``rates`` are in records per second of each partition with
+    commits; ``commit_interval_ms`` is the time between two commits of a partition;
+    ``commits_while_slow`` says whether librdkafka clients commit while the application does not
+    poll, as automatic commits do; ``pauses_ms``: observed, by topic, summed over partitions.
+    ``catch_up_share`` says how many times as long as its pause a handover took until the partition
+    had caught up; None: no log end offsets show the lag.
     """
 
     rates: Mapping[TopicPartition, float]
@@ -48,9 +48,10 @@ class Consumption(NamedTuple):
 
 
 class Uncommitted(NamedTuple):
-    """A tenure that ended without a commit.  ``committed_ms``: the time up to which records were
-    committed when it began; None: the previous tenure ended without a commit, too.  ``is_slow``:
-    the application did not poll.  ``counts``: whether it ended in the counted period.
+    """A tenure that ended without a commit.  ``committed_ms`` is the time up to which records were
+    committed when it began; None: the previous tenure ended without a commit, too.  ``is_slow``
+    means that the application did not poll.  ``counts`` says whether it ended in the counted
+    period.
     """
 
     process: str
@@ -62,7 +63,7 @@ class Uncommitted(NamedTuple):
     counts: bool
 
     def lost_ms(self, seed: int, interval_ms: int, committed_ms: float) -> float:
-        """For how long before the stop nothing was committed; ``committed_ms``: at the begin."""
+        """For how long before the stop nothing was committed; ``committed_ms`` is at the begin."""
         lasted_ms, uncommitted_ms = self.stop_ms - self.from_ms, self.stop_ms - committed_ms
         if seed > 1:
             # One commit has all partitions of the process.
@@ -74,9 +75,10 @@ class Uncommitted(NamedTuple):
 
 
 class PlayedHandovers(NamedTuple):
-    """The handovers of the simulation with this seed.  ``pause_ms``: from each stop until the next
-    owner had its first records, or the end of the period, summed over partitions;
-    ``longest_pause_ms``: of a partition that has a next owner; ``uncommitted``: in order of time.
+    """The handovers of the simulation with this seed.  ``pause_ms`` is from each stop until the
+    next owner had its first records, or the end of the period, summed over partitions;
+    ``longest_pause_ms`` is that of a partition that has a next owner; ``uncommitted`` is in order
+    of time.
     """
 
     seed: int
@@ -129,9 +131,9 @@ _CLOSED_MS = 100
 class HandoverCounter:
     """Takes the truth lines of a simulated group.
 
-    ``idle``: times in which the group was shut down, which are no pauses; ``partitions``: those
-    that count; ``in_background``: processes whose clients commit while the application is slow;
-    ``librdkafka``: processes with this library.
+    ``idle`` has times in which the group was shut down, which are no pauses; ``partitions``: those
+    that count; ``in_background`` is in processes whose clients commit while the application is
+    slow; ``librdkafka`` is in processes with this library.
     """
 
     def __init__(

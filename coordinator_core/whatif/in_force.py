@@ -27,7 +27,7 @@ _REQUESTS = "requests of members"
 
 
 class InForce(NamedTuple):
-    """``name``: Kafka's; ``value`` None: not set; ``source``: evidence of the value."""
+    """``name``: Kafka's; ``value`` None: not set; ``source`` is the evidence of the value."""
 
     name: str
     value: str | None

@@ -22,7 +22,7 @@ ADVICE_SEEDS = 3
 
 
 class GroupJudgement(NamedTuple):
-    """``model``: the unchanged settings; ``predicted``: all changes, advised or not."""
+    """``model`` has the unchanged settings; ``predicted`` has all changes, advised or not."""
 
     observed: Figures
     model: Prediction
@@ -40,8 +40,9 @@ def judge(
     prefer: Currency = DOWNTIME,
     earlier: Mapping[str, Outcomes] | None = None,
 ) -> GroupJudgement:
-    """``changes``: to choose from; None: the group's candidates.  ``others``: changes that are
-    predicted, but not advised.  ``prefer``: the currency to save.  ``earlier``: see `predict_each`.
+    """``changes`` are those to choose from; None: the group's candidates.  ``others`` are changes
+    that are predicted, but not advised.  ``prefer`` is the currency to save.  ``earlier``: see
+    `predict_each`.
     """
     possible = list(
         with_both_instance_ids(baseline, candidates(baseline) if changes is None else changes)

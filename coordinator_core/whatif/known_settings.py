@@ -25,7 +25,7 @@ _OF_GROUP = "group"  # entity_type of a group's own settings
 
 
 class KnownSetting(NamedTuple):
-    """``source``: a file, a line of a broker, or the Admin API."""
+    """``source`` is a file, a line of a broker, or the Admin API."""
 
     value: str
     source: str
@@ -33,7 +33,7 @@ class KnownSetting(NamedTuple):
 
 class KnownSettings(NamedTuple):
     """Settings by Kafka's names.  ``of_brokers``: such as group.consumer.session.timeout.ms;
-    ``of_group``: the group's own configuration, such as consumer.session.timeout.ms.
+    ``of_group`` is the group's own configuration, such as consumer.session.timeout.ms.
     """
 
     of_brokers: Mapping[str, KnownSetting] = {}
@@ -59,7 +59,7 @@ class KnownSettings(NamedTuple):
         )
 
     def limit_ms(self, name: str) -> int:
-        """The brokers' value, or Kafka's default; ``name``: one of BROKER_DEFAULTS."""
+        """The brokers' value, or Kafka's default; ``name`` is one of BROKER_DEFAULTS."""
         value_ms = self.broker_ms(name)
         return BROKER_DEFAULTS[name] if value_ms is None else value_ms
 

@@ -52,8 +52,8 @@ _REASONS = {
 
 
 class Migration(NamedTuple):
-    """``turns``: by process name, when it restarts, in ms since the epoch; ``to_ms``: an interval
-    after the last restart.
+    """``turns`` says by process name when it restarts, in ms since the epoch; ``to_ms`` is an
+    interval after the last restart.
     """
 
     protocol: str
@@ -95,7 +95,8 @@ def _first_start_ms(process: ConsumerProcess) -> int:
 def with_restarts(
     actions: Iterable[Action], turns: Iterable[tuple[int, str]], change: SettingsChange
 ) -> list[Action]:
-    """The actions of one process in order of time; ``turns``: times, as of actions, and protocols.
+    """The actions of one process in order of time; ``turns`` are times, as of actions, and
+    protocols.
 
     All starts from a turn on have its protocol.
     """

@@ -12,8 +12,8 @@ from coordinator_core.whatif.figures import Figures
 def observed(baseline: Baseline, unavailable_partition_ms: int) -> Figures:
     """Where the start of a rebalance is not logged, its join is assumed to last one heartbeat.
 
-    ``unavailable_partition_ms``: the group's partition downtime within the evaluated period, which
-    follows from more evidence than a baseline has.
+    ``unavailable_partition_ms`` is the group's partition downtime within the evaluated period,
+    which follows from more evidence than a baseline has.
     """
     return _Observer(baseline).figures(unavailable_partition_ms)
 

@@ -14,8 +14,8 @@ from coordinator_core.whatif.deployments import Deployment, Strategy
 
 @dataclass(frozen=True)
 class ObservedDeployment:
-    """Names of processes.  ``before``: processes that ran at ``since_ms``; ``old``: processes of
-    ``before`` that still run; ``new``: running processes that started since then.
+    """Names of processes.  ``before`` has processes that ran at ``since_ms``; ``old`` has processes
+    of ``before`` that still run; ``new`` has the running processes that started since then.
     """
 
     since_ms: int

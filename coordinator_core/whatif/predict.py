@@ -90,7 +90,8 @@ def predict_each(
     same settings, and longer sessions than those of which none expired.  The commit interval
     changes the figures of a simulation, but not the simulation.
 
-    ``earlier``: outcomes of earlier simulations, by ``Prediction.simulation``: not simulated again.
+    ``earlier`` has outcomes of earlier simulations, by ``Prediction.simulation``: not simulated
+    again.
     """
     tried = [(change, _settings(baseline, change)) for change in changes]
     simulated: dict[object, list[_Simulated]] = {}
@@ -120,8 +121,8 @@ def figures_of(baseline: Baseline, change: SettingsChange, seed: int) -> Figures
 
 
 class _Settings(NamedTuple):
-    """All that a prediction depends on.  ``sessions_ms``: session.timeout.ms by process;
-    ``commit_ms``: the commit interval; None: unknown.
+    """All that a prediction depends on.  ``sessions_ms`` has the session.timeout.ms by process;
+    ``commit_ms`` is the commit interval; None: unknown.
     """
 
     sessions_ms: tuple[int, ...]
@@ -149,8 +150,8 @@ class _Played(NamedTuple):
 
 
 class _Simulated(NamedTuple):
-    """``outcomes``: one per seed; ``depends``: whether longer sessions may change them.
-    ``spans``: per span, one simulation per seed; empty if the outcomes were known before.
+    """``outcomes`` has one per seed; ``depends`` says whether longer sessions may change
+    them. ``spans`` has one simulation per span and seed; empty if the outcomes were known before.
     """
 
     sessions_ms: tuple[int, ...]
@@ -271,7 +272,7 @@ def _simulated(
 
 
 def _key(hashed: str, consumption: Consumption | None, commit_ms: int | None) -> str:
-    """``hashed``: of a simulation; equal keys have equal figures."""
+    """``hashed`` is that of a simulation; equal keys have equal figures."""
     if consumption is None:
         return hashed
     rates = sorted(consumption.rates.items())
@@ -584,8 +585,8 @@ def _expiries_together(baseline: Baseline) -> dict[str, int]:
 
 
 class _DrawnTimes:
-    """Times of one process life, for one seed.  ``together_ms``: equal for processes that ended at
-    one unknown time; None: the process ended alone.
+    """Times of one process life, for one seed.  ``together_ms`` is equal for processes that ended
+    at one unknown time; None: the process ended alone.
     """
 
     def __init__(self, seed: int, process: str, life: int, together_ms: int | None) -> None:

@@ -1,8 +1,9 @@
 """What blocks a classic group's migration to the consumer protocol, by its records and log.
 
-A blocker has one of three effects.  ``prevents``: something must change before the migration.
-``offline``: all processes must stop before the first process starts with the consumer protocol.
-``check``: the user must check it, because neither records nor log show it.
+A blocker has one of three effects.  ``prevents`` means that something must change before the
+migration. ``offline`` means that all processes must stop before the first process starts with the
+consumer protocol. ``check`` means that the user must check it, because neither records nor log
+show it.
 """
 
 from __future__ import annotations
@@ -80,8 +81,8 @@ class Blocker(NamedTuple):
 def blockers_of_group(
     records: Sequence[MetadataRecord], logged: Collection[str], era: InferredEra | None
 ) -> list[Blocker]:
-    """Those that need no baseline.  ``records``: with members, in order; ``logged``: events, steps
-    and causes of the group's lines.
+    """Those that need no baseline.  ``records`` have members, in order; ``logged`` has events,
+    steps and causes of the group's lines.
     """
     blockers = [*_of_broker(era)]
     if records:

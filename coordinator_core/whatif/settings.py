@@ -50,22 +50,22 @@ class SettingsChange:
 
     ``instance_ids``, only with static membership: where group.instance.id comes from.  ``process``,
     the default: the process's own name; a process that replaces another under a new name is a new
-    member, and the other one's partitions wait for the end of its session.  ``ordinal``: a name
+    member, and the other one's partitions wait for the end of its session.  ``ordinal`` is a name
     that lasts, such as that of a StatefulSet's pod.
 
-    ``client_library``: library and version of all clients, a name of LIBRARIES.
+    ``client_library`` is the library and version of all clients, a name of LIBRARIES.
 
-    ``group_protocol``: classic or consumer (KIP-848).  Of consumer groups: ``remote_assignor``, and
-    the group's own configuration at the broker (``consumer_``...).  ``restart_ms``: from the end of
-    a process whose client failed, or that a migration restarts, to its next start.
+    ``group_protocol`` is classic or consumer (KIP-848).  Of consumer groups: ``remote_assignor``,
+    and the group's own configuration at the broker (``consumer_``...).  ``restart_ms`` is from the
+    end of a process whose client failed, or that a migration restarts, to its next start.
 
-    ``commit_interval_ms``: between two automatic commits of a partition, or two commits of the
-    application; only records_reprocessed depends on it.
+    ``commit_interval_ms`` is the time between two automatic commits of a partition, or two commits
+    of the application; only records_reprocessed depends on it.
 
-    ``migration_start``: when a rolling migration to ``group_protocol`` begins, in UTC, else all
-    processes always have this protocol; ``migration_interval_ms``: from one restart to the next;
-    ``migration_processes``: those that restart, in order, separated by commas; None: all;
-    ``migration_back``: when they begin to go back; ``migration_policy``: of the broker.
+    ``migration_start`` says when a rolling migration to ``group_protocol`` begins, in UTC, else all
+    processes always have this protocol; ``migration_interval_ms`` is from one restart to the next;
+    ``migration_processes`` are those that restart, in order, separated by commas; None: all;
+    ``migration_back`` says when they begin to go back; ``migration_policy`` is that of the broker.
     """
 
     membership: str | None = None

@@ -31,9 +31,10 @@ _MIN_SHARE, _MIN_MS = 0.1, 5000
 
 @dataclass(frozen=True, kw_only=True)
 class MigrationVerdict:
-    """``reason``: one sentence; ``chosen``: the settings of the consumer protocol to migrate with,
-    of which ``client_properties`` and ``broker_properties`` are the lines to paste; ``defaults``:
-    those of a broker where nothing is configured.  ``worse``: what gets worse, one sentence each.
+    """``reason``: one sentence; ``chosen`` has the settings of the consumer protocol to migrate
+    with, of which ``client_properties`` and ``broker_properties`` are the lines to paste;
+    ``defaults`` are those of a broker where nothing is configured.  ``worse`` says what gets worse,
+    one sentence each.
     """
 
     verdict: str

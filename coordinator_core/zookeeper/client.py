@@ -56,7 +56,7 @@ ClientEvent = ReplyReceived | WatchTriggered | SessionLost
 
 
 class ZooKeeperClient:
-    """``servers``: in the order to try them.  ``sends``: messages for the caller to send."""
+    """``servers`` are in the order to try them.  ``sends`` are messages for the caller to send."""
 
     def __init__(self, servers: Sequence[str], session_timeout_ms: int) -> None:
         self.sends: list[SendMessage] = []

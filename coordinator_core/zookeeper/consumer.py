@@ -58,7 +58,7 @@ _GO_ON = ZooKeeperAnswer(ZkError.OK)
 
 
 class _JobThread:
-    """Runs jobs one after the other; ``steps``: the current job."""
+    """Runs jobs one after the other; ``steps`` have the current job."""
 
     __slots__ = ("jobs", "steps")
 
@@ -68,7 +68,9 @@ class _JobThread:
 
 
 class ZooKeeperConsumer:
-    """``subscription``: streams by topic.  ``servers``: ZooKeeper servers in the order to try."""
+    """``subscription`` has streams by topic.  ``servers``: ZooKeeper servers in the
+    order to try.
+    """
 
     def __init__(
         self,

@@ -116,7 +116,7 @@ class Claimed(NamedTuple):
 
 
 class ClaimRefused(NamedTuple):
-    """The owner node exists; ``owner``: the thread in it, None if it was deleted meanwhile."""
+    """The owner node exists; ``owner`` is the thread in it, None if it was deleted meanwhile."""
 
     topic: str
     partition: int
@@ -145,10 +145,10 @@ Event = (
 
 @dataclass(slots=True, kw_only=True)
 class ConsumerState:
-    """``registry``: topic -> owned partition -> offset to commit, -1 for none.
+    """``registry`` is the topic -> owned partition -> offset to commit, -1 for none.
 
-    ``fetching``: partitions being fetched.  When a session expires, the registry is cleared, but
-    the fetchers go on.
+    ``fetching`` is the partitions being fetched.  When a session expires, the registry is cleared,
+    but the fetchers go on.
     """
 
     config: ZooKeeperConsumerConfig

@@ -28,7 +28,7 @@ from coordinator_core.zookeeper.messages import (
 class TrafficMeter:
     """Counts messages between consumers and ensemble; an observer of a ``VirtualNetwork``.
 
-    ``counts``: reads, writes, notifications, pings, connects, attempts (of rebalances),
+    ``counts`` reads, writes, notifications, pings, connects, attempts (of rebalances),
     claims_refused, rebalances_failed, sessions_expired.  Messages between servers are not counted.
     """
 

@@ -1,7 +1,8 @@
 """Messages between ZooKeeper's clients and servers, and between its servers: plain values.
 
 A client's messages carry the number of its connection.  Messages of a previous connection are
-ignored, as they would be lost with the TCP connection.  ``zxid``: number of a change of the tree.
+ignored, as they would be lost with the TCP connection.  ``zxid`` is the number of a change of the
+tree.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ READS = (GetData, GetChildren, Exists, SetWatches)
 
 
 class Stat(NamedTuple):
-    """``ephemeral_owner``: the session that owns an ephemeral node; else NO_SESSION."""
+    """``ephemeral_owner`` is the session that owns an ephemeral node; else NO_SESSION."""
 
     czxid: int
     mzxid: int
@@ -98,7 +99,7 @@ class Stat(NamedTuple):
 
 
 class ZooKeeperAnswer(NamedTuple):
-    """``value``: data of GetData, sorted names of GetChildren; None otherwise."""
+    """``value`` is data of GetData, sorted names of GetChildren; None otherwise."""
 
     error: ZkError
     value: Any = None
@@ -109,7 +110,7 @@ class ZooKeeperAnswer(NamedTuple):
 
 
 class Connect(NamedTuple):
-    """``last_zxid``: the last change the client has seen; a server that lacks it refuses."""
+    """``last_zxid`` is the last change the client has seen; a server that lacks it refuses."""
 
     connection: int
     session_id: int
@@ -145,7 +146,7 @@ class Connected(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """``zxid``: the last change applied to the tree when the reply was created."""
+    """``zxid`` is the last change applied to the tree when the reply was created."""
 
     connection: int
     xid: int

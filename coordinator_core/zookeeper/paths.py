@@ -36,7 +36,7 @@ def offset(group_id: str, topic: str, partition: int) -> str:
 
 
 def kafka_nodes(broker_ids: Sequence[int], partitions: Mapping[str, int]) -> list[Create]:
-    """The nodes that brokers create, parents first; ``partitions``: counts by topic."""
+    """The nodes that brokers create, parents first; ``partitions`` counts by topic."""
     nodes = [Create(path) for path in ("/consumers", "/brokers", BROKER_IDS, BROKER_TOPICS)]
     nodes += [Create(broker(n), broker_data(f"broker-{n}", 9092)) for n in broker_ids]
     for name, count in partitions.items():
@@ -50,7 +50,7 @@ def broker_data(host: str, port: int) -> str:
 
 
 def topic_data(replicas: Mapping[int, Sequence[int]]) -> str:
-    """``replicas``: broker ids by partition."""
+    """``replicas`` are broker ids by partition."""
     partitions = {str(partition): list(brokers) for partition, brokers in replicas.items()}
     return _json({"version": 1, "partitions": partitions})
 
@@ -60,7 +60,7 @@ def partitions_in(data: str) -> list[int]:
 
 
 def registration(subscription: Mapping[str, int], now_ms: int) -> str:
-    """``subscription``: streams by topic.  The timestamp makes each registration different."""
+    """``subscription`` has streams by topic.  The timestamp makes each registration different."""
     return _json(
         {
             "version": 1,

@@ -51,7 +51,7 @@ TICK_MS = 3000  # tickTime's default; Kafka's zookeeper.properties does not set 
 
 
 class ServerConnection:
-    """``waiting``: requests without a reply, oldest first; the first is always a write."""
+    """``waiting`` has requests without a reply, oldest first; the first is always a write."""
 
     __slots__ = ("session_id", "waiting")
 
@@ -61,9 +61,9 @@ class ServerConnection:
 
 
 class ZooKeeperServer:
-    """``servers``: names of the whole ensemble; ``servers[0]`` is the leader.
+    """``servers`` are names of the whole ensemble; ``servers[0]`` is the leader.
 
-    ``nodes``: initial nodes of the tree, parents first.
+    ``nodes`` are the initial nodes of the tree, parents first.
     """
 
     def __init__(

@@ -61,7 +61,7 @@ class Node:
 
 
 class Tree:
-    """Nodes by path, always with the root.  ``_ephemerals``: paths by session."""
+    """Nodes by path, always with the root.  ``_ephemerals`` are paths by session."""
 
     def __init__(self) -> None:
         self.zxid = 0

@@ -97,9 +97,10 @@ class AlertsOptions:
 
 @dataclass(frozen=True)
 class AlertWindow:
-    """The time that the checks of a cluster covered; UTC.  ``unchecked``: names of checks that were
-    left out, because of missing tables or, if ``is_of_clients``, because the lake has nothing but
-    clients' logs of the cluster.  ``budgets``: error budgets of the current date."""
+    """The time that the checks of a cluster covered; UTC.  ``unchecked`` has names of checks that
+    were left out, because of missing tables or, if ``is_of_clients``, because the lake has nothing
+    but clients' logs of the cluster.  ``budgets`` are error budgets of the current date.
+    """
 
     cluster_id: str
     start: datetime
@@ -114,7 +115,7 @@ def find_alerts(
 ) -> tuple[list[Alert], list[AlertWindow]]:
     """Alerts, ordered by cluster, group and check; and the window of each cluster.
 
-    ``notices``: print which tables are missing.
+    ``notices`` print which tables are missing.
     """
     start_of = _start_of(options.since or settings.window)
     at = None if options.at is None else _moment("--at", options.at)
@@ -288,7 +289,7 @@ def _dated(sql: str, dates: str) -> str:
 
 
 def _start_of(since: str) -> Callable[[datetime], datetime]:
-    """The start of a window by its end; ``since``: a duration, or a time in UTC."""
+    """The start of a window by its end; ``since`` is a duration, or a time in UTC."""
     if since[4:5] == "-":
         start = _moment("--since", since)
         return lambda now: min(start, now)

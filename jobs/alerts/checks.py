@@ -20,7 +20,7 @@ from coordinator_core.figures import counted
 
 
 class Alert(NamedTuple):
-    """``unit``: of ``value`` and ``threshold``.  ``first_time``, ``last_time``: UTC, of the first
+    """``unit`` is of ``value`` and ``threshold``.  ``first_time``, ``last_time``: UTC, of the first
     and last counted event, or of the state; ``last_time`` is now if the problem lasts."""
 
     alert: str
@@ -37,8 +37,10 @@ class Alert(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """``setting``: its field of Thresholds.  ``unit``: of its value.  ``needs_brokers``: clients'
-    logs alone do not show the problem.  ``is_root_cause``: its message leads with no episode."""
+    """``setting`` is its field of Thresholds.  ``unit`` is that of its value.  ``needs_brokers``
+    means that clients' logs alone do not show the problem.  ``is_root_cause`` means that its
+    message leads with no episode.
+    """
 
     name: str
     setting: str
@@ -79,7 +81,9 @@ STORM = """
 
 
 def _phase(number: int, stable: str) -> str:
-    """SQL of the group's state in a phase; ``stable``: text for types that stay Stable in it."""
+    """SQL of the group's state in a phase; ``stable`` is the text for types that stay
+    Stable in it.
+    """
     states = [
         (each.name, stable if each.is_stable_in_phases else each.phases[number])
         for each in GROUP_TYPES.values()

@@ -23,8 +23,9 @@ def run(
     *,
     notifies: bool = False,
 ) -> int:
-    """1 if there is an alert or a message waits, else 0.  ``prometheus``: a file to write the
-    alerts to, too.  ``notifies``: send them to the configured webhooks."""
+    """1 if there is an alert or a message waits, else 0.  ``prometheus`` is a file to write the
+    alerts to, too.  ``notifies`` sends them to the configured webhooks.
+    """
     require_writable("--prometheus", prometheus)
     if notifies:
         require_webhooks(settings, options.lake)

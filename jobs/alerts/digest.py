@@ -66,7 +66,8 @@ Row = dict[str, Any]
 class ClusterSpan:
     """The rows of a cluster within the span.
 
-    ``present``: keys of the alerts of `regroup alerts`, whose window begins at ``present_since``.
+    ``present`` has keys of the alerts of `regroup alerts`, whose window begins at
+    ``present_since``.
     """
 
     window: AlertWindow
@@ -149,7 +150,9 @@ def _key(alert: Alert) -> tuple[str, str, str | None]:
 
 
 def digest_of(span: ClusterSpan, patterns: Sequence[str] = ("*",)) -> DigestDocument:
-    """``patterns``: of the groups to include; only ``*`` includes findings about a broker."""
+    """``patterns`` are those of the groups to include; only ``*`` includes findings
+    about a broker.
+    """
 
     def is_included(group_id: str | None) -> bool:
         return any(fnmatchcase(group_id or "", pattern) for pattern in patterns)

@@ -33,7 +33,7 @@ class DigestEntry(NamedTuple):
 
 
 class DigestSection(NamedTuple):
-    """``left_out``: a sentence about further entries; empty for none."""
+    """``left_out`` has a sentence about further entries; empty for none."""
 
     title: str
     entries: list[DigestEntry]

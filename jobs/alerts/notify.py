@@ -40,7 +40,7 @@ _OUTBOX = "_alerts/outbox.sqlite"  # file in a lake on a local disk
 
 @dataclass(frozen=True)
 class Delivery:
-    """What one webhook got.  ``error``: why messages wait; None: none does."""
+    """What one webhook got.  ``error`` says why messages wait; None: none does."""
 
     webhook: str
     sent: int
@@ -73,8 +73,9 @@ def notify(
     windows: Sequence[AlertWindow],
     wait: Callable[[float], None] = time.sleep,
 ) -> list[Delivery]:
-    """Store the new messages, send all that wait; one Delivery per webhook.  ``windows``: the
-    clusters that were checked; alerts of others stay raised."""
+    """Store the new messages, send all that wait; one Delivery per webhook.  ``windows`` are the
+    clusters that were checked; alerts of others stay raised.
+    """
     clusters = [window.cluster_id for window in windows]
     with open_outbox(require_webhooks(settings, lake)) as outbox:
         for webhook in settings.webhooks:
@@ -121,7 +122,7 @@ def _deliver(outbox: Outbox, webhook: Webhook, wait: Callable[[float], None]) ->
 
 @dataclass(frozen=True)
 class _Failure:
-    """``pause_s``: for how long the receiver asks to wait."""
+    """``pause_s`` says for how long the receiver asks to wait."""
 
     text: str
     may_pass: bool

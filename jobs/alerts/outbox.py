@@ -76,7 +76,7 @@ class Outbox:
         ]
 
     def attempted(self, message: OutboxMessage, sent_s: float | None) -> None:
-        """``sent_s``: when the receiver accepted it; None: it did not."""
+        """``sent_s`` says when the receiver accepted it; None: it did not."""
         with self._connection:
             self._connection.execute(
                 "UPDATE messages SET attempts = attempts + 1, sent_s = ?"

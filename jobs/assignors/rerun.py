@@ -80,7 +80,9 @@ class PreviousAssignment:
 def as_previous(
     generation: RecordedGeneration, lists: Assignment, owner: Mapping[TopicPartition, str]
 ) -> PreviousAssignment:
-    """``owner``: last owner of each partition, also of those not assigned in ``generation``."""
+    """``owner`` has the last owner of each partition, also of those not assigned in
+    ``generation``.
+    """
     last_id = generation.last_id
     return PreviousAssignment(
         generation.number,

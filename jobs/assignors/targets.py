@@ -64,7 +64,7 @@ ASSUMED, OTHER = "assignor_assumed", "other"
 class TargetRerun(GenerationRerun):
     """A target, and the server assignors' results for it.
 
-    ``doubt``: why the group's own assignor may give another result.
+    ``doubt`` says why the group's own assignor may give another result.
     """
 
     are_equal: bool = True

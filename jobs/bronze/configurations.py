@@ -39,7 +39,7 @@ def store_files(lake: Lake, files: Iterable[str]) -> None:
 def store_start_ups(lake: Lake, rows: DataFrame) -> None:
     """Store the settings that brokers logged at their last start, unless another source has them.
 
-    ``rows``: the read rows of brokers' logs; rows of kind ``file`` count what was read.
+    ``rows`` are the read rows of brokers' logs; rows of kind ``file`` count what was read.
     """
     printed = rows.where("kind = 'file' AND start_ups IS NOT NULL").select(
         *("path", "position", "start_ups", F.array_max(F.map_keys("kept_by_date")).alias("day"))
@@ -73,7 +73,7 @@ def store_start_ups(lake: Lake, rows: DataFrame) -> None:
 
 @dataclass(frozen=True, order=True)
 class _StartUp:
-    """``day``: date of the log's last line that was kept; ``position``: of the range of bytes."""
+    """``day`` is the date of the last line kept; ``position`` is that of the range of bytes."""
 
     broker: str
     day: date
@@ -112,7 +112,7 @@ def _replace(
 ) -> None:
     """Replace all rows of each entity, so that settings that it no longer has are removed.
 
-    ``seen_time``: now by default.
+    ``seen_time`` is now by default.
     """
     if not settings:
         return

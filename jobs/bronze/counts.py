@@ -139,7 +139,7 @@ def changed(
     """The rows to store: those of ``files`` that are new, or differ and do not have fewer inputs.
 
     One row per file: if a log was read as an older and a newer copy, the longer copy counts.
-    ``copies``: of logs, by file.
+    ``copies`` are those of logs, by file.
     """
     key = table_key(TABLE)
     row = F.struct(*files.columns)
@@ -163,7 +163,7 @@ def _days_summed(rows: DataFrame, key: list[str]) -> DataFrame:
 
 
 def _files(rows: DataFrame, cluster_id: str, source: str, **values: Column) -> DataFrame:
-    """``values``: the columns that are not simply the rows' columns of the same names."""
+    """``values`` are the columns that are not simply the rows' columns of the same names."""
     values = (
         {"next_offset": F.lit(None), "copies": F.lit(None)}
         | {name: F.lit(None) for name in _OF_LOGS if name not in rows.columns}

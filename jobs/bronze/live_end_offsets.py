@@ -41,7 +41,7 @@ _LAST = """
 
 
 class _LastRow(NamedTuple):
-    """The newest row of a partition; ``position``: see the table's column."""
+    """The newest row of a partition; For ``position`` see the table's column."""
 
     position: int
     offset: int

@@ -39,8 +39,9 @@ _COMPARED_AT_ONCE = 50
 class LogSource:
     """A kind of log.
 
-    ``name``: its source in ingested_files.  ``table``: the table of its events.  ``beginning_id``:
-    returns the id of a stream's first line.  ``rows``: reads the rows of a path, of all dates.
+    ``name`` is its source in ingested_files.  ``table`` is the table of its events.
+    ``beginning_id`` returns the id of a stream's first line.  ``rows`` reads the rows of a path,
+    of all dates.
     """
 
     name: str
@@ -51,7 +52,7 @@ class LogSource:
 
 @dataclass(frozen=True)
 class LogIds:
-    """``of_paths``: the id of each readable file.  ``copies``: digests to store, by id."""
+    """``of_paths`` has the id of each readable file. ``copies`` are digests to store, by id."""
 
     of_paths: dict[str, str]
     copies: dict[str, list[str]]
@@ -59,7 +60,9 @@ class LogIds:
 
 @dataclass(eq=False)
 class _Log:
-    """``path``, ``copies``: from earlier runs, if ``is_stored``.  ``files``: read in this run."""
+    """``path`` and ``copies`` are from earlier runs, if ``is_stored``.  ``files`` are read in this
+    run.
+    """
 
     file_id: str
     path: str | None = None
@@ -78,8 +81,8 @@ _Pair = tuple[LogFile, _Log]
 class _Alike:
     """Files with an equal beginning.
 
-    ``logs``: logs with this beginning, those of earlier runs first.  ``verdicts``: whether the file
-    is a copy of the log, by file and log of an earlier run; None if undecided.
+    ``logs`` are the logs with this beginning, those of earlier runs first.  ``verdicts`` say
+    whether the file is a copy of the log, by file and log of an earlier run; None if undecided.
     """
 
     files: list[LogFile]

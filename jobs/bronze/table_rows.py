@@ -74,10 +74,10 @@ class DateOf:
 class TableRows:
     """The rows of ``kind`` as rows of ``table``.
 
-    ``values``: the columns that are not simply the rows' column of the same name.  A row whose key
-    the table has is not written again, unless ``replaces`` names a column and the stored row has
-    another value there: then it replaces the stored row.  ``timed_by``: a time column that depends
-    on the key alone, so that few stored rows have to be read.
+    ``values`` are the columns that are not simply the rows' column of the same name.  A row whose
+    key the table has is not written again, unless ``replaces`` names a column and the stored row
+    has another value there: then it replaces the stored row.  ``timed_by`` is a time column that
+    depends on the key alone, so that few stored rows have to be read.
     """
 
     table: str
@@ -158,7 +158,7 @@ TRACE_EVENTS = TableRows("trace_events", "event", {"file": RowField("path")})
 
 
 def _unreadable_lines(source: str, file: str, reason: str) -> TableRows:
-    """``file``, ``reason``: the columns with the file and the reason."""
+    """``file`` and ``reason`` are the columns with the file and the reason."""
     values: dict[str, Value] = {
         "source": Constant(source),
         "file": RowField(file),

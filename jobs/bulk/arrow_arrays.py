@@ -33,7 +33,7 @@ _NUMBERS = {
 
 
 class _Slices:
-    """Strings or bytes; ``type_``: string or binary."""
+    """Strings or bytes; ``type_`` is string or binary."""
 
     def __init__(
         self, data: np.ndarray, start: np.ndarray, length: np.ndarray, type_: pa.DataType
@@ -71,7 +71,7 @@ class _Numbers:
 
 
 def slices(data: np.ndarray, start: np.ndarray, length: np.ndarray, type_: pa.DataType) -> pa.Array:
-    """Strings or bytes; ``type_``: string or binary."""
+    """Strings or bytes; ``type_`` is string or binary."""
     copies = _Slices(data, start, length, type_)
     copies.copy(0, len(start))
     return copies.array()

@@ -12,7 +12,7 @@ class ByteRows:
     """Row i has ``bytes[start[i]:end[i]]``; a null row is empty."""
 
     def __init__(self, column: pa.Array) -> None:
-        """``column``: binary or large binary."""
+        """``column`` is binary or large binary."""
         width = np.int64 if pa.types.is_large_binary(column.type) else np.int32
         bounds = np.frombuffer(column.buffers()[1], width)
         bounds = bounds[column.offset : column.offset + len(column) + 1].astype(np.int64)

@@ -83,7 +83,7 @@ class Program:
 
 
 def program(layout: Layout, exact: bool) -> Program:
-    """``exact``: no bytes may remain after the last field."""
+    """``exact`` means that no bytes may remain after the last field."""
     return _Writer(layout, exact).program()
 
 

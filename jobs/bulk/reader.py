@@ -22,7 +22,7 @@ doubles if it is too small."""
 class DecodedRows:
     """The fields of many rows.
 
-    ``good``: whether each row was read; other rows are null in every field.  Each column has
+    ``good`` says whether each row was read; other rows are null in every field.  Each column has
     ``room`` slots in ``starts`` and ``lengths`` and uses those up to its entry in ``ends``; a
     negative length is null.
     """

@@ -35,7 +35,7 @@ class KeysAndValues:
     """The keys and values of a batch, with the record type of each row; values may be null."""
 
     def __init__(self, keys: pa.Array, values: pa.Array) -> None:
-        """``keys`` and ``values``: binary columns."""
+        """``keys`` and ``values`` are binary columns."""
         self._keys, self._values = ByteRows(keys), ByteRows(values)
         self._types = self._keys.headers()
         # The rows of each type stay in ascending order.  Types have 16 bits, sorted in linear time.

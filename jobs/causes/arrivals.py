@@ -84,7 +84,9 @@ def _logged(
 
 
 def _join_times(timeline: DataFrame, key: list[str]) -> DataFrame:
-    """``join_time``: of the line about each member's join; ``generation``: that formed then."""
+    """``join_time`` is that of each member's join line; ``generation`` is the one that
+    formed then.
+    """
     # Later joins without an id from the broker are not arrivals: a classic member joins again
     # whenever the assignment of its consumer group changes.  The line may precede the tombstone of
     # an empty group of another type, which ends an incarnation.
@@ -125,7 +127,7 @@ def _new_members(generation_members: DataFrame) -> DataFrame:
 
 
 def _with_join_time(members: DataFrame, timeline: DataFrame) -> DataFrame:
-    """``join_time``: of the line about the member's join, null without one."""
+    """``join_time`` is that of the line about the member's join, null without one."""
     joins = _join_times(timeline, [*GROUP_KEY, "member_id"]).drop("generation")
     # A member of a new type that was removed or left joins again under its id.
     again = (
@@ -152,7 +154,7 @@ def _replacements(timeline: DataFrame) -> DataFrame:
 
 
 def _with_epoch_time(members: DataFrame, group_epochs: DataFrame | None) -> DataFrame:
-    """``epoch_time``: of the group epoch that the member's join began, null without one."""
+    """``epoch_time`` is that of the group epoch that the member's join began, null without one."""
     if group_epochs is None:
         return members.withColumn("epoch_time", F.lit(None).cast("timestamp"))
     begun = (
@@ -164,7 +166,7 @@ def _with_epoch_time(members: DataFrame, group_epochs: DataFrame | None) -> Data
 
 
 def _with_record_time(members: DataFrame, timeline: DataFrame) -> DataFrame:
-    """``record_time``: of the record that a static member's replacement wrote, null without one."""
+    """``record_time`` is that of the record of a static member's replacement, null without one."""
     static = members.where("change = 'replaced'").select(*INCARNATION_KEY, "member_id").distinct()
     columns = [*INCARNATION_KEY, "member_id", "event_time"]
     of_groups = timeline.where("event = 'RECORD'").withColumn("member_id", F.explode("members"))

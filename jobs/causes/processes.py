@@ -98,8 +98,8 @@ def seen_before(
     generations: DataFrame, generation_members: DataFrame, gone_processes: DataFrame | None
 ) -> DataFrame:
     """Members whose process was in an earlier generation, at most REMEMBERED_DAYS before;
-    ``has_new_id``: it was in the group under another id until RESTART_MS before, and no line says
-    how that member ended.
+    ``has_new_id`` means that it was in the group under another id until RESTART_MS before, and no
+    line says how that member ended.
     """
     history = Window.partitionBy(*GROUP_KEY).orderBy("incarnation", "generation")
     at_ms = F.unix_millis(F.coalesce("joined_time", "stable_time"))
@@ -183,8 +183,8 @@ def with_neighbors(causes: DataFrame) -> DataFrame:
 def with_lost_session(
     causes: DataFrame, generation_members: DataFrame, outages: DataFrame | None
 ) -> DataFrame:
-    """``lost_session``: whether the client of an arrival had lost its session in an outage of the
-    coordinator, so that its process may have run on.
+    """``lost_session`` says whether the client of an arrival had lost its session in an outage of
+    the coordinator, so that its process may have run on.
     """
     if outages is None:
         return causes.withColumn("lost_session", F.lit(False))

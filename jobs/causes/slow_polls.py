@@ -41,8 +41,8 @@ def with_slow(
     assignments: DataFrame,
     committed_offsets: DataFrame | None,
 ) -> DataFrame:
-    """``was_slow``: whether the member was slow to poll; null or False if it was not.
-    ``was_closed``: likewise, whether a member of Kafka Streams that expired was closed.
+    """``was_slow`` says whether the member was slow to poll; null or False if it was not.
+    ``was_closed`` says whether a member of Kafka Streams that expired was closed.
 
     Slow are members that left max.poll.interval.ms after the last commit for a partition they
     owned; members that are back after their session expired, if their last commit was longer ago;
@@ -66,8 +66,8 @@ def with_slow(
 
 
 def _ended(causes: DataFrame) -> DataFrame:
-    """Members that may have been slow, with their last ``generation``; ``started``: when a static
-    member's process last took its place.
+    """Members that may have been slow, with their last ``generation``; ``started`` says when a
+    static member's process last took its place.
     """
     before = Window.partitionBy(*INCARNATION_KEY, "process").orderBy("event_time")
     replaced = F.when(F.col("cause") == "STATIC_REPLACED", F.col("event_time"))
@@ -92,10 +92,10 @@ def _last_commits(
     assignments: DataFrame,
     committed_offsets: DataFrame,
 ) -> DataFrame:
-    """``committed``: the last commit for one of the member's partitions, until it ended;
-    ``earlier``: of the previous request; ``before_ms``: from the commit before to ``earlier``;
-    ``advanced``: the last commit of a higher offset than before; ``had_records``: the first commit
-    after the end has a higher offset.
+    """``committed`` is the last commit for one of the member's partitions, until it ended;
+    ``earlier`` is that of the previous request; ``before_ms`` is from the commit before to
+    ``earlier``; ``advanced`` is the last commit of a higher offset than before; ``had_records``
+    means that the first commit after the end has a higher offset.
 
     A commit in an aborted transaction counts as well: it shows that the member was running.
     """
@@ -145,8 +145,8 @@ def _last_commits(
 def _with_partitions(
     ended: DataFrame, assignments: DataFrame, predecessors: DataFrame
 ) -> DataFrame:
-    """Each member with the partitions of its last generation; ``is_new``: another process had the
-    partition in the previous one, and committed for it.
+    """Each member with the partitions of its last generation; ``is_new`` means that another process
+    had the partition in the previous one, and committed for it.
     """
     actual = assignments.where(IS_CONSUMER)
     owned = actual.select(*GENERATION_KEY, "process", *PARTITION_KEY)
@@ -207,8 +207,9 @@ def _repeats_offsets() -> Column:
 
 
 def _shows_slow_poll(last: Column) -> Column:
-    """A member commits nothing while it does not poll, nor during a rebalance.  ``last``: when it
-    last committed."""
+    """A member commits nothing while it does not poll, nor during a rebalance.  ``last`` says when
+    it last committed.
+    """
     ended, prepared = F.unix_millis("event_time"), F.unix_millis("preparing_time")
     committed = F.unix_millis(last)
     poll_ms, session_ms = F.col("rebalance_timeout_ms"), F.col("session_timeout_ms")

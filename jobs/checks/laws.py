@@ -26,7 +26,7 @@ TIMES = {
 class Law:
     """``sql`` returns one row (cluster_id, where, expected, found) per violation.
 
-    ``of_brokers``: in ``sql``, tables have no rows that only clients' logs show.
+    ``of_brokers`` means that in ``sql``, tables have no rows that only clients' logs show.
     """
 
     name: str
@@ -103,8 +103,9 @@ def _decoded_once(name: str, table: str, key_types: str) -> Law:
 
 
 def _lines_stored(table: str, source: str, *, has_more: bool = False) -> Law:
-    """``has_more``: a file that grew may have more rows: its former last lines are no longer
-    kept."""
+    """``has_more`` means that a file that grew may have more rows: its former last lines are no
+    longer kept.
+    """
     differs = ">" if has_more else "<>"
     sql = f"""
         WITH files AS ({_PER_DATE}), lines AS (

@@ -98,7 +98,7 @@ def _values(
 ) -> dict[str, str]:
     """The values of the environment and the file for ``keys`` of a command.
 
-    ``options``: the keys that the command line has; ``arguments``: all of its options.
+    ``options`` are the keys that the command line has; ``arguments`` has all of its options.
     """
     environment = {
         name: text
@@ -128,7 +128,7 @@ def _of_file(
     written: Mapping[str, Any],
     file: Path,
 ) -> dict[str, str]:
-    """``texts``: the values of options and the environment."""
+    """``texts`` are the values of options and the environment."""
     clusters: dict[str, dict[str, str]] = written.get("clusters", {})
     lake = written.get("lake")
     chosen = texts.get("cluster_id")

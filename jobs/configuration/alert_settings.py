@@ -80,10 +80,11 @@ _OTHERS = (WINDOW, FINDING_KINDS, OUTBOX, WEBHOOKS, GROUPS)
 
 @dataclass(frozen=True, kw_only=True)
 class AlertSettings:
-    """``window``: how far back the checks look.  ``groups``: thresholds by a pattern of group ids
-    (``*``, ``?``), in the file's order; the last matching pattern has priority.  ``outbox``: the
-    file with the messages of ``webhooks``; None: in the lake.  ``finding_kinds``: findings of other
-    kinds are no alerts.  ``slo``: the objectives of [slo]."""
+    """``window`` says how far back the checks look.  ``groups`` are thresholds by a pattern of
+    group ids (``*``, ``?``), in the file's order; the last matching pattern has priority.
+    ``outbox`` is the file with the messages of ``webhooks``; None: in the lake.  ``finding_kinds``
+    are the kinds of findings that raise alerts.  ``slo`` has the objectives of [slo].
+    """
 
     window: str = "1h"
     thresholds: Thresholds = Thresholds()

@@ -57,13 +57,13 @@ class Engine(StrEnum):
 class Config:
     """The settings of a configuration file.
 
-    ``spark``: Spark settings by name.  ``log_timezone``: time zone of the brokers' log lines.
-    ``kafka``: settings of Kafka's consumers (mostly security), and maxOffsetsPerTrigger and
+    ``spark``: Spark settings by name.  ``log_timezone`` is the time zone of the brokers' log lines.
+    ``kafka`` settings of Kafka's consumers (mostly security), and maxOffsetsPerTrigger and
     minPartitions of Spark's Kafka source.  Both may hold passwords and are never printed.
-    ``alerts``: thresholds and objectives of `regroup alerts`.  ``engine``: which engine runs the
-    jobs.  ``embedded_limit_mib``: above this much input in MiB, `auto` uses Spark.  ``lake`` and
-    ``cluster_id``: of commands without these options.  ``clusters``: the lake and sources of each
-    cluster, by the names in OF_CLUSTER.
+    ``alerts`` are thresholds and objectives of `regroup alerts`.  ``engine`` says which engine
+    runs the jobs.  ``embedded_limit_mib`` is the input in MiB above which `auto` uses Spark.
+    ``lake`` and ``cluster_id`` are those of commands without these options.  ``clusters`` are the
+    lake and sources of each cluster, by the names in OF_CLUSTER.
     """
 
     lake: str | None = None

@@ -29,8 +29,8 @@ def read_patterns(
 ) -> tuple[tuple[str, dict[str, V]], ...]:
     """The table ``groups`` of a section, in the file's order.
 
-    ``section``: the beginning of an error message, up to the name of the section.  ``content``: of
-    a group's table, such as "thresholds".  ``read(table, where)``: reads one.
+    ``section`` is the beginning of an error message, up to the name of the section.  ``content`` is
+    that of a group's table, such as "thresholds".  ``read(table, where)`` reads one.
     """
     if not isinstance(groups, dict) or not all(isinstance(own, dict) for own in groups.values()):
         raise UsageError(f'{section}.{GROUPS}."PATTERN"] must be a table of {content}')

@@ -20,8 +20,10 @@ EMBEDDED_LIMIT_MIB = 2048  # with more input than this, `auto` uses Spark
 
 
 class Key(NamedTuple):
-    """``name``: with the section, ``NAME`` for the name of a cluster.  ``kind``: of the value;
-    ``default``: None for none.  ``example``: for a key without a default."""
+    """``name`` has the section, with ``NAME`` for the name of a cluster.  ``kind`` is that of the
+    value;
+    ``default``: None for none.  ``example`` is for a key without a default.
+    """
 
     name: str
     kind: type

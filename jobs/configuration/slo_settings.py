@@ -35,7 +35,7 @@ NAMES = tuple(each.name for each in fields(Objectives))
 
 @dataclass(frozen=True)
 class SloSettings:
-    """``groups``: objectives by group id pattern, see `values_of_group`."""
+    """``groups`` are objectives by group id pattern, see `values_of_group`."""
 
     objectives: Objectives = Objectives()
     groups: tuple[tuple[str, dict[str, float]], ...] = ()

@@ -32,9 +32,11 @@ PAGERDUTY = "https://events.pagerduty.com/v2/enqueue"
 @dataclass(frozen=True, kw_only=True)
 class Webhook:
     """A receiver.  ``url`` or the environment variable ``url_variable`` has its address;
-    ``key_variable`` names the variable with PagerDuty's routing key.  ``groups``: patterns of group
-    ids; ``alerts``: names of checks; ``resolved``: whether the end of an alert is sent, too;
-    ``digest``: whether `regroup digest --notify` sends to it."""
+    ``key_variable`` names the variable with PagerDuty's routing key.  ``groups`` are patterns of
+    group ids; ``alerts`` are names of checks; ``resolved`` says whether the end of an alert is
+    sent, too;
+    ``digest`` says whether `regroup digest --notify` sends to it.
+    """
 
     name: str
     format: str

@@ -49,7 +49,7 @@ _WRAPPER = re.compile(r"An error occurred while calling |Traceback |An exception
 class UsageError(Exception):
     """A wrong argument, configuration or input path: exit 2, no stack trace.
 
-    ``excerpt``: lines below the message that show the place of an error in a text.
+    ``excerpt`` has lines below the message that show the place of an error in a text.
     """
 
     def __init__(self, message: str = "", excerpt: str = "") -> None:

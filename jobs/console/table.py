@@ -28,7 +28,7 @@ def print_table(
     out: TextIO,
     title: str | None = None,
 ) -> None:
-    """``rows``: texts without line ends.  ``numeric``: per column, whether it is aligned right."""
+    """``rows`` are texts without line ends; ``numeric`` columns are aligned right."""
     widths = [max(map(cell_len, column)) for column in zip(columns, *rows, strict=True)]
     natural = sum(widths) + _GAP * (len(columns) - 1) + _EDGES
     limit = shutil.get_terminal_size().columns if out.isatty() else None

@@ -18,9 +18,10 @@ from jobs.costs.tenures import dense, ints_of
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceArrays:
-    """``owned``: the assignments, with the ``group`` and the ``part`` of each.  Groups and
-    partitions are numbers from 0.  ``failed``: positions in failed commits, with the ``client``
-    of each."""
+    """``owned`` has the assignments, with the ``group`` and the ``part`` of each.  Groups and
+    partitions are numbers from 0.  ``failed`` has positions in failed commits, with the ``client``
+    of each.
+    """
 
     owned: pa.StructArray
     group: Ints
@@ -33,7 +34,7 @@ class EvidenceArrays:
 
 
 def arrays_of(evidence: pa.Table) -> EvidenceArrays:
-    """``evidence``: of whole groups, see `jobs.costs.evidence`."""
+    """``evidence`` is that of whole groups, see `jobs.costs.evidence`."""
     owned, is_owned = _assignments(evidence)
     part = dense(_column(evidence, "part"))
     group = dense(_column(evidence, "group"))

@@ -16,8 +16,8 @@ LATE_MS = 1500
 def pauses(
     t: Tenures, p: CommitProgress, r: Reprocessed, next_ms: Ints, first_ms: Ints
 ) -> tuple[Ints, Ints, Ints]:
-    """The pause in ms, and its bounds.  ``next_ms``: time of the next assignment; ``first_ms``:
-    that of the next owner's first commit.
+    """The pause in ms, and its bounds.  ``next_ms`` is the time of the next assignment;
+    ``first_ms`` is the time of the next owner's first commit.
 
     A client that commits each batch commits as soon as it has handled one: its last commit is the
     time of the last record that it handled.

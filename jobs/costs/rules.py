@@ -84,10 +84,10 @@ HANDLED_BEHIND = 1 / 3
 class CommitProgress:
     """What the commits show of each tenure; NONE or NaN for null.
 
-    ``last``: position of the last commit; ``previous_ms``: time of the last one before the owner
-    gave the partition up; ``earlier_...``: of the previous commit.  ``rate``: records per ms.
-    ``interval_ms`` between commits and ``batch``, the most records between two commits of a
-    partition: of the group on the date of the tenure's end.
+    ``last`` is the position of the last commit; ``previous_ms`` is the time of the last one before
+    the owner gave the partition up; ``earlier_...`` is that of the previous commit.  ``rate`` is
+    in records per ms. ``interval_ms`` between commits and ``batch``, the most records between two
+    commits of a partition: of the group on the date of the tenure's end.
     """
 
     last: Ints
@@ -108,11 +108,12 @@ class CommitProgress:
 
 @dataclass(frozen=True, kw_only=True)
 class Reprocessed:
-    """``stop_ms``: when the owner stopped, with the earliest and the latest time; records that the
-    next owner handles again, with bounds, and whether the upper one is certain; ``position``: the
-    offset up to which this owner handled records, at least that of its last commit; ``handled``:
-    this owner or an earlier one; ``is_slow``: the application did not poll; ``is_stuck``: the
-    partition has a record that ends its owners."""
+    """``stop_ms`` says when the owner stopped, with the earliest and the latest time; records that
+    the next owner handles again, with bounds, and whether the upper one is certain; ``position`` is
+    the offset up to which this owner handled records, at least that of its last commit; ``handled``
+    means those of this owner or an earlier one; ``is_slow`` means that the application did not
+    poll; ``is_stuck`` means that the partition has a record that ends its owners.
+    """
 
     stop_ms: Ints
     stop_low_ms: Ints

@@ -21,7 +21,8 @@ LATEST_MS = (1 << _TIME_BITS) - 1
 class Series:
     """``value`` of partition ``part`` at ``at_ms``; positions are those in the sorted arrays.
 
-    ``part``: numbers from 0, below 2^21.  The values of a partition at one time keep their order.
+    ``part`` has numbers from 0, below 2^21.  The values of a partition at one time keep their
+    order.
     """
 
     def __init__(self, part: Ints, at_ms: Ints, value: Ints) -> None:

@@ -22,16 +22,17 @@ AT_ONCE_MS = 500
 class Tenures:
     """One element per tenure that ended; times in ms, NONE for null.
 
-    ``row``: of its last assignment in the input.  ``group``, ``part``, ``member`` (one assignment
-    of a member): numbers from 0.  ``client``: the hash of its client id.  ``next_row``,
-    ``next_ms``: first assignment of the partition's next owner; NONE and NEVER_MS without one.
-    ``is_replaced``: a static member stopped, and the next process with its instance id took over.
-    ``is_kept``: the owner kept the partition until a response asked it to give the partition up,
-    and did so then.  ``is_eager``: its classic group revokes all partitions in a rebalance.
-    ``is_back``: the process itself is the next owner, and got the partition as soon as it had
-    departed.  ``is_migrated``: the next owner is of the group's next incarnation, which has another
-    protocol, and every process that owned partitions at the end came back in it.  Further fields:
-    see `jobs.ownership.tenures`.
+    ``row`` is that of its last assignment in the input.  ``group``, ``part``, ``member`` (one
+    assignment of a member): numbers from 0.  ``client`` is the hash of its client id.
+    ``next_row`` and ``next_ms`` are the first assignment of the partition's next owner; NONE and
+    NEVER_MS without one. ``is_replaced`` means that a static member stopped, and the next process
+    with its instance id took over. ``is_kept`` means that the owner kept the partition until a
+    response asked it to give the partition up, and did so then.  ``is_eager`` means that its
+    classic group revokes all partitions in a rebalance. ``is_back`` means that the process itself
+    is the next owner, and got the partition as soon as it had departed.  ``is_migrated`` means
+    that the next owner is of the group's next incarnation, which has another protocol, and every
+    process that owned partitions at the end came back in it.
+     Further fields: see `jobs.ownership.tenures`.
     """
 
     row: Ints
@@ -67,8 +68,9 @@ _TAKEN = (
 
 
 def tenures_of(owned: pa.StructArray, group: Ints, part: Ints) -> Tenures:
-    """``owned``: assignments of partitions, see `jobs.costs.evidence`, with the ``group`` and the
-    ``part`` of each."""
+    """``owned`` has assignments of partitions, see `jobs.costs.evidence`, with the ``group`` and
+    the ``part`` of each.
+    """
     process = codes_of(owned.field("process"))
     how = owned.field("how")
     is_kept = pc.and_(pc.equal(how, "revoked"), pc.invert(owned.field("is_estimated")))
@@ -127,8 +129,9 @@ def tenures_of(owned: pa.StructArray, group: Ints, part: Ints) -> Tenures:
 def _migrated(
     group: Ints, incarnation: Ints, process: Ints, is_modern: Flags, last: Ints, following: Ints
 ) -> Flags:
-    """Per chain, see `Tenures`.  ``last``: its last assignment; ``following``: the first assignment
-    of its partition's next chain, -1 without one."""
+    """Per chain, see `Tenures`.  ``last`` is its last assignment; ``following`` is the first
+    assignment of its partition's next chain, -1 without one.
+    """
     is_last = (following < 0) | (incarnation[following] != incarnation[last])
     crosses = is_last & (following >= 0) & (is_modern[following] != is_modern[last])
     migrated = np.zeros(len(last), bool)

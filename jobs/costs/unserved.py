@@ -48,10 +48,10 @@ LEAST_IDLE_MS, IDLE_INTERVALS, MEAN_OF = 60_000, 20, 10
 class Pieces:
     """One element per assignment of a partition that its owner took; times in ms.
 
-    ``row``: of the assignment in the input.  ``owner``: a number per process and group.
-    ``until_ms``: the end, at the latest the partition's next assignment.  ``stop_ms``: when the
-    owner stopped handling records although it owned the partition, and ``reason``; NEVER_MS if it
-    did not.  ``position`` at this time; NaN if unknown.
+    ``row`` is that of the assignment in the input.  ``owner`` is a number per process and group.
+    ``until_ms`` is the end, at the latest the partition's next assignment.  ``stop_ms`` says when
+    the owner stopped handling records although it owned the partition, and ``reason``; NEVER_MS if
+    it did not.  ``position`` at this time; NaN if unknown.
     """
 
     row: Ints
@@ -68,7 +68,7 @@ class Pieces:
 
 @dataclass(frozen=True, kw_only=True)
 class Stretches:
-    """``piece``: index in Pieces.  ``committed``: offset, NONE without a commit."""
+    """``piece`` is the index in Pieces.  ``committed`` is the offset, NONE without a commit."""
 
     piece: Ints
     from_ms: Ints
@@ -82,8 +82,8 @@ class Stretches:
 class _Flat:
     """The time between two advances of a partition within a piece.
 
-    ``is_after_own``, ``is_before_own``: its owner made these advances.  ``has_stopped``: see
-    `_stopped_before`.
+    ``is_after_own`` and ``is_before_own`` mean that its owner made these advances.
+    ``has_stopped``: see `_stopped_before`.
     """
 
     piece: Ints

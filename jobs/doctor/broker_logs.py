@@ -55,7 +55,7 @@ class CoordinatorLines:
 def check_broker_logs(
     pattern: str, timezone: str, since_ms: int | None = None
 ) -> Iterator[CheckResult]:
-    """``timezone``: the zone for dates that name none.  ``since_ms``: of --log-date."""
+    """``timezone`` is the zone for dates that name none.  ``since_ms``: of --log-date."""
 
     def results(sample: LogSample, zone: str) -> Iterator[CheckResult | SilentLog]:
         return _results(sample, zone, since_ms)

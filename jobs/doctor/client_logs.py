@@ -38,7 +38,7 @@ LOGS = LogKind(
 def check_client_logs(
     pattern: str, timezone: str, since_ms: int | None = None
 ) -> Iterator[CheckResult]:
-    """``timezone``: the zone for dates that name none.  ``since_ms``: of --log-date."""
+    """``timezone`` is the zone for dates that name none.  ``since_ms``: of --log-date."""
     events: list[Row] = []
 
     def results(sample: LogSample, zone: str) -> Iterator[CheckResult | SilentLog]:

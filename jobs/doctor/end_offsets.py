@@ -19,7 +19,9 @@ MOST_BYTES = 64 << 20  # per file, uncompressed
 
 
 def check_end_offsets(pattern: str, timezone: str) -> Iterator[CheckResult]:
-    """``timezone``: the zone for dates that name none.  The first MOST_BYTES of a file are read."""
+    """``timezone`` is the zone for dates that name none.  The first MOST_BYTES of a
+    file are read.
+    """
     try:
         zone = valid_timezone(timezone)
         files = list_files(pattern, "--end-offsets", name_like=FILES_LIKE)

@@ -10,7 +10,7 @@ from jobs.doctor.results import CheckResult, ok
 
 
 class Environment(NamedTuple):
-    """``hosts``: pattern of its brokers' names; ``limits``: what it does not give."""
+    """``hosts`` have the pattern of its brokers' names; ``limits`` say what it does not give."""
 
     name: str
     hosts: str

@@ -20,7 +20,7 @@ LAST_RUN = """
 
 
 def check_lake(lake: str) -> Iterator[CheckResult]:
-    """``lake``: a folder, or the URI of an object store."""
+    """``lake`` is a folder, or the URI of an object store."""
     if "://" in lake:
         yield warning(
             "lake",

@@ -20,7 +20,7 @@ LONGEST_SHOWN = 160
 
 
 class LogKind(NamedTuple):
-    """The logs of one option; ``most_files``: the newest ones are checked, up to this number."""
+    """The logs of one option; ``most_files`` are the newest ones are checked, up to this number."""
 
     check: str
     option: str
@@ -30,8 +30,9 @@ class LogKind(NamedTuple):
 
 
 class LogSample(NamedTuple):
-    """The lines of a file, or of its first MOST_BYTES bytes, uncompressed; ``damage``: of the
-    compressed bytes after these lines."""
+    """The lines of a file, or of its first MOST_BYTES bytes, uncompressed; ``damage`` is that of
+    the compressed bytes after these lines.
+    """
 
     file: str
     text: bytes
@@ -44,7 +45,7 @@ class LogSample(NamedTuple):
 
 
 class SilentLog(NamedTuple):
-    """A log without an understood line; ``text``: its numbers of lines."""
+    """A log without an understood line; ``text`` states its numbers of lines."""
 
     text: str
     kind: Kind

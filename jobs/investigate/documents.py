@@ -33,7 +33,7 @@ _MARKS = re.compile(r"[\\`*<>|\[\]]|(?<!\w)_|_(?!\w)")
 
 
 class Item(NamedTuple):
-    """``details``: lines below the text.  ``blocks``: texts to paste."""
+    """``details`` are lines below the text.  ``blocks`` are texts to paste."""
 
     text: str
     details: tuple[str, ...] = ()

@@ -26,8 +26,9 @@ _EVENTS = {
 
 
 class Missing(NamedTuple):
-    """``unknown``: what nothing shows without the evidence.  ``how``: where to get the evidence,
-    and the option that reads it."""
+    """``unknown`` says what nothing shows without the evidence.  ``how`` says where to get the
+    evidence, and the option that reads it.
+    """
 
     evidence: str
     unknown: str
@@ -35,10 +36,9 @@ class Missing(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """``sources``: those with an input that was understood, or only lacks dates.
-    ``undated_files``: by how to give their dates.  ``without_group``: what clients logged without
-    naming their group.  ``first``, ``last``: None if no group has a
-    time.
+    """``sources`` are those with an input that was understood, or only lacks dates.
+    ``undated_files`` has files by how to give their dates.  ``without_group`` says what clients
+    logged without naming their group.  ``first``, ``last``: None if no group has a time.
     """
 
     sources: frozenset[str]

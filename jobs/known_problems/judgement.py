@@ -28,8 +28,9 @@ _NAMES = {
 
 
 class Judgement(NamedTuple):
-    """``version_seen``, ``version``: as in the table findings.  ``caveat``: what the
-    summary adds, or empty."""
+    """``version_seen`` and ``version`` are as in the table findings.  ``caveat`` says what the
+    summary adds, or empty.
+    """
 
     confidence: float
     version_seen: bool | None = None

@@ -42,7 +42,7 @@ def may_have_rows(lake: Lake, table: str) -> bool:
 class EngineEvidence:
     """Tables as frames of the run's engine.
 
-    ``frame``: returns a table's frame; ``has``: as in `Evidence`.
+    ``frame`` returns a table's frame; ``has`` is as in `Evidence`.
     """
 
     def __init__(self, frame: Callable[[str], DataFrame], has: Callable[[str], bool]) -> None:
@@ -79,7 +79,7 @@ def rows_of_symptoms(
 ) -> Iterator[tuple[KnownProblem, list[Row]]]:
     """Each problem with rows of its symptom that nothing contradicts.
 
-    ``failed``: called with the error of a query; the other problems are searched nevertheless.
+    ``failed`` is called with the error of a query; the other problems are searched nevertheless.
     """
     searched = list(problems)
     with ThreadPoolExecutor(AT_ONCE) as pool:

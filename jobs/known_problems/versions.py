@@ -71,7 +71,7 @@ Software = dict[str, Ranges | None]
 class SeenVersions(NamedTuple):
     """What the evidence shows of a component.
 
-    ``versions``: None if nothing.  ``is_absent``: other software is in its place.
+    ``versions``: None if nothing.  ``is_absent`` means that other software is in its place.
     """
 
     versions: Ranges | None

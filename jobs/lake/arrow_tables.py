@@ -60,8 +60,9 @@ class ArrowLake(Lake):
     ) -> None:
         """Add the rows whose key the table does not have, in one commit.
 
-        ``replaces``: a column; a row whose stored row has another value there replaces that row.
-        ``timed_by``: see `insert_new`.  Holds the keys of some of the stored rows of these dates.
+        ``replaces`` is a column; a row whose stored row has another value there replaces that
+        row. ``timed_by``: see `insert_new`.  Holds the keys of some of the stored rows of these
+        dates.
         """
         key = table_key(table)
         rows = first_per_key(rows, key)

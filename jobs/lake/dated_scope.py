@@ -50,13 +50,12 @@ _POSITIONS = [
 class TouchedGroups:
     """The groups with an event on a run's dates, and the rows about them that the run reads.
 
-    ``groups``: one row per group; the struct ``past`` has the open_* and context_* columns of
-    the newest row of group_days before the run's dates (null: read everything), and
-    ``past_date`` that row's date.
-    ``last_days``: these rows of group_days.
-    ``dates``: the dates with rows of these groups that the run reads, and its own.
-    ``events``: the groups' rows of EVENT_TABLES; ``is_small``: at most MANY_ROWS of them.
-    ``is_few``: the tables have so few rows on these dates that the driver writes what is derived.
+    ``groups`` has one row per group; the struct ``past`` has the open_* and context_* columns of
+    the newest row of group_days before the run's dates (null: read everything), and ``past_date``
+    that row's date. ``last_days`` are these rows of group_days. ``dates`` are the dates with rows
+    of these groups that the run reads, and its own. ``events`` are the groups' rows of
+    EVENT_TABLES; ``is_small`` means that there are at most MANY_ROWS of them. ``is_few`` means that
+    the tables have so few rows on these dates that the driver writes what is derived.
     """
 
     groups: DataFrame

@@ -77,8 +77,8 @@ def rows_of_group(
     dates: tuple[date, date] | None = None,
     **parameters: str | int,
 ) -> Rows:
-    """The group's rows.  ``optional``: tables that read as empty if an older lake lacks them.
-    ``dates``: the first and the last date to read of tables that have dates.
+    """The group's rows.  ``optional`` has tables that read as empty if an older lake lacks them.
+    ``dates`` have the first and the last date to read of tables that have dates.
     """
 
     def source(table: str) -> str:

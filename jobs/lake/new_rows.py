@@ -31,7 +31,7 @@ def split_by_stored(
 ) -> tuple[pa.Table, pa.Table]:
     """The rows whose key is not among ``stored``, and those that differ in column ``changing``.
 
-    ``stored``: batches with the key's columns and ``changing``; read once, few at a time.
+    ``stored`` has batches with the key's columns and ``changing``; read once, few at a time.
     """
     keys = rows.select(key).append_column(_ROW, pa.array(np.arange(rows.num_rows)))
     is_new = np.ones(rows.num_rows, bool)

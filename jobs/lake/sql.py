@@ -95,7 +95,7 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class SelectedRows(NamedTuple):
-    """``types``: DuckDB's type of each column.  ``is_cut``: whether there are more rows."""
+    """``types``: DuckDB's type of each column.  ``is_cut`` says whether there are more rows."""
 
     columns: list[str]
     types: list[str]
@@ -115,11 +115,11 @@ def answer(
 ) -> SelectedRows:
     """The rows of one statement that a user wrote, which can only read tables of the lake.
 
-    ``allow_files``: may also read other files, and write files by COPY.  ``optional`` tables that
-    an older version did not write are empty.  ``max_rows``: return at most this many rows;
-    ``seconds``: stop the statement after this time; ``memory``: DuckDB's limit, such as 200MB,
-    without temporary files.  UsageError, with an excerpt if the place is known: missing lake,
-    wrong SQL, forbidden file, or stopped.
+    ``allow_files`` permits to read other files, and to write files by COPY.  ``optional`` tables
+    that an older version did not write are empty.  ``max_rows`` return at most this many rows;
+    ``seconds`` is the time after which the statement is stopped; ``memory``: DuckDB's limit, such
+    as 200MB, without temporary files.  UsageError, with an excerpt if the place is known: missing
+    lake, wrong SQL, forbidden file, or stopped.
     """
     connection, statement = _opened_for(root, sql, optional, allow_files=allow_files, memory=memory)
     with connection, _time_limit(connection, seconds), _sql_errors(statement):
@@ -167,8 +167,8 @@ def query_all(
 ) -> list[list[dict[str, Any]]]:
     """The rows of each SELECT by column name, over one connection; raises as `query` does.
 
-    ``parameters``: values of ``$name``, which each SELECT has; ``notices``: print which tables are
-    missing.
+    ``parameters`` are values of ``$name``, which each SELECT has; ``notices`` print which tables
+    are missing.
     """
     selects = list(statements)
     connection = open_lake(root, "\n".join(selects), optional=optional, notices=notices)

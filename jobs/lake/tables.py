@@ -48,9 +48,9 @@ _EPOCH = datetime(1970, 1, 1)
 class Changes:
     """What a merge does with the new rows ``n`` and the stored rows ``t``.
 
-    ``update``: the columns to overwrite in stored rows with the same key, where the SQL condition
-    ``update_if`` holds; None: all columns; empty: none.  ``insert``: whether rows with new keys are
-    added.
+    ``update`` has the columns to overwrite in stored rows with the same key, where the SQL
+    condition ``update_if`` holds; None: all columns; empty: none.  ``insert`` says whether rows
+    with new keys are added.
     """
 
     update: tuple[str, ...] | None = ()
@@ -196,9 +196,9 @@ class Lake(ABC):
     ) -> None:
         """Add the rows whose key the table does not have: input read twice is written once.
 
-        ``replaces``: a column; a row whose stored row has another value there replaces that row.
-        ``timed_by``: a time column that depends on the key alone; only files whose times overlap
-        those of ``df`` are read.
+        ``replaces`` is a column; a row whose stored row has another value there replaces that
+        row. ``timed_by`` is a time column that depends on the key alone; only files whose times
+        overlap those of ``df`` are read.
         """
         with self.fill_lock(table):
             if not self.has(table):

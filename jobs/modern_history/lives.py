@@ -40,7 +40,7 @@ def modern_groups(generations: DataFrame) -> DataFrame:
 def lives_of_modern_groups(tables: Mapping[str, DataFrame], rows_of: LivesRows) -> DataFrame:
     """Rows of process_lives for groups with a generation of a modern type.
 
-    ``tables``: the tables READS.
+    ``tables`` are the tables READS.
     """
     groups = modern_groups(tables["generations"])
     rows = [evidence(kind, tables).withColumn("kind", F.lit(kind)) for kind in KINDS]
@@ -77,7 +77,7 @@ def processes_of(
 ) -> tuple[list[ConsumerProcess], dict[str, int]]:
     """The processes of one group, and the incarnation of each member id.
 
-    ``rows``: the group's rows by kind of evidence, KINDS.
+    ``rows`` are the group's rows by kind of evidence, KINDS.
     """
     causes = sorted(
         rows[CAUSES], key=lambda row: (row["incarnation"], row["generation"], row["cause_seq"])
@@ -94,7 +94,7 @@ def processes_of(
 
 
 def silences_of(rows: Iterable[Row]) -> Silences:
-    """``rows``: of the kind SILENCES."""
+    """``rows`` are those of the kind SILENCES."""
     silences: dict[str, list[tuple[int, int]]] = {}
     for row in rows:
         silences.setdefault(row["process"], []).append((row["from_ms"], row["to_ms"]))

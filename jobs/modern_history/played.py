@@ -66,7 +66,7 @@ def played(scope: RunScope, table: str) -> DataFrame | None:
     """The table's rows of modern groups, by the rules of `coordinator_core.modern_history`.
 
     None if the scope has no modern groups; without lines of brokers the engine then runs no job.
-    ``table``: one of `jobs.modern_history.rows.ROWS`, or TENURES.
+    ``table`` is one of `jobs.modern_history.rows.ROWS`, or TENURES.
     """
     records = new_records(scope)
     if records is None and not _has_lines(scope):

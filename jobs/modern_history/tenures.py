@@ -68,7 +68,7 @@ TENURES = StructType(
 def with_refusals_and_commits(history: History, rows: Iterable[Row]) -> Commits:
     """Give each membership the times of its refusals; return the last commits of all members.
 
-    ``rows``: rows of the kinds REFUSALS and COMMITS, of the same incarnation as ``history``.
+    ``rows`` are rows of the kinds REFUSALS and COMMITS, of the same incarnation as ``history``.
     """
     refusals: dict[str, list[int]] = {}
     commits: dict[tuple[str, int], dict[Partition, list[int]]] = {}
@@ -87,7 +87,7 @@ def with_refusals_and_commits(history: History, rows: Iterable[Row]) -> Commits:
 def tenure_rows(
     history: History, rows: Iterable[Row], names: Names, configured: KnownSettings
 ) -> Iterator[Row]:
-    """The tenures of an incarnation; ``rows``: its refusals and commits."""
+    """The tenures of an incarnation; ``rows`` are its refusals and commits."""
     commits = with_refusals_and_commits(history, rows)
     # Classic members of a consumer group have timeouts of their own.
     of_types = [each.group_type for each in history.generations if each.group_type != CLASSIC.name]

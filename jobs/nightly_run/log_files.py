@@ -31,7 +31,7 @@ _LONGEST_EXAMPLE = 160
 class ReadLog(NamedTuple):
     """A log of a run, with its numbers of lines.
 
-    ``kind``: what the file seems to be; None if some line is understood.
+    ``kind`` says what the file seems to be; None if some line is understood.
     """
 
     source: str

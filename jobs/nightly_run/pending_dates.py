@@ -23,11 +23,11 @@ _RUNS = 1000
 
 @dataclass(frozen=True)
 class PendingDates:
-    """``dates``: those with rows that no run has processed; None: all.
+    """``dates`` are those with rows that no run has processed; None: all.
 
-    ``versions``: the bronze tables' current versions.  ``covered``: the versions that successful
-    runs cover for all dates; -1: none.  ``recompute_all``: no run of this version has succeeded,
-    so every date is computed, with or without new input.
+    ``versions`` are the bronze tables' current versions.  ``covered`` has the versions that
+    successful runs cover for all dates; -1: none.  ``recompute_all`` means that no run of this
+    version has succeeded, so every date is computed, with or without new input.
     """
 
     dates: frozenset[date] | None

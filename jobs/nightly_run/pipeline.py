@@ -85,7 +85,8 @@ class RunStep:
 
 class Progress:
     """Prints one line on stderr per finished step, with its duration; on a terminal also shows the
-    running steps.  ``messages``: the other lines; ``seconds``: of the whole run."""
+    running steps.  ``messages`` are the other lines; ``seconds`` are those of the whole run.
+    """
 
     def __init__(self, out: TextIO | None = None) -> None:
         self.steps: list[RunStep] = []

@@ -68,7 +68,7 @@ WRITES = {
 
 @dataclass(kw_only=True)
 class Run:
-    """One run over a cluster's tables.  ``options``: by name, without secrets."""
+    """One run over a cluster's tables.  ``options`` are options by name, without secrets."""
 
     lake: Lake
     options: dict[str, str]

@@ -48,8 +48,9 @@ def _commits(committed_offsets: DataFrame) -> DataFrame:
 
 
 def _marks(members: DataFrame, owners: DataFrame) -> DataFrame:
-    """The times before which the commits of a member's partitions matter; ``since_ms``: earlier
-    ones are not the member's."""
+    """The times before which the commits of a member's partitions matter; ``since_ms`` is the time
+    before which commits are not the member's.
+    """
     departing = members.where("left_ms IS NOT NULL")
     # Without a log, the begin of a join is unknown.
     rejoining = members.where(~stays_cooperative() & F.col("revoking_is_logged"))
@@ -67,7 +68,7 @@ def _marks(members: DataFrame, owners: DataFrame) -> DataFrame:
 
 
 def _with_is_own(owners: DataFrame, departing: DataFrame) -> DataFrame:
-    """``is_own``: the partition's previous owner was the same process."""
+    """``is_own`` means that the partition's previous owner was the same process."""
     in_order = Window.partitionBy(*INCARNATION_KEY, *PARTITION_KEY).orderBy("generation")
     is_own = F.lag("process").over(in_order) == F.col("process")
     groups = departing.select(*GROUP_KEY).distinct()

@@ -34,7 +34,7 @@ def in_succession(owned: DataFrame) -> DataFrame:
 def gaps(owned: DataFrame) -> DataFrame:
     """From a partition's first owner on; if the group was shut down, until its last process
     stopped, or until its next incarnation, in another protocol, assigned the partition.
-    ``ended_...``: the end of the gap, and its next owner; null while it is open.
+    ``ended_...`` is the end of the gap, and its next owner; null while it is open.
     """
     until_ms = F.coalesce("owner_ms", F.lit(NEVER_MS))
     is_shut_down = F.coalesce(F.col("shutdown_ms") < until_ms, F.lit(False))
@@ -185,8 +185,9 @@ def _ended(is_shut_down: Column, is_migrated: Column) -> dict[str, Column]:
 
 
 def rows_of(gaps: DataFrame, last_events: DataFrame) -> DataFrame:
-    """The table's rows.  ``last_events``: per group ``last_date`` and ``last_ms``, at which open
-    gaps are cut."""
+    """The table's rows.  ``last_events`` has ``last_date`` and ``last_ms`` per group, at which open
+    gaps are cut.
+    """
     until_ms = F.coalesce("ended_ms", F.greatest("last_ms", "until_ms"))
 
     def lasted_ms(since_ms: str) -> Column:

@@ -15,8 +15,8 @@ def members_of(
 ) -> DataFrame:
     """One row per member and generation, with the columns of ``rebalances``.
 
-    ``back_...``: the next arrival of the same client, if its members are one process.
-    ``assigned_as``: the member id under which the generation's last record has the member, as a
+    ``back_...`` is the next arrival of the same client, if its members are one process.
+    ``assigned_as`` have the member id under which the generation's last record has the member, as a
     static replacement writes another record.
     """
     members = _memberships(generation_members).join(rebalances, on=GENERATION_KEY, how="inner")
@@ -93,7 +93,7 @@ def _first_records(timeline: DataFrame, generation_members: DataFrame) -> DataFr
 
 
 def _with_back(arrivals: DataFrame) -> DataFrame:
-    """``last_id``: the client's last member id that is new in the same generation."""
+    """``last_id`` is the client's last member id that is new in the same generation."""
     same_generation = Window.partitionBy(*INCARNATION_KEY, "client", "new_in").orderBy(
         F.desc("arrived_ms"), "member_id"
     )
@@ -130,8 +130,9 @@ def _assigned_as() -> Column:
 
 
 def _leaves(timeline: DataFrame) -> DataFrame:
-    """``left_in``: the generation that the leave affected; ``was_fenced``: the member sent a
-    request after another process with its instance id had replaced it."""
+    """``left_in`` is the generation that the leave affected; ``was_fenced`` means that the member
+    sent a request after another process with its instance id had replaced it.
+    """
     is_left = F.col("event") == "LEFT"
     events = timeline.where("event IN ('LEFT', 'STATIC_FENCED') AND member_id IS NOT NULL")
     return events.groupBy(*MEMBER_KEY).agg(

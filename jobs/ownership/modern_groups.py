@@ -49,7 +49,7 @@ def until_revoked(tenures: DataFrame, rebalances: DataFrame) -> DataFrame:
 
 
 def _numbered(rebalances: DataFrame) -> DataFrame:
-    """``rebalance``: each classic generation's; ``assigned``: null if it was not assigned."""
+    """``rebalance`` is each classic generation's; ``assigned`` is null if it was not assigned."""
     assigned = F.struct("generation", "is_cooperative", "assigned_ms")
     return rebalances.select(
         *INCARNATION_KEY,

@@ -85,8 +85,8 @@ def owners_of(assignments: DataFrame) -> DataFrame:
 
 
 def last_events(scope: RunScope) -> DataFrame:
-    """One row per group.  ``last_date``: date of its last event; ``last_ms``: time of the last
-    event of its cluster on this date.
+    """One row per group.  ``last_date`` is the date of its last event; ``last_ms`` is the time of
+    the last event of its cluster on this date.
     """
 
     return scope.shared("last_events", lambda: computed(_last_events(scope)))
@@ -143,7 +143,8 @@ def tenures_by_member(
 ) -> DataFrame:
     """When each member of each classic generation owned its partitions, see `tenures`.  The rows
     are already computed.  ``outages``: see `jobs.lake.outages`; None without log lines.
-    ``frozen``: removed members whose processes were frozen by their own logs; None without these.
+    ``frozen`` has removed members whose processes were frozen by their own logs; None without
+    these.
     """
     kept = computed(kept_states(group_metadata))
     members = members_of(timeline, generation_members, classic_rebalances)

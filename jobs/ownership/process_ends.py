@@ -27,9 +27,9 @@ COLUMNS = Arithmetic(F.greatest, F.least, F.when)
 def process_ends(departed: DataFrame) -> DataFrame:
     """MEMBER_KEY, ``end_ms``: when the departed member stopped owning partitions (null if no
     evidence), ``end_how`` it departed, ``end_by`` (as ``evidence`` of the table) and
-    ``end_estimated``; ``earliest_end_ms``, ``latest_end_ms``: limits, by other explanations of the
-    same evidence; ``polled_ms``: of a slow application, when it last polled before it departed;
-    ``heard_ms``: the last contact before its session expired.
+    ``end_estimated``; ``earliest_end_ms`` and ``latest_end_ms`` are limits, by other explanations
+    of the same evidence; ``polled_ms`` is that of a slow application, when it last polled before it
+    departed; ``heard_ms`` is the last contact before its session expired.
     """
     timed = departed.withColumns(
         {"contact_ms": F.col("left_ms") - F.col("session_timeout_ms"), "is_closing": _is_closing()}
@@ -70,7 +70,9 @@ def _at(
     earliest_ms: Column | None = None,
     latest_ms: Column | None = None,
 ) -> Column:
-    """``earliest_ms``, ``latest_ms``: by other explanations of the evidence; None: ``at_ms``."""
+    """``earliest_ms``, ``latest_ms`` are limits by other explanations of the evidence; None:
+    ``at_ms``.
+    """
     return F.struct(
         at_ms.cast("long").alias("at_ms"),
         F.lit(by).alias("by"),

@@ -19,8 +19,9 @@ _BY_EXPIRY = ("SESSION_EXPIRY", "SYNC_TIMEOUT", "NOT_REJOINED")
 def rebalances(
     generations: DataFrame, timeline: DataFrame, generation_members: DataFrame
 ) -> DataFrame:
-    """Each generation with its times in ms; ``revoking_...``: the rebalance that ended it;
-    ``next_...``: the next generation with a record; ``shutdown_...``: the group's next shutdown.
+    """Each generation with its times in ms; ``revoking_...`` is the rebalance that ended it;
+    ``next_...`` is the next generation with a record; ``shutdown_...`` is the group's next
+    shutdown.
     """
     timed = (
         _timed(generations)

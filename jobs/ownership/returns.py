@@ -14,8 +14,8 @@ _BACK = [*GROUP_KEY, "back_id"]
 def with_shared_clients(members: DataFrame, kept_states: DataFrame) -> DataFrame:
     """``members`` with ``back_id`` and ``back_ms`` also of clients with several processes, if the
     first subscription of the next member has the last generation of the removed one
-    (`jobs.group_metadata.kept_states`); ``next_ms``: when any process of this client arrived within
-    another session timeout after the removal.
+    (`jobs.group_metadata.kept_states`); ``next_ms`` says when any process of this client arrived
+    within another session timeout after the removal.
     """
     kept = kept_states.where("kept_generation IS NOT NULL").drop("kept_state")
     again = (

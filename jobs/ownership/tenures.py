@@ -23,7 +23,7 @@ def tenures(members: DataFrame) -> DataFrame:
     and ``latest_until_ms`` (by other explanations of it), ``next_generation`` (for which
     an eager member revoked), ``polled_ms`` of a slow application, the group's next shutdown,
     and ``stopped_ms``: when its last process stopped before that.  A dead member owns
-    no partitions.  ``revoking_ms``: begin of the rebalance that ended the generation.  Of
+    no partitions.  ``revoking_ms`` is the begin of the rebalance that ended the generation.  Of
     a member that departed after this generation: ``departed_ms``, ``heard_ms`` (see
     `process_ends`) and ``back_ms``.
     """

@@ -41,7 +41,7 @@ from schemas import table_columns
 
 @dataclass(frozen=True)
 class ReplayOptions:
-    """``first``, ``last``: time or date in UTC, as given by the user; None: no limit."""
+    """``first`` and ``last`` are times or dates in UTC, as given by the user; None: no limit."""
 
     lake: str
     cluster_id: str
@@ -52,14 +52,14 @@ class ReplayOptions:
 
 
 class ReplayedGroup(NamedTuple):
-    """``names``: of topics by id."""
+    """``names`` are those of topics by id."""
 
     replay: WholeReplay
     names: Mapping[str, str]
 
 
 def run_one(options: ReplayOptions, format: Format) -> int:
-    """Print the story and the verdicts.  Returns the exit code: 1 if a generation diverged."""
+    """Print the story and the verdicts. Returns the exit code: 1 if a generation diverged."""
     with spinner("replay"):
         result = replay_whole_group(options)
     if format is Format.JSON:
@@ -83,7 +83,7 @@ def replay_group(options: ReplayOptions) -> GroupReplay:
 
 
 def replay_whole_group(options: ReplayOptions) -> ReplayedGroup:
-    """Replay one group.  Raises UsageError for an unknown era or group, or an invalid time."""
+    """Replay one group. Raises UsageError for an unknown era or group, or an invalid time."""
     if options.era is not None and options.era not in ERAS:
         raise UsageError(f"--era {options.era}: not one of {', '.join(ERAS)}")
     begin_ms, end_ms = _period_ms(options)

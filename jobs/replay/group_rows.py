@@ -31,8 +31,9 @@ _OF_MODERN_GROUPS = frozenset({"offsets_records", "group_records", "topic_ids"})
 class EvidenceRows(NamedTuple):
     """A group's evidence for a replay.
 
-    ``events``, ``records``: rows for coordinator_core.incident.incarnations.  ``stored``: records
-    in bytes if the group was a modern group.  ``offset_versions``: value versions of its commits.
+    ``events`` and ``records`` are rows for coordinator_core.incident.incarnations.  ``stored`` is
+    in records in bytes if the group was a modern group.  ``offset_versions`` are value versions of
+    its commits.
     """
 
     events: list[Row]
@@ -42,7 +43,7 @@ class EvidenceRows(NamedTuple):
 
 
 def evidence_rows(rows: Rows) -> EvidenceRows:
-    """``rows``: by the kinds of evidence of a replay."""
+    """``rows`` are by the kinds of evidence of a replay."""
     versions = {row["offset_version"] for row in rows[COMMITS]} - {None}
     return EvidenceRows(rows[EVENTS], rows[RECORDS], rows.get(STORED, []), versions)
 
@@ -63,7 +64,7 @@ def brokers_of(lake: str, cluster_id: str) -> EraEvidence:
 
 
 def evidence_of_brokers(logs: Iterable[Row], restarts: Iterable[Row]) -> EraEvidence:
-    """``logs``, ``restarts``: rows of the evidence OF_BROKERS."""
+    """``logs`` and ``restarts`` are rows of the evidence OF_BROKERS."""
     versions: list[BrokerVersion] = []
     for each in sorted(restarts, key=lambda row: (row["broker_id"], row["started_ms"] or NEVER_MS)):
         before, since = map(_release, (each["from_version"], each["to_version"]))

@@ -16,7 +16,7 @@ from jobs.report.window import parse_window
 
 @dataclass(frozen=True, kw_only=True)
 class ReportOptions:
-    """``first``, ``last``: times or dates in UTC; None for no limit.  ``slo``: objectives."""
+    """``first`` and ``last`` are times or dates in UTC; None for no limit.  ``slo``: objectives."""
 
     lake: str
     cluster_id: str

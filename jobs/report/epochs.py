@@ -27,7 +27,7 @@ _AWAY_EPOCH = -2
 
 
 class EpochSpan(NamedTuple):
-    """Times in ms since the epoch.  ``assigned``, ``pending``: as in table member_epochs."""
+    """Times in ms since the epoch.  ``assigned`` and ``pending`` are as in table member_epochs."""
 
     process: str
     from_ms: int
@@ -43,8 +43,8 @@ def epoch_spans(
 ) -> Iterator[EpochSpan]:
     """The spans from the first generation to ``last_ms``, by process and time.
 
-    ``epochs``: rows of member_epochs by process and time.  ``members``: rows of generation_members,
-    which say when each membership ended.
+    ``epochs`` are rows of member_epochs by process and time.  ``members`` are rows of
+    generation_members, which say when each membership ended.
     """
     base_ms = generations[0]["begin_ms"]
     ends = _Ends(generations, members, last_ms)

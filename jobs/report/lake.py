@@ -52,15 +52,15 @@ class Table(NamedTuple):
 
 
 def table_of(result: duckdb.DuckDBPyConnection) -> Table:
-    """``result``: of an executed statement."""
+    """``result`` is that of an executed statement."""
     return Table([column[0] for column in result.description or []], result.fetchall())
 
 
 class OpenedLake:
     """The tables and views that reports read, all of the versions that they had when it opened.
 
-    ``has``: the optional tables that the lake has.  ``slo``: the objectives, if the lake has the
-    figures that they limit.
+    ``has`` has the optional tables that the lake has.  ``slo`` has the objectives, if the lake has
+    the figures that they limit.
     """
 
     def __init__(self, root: str, slo: SloSettings | None = None) -> None:
@@ -78,8 +78,9 @@ class OpenedLake:
 
 
 class ReportLake:
-    """``first_ms``: start of the first generation.  ``last_ms``: the cluster's last event, which
-    limits generations without an end."""
+    """``first_ms`` start of the first generation.  ``last_ms`` is the cluster's last event, which
+    limits generations without an end.
+    """
 
     def __init__(
         self,
@@ -92,8 +93,8 @@ class ReportLake:
         opened: OpenedLake | None = None,
         only: Collection[str] = (),
     ) -> None:
-        """``slo``: objectives; default: none.  ``opened``: instead of opening the lake again.
-        ``only``: these groups; default: all, or ``group_id``.
+        """``slo`` has objectives; default: none.  ``opened`` is used instead of opening the lake
+        again. ``only`` limits it to these groups; default: all, or ``group_id``.
 
         UsageError for a missing lake, cluster or group.
         """

@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"(\d+)")
 
 
 class Lanes:
-    """``lanes``: sorted by name.  ``assigned``: texts of partitions, which spells refer to.
+    """``lanes`` are sorted by name.  ``assigned`` has texts of partitions, which spells refer to.
 
     A spell is a process in a generation: [index of the generation, index in ``assigned`` or -1].
     If it is shorter than the generation, or the member was removed, three fields follow: from and
@@ -100,7 +100,7 @@ class Lanes:
 def spells(lane: Row, generations: Sequence[Row], last_ms: int) -> Iterator[Spell]:
     """A lane's spells with all fields: generation, from, to, index in ``assigned``, how it left.
 
-    ``generations``: with times since the first one, as in a timeline.
+    ``generations`` have times since the first one, as in a timeline.
     """
     for at, assigned, *more in lane["spells"]:
         generation = generations[at]

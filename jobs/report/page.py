@@ -32,7 +32,7 @@ def page(data: dict[str, Any]) -> str:
 def served_page(every_s: float) -> tuple[str, str]:
     """A page without data, which asks its server for the data, and its content security policy.
 
-    ``every_s``: how often it asks for the lake's version.
+    ``every_s`` says how often it asks for the lake's version.
     """
     html, policy = _page({"served": {"every_s": every_s}}, connects=True)
     # directives that are ignored in a meta element

@@ -76,7 +76,7 @@ def _new_type(lake: str, cluster_id: str, group_id: str, text: str) -> Place | N
 
 
 def _has_epochs(row: tuple[Any, ...]) -> bool:
-    """``row``: a generation, its group type last; without one it counts as classic."""
+    """``row`` is a generation, its group type last; without one it counts as classic."""
     return GROUP_TYPES[row[-1] or CLASSIC.name].has_epochs
 
 

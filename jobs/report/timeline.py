@@ -116,7 +116,8 @@ def _dicts(table: Table | None) -> list[Json]:
 
 
 def timeline(rows: GroupRows, keep: int | None = None) -> Json:
-    """``keep``: number of latest generations to include; ``left_out`` is the number of others.
+    """``keep`` is the number of latest generations to include; ``left_out`` is the number of
+    others.
 
     ``at`` is the index of a generation, ``lane`` that of a process; null if unknown.
     """
@@ -192,7 +193,7 @@ def _handovers(
     lanes: Lanes,
     base_ms: int,
 ) -> Json:
-    """``moved``: index in ``assigned``; ``from`` is null if the process has no lane."""
+    """``moved`` is the index in ``assigned``; ``from`` is null if the process has no lane."""
     moved = []
     for row in rows.handovers:
         at = index.get((row["incarnation"], row["generation"]))

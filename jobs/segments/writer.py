@@ -31,7 +31,7 @@ def record_batch(
     records: Sequence[Pair],
     base_sequence: int = 0,
 ) -> bytes:
-    """The batch's bytes; ``records``: key and value, the value None for a tombstone."""
+    """The batch's bytes; ``records`` have the key and value, the value None for a tombstone."""
     payload, count = records_bytes(records), len(records)
     return framed(base_offset, leader_epoch, time_ms, payload, count, base_sequence)
 
@@ -51,8 +51,8 @@ def framed(
     attributes: int = 0,
     producer: tuple[int, int] = NO_PRODUCER,
 ) -> bytes:
-    """``payload`` of ``count`` records with a header; ``attributes``: compression, transactional
-    and control bits; ``producer``: id and epoch.
+    """``payload`` of ``count`` records with a header; ``attributes`` has the compression,
+    transactional and control bits; ``producer`` is the id and epoch.
     """
     covered = (
         _COVERED.pack(

@@ -119,7 +119,7 @@ def _renamed(batch: pa.RecordBatch, name: str) -> pa.RecordBatch:
 
 
 def _as(kind: int, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch as ROWS; ``kind``: 0 for rows of a segment, 1 for rows of a log."""
+    """The batch as ROWS; ``kind`` is 0 for rows of a segment, 1 for rows of a log."""
     columns = [pa.nulls(batch.num_rows, field.type) for field in ROWS]
     fields = [ROWS.field(kind).type.field(n) for n in range(batch.num_columns)]
     columns[kind] = pa.StructArray.from_arrays(batch.columns, fields=fields)

@@ -53,7 +53,7 @@ def write(
 ) -> list[list[Any]]:
     """Simulate the fleet into ``folder``; returns one row of COLUMNS per group.
 
-    ``only``: only groups of these partitions of `__consumer_offsets`.
+    ``only`` is only groups of these partitions of `__consumer_offsets`.
     """
     cluster = SimulatedCluster(
         spec.fleet,
@@ -98,7 +98,7 @@ def _write_end_offsets(file: Path, spec: SimulationSpec) -> None:
 
 
 class _OutputFiles:
-    """``groups``: the truth line of each group."""
+    """``groups`` have the truth line of each group."""
 
     def __init__(self, folder: Path, fleet: Fleet) -> None:
         self.groups: list[Mapping[str, Any]] = []

@@ -37,9 +37,10 @@ _compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 def run(era: str, ids_from: str | None, out: str | None, paths: list[str]) -> int:
     """Play every scenario under the paths in the era; returns the exit code.
 
-    ``ids_from``: a trace, or a folder of traces named as the scenarios, whose start lines list the
-    member ids; without it, ids are derived and always the same.  ``out``: a folder for the traces,
-    NAME.jsonl; without it they go to standard output.  Raises UsageError with what to change.
+    ``ids_from`` is a trace, or a folder of traces named as the scenarios, whose start lines list
+    the member ids; without it, ids are derived and always the same.  ``out`` is a folder for the
+    traces, NAME.jsonl; without it they go to standard output.  Raises UsageError with what to
+    change.
     """
     played_era = _era(era)
     folder = None if out is None else Path(out)
@@ -58,7 +59,7 @@ def run(era: str, ids_from: str | None, out: str | None, paths: list[str]) -> in
 def diagram(path: str, era: str | None, trace: str | None, kind: str) -> str:
     """The sequence diagram of a scenario or of consumers in an era, or of a trace, as ``kind``.
 
-    ``path``: a scenario, or a trace by itself.  ``trace``: an existing trace of the scenario.
+    ``path`` is a scenario, or a trace by itself.  ``trace`` is an existing trace of the scenario.
     Raises UsageError with what to change.
     """
     if kind not in DIAGRAMS:

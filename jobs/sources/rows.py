@@ -31,10 +31,10 @@ def _read_by_the_other_engine(_: SparkSession) -> NoReturn:
 class SourceRows:
     """The rows of one source, in ``schema``.
 
-    ``counted``: the rows and columns from which the source's counts are computed.  ``frame``: the
-    rows by Spark's tasks.  ``batches``: the same rows, read in this process; the session has
-    settings.  A client of one engine has only one of these.  ``files``: what ``batches`` reads;
-    empty for sources that are no files.
+    ``counted`` has the rows and columns from which the source's counts are computed.  ``frame``
+    has the rows by Spark's tasks.  ``batches`` are the same rows, read in this process; the
+    session has settings.  A client of one engine has only one of these.  ``files`` say what
+    ``batches`` reads; empty for sources that are no files.
     """
 
     schema: pa.Schema

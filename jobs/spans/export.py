@@ -27,7 +27,8 @@ _PATH = "/v1/traces"
 
 
 def export(spans: Iterable[Span], endpoint: str | None) -> int:
-    """Send all spans; their number.  ``endpoint``: of the collector; None: of the environment.
+    """Send all spans; their number.  ``endpoint`` is that of the collector; None: of the
+    environment.
 
     UsageError without the SDK or an endpoint, RunFailed if the collector does not take them.
     """

@@ -56,9 +56,10 @@ PASSES_PER_COMPACTION = 50
 
 @dataclass(frozen=True)
 class WatchOptions:
-    """``every``: time between the starts of two passes, such as 60s.  ``out``: file of the page.
-    ``passes``: how many passes to make; None: until a signal.  ``notifies``: send alerts to the
-    configured webhooks."""
+    """``every`` is the time between the starts of two passes, such as 60s.  ``out`` is the file of
+    the page. ``passes`` says how many passes to make; None: until a signal.  ``notifies`` sends
+    alerts to the configured webhooks.
+    """
 
     nightly: NightlyOptions
     every: str = "60s"
@@ -83,7 +84,7 @@ class PassCounts:
 
 @dataclass(kw_only=True)
 class Watch:
-    """The state of the loop.  ``say`` prints a line; ``wait`` sleeps for this many seconds."""
+    """The state of the loop. ``say`` prints a line; ``wait`` sleeps for this many seconds."""
 
     options: WatchOptions
     config: Config
@@ -97,7 +98,7 @@ class Watch:
     _passes_with_news: int = 0
 
     def run(self) -> None:
-        """Pass after pass, until SIGTERM.  UsageError for options that the first pass refuses."""
+        """Pass after pass, until SIGTERM. UsageError for options that the first pass refuses."""
         every_s = span_s(self.options.every, "--every")
         self.options.nightly.require_source()
         require_writable("--out", self.options.out)
@@ -226,7 +227,7 @@ class Watch:
         return f", newest event {newest:%Y-%m-%d %H:%M:%S} ({self.counts.freshness_s:,.1f} s ago)"
 
     def _notify(self) -> None:
-        """Also after a pass without news: messages may wait.  A failure is a line."""
+        """Also after a pass without news: messages may wait. A failure is a line."""
         if not self.options.notifies:
             return
         lake = self.options.nightly.lake

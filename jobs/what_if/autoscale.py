@@ -62,7 +62,7 @@ _MORE_LAG = 1.1
 
 @dataclass(frozen=True, kw_only=True)
 class AutoscaleOptions:
-    """``file``: a YAML file with a KEDA ScaledObject."""
+    """``file`` is a YAML file with a KEDA ScaledObject."""
 
     lake: str
     cluster_id: str
@@ -72,7 +72,7 @@ class AutoscaleOptions:
 
 
 class ObservedLoad(NamedTuple):
-    """``from_ms``, ``to_ms``: since the epoch; ``source``: end offsets or commits."""
+    """``from_ms`` and ``to_ms`` count from the epoch; ``source`` is end offsets or commits."""
 
     load: Load
     from_ms: int
@@ -81,8 +81,9 @@ class ObservedLoad(NamedTuple):
 
 
 class PlannedPolicy(NamedTuple):
-    """``changed``: values that the file does not have, by names of Kubernetes and KEDA.  ``least``,
-    ``usual``, ``most``: figures of all changes of the number of processes, over simulations.
+    """``changed`` has values that the file does not have, by names of Kubernetes and KEDA.
+    ``least``, ``usual`` and ``most`` are figures of all changes of the number of processes, over
+    simulations.
     """
 
     policy: Policy
@@ -106,7 +107,7 @@ class PlannedPolicy(NamedTuple):
 
 
 class AutoscaleResult(NamedTuple):
-    """``misses`` and ``recommended``: as of PlanResult; ``not_simulated``: fields of the file."""
+    """``misses`` and ``recommended``: as in PlanResult; ``not_simulated`` has the file's fields."""
 
     observed: Observed
     load: ObservedLoad
@@ -247,7 +248,7 @@ def _costs(plan: PlannedPolicy) -> str:
 
 
 def _topics(options: AutoscaleOptions, baseline: Baseline, topic: str | None) -> list[Topic]:
-    """The topics whose lag KEDA reads; ``topic``: that of the file.  Raises UsageError."""
+    """The topics whose lag KEDA reads; ``topic`` is that of the file. Raises UsageError."""
     topics = [each for each in baseline.topics if topic in (None, each.name)]
     if not topics:
         names = ", ".join(each.name for each in baseline.topics)
@@ -359,8 +360,8 @@ def policies(policy: Policy) -> list[tuple[Policy, dict[str, int]]]:
 
 
 def _changed(policy: Policy, change: dict[str, int]) -> Policy:
-    """``scaleDown.policies.value``: processes per minute.  A change of the behavior has the default
-    behavior of the other direction.
+    """``scaleDown.policies.value`` is in processes per minute.  A change of the behavior has the
+    default behavior of the other direction.
     """
     for name, value in change.items():
         match name:

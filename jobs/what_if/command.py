@@ -80,8 +80,8 @@ _OPTIONAL = (
 class WhatIfOptions:
     """``settings``: KEY=VALUE; without any, the group's candidates are tried, and advice is given.
 
-    ``first``, ``last``: time or date in UTC, as given by the user; None: no limit.  ``deploy_as``:
-    the form of the lines to paste; None: as the evidence shows.
+    ``first`` and ``last`` are times or dates in UTC, as given by the user; None: no limit.
+    ``deploy_as`` have the form of the lines to paste; None: as the evidence shows.
     """
 
     lake: str
@@ -98,9 +98,9 @@ class WhatIfOptions:
 
 @dataclass(frozen=True)
 class WhatIfResult:
-    """``judged``: with a prediction per change.  Given settings have one prediction, and another
-    with the other source of instance ids if the source matters.  ``gives_advice``: no settings
-    were given.  ``conversions``: observed.
+    """``judged`` has a prediction per change.  Given settings have one prediction, and another
+    with the other source of instance ids if the source matters.  ``gives_advice`` means that no
+    settings were given.  ``conversions``: observed.
     """
 
     baseline: Baseline
@@ -280,7 +280,7 @@ def model_misses(options: WhatIfOptions) -> Sequence[str]:
 
 
 def as_json(options: WhatIfOptions, result: WhatIfResult) -> Row:
-    """``predicted``: one object if settings were given, else a list, one per change of GRID."""
+    """``predicted`` is one object if settings were given, else a list, one per change of GRID."""
     baseline = result.baseline
     best = pareto(result.model, result.predicted, baseline.group_protocol)
     predicted = [

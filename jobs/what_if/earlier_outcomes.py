@@ -18,7 +18,7 @@ OUTCOME_COLUMNS = (
 
 
 def outcomes_of(rows: Iterable[Any]) -> dict[str, Outcomes]:
-    """Outcomes by simulation; ``rows``: rows of one group in which simulation is not null."""
+    """Outcomes by simulation; ``rows`` are rows of one group in which simulation is not null."""
     return {
         row["simulation"]: Outcomes(
             # Rows of earlier versions have no costs and no catch-ups.

@@ -80,8 +80,8 @@ _incarnation = itemgetter("incarnation")
 
 
 class ClusterEvidence(NamedTuple):
-    """``until_ms``: time of the last event of any group, or 0; ``of_era``: what the records of all
-    modern groups show of the era.  ``configured``: settings in force.
+    """``until_ms`` is the time of the last event of any group, or 0; ``of_era`` says what the
+    records of all modern groups show of the era.  ``configured`` has settings in force.
     """
 
     until_ms: int
@@ -90,7 +90,7 @@ class ClusterEvidence(NamedTuple):
 
 
 def last_of(rows: Iterable[Any]) -> int:
-    """Time of the last event; ``rows``: the kind LAST_TIMES."""
+    """Time of the last event; ``rows`` are the kind LAST_TIMES."""
     return max((row["at_ms"] or 0 for row in rows), default=0)
 
 
@@ -121,7 +121,7 @@ def cluster_evidence_of(
 class PredictionEvidence:
     """The evidence of one group.
 
-    ``rows``: the kinds CLASSIC_KINDS and PERIOD_KINDS; for a group of MODERN_GROUPS also
+    ``rows`` are the kinds CLASSIC_KINDS and PERIOD_KINDS; for a group of MODERN_GROUPS also
     MODERN_KINDS.
     """
 

@@ -36,8 +36,8 @@ _LIMITED = ("rebalances", "not_stable_ms", "unavailable_partition_ms")
 
 @dataclass(frozen=True, kw_only=True)
 class GateOptions:
-    """``since``: time in UTC, or how long ago.  ``processes`` None: as many as ran before.
-    ``timeout``: how long to read the lake again while something is missing; None: once.
+    """``since`` is the time in UTC, or how long ago.  ``processes`` None: as many as ran before.
+    ``timeout`` says how long to read the lake again while something is missing; None: once.
     """
 
     lake: str
@@ -131,7 +131,7 @@ def _last_generation(options: GateOptions) -> Row | None:
 
 
 class _Cost(NamedTuple):
-    """``planned``: the same way to deploy; None: no process was replaced."""
+    """``planned`` is the same way to deploy; None: no process was replaced."""
 
     observed: Figures
     planned: PlannedDeployment | None

@@ -56,7 +56,7 @@ OPEN = (CarriedOutStatus.NO, CarriedOutStatus.UNKNOWN)
 
 
 class DeployedHistory(NamedTuple):
-    """In order of time; ``last_ms``: of the group's last evidence."""
+    """In order of time; ``last_ms`` is that of the group's last evidence."""
 
     deployments: Sequence[DeploymentEpisode]
     generations: Sequence[GenerationSettings]
@@ -65,7 +65,7 @@ class DeployedHistory(NamedTuple):
 
 class AskedPrediction(NamedTuple):
     """What to simulate: the change, and the periods of deployments in ms since the epoch.
-    ``cost_s``: estimated; ``is_renewed``: the row has an older prediction.
+    ``cost_s``: estimated; ``is_renewed`` means that the row has an older prediction.
     """
 
     setting: str
@@ -160,8 +160,8 @@ def kept_rows(
     history: DeployedHistory,
     configured: Mapping[str, ConfiguredSetting],
 ) -> list[Row]:
-    """The rows of one group, without outcomes.  ``advice``: the group's row of advice, None without
-    a change; ``kept``: rows of earlier runs.
+    """The rows of one group, without outcomes.  ``advice`` is the group's row of advice, None
+    without a change; ``kept`` has rows of earlier runs.
 
     Advice that is given again before it is carried out keeps its row.
     """
@@ -234,7 +234,7 @@ def asked(
 
 
 def with_prediction(row: Row, history: DeployedHistory, predicted: Sequence[Row] | None) -> Row:
-    """``predicted``: rows of `prediction_row` of the periods of `asked`; None: no model can."""
+    """``predicted`` has rows of `prediction_row` of the periods of `asked`; None: no model can."""
     deployments = typical(history.deployments, SIMULATED)
     return row | {
         "kind": deployments[-1].kind,
@@ -260,8 +260,8 @@ def with_outcome(row: Mapping[str, Any], history: DeployedHistory) -> Row:
 
 
 def is_given_no_more(row: Mapping[str, Any], advised: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Whether the row is the group's present advice, and the group has carried it out.
-    ``advised``: rows of advice by group.
+    """Whether the row is the group's present advice, and the group has carried it out. ``advised``
+    has rows of advice by group.
     """
     status: CarriedOut = row["status"]
     is_in_force = status.status is CarriedOutStatus.YES and status.until_ms is None

@@ -41,7 +41,7 @@ class TimedRebalance(NamedTuple):
 
 class EvaluatedPeriod(NamedTuple):
     """A period to evaluate, in ms since the epoch, and the number of seeds.  ``from_ms`` None: from
-    the group's first event.  ``cost_s``: of its simulations, estimated.
+    the group's first event.  ``cost_s`` is that of its simulations, estimated.
     """
 
     from_ms: int | None
@@ -57,7 +57,7 @@ class EvaluatedPeriod(NamedTuple):
 
 
 def timed_rebalances(rows: Iterable[Mapping[str, Any]]) -> list[TimedRebalance]:
-    """The rebalances of one group in order; ``rows``: the kind TIMED_REBALANCES."""
+    """The rebalances of one group in order; ``rows`` are the kind TIMED_REBALANCES."""
     names = TimedRebalance._fields[1:]
     timed = [
         TimedRebalance(date.fromisoformat(row["day"]), *(row[name] for name in names))

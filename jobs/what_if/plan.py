@@ -73,9 +73,9 @@ _PREFERRED = {
 
 @dataclass(frozen=True, kw_only=True)
 class PlanOptions:
-    """``processes`` None: as many as run; ``restart_time`` None: as observed; ``scale``: 6..12, the
-    numbers of processes before and after; None: a deployment.  ``seeds`` None: fewer for more
-    processes, whose simulations take longer.
+    """``processes`` None: as many as run; ``restart_time`` None: as observed; ``scale`` is e.g.
+    6..12, the numbers of processes before and after; None: a deployment.  ``seeds`` None: fewer
+    for more processes, whose simulations take longer.
     """
 
     lake: str
@@ -91,8 +91,8 @@ class PlanOptions:
 
 
 class Observed(NamedTuple):
-    """``deployment``: restarts of the last deployment, whose figures these are; empty: figures of
-    all evidence.
+    """``deployment`` has the restarts of the last deployment, whose figures these are; empty:
+    figures of all evidence.
     """
 
     from_ms: int
@@ -102,8 +102,8 @@ class Observed(NamedTuple):
 
 
 class PlanResult(NamedTuple):
-    """``misses``: observed figures that the model misses; ``recommended``: an index of ``plans``,
-    None with misses.
+    """``misses`` are observed figures that the model misses; ``recommended`` is an index of
+    ``plans``, None with misses.
     """
 
     baseline: Baseline

@@ -33,7 +33,7 @@ WRITES = ("process_lives", "what_if", "advice", "migration_advice")
 
 
 def rows_of(keys: Row, evidence: PredictionEvidence, sweep: Sweep) -> dict[str, list[Row]]:
-    """The group's rows, by table of WRITES; ``keys``: cluster and group."""
+    """The group's rows, by table of WRITES; ``keys`` are cluster and group."""
     if evidence.has_only_commits:
         return _without_members(keys)
     try:

@@ -35,7 +35,7 @@ def lives_rows(baseline: Baseline) -> Iterator[Row]:
 def rows_of_lives(
     processes: Sequence[ConsumerProcess], incarnation_of: Mapping[str, int], first: int = 1
 ) -> Iterator[Row]:
-    """``incarnation_of``: by member id; ``first``: of a member that it does not have."""
+    """``incarnation_of`` has it by member id; ``first`` is for members that are not in it."""
     kinds = classify_lives(processes)
     for process in processes:
         for number, life in enumerate(process.lives):

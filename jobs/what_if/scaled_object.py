@@ -51,8 +51,8 @@ _LEAST = {
 
 
 class ScaledObject(NamedTuple):
-    """``topic``: whose lag counts; None: all topics of the group.  ``not_simulated``: names of
-    fields of the file.
+    """``topic`` says whose lag counts; None: all topics of the group.  ``not_simulated`` has names
+    of fields of the file.
     """
 
     policy: Policy

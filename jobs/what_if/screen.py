@@ -24,8 +24,9 @@ KINDS = ("gain_bounds", "episode_kinds")  # Kinds of evidence.
 
 
 class GainBound(NamedTuple):
-    """``members``: of the largest generation; 0: members and downtime are unknown.  ``alike``:
-    equal for groups of one protocol, assignor and size with about as many episodes of each kind.
+    """``members`` are those of the largest generation; 0: members and downtime are unknown.
+    ``alike`` is equal for groups of one protocol, assignor and size with about as many episodes of
+    each kind.
     """
 
     group_id: str
@@ -105,8 +106,9 @@ def gain_bounds(bounds: Iterable[Any], episodes: Iterable[Any]) -> list[GainBoun
 def plan_of(
     bounds: Sequence[GainBound], periods: Mapping[str, EvaluatedPeriod], budget_s: float
 ) -> AdvicePlan:
-    """``bounds``: most downtime first.  Of groups that are alike, the middle group is simulated
-    first: the others differ from it by chance.  The group with the most downtime comes next.
+    """``bounds`` are sorted by downtime, most first.  Of groups that are alike, the middle group
+    is simulated first: the others differ from it by chance.  The group with the most downtime
+    comes next.
     """
     worth = [each for each in bounds if not each.has_little]
     of_kinds: dict[tuple[object, ...], list[GainBound]] = {}

@@ -22,7 +22,7 @@ _MAX_CONFIDENCE = 0.5
 
 
 def shared_row(evidence: PredictionEvidence, sweep: Sweep, like: Mapping[str, Any]) -> Row:
-    """The row of advice, without cluster and group; ``like``: the row of the simulated group."""
+    """The row of advice, without cluster and group; ``like`` is the row of the simulated group."""
     name, setting = like["group_id"], like["setting"]
     alike = f"group {name} is similar (protocol, assignor, sizes, kinds of episodes)"
     if setting is None:

@@ -25,10 +25,10 @@ _AT_ONCE = 20
 class Sweep(NamedTuple):
     """The settings of a sweep over all groups.
 
-    ``spans``: by group; a group without a span is evaluated from its first to its last event.
-    ``changes``: None for the candidates of each group.  ``prefer``: a name of PREFERENCES.
-    ``migrations``: whether changes to the consumer protocol of a newer broker are tried, too.
-    ``earlier``: earlier outcomes by group.
+    ``spans`` has a span by group; a group without a span is evaluated from its first to its last
+    event. ``changes``: None for the candidates of each group.  ``prefer`` is a name of PREFERENCES.
+    ``migrations`` says whether changes to the consumer protocol of a newer broker are tried, too.
+    ``earlier`` has earlier outcomes by group.
     """
 
     spans: Mapping[str, EvaluatedPeriod]

@@ -22,7 +22,9 @@ _id = itemgetter(Member._fields.index("member_id"))
 
 
 class TopicOrder(Protocol):
-    """Order of the topics in the lists; ``others``: members may subscribe to further topics."""
+    """Order of the topics in the lists; with ``others``, members may subscribe to
+    further topics.
+    """
 
     def __call__(self, topics: Topics, *, others: bool = ...) -> list[str]: ...
 

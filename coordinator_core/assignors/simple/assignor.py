@@ -13,7 +13,7 @@ from coordinator_core.assignors.simple.model import ShareSubscriber, ShareTopics
 def assign(
     topics: ShareTopics, members: Sequence[ShareSubscriber], homogeneous: bool
 ) -> dict[str, TopicIdAssignment]:
-    """Source: SimpleAssignor of 4.2 and later.  ``homogeneous``: the group's subscription type.
+    """Source: SimpleAssignor of 4.2 and later.  ``homogeneous`` is the group's subscription type.
 
     A member may be left out of the result: its assignment is empty then.
     """

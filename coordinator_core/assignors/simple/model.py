@@ -14,9 +14,9 @@ TopicIdPartition = tuple[str, int]
 
 
 class ShareSubscriber(NamedTuple):
-    """``topics``: ids of the subscribed topics that exist, in the order of their names' HashSet.
+    """``topics`` are ids of the subscribed topics that exist, in the order of their names' HashSet.
 
-    ``assigned``: the previous target assignment, in the order of Kafka's HashMap and HashSets.
+    ``assigned`` is the previous target assignment, in the order of Kafka's HashMap and HashSets.
     """
 
     member_id: str
@@ -25,7 +25,7 @@ class ShareSubscriber(NamedTuple):
 
 
 class ShareTopics(NamedTuple):
-    """``assignable``: the partitions that may be assigned, by topic; None: all partitions."""
+    """``assignable`` has the partitions that may be assigned, by topic; None: all partitions."""
 
     partitions: Mapping[str, int]
     assignable: Mapping[str, Collection[int]] | None = None

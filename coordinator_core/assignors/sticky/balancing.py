@@ -25,8 +25,8 @@ _NOBODY = -1
 class Balancing:
     """Balances ``lists`` in place; they contain all partitions.
 
-    ``older_owner``: owner per code in a generation before the newest. ``astray``: some member
-    holds a partition that it does not subscribe to, or that another member holds too.
+    ``older_owner`` has the owner per code in a generation before the newest. ``astray`` means that
+    some member holds a partition that it does not subscribe to, or that another member holds too.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Balancing:
     def run(self, new_first: Candidates, order: Iterable[int], undo: bool) -> None:
         """Reassigns partitions of ``new_first``, then of all shared topics in ``order``.
 
-        ``undo``: restore the lists if moves of the shared topics did not lower the score.
+        ``undo`` restores the lists if moves of the shared topics did not lower the score.
         """
         if self.older_owner or self.astray:
             self._note_fixed_members()

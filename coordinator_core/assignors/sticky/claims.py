@@ -16,10 +16,10 @@ from coordinator_core.assignors.model import Member, TopicPartition, Topics
 class Claims:
     """Owned partitions after conflicts between members are settled.
 
-    ``lists``: codes that each rank keeps, in the order claimed. ``twice``: codes claimed by two
-    members of one generation; neither keeps them. ``unclaimed``: codes without any claim.
-    ``strays``: claims (code, rank) on topics to which the member no longer subscribes.
-    ``beyond``: codes, from ``topics.total`` on, of partition numbers that the topic does not
+    ``lists`` are codes that each rank keeps, in the order claimed. ``twice`` has codes claimed by
+    two members of one generation; neither keeps them. ``unclaimed`` has codes without any claim.
+    ``strays`` are claims (code, rank) on topics to which the member no longer subscribes.
+    ``beyond`` has codes, from ``topics.total`` on, of partition numbers that the topic does not
     have. ``map_order`` is called only if claims conflict.
     """
 
@@ -105,7 +105,7 @@ class Claims:
     ) -> set[int]:
         """Codes that ``lists`` assign to a new owner while a claimant loses them.
 
-        ``holds``: pairs (code, rank) of members that keep a code beside its owner.
+        ``holds`` are pairs (code, rank) of members that keep a code beside its owner.
         """
         lost: set[int] = set()
         for rank, codes in self.read:

@@ -63,7 +63,7 @@ class Rounds:
 class Moves:
     """Move of each partition so far, from its first owner to its current one.
 
-    ``went_back``: some partition moved back instead of the one that balancing chose.
+    ``went_back`` means that some partition moved back instead of the one that balancing chose.
     """
 
     def __init__(self, topics: Topics) -> None:

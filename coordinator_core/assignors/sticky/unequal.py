@@ -20,8 +20,8 @@ FreeCodes = list[tuple[int, Sequence[int]]]
 class UnequalGroup:
     """Computes one assignment: ``lists`` has each rank's codes in Kafka's order.
 
-    ``second_copies``: pairs (code, rank) of partitions that are in another member's list too.
-    ``table``: (topic, partition) per code in the lists.
+    ``second_copies`` are pairs (code, rank) of partitions that are in another member's list too.
+    ``table`` has a pair (topic, partition) per code in the lists.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ class Task(NamedTuple):
 
 
 class TaskSubtopology(NamedTuple):
-    """``stateful``: has changelog topics, so its tasks get standbys."""
+    """``stateful`` means that it has changelog topics, so its tasks get standbys."""
 
     subtopology_id: str
     tasks: int
@@ -28,7 +28,9 @@ class TaskSubtopology(NamedTuple):
 
 
 class TaskAssignee(NamedTuple):
-    """``active``, ``standby``: what it had; ``offsets``: sums of the changelog offsets by task."""
+    """``active`` and ``standby`` are what it had; ``offsets`` sums the changelog
+    offsets by task.
+    """
 
     member_id: str
     process_id: str

@@ -35,7 +35,7 @@ def assign_avoiding_pairs(
 ) -> dict[str, Tasks]:
     """As ``assignor.assign``.
 
-    ``choose``: decides for Kafka's chance which process, or member of a process, of those that are
+    ``choose`` decides for Kafka's chance which process, or member of a process, of those that are
     as good takes a task.
     """
     group = _Group(subtopologies, members, choose)

@@ -27,7 +27,7 @@ class MemberLoad:
 
 
 class ProcessState:
-    """A process.  ``load``: its tasks per member.  Source: ProcessState."""
+    """A process.  ``load`` is the number of its tasks per member.  Source: ProcessState."""
 
     __slots__ = ("_active", "_by_load", "_standby", "counts", "load", "tasks")
 

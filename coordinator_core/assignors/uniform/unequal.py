@@ -23,7 +23,7 @@ _topics = itemgetter(Member._fields.index("topics"))
 
 
 class PartitionMove(NamedTuple):
-    """A partition is given to a member; ``owner``: who had it, NOBODY if it was free."""
+    """A partition is given to a member; ``owner`` had it before, NOBODY if it was free."""
 
     topic: str
     partition: int

@@ -7,8 +7,8 @@ serves the network.  Source: AbstractCoordinator and ConsumerCoordinator.
 
 - ``consumer``: both threads and the network.
 - ``application``: poll, unsubscribe and close, as generators (``threads``: what they yield).
-- ``rebalance``: prepare, join, sync, complete.  ``commits``: automatic and manual commits.
+- ``rebalance``: prepare, join, sync, complete.  ``commits`` are automatic and manual commits.
 - ``heartbeat``: the heartbeat thread.
-- ``member``: the state that both threads share.  ``metadata``: topics and partition counts.
+- ``member``: the state that both threads share.  ``metadata`` has topics and partition counts.
 - ``responses``: a handler per request type.
 """

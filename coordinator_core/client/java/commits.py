@@ -14,7 +14,7 @@ RETRIED = {Reaction.RETRY, Reaction.FIND}
 
 
 class Commits:
-    """``due_ms``: when the next automatic commit is due, None without automatic ones."""
+    """``due_ms`` says when the next automatic commit is due, None without automatic ones."""
 
     def __init__(self, member: JavaMember) -> None:
         self.member = member

@@ -16,7 +16,7 @@ from coordinator_core.client.messages import ClientResponse, MemberState
 
 
 class JavaConsumer:
-    """``network``: responses received but not handled, as neither thread serves the network."""
+    """``network`` has responses received but not handled, as neither thread serves the network."""
 
     own_timers = frozenset({HEARTBEAT, SESSION})
     commit_timers = frozenset({TIMER})  # an idle application waits for nothing but the next poll

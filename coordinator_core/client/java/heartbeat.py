@@ -13,9 +13,9 @@ POLL_EXPIRED = "consumer poll timeout has expired."
 
 
 class HeartbeatThread:
-    """``fatal``: an error to raise at the application's next poll.
+    """``fatal`` is an error to raise at the application's next poll.
 
-    ``poll_ms``: when the application left poll; None while it is inside poll.
+    ``poll_ms`` says when the application left poll; None while it is inside poll.
     """
 
     def __init__(self, member: JavaMember) -> None:

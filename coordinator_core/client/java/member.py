@@ -11,7 +11,9 @@ from coordinator_core.protocol.messages import LeaveGroup, Leaver
 
 
 class Future:
-    """A result that the application's thread waits for; ``value``: the assignment after a join."""
+    """A result that the application's thread waits for; ``value`` is the assignment
+    after a join.
+    """
 
     __slots__ = ("error", "reaction", "value")
 
@@ -37,7 +39,7 @@ class Future:
 
 
 class JavaMember:
-    """``lost``: requests whose connection was closed; their failure has yet to be handled."""
+    """``lost`` has requests whose connection was closed; their failure has yet to be handled."""
 
     def __init__(self, context: ClientContext) -> None:
         self.context = context

@@ -12,9 +12,10 @@ Snapshot = dict[str, int]
 
 
 class ClusterMetadata:
-    """``followed``: topics of the subscription; for a leader, of the whole group.
+    """``followed`` has topics of the subscription; for a leader, of the whole group.
 
-    ``assigned``: the partition counts that the leader's last assignment used; None for followers.
+    ``assigned`` has the partition counts that the leader's last assignment used; None for
+    followers.
     """
 
     def __init__(self, context: ClientContext) -> None:

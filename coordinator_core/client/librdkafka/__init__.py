@@ -5,7 +5,7 @@ poll only runs rebalance callbacks and reports errors.  So when a callback has t
 rebalance waits for the next poll, and so does the group.  Source: rdkafka_cgrp.c and
 rdkafka_assignment.c of 2.x.
 
-- ``consumer``: the main thread and its timers.  ``main_loop``: when it wakes up.
+- ``consumer``: the main thread and its timers.  ``main_loop`` says when it wakes up.
 - ``states``: join states and the member states that they map to.
 - ``group``: the transitions between join states.
 - ``partitions``: the application's partitions, their commits and offset fetches.

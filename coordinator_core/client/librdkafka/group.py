@@ -30,9 +30,10 @@ _LEAVE_TIMEOUT_MS = 5000
 
 
 class LibrdkafkaGroup:
-    """``group_assignment``: the last assignment received, maybe not yet passed to the application.
+    """``group_assignment`` is the last assignment received, maybe not yet passed to the
+    application.
 
-    ``queue``: callbacks and errors for the application's next polls, in order.
+    ``queue`` has callbacks and errors for the application's next polls, in order.
     """
 
     def __init__(self, context: ClientContext) -> None:

@@ -9,7 +9,7 @@ from coordinator_core.protocol.messages import Heartbeat
 
 
 class LibrdkafkaHeartbeats:
-    """At most one heartbeat is in flight.  ``again_ms``: when to repeat a failed one."""
+    """At most one heartbeat is in flight.  ``again_ms`` says when to repeat a failed one."""
 
     def __init__(self, group: LibrdkafkaGroup) -> None:
         self.group = group

@@ -12,9 +12,9 @@ POLL_CHECK_MS = 500
 
 
 class WakeTimes:
-    """``began_ms``: when the consumer was created; ``watched_ms``: when the timer of
-    max.poll.interval.ms was started, None while it is stopped.  ``delay_us``: how late each timer
-    fires; it is then set again, so delays add up.
+    """``began_ms`` says when the consumer was created; ``watched_ms`` says when the timer of
+    max.poll.interval.ms was started, None while it is stopped.  ``delay_us`` says how late each
+    timer fires; it is then set again, so delays add up.
     """
 
     def __init__(self, delay_us: int) -> None:

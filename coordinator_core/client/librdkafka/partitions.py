@@ -13,7 +13,7 @@ MAX_RETRIES = 2
 
 
 class PendingCommit(NamedTuple):
-    """``is_manual``: the application requested it, so errors are reported."""
+    """``is_manual`` means that the application requested it, so errors are reported."""
 
     offsets: tuple[tuple[str, int, int, str], ...]
     is_manual: bool = False
@@ -25,7 +25,9 @@ class PendingFetch(NamedTuple):
 
 
 class AssignedPartitions:
-    """``on_done``: called when no commit and no fetch is in progress.  Commits precede fetches."""
+    """``on_done`` is called when no commit and no fetch is in progress.  Commits
+    precede fetches.
+    """
 
     def __init__(self, context: ClientContext, on_done: Callable[[], None]) -> None:
         self.context = context
@@ -44,7 +46,7 @@ class AssignedPartitions:
         self.context.own({*self.context.owned, *partitions})
 
     def give_up(self, partitions: Iterable[TopicPartition], *, commits: bool) -> None:
-        """Give up partitions; ``commits``: commit their positions (not of lost partitions)."""
+        """Give up partitions; ``commits`` commit their positions (not of lost partitions)."""
         revoked = set(partitions)
         offsets = self._offsets(revoked)
         self.context.own(each for each in self.context.owned if each not in revoked)

@@ -16,8 +16,9 @@ HEARTBEAT, POLL_INTERVAL = "heartbeat", "poll interval"
 
 
 class Heartbeats:
-    """``due_ms``: by the interval; ``retry_ms``: after a failure.  ``poll_ms``: when the
-    application stopped polling.  ``has_sent``: since the last error, so that fields are known.
+    """``due_ms`` is the time by the interval, ``retry_ms`` the time after a failure.  ``poll_ms``
+    says when the application stopped polling.  ``has_sent`` means that it has sent one since the
+    last error, so that fields are known.
     """
 
     def __init__(self, membership: MembershipManager) -> None:

@@ -36,7 +36,7 @@ S = MembershipState
 
 
 class JavaModernConsumer:
-    """``turn_ms``: the last turn of the application's thread."""
+    """``turn_ms`` is the last turn of the application's thread."""
 
     own_timers = frozenset({HEARTBEAT})
     commit_timers = frozenset({COMMIT})

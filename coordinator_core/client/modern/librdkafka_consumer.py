@@ -30,7 +30,7 @@ from coordinator_core.protocol.messages import OffsetCommit, OffsetFetch
 
 
 class LibrdkafkaModernConsumer(LibrdkafkaConsumer):
-    """``modern_group``: the same as ``group``."""
+    """``modern_group`` is the same as ``group``."""
 
     own_timers = frozenset({HEARTBEAT})
 

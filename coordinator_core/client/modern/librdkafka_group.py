@@ -12,10 +12,11 @@ TIMERS_PER_HEARTBEAT = 6  # in the units of ``timer_delay_us``
 
 
 class ModernLibrdkafkaGroup(LibrdkafkaGroup):
-    """``current``: acknowledged.  ``target``: being taken or waiting for its acknowledgement.
-    ``next_target``: received, not begun.  ``waits_for_ack``: the next heartbeat in STEADY has what
-    the member owns; ``sends_ack``: the one in flight has it.  ``rejoins``: fenced, or too late with
-    its poll: gives up its partitions when no callback waits, then joins again.
+    """``current``: acknowledged.  ``target`` is being taken or waits for its acknowledgement.
+    ``next_target`` has been received, but not begun.  ``waits_for_ack`` means that the next
+    heartbeat in STEADY has what the member owns; ``sends_ack`` means that the one in flight has it.
+    ``rejoins`` means that the member was fenced or polled too late: it gives up its partitions
+    when no callback waits, then joins again.
     """
 
     def __init__(self, context: ClientContext) -> None:

@@ -42,8 +42,8 @@ class Sent:
 class MemberProtocol:
     """The requests of members of consumer groups; subclasses: of share and streams groups.
 
-    ``has_callbacks``: the application is told of revoked and assigned units.  ``has_offsets``: it
-    commits and fetches offsets.
+    ``has_callbacks`` means that the application is told of revoked and assigned units.
+    ``has_offsets`` means that it commits and fetches offsets.
     """
 
     name = "consumer"
@@ -75,7 +75,7 @@ class MemberProtocol:
         return frozenset((each[0], n) for each in assignment for n in each[1])
 
     def resolved(self, units: Units, names: Mapping[str, str]) -> Units:
-        """The units whose topics are known.  ``names``: by topic id."""
+        """The units whose topics are known. ``names`` has them by topic id."""
         return frozenset(unit for unit in units if unit[0] in names)
 
     def unknown_topics(self, units: Units, names: Mapping[str, str]) -> tuple[str, ...]:

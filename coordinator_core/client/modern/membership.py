@@ -50,7 +50,7 @@ MEMBER_STATES: Mapping[MembershipState, MemberState] = {
 
 
 class LocalAssignment(NamedTuple):
-    """``number``: counts the assignments received since the member joined; -1: none."""
+    """``number`` counts the assignments received since the member joined; -1: none."""
 
     number: int = -1
     units: Units = NOTHING
@@ -68,8 +68,8 @@ class PendingCallback(NamedTuple):
 
 
 class MembershipManager:
-    """``callbacks``: for the application's thread, in order.  ``reconciles``: is taking a target.
-    ``left_group``: the leave has been sent, or need not be.
+    """``callbacks`` are for the application's thread, in order.  ``reconciles`` means that it is
+    taking a target. ``left_group`` means that the leave has been sent, or need not be.
     """
 
     def __init__(self, context: ClientContext, offsets: Offsets) -> None:

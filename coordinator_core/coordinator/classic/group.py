@@ -17,7 +17,9 @@ CONSUMER = "consumer"  # protocol type of groups whose member metadata is a cons
 
 
 class ClassicMember:
-    """One member.  ``awaiting_join``, ``awaiting_sync``: the ids of requests that wait, if any."""
+    """A member; ``awaiting_join`` and ``awaiting_sync`` are the ids of requests that
+    wait, if any.
+    """
 
     __slots__ = (
         "assignment",
@@ -84,7 +86,7 @@ class ClassicGroup:
     """A group's data and the rules that hold in every era.
 
     ``members`` is a dict; ``in_order`` returns them in the order of the era's hash map.
-    ``partition``: the partition of `__consumer_offsets` that holds the group.
+    ``partition`` is the partition of `__consumer_offsets` that holds the group.
     """
 
     __slots__ = (
@@ -156,7 +158,7 @@ class ClassicGroup:
         return self._ordered
 
     def add(self, member: ClassicMember, awaiting_join: str | None) -> None:
-        """Add a member; the first one leads.  The caller sets the protocol type."""
+        """Add a member; the first one leads. The caller sets the protocol type."""
         if self.leader is None:
             self.leader = member.member_id
         self._put(member)
@@ -239,8 +241,8 @@ class ClassicGroup:
     ) -> int | None:
         """KIP-211: the time from which the retention counts; None while the offset is in use.
 
-        ``only_when_stable``: offsets of topics without a subscriber are in use until the group is
-        Stable (KAFKA-13636).
+        ``only_when_stable`` means that offsets of topics without a subscriber are in use until the
+        group is Stable (KAFKA-13636).
         """
         if self.protocol_type is None:
             return committed.commit_timestamp_ms

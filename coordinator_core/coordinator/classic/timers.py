@@ -17,8 +17,8 @@ from coordinator_core.coordinator.classic.group import ClassicGroup, ClassicMemb
 class JoinWait(Protocol):
     """The wait for the joins of one rebalance.
 
-    ``is_initial``: an Empty group's first rebalance (KIP-134), which waits for a time, not for
-    members.
+    ``is_initial`` marks an Empty group's first rebalance (KIP-134), which waits for a time,
+    not for members.
     """
 
     deadline_ms: int

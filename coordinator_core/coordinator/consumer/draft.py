@@ -11,8 +11,8 @@ from coordinator_core.coordinator.turn import Turn
 class Draft:
     """What a request will write, and the values that it computes on its way.
 
-    ``group``: as it is before the request's records, maybe not registered yet.  ``are_equal`` None:
-    as of the group.
+    ``group`` is the group before the request's records, maybe not registered yet.  ``are_equal``
+    None: as of the group.
     """
 
     __slots__ = ("are_equal", "epoch", "group", "group_id", "records", "rules", "turn")

@@ -34,9 +34,9 @@ class ClassicMetadata(NamedTuple):
 class ConsumerMember(NamedTuple):
     """One member; every change makes a new value.
 
-    ``previous_epoch``: accepted, too, because the last answer may have been lost.  ``regex``: ""
-    without a regular expression.  ``pending``: to be revoked.  ``classic``: None unless the member
-    uses the classic protocol.
+    ``previous_epoch`` is accepted, too, because the last answer may have been lost.  ``regex`` is
+    "" without a regular expression.  ``pending`` has the partitions to be revoked.  ``classic``:
+    None unless the member uses the classic protocol.
     """
 
     member_id: str
@@ -60,7 +60,7 @@ class ConsumerMember(NamedTuple):
 
 
 class ResolvedRegex(NamedTuple):
-    """The topics that a regular expression matched; ``version``: of the metadata image."""
+    """The topics that a regular expression matched; ``version`` is that of the metadata image."""
 
     topics: frozenset[str]
     version: int
@@ -68,7 +68,7 @@ class ResolvedRegex(NamedTuple):
 
 
 class ConsumerGroup(ModernGroup):
-    """``members`` and ``targets`` by member id; ``static_members``: member id by instance id."""
+    """``members`` and ``targets`` are by member id; ``static_members`` has ids by instance id."""
 
     __slots__ = (
         "_classic_count",

@@ -224,7 +224,7 @@ def _updated(member: ConsumerMember, request: ConsumerGroupHeartbeat) -> Consume
 
 
 class MemberChange:
-    """``subscription``: the member subscribes to something else; ``bumps_epoch``: at once."""
+    """With ``subscription``, the member's subscription changed; ``bumps_epoch`` bumps at once."""
 
     __slots__ = ("bumps_epoch", "subscription")
 

@@ -34,9 +34,9 @@ from coordinator_core.protocol.errors import CoordinatorBug
 class Goal:
     """What a member is led to, and what its heartbeat says.
 
-    ``owned``: the partitions that it says it owns, None if it does not say.  ``subscribed``: ids of
-    the topics that it subscribes to; None in eras that take the target as it is.  ``names_topics``:
-    whether it subscribes to any, even if they do not exist.
+    ``owned`` has the partitions that it says it owns, None if it does not say.  ``subscribed`` has
+    ids of the topics that it subscribes to; None in eras that take the target as it is.
+    ``names_topics`` say whether it subscribes to any, even if they do not exist.
     """
 
     __slots__ = (

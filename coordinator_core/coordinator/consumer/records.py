@@ -94,7 +94,7 @@ def target_tombstone(group_id: str) -> ModernRecord:
 def member_target_record(
     group_id: str, member_id: str, target: Iterable[tuple[str, list[int]]]
 ) -> ModernRecord:
-    """``target``: topic ids and partitions, in the order written."""
+    """``target`` has topic ids and partitions, in the order written."""
     rows = [{"topic_id": topic_id, "partitions": numbers} for topic_id, numbers in target]
     return ModernRecord(_MEMBER_TARGET, _key(group_id, member_id), {"topic_partitions": rows})
 
@@ -160,7 +160,7 @@ def tombstones(
 ) -> list[ModernRecord]:
     """Tombstones of all records of the group, in an order in which they can be replayed.
 
-    ``renamed``: new ids of members by their old ones.
+    ``renamed`` has new ids of members by their old ones.
     """
     group_id = group.group_id
     records: list[ModernRecord] = []

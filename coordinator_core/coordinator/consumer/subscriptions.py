@@ -29,7 +29,7 @@ REFRESH_MS = 2147483647  # time at which the hash of the topics is computed agai
 class Subscriptions:
     """The subscriptions of all members of a group, as they will be.
 
-    ``regexes``: how many members use each regular expression, resolved or not.
+    ``regexes`` say how many members use each regular expression, resolved or not.
     """
 
     __slots__ = ("members", "regexes", "resolved")

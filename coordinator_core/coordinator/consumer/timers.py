@@ -16,7 +16,7 @@ SYNC_EXPIRED = "the member failed to sync within timeout"
 
 
 def start_session(turn: Turn, group_id: str, member_id: str, timeout_ms: int | None = None) -> None:
-    """Restart the session; ``timeout_ms``: of a classic member, else the group's."""
+    """Restart the session; ``timeout_ms`` is that of a classic member, else the group's."""
     if timeout_ms is None:
         timeout_ms = setting_ms(turn, group_id, CONSUMER, "session.timeout.ms")
     _schedule(turn, SESSION, group_id, member_id, timeout_ms, SESSION_EXPIRED)

@@ -49,7 +49,7 @@ class _CannotUpgrade(Exception):
 def consumer_group(turn: Turn, group_id: str, joins: bool) -> tuple[Draft | None, Errors]:
     """The consumer group for a heartbeat: the present one, a new one, or a converted classic one.
 
-    ``joins``: the heartbeat may create or convert the group.
+    ``joins`` means that the heartbeat may create or convert the group.
     """
     group = turn.groups.modern.get(group_id)
     if group is not None:

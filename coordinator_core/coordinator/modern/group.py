@@ -13,8 +13,9 @@ MemberRow = tuple[str, int, str]  # member id, epoch, state
 class ModernGroup:
     """A group of which the coordinator computes the assignment.
 
-    ``epoch``, ``metadata_hash``, ``assignment_epoch``, ``assignment_timestamp_ms``: as written.
-    ``refresh_deadline_ms``: when the hash of the topics is computed again at the latest.
+    ``epoch``, ``metadata_hash``, ``assignment_epoch`` and ``assignment_timestamp_ms`` are as
+    written. ``refresh_deadline_ms`` says when the hash of the topics is computed again at the
+    latest.
     """
 
     __slots__ = (

@@ -27,7 +27,7 @@ def group_of(
 ) -> G | None:
     """The group of a record; a record with a value creates it, a tombstone does not.
 
-    ``replaces_simple``: also in place of a classic group that only holds offsets.  Raises
+    ``replaces_simple`` also allows it in place of a classic group that only holds offsets.  Raises
     UnexpectedState for a group of another type.
     """
     group_id = key["group_id"]

@@ -37,7 +37,7 @@ def change_topics(turn: Turn, topics: list[TopicImage], deleted: list[str]) -> N
 def _delete_offsets(turn: Turn, deleted: Mapping[str, str]) -> None:
     """Delete the offsets of deleted topics in groups of all types, with one append per shard.
 
-    ``deleted``: topic ids by name.  Offsets of an earlier topic with the same name stay.
+    ``deleted`` has topic ids by name.  Offsets of an earlier topic with the same name stay.
     """
     by_shard: dict[int, list[ModernRecord]] = {}
     last: dict[int, str] = {}

@@ -20,7 +20,7 @@ def write(
 ) -> None:
     """Replay the records, then append them; if the append fails, revert them and call on_failure.
 
-    ``then``: called in any case, with the append's error or NONE.
+    ``then`` is called in any case, with the append's error or NONE.
 
     Answer requests after this call, by ``answer``.
     """

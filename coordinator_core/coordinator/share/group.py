@@ -27,7 +27,7 @@ NOTHING: TopicIdAssignment = MappingProxyType({})
 
 
 class ShareMember(NamedTuple):
-    """One member; every change makes a new value.  ``topics``: names, in a HashSet's order."""
+    """One member; every change makes a new value.  ``topics`` are names, in a HashSet's order."""
 
     member_id: str
     epoch: int = JOINING

@@ -59,7 +59,7 @@ def current_record(group_id: str, member: ShareMember) -> ModernRecord:
 def states_record(
     group_id: str, initializing: InitTopics, initialized: InitTopics, deleting: Mapping[str, str]
 ) -> ModernRecord:
-    """``deleting``: names of topics by id."""
+    """``deleting`` has names of topics by id."""
     value = {
         "initializing_topics": _init_rows(initializing),
         "initialized_topics": _init_rows(initialized),

@@ -18,7 +18,7 @@ Assign = Callable[[ShareTopics, Sequence[ShareSubscriber], bool], dict[str, Topi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShareRules:
-    """``initialize_retry_ms``: after that long, a state is asked to be initialised once more."""
+    """``initialize_retry_ms`` is the time after which a state is asked to be initialised again."""
 
     assign: Assign
     initialize_retry_ms: int

@@ -27,7 +27,7 @@ def update_target(
 ) -> tuple[int, TopicIdAssignment]:
     """The epoch of the target, and the member's part of it, computed if it is time to.
 
-    ``epoch``: the group's, with this heartbeat.  Raises AssignorError where Kafka's throws.
+    ``epoch`` has the group's, with this heartbeat.  Raises AssignorError where Kafka's throws.
     """
     if group.assignment_epoch >= epoch or not _may_compute(turn, group):
         return group.assignment_epoch, group.targets.get(after.member_id, NOTHING)

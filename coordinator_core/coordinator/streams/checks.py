@@ -59,8 +59,8 @@ def check_size(
 
 
 def check_static(member: StreamsMember | None, member_id: str) -> Errors:
-    """Of a request with an instance id that does not join; ``member``: the member with the instance
-    id.
+    """Of a request with an instance id that does not join; ``member`` is the member with the
+    instance id.
     """
     if member is None:
         return Errors.UNKNOWN_MEMBER_ID

@@ -39,7 +39,7 @@ _Unwritten = tuple[int, str, ConfiguredTopology | None, _Refined]
 
 
 class StreamsMember(NamedTuple):
-    """One member; every change makes a new value.  ``pending``: tasks to be revoked."""
+    """One member; every change makes a new value. ``pending`` has tasks to be revoked."""
 
     member_id: str
     epoch: int = JOINING
@@ -62,12 +62,12 @@ class StreamsMember(NamedTuple):
 
 
 class StreamsGroup(ModernGroup):
-    """``members`` and ``targets`` by member id; ``static_members``: member id by instance id.
+    """``members`` and ``targets`` are by member id; ``static_members`` has ids by instance id.
 
-    ``topology``: as a member brought it; ``configured``: against the topics, not written, so a
-    loaded group has none.  ``validated_epoch``: of the topology for which all topics were there.
-    ``refined``: the assignment that members were last led to, and its epoch.  ``state``: as of the
-    last record.
+    ``topology`` is as a member brought it; ``configured``: against the topics, not written, so a
+    loaded group has none.  ``validated_epoch`` is that of the topology for which all topics were
+    there. ``refined`` is the assignment that members were last led to, and its epoch.  ``state``
+    is as of the last record.
     """
 
     __slots__ = (
@@ -170,7 +170,7 @@ class StreamsGroup(ModernGroup):
         return targets
 
     def change_unwritten(self, snapshot: int) -> None:
-        """Call before a change of what no record holds; ``snapshot``: of the log.
+        """Call before a change of what no record holds; ``snapshot`` is that of the log.
 
         Administrators see the change with the next snapshot; a failed append reverts it.
         """

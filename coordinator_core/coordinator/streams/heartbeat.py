@@ -309,7 +309,7 @@ class _Heartbeat:
     def _static_member(
         self, static: StreamsMember | None, unknown: StreamsMember
     ) -> tuple[StreamsMember, Errors]:
-        """``static``: the member with the request's instance id."""
+        """``static`` is the member with the request's instance id."""
         member_id, instance_id = self._request.member_id, self._request.instance_id
         if not self._joins:
             error = check_static(static, member_id)

@@ -16,8 +16,8 @@ STANDBY, WARMUP = 0, 1
 class TaskOwners:
     """Process ids by task.
 
-    ``is_strict``: 4.1 fails on a task that a process is to release without having it, or to get
-    from another process; later versions go on.
+    ``is_strict`` means that 4.1 fails on a task that a process is to release without having it, or
+    to get from another process; later versions go on.
     """
 
     __slots__ = ("_is_strict", "active", "replicas")

@@ -33,8 +33,9 @@ def reconciled(
 ) -> StreamsMember | None:
     """The member after one step towards the target of this epoch; None: it is fenced.
 
-    ``owned``: the tasks that the request reports; None if it reports none.  A member with a state
-    that this version of Kafka does not know is fenced, unless it reports an empty list of tasks.
+    ``owned`` has the tasks that the request reports; None if it reports none.  A member with a
+    state that this version of Kafka does not know is fenced, unless it reports an empty list of
+    tasks.
     """
     step = _Step(rules, group, member, epoch, target, owned)
     if member.state is StreamsMemberState.STABLE:
@@ -68,7 +69,7 @@ class _Step:
         return self._owned is None or has_any(self._owned, tasks)
 
     def next(self, epoch: int) -> StreamsMember:
-        """``epoch``: the member's if it has to revoke tasks first."""
+        """``epoch`` has the member's if it has to revoke tasks first."""
         active = _ActiveDifference(self._member.assigned.active, self._target.active, self._epoch)
         standby = _Difference(self._member.assigned.standby, self._target.standby)
         warmup = _Difference(self._member.assigned.warmup, self._target.warmup)

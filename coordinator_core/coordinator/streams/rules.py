@@ -18,8 +18,8 @@ Assign = Callable[[Sequence[TaskSubtopology], Sequence[TaskAssignee], int], dict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamsRules:
-    """``first_epoch``, ``first_target_epoch``: of a group without records.
-    ``first_endpoint_epoch``: of a new group's information about endpoints.
+    """``first_epoch`` and ``first_target_epoch`` are those of a group without records.
+    ``first_endpoint_epoch`` is that of a new group's information about endpoints.
     """
 
     assign: Assign

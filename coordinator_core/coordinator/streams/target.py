@@ -47,9 +47,9 @@ def update_target(
 ) -> tuple[int, Targets, bool]:
     """The target's epoch, the targets by member id, and whether the assignment is delayed.
 
-    ``epoch``: the group's, with this heartbeat; ``after``: the member that sent it, None if a timer
-    computes the target.  ``only_refined``: the epoch went up without a change of the target.
-    Raises AssignorError where Kafka's assignor throws.
+    ``epoch`` has the group's, with this heartbeat; ``after`` is the member that sent it, None if a
+    timer computes the target.  ``only_refined`` means that the epoch went up without a change of
+    the target. Raises AssignorError where Kafka's assignor throws.
     """
     if is_delayed(turn, group.group_id):
         return max(group.assignment_epoch, 1), {}, True

@@ -47,7 +47,7 @@ class Output(NamedTuple):
 
 
 def engine_config(settings: dict[str, str]) -> CoordinatorConfig:
-    """``settings``: of the broker, by Kafka's names; sessions do not end by themselves."""
+    """``settings`` are those of the broker, by Kafka's names; sessions do not end by themselves."""
     never = str(_NEVER_MS >> 1)
     sessions = {f"{each.broker_prefix}session.timeout.ms": never for each in MODERN_TYPES}
     return replace(

@@ -54,7 +54,7 @@ class GroupLine(NamedTuple):
 
 @dataclass(frozen=True)
 class ModernIncarnation:
-    """``entries``: in the order of the log; ``lines``: in order of time."""
+    """``entries`` are in the order of the log; ``lines`` are in order of time."""
 
     group_id: str
     number: int

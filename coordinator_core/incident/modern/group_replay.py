@@ -26,9 +26,10 @@ TARGET_MEMBER = "ConsumerGroupTargetAssignmentMember"
 class ModernReplay(NamedTuple):
     """The generations of types other than classic.
 
-    ``eras``: of the coordinators; None if the group was never of such a type.
-    ``resumed_from``: (incarnation, generation) whose records the engine was loaded with at the
-    beginning; ``unnamed_topics``: ids of topics that no evidence names; ``names``: of other topics.
+    ``eras`` are those of the coordinators; None if the group was never of such a type.
+    ``resumed_from`` is the (incarnation, generation) whose records the engine was loaded with at
+    the beginning; ``unnamed_topics`` are ids of topics that no evidence names; ``names`` are those
+    of other topics.
     """
 
     group_id: str
@@ -51,9 +52,9 @@ class WholeReplay(NamedTuple):
 class GroupEvidence(NamedTuple):
     """Rows of one group, each with ``incarnation`` and ``at_ms``.
 
-    ``events``: of group_events; ``records``: of group_metadata; ``stored``: its records of
+    ``events``: of group_events; ``records``: of group_metadata; ``stored`` has its records of
     `__consumer_offsets` but offsets, with topic_partition, log_offset, key and value; empty if the
-    group never was of another type than classic; ``names``: of topics by id.
+    group never was of another type than classic; ``names`` are those of topics by id.
     """
 
     group_id: str

@@ -52,7 +52,9 @@ class Departures:
 
 
 class Inference:
-    """Infers the stimuli of one write after another; ``stored``: what production has before it."""
+    """Infers the stimuli of one write after another; ``stored`` says what production
+    has before it.
+    """
 
     def __init__(
         self, group_id: str, stored: Stored, topics: TopicsSeen, lines: Sequence[GroupLine]
@@ -68,7 +70,7 @@ class Inference:
         self.ready_hash: int | None = None  # hash of the topics once a topology is ready
 
     def stimuli(self, write: Write, next_assigned: Mapping[str, set[int]]) -> list[ModernStimulus]:
-        """``next_assigned``: the partitions of the next target, by topic id."""
+        """``next_assigned`` has the partitions of the next target, by topic id."""
         self.group_type = _group_type(write) or self.group_type
         stimuli = self._topic_changes(write, next_assigned)
         stimuli += _STIMULI[write.what](self, write)

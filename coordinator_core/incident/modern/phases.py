@@ -17,7 +17,7 @@ _FOREVER_MS = 1 << 62
 
 
 class ProtocolPhase(NamedTuple):
-    """``begins``, ``ends``: the records of the conversions; None: at the incarnation's."""
+    """``begins`` and ``ends`` are the records of the conversions; None: at the incarnation's."""
 
     begins: Entry | None
     ends: Entry | None
@@ -32,7 +32,7 @@ class ProtocolPhase(NamedTuple):
 
 
 def classic_phases(entries: Sequence[Entry]) -> list[ProtocolPhase]:
-    """``entries``: all records of the incarnation, in the order of the log."""
+    """``entries`` are all records of the incarnation, in the order of the log."""
     phases: list[ProtocolPhase] = []
     is_classic, begins = bool(entries) and entries[0].kind is RecordKind.CLASSIC, None
     before: Entry | None = None

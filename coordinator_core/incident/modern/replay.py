@@ -44,7 +44,9 @@ class ReplayedWrite:
 
 @dataclass(kw_only=True)
 class ModernGeneration:
-    """One target assignment.  ``number``: its epoch; ``era``: of the coordinator that wrote it."""
+    """A target assignment. ``number`` is its epoch, ``era`` that of the coordinator
+    that wrote it.
+    """
 
     incarnation: int
     number: int
@@ -85,7 +87,9 @@ class ModernGeneration:
 
 
 class IncarnationReplay:
-    """``names``: of topics by id; ``assignor``: the first of group.consumer.assignors."""
+    """``names`` are those of topics by id; ``assignor`` is the first of
+    group.consumer.assignors.
+    """
 
     def __init__(
         self,

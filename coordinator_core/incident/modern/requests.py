@@ -138,7 +138,7 @@ def _by(key: str, rows: list[Fields]) -> dict[str, set[int]]:
 
 
 def classic_join(group_id: str, member_id: str, member: Fields) -> JoinGroup:
-    """``member``: its ConsumerGroupMemberMetadata; a new static member has no id yet."""
+    """``member`` is its ConsumerGroupMemberMetadata; a new static member has no id yet."""
     classic = member["classic_member_metadata"]
     return JoinGroup(
         request_id="",

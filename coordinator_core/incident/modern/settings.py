@@ -28,7 +28,7 @@ Value = Mapping[str, Any]  # of a record
 def modern_era(entries: Iterable[Entry], versions: Ranges = ALL_VERSIONS) -> InferredEra:
     """The era of brokers that wrote these records of a consumer, share or streams group.
 
-    ``versions``: of the brokers, as their logs show them.
+    ``versions`` are those of the brokers, as their logs show them.
     """
     entries = list(entries)
     values = [each.value for each in entries if each.value is not None]
@@ -112,7 +112,9 @@ def _has_emptied_without_target(entries: Sequence[Entry]) -> bool:
 
 
 def engine_settings(entries: Sequence[Entry], assignor: str) -> dict[str, str]:
-    """Settings of the broker, by Kafka's names; ``assignor``: of members that prefer none."""
+    """Settings of the broker, by Kafka's names; ``assignor`` is that of members that
+    prefer none.
+    """
     interval = str(_assignment_interval_ms(entries))
     settings = {f"{each.broker_prefix}assignment.interval.ms": interval for each in MODERN_TYPES}
     settings["group.consumer.regex.refresh.interval.ms"] = str(_regex_refresh_ms(entries))

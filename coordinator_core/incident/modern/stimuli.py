@@ -31,9 +31,9 @@ class ModernStimulusKind(Enum):
 
 
 class ModernStimulus(NamedTuple):
-    """``request``: without the member's epoch (PRESENT); ``topics``, ``deleted``: of TOPICS;
-    ``configs``: of CONFIG;
-    ``asks``: only sent to make the coordinator begin the background work that follows.
+    """``request`` is without the member's epoch (PRESENT); ``topics`` and ``deleted`` are those of
+    TOPICS; ``configs``: of CONFIG; ``asks`` means that the request is only sent to make the
+    coordinator begin the background work that follows.
     """
 
     at_ms: int

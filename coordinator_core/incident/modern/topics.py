@@ -21,7 +21,7 @@ _MOST_COMBINATIONS = 4096
 
 
 class TopicsSeen:
-    """The topics as last inferred.  ``names``: of topics by id."""
+    """The topics as last inferred.  ``names`` are those of topics by id."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self.names = {each: name for each, name in names.items() if each != _NO_ID}
@@ -69,9 +69,9 @@ class TopicsSeen:
     ) -> tuple[list[TopicImage], list[str], bool]:
         """What to change so that the subscribed topics are those of this moment.
 
-        ``assigned``: the partitions of the next target, by topic id; ``present``: topics that
-        exist by other evidence.  Returns topics new or changed, names of deleted ones, and whether
-        the hash agrees.
+        ``assigned`` has the partitions of the next target, by topic id; ``present`` has topics
+        that exist by other evidence.  Returns topics new or changed, names of deleted ones, and
+        whether the hash agrees.
         """
         ids = {self.names[each]: each for each in assigned if each in self.names}
         next_ = {
@@ -119,9 +119,9 @@ class TopicsSeen:
     ) -> tuple[list[TopicImage], list[str], bool]:
         """As ``changes``, for the topics of a topology: a subtopology has a task per partition.
 
-        ``tasks``: of the next target, by subtopology; ``is_ready``: whether all topics exist, else
-        internal ones are missing.  Records have no ids of these topics: an unknown one is made up,
-        so that the hash cannot agree.
+        ``tasks`` are those of the next target, by subtopology; ``is_ready`` says whether all
+        topics exist, else internal ones are missing.  Records have no ids of these topics: an
+        unknown one is made up, so that the hash cannot agree.
         """
         by_name = {name: topic_id for topic_id, name in self.names.items()}
         chosen: dict[str, TopicImage | None] = {}

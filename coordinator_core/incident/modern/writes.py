@@ -48,8 +48,8 @@ class Wrote(Enum):
 class Write(NamedTuple):
     """``member_ids``: who wrote, or who was removed; () if no record names a member.
 
-    ``replaced``: the static member whose place the member takes; ``converts``: the group was
-    classic before.
+    ``replaced`` is the static member whose place the member takes; ``converts`` means that the
+    group was classic before.
     """
 
     what: Wrote
@@ -75,7 +75,9 @@ class Write(NamedTuple):
 
 
 def writes(entries: Sequence[Entry], stored: Stored) -> Iterator[Write]:
-    """``stored``: before the first entry; it follows each write once the next is asked for."""
+    """``stored`` begins as before the first entry; it follows each write once the next is asked
+    for.
+    """
     at = 0
     while at < len(entries):
         write = _write(entries, at, stored)

@@ -13,8 +13,9 @@ from jobs.console.errors import UsageError
 
 
 def run(out: str | None, rules: str | None, late: str, thresholds: Thresholds) -> None:
-    """Files to write; without one, the dashboard goes to stdout.  ``late``: age of the lake's last
-    time from which on the lake is late."""
+    """Files to write; without one, the dashboard goes to stdout.  ``late`` is the age of the lake's
+    last time from which on the lake is late.
+    """
     late_s = span_s(late, "--late")
     page = json.dumps(dashboard(thresholds, late_s), indent=2, ensure_ascii=False) + "\n"
     if out is None and rules is None:

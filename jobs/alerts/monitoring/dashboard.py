@@ -19,7 +19,7 @@ _HIDDEN = ("Time", "__name__", "instance", "job")
 
 
 def dashboard(thresholds: Thresholds, late_s: int) -> dict[str, Any]:
-    """``late_s``: age of the lake's last time from which on the lake is late."""
+    """``late_s`` is the age of the lake's last time from which on the lake is late."""
     return {
         "uid": "regroup",
         "title": "Regroup: rebalances of consumer groups",

@@ -24,7 +24,7 @@ class Query(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """``kind``: Grafana's panel type.  ``limit``: from here on the value is bad."""
+    """``kind``: Grafana's panel type.  ``limit`` is from here on the value is bad."""
 
     title: str
     about: str
@@ -37,7 +37,7 @@ class Panel(NamedTuple):
 
 
 def panels(thresholds: Thresholds, late_s: int) -> Iterator[Panel]:
-    """Row by row.  ``late_s``: age of the lake's last time from which on the lake is late."""
+    """Row by row.  ``late_s`` is the age of the lake's last time from which on the lake is late."""
     yield Panel(
         title="Raised alerts per check",
         about=metrics.ALERTS.about,

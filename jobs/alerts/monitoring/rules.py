@@ -14,7 +14,7 @@ _MISSING_FOR = "15m"
 
 
 class Rule(NamedTuple):
-    """``lasts``: how long the expression holds before the alert fires."""
+    """``lasts`` says how long the expression holds before the alert fires."""
 
     name: str
     expression: str
@@ -23,7 +23,7 @@ class Rule(NamedTuple):
 
 
 def rules(late_s: int) -> Iterator[Rule]:
-    """``late_s``: age of the lake's last time from which on the lake is late."""
+    """``late_s`` is the age of the lake's last time from which on the lake is late."""
     yield from map(_rule_of, CHECKS)
     lake_time = metrics.LAKE_TIME.name
     yield Rule(

@@ -46,7 +46,7 @@ _NO_SCRIPTS = "default-src 'none'; frame-ancestors 'none'"
 
 
 def application(answers: Answers, *, every_s: float, token: str | None) -> Starlette:
-    """``token``: each request must have it; None: a request's host must be a loopback name."""
+    """Each request must have ``token``; None: a request's host must be a loopback name."""
     page, policy = served_page(every_s)
     limiters = {
         "sql": CapacityLimiter(_STATEMENTS_AT_ONCE),

@@ -30,7 +30,8 @@ _MOST_CONNECTIONS = 200
 
 @dataclass(frozen=True, kw_only=True)
 class ServeOptions:
-    """``every_s``: time between two looks for new commits.  ``token``: text that readers need.
+    """``every_s`` is the time between two looks for new commits.  ``token`` is the text that
+    readers need.
     ``plan``: ways to deploy a group of a cluster."""
 
     lake: str

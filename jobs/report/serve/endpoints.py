@@ -16,7 +16,7 @@ _MOST_CHARACTERS = 20_000  # of a value
 
 
 class Parameter(NamedTuple):
-    """``kind``: string, integer, boolean, or strings for a parameter that may be repeated."""
+    """``kind`` is string, integer, boolean, or strings for a parameter that may be repeated."""
 
     name: str
     kind: str

@@ -21,7 +21,7 @@ MEMORY = "200MB"  # memory of DuckDB, per version; larger sorts use the disk
 
 
 class Version:
-    """One version of the lake.  ``number``: 1 for the version at the start of the server."""
+    """One version of the lake.  ``number`` is 1 for the version at the start of the server."""
 
     def __init__(self, root: str, slo: SloSettings | None, number: int, folder: str) -> None:
         """UsageError for a missing lake, or for one without generations."""
@@ -51,7 +51,7 @@ class Version:
 
 
 class LiveLake:
-    """``root``: folder or URI of the lake."""
+    """``root`` is the folder or URI of the lake."""
 
     def __init__(self, root: str, slo: SloSettings | None = None) -> None:
         """UsageError for a missing lake, or for one without generations."""

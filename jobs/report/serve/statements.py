@@ -30,7 +30,7 @@ _TOO_MUCH = "the statement needs more memory than is allowed; select fewer rows 
 
 
 class Limits(NamedTuple):
-    """Limits of one statement and its answer.  ``bytes``: size of the answer as JSON."""
+    """Limits of one statement and its answer.  ``bytes`` have the size of the answer as JSON."""
 
     rows: int = 1000
     seconds: float = 20

@@ -161,8 +161,9 @@ _IN_WINDOW = """
 
 
 class GroupsAsked(NamedTuple):
-    """``search``: words that name, kinds of episodes, assignor and types have.  ``ids``: only these
-    groups; empty: all.  ``fold``: only the groups of this row."""
+    """``search`` has words that name, kinds of episodes, assignor and types have.  ``ids`` limits
+    the answer to these groups; empty: all.  ``fold`` limits the answer to the groups of this row.
+    """
 
     search: str = ""
     sort: str = "not_stable_ms"
@@ -177,7 +178,7 @@ class GroupsAsked(NamedTuple):
 class ClusterSummary:
     """The tables of one cluster, in a compressed database of their own.
 
-    ``overview``: the overview of a page, without rows of groups.
+    ``overview`` is the overview of a page, without rows of groups.
     """
 
     def __init__(self, opened: OpenedLake, cluster_id: str, schema: str) -> None:

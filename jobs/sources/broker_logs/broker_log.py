@@ -126,8 +126,8 @@ def read_broker_logs(
     range_bytes: int = RANGE_BYTES,
     since_ms: int | None = None,
 ) -> DataFrame:
-    """ROWS of all ``files``, one task per range.  ``timezone``: zone of the brokers' clocks.
-    ``ids``: by path, as in `log_rows`; ``since_ms``: likewise.
+    """ROWS of all ``files``, one task per range.  ``timezone`` is the zone of the brokers' clocks.
+    ``ids`` are by path, as in `log_rows`; ``since_ms``: likewise.
     """
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -176,7 +176,8 @@ def log_rows(
 ) -> Iterator[pa.RecordBatch]:
     """Arrow batches of ROWS for one file, or one of its ranges, in bounded memory.
 
-    ``file_id``: of the log; None: that of its first line.  ``since_ms``: see `logs.dates.dates_of`.
+    ``file_id`` is that of the log; None: that of its first line.  ``since_ms``: see
+    `logs.dates.dates_of`.
     """
     with open_file(path) as stream:
         file_id = file_id or first_line_hash(stream)

@@ -130,8 +130,8 @@ def client_logs_source(
     ids: Mapping[str, str],
     since_ms: int | None = None,
 ) -> SourceRows:
-    """ROWS of all ``files``.  ``timezone``: of dates without a zone.  ``ids``: by path, as in
-    `client_rows`; ``since_ms``: likewise.
+    """ROWS of all ``files``.  ``timezone`` applies to dates without a zone.  ``ids`` are by path,
+    as in `client_rows`; ``since_ms``: likewise.
     """
 
     def rows(path: str) -> Iterator[pa.RecordBatch]:
@@ -155,7 +155,8 @@ def client_rows(
 ) -> Iterator[pa.RecordBatch]:
     """Arrow batches of ROWS for one file, in bounded memory.
 
-    ``file_id``: of the log; None: `client_file_id`.  ``since_ms``: see `logs.dates.dates_of`.
+    ``file_id`` is that of the log; None: `client_file_id`.  ``since_ms``: see
+    `logs.dates.dates_of`.
     """
     with open_file(path) as stream:
         yield from rows_of_stream(stream, path, timezone, dates, file_id, since_ms)
@@ -486,7 +487,7 @@ def _goes_on(line: bytes) -> bool:
 
 
 class _Headlines(NamedTuple):
-    """``marks``: marks of the libraries that log such lines, each with the end of the lines."""
+    """``marks`` are those of the libraries that log such lines, each with the end of the lines."""
 
     ends: tuple[bytes, ...]
     marks: tuple[tuple[bytes, bytes], ...]

@@ -39,7 +39,7 @@ _HEADER = re.compile(r"\s*(?:All|Dynamic) configs for (broker|group) (.+?) are:"
 
 
 class Setting(NamedTuple):
-    """``entity``: a broker's or group's id; ``is_default``: Kafka's own value."""
+    """``entity`` is a broker's or group's id; ``is_default``: Kafka's own value."""
 
     entity_type: str
     entity: str

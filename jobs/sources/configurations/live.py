@@ -23,7 +23,7 @@ _TYPES = {BROKER: ResourceType.BROKER, GROUP: ResourceType.GROUP}
 
 @dataclass(kw_only=True)
 class LiveSettings:
-    """``problems``: why settings are missing, a line per reason."""
+    """``problems`` say why settings are missing, a line per reason."""
 
     settings: list[Setting] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)

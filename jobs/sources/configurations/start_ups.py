@@ -21,7 +21,9 @@ _UNSET = "null"
 
 
 class StartUpSettings:
-    """Reads a log's chunks in order; ``of_brokers``: the last block of each broker, by its id."""
+    """Reads a log's chunks in order; ``of_brokers`` has the last block of each broker,
+    by its id.
+    """
 
     def __init__(self) -> None:
         self.of_brokers: dict[str, dict[str, str]] = {}

@@ -41,7 +41,7 @@ def json_columns(file: str) -> Columns:
 
 
 def json_rows(file: str, columns: Columns) -> Iterator[dict[str, Any]]:
-    """``position``: byte offset of the line in the uncompressed file."""
+    """``position`` is the byte offset of the line in the uncompressed file."""
     for position, line in _lines(file):
         record = _parsed(line) if isinstance(line, bytes) else line
         if isinstance(record, dict):
@@ -74,7 +74,7 @@ def avro_columns(file: str) -> Columns:
 
 
 def avro_rows(file: str, columns: Columns) -> Iterator[dict[str, Any]]:
-    """``position``: number of the record in the file.  The rest after damage is one row."""
+    """``position`` is the number of the record in the file.  The rest after damage is one row."""
     with open_file(file) as stream:
         size = stream.seek(0, 2)
         stream.seek(0)

@@ -7,7 +7,7 @@ offset a number made of this time and its key: records are in the order of time,
 and millisecond in that of the file, and a record has the same number in every file.  A record
 without a time is unreadable.
 
-Rows are dicts of RAW (jobs.sources.topic.raw_records); ``position``: byte offset in the
+Rows are dicts of RAW (jobs.sources.topic.raw_records); ``position`` is the byte offset in the
 uncompressed file.
 """
 

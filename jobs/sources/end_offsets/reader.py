@@ -32,9 +32,9 @@ _TOO_LONG = f"a JSON document of more than {DOCUMENT_BYTES >> 20} MiB: export a 
 class Unit:
     """A line or a document: its byte position in the uncompressed file, and its lines.
 
-    ``sightings``: the readable ones, each with its format.  ``others``: number of values about
-    something else.  ``reasons``: why unreadable values have no sighting.  ``size``: of a line that
-    is too long, else None.
+    ``sightings`` are the readable ones, each with its format.  ``others`` have the number of
+    values about something else.  ``reasons`` say why unreadable values have no sighting.  ``size``
+    is that of a line that is too long, else None.
     """
 
     position: int
@@ -50,7 +50,7 @@ class Unit:
 
 
 def units(stream: BinaryIO, timezone: str) -> Iterator[Unit]:
-    """All units of a file, in their order.  ``timezone``: of dates that name no zone."""
+    """All units of a file, in their order.  ``timezone`` applies to dates that name no zone."""
     return _Reader(timezone).units(Blocks(stream))
 
 

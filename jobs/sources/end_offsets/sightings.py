@@ -25,7 +25,9 @@ class NoSighting(Exception):
 
 
 class Sighting(NamedTuple):
-    """``time_ms``: since 1970, UTC.  ``cluster``: name of the cluster, if the monitor has one."""
+    """``time_ms`` counts from 1970, UTC. ``cluster`` is the cluster's name, if the
+    monitor has one.
+    """
 
     topic: str
     partition: int
@@ -86,8 +88,9 @@ class Times:
         raise NoSighting(f"{_shown(value)} is not a time between 2015 and 2100")
 
     def in_text(self, text: str, *, at_end: bool = False) -> int | None:
-        """The time of the last complete date in a text; None without one.  ``at_end``: only a date
-        that ends the text."""
+        """The time of the last complete date in a text; None without one.  ``at_end`` accepts only
+        a date that ends the text.
+        """
         for stamp in reversed(stamps_in(text)):
             if at_end and stamp.end != len(text):
                 return None

@@ -50,7 +50,7 @@ ROWS = pa.schema(
 
 
 def end_offsets_source(files: list[str], timezone: str, dates: DateRange) -> SourceRows:
-    """ROWS of all ``files``.  ``timezone``: of dates without a zone."""
+    """ROWS of all ``files``.  ``timezone`` applies to dates without a zone."""
 
     def rows(path: str) -> Iterator[pa.RecordBatch]:
         return end_offset_rows(path, timezone, dates)
@@ -82,7 +82,7 @@ def end_offset_rows(path: str, timezone: str, dates: DateRange) -> Iterator[pa.R
 
 
 class _Seen(NamedTuple):
-    """A sighting; ``position``: its number in the file."""
+    """A sighting; ``position`` is its number in the file."""
 
     position: int
     format: str

@@ -27,8 +27,8 @@ _PACKED = "packed"
 
 
 class LogFile:
-    """A log file as it is now.  ``whole``: the digest of its bytes on disk, without what `_END`
-    removes.  ``beginning_id``: of its first line, as the source computes it.
+    """A log file as it is now.  ``whole`` is the digest of its bytes on disk, without what `_END`
+    removes.  ``beginning_id`` is that of its first line, as the source computes it.
 
     Raises OSError.
     """

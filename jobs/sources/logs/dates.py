@@ -48,9 +48,9 @@ _FARTHEST_ZONE_MS = 15 * 3600_000  # difference between the local times of two c
 class FileDates:
     """What a file shows about incomplete dates.
 
-    ``first_ms``: a local time at or before the first line.  ``needs_context``: a line's date
-    depends on the previous lines, so one task reads the whole file and every line.  ``is_late``: a
-    line is such a line although the beginning of the file has none.
+    ``first_ms`` is a local time at or before the first line.  ``needs_context`` means that a
+    line's date depends on the previous lines, so one task reads the whole file and every line.
+    ``is_late`` means that a line does although the beginning of the file has none.
     """
 
     orders: Orders = field(default_factory=lambda: Orders({}))
@@ -68,7 +68,7 @@ def dates_of(
 ) -> FileDates:
     """What the beginning of a file shows; if that leaves an order open, all its blocks.
 
-    ``since_ms``: a local time that no line precedes, for files that do not show the date.
+    ``since_ms`` is a local time that no line precedes, for files that do not show the date.
     """
     lines, stamps = _sampled(beginning)
     orders = orders_of(stamps)
@@ -201,7 +201,7 @@ class LineDates:
             self.of(stamp, None)
 
     def of(self, stamp: Stamp | None, outer: Stamp | None) -> LocalTime:
-        """The date of a line with this date; ``outer``: another one, beside an incomplete one."""
+        """The date of a line with this date; ``outer`` is another one, beside an incomplete one."""
         if stamp is None:
             return LocalTime(reason=NO_DATE)
         if stamp.zone is not None and not self._clock.is_named(stamp.zone, stamp.local_ms):
@@ -311,7 +311,7 @@ def _near(day_ms: int, near_ms: int) -> int:
 
 
 def since_ms_of_option(text: str | None) -> int | None:
-    """Local ms of `--log-date`: a date, or a date and a time.  Raises UsageError."""
+    """Local ms of `--log-date`: a date, or a date and a time. Raises UsageError."""
     if text is None:
         return None
     times = ("", ":00", " 00:00:00")  # seconds or minutes may be missing, or the time of day

@@ -50,8 +50,9 @@ def has_utf16(block: bytes) -> bool:
 
 @dataclass(slots=True)
 class EncodedLine:
-    """``text``: in UTF-8, with its newline; None if the line is too long.  ``size``: in bytes of
-    the file.  ``beginning``: the first bytes of ``text``, also of a line that is too long."""
+    """``text`` is in UTF-8, with its newline; None if the line is too long.  ``size`` is in bytes
+    of the file.  ``beginning`` has the first bytes of ``text``, also of a line that is too long.
+    """
 
     position: int
     size: int
@@ -62,9 +63,9 @@ class EncodedLine:
 def lines_by_encoding(
     blocks: Iterable[bytes], position: int, encoding: str, longest: int, kept: int
 ) -> Iterator[EncodedLine]:
-    """Each line; ``encoding``: of the first line unless its bytes show another one.
+    """Each line; ``encoding`` is that of the first line unless its bytes show another one.
 
-    ``longest``: bytes of the longest line that is returned; of a longer one ``kept`` bytes.
+    ``longest`` has bytes of the longest line that is returned; of a longer one ``kept`` bytes.
     """
     lines = _Lines(position, encoding, longest, kept)
     for block in blocks:

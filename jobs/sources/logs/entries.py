@@ -27,9 +27,9 @@ MOST_EXAMPLES, LONGEST_EXAMPLE = 3, 300
 class LogEntry(NamedTuple):
     """One parsed coordinator line.
 
-    ``position``: offset of the line's first byte in the uncompressed stream.  ``time_ms``: UTC;
-    None if the line has no complete date, and ``undated`` says why.  ``stack_trace``: the lines
-    after it that belong to it.
+    ``position`` is the offset of the line's first byte in the uncompressed stream.  ``time_ms``:
+    UTC; None if the line has no complete date, and ``undated`` says why.  ``stack_trace`` has the
+    lines after it that belong to it.
     """
 
     file: str
@@ -47,7 +47,7 @@ class LogEntry(NamedTuple):
 class Unreadable:
     """One line of a coordinator's logger with an unknown wording, or the place of file damage.
 
-    ``length``: of the line, if not all of its bytes are kept.
+    ``length`` is that of the line, if not all of its bytes are kept.
     """
 
     file: str
@@ -146,9 +146,10 @@ class Entries:
         before: Callable[[int], Entries] | None = None,
         source: str | None = None,
     ) -> None:
-        """``before``: the entries of the file up to a position; None from the start of the file on.
+        """``before`` has the entries of the file up to a position; None from the start of the file
+        on.
 
-        ``source``: whose lines they are, if the lines of each source are read apart.
+        ``source`` says whose lines they are, if the lines of each source are read apart.
         """
         self._counts = counts
         self._source = source
@@ -162,7 +163,8 @@ class Entries:
     ) -> LogEntry | Unreadable | None:
         """None if the line is not a coordinator's.
 
-        ``breaks_off``: the file ends without a newline, perhaps in the middle of a number.
+        ``breaks_off`` means that the file ends without a newline, perhaps in the middle of a
+        number.
         """
         if pending.error is not None:
             self._count_following(pending, 0)

@@ -226,9 +226,10 @@ def chunks_of_lines(
 ) -> Iterator[tuple[int, Chunk]]:
     """Position of a line's first byte in the stream, and whole lines from there on in UTF-8.
 
-    ``longest``: size of the longest line that is read; None: LINE_BYTES.  A line that ``within``
-    begins in the middle of is left out.  From the first line in UTF-16 on, each line is a chunk.  A
-    line that begins with much zero padding (a sparse file) is a chunk without the padding.
+    ``longest`` is the size of the longest line that is read; None: LINE_BYTES.  A line that
+    ``within`` begins in the middle of is left out.  From the first line in UTF-16 on, each line is
+    a chunk.  A line that begins with much zero padding (a sparse file) is a chunk without the
+    padding.
     """
     position, source = blocks.position, iter(blocks)
     longest = LINE_BYTES if longest is None else longest

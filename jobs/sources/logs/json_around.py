@@ -82,9 +82,9 @@ _UNITS = ((10**17, 1), (10**14, 1000), (10**11, 1_000_000))
 
 
 class FlatRecord(NamedTuple):
-    """A record's fields.  ``source``: what names the broker; ``trace``: lines after the message;
-    ``goes_on``: the message is the beginning of a line that the next record continues;
-    ``fields``: all fields of the record, by name.
+    """A record's fields.  ``source`` says what names the broker; ``trace`` has lines after the
+    message; ``goes_on`` means that the message is the beginning of a line that the next record
+    continues; ``fields`` are all fields of the record, by name.
     """
 
     message: str
@@ -163,7 +163,7 @@ def _records(
 ) -> Iterator[tuple[int, Any]]:
     """(place in the text, record) of all records in the value that begins at a place.
 
-    ``around``: what the objects around it say of the broker.
+    ``around`` says what the objects around it say of the broker.
     """
     if is_record(value):
         yield at, around | value

@@ -82,8 +82,8 @@ COORDINATOR_AT_INFO = (
 
 
 class Kind(NamedTuple):
-    """``what``: what the file seems to be.  ``is_usual``: the file is a log of the requested kind
-    and may have no line about groups.
+    """``what`` says what the file seems to be.  ``is_usual`` means that the file is a log of the
+    requested kind and may have no line about groups.
     """
 
     what: str
@@ -133,8 +133,8 @@ def kind_of_undated_log(beginning: bytes) -> Kind:
 def is_error(kind: Kind, *, is_alone: bool) -> bool:
     """Whether a run fails because of a log without an understood line.
 
-    ``is_alone``: no other log of the same option has an understood line.  An empty log beside
-    others may just have been rolled.
+    ``is_alone`` means that no other log of the same option has an understood line.  An empty log
+    beside others may just have been rolled.
     """
     return is_alone or not (kind.is_usual or kind == EMPTY)
 

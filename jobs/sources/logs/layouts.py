@@ -110,10 +110,10 @@ _LABEL = re.compile(rb'(?:^|[,\s])(?:pod|pod_name|hostname|host|instance)="([^"]
 class Unwrapped(NamedTuple):
     """What is within a line.
 
-    ``body``: what follows the prefix, or the record's message.  ``source``: what names the broker,
-    of the prefix or the record.  ``goes_on``: the next line of the same source continues this line.
-    ``date``: of the prefix or the record.  ``record``: the other fields of JSON.  ``unknown``: why
-    JSON has no message.
+    ``body`` says what follows the prefix, or the record's message.  ``source`` says what names the
+    broker, of the prefix or the record.  ``goes_on`` means that the next line of the same source
+    continues this line. ``date`` is that of the prefix or the record.  ``record`` has the other
+    fields of JSON. ``unknown`` says why JSON has no message.
     """
 
     body: bytes
@@ -155,7 +155,7 @@ def with_head(head: bytes, body: bytes) -> bytes:
 def unwrapped(raw: bytes, pods: set[bytes] | None = None) -> Unwrapped:
     """What is within colors, prefixes, zeros and JSON; `line_of` makes a line of it.
 
-    ``pods``: the prefixes of stern so far, which the lines of a stack trace begin with, too.
+    ``pods`` are the prefixes of stern so far, which the lines of a stack trace begin with, too.
     """
     body = _COLOR.sub(b"", raw) if b"\x1b" in raw else raw
     body = body.lstrip(b"\0")

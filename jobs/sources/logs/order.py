@@ -26,8 +26,8 @@ _DATE = re.compile(
 
 
 class Timed(NamedTuple):
-    """A line's place in time.  ``stored``: the time is the store's, not the line's.  ``goes_on``:
-    the line is a part.
+    """A line's place in time.  ``stored`` means that the time is the store's, not the line's.
+    ``goes_on`` means that the line is a part.
     """
 
     source: str | None

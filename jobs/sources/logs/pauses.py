@@ -43,7 +43,7 @@ def pause_before(chunk: bytes, end: int, line: bytes, source: str | None) -> int
 
 
 class _Pause(NamedTuple):
-    """``until_ms``: the time of the line that ends the pause."""
+    """``until_ms`` is the time of the line that ends the pause."""
 
     ms: int
     until_ms: int

@@ -43,8 +43,8 @@ class Reader:
         before: Callable[[int], Entries] | None = None,
         source: str | None = None,
     ) -> None:
-        """``before``: see `Entries`.  ``source``: whose lines alone it reads; it counts them with
-        those of the others.
+        """``before``: see `Entries`.  ``source`` says whose lines alone it reads; it counts them
+        with those of the others.
         """
         self.counts = counts
         self.entries = Entries(counts, timezone, dates, before, source)
@@ -86,7 +86,7 @@ class Reader:
         return self._of_sources[source]
 
     def take(self, position: int, chunk: bytes) -> Iterator[LogEntry | Unreadable]:
-        """Items that are complete with the lines of a chunk; ``position``: of its first byte."""
+        """Items that a chunk's lines complete; ``position`` is that of its first byte."""
         self.counts.software |= software_in(chunk)
         self.counts.start_ups.read(chunk)
         search, size, at = Search(chunk), len(chunk), 0
@@ -157,7 +157,9 @@ class Reader:
     def _plain(
         self, position: int, raw: bytes, *, is_complete: bool
     ) -> LogEntry | Unreadable | None:
-        """A line in Kafka's own layout; ``is_complete``: no line follows that may belong to it."""
+        """A line in Kafka's own layout; if ``is_complete``, no line follows that may
+        belong to it.
+        """
         self._had_head = True
         if is_of_other_logger(raw):
             self._observe(raw)

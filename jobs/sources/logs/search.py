@@ -32,7 +32,7 @@ _CLASS = re.compile(rb"[\w$]*\.[\w.$]*")
 class Search:
     """The lines of a chunk that must be parsed, from its beginning on.
 
-    ``other_layout``: where the next line begins that is not in Kafka's own layout.
+    ``other_layout`` says where the next line begins that is not in Kafka's own layout.
     """
 
     def __init__(self, chunk: bytes) -> None:

@@ -65,9 +65,10 @@ class NoAnswer:
 
 @dataclass(frozen=True)
 class BrokerMetadata:
-    """``brokers``: advertised address by broker id.  ``error``: name of the error code for
-    `__consumer_offsets`, if any.  ``leaders``: broker id by partition of `__consumer_offsets` (an
-    unknown broker id: no leader)."""
+    """``brokers`` has the advertised address by broker id.  ``error`` is the name of the error
+    code for `__consumer_offsets`, if any.  ``leaders`` have the broker id by partition of
+    `__consumer_offsets` (an unknown broker id: no leader).
+    """
 
     brokers: dict[int, Address]
     error: str | None
@@ -102,7 +103,7 @@ def request_metadata(address: Address, settings: Mapping[str, str]) -> BrokerMet
 def require_answer(kafka: Kafka, client: Mapping[str, str], java: Mapping[str, str]) -> None:
     """One of the brokers suffices; the first one's error is raised if none answers.
 
-    ``client``: librdkafka's settings, ``java``: these settings by the names in [kafka].
+    ``client`` has librdkafka's settings, ``java`` has these settings by the names in [kafka].
     """
     errors = []
     for address in kafka.addresses:
@@ -164,7 +165,7 @@ def address_text(address: Address) -> str:
 
 
 def describe_no_answer(address: Address, answer: NoAnswer, settings: Mapping[str, str]) -> str:
-    """``settings``: [kafka] of the configuration."""
+    """``settings`` are [kafka] of the configuration."""
     name = address_text(address)
     match answer.problem:
         case Problem.RESOLVE:

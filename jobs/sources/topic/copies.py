@@ -25,7 +25,7 @@ NO_END = (1 << 63) - 1
 
 
 class CopyBatch(NamedTuple):
-    """A batch of a copy; ``checksum``: of its content.  ``epoch``: -1 before message format 2."""
+    """A batch of a copy; its content has ``checksum``. ``epoch`` is -1 before message format 2."""
 
     file: str
     position: int
@@ -58,7 +58,7 @@ def diverged_offsets(
 ) -> dict[str, list[DivergedRange]]:
     """The diverged offsets of each copy.
 
-    ``live``: digests of records from the live topic; ``read``: returns the digests of batches.
+    ``live`` has digests of records from the live topic; ``read`` returns the digests of batches.
     """
     spans = _compared(copies, live)
     if not spans:
@@ -197,7 +197,7 @@ class _Votes:
         return len(valid), *max((self._ends[each], self._hashes[each]) for each in voters)
 
     def _why(self, live: bytes | None, votes: Sequence[int]) -> str:
-        """``votes``: number of copies per record at the offset, the kept record first."""
+        """``votes`` have the number of copies per record at the offset, the kept record first."""
         if live is not None:
             return "the live topic has other records"
         if votes[0] > max(votes[1:]):

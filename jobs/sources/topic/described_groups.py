@@ -58,7 +58,7 @@ class DescribedGroups(NamedTuple):
 
 @dataclass(kw_only=True)
 class Description:
-    """The snapshots of one file.  ``problems``: a line per part of the file that is not used."""
+    """The snapshots of one file. ``problems`` has a line per part of the file that is not used."""
 
     snapshots: list[DescribedGroups] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -94,7 +94,7 @@ class DescribedTable:
 class _Group:
     """What the tables below one date say of one group.
 
-    ``header_lines``: by columns, the line of the table's header.  ``counts``: the number of
+    ``header_lines`` has, by columns, the line of the table's header.  ``counts`` have the number of
     partitions by member.
     """
 
@@ -215,8 +215,8 @@ def _joined(
 
 
 def described_groups(content: bytes, timezone: str, since_ms: int | None) -> Description:
-    """``timezone``: of dates without a zone.  ``since_ms``: a local time that no line precedes, and
-    the time of an output above which no line has a date.
+    """``timezone`` applies to dates without a zone.  ``since_ms`` is a local time that no line
+    precedes, and the time of an output above which no line has a date.
     """
     clock = WallClock(timezone)
     dates = LineDates(dates_of(content, lambda: [content], since_ms), clock)
@@ -249,7 +249,7 @@ def _is_alone(text: str, stamp: Stamp) -> bool:
 
 
 class _Reader:
-    """``at_ms``: the time of the tables that follow."""
+    """``at_ms`` is the time of the tables that follow."""
 
     def __init__(self, at_ms: int | None) -> None:
         self._at_ms = at_ms
@@ -263,7 +263,7 @@ class _Reader:
         self._at_ms, self._table = at_ms, None
 
     def begin(self, number: int, table: DescribedTable, at_ms: int | None) -> None:
-        """A table begins; ``at_ms``: the time at the beginning of its header line, if any."""
+        """A table begins; ``at_ms`` is the time at the beginning of its header line, if any."""
         self._at_ms = self._at_ms if at_ms is None else at_ms
         self._table, self._header_line, self._blocked = None, number, set()
         if _GROUP not in table.columns:

@@ -32,8 +32,9 @@ Offsets = dict[int, int]  # partition -> offset
 
 @dataclass(frozen=True)
 class Kafka:
-    """``bootstrap``: HOST:PORT, several separated by commas.  ``settings``: [kafka] of the
-    configuration, which may have passwords.  ``option``: the name that messages have."""
+    """``bootstrap``: HOST:PORT, several separated by commas.  ``settings`` are [kafka] of the
+    configuration, which may have passwords.  ``option`` is the name that messages have.
+    """
 
     bootstrap: str
     settings: dict[str, str] = field(default_factory=dict, repr=False)
@@ -118,7 +119,7 @@ class OffsetsTopic(ABC):
 
 
 def deleted_offsets(ranges: OffsetRanges, next_offsets: Offsets) -> Iterator[DeletedOffsets]:
-    """``next_offsets``: where the last run stopped.  RunFailed if the topic is another one."""
+    """``next_offsets`` say where the last run stopped.  RunFailed if the topic is another one."""
     for partition, next_offset in next_offsets.items():
         written = ranges.written.get(partition, 0)
         if written < next_offset:
@@ -145,8 +146,9 @@ def slices(start: Offsets, end: Offsets, limit: int) -> Iterator[tuple[Offsets, 
 
 
 def verify_arrival(topic: OffsetsTopic, start: Offsets, end: Offsets, arrived: Offsets) -> None:
-    """RunFailed if no record of a partition arrived although the broker has some.  ``arrived``:
-    numbers of records by partition."""
+    """RunFailed if no record of a partition arrived although the broker has some.  ``arrived`` has
+    numbers of records by partition.
+    """
     for partition, first in start.items():
         last = end[partition]
         if first >= last or arrived.get(partition):

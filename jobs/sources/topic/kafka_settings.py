@@ -53,8 +53,9 @@ _JAAS_OPTION = re.compile(r'\b(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;]+))')
 
 @dataclass
 class ClientSettings:
-    """``values``: settings for librdkafka, which may hold passwords.  ``untranslatable``: settings
-    that librdkafka has no equivalent for."""
+    """``values`` are settings for librdkafka, which may hold passwords.  ``untranslatable`` has
+    settings that librdkafka has no equivalent for.
+    """
 
     values: dict[str, str] = field(default_factory=dict, repr=False)
     untranslatable: list[str] = field(default_factory=list)

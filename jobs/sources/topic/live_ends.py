@@ -23,7 +23,7 @@ from jobs.sources.topic.live_groups import FIXED
 
 @dataclass(kw_only=True)
 class LiveEnds:
-    """``problems``: why partitions have no sighting, a line per reason."""
+    """``problems`` say why partitions have no sighting, a line per reason."""
 
     sightings: list[Sighting] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)

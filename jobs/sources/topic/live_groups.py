@@ -66,8 +66,8 @@ Partitions = list[dict[str, Any]]  # {topic, partitions}
 class GroupRow:
     """The columns of group_snapshots that do not depend on the snapshot.
 
-    ``members``: structs of its column members; None if the group was not described.
-    ``assignment_bytes``: by member id, of a group whose assignments are not a consumer's.
+    ``members`` are structs of its column members; None if the group was not described.
+    ``assignment_bytes`` has, by member id, those of a group whose assignments are not a consumer's.
     """
 
     group_id: str
@@ -108,7 +108,7 @@ class GroupRow:
 
 
 class LiveGroups:
-    """``problems``: what the last call of `rows` could not list, a line each."""
+    """``problems`` say what the last call of `rows` could not list, a line each."""
 
     def __init__(self, bootstrap: str, settings: Mapping[str, str]) -> None:
         """UsageError for settings of [kafka] that librdkafka refuses or has no equivalent for;
@@ -128,8 +128,8 @@ class LiveGroups:
         self.problems: list[str] = []
 
     def rows(self, previous: Collection[str] = ()) -> Iterator[GroupRow]:
-        """One row per group, by group id within each batch.  ``previous``: groups of the previous
-        snapshot, which are asked for even if no broker lists them.
+        """One row per group, by group id within each batch.  ``previous`` has groups of the
+        previous snapshot, which are asked for even if no broker lists them.
 
         RunFailed if the brokers do not answer.
         """
@@ -232,8 +232,9 @@ def not_described(name: str, requested: datetime, group_type: str | None, reason
 
 
 def other_group(group: Any, at: datetime) -> GroupRow:
-    """A group of another type than a consumer's.  ``group``: confluent_kafka's GroupMetadata,
-    whose members have their assignment as bytes."""
+    """A group of another type than a consumer's.  ``group`` is confluent_kafka's GroupMetadata,
+    whose members have their assignment as bytes.
+    """
     name = group.id
     if group.error is not None:
         return GroupRow(

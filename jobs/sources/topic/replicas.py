@@ -71,8 +71,9 @@ class EpochStarts:
 
 
 class PartitionCopies(NamedTuple):
-    """What the copies of a partition show.  ``diverged``: by folder of a copy, the offsets at which
-    it diverged where no epoch decides."""
+    """What the copies of a partition show.  ``diverged`` has, by folder of a copy, the offsets at
+    which it diverged where no epoch decides.
+    """
 
     starts: EpochStarts
     diverged: Mapping[str, Sequence[DivergedRange]] = MappingProxyType({})

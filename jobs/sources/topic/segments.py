@@ -122,7 +122,9 @@ _ALONE: Replicas = MappingProxyType({})
 
 
 def segments_source(files: list[str], dates: DateRange, replicas: Replicas = _ALONE) -> SourceRows:
-    """ROWS of all ``files``; ``replicas``: of partitions of which several brokers have copies."""
+    """ROWS of all ``files``; ``replicas`` are of partitions of which several brokers
+    have copies.
+    """
     return SourceRows(
         ROWS,
         counts_of_files,
@@ -238,7 +240,7 @@ _AS_READ = ("position", "log_offset", "key", "value", *_OF_BATCH)
 def _reasons(
     records: pa.RecordBatch, is_data: pa.BooleanArray, diverged: Mapping[int, str]
 ) -> pa.StringArray:
-    """Why a record cannot be decoded or is ``diverged``, or null.  Only data are decoded."""
+    """Why a record cannot be decoded or is ``diverged``, or null. Only data are decoded."""
     rows = pc.indices_nonzero(is_data)
     data = records if len(rows) == records.num_rows else records.take(rows)
     reasons: list[str | None] = [None] * records.num_rows
@@ -311,7 +313,7 @@ class _Counts:
     def see(
         self, positions: pa.Array, offsets: pa.Array, kept_days: pa.Array, reasons: pa.Array
     ) -> None:
-        """``kept_days``: the day of each readable record."""
+        """``kept_days`` has the day of each readable record."""
         if not len(offsets):
             return
         self.row["inputs"] += len(offsets)

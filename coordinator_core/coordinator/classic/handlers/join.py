@@ -32,9 +32,9 @@ def handle(turn: Turn, request: JoinGroup) -> None:
 def handle_replacing(
     turn: Turn, request: JoinGroup, removed: list[Record], revert: Callable[[], None]
 ) -> None:
-    """A checked join; ``removed``: tombstones of an empty group of another type with this id.
+    """A checked join; ``removed`` has tombstones of an empty group of another type with this id.
 
-    ``revert``: called if the append with them fails.
+    ``revert`` is called if the append with them fails.
     """
     group = turn.groups.classic.get(request.group_id)
     is_new = group is None
