@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,9 @@ from jobs.command_line.options import (
 from jobs.console.errors import RunFailed
 from jobs.console.printing import Format, print_rows
 from jobs.console.spinner import spinner
+
+if TYPE_CHECKING:
+    from jobs.maintain import MaintainOptions
 
 commands = typer.Typer()
 
@@ -89,6 +92,10 @@ def maintain(
     vacuum_hours: Annotated[
         int, typer.Option(help="Keep unreferenced files for this many hours.")
     ] = 168,
+    repair: Annotated[
+        bool,
+        typer.Option("--repair", help="Only repair damaged tables, and print what to run next."),
+    ] = False,
     engine: EngineOption = None,
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
@@ -98,5 +105,21 @@ def maintain(
     from jobs.maintain import COLUMNS, MaintainOptions
     from jobs.maintain import maintain as run
 
-    rows = run(MaintainOptions(lake, keep_days, vacuum_hours), load_config(conf, engine))
-    print_rows(COLUMNS, rows, format)
+    options = MaintainOptions(lake, keep_days, vacuum_hours, repair)
+    if repair:
+        _repair(options, format)
+    else:
+        print_rows(COLUMNS, run(options, load_config(conf, engine)), format)
+
+
+def _repair(options: MaintainOptions, format: Format) -> None:
+    from jobs.maintain import REPAIR_COLUMNS, repair_lake
+
+    rows = repair_lake(options)
+    if format is not Format.TABLE:
+        print_rows(REPAIR_COLUMNS, rows, format)
+        return
+    for table, damage, next_step in rows:
+        print(f"{table}: {damage}; {next_step}")
+    if not rows:
+        print(f"{options.lake}: nothing is damaged")

@@ -19,6 +19,7 @@ from jobs.lake.files import names_in, open_file
 _COMMITS_SEARCHED = 100
 # Newest commits that are checked: a power failure damages files that were not on disk yet.
 _COMMITS_CHECKED = 3
+_REMEDY = "`regroup maintain --repair`"
 _PARQUET = b"PAR1"  # the first and the last bytes of each file
 # Rows that a commit changed: of a merge and of a write, by Spark and by delta-rs.
 # `numOutputRows` of a merge also counts the rows that it only copied.
@@ -82,17 +83,12 @@ class CommitLog:
         """
         for version in reversed(self.versions()[-_COMMITS_CHECKED:]):
             if (fault := self._fault(version)) is not None:
-                return (
-                    f"_delta_log/{_file_name(version)} {fault}; restore it, or delete it and later "
-                    "commits, then run `regroup nightly --recompute-all` with all inputs"
-                )
+                return f"_delta_log/{_file_name(version)} {fault}; restore it, or run {_REMEDY}"
         checkpoints = [name for name in self.folder.names() if ".checkpoint." in name]
         newest = max((n for n in checkpoints if n.endswith(".parquet")), default=None)
         if newest is None or self.folder.is_parquet(newest):
             return None
-        return (
-            f"_delta_log/{newest} is no Parquet file; restore it, or delete it and _last_checkpoint"
-        )
+        return f"_delta_log/{newest} is no Parquet file; restore it, or run {_REMEDY}"
 
     def _fault(self, version: int) -> str | None:
         try:

@@ -1,7 +1,8 @@
 """The rule which dates of the bronze tables no run has processed yet, for all readers of `runs`.
 
 Each successful run stores the versions of the bronze tables that it processed, for its own dates
-and for all dates.
+and for all dates.  After a row of step REPAIR, the earlier runs of its cluster cover nothing,
+because computed rows are lost.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from datetime import date
 from typing import NamedTuple
 
 BRONZE = ("offsets_records", "broker_log_events", "client_events", "end_offsets")
+REPAIR = "repair"
 
 
 class Coverage(NamedTuple):

@@ -64,7 +64,7 @@ def damages(root: str, table: str) -> Iterator[Damage]:
     for name in sorted(columns - set(table_columns(table))):
         yield f"{table}.{name}", "no such column", unknown_column(path, name)
     for file in files:
-        damage = _damage(f"{path}/{unquote(file['path'])}", file)
+        damage = file_damage(f"{path}/{unquote(file['path'])}", file)
         if damage:
             yield f"{table} {file['path']}", "the file as it was written", damage
 
@@ -79,7 +79,8 @@ def _gaps(path: str, table: str) -> Iterator[Damage]:
             yield table, f"commit {version + 1} in its log", missing
 
 
-def _damage(path: str, written: dict[str, Any]) -> str | None:
+def file_damage(path: str, written: dict[str, Any]) -> str | None:
+    """What is wrong with a data file; None if it is whole.  ``written``: its entry in the log."""
     try:
         with open_file(path) as stream:
             size = stream.seek(0, 2)

@@ -13,7 +13,7 @@ from pyspark.sql import Row
 from pyspark.sql import functions as F
 
 from jobs import __version__
-from jobs.lake.coverage import BRONZE, Coverage, uncovered_dates
+from jobs.lake.coverage import BRONZE, REPAIR, Coverage, uncovered_dates
 from jobs.lake.dated_scope import TIMELESS
 from jobs.lake.tables import Lake
 
@@ -63,14 +63,14 @@ def pending(lake: Lake) -> PendingDates:
 
 def _successful_runs(lake: Lake) -> list[Row]:
     """The newest successful runs, newest first, back to a run of another version, which is left
-    out, because another version may compute other rows."""
+    out, because another version may compute other rows, or to a repair of computed tables."""
     done = lake.read("runs").where("bronze_versions IS NOT NULL AND outcome = 'done'")
     rows = done.orderBy(F.desc("from_time")).select(
-        "first_date", "last_date", "bronze_versions", "own_versions", "versions"
+        "step", "first_date", "last_date", "bronze_versions", "own_versions", "versions"
     )
     runs = []
     for row in rows.take(_RUNS):
-        if row.versions.get("regroup") != __version__:
+        if row.step == REPAIR or row.versions.get("regroup") != __version__:
             break
         runs.append(row)
     return runs

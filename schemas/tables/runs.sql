@@ -4,7 +4,7 @@
 -- Written by: jobs.nightly_run.runs
 cluster_id       STRING    NOT NULL COMMENT 'cluster',
 run_id           STRING    NOT NULL COMMENT 'start of the run in UTC and a random part; also the userMetadata of the run''s commits',
-step             STRING    NOT NULL COMMENT 'ingest or a job; nightly for the run as a whole',
+step             STRING    NOT NULL COMMENT 'ingest or a job; nightly for the run as a whole; repair for a repair of computed tables, after which every date is recomputed',
 from_time        TIMESTAMP NOT NULL COMMENT 'start of the step',
 seconds          DOUBLE    NOT NULL COMMENT 'duration of the step',
 outcome          STRING    NOT NULL COMMENT 'done or failed',

@@ -52,8 +52,8 @@ def test_a_damaged_commit_is_named(spark, root, version, change, fault):
     file = commit(root, version)
     file.write_bytes(change(file.read_bytes()))
     message = (
-        f"--lake {root}: table generations: _delta_log/{file.name} {fault}; restore it, or delete "
-        "it and later commits, then run `regroup nightly --recompute-all` with all inputs"
+        f"--lake {root}: table generations: _delta_log/{file.name} {fault}; restore it, or run "
+        "`regroup maintain --repair`"
     )
 
     with pytest.raises(UsageError, match=re.escape(message)):
