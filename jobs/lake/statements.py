@@ -28,7 +28,7 @@ _EXPLAIN = re.compile(r"explain\b\s*(analyze\b|\(\s*(format|analyze)\b[^)]*\))?"
 _COPIES = re.compile("copy|query|execute", re.IGNORECASE)
 _READS = re.compile(r"(explain|pivot|select|with|from)\b", re.IGNORECASE)
 _FORBIDDEN_FILE = re.compile(r'Cannot access (?:file|directory) "(.*?)"')
-_ERROR = re.compile(r"(.*? Error): (\{.*\})", re.DOTALL)
+_ERROR = re.compile(r"(?>(.*? Error): (?=\{))(\{.*\})", re.DOTALL)
 _MOST_BEFORE = 70  # maximum characters of a line before the position of an error
 _MOST_AFTER = 30
 

@@ -41,8 +41,8 @@ _GROUP_KEY = re.compile(r"(?:group_metadata::group=|metadata::)(.*)", re.DOTALL)
 _OLD_GROUP = re.compile(r"([^:]*):([^:]*):(\d+):(\{.*\})", re.DOTALL)
 _FORMATTED_LINE = re.compile(r"\[(.*),([\w.-]+),(\d+)\]::(.*)", re.DOTALL)
 _FORMATTED_COMMIT = re.compile(
-    r"OffsetAndMetadata\(offset=(?P<offset>-?\d+), leaderEpoch=Optional(?:\[(?P<epoch>\d+)\]"
-    r"|\.empty), metadata=(?P<metadata>.*), commitTimestamp=(?P<time>-?\d+), "
+    r"OffsetAndMetadata\((?=.*\)\Z)offset=(?P<offset>-?\d+), leaderEpoch=Optional"
+    r"(?:\[(?P<epoch>\d+)\]|\.empty), metadata=(?P<metadata>.*), commitTimestamp=(?P<time>-?\d+), "
     r"expireTimestamp=(?:None|Some\((?P<expires>\d+)\)|Optional.*)\)",
     re.DOTALL,
 )
