@@ -31,7 +31,7 @@ FIXED: dict[str, Any] = {
     "reconnect.backoff.ms": 500,
 }
 _ALL_DOWN = KafkaError._ALL_BROKERS_DOWN
-_IN_STATE = re.compile(r" \(after \d+ms in state (\w++)[^)]*+\)$")
+_IN_STATE = re.compile(r" \(after \d+ms in state (\w++)[^()]*+\)$")
 _BROKER = re.compile(r"^\S+/\w+: ")
 _FAILED = re.compile(r"^(?:Connect to \S+ failed|Failed to resolve '[^']*'): ")
 
