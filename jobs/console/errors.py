@@ -43,6 +43,9 @@ _REMEDIES = {
 # The reason of an input that a defect of Regroup sent to quarantine.
 INTERNAL_ERROR = "internal error"
 _MOST_CHARACTERS = 500
+# Of a message of Regroup's own, which may repeat a path of 4,096 characters.
+_MOST_OF_MESSAGE = 5_000
+_END_OF_MESSAGE = 300
 _WRAPPER = re.compile(r"An error occurred while calling |Traceback |An exception was thrown ")
 
 
@@ -63,7 +66,7 @@ class RunFailed(Exception):
 
 def fail(message: str, code: int = 2, excerpt: str = "") -> NoReturn:
     """Print the message as one line on stderr, then exit; on a terminal, the excerpt follows it."""
-    print(f"regroup: {printable(without_secrets(message))}", file=sys.stderr)
+    print(f"regroup: {printable(_shortened(without_secrets(message)))}", file=sys.stderr)
     for line in without_secrets(excerpt).splitlines() if sys.stderr.isatty() else ():
         print(f"  {printable(line)}", file=sys.stderr)
     sys.exit(code)
@@ -84,7 +87,16 @@ def fail_unexpected(error: Exception) -> NoReturn:
 
 def failure_line(error: Exception) -> str:
     """The message of UsageError and RunFailed; of others the class, the first line, a remedy."""
-    return without_secrets(_failure(error))
+    return _shortened(without_secrets(_failure(error)))
+
+
+def _shortened(message: str) -> str:
+    """Without the middle of a very long message: the end says what to do."""
+    if len(message) <= _MOST_OF_MESSAGE:
+        return message
+    left_out = len(message) - 2 * _END_OF_MESSAGE
+    begin, end = message[:_END_OF_MESSAGE], message[-_END_OF_MESSAGE:]
+    return f"{begin} ... ({left_out:,} characters left out) ... {end}"
 
 
 def _failure(error: Exception) -> str:

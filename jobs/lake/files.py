@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyarrow import fs
 
 _STDIN = "/dev/stdin"
+_MOST_CHARACTERS = 4096  # of a path in Linux; some longer globs take minutes
 
 
 def list_files(pattern: str, option: str, *, name_like: str) -> list[str]:
@@ -33,8 +34,14 @@ def list_files(pattern: str, option: str, *, name_like: str) -> list[str]:
     glob matches are skipped with a line on stderr: to read them may never end.
 
     UsageError with ``option`` if no file matches (a run over zero files would look like a quiet
-    cluster), if the only match is no regular file, or if a name is not UTF-8.
+    cluster), if the only match is no regular file, if a name is not UTF-8, or if the pattern is
+    longer than a path.
     """
+    if len(pattern) > _MOST_CHARACTERS:
+        raise UsageError(
+            f"{option} {pattern[:100]}...: {len(pattern):,} characters; give a path, a folder or a "
+            f"quoted glob of at most {_MOST_CHARACTERS:,}"
+        )
     files = (
         _list_uri(pattern, name_like)
         if "://" in pattern

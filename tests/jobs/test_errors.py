@@ -92,6 +92,16 @@ def test_a_failure_is_one_line(failing, case):
     assert failing(error) == (1, message)
 
 
+def test_the_middle_of_a_very_long_message_is_left_out(failing):
+    code, printed = failing(UsageError(f"--conf {'a' * 80_000}: no such file"))
+
+    assert code == 2
+    assert printed.startswith("regroup: --conf aaa")
+    assert " ... (79,421 characters left out) ... aaa" in printed
+    assert printed.endswith("aaa: no such file\n")
+    assert len(printed) < 700
+
+
 def test_an_excerpt_is_below_the_message_on_a_terminal(failing, monkeypatch):
     error = UsageError("no such column", "line 1: SELECT \x1b x\n               ^")
     assert failing(error) == (2, "regroup: no such column\n")

@@ -66,6 +66,17 @@ def test_no_matching_file_is_an_error_that_names_the_option(folder, scheme, patt
         list_files(f"{scheme}{folder}/{pattern}", "--segments", name_like="*.log")
 
 
+@pytest.mark.parametrize("pattern", ["a*", "[a", "file:///a*"])
+def test_a_pattern_longer_than_a_path_is_refused_and_not_repeated(pattern):
+    with pytest.raises(UsageError) as refused:
+        list_files(pattern * 40_000, "--segments", name_like="*.log")
+
+    assert str(refused.value) == (
+        f"--segments {(pattern * 100)[:100]}...: {40_000 * len(pattern):,} characters; give a path,"
+        " a folder or a quoted glob of at most 4,096"
+    )
+
+
 def test_a_pipe_alone_is_an_error(folder):
     os.mkfifo(folder / "pipe.log")
 
