@@ -33,11 +33,14 @@ function knownBegin(row, value, text) {
   return value === null || value === undefined ? "unknown" : leastSign(row) + text(value);
 }
 
-/** A row's partition downtime, with its range or as a lower limit. */
-function downtimeOf(row) {
+function rangeOf(row) {
+  return downtimeRange(row.unowned_partition_ms_low, row.unowned_partition_ms_high);
+}
+
+/** A row's partition downtime without its range: a lower limit, unless the range has one. */
+function leastDowntime(row) {
   const value = row.unowned_partition_ms;
-  const range = downtimeRange(row.unowned_partition_ms_low, row.unowned_partition_ms_high);
-  return `${range || value === null ? "" : leastSign(row)}${downtime(value)}${range}`;
+  return `${value === null || rangeOf(row) ? "" : leastSign(row)}${downtime(value)}`;
 }
 
 let isLocal = false;

@@ -8,7 +8,7 @@ const GROUP_COLUMNS = [
   { name: "trend", title: "When", cell: (row) => sparkline(row), unsorted: true },
   { name: "not_stable_ms", title: "Not Stable", cell: notStableCell },
   { name: "why", title: page.episodes ? "Episodes" : "Most frequent cause", cell: (row) => row.why || "–", kind: "wide" },
-  { name: "unowned_partition_ms", title: "Partition downtime", text: downtimeOf },
+  { name: "unowned_partition_ms", title: "Partition downtime", text: (row) => leastDowntime(row) + rangeOf(row) },
   { name: "unserved_ms", title: "Owned, not served", text: (row) => downtime(row.unserved_ms) },
   { name: "records_reprocessed", title: "Handled again", text: (row) => row.records_reprocessed === null ? "–" : counted(row.records_reprocessed) },
   { name: "share", title: "Share of time", text: (row) => knownBegin(row, row.share, percent) },

@@ -84,7 +84,7 @@ function figures() {
     ["Rebalances", counted(totals.rebalances), otherKinds(totals)],
     ["Time not Stable", knownBegin(totals, totals.not_stable_ms, duration), isKnown ? "sum over all groups" : NO_BEGIN],
     ["Longest rebalance", knownBegin(totals, totals.longest_ms, duration), longest ? longest.group_id : ""],
-    ["Partition downtime", downtimeOf(totals), "partition-seconds, all groups"],
+    ["Partition downtime", leastDowntime(totals), `partition-seconds, all groups${rangeOf(totals)}`],
     ...totals.unserved_ms === null ? [] : [["Owned, not served", downtime(totals.unserved_ms), "partition-seconds, all groups"]],
     ...totals.records_reprocessed === null ? [] : [["Handled again", counted(totals.records_reprocessed), "records, estimated"]],
     ["Storms", counted(page.storms_count ?? storms.length), storms.length ? "" : "never five generations in a row"],
