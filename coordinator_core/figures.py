@@ -37,6 +37,17 @@ def whole_seconds(ms: int) -> str:
     return f"{ms / 1000:,.0f}" if ms >= 10_000 else f"{ms / 1000:.1f}"
 
 
+PARTITION_SECONDS = (
+    "partition-seconds: number of partitions without an owner or not served, multiplied by the"
+    " seconds"
+)
+
+
+def definitions(text: str) -> list[str]:
+    """The definition of partition-seconds, if a text has the word."""
+    return [PARTITION_SECONDS] if "partition-seconds" in text else []
+
+
 def partition_seconds(downtime: Downtime) -> str:
     """The downtime and, unless it is narrow, its range."""
     text = f"{whole_seconds(downtime.unowned_ms)} partition-seconds"

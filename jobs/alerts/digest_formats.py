@@ -11,6 +11,7 @@ from email.message import EmailMessage
 from html import escape
 from typing import Any, NamedTuple
 
+from coordinator_core.figures import definitions
 from jobs.alerts.formats import DigestFormat
 from jobs.alerts.webhooks import (
     no_markdown,
@@ -53,11 +54,17 @@ class DigestDocument(NamedTuple):
             f"{self.cluster_id}, {self.start:%Y-%m-%d %H:%M} to {self.now:%Y-%m-%d %H:%M} UTC"
         )
 
+    @property
+    def lead(self) -> str:
+        """The headline, and the definition of a unit that the digest uses."""
+        lines = [line for section in self.sections for line in _lines(section)]
+        return "; ".join([printable(self.headline), *definitions("\n".join(lines))])
+
 
 def as_text(digests: Sequence[DigestDocument]) -> str:
     lines: list[str] = []
     for digest in digests:
-        lines += [digest.title, printable(digest.headline), ""]
+        lines += [digest.title, digest.lead, ""]
         for section in digest.sections:
             lines.append(section.title)
             lines += [f"  {line}" for line in _lines(section)]
@@ -68,7 +75,7 @@ def as_text(digests: Sequence[DigestDocument]) -> str:
 def as_markdown(digests: Sequence[DigestDocument]) -> str:
     lines: list[str] = []
     for digest in digests:
-        lines += [f"## {no_markdown(digest.title)}", "", no_markdown(digest.headline), ""]
+        lines += [f"## {no_markdown(digest.title)}", "", no_markdown(digest.lead), ""]
         for section in digest.sections:
             lines += [f"### {section.title}", ""]
             lines += [
@@ -85,7 +92,7 @@ def slack_message(digests: Sequence[DigestDocument]) -> dict[str, Any]:
     for digest in digests:
         title = digest.title[:_SLACK_HEADER_LIMIT]
         blocks.append({"type": "header", "text": slack_text(title)})
-        blocks.append(slack_section(printable(digest.headline)))
+        blocks.append(slack_section(digest.lead))
         for section in digest.sections:
             lines = [section.title, *(f"• {line}" for line in _lines(section))]
             blocks.append(slack_section("\n".join(lines)))
@@ -98,7 +105,7 @@ def teams_digest(digests: Sequence[DigestDocument]) -> dict[str, Any]:
     body: list[dict[str, Any]] = []
     for digest in digests:
         body.append(text_block(digest.title, size="large", weight="bolder"))
-        body.append(text_block(digest.headline))
+        body.append(text_block(digest.lead))
         for section in digest.sections:
             body.append(text_block(section.title, weight="bolder", separator=True))
             body += [text_block(line[:_TEAMS_LIMIT]) for line in _lines(section)]
@@ -109,7 +116,7 @@ def as_html(digests: Sequence[DigestDocument]) -> str:
     """A document whose styles are in its elements, as mail programs need them."""
     parts = [f'<!DOCTYPE html>\n<html lang="en"><body style="{_STYLE}">']
     for digest in digests:
-        parts += [f"<h2>{escape(digest.title)}</h2>", f"<p>{_escaped(digest.headline)}</p>"]
+        parts += [f"<h2>{escape(digest.title)}</h2>", f"<p>{_escaped(digest.lead)}</p>"]
         for section in digest.sections:
             parts.append(f"<h3>{section.title}</h3>\n<ul>")
             parts += [

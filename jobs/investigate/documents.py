@@ -15,6 +15,7 @@ from coordinator_core.episodes.episode_kind import NOT_INCIDENTS
 from coordinator_core.figures import (
     Downtime,
     counted,
+    definitions,
     partition_seconds,
     seconds,
     whole_seconds,
@@ -56,12 +57,19 @@ def _headlines(answer: Answer) -> list[str]:
     return headlines(answer.groups, answer.episodes, answer.findings, answer.files)
 
 
+def _lead(answer: Answer) -> list[str]:
+    """The headlines, and the definition of a unit that the answer uses."""
+    lines = _headlines(answer)
+    items = [item for section in sections(answer) for item in section.items]
+    return [*lines, *definitions("\n".join([*lines, *map(str, items)]))]
+
+
 def as_text(answer: Answer) -> str:
     return "\n".join(_text_lines(answer)) + "\n"
 
 
 def _text_lines(answer: Answer) -> Iterator[str]:
-    yield from map(printable, _headlines(answer))
+    yield from map(printable, _lead(answer))
     for section in sections(answer):
         yield ""
         yield section.title
@@ -79,7 +87,7 @@ def as_markdown(answer: Answer) -> str:
 
 
 def _markdown_lines(answer: Answer) -> Iterator[str]:
-    for line in _headlines(answer):
+    for line in _lead(answer):
         yield f"**{_escaped(line)}**"
         yield ""
     for section in sections(answer):

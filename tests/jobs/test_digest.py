@@ -292,3 +292,13 @@ def test_pagerduty_takes_no_digests():
 
     with pytest.raises(UsageError, match="digest is not possible for format pagerduty"):
         read_settings(table, "--conf x:")
+
+
+def test_partition_seconds_are_defined_once_if_the_digest_has_them():
+    with_cost = digest_of(span(episodes=[episode("a"), episode("b")]))
+    without = digest_of(span(episodes=[episode("a", "slow_poll", 8000, "a-1 was slow")]))
+
+    text = BODIES[DigestFormat.TEXT]([with_cost])
+    assert text.count("partition-seconds: number of partitions without an owner") == 1
+    assert text.index("partition-seconds: number") < text.index("2 partition-seconds without")
+    assert "partition-seconds" not in BODIES[DigestFormat.TEXT]([without])
