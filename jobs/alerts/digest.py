@@ -188,7 +188,9 @@ def _headline(rebalances: list[Row], raised: list[Alert], resolved: list[Alert])
     groups = len({row["group_id"] for row in rebalances})
     parts = [
         f"{counted(number, 'rebalance')} in {counted(groups, 'group')}",
-        _not_stable([row["total_ms"] for row in rebalances if row["rebalances"]]),
+        _not_stable(
+            [row["total_ms"] for row in rebalances if row["rebalances"] or row["total_ms"]]
+        ),
         f"{counted(len(raised), 'alert')} raised, {len(resolved):,} resolved",
     ]
     return ", ".join(parts)

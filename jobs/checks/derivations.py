@@ -70,12 +70,15 @@ _RECORDS = """
 _READABLE = f"""
     SELECT {INCARNATION}, generation FROM generation_members
     GROUP BY ALL HAVING BOOL_AND(subscribed_topics IS NOT NULL)"""
+# A member can be the trigger twice, for instance if its session expires after it left.
+_TRIGGER_CAUSE = f"""COALESCE(MAX(cause) FILTER ({KNOWN_TRIGGER} AND cause = logged),
+    MAX(cause) FILTER ({KNOWN_TRIGGER}))"""
 # In consumer groups the coordinator does not learn why a member leaves; the client's log says it.
 _CAUSES_OF_BROKERS = """
     SELECT c.* REPLACE (CASE
         WHEN c.cause = 'LEAVE_POLL_TIMEOUT' AND c.evidence LIKE 'clients+%' AND g.logged = 'LEAVE'
             THEN g.logged
-        ELSE c.cause END AS cause)
+        ELSE c.cause END AS cause), g.logged
     FROM rebalance_causes c
     LEFT JOIN (SELECT cluster_id, group_id, incarnation, generation, cause AS logged
                FROM generations) g
@@ -378,7 +381,7 @@ DERIVATIONS = [
         FROM generations WHERE cause IS NOT NULL""",
         f"""
         SELECT cluster_id, {GENERATION} AS row_id,
-            {_text(f"MAX(cause) FILTER ({KNOWN_TRIGGER})", "COUNT(*) = MAX(cause_seq)")} AS content
+            {_text(_TRIGGER_CAUSE, "COUNT(*) = MAX(cause_seq)")} AS content
         FROM ({_CAUSES_OF_BROKERS}) GROUP BY cluster_id, row_id
         HAVING COUNT(*) FILTER ({KNOWN_TRIGGER}) > 0 OR COUNT(*) < MAX(cause_seq) - 1""",
     ),

@@ -223,7 +223,7 @@ def test_advice(version):
         '{"group.instance.id": "orders-5"}\n{"group.instance.id": "orders-6"}'
     )
     assert result.broker_properties is None
-    assert "wait until it is back or its session of 10 s expires" in result.risk
+    assert "wait until it returns or its session of 10 s expires" in result.risk
     assert result.rejected.startswith(
         "group.instance.id (process name), session.timeout.ms=25000: 1 rebalance instead of 21"
     )
