@@ -40,9 +40,9 @@ _SETTLED = (EpisodeKind.ROLLING_DEPLOYMENT, EpisodeKind.RESTART, EpisodeKind.WHO
 class Episode:
     """Consecutive rebalances with one root cause, and what the processes did.
 
-    ``activity_ms`` start of the activity that it is part of; ``number`` is its position in the
-    activity, from 1. ``leaves_empty`` means that the activity ends with a rebalance of the episode,
-    after which the group has no members.
+    ``activity_ms`` is the start of the activity that it is part of; ``number`` is its position in
+    the activity, from 1. ``leaves_empty`` means that the activity ends with a rebalance of the
+    episode, after which the group has no members.
     """
 
     kind: EpisodeKind

@@ -29,12 +29,12 @@ from coordinator_core.figures import Downtime, counted, partition_seconds, secon
 
 
 def summary(episode: Episode, downtime: Downtime | None) -> str:
-    """What happened, and what it cost.  ``downtime``: None if unknown."""
+    """What happened, and what it cost. ``downtime``: None if unknown."""
     return f"{_happened(episode)}: {_cost(episode, downtime)}"
 
 
 def _cost(episode: Episode, downtime: Downtime | None) -> str:
-    """Figures of 0 are words or left out.  A rebalance that emptied the group is not counted."""
+    """Figures of 0 are words or left out. A rebalance that emptied the group is not counted."""
     parts = []
     if episode.counted_rebalances:
         parts.append(counted(episode.counted_rebalances, "rebalance"))
@@ -75,7 +75,7 @@ def _happened(episode: Episode) -> str:
 
 
 def _of_processes(text: str, of_lines: str | None = None) -> Callable[[Episode], str]:
-    """``of_lines`` have the sentence if lines alone are known, which do not name processes."""
+    """``of_lines`` is the sentence if lines alone are known, which do not name processes."""
 
     def sentence(episode: Episode) -> str:
         is_known = of_lines is None or all(each.is_identified for each in episode.changes)

@@ -73,7 +73,7 @@ def compare(
     with_times: bool,
     with_records: bool,
 ) -> Comparison:
-    """``with_times`` compare times, which only a log has; ``with_records``: compare records."""
+    """``with_times`` compares times, which only a log has; ``with_records``: compare records."""
     outputs = list(outputs)
     divergences = [_refusal(*each.refused) for each in outputs if each.refused is not None]
     late = [0]

@@ -40,11 +40,11 @@ class Membership:
     """One member id's time in the group; ``departure`` and ``ended`` are None while it lasts.
 
     ``predates_evidence`` means that the member joined before the evidence begins.
-    ``last_contact_ms`` is that of a member whose session expired.  ``waited_since_ms`` start of
-    the join for which the member waited until its last contact or its leave.  A waiting member
-    needs no heartbeats, so it may have died during the wait; and the LeaveGroup of a closing
-    client waits behind its JoinGroup, on the same connection.  ``reason`` is the client's reason
-    for leaving (KIP-800).
+    ``last_contact_ms`` is that of a member whose session expired.  ``waited_since_ms`` is the start
+    of the join for which the member waited until its last contact or its leave.  A waiting member
+    needs no heartbeats, so it may have died during the wait; and the LeaveGroup of a closing client
+    waits behind its JoinGroup, on the same connection.  ``reason`` is the client's reason for
+    leaving (KIP-800).
     """
 
     member: RecordedMember
@@ -68,7 +68,7 @@ class Membership:
 
 
 def memberships_of(incarnations: Iterable[ExplainedIncarnation]) -> list[Membership]:
-    """By start.  A client that received a member id but never joined has no membership."""
+    """By start. A client that received a member id but never joined has no membership."""
     memberships = [
         each for explained in incarnations for each in _MembershipReader(explained).read()
     ]

@@ -110,8 +110,8 @@ class Fault:
 class Script:
     """Processes and their actions in order of time, listed one by one instead of as plans.
 
-    By process name: ``own`` settings of a process that differ from its group's; ``hosts``: client
-    hosts; ``member_ids`` are those of clients that make their ids themselves, by life.
+    By process name: ``own`` has settings of a process that differ from its group's; ``hosts``:
+    client hosts; ``member_ids`` are those of clients that make their ids themselves, by life.
     """
 
     processes: tuple[ProcessSpec, ...]
@@ -175,7 +175,7 @@ class Fleet:
 
 
 def fleet_of(values: Mapping[str, Any]) -> Fleet:
-    """A fleet from a spec's tables.  Raises SpecError with the place and the expected value."""
+    """A fleet from a spec's tables. Raises SpecError with the place and the expected value."""
     spec = SpecTable(values, "")
     length_ms = spec.time_ms("length")
     cluster = _cluster(spec.table("cluster"))

@@ -58,7 +58,7 @@ class Config:
     """The settings of a configuration file.
 
     ``spark``: Spark settings by name.  ``log_timezone`` is the time zone of the brokers' log lines.
-    ``kafka`` settings of Kafka's consumers (mostly security), and maxOffsetsPerTrigger and
+    ``kafka`` has settings of Kafka's consumers (mostly security), and maxOffsetsPerTrigger and
     minPartitions of Spark's Kafka source.  Both may hold passwords and are never printed.
     ``alerts`` are thresholds and objectives of `regroup alerts`.  ``engine`` says which engine
     runs the jobs.  ``embedded_limit_mib`` is the input in MiB above which `auto` uses Spark.

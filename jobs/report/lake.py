@@ -78,8 +78,8 @@ class OpenedLake:
 
 
 class ReportLake:
-    """``first_ms`` start of the first generation.  ``last_ms`` is the cluster's last event, which
-    limits generations without an end.
+    """``first_ms`` is the start of the first generation.  ``last_ms`` is the cluster's last event,
+    which limits generations without an end.
     """
 
     def __init__(
