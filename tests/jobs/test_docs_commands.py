@@ -36,7 +36,7 @@ def commands(text):
     for block in code(text):
         joined = re.sub(r"\\\n\s*", " ", block)
         bare = re.sub(r"\"[^\"]*\"|'[^']*'", "", joined)
-        for match in re.finditer(r"(?<![\w./-])(?:\S*/bin/)?regroup +([a-z][^\n|&;#]*)", bare):
+        for match in re.finditer(r"(?<![\w./-])(?:\S*/bin/)?regroup +([a-z][^\n|&;#`]*)", bare):
             yield match[1].split()
 
 

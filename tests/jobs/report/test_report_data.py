@@ -323,7 +323,7 @@ def test_times_without_a_zone_are_utc(first, last, expected):
     ("first", "last", "message"),
     [
         ("yesterday", None, "--from yesterday: expected a UTC time, e.g. 2026-11-21T00"),
-        (None, "21.11.", "--to 21.11.: not a time"),
+        (None, "21.11.", "--to 21.11.: expected a UTC time"),
         ("2026-11-22", "2026-11-21", "--from 2026-11-22 is after --to 2026-11-21: swap them"),
     ],
 )
