@@ -42,7 +42,7 @@ _SWEEP = "run `regroup what-if-sweep`, or `regroup nightly --advice`"
 NEXT_STEPS = {
     **dict.fromkeys(("what_if", "advice", "process_lives", "migration_advice"), _SWEEP),
     "advice_outcomes": "earlier outcomes are lost; the next `regroup nightly --advice` adds others",
-    "incident_replay": "run `regroup incident-replay`",
+    "incident_replay": "run `regroup replay`",
     "topic_partitions": "run `regroup topic-partitions` with the file of topics",
     "group_snapshots": "these snapshots are lost; `regroup snapshot` adds others",
     "runs": "these runs are lost; the next `regroup nightly` computes their dates again",

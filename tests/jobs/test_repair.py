@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import re
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -11,13 +12,15 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
+from typer.main import get_command
 
+from jobs.command_line.cli import app
 from jobs.console.errors import UsageError
 from jobs.lake import repair as lake_repair
 from jobs.lake.coverage import REPAIR
 from jobs.lake.opening import open_without_engine
 from jobs.lake.sql import query
-from jobs.maintain import MaintainOptions, repair_lake
+from jobs.maintain import NEXT_STEPS, MaintainOptions, repair_lake
 from schemas import table_names
 
 ALL_TABLES = "the next `regroup nightly` recomputes every date"
@@ -246,3 +249,10 @@ def test_refusals_are_one_line(regroup, arguments, message):
 
     assert (code, out, len(err.splitlines())) == (2, "", 1)
     assert message in err
+
+
+def test_the_next_steps_name_tables_and_commands():
+    named = {name for text in NEXT_STEPS.values() for name in re.findall(r"regroup ([\w-]+)", text)}
+
+    assert set(NEXT_STEPS) <= set(table_names())
+    assert named <= set(get_command(app).commands)
