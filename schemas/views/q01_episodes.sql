@@ -56,7 +56,7 @@ SELECT
                         || CAST(ROUND(SUM(unowned_partition_ms_high) / 1000) AS BIGINT) || ')'
                     ELSE '' END
             WHEN COUNT(unowned_partition_ms) < COUNT(*) THEN 'partition downtime unknown without records'
-            WHEN SUM(rebalances_without_begin) > 0 THEN 'partition downtime not known'
+            WHEN SUM(rebalances_without_begin) > 0 THEN 'partition downtime unknown'
             ELSE 'no partition downtime' END
         || CASE WHEN SUM(rebalances_without_begin) > 0
             THEN ' (' || SUM(rebalances_without_begin) || ' of ' || SUM(rebalances) || ' rebalances without a logged begin)'
