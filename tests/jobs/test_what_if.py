@@ -176,7 +176,7 @@ def test_without_settings_all_candidates_are_tried_and_advice_is_given(what_if):
     lines = [line for line in out.splitlines() if line.startswith(" predicted")]
     # librdkafka has no sticky assignor, and the members are static.
     assert len(lines) == 5
-    assert "\n2 further changes tried: " in out
+    assert "\n2 further changes simulated: " in out
     # The model misses that, so it says nothing about other changes.
     assert "\nadvice: nothing to gain: at most 0 s of partition downtime" in out
     assert "\nworse changes: " not in out
@@ -261,7 +261,7 @@ def test_a_period(what_if):
             " properties, kubernetes, compose, librdkafka",
         ),
         (["--era", "5"], "--era 5: not one of 0.9, 0.10"),
-        (["--from", "noon"], "--from noon: not a time"),
+        (["--from", "noon"], "--from noon: expected a UTC time"),
         (["--from", "2027-01-01"], "no events or records from --from to --to"),
     ],
 )

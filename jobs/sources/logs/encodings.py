@@ -67,13 +67,13 @@ def lines_by_encoding(
 
     ``longest`` has bytes of the longest line that is returned; of a longer one ``kept`` bytes.
     """
-    lines = _Lines(position, encoding, longest, kept)
+    lines = _Lines(position=position, encoding=encoding, longest=longest, kept=kept)
     for block in blocks:
         yield from lines.take(block)
     yield from lines.take(b"", is_last=True)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Lines:
     position: int  # of the line that is not complete yet
     encoding: str

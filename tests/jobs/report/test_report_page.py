@@ -145,7 +145,7 @@ def test_the_command_writes_the_page_and_its_size_on_stderr(hostile, tmp_path, c
         ({"out": "/nowhere/x.html"}, "--out /nowhere/x.html: no folder /nowhere; give a"),
         ({"trace": "/"}, "--trace /: a folder; give a file to write"),
         ({"mermaid": "1"}, "--mermaid 1: give the --group of this generation, too"),
-        ({"out": "x.html", "first": "soon"}, "--from soon: not a time"),
+        ({"out": "x.html", "first": "soon"}, "--from soon: expected a UTC time"),
     ],
 )
 def test_wrong_options(hostile, options, message):

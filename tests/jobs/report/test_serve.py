@@ -228,25 +228,28 @@ def test_sql_only_reads_the_lake(server, statement, message):
 
 
 @pytest.mark.parametrize(
-    ("statement", "message"),
+    ("statement", "seconds", "message"),
     [
-        (ENDLESS, "stopped after 3 s; select fewer rows"),
+        (ENDLESS, 3, "stopped after 3 s; select fewer rows"),
         (
             "SELECT repeat('x', 1000) FROM range(200)",
+            60,
             "the response has 201,283 bytes, the limit is 100,000; select fewer rows or "
             "shorter texts",
         ),
         (
             "SELECT repeat('x', 2000000) FROM range(2048)",
+            60,
             "the statement needs more memory than is allowed; select fewer rows or shorter texts",
         ),
     ],
     ids=["time", "bytes", "memory"],
 )
 def test_a_statement_beyond_a_limit_is_refused_and_the_next_one_is_answered(
-    plant, tmp_path, statement, message
+    plant, tmp_path, statement, seconds, message
 ):
-    with served(plant(tmp_path, three_groups()), limits=Limits(1000, 3, 100_000)) as server:
+    limits = Limits(1000, seconds, 100_000)
+    with served(plant(tmp_path, three_groups()), limits=limits) as server:
         assert server.refused("sql", query=statement) == message
         assert server.ask("sql", query="SELECT 1 AS one")["rows"] == [[1]]
 

@@ -215,7 +215,7 @@ FALSE_SIZES = {
     ),
     "a value": (
         batch(10, record(0, *GOOD, value_length=TWO_GIB)),
-        "a key or value of 2147483647 bytes where",
+        "a key or value of 2147483647 bytes, but only",
     ),
     "members": (
         batch(10, (KEY_OF_GROUP, MANY_MEMBERS)),
