@@ -92,6 +92,10 @@ def watch(
     passes: Annotated[
         int | None, typer.Option(help="Stop after this number of passes; default: never.", min=1)
     ] = None,
+    memory_growth_mib: Annotated[
+        int,
+        typer.Option(help="Embedded engine: replace the process after this growth.", min=1),
+    ] = 1024,
     engine: EngineOption = None,
     conf: ConfOption = None,
 ) -> None:
@@ -101,7 +105,7 @@ def watch(
     from jobs.watch.passes import Watch, WatchOptions
 
     options = NightlyOptions(**vars(sources))
-    watch = WatchOptions(options, every, out, prometheus, passes, notify)
+    watch = WatchOptions(options, every, out, prometheus, passes, notify, memory_growth_mib)
     Watch(options=watch, config=load_config(conf, engine)).run()
 
 

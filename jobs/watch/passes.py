@@ -5,13 +5,15 @@ writes  the tables of nightly; the page of --out; metrics for Prometheus' textfi
 
 A pass reads the files that changed since they were last read, and the new records of Kafka,
 computes the tables of their dates and checks the alerts.  A pass without news only lists the files
-and asks Kafka for its offsets.  Passes follow each other in one process with one session, so they
-never overlap.  A failed pass is one line; the next one reads the same input again.
+and asks Kafka for its offsets.  Passes follow each other in one process, so they never overlap.  A
+failed pass is one line; the next pass reads the same input again.  The embedded engine keeps memory
+per pass, so the process replaces itself when it has grown (`jobs.watch.replacement`).
 """
 
 from __future__ import annotations
 
 import io
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -37,11 +39,19 @@ from jobs.console.interrupt import (
 )
 from jobs.console.output_files import require_writable
 from jobs.console.printing import printable
+from jobs.engine.embedded import is_embedded
 from jobs.lake.tables import Lake
 from jobs.nightly import NightlyOptions, dump_files, input_files, inputs_of, open_lake_of, run_jobs
 from jobs.nightly_run.pipeline import Progress
 from jobs.report.command import write_page_of
 from jobs.watch.read_files import FileState, ReadFiles
+from jobs.watch.replacement import (
+    STATE,
+    receive_signals,
+    replace_process,
+    resident_mib,
+    state_before,
+)
 
 # The longest wait after failed passes, unless --every is longer.
 LONGEST_WAIT_S = 900
@@ -52,13 +62,16 @@ APPENDED = (
     "trace_events",
 )
 PASSES_PER_COMPACTION = 50
+# Fields of Watch that the next program continues with.
+KEPT = ("counts", "_read", "_alerts", "_windows", "_passes_with_news", "_next_start_s")
 
 
 @dataclass(frozen=True)
 class WatchOptions:
     """``every`` is the time between the starts of two passes, such as 60s.  ``out`` is the file of
     the page. ``passes`` says how many passes to make; None: until a signal.  ``notifies`` sends
-    alerts to the configured webhooks.
+    alerts to the configured webhooks.  ``memory_growth_mib`` is for the embedded engine: the
+    process replaces itself when it has grown by this much since its first pass with new input.
     """
 
     nightly: NightlyOptions
@@ -67,6 +80,7 @@ class WatchOptions:
     prometheus: str | None = None
     passes: int | None = None
     notifies: bool = False
+    memory_growth_mib: int = 1024
 
 
 @dataclass(kw_only=True)
@@ -84,7 +98,11 @@ class PassCounts:
 
 @dataclass(kw_only=True)
 class Watch:
-    """The state of the loop. ``say`` prints a line; ``wait`` sleeps for this many seconds."""
+    """The state of the loop. ``say`` prints a line; ``wait`` sleeps for this many seconds.
+
+    ``_next_start_s`` is a time of the monotonic clock, which the next program shares.
+    ``_environment`` is the environment before an engine changes it.
+    """
 
     options: WatchOptions
     config: Config
@@ -96,6 +114,9 @@ class Watch:
     _alerts: list[Alert] = field(default_factory=list)
     _windows: list[AlertWindow] = field(default_factory=list)
     _passes_with_news: int = 0
+    _next_start_s: float = 0.0
+    _first_mib: float | None = None
+    _environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
 
     def run(self) -> None:
         """Pass after pass, until SIGTERM. UsageError for options that the first pass refuses."""
@@ -107,23 +128,41 @@ class Watch:
             require_webhooks(self.config.alerts, self.options.nightly.lake)
         handle_sigterm()
         try:
+            self._continue()
+            receive_signals()
             self._run(every_s)
         except BaseException as error:
             if not isinstance(interrupt_before(error), Terminated):
                 raise
 
     def _run(self, every_s: int) -> None:
-        for number in self._numbers():
+        while self.counts.passes != self.options.passes:
+            if self.counts.passes:
+                self.wait(max(0.0, self._next_start_s - time.monotonic()))
             began = time.monotonic()
-            self.run_pass(number)
-            if number != self.options.passes:
-                self.wait(max(0.0, began + self._pause_s(every_s) - time.monotonic()))
+            self.run_pass(self.counts.passes + 1)
+            self._next_start_s = began + self._pause_s(every_s)
+            if self.counts.passes != self.options.passes:
+                self._replace_process_if_grown()
 
-    def _numbers(self) -> Iterator[int]:
-        number = 0
-        while number != self.options.passes:
-            number += 1
-            yield number
+    def _continue(self) -> None:
+        """With the state of the program before; without it if another version wrote the state."""
+        try:
+            vars(self).update(state_before())
+        except Exception as error:
+            self.say(f"{_now()} counts from 0, reads all files again: {failure_line(error)}")
+        self._environment.pop(STATE, None)
+
+    def _replace_process_if_grown(self) -> None:
+        """Replace this program; an error is a line, and the next pass is in this program."""
+        first, mib = self._first_mib, resident_mib()
+        if first is None or mib is None or mib - first < self.options.memory_growth_mib:
+            return
+        self.say(f"{_now()} memory {first:,.0f} to {mib:,.0f} MiB: replacing the process")
+        try:
+            replace_process({name: getattr(self, name) for name in KEPT}, self._environment)
+        except OSError as error:
+            self.say(f"{_now()} process not replaced: {failure_line(error)}")
 
     def _pause_s(self, every_s: int) -> int:
         """Twice as long with each further failure."""
@@ -193,6 +232,8 @@ class Watch:
             slo = self.config.alerts.slo
             write_page_of(lake.root, lake.cluster_id, self.options.out, slo)
         self._compact(lake)
+        if self._first_mib is None and is_embedded(lake.spark):
+            self._first_mib = resident_mib()
         records, lines = (
             run.written.get(table, 0) for table in ("offsets_records", "broker_log_events")
         )

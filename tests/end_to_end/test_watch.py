@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -16,6 +17,7 @@ from jobs.console.errors import UsageError
 from jobs.lake.sql import query
 from jobs.nightly import NightlyOptions
 from jobs.nightly_run.demo import INCIDENTS
+from jobs.watch import passes, replacement
 from jobs.watch.passes import Watch, WatchOptions
 
 pytestmark = [pytest.mark.slow, pytest.mark.seldom]
@@ -40,14 +42,16 @@ def watching(tmp_path, log):
 
     def run(between, engine=Engine.EMBEDDED, **options):
         nightly = NightlyOptions(lake=f"{tmp_path}/lake", cluster_id="c", broker_log=f"{log}*")
-        passes = WatchOptions(nightly, passes=len(between) + 1, **options)
+        watched = WatchOptions(nightly, passes=len(between) + 1, **options)
         lines, waits, actions = [], [], iter(between)
 
         def wait(seconds):
             waits.append(round(seconds))
             next(actions)()
 
-        watch = Watch(options=passes, config=load_config(None, engine), say=lines.append, wait=wait)
+        watch = Watch(
+            options=watched, config=load_config(None, engine), say=lines.append, wait=wait
+        )
         watch.run()
         return watch, [re.sub(r"^.* pass \d+: |, [\d.]+ s$", "", line) for line in lines], waits
 
@@ -210,3 +214,98 @@ def test_a_lake_that_is_damaged_meanwhile_fails_the_pass_only(watching, log, tmp
     assert lines[1].startswith("failed, 1 in a row: ")
     assert lines[2].startswith("0 new records, ")
     assert watch.counts.failed == 1
+
+
+@pytest.mark.parametrize(("number", "code"), [(None, 0), (signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_new_process_continues_with_count_clock_alerts_and_metrics(log, tmp_path, number, code):
+    """Each growth by 1 MiB replaces the process; a signal comes while the new one starts."""
+    metrics = tmp_path / "regroup.prom"
+    where = ["--lake", tmp_path / "lake", "--cluster-id", "c", "--engine", "embedded"]
+    options = ["--every", "1s", "--passes", "4", "--memory-growth-mib", "1"]
+    process = subprocess.Popen(
+        [*REGROUP, "watch", *where, "--broker-log", log, *options, "--prometheus", metrics],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: os.nice(10),
+    )
+    lines = []
+    for line in process.stderr:
+        lines.append(re.sub(r"^\S+ \S+ |:.*\n", "", line))
+        if lines[-1].startswith("pass ") and "nothing new" not in line:
+            append(log, LINES[780 + 20 * len(lines) : 800 + 20 * len(lines)])
+        if lines[-1].startswith("memory ") and number is not None:
+            process.send_signal(number)
+            break
+    stdout, stderr = process.communicate(timeout=120)
+
+    assert process.returncode == code
+    assert any(line.startswith("memory ") for line in lines)
+    if number is not None:
+        assert re.fullmatch("regroup: interrupted[^\n]*\n", stderr)
+        return
+    passes = [line for line in lines if line.startswith("pass ")]
+    assert passes == [f"pass {number}" for number in range(1, 5)]
+    families = {each.name: each for each in text_string_to_metric_families(metrics.read_text())}
+    assert families["regroup_watch_passes"].samples[0].value == 4
+    raised = stdout.splitlines()
+    assert len(raised) == len(set(raised)) > 0
+
+
+def test_state_and_signals_reach_the_next_program(monkeypatch):
+    """An engine's thread receives a signal while the main thread blocks signals."""
+    started, received, end = [], [], threading.Event()
+    thread = threading.Thread(target=end.wait)
+    thread.start()
+    handler = signal.signal(signal.SIGINT, lambda number, frame: received.append(number))
+    monkeypatch.setattr(os, "dup2", lambda *descriptors: None)
+    monkeypatch.setattr(sys, "stderr", sys.__stderr__)
+
+    def execve(path, arguments, environment):
+        assert signal.pthread_sigmask(signal.SIG_BLOCK, []) >= {signal.SIGINT, signal.SIGTERM}
+        signal.pthread_kill(thread.ident, signal.SIGINT)
+        while not received:
+            os.sched_yield()
+        file = os.dup(int(environment[replacement.STATE]))
+        monkeypatch.setenv(replacement.STATE, str(file))
+        started.append((path, arguments, environment["A"], replacement.state_before()))
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(os, "execve", execve)
+    try:
+        with pytest.raises(FileNotFoundError):
+            replacement.replace_process({"_next_start_s": 5.5}, {"A": "b"})
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        end.set()
+
+    arguments = [sys.executable, *sys.orig_argv[1:]]
+    assert started == [(sys.executable, arguments, "b", {"_next_start_s": 5.5})]
+    assert received == [signal.SIGINT, signal.SIGINT]
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, []) & {signal.SIGINT, signal.SIGTERM}
+    assert replacement.state_before() == {}
+
+
+def test_a_process_is_replaced_once_it_grew_enough(watching, log, monkeypatch):
+    """A failed replacement is a line, and the pass count goes on."""
+    sizes = iter([700.0, 1_000.0, 1_724.0, 1_000.0])
+    states = []
+
+    def replace_process(state, environment):
+        states.append(state)
+        raise OSError("no program")
+
+    monkeypatch.setattr(passes, "resident_mib", lambda: next(sizes))
+    monkeypatch.setattr(passes, "replace_process", replace_process)
+
+    watch, lines, waits = watching([lambda: append(log, LINES[780:900]), nothing, nothing])
+
+    assert watch.counts.passes == 4
+    assert len(waits) == 3
+    assert len(states) == 1
+    assert set(states[0]) == set(passes.KEPT)
+    assert [line for line in lines if "MiB" in line or "not replaced" in line] == [
+        line for line in lines[3:5]
+    ]
+    assert "memory 700 to 1,724 MiB: replacing the process" in lines[3]
+    assert "process not replaced: OSError: no program" in lines[4]

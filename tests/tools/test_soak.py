@@ -60,7 +60,29 @@ def test_passes_and_the_newest_event_are_read_from_the_lines_of_watch():
     assert result.problems() == ["1 passes failed"]
 
 
-@pytest.mark.parametrize(("oldest_s", "longest_pass_s"), [(66, 5), (131, 40)])
+@pytest.mark.parametrize(
+    ("peak_mib", "replacements", "problems"),
+    [
+        (1000, 1, []),
+        (1001, 1, ["1001 MiB; bound 1000 MiB"]),
+        (800, 0, ["the process was not replaced: give more minutes"]),
+    ],
+)
+def test_a_process_that_replaces_itself_has_a_bound_of_memory(peak_mib, replacements, problems):
+    """The highest sample until two passes had new input, and the growth that the watch allows."""
+    result = Measured(every_s=30, growth_mib=300)
+    result.sample(0, 700)
+    result.read(
+        ["2026-11-20 08:00:40 pass 1: 1 new record, 0 alerts, 0.01 s"] * 2
+        + ["2026-11-20 08:01:40 memory 690 to 1,000 MiB: replacing the process"] * replacements
+    )
+    result.sample(60, peak_mib)
+
+    assert (result.first_mib, result.replacements) == (700, replacements)
+    assert result.problems() == problems
+
+
+@pytest.mark.parametrize(("oldest_s", "longest_pass_s"), [(66, 5), (111, 40)])
 def test_an_event_may_wait_two_intervals_and_a_pass(oldest_s, longest_pass_s):
     result = measured(lambda minute: 500)
     result.longest_pass_s = longest_pass_s
