@@ -106,7 +106,8 @@ def watch(
 
     options = NightlyOptions(**vars(sources))
     watch = WatchOptions(options, every, out, prometheus, passes, notify, memory_growth_mib)
-    Watch(options=watch, config=load_config(conf, engine)).run()
+    config = load_config(conf, engine)
+    Watch(options=watch, config=config, reload=lambda: load_config(conf, engine)).run()
 
 
 @commands.command()

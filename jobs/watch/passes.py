@@ -99,6 +99,7 @@ class PassCounts:
 @dataclass(kw_only=True)
 class Watch:
     """The state of the loop. ``say`` prints a line; ``wait`` sleeps for this many seconds.
+    ``reload`` reads the configuration as the next program will.
 
     ``_next_start_s`` is a time of the monotonic clock, which the next program shares.
     ``_environment`` is the environment before an engine changes it.
@@ -108,6 +109,7 @@ class Watch:
     config: Config
     say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
     wait: Callable[[float], None] = time.sleep
+    reload: Callable[[], Config] | None = None
     counts: PassCounts = field(default_factory=PassCounts)
     _lake: Lake | None = None
     _read: ReadFiles = field(default_factory=ReadFiles)
@@ -122,10 +124,7 @@ class Watch:
         """Pass after pass, until SIGTERM. UsageError for options that the first pass refuses."""
         every_s = span_s(self.options.every, "--every")
         self.options.nightly.require_source()
-        require_writable("--out", self.options.out)
-        require_writable("--prometheus", self.options.prometheus)
-        if self.options.notifies:
-            require_webhooks(self.config.alerts, self.options.nightly.lake)
+        self._require_usable(self.config)
         handle_sigterm()
         try:
             self._continue()
@@ -134,6 +133,12 @@ class Watch:
         except BaseException as error:
             if not isinstance(interrupt_before(error), Terminated):
                 raise
+
+    def _require_usable(self, config: Config) -> None:
+        require_writable("--out", self.options.out)
+        require_writable("--prometheus", self.options.prometheus)
+        if self.options.notifies:
+            require_webhooks(config.alerts, self.options.nightly.lake)
 
     def _run(self, every_s: int) -> None:
         while self.counts.passes != self.options.passes:
@@ -160,8 +165,10 @@ class Watch:
             return
         self.say(f"{_now()} memory {first:,.0f} to {mib:,.0f} MiB: replacing the process")
         try:
+            # With an unusable configuration, the next program would end.
+            self._require_usable(self.reload() if self.reload else self.config)
             replace_process({name: getattr(self, name) for name in KEPT}, self._environment)
-        except OSError as error:
+        except (OSError, UsageError) as error:
             self.say(f"{_now()} process not replaced: {failure_line(error)}")
 
     def _pause_s(self, every_s: int) -> int:
@@ -191,6 +198,7 @@ class Watch:
             self.say(f"{_now()} pass {number}: {failure_line(error)}")
 
     def _failure(self, error: Exception) -> str:
+        self._measure_first()
         self._lake = None  # the session may be the cause: open a new session
         self.counts.failed += 1
         self.counts.failed_in_a_row += 1
@@ -215,6 +223,11 @@ class Watch:
         self._read.forget_missing(files)
         return text
 
+    def _measure_first(self) -> None:
+        """Memory after the first pass that used the embedded engine, also after a failed pass."""
+        if self._first_mib is None and self._lake is not None and is_embedded(self._lake.spark):
+            self._first_mib = resident_mib()
+
     def _opened_lake(self, inputs: ingest.Inputs) -> Lake:
         if self._lake is None:
             self._lake = open_lake_of(self.options.nightly, inputs, self.config)
@@ -232,8 +245,7 @@ class Watch:
             slo = self.config.alerts.slo
             write_page_of(lake.root, lake.cluster_id, self.options.out, slo)
         self._compact(lake)
-        if self._first_mib is None and is_embedded(lake.spark):
-            self._first_mib = resident_mib()
+        self._measure_first()
         records, lines = (
             run.written.get(table, 0) for table in ("offsets_records", "broker_log_events")
         )

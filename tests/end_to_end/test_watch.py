@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -305,7 +306,35 @@ def test_a_process_is_replaced_once_it_grew_enough(watching, log, monkeypatch):
     assert len(states) == 1
     assert set(states[0]) == set(passes.KEPT)
     assert [line for line in lines if "MiB" in line or "not replaced" in line] == [
-        line for line in lines[3:5]
+        line for line in lines[2:4]
     ]
-    assert "memory 700 to 1,724 MiB: replacing the process" in lines[3]
-    assert "process not replaced: OSError: no program" in lines[4]
+    assert "memory 700 to 1,724 MiB: replacing the process" in lines[2]
+    assert "process not replaced: OSError: no program" in lines[3]
+
+
+def test_a_pass_that_failed_counts_for_memory_and_a_bad_configuration_ends_nothing(monkeypatch):
+    """A configuration that is edited meanwhile: the next program would end with exit code 2."""
+
+    def reload():
+        raise UsageError("--conf regroup.toml: not TOML")
+
+    sizes, lines, states = iter([700.0, 1_724.0]), [], []
+    monkeypatch.setattr(passes, "resident_mib", lambda: next(sizes))
+    monkeypatch.setattr(passes, "is_embedded", lambda session: True)
+    monkeypatch.setattr(passes, "replace_process", lambda *arguments: states.append(arguments))
+    watch = Watch(
+        options=WatchOptions(NightlyOptions(lake="lake", cluster_id="c")),
+        config=load_config(None),
+        say=lines.append,
+        reload=reload,
+        _lake=SimpleNamespace(spark=None),
+    )
+
+    watch._failure(ZeroDivisionError())
+    watch._replace_process_if_grown()
+
+    assert [line[20:] for line in lines] == [
+        "memory 700 to 1,724 MiB: replacing the process",
+        "process not replaced: --conf regroup.toml: not TOML",
+    ]
+    assert states == []
