@@ -63,7 +63,7 @@ LIBRDKAFKA_ASSIGNORS: dict[str, Assignor] = {
     "roundrobin": roundrobin.assign,
     "cooperative-sticky": librdkafka_sticky.assign_cooperative,
 }
-# kafkajs assigns as Kafka's roundrobin does where all members subscribe to the same topics.
+# KafkaJS assigns as Kafka's roundrobin assignor does if all members subscribe to the same topics.
 KAFKAJS_ASSIGNORS: dict[str, Assignor] = {"RoundRobinAssigner": roundrobin.assign}
 # Assignors of the clients that the client model simulates.
 SIMULATED_ASSIGNORS: dict[str, Assignor] = CLIENT_ASSIGNORS | KAFKAJS_ASSIGNORS

@@ -49,7 +49,7 @@ def same_topics(members: Sequence[Member]) -> bool:
     if not members:
         return True
     first = members[0].topics
-    # Compare the last member first: if topics differ, its topics usually differ, too.
+    # Compare the last member first: if any topics differ, the last member's topics usually do.
     if members[-1].topics == first and [*map(_topics, members)].count(first) == len(members):
         return True
     expected = set(first)

@@ -89,7 +89,7 @@ class ClientContext:
             self.generation = MemberGeneration(0, config.member_id)
         self.coordinator: int | None = None
         self.topics: tuple[str, ...] = ()
-        self.has_pattern = False  # the topics are matches of a pattern
+        self.has_pattern = False  # whether the topics are matches of a pattern
         self.partitions: dict[str, int] = {}  # partition counts by topic
         self.topic_names: dict[str, str] = {}  # by topic id
         self.owned: tuple[TopicPartition, ...] = ()

@@ -98,7 +98,8 @@ class ClientLibrary:
     assignment_version: int
     empty_user_data: bytes | None = None  # sent by assignors without user data
     commit_version: int = 8
-    has_rebalance_timeout: bool = True  # KIP-62; earlier versions use the session timeout
+    # KIP-62: JoinGroup has a rebalance timeout; earlier versions use the session timeout
+    has_rebalance_timeout: bool = True
     supports_member_id_required: bool = True  # KIP-394
     has_static_members: bool = True  # KIP-345
     has_lost: bool = True  # KIP-429: onPartitionsLost
@@ -106,11 +107,12 @@ class ClientLibrary:
     sends_reasons: bool = True  # KIP-800
     skips_assignment: bool = True  # KIP-814
     backs_off_exponentially: bool = True  # KIP-580
-    revokes_on_first_join: bool = False  # calls onPartitionsRevoked with no partitions
+    # The client calls onPartitionsRevoked without partitions before its first join.
+    revokes_on_first_join: bool = False
     leader_refreshes_metadata: bool = False  # after each assignment
     sticky_has_generation: bool = True  # KAFKA-7026
     has_consumer_protocol: bool = False  # KIP-848
-    keeps_member_id: bool = True  # KIP-848: a fenced member rejoins under its id
+    keeps_member_id: bool = True  # KIP-848: a fenced member rejoins under its previous member id
     consumer_protocol_since: str | None = None
 
     @property
@@ -354,7 +356,7 @@ PROFILES: Mapping[str, ClientLibrary] = {
 
 # -- recognition -----------------------------------------------------------------------------------
 
-# The library that stands for libraries without a row.
+# Libraries that are recognized by their client ids and have no row of their own.
 _OTHER_CLIENT_IDS = (("ruby-kafka", "ruby-kafka"),)
 
 

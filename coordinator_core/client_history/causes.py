@@ -49,7 +49,7 @@ CONTRIBUTING = "contributing"
 # may still have started it.
 _SLACK_MS = 1_000
 _OF_PLAN = "known from the leader's assignment only"
-# If several consumers of a process fail at once, the process or its host did not run.
+# If at least this many consumers of a process fail at once, the process or its host did not run.
 _MANY = 3
 
 Client = tuple[str, ...]
@@ -151,7 +151,7 @@ class _Causes:
             gone = dict.fromkeys(old - plan.keys(), "MEMBER_GONE")
             joined = dict.fromkeys(new - old_plan.keys(), "MEMBER_NEW")
             for member_id, cause in sorted((gone | joined).items()):
-                if member_id in self._logged_ids:  # a frozen process cannot have logged this line
+                if member_id in self._logged_ids:  # A frozen process cannot have logged this line.
                     continue
                 yield (
                     key,
@@ -312,7 +312,7 @@ def _arrival_story(
         return None
     if None not in ids and not is_new:
         return None
-    # The process ended without leaving, as static members do when they are closed.
+    # The process ended without leaving the group, as a static member does when it is closed.
     return RESTART if each.instance_id is not None else CRASH_RESTART
 
 

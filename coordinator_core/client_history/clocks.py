@@ -9,7 +9,7 @@ from statistics import median_low
 from coordinator_core.client_history.memberships import ClientMembership
 
 SKEW_MS = 100  # smaller differences are network delays, not clocks
-# Logs of hosts in different time zones whose dates have no zone.
+# Slack for logs of hosts in different time zones whose dates have no zone.
 HALF_HOUR_MS = 1_800_000
 ZONE_SLACK_MS = 5_000
 BROKER = ("",)

@@ -23,10 +23,11 @@ from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.coordinator.consumer.group_type import CONSUMER
 from coordinator_core.coordinator.group_types import GROUP_TYPES
 
-# A member that was removed within this time after it noticed a rebalance did not exceed its time to
-# rejoin: nobody sets a shorter max.poll.interval.ms.
+# A member that was removed within this time after it noticed a rebalance cannot have exceeded its
+# time to rejoin, because nobody sets such a short max.poll.interval.ms.
 _REJOIN_MS = 5_000
-# A client that leaves gives up its partitions at once, without waiting for its application.
+# A client that leaves gives up its partitions within this time, without waiting for its
+# application.
 _LEAVING_MS = 100
 
 _REMOVED = re.compile(
@@ -45,9 +46,9 @@ _POLL_TIMEOUT = re.compile(r"poll timeout|max\.poll\.interval")
 _SESSION_TIMEOUT = re.compile(r"session timed out|session expired|session timeout")
 _REJOINING = re.compile(r"rejoining group")
 _POLL_INTERVAL = re.compile(r"interval \((\d{1,10})ms\)")
-# Lines that only an application's thread logs when it polls, commits or rejoins.
+# Lines that only a thread of the application logs, when it polls, commits or rejoins.
 _OF_APPLICATION = frozenset({"COMMIT_FAILED", "JOINING", "JOINED"})
-# With assign() a consumer only commits under the name of the group.
+# Lines of members: a consumer that uses assign() only commits under the name of the group.
 _WITH_MEMBERSHIP = frozenset({"SELF_ASSIGNED", "SUBSCRIBED", "JOINING", "JOINED"})
 _MEMBER_AGAIN = frozenset({"JOINED", "SYNCED", "SUBSCRIBED", "STARTED"})
 _STREAM_THREAD = "StreamThread"

@@ -42,7 +42,7 @@ def _rebalances(
         from_ms = min((ms for ms in begun if ms is not None), default=0)
         ended = [ms for ms in (each.joined_ms, each.stable_ms) if ms is not None]
         both = each.preparing_ms, each.stable_ms
-        # Modern groups begin with an epoch of 1 to 3.
+        # Modern groups begin with a group epoch from 1 to 3.
         has_epochs = GROUP_TYPES[each.group_type].has_epochs
         is_first = 0 < each.generation <= (3 if has_epochs and previous is None else 1)
         yield Rebalance(

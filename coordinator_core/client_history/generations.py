@@ -29,8 +29,9 @@ from coordinator_core.client_history.memberships import (
 from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.episodes.evidence import EMPTY, UNKNOWN_OUTCOME
 
-REORDERED_MS = 1000  # a lower number within this time is out of order, not a new incarnation
-# a broker's generation within this time and with this number is the client's generation
+# A lower number within this time is out of order and starts no new incarnation.
+REORDERED_MS = 1000
+# A broker's generation with the same number within this time is the client's generation.
 SAME_MS = 300_000
 # member id = client.id (or group.instance.id), a dash, a UUID of 36 characters
 _NAME_OF_MEMBER = re.compile(r"(.+)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -270,7 +271,7 @@ def _placed(
     incarnation.
     """
     placed: defaultdict[Key, list[ClientMembership]] = defaultdict(list)
-    last: dict[tuple[str, ...], int] = {}  # incarnation of each client's previous membership
+    last: dict[tuple[str, ...], int] = {}  # the incarnation of each client's previous membership
     incarnation, number, at_ms = 1, 0, 0
     for each in in_time:
         if broker:

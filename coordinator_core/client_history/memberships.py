@@ -27,11 +27,11 @@ UNKNOWN_MEMBER = re.compile(
     r"|UNKNOWN_MEMBER_ID|Unknown ?[mM]ember"
 )
 _COORDINATOR = re.compile(r"not the correct coordinator|NOT_COORDINATOR")
-_FAILED = "rebalance failed due to"  # the client's own attempt to join
+_FAILED = "rebalance failed due to"  # text of the client's own failed attempt to join
 _REBALANCING = re.compile(r"(?i)rebalanc(?!e failed due to)")
 # States in which a client of the consumer protocol is a member.
 _MEMBER_STATES = ("RECONCILING", "ACKNOWLEDGING", "STABLE")
-# Events that a client logs while it tries to join.
+# Events that a client logs while it tries to join a group.
 _WHILE_JOINING = frozenset(
     {
         *("COMMIT_FAILED", "COORDINATOR_FOUND", "COORDINATOR_LOST", "HEARTBEAT_FAILED"),
@@ -472,7 +472,7 @@ def _assigned(client: _Client, line: ClientRow) -> None:
     client.owned = line.partitions
     if (current := client.current) is not None and line.partitions is not None:
         current.assigned = line.partitions
-        # For clients that do not log the response to SyncGroup, use the logged assignment.
+        # Some clients do not log the SyncGroup response: use the time of the logged assignment.
         current.synced_ms = current.synced_ms or line.time_ms
 
 
@@ -570,8 +570,8 @@ def _at_epoch(client: _Client, line: ClientRow, group_type: str) -> None:
     if line.state != "STABLE":
         return
     current.synced_ms = current.synced_ms or line.time_ms
-    # A member gives up partitions before it has the next epoch, and may wait for other members in
-    # this epoch.
+    # A member gives up partitions before it receives the next epoch, and may wait for other members
+    # in this epoch.
     if client.owned is not None and len(client.owned) >= len(current.assigned or ()):
         current.assigned = client.owned
 

@@ -69,37 +69,44 @@ class ModernRules:
 
     first_epoch: int
     has_assignment_interval: bool  # KIP-1263: minimum time between two target assignments
-    # KIP-848: applies to commits of all versions, and checks the topics
+    # KIP-848: the broker adds topic ids to commits of all versions, and checks the topics.
     broker_adds_topic_ids: bool
-    # until KIP-1101: the group's topics without racks; since then only the hash of them
+    # The group's topics without racks are written until KIP-1101; later eras write only a hash of
+    # the topics.
     writes_topics: bool
     writes_assignment_epochs: bool  # KIP-1251: the epoch at which each partition was assigned
-    # KIP-1251: accepted if the member had the partitions by then
+    # KIP-1251: a commit with an older epoch is accepted if the partitions were assigned to the
+    # member by that epoch.
     accepts_commits_of_older_epochs: bool
-    describes_pending_partitions: bool  # included in a member's assignment
-    # the target of a returning static member, with the target that it takes over
+    # a member's described assignment includes its pending partitions
+    describes_pending_partitions: bool
+    # The target of a returning static member is compared with the target that the member takes
+    # over.
     compares_replaced_targets: bool
     full_groups_take_replacements: bool  # of static members
-    frees_instance_ids: bool  # instance ids of members that join again with another instance id
-    takes_back_pending_partitions: bool  # a member gets its own pending partitions without waiting
+    frees_instance_ids: bool  # A full group accepts a member that replaces a static member.
+    # A member that joins with another instance id frees its previous instance id.
+    takes_back_pending_partitions: bool
     # the epoch increases by one when a member that revoked must revoke more
     revocation_advances_epoch: bool
-    takes_members_back: bool  # members that join again with epoch 0
-    deletes_offsets_of_topics: bool  # sent with the topics; earlier brokers asked for the topics
-    # happens when a member no longer subscribes by regular expression
+    takes_members_back: bool  # members may join again with epoch 0
+    deletes_offsets_of_topics: bool  # If topics are deleted, their offsets are deleted, too.
+    # The group epoch increases when a member stops subscribing by regular expression.
     bumps_for_dropped_regexes: bool
-    # every group.consumer.regex.refresh.interval.ms, even without new topics
+    # Regular expressions are resolved again after group.consumer.regex.refresh.interval.ms, even
+    # without new topics.
     refreshes_regexes: bool
-    # as heartbeats do, and drop the member's own regular expression
+    # Joins of classic members refresh regular expressions as heartbeats do, and drop the member's
+    # own expression.
     classic_joins_refresh_regexes: bool
     votes_bump_epoch: bool  # a change of the members' server assignor increases the epoch
     follows_subscription_at_once: bool  # a member loses topics that it no longer subscribes to
     dropped_topics_end_epochs: bool  # dropping topics sets previous_epoch to the member epoch
     empties_target: bool  # the last member that leaves also advances the assignment epoch
     classic_joins_need_migration: bool  # if migration is disabled, classic members cannot join
-    # error INCONSISTENT_GROUP_PROTOCOL instead of an unknown error
+    # The error is INCONSISTENT_GROUP_PROTOCOL; other eras return an unknown error.
     names_malformed_subscriptions: bool
-    downgrades_stale_assignments: bool  # rebalances a downgraded group whose target is old
+    downgrades_stale_assignments: bool  # a downgraded group rebalances if its target is outdated
     share: ShareRules  # KIP-932
     streams: StreamsRules  # KIP-1071
 
@@ -111,8 +118,10 @@ class EraOf(Generic[T]):
     name: str
     versions: str  # versions of Kafka in this era, as in schemas/log_lines
     kafka: str  # brokers of the era print log lines as this version does
-    signs: tuple[Sign, ...]  # each fact shows this era if the evidence has no fact of a newer era
-    client_libraries: tuple[str, ...]  # released with these versions, the Java client first
+    # facts that show this era, unless the evidence has a fact of a newer era
+    signs: tuple[Sign, ...]
+    # libraries released with these versions, the Java client first
+    client_libraries: tuple[str, ...]
     grid: Grid[T]
 
     # Versions of records, and names of states in responses.
@@ -141,67 +150,75 @@ class EraOf(Generic[T]):
     store_offsets: Callable[[T, Any, OffsetCommit], None]
     clean_up: Callable[[T], None]
 
-    # Appends.
-    # KIP-848: a shard per partition; responses and reads wait for appends
+    # Appends. KIP-848: each partition has a shard, and responses and reads wait for appends.
     answers_after_append: bool
-    writes_new_groups: bool  # KIP-848: an empty record, when a join creates the group
-    group_batch_sequence: int  # base sequence of a batch of group records; commits have 0
+    writes_new_groups: bool  # KIP-848: a join that creates a group writes an empty record
+    # base sequence of a batch of group records; batches of commits have 0
+    group_batch_sequence: int
     group_store_errors: ErrorMap
     commit_store_errors: ErrorMap
-    # when the broker resigns as leader of a partition: unload first
+    # A broker that resigns as leader of a partition first unloads its groups, then fails the
+    # appends.
     unloads_before_appends_fail: bool
 
     # Answers.
     failed_join_generation: int
     failed_join_protocol: str | None
-    failed_rejoin_protocol: str | None  # in the response to a member that is unknown or fenced
-    # error if the coordinator cannot process the request
+    failed_rejoin_protocol: str | None  # protocol in the response to an unknown or fenced member
+    # response to a LeaveGroup request that the coordinator cannot process
     failed_leave: Callable[[Errors], Response]
-    reports_missing_groups: bool  # KIP-848, KIP-1043: GROUP_ID_NOT_FOUND to newer clients
-    empty_group_id_is_invalid: bool  # KAFKA-6773: checked in every request, not only in joins
-    # KAFKA-9150: allowed also in place of a member's metadata
+    # KIP-848, KIP-1043: KIP-848, KIP-1043: newer clients receive GROUP_ID_NOT_FOUND
+    reports_missing_groups: bool
+    empty_group_id_is_invalid: bool  # KAFKA-6773: every request is checked, not only joins
+    # KAFKA-9150: DescribeGroups may return the assignment in place of the member's metadata.
     describes_assignment_as_metadata: bool
-    accepts_any_protocol_until_chosen: bool  # KIP-559: null while the group has no protocol
+    # KIP-559: any protocol is valid while the group has none
+    accepts_any_protocol_until_chosen: bool
 
     # Members and rebalances.
-    checks_join_after_any_join: bool  # also checks after a refused join
-    logs_reasons: bool  # from 2.1 on: the start of a rebalance has a reason
-    logs_leave_last: bool  # from 3.0 on: logged after the rebalance that the leave causes
+    # a refused join, too, makes the coordinator check whether the join phase is complete
+    checks_join_after_any_join: bool
+    logs_reasons: bool  # Kafka 2.1 and later log the reason of a rebalance
+    logs_leave_last: bool  # Kafka 3.0 and later log a leave after the rebalance that it causes
     takes_new_timeouts: bool  # KAFKA-14009: a rejoin changes the member's timeouts
     skips_assignment: bool  # KIP-814
-    # if false, a pending member's leave with an instance id fails
+    # If false, a leave of a pending member that names an instance id fails.
     leaving_pending_may_be_static: bool
     static_return_ends_first_join: bool  # the replaced member no longer counts as new
-    # for a static member whose record could not be written
+    # If a static member's record cannot be written, the replaced member gets back its protocols.
     failed_replacement_restores_protocols: bool
-    starts_sessions_before_shrinking: bool  # applies when a loaded group exceeds group.max.size
-    extends_every_initial_delay: bool  # new members extend it; if false, only in generation 0
+    # order of these steps if a loaded group exceeds group.max.size
+    starts_sessions_before_shrinking: bool
+    extends_every_initial_delay: bool  # if false, new members extend the delay in generation 0 only
     times_out_first_joins: bool  # KAFKA-7610
-    ends_sessions_of_dropped: bool  # KAFKA-7196: for members that did not rejoin
-    # 2.7 to 4.2.1 and 4.3: no join completes with such a subscription
+    ends_sessions_of_dropped: bool  # KAFKA-7196: sessions of members that did not rejoin end
+    # In 2.7 to 4.2.1 and in 4.3 no join completes if a member's subscription is malformed.
     fails_on_malformed_subscriptions: bool
-    has_pending_sync: bool  # KAFKA-12890: removes members that never sync
+    has_pending_sync: bool  # KAFKA-12890: the coordinator removes members that never sync
     has_initial_delay: bool  # KIP-134
     has_rebalance_timeout: bool  # KIP-62
     has_empty_state: bool  # KAFKA-2720
 
     # Offsets.
-    too_large_stay_pending: bool  # until KAFKA-16371: for offsets with too long metadata
+    too_large_stay_pending: bool  # until KAFKA-16371, offsets with too long metadata stay pending
     offsets_retention_ms: int  # default retention: a day until KIP-186, a week since then
-    offsets_expire_on_their_own: bool  # until KIP-211: counted from the commit, whether used or not
-    expires_only_when_stable: bool  # KAFKA-13636: for offsets of topics without a subscriber
+    # until KIP-211, offsets expire by the time since their commit
+    offsets_expire_on_their_own: bool
+    # KAFKA-13636: offsets of topics without a subscriber expire only while the group is stable
+    expires_only_when_stable: bool
 
     # Brokers, and the programs that play scenarios with Kafka's own classes.
-    max_session_timeout_ms: int  # the default of group.max.session.timeout.ms: KIP-62, KIP-345
+    max_session_timeout_ms: int  # default of group.max.session.timeout.ms: KIP-62, KIP-345
     has_static_members: bool  # KIP-345
-    # iteration order of hash maps differs between Scala 2.12 and 2.13
+    # The iteration order of hash maps differs between builds for Scala 2.12 and 2.13.
     has_builds_of_scala_2_12: bool
-    # when a group is loaded; if false, only static members are logged
+    # If false, a loading coordinator logs only the static members of a group.
     logs_loaded_dynamic_members: bool
     takes_rows_by_topic: bool  # the program sends requests, which group partitions by topic
-    answers_step_last: bool  # a step's response follows the earlier responses that it completes
+    # the response to a step follows the earlier responses that the step completes
+    answers_step_last: bool
     group_config_defaults: Mapping[str, str] = field(default_factory=dict)  # the program's
-    # the id is printed instead of a name
+    # Texts of assignors that Kafka prints by their id instead of a name.
     assignor_texts: Mapping[str, str] = field(default_factory=dict)
 
     # Consumer, share and streams groups; None for eras without these group types.
@@ -218,4 +235,4 @@ class EraOf(Generic[T]):
         return () if self.modern is None else self.modern.group_types
 
 
-Era = EraOf[Any]  # default for code that only reads an era's data
+Era = EraOf[Any]  # default type for code that only reads an era's data

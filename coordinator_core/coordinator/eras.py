@@ -101,7 +101,8 @@ _OBJECT = "org.apache.kafka.coordinator.group.{}@0"
 _SIMPLE = _OBJECT.format("assignor.SimpleAssignor")
 _STICKY = _OBJECT.format("streams.assignor.StickyTaskAssignor")
 
-# Some of these programs use Kafka's defaults for a group's other settings, not the broker's.
+# Kafka's defaults that some of these programs use instead of the broker's, for a group's other
+# settings.
 _KAFKAS_DEFAULTS = {
     "consumer.session.timeout.ms": "45000",
     "consumer.heartbeat.interval.ms": "5000",
@@ -433,7 +434,7 @@ ERA_3_9 = replace(
     extends_every_initial_delay=False,
 )
 
-# The offsets of a commit are written in another order.
+# The offsets of a commit are written in a different order than in later eras.
 ERA_3_0 = replace(
     ERA_3_9,
     name="3.0",
@@ -443,7 +444,7 @@ ERA_3_0 = replace(
     commit_order=scala_maps.scala_213_order_of_map,
 )
 
-# Members that never sync are removed (KAFKA-12890); 2.8.0 still keeps them.
+# Members that never sync are removed (KAFKA-12890); 2.8.0 does not remove them yet.
 ERA_2_8 = replace(
     ERA_3_0,
     name="2.8",
@@ -460,7 +461,7 @@ ERA_2_8 = replace(
     too_large_stay_pending=True,
 )
 
-# Earlier: the replacement of a static member is not written, and the group's size counts
+# Earlier eras do not write the replacement of a static member, and count the group's size
 # differently.
 ERA_2_6 = replace(
     ERA_2_8,
@@ -517,7 +518,7 @@ ERA_2_4 = replace(
     timers=DelayedOperationsIn24,
 )
 
-# A LeaveGroup request has one member; from 2.4 on, it may have several (KIP-345).
+# A LeaveGroup request has one member; since 2.4 it may have several (KIP-345).
 ERA_2_3 = replace(
     of_scala_2_12(ERA_2_5),
     name="2.3",
@@ -579,7 +580,7 @@ ERA_2_0 = replace(
     offsets_expire_on_their_own=True,
 )
 
-# Before KAFKA-7196, a member removed by a rebalance may expire a second time.
+# Before KAFKA-7196, the session of a member that a rebalance removed may expire a second time.
 ERA_2_0_0 = replace(
     ERA_2_0,
     name="2.0.0",
@@ -589,7 +590,7 @@ ERA_2_0_0 = replace(
     ends_sessions_of_dropped=False,
 )
 
-# Offsets are kept for a day until KIP-186.
+# Before KIP-186, offsets are kept for one day.
 ERA_1_1 = replace(
     ERA_2_0_0,
     name="1.1",
@@ -599,7 +600,7 @@ ERA_1_1 = replace(
     empty_group_id_is_invalid=False,
 )
 
-# The state has the name CompletingRebalance since 1.1.
+# Since 1.1 the state is named CompletingRebalance.
 ERA_1_0 = replace(ERA_1_1, name="1.0", versions="1.0", kafka="1.0.2", state_names=_AWAITING_SYNC)
 
 # 0.10.1 and 0.10.2 have no initial delay.
@@ -614,7 +615,7 @@ ERA_0_10 = replace(
     has_initial_delay=False,
 )
 
-# KIP-134 gave 0.11.0 the initial delay.
+# KIP-134 introduced the initial delay in 0.11.0.
 ERA_0_11 = replace(
     ERA_0_10,
     name="0.11",
@@ -700,7 +701,8 @@ def era_of_evidence(evidence: EraEvidence) -> InferredEra:
         name
         for name, era in ERAS.items()
         if common(ranges_of(era.versions), evidence.versions)
-        and (era.modern is not None or ERAS[shown.name].modern is None)  # a preview before 4.0
+        # Before 4.0 the new protocol was a preview.
+        and (era.modern is not None or ERAS[shown.name].modern is None)
     ]
     if not possible or shown.name in possible:
         return shown

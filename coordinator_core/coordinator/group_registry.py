@@ -43,7 +43,8 @@ class GroupRegistry:
         self.offsets_without_groups: dict[str, OffsetStore] = {}
         # Removed groups that reads still see until an append succeeds.
         self.unwritten_removals: dict[str, ModernGroup] = {}
-        # Groups whose removal was reverted: Kafka lists them twice until an append succeeds.
+        # Groups whose removal was reverted: Until an append succeeds, Kafka lists such a group
+        # twice.
         self.put_back: dict[str, ClassicGroup | ModernGroup] = {}
 
     # -- groups of all types
@@ -185,7 +186,7 @@ class GroupRegistry:
             self.unwritten_removals.clear()
         if self.put_back:
             self.put_back.clear()
-        # Kafka's snapshot before this append is gone, and so are values left by reverts
+        # Kafka's snapshot before this append is gone, and so are the values that reverts left.
         if shard.failures:
             for group in self.modern.values():
                 group.forget_reverted()

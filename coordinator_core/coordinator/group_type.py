@@ -24,15 +24,15 @@ class GroupType:
     refusal: Callable[[Errors], Response]
     record_prefix: str
     phases: tuple[str, str]
-    is_stable_in_phases: bool = False  # tools show Stable instead of the two phases
-    default_assignor: str | None = None  # None if a client chooses the assignor
+    is_stable_in_phases: bool = False  # Kafka's tools show Stable instead of the two phases
+    default_assignor: str | None = None  # None if a client chooses the assignor of the group
     stable_state: int | None = None
     unrevoked_state: int | None = None
-    # the coordinator assigns; if false, a leader assigns in each generation
+    # if true, the coordinator assigns; if false, a leader assigns in each generation
     has_epochs: bool = True
     has_static_members: bool = True
     has_topology: bool = False  # members own tasks of subtopologies instead of partitions
-    has_initial_delay: bool = False  # the first target assignment waits
+    has_initial_delay: bool = False  # the first target assignment waits for more members
     revokes: bool = True  # a partition has one owner: members revoke before other members get it
     converts: bool = False  # groups change their protocol while members stay (KIP-848)
 

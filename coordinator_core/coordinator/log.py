@@ -24,8 +24,10 @@ class Shard:
         self.group_order = group_order  # iteration order of the classic groups
         self.appends = 0
         self.failures = 0
-        self.in_flight: dict[int, list[Appended]] = {}  # append -> waiters for its outcome
-        self.unwritten: dict[str, int] = {}  # new groups not in the log yet -> appends before them
+        # append -> waiters for the outcome of the append
+        self.in_flight: dict[int, list[Appended]] = {}
+        # new groups that are not in the log yet -> number of appends before them
+        self.unwritten: dict[str, int] = {}
 
     @property
     def snapshot(self) -> int:
@@ -69,7 +71,7 @@ class Log:
         self._appends = 0
         # append -> shard, and its number in the shard
         self.in_flight: dict[int, tuple[Shard, int]] = {}
-        self.own_append: int | None = None  # the append of this turn
+        self.own_append: int | None = None  # the append of the current turn
 
     def partition_of(self, group_id: str) -> int:
         return partition_for(group_id, self._partitions)
@@ -102,7 +104,7 @@ class Log:
     def call_waiting(self, shard: Shard, number: int, error: Errors) -> None:
         """Call what waits for the outcome of an append."""
         for then in shard.in_flight.pop(number):
-            with suppress(UnexpectedState):  # a failed append must not stop the other appends
+            with suppress(UnexpectedState):  # A failed append must not prevent the other appends.
                 then(error)
 
     def answer(

@@ -20,7 +20,7 @@ _INT = Struct("<i").pack
 _LONG = Struct("<Q").pack
 _MAGIC_BYTE = b"\x00"
 
-Racks = tuple[tuple[str, ...], ...]  # racks of each partition's replicas
+Racks = tuple[tuple[str, ...], ...]  # racks of the replicas, by partition
 
 
 class TopicImage(NamedTuple):

@@ -54,7 +54,7 @@ def store_and_answer(turn: Turn, group: ClassicGroup, request: OffsetCommit) -> 
     in_order = [(tp, unique[tp]) for tp in turn.era.commit_order(list(unique), count)]
     pending = group.offsets.pending
     pending.update(unique)
-    # the offset never expires, so the group can never be removed
+    # The offset never expires, so the group can never be removed.
     if turn.era.too_large_stay_pending:
         pending.update(dict.fromkeys(too_large, _NEVER_STORED))
 

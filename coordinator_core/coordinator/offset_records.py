@@ -13,7 +13,7 @@ _VERSION_AND_OFFSET = Struct(">hq").pack
 _VERSION_OFFSET_AND_EPOCH = Struct(">hqi").pack
 _KEY_TYPE = b"\x00\x01"
 _NO_LEADER_EPOCH = -1
-_TOPIC_ID_TAG = b"\x01\x00\x10"  # one field: tag 0, 16 bytes
+_TOPIC_ID_TAG = b"\x01\x00\x10"  # Bytes of one tagged field: tag 0, then 16 bytes.
 
 
 def offset_key(group_id: str, partition: TopicPartition) -> bytes:
@@ -37,6 +37,6 @@ def offset_record(
     head = _VERSION_OFFSET_AND_EPOCH(version, committed.offset, _NO_LEADER_EPOCH)
     if version == 3:
         return key, head + string(committed.metadata) + int64(timestamp_ms)
-    # Version 4 is flexible: a compact string, and the topic id as a tagged field.
+    # In version 4, which is flexible, strings are compact and the topic id is a tagged field.
     tags = b"\x00" if committed.topic_id is None else _TOPIC_ID_TAG + uuid(committed.topic_id)
     return key, head + compact_string(committed.metadata) + int64(timestamp_ms) + tags

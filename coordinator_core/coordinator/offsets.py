@@ -24,7 +24,7 @@ class CommittedOffset:
         self.offset = offset
         self.metadata = metadata
         self.commit_timestamp_ms = commit_timestamp_ms
-        # expiry of OffsetCommit v2-v4 with a retention
+        # expiry time of a commit with a retention (OffsetCommit versions 2 to 4)
         self.expire_timestamp_ms = expire_timestamp_ms
         self.topic_id: str | None = None  # None if the commit had no topic id (KIP-848)
 
@@ -81,7 +81,7 @@ class Scala212Partitions(ScalaPartitions):
 
     __slots__ = ("_table",)
 
-    copies = 2  # Kafka copies the map in filter and in map
+    copies = 2  # Kafka copies the map twice, in filter and in map.
 
     def __init__(self) -> None:
         super().__init__()

@@ -40,7 +40,7 @@ class TimingWheel:
     def __init__(self, now_ms: int = 0) -> None:
         self.now_ms = now_ms
         self._count = 0
-        self._mixed: set[int] = set()  # starts of lowest buckets that are out of order
+        self._mixed: set[int] = set()  # start times of lowest buckets that are out of order
         self._buckets: tuple[dict[int, OrderedDict[Timer, None]], ...] = tuple({} for _ in _SPANS)
         self._starts: list[tuple[int, int]] = []  # heap of (start of a bucket, minus its wheel)
 
@@ -91,7 +91,8 @@ class TimingWheel:
         start = deadline_ms - deadline_ms % _SPANS[level]
         bucket = self._buckets[level].get(start)
         if bucket is None:
-            # A dict would iterate over all removed keys to find its first key.
+            # An OrderedDict finds its first key at once; a dict would iterate over all removed
+            # keys.
             bucket = self._buckets[level][start] = OrderedDict()
             heappush(self._starts, (start, -level))
         elif bucket and level == 0 and timer.order < next(reversed(bucket)).order:

@@ -12,9 +12,9 @@ from coordinator_core.jvm.hash_codes import partition_for
 from coordinator_core.log_lines import render_line, render_reason
 from coordinator_core.protocol.messages import Event
 
-# Changes of the state, and an event whose line names the exception of a Java parser.
+# Changes of the state, and an event whose line contains the exception of a Java parser.
 _NOT_LOGGED = frozenset({"STATE", "UPGRADE_FAILED"})
-# Lines that the pipeline does not use, by their step.
+# Lines that the pipeline does not use, and the step of each.
 _OTHER_LINES = {
     "ASSIGNMENT_CONFIGS_CHANGED": "configs_changed",
     "MEMBER_UPDATED": "member_updated",
@@ -26,7 +26,8 @@ _OTHER_LINES = {
     "TOPOLOGY_INITIALIZED": "topology_initialized",
     "TOPOLOGY_STALE": "topology_stale",
 }
-_STEPS_OF_OTHERS = {"METADATA_HASH", "TOPICS_CHECKED"}  # events that have the step of their line
+# events whose step is the step of their line
+_STEPS_OF_OTHERS = {"METADATA_HASH", "TOPICS_CHECKED"}
 _EXCEPTIONS = {
     "MESSAGE_TOO_LARGE": "RecordTooLargeException",
     "RECORD_LIST_TOO_LARGE": "RecordBatchTooLargeException",

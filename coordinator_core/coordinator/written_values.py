@@ -16,7 +16,7 @@ from coordinator_core.protocol.messages import Event
 
 Values = tuple[object, ...]
 
-MISSING_TOPICS_ERROR = (  # before 4.2 the line has the exception
+MISSING_TOPICS_ERROR = (  # Before 4.2 the line has the exception instead.
     "org.apache.kafka.coordinator.group.streams.topics.TopicConfigurationException: "
     "Internal topics are missing: [{}]"
 )

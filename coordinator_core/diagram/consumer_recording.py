@@ -115,7 +115,7 @@ class _ConsumerRun:
         self.order = count()
         self.consumers: dict[str, Consumer] = {}
         self.connections: dict[str, _Connection] = {}
-        self.asking: dict[str, tuple[str, _Connection]] = {}  # request -> consumer, connection
+        self.asking: dict[str, tuple[str, _Connection]] = {}  # request id -> consumer, connection
         self.steps: dict[str, dict[str, Any]] = {}
         self.entries: list[Entry] = []
         for name, settings in script["consumers"].items():

@@ -24,8 +24,8 @@ from coordinator_core.diagram.recording import (
 from coordinator_core.diagram.words import Requests, answer, op_name, record, seconds
 from coordinator_core.protocol.messages import Event
 
-LONG_MS = 1000  # the shortest pause that gets a row
-# Requests that change nothing if their response writes no records.
+LONG_MS = 1000  # shortest pause that gets its own row
+# Requests that change nothing unless their response writes records.
 _FOLDED = frozenset({"Heartbeat", "DescribeGroups", "OffsetFetch", *modern_words.REQUESTS.values()})
 _MERGED = frozenset({"target assignment", "tombstones", "regular expression"})
 

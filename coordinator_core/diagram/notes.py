@@ -70,7 +70,7 @@ class Notes:
     def __init__(self, recording: Recording, names: Names) -> None:
         self._recording = recording
         self._names = names
-        self._by = ""  # the request or timer of the turn: "b's JoinGroup"
+        self._by = ""  # the turn's request or timer, e.g. "b's JoinGroup"
         self._rebalance_started = False  # in this turn
         self._states: dict[str, tuple[str, int]] = {}
 

@@ -112,7 +112,7 @@ class _Recorder:
     def __init__(self, coordinator: Coordinator, trace: list[dict[str, Any]]) -> None:
         self.entries: list[Entry] = []
         self._trace = trace
-        self._recorded = 0  # lines of the trace that are among the entries
+        self._recorded = 0  # number of lines of the trace that are among the entries
         self._joins = JoinWatch(coordinator)
         self._step: Step | None = None
         self._depth = 0

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from coordinator_core.diagram.drawing import Arrow, Diagram, Note, Pause, Row
 from coordinator_core.diagram.words import seconds
 
-_WIDEST = 12  # longer names are cut
+_WIDEST = 12  # longer names are truncated
 
 
 def as_text(diagram: Diagram) -> str:

@@ -42,7 +42,8 @@ class Requests:
     def __init__(self, names: Names) -> None:
         self._names = names
         self._answers: dict[str, tuple[str, int]] = {}  # "@step" -> member id, generation
-        self._shown: dict[str, str] = {}  # participant -> protocols that were last shown for it
+        # participant -> protocols that were last shown for this participant
+        self._shown: dict[str, str] = {}
         self._epochs = modern_words.Epochs()
         self._has_epochs = False  # whether members of modern groups sent requests
 

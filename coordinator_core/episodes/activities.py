@@ -18,7 +18,7 @@ DAY_MS = 86_400_000
 class _Event(NamedTuple):
     from_ms: int
     to_ms: int
-    order: tuple[int, int, int]  # incarnation, generation, rebalances before causes
+    order: tuple[int, int, int]  # incarnation and generation; rebalances come before causes
     item: Rebalance | Cause
 
 

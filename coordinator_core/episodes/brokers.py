@@ -25,11 +25,12 @@ from coordinator_core.log_lines.version_ranges import (
     words_of,
 )
 
-# Brokers restarted with pauses of at most this belong to one action.
+# Brokers that restart with pauses of at most this length belong to one action.
 ROLLING_GAP_MS = 30 * 60_000
 # A broker resigns as coordinator up to this long before it logs that its coordinator shuts down.
 RESIGN_MS = 60_000
-# auto.leader.rebalance.enable: preferred leaders are elected within 300 s and the time of a check.
+# Longest time until an election of preferred leaders (auto.leader.rebalance.enable): 300 s plus the
+# time of a check.
 ELECTION_MS = 6 * 60_000
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from coordinator_core.episodes.inference import Episode
 from coordinator_core.figures import Downtime
 
-# An assignment reaches the members shortly after the end of the rebalance.
+# An assignment reaches the members up to this long after the end of the rebalance.
 _SLACK_MS = 5_000
 
 

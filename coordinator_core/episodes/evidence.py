@@ -9,31 +9,32 @@ from coordinator_core.coordinator.classic.group_type import CLASSIC
 from coordinator_core.coordinator.group_types import GROUP_TYPES
 from coordinator_core.protocol.processes import client_of
 
-# Outcomes of rebalances for which the coordinator writes a record; after EMPTY the group has no
+# Outcomes of rebalances for which the coordinator writes a record. After EMPTY the group has no
 # members.
 STABLE, EMPTY = _RECORDED = "stable", "empty"
 UNKNOWN_OUTCOME = "unknown"
-# Cause of a rebalance after a change to another group protocol.
+# Cause of a rebalance after the group changed its protocol.
 CONVERT = "CONVERT"
 MEMBER_NEW = "MEMBER_NEW"
 SESSION_EXPIRY = "SESSION_EXPIRY"
 TRIGGER, ABSORBED = "trigger", "absorbed"
-# Actions of processes (`story` of a cause).
+# Actions of processes: values of a cause's `story`.
 RESTART, STOP, SLOW_POLL = "restart", "stop", "slow_poll"
 START, RETURN, TAKEOVER = "start", "return", "takeover"
 SESSION_EXPIRED = "session_expired"
-# Members that do not leave when they are closed.
+# Story of a member that does not leave when it is closed.
 STOP_OR_SESSION_EXPIRED = "stop_or_session_expired"
 # A static member whose session expired after its client had been fenced, which ended the client.
 CLIENT_FENCED = "client_fenced"
 # The client lost its session while the group had no coordinator, and joined again.
 SESSION_LOST = "session_lost"
-# Modern groups: the member's session expired and it returned with its member id; it joined while
-# its previous member was in the group; a second process with its instance id was refused.
+# Stories of modern groups: the member's session expired and it returned with its member id; it
+# joined while its previous member was in the group; or a second process with its instance id was
+# refused.
 FROZEN, CRASH_RESTART, REFUSED = "frozen", "crash_restart", "refused"
-# Clients' logs: the member's instance id was fenced, or the group had its maximum size.
+# Errors in clients' logs: the member's instance id was fenced, or the group had its maximum size.
 FENCED, FULL = "fenced", "group_full"
-# Evidence of causes that clients logged; with a broker's evidence, the two words are joined.
+# Evidence of causes that clients logged. With evidence of a broker, the two words are joined.
 CLIENTS = "clients"
 # Cause of a rebalance whose leader could not assign the previous generation.
 ASSIGNMENT_FAILED = "ASSIGNMENT_FAILED"
@@ -44,11 +45,11 @@ SLOW_REVOKE = "slow_revoke"
 NOT_REJOINED = ("slow_rejoin", "no_sync")
 # Kafka Connect: connectors or tasks changed.
 CONFIG_CHANGE = "CONFIG_CHANGE"
-# Members of Connect or Streams rejoin at a time that an earlier assignment set.
+# Causes of rejoins of Connect or Streams members at a time that an earlier assignment set.
 SCHEDULED_CAUSES = ("SCHEDULED_REBALANCE", "PROBING_REBALANCE")
-# Members of modern groups.
+# Cause of a rebalance of a modern group.
 SUBSCRIPTION_CHANGE = "SUBSCRIPTION_CHANGE"
-# A static member that closed stays in the group until its session expires.
+# Cause of a static member that closed: it stays in the group until its session expires.
 STATIC_LEAVE = "STATIC_LEAVE"
 
 

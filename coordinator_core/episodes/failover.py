@@ -20,7 +20,7 @@ from coordinator_core.episodes.process_changes import (
     is_unheard_since_load,
 )
 
-# Events within this time after a load may be due to it.
+# Events within this time after a load may be due to the load.
 _AFTER_LOAD_MS = 60_000
 
 

@@ -17,7 +17,7 @@ from coordinator_core.episodes.grouping import by
 from coordinator_core.episodes.process_changes import ProcessChange, What, at
 from coordinator_core.lives.life_kinds import DEPLOY_GAP_MS
 
-# A line may be logged this much before its record.
+# A line may be logged this long before its record.
 _SLACK_MS = 20
 _CONVERSIONS = (CONVERT, "CONVERSION")
 _RESTARTS = (What.RESTARTED, What.REPLACED, What.STOPPED, What.STARTED)

@@ -12,9 +12,10 @@ from typing import TypeVar
 T = TypeVar("T")
 K = TypeVar("K")
 
-# For this many similar items or more, a headline says their kind and number, not their names.
+# From this number of similar items on, a headline gives their kind and number instead of their
+# names.
 ALIKE = 5
-# A number in a name, and what stands for it in the pattern of similar names.
+# A number in a name, and its replacement in the pattern of similar names.
 NUMBER, ANY_NUMBER = "[0-9]+", "*"
 
 

@@ -33,12 +33,12 @@ from coordinator_core.episodes.process_changes import (
 from coordinator_core.lives.life_kinds import DEPLOY_GAP_MS, FLAPS
 from coordinator_core.lives.processes import RESTART_MS
 
-# Processes that leave with pauses of at most this are shut down together.
+# Processes that leave with pauses of at most this length are shut down together.
 SHUTDOWN_GAP_MS = 15_000
 # A process is flapping if it departs FLAPS times, each time within RESTART_MS of its return, or if
-# it departs more often, with pauses of at most this.
+# it departs more often, with pauses of at most this length.
 FLAPPING_GAP_MS = 10 * 60_000
-# Processes that start, or stop for good, with pauses of at most this are scaled together.
+# Processes that start, or stop permanently, with pauses of at most this length are scaled together.
 SCALING_GAP_MS = 60_000
 # The confidence of a restart whose process is known to be the same.
 SURE = 0.9
@@ -54,7 +54,7 @@ def drafts_of(
     scene = Scene(changes, activity, history)
     present = {each.what for each in changes}
     for rule, looks_at in RULES:
-        # Most activities have one change: most rules have nothing to look at.
+        # Most activities have one change, which most rules do not look at.
         if looks_at and looks_at.isdisjoint(present):
             continue
         if new := list(rule(scene)):
@@ -287,7 +287,7 @@ def _flaps(
     departed = (
         each
         for each in changes
-        # The restart of a static member costs no rebalance.
+        # The restart of a static member causes no rebalance.
         if each.departure is not None and any(c.role != ABSORBED for c in each.causes)
     )
     for same in by(lambda each: each.process, departed).values():
@@ -395,7 +395,8 @@ _RESTARTED = frozenset({What.RESTARTED, What.REPLACED})
 _FLAPPED = frozenset({What.RESTARTED, What.KILLED, What.EXPIRED, What.SLOW_POLL})
 
 # The rules in the order in which they are tried, each with the changes that it looks at: without
-# any of these it makes no episode.  A rule without changes looks at the whole activity.
+# any of these changes the rule makes no episode.  A rule without changes looks at the whole
+# activity.
 RULES: Sequence[tuple[Rule, frozenset[What]]] = (
     (_emptied, _DEPARTED),
     (failed_over, _ANY),

@@ -31,27 +31,28 @@ from coordinator_core.episodes.grouping import by, cut_at_gaps
 from coordinator_core.lives.processes import RESTART_MS
 from coordinator_core.protocol.processes import process_key, process_name
 
-# Changes within this time count as simultaneous: heartbeats differ by up to 3 s.
+# Changes within this time count as simultaneous, because heartbeats differ by up to 3 s.
 AT_ONCE_MS = 5_000
-# A removed process may return this much later: somebody restarts the application by hand.
+# A removed process may return up to this much later, because somebody restarts the application by
+# hand.
 RETURN_MS = 10 * 60_000
-# A new process that starts within RESTART_MS after another process ended replaces it; soon after
-# the group's start, only processes that start close to that end count.
+# A process that starts within RESTART_MS after another process ended replaces that process. Soon
+# after the group's start, only processes that start close to that end count.
 GROUP_START_MS = 60_000
 _CLOSE_MS = 10_000
-# Longest session of a member whose session timeout no record shows
+# Longest session timeout of a member whose session timeout no record shows
 # (group.*.max.session.timeout.ms).
 LONGEST_SESSION_MS = 60_000
-# The longest time that Kafka's clients take to close, by default.
+# By default, Kafka's clients take at most this long to close.
 _CLOSE_LIMIT_MS = 30_000
-_SLACK_MS = 3_500  # a heartbeat interval, and the delay of a log line
+_SLACK_MS = 3_500  # a heartbeat interval plus the delay of a log line
 # A session that began when the group was loaded ends at most this much later.
 _LOAD_SLACK_MS = 1_500
 # A process that restarted within this time looks like a client that lost its session.
 _SESSION_LOST_CONFIDENCE = 0.7
-_LEAST_SURGE = 4  # two arrivals, and a leave after each
+_LEAST_SURGE = 4  # at least two arrivals, each followed by a leave
 
-Pair = tuple[Cause, Cause]  # a departure and an arrival
+Pair = tuple[Cause, Cause]  # the cause of a departure and the cause of an arrival
 
 
 class What(Enum):
@@ -63,7 +64,7 @@ class What(Enum):
     REPLACED = "replaced"  # replaced by a process with another name
     KILLED = "killed"
     EXPIRED = "session expired"
-    FROZEN = "frozen"  # its session expired, and it came back with its old state
+    FROZEN = "frozen"  # the session expired, and the process came back with its old state
     SLOW_POLL = "slow poll"
     SESSION_LOST = "session lost"  # the group had no coordinator; the process ran on
     TAKEOVER = "takeover"  # a second process has its group.instance.id
@@ -292,9 +293,11 @@ class _Matching:
             return self._change(What.TAKEOVER, None, arrival, 0.95)
         if arrival.story == SESSION_LOST:
             return self._change(What.SESSION_LOST, None, arrival, _SESSION_LOST_CONFIDENCE)
-        if arrival.story == SLOW_POLL:  # a static member, replaced by its next process
+        # A static member returned and was replaced by its next process.
+        if arrival.story == SLOW_POLL:
             return self._change(What.SLOW_POLL, None, arrival, 0.7)
-        if arrival.story == CRASH_RESTART:  # the session of its previous member has not expired yet
+        # The session of the previous member has not expired yet.
+        if arrival.story == CRASH_RESTART:
             return self._change(What.KILLED, None, arrival, 0.9)
         if arrival.cause in ("STATIC_REPLACED", "STATIC_RETURN") or arrival.story == RESTART:
             # A static member does not leave: only its return is logged.
@@ -562,7 +565,7 @@ def _expired(expiry: Cause, arrival: Cause | None, loads: Sequence[int]) -> tupl
     if arrival is None:
         return What.EXPIRED, 0.7
     if expiry.story == FROZEN or arrival.member_id == expiry.member_id:
-        # Commits show whether a member was slow to poll; lines alone do not.
+        # Commits show whether a member was slow to poll; log lines alone do not.
         return What.FROZEN, 0.9 if expiry.is_identified else 0.5
     if not _is_same_process(expiry, arrival):
         return What.EXPIRED, 0.7
@@ -746,7 +749,8 @@ def _replaces(new: ProcessChange, old: ProcessChange, others: Iterable[ProcessCh
     """``new`` began after ``old``, and outlives it."""
     if new.what is not What.STARTED:
         return False
-    # A process whose members leave when it is closed did not end before its successor began.
+    # If a process's members leave when it is closed, it cannot have ended after its successor
+    # began.
     departure = old.departure
     leaves = (
         departure is not None

@@ -112,7 +112,7 @@ def _scale_out(episode: Episode) -> str:
 def _rolling_deployment(episode: Episode) -> str:
     replaced = [each for each in episode.changes if each.what is What.REPLACED]
     is_replaced = 2 * len(replaced) > len(episode.changes)
-    # Processes that share a client id have only member ids.
+    # Processes that share a client id are known only by their member ids.
     has_names = not any(
         each.departure is not None and each.departure.member_id == each.process for each in replaced
     )
@@ -253,7 +253,7 @@ def _frozen(episode: Episode) -> str:
 
 def _frozen_for(episode: Episode) -> str:
     departures = [each.departure for each in episode.changes if each.departure is not None]
-    # A client logs the end of its session only when it runs again.
+    # A client logs the end of its session only after it runs again.
     if all(each.evidence == CLIENTS for each in departures):
         return _details(episode)
     if not any(each.session_timeout_ms for each in departures):
@@ -299,7 +299,7 @@ def _configuration(episode: Episode) -> str:
     return f"configuration change{names} ({settings})"
 
 
-# Reasons of Kafka Connect that say little.
+# Kafka Connect's short reasons, with an explanation of each.
 _WHY = {
     "do not have latest config": "the worker does not have the latest config that other members "
     "know: it uses another config topic, or two Connect clusters "
@@ -307,7 +307,7 @@ _WHY = {
 }
 
 
-# Kafka Streams logs this text without its first word.
+# Kafka Streams logs this text without its first word, "missing".
 _MISSING = "source topics. [", "missing source topics ["
 
 

@@ -83,7 +83,7 @@ def _delay_of_first(evidence: GenerationEvidence, members: MemberDirectory) -> I
     candidates = [DEFAULT_DELAY_MS, *(round(waited_ms / n, -2) for n in range(1, 6))]
     logs_joins = any(each.event in ("MEMBER_JOIN", "STATIC_NEW") for each in evidence.events)
     if not logs_joins and waited_ms % DEFAULT_DELAY_MS < _DELAY_SLACK_MS < waited_ms:
-        return None  # value is a multiple of Kafka's default
+        return None  # The value is a multiple of Kafka's default.
     for delay_ms in map(int, candidates):
         slack_ms = _DELAY_SLACK_MS
         if (

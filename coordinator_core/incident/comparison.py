@@ -15,7 +15,7 @@ from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import Event
 from coordinator_core.records import decode
 
-# A broker's timers fire late (timer wheel, threads), and its lines are logged late.
+# Tolerances: a broker's timers fire late (timer wheel, threads), and its lines are logged late.
 TIMER_LATE_MS = 500
 EARLY_MS = 20
 

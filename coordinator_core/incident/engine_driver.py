@@ -34,9 +34,11 @@ from coordinator_core.protocol.messages import (
     SyncGroup,
 )
 
-# A session renewed before its line was logged would expire too early in the engine.
+# Tolerance of expiries: a session that was renewed before its line was logged would expire too
+# early in the engine.
 _LOGGED_EARLY_MS = 50
-# Carries changed metadata of a member whose metadata are the same in all recorded protocols.
+# Protocol that carries changed metadata of a member whose metadata are the same in all recorded
+# protocols.
 _UNSEEN_PROTOCOL = "(in no record)"
 
 
@@ -73,8 +75,9 @@ class EngineDriver:
     def _renew(self) -> None:
         self._coordinator = Coordinator(self.config, self._era_at(self._now_ms), self._make_id)
         self._next_id = ""
-        self._has_id: set[str] = set()  # members that received this id with MEMBER_ID_REQUIRED
-        self._generation: dict[str, int] = {}  # by member: its last JoinGroup response
+        self._has_id: set[str] = set()  # members that received their id with MEMBER_ID_REQUIRED
+        # member id -> generation of the member's last JoinGroup response
+        self._generation: dict[str, int] = {}
         self._joining: dict[str, str] = {}  # request id -> member id
         self._committing: dict[str, Stimulus] = {}  # by request id
         self._changes: dict[str, int] = {}
@@ -141,13 +144,15 @@ class EngineDriver:
 
     def _send_heartbeats(self, until_ms: int) -> None:
         group = self.group()
-        # Up to 2.2 a heartbeat in the millisecond in which a session was set does not extend it.
+        # Up to 2.2 a heartbeat in the same millisecond in which a session was set does not extend
+        # the session.
         at_ms = self._now_ms + 1
         due_ms = self._coordinator.next_deadline_ms()
         if group is None or until_ms <= at_ms or (due_ms is not None and due_ms <= at_ms):
             return
         last_heartbeats = {}
-        # If two members have the same last contact, the member that expired first had sent first.
+        # If two members have the same last contact, the member that expired first had sent its
+        # request first.
         for member_id in sorted(group.members, key=lambda each: self._order.get(each, -1)):
             member = group.members[member_id]
             is_waiting = member.awaiting_join is not None or member.awaiting_sync is not None
@@ -255,7 +260,7 @@ class EngineDriver:
         )
 
     def sync(self, stimulus: Stimulus) -> Request:
-        member_id = stimulus.member_id or self._leader  # lines before 2.4 do not name the leader
+        member_id = stimulus.member_id or self._leader  # Lines before 2.4 do not name the leader.
         return SyncGroup(
             request_id=self._request_id(),
             group_id=self.group_id,

@@ -68,7 +68,8 @@ def _of_one_history(events: tuple[LogEvent, ...]) -> tuple[LogEvent, ...]:
     loaded the group: the next coordinator uses their numbers again.
     """
     kept: list[LogEvent] = []
-    begins: dict[int, int] = {}  # by generation: position of the start that ended it
+    # generation -> position of the rebalance start that ended the generation
+    begins: dict[int, int] = {}
     has_loaded = False
     for event in events:
         if event.event == "LOADED":
@@ -78,7 +79,7 @@ def _of_one_history(events: tuple[LogEvent, ...]) -> tuple[LogEvent, ...]:
             if has_loaded and lost is not None:
                 begin = _first_cause(tuple(kept), lost)
                 load = max(n for n, each in enumerate(kept) if each.event == "LOADED")
-                # A load is the first line of a coordinator.
+                # A load is the first line of a coordinator, so include it.
                 while load > begin and kept[load - 1].event in ("LOADED", "UNLOADED"):
                     load -= 1
                 kept[begin:load] = []
@@ -134,6 +135,6 @@ def _is_cause_of(event: LogEvent, start: LogEvent) -> bool:
         event.event == "MEMBER_JOIN" and event.step in _JOIN_STEPS
     )
     concerned = {start.member_id, start.instance_id, *start.members} - {None}
-    if not concerned:  # up to 2.0 a start has no reason and names no member
+    if not concerned:  # Up to 2.0 the line of a rebalance start has no reason and names no member.
         return is_cause and start.at_ms - event.at_ms <= _SAME_CALL_MS
     return is_cause and not concerned.isdisjoint({event.member_id, event.instance_id})

@@ -125,7 +125,8 @@ class LogInference(StimulusBuilder):
             return  # the start of the rebalance already named this member
         at_ms = event.at_ms
         if self.join_end is not None and event.seq > self.join_end.seq:
-            at_ms = min(at_ms, self.joined_ms)  # logged after the join that this member completed
+            # The event was logged after the join that this member completed.
+            at_ms = min(at_ms, self.joined_ms)
         start = self.next_start(event)
         together = start.members if start is not None and start.cause == "LEAVE" else ()
         self.leave(event, together or (member_id,), at_ms)
@@ -160,7 +161,8 @@ class LogInference(StimulusBuilder):
         self.sync(event.member_id or leader or "", event.at_ms, event.where)
 
     def on_cluster_event(self, event: LogEvent) -> None:
-        if event.step in (None, "group"):  # a loaded group also has a line per member
+        # The coordinator also logs a line per member of a loaded group.
+        if event.step in (None, "group"):
             self.add(CLUSTER_STIMULI[event.event], event.at_ms, event)
 
     def _explain_start(self, record: MetadataRecord, event: LogEvent) -> None:
@@ -172,7 +174,7 @@ class LogInference(StimulusBuilder):
         missing = [each for each in self.present if each not in record.by_id and each not in logged]
         for member_id in missing:
             self.leave(event, (member_id,), event.at_ms)
-        if self.was_empty:  # the other members join in the following rounds of the initial delay
+        if self.was_empty:  # The other members join in the following rounds of the initial delay.
             new = sorted(new, key=lambda each: each != record.leader)[:1]
         for member_id in new:
             self.join(member_id, event.at_ms, event)

@@ -9,7 +9,7 @@ from coordinator_core.incident.evidence import Incarnation, LogEvent, MetadataRe
 from coordinator_core.protocol.messages import Protocols
 from coordinator_core.protocol.processes import client_of
 
-# A broker may log a join after it started to append the record.
+# A broker may log a join up to this long after it started to append the record.
 _LOGGED_LATE_MS = 100
 # Defaults for a group without records: brokers accept neither an empty type nor an empty name.
 _ASSUMED_TYPE, _ASSUMED_PROTOCOL = "consumer", "(in no record)"

@@ -86,7 +86,7 @@ class RecordInference:
     def _join(self, new: list[RecordedMember], first_ms: int, at_ms: int) -> None:
         for place, member in enumerate(self._leader_first(new)):
             joins_ms = first_ms + min(place, 1) if not self.previous_members else at_ms
-            # Brokers assign an id once: a former member that joins has sent its old id itself.
+            # Brokers assign an id only once, so a former member that joins sent its old id itself.
             was_member = self.directory.was_seen_before(member.member_id, self.record)
             kind = StimulusKind.REJOIN if was_member else StimulusKind.JOIN
             self._add(kind, joins_ms, member.member_id, member.instance_id)

@@ -252,7 +252,8 @@ class _IncarnationReplay:
             with_records=has_records,
         )
         if comparison.divergence is not None:
-            self._load_state(driver, each.evidence)  # later generations are judged independently
+            # Later generations are judged independently of this generation.
+            self._load_state(driver, each.evidence)
         verdict = _verdict(comparison, has_records=has_records)
         number = self.incarnation.number
         return [ReplayedGeneration(number, era, each, comparison, outputs, verdict)]

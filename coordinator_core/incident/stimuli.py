@@ -51,12 +51,12 @@ class Stimulus:
     generation: int
     member_id: str = ""
     instance_id: str | None = None
-    changed: bool = False  # the metadata differ from the member's previous ones
+    changed: bool = False  # the metadata differ from the member's previous metadata
     leavers: tuple[str, ...] = ()
-    assignments: Mapping[str, bytes] | None = None  # assignments of a leader's SyncGroup
+    assignments: Mapping[str, bytes] | None = None  # assignments in a leader's SyncGroup request
     append_error: Errors = Errors.NONE  # error with which the append of the resulting record fails
     reason: str | None = None  # the client's reason (KIP-800)
-    offsets: tuple[tuple[str, int, int], ...] = ()  # topic, partition and offset of a commit
+    offsets: tuple[tuple[str, int, int], ...] = ()  # topic, partition and committed offset
 
     @property
     def uncertainty_ms(self) -> int:

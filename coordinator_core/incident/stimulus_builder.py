@@ -11,7 +11,7 @@ from coordinator_core.incident.members import MemberDirectory
 from coordinator_core.incident.stimuli import Basis, Stimulus, StimulusKind
 from coordinator_core.protocol.errors import Errors
 
-# A line is logged at most this long after its event.
+# A line is logged at most this long after the event that it describes.
 LOG_LAG_MS = 10
 # Schedule on-time rejoins this long before the deadline, so that the engine's timer does not fire
 # first.

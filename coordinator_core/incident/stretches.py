@@ -26,7 +26,7 @@ from coordinator_core.incident.broker_settings import infer_era
 from coordinator_core.incident.evidence import Incarnation, LogEvent
 from coordinator_core.log_lines.version_ranges import Ranges, common, ranges_of, united
 
-# Scala prints options in this form; other reasons are the same as the Java coordinator's.
+# Scala prints options in this form; all other reasons look the same in both coordinators.
 _SCALA_WORDS = re.compile(r"group instance id (None|Some\()|on LeaveGroup")
 # Only the Java coordinator responds after an append.
 _OF_SCALA, _OF_JAVA = (

@@ -44,7 +44,7 @@ class HashTable(Generic[K, V]):
         self._hash_of = hash_of
         self._capacity = capacity
         self._values: dict[K, V] = {}
-        self._places: dict[K, tuple[int, int]] = {}  # spread hash code, place in its bin
+        self._places: dict[K, tuple[int, int]] = {}  # key -> spread hash code, place in its bin
         self._first = self._last = 0
         self._order: list[K] | None = None
 

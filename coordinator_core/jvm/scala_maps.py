@@ -24,7 +24,7 @@ from coordinator_core.jvm.hash_codes import (
 from coordinator_core.jvm.java_maps import FIRST_CAPACITY, LOAD_FACTOR, HashMapKeys
 
 _K = TypeVar("_K")
-_SMALL_MAP = 4  # immutable maps of up to four keys keep them in order of insertion
+_SMALL_MAP = 4  # Immutable maps of up to four keys keep the order of insertion.
 
 
 # -- mutable.HashMap -----------------------------------------------------------------------------

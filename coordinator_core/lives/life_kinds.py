@@ -9,15 +9,15 @@ from typing import NamedTuple
 from coordinator_core.lives.processes import RESTART_MS, ConsumerProcess, ProcessLife
 
 # A restart belongs to the same deployment as the previous restart if it begins within this time
-# after the previous restart completed.  A deployment restarts at least three processes, or both of
-# two.
+# after the previous restart completed.  A deployment restarts at least this many processes, or both
+# processes of a group of two.
 DEPLOY_GAP_MS = 120_000
 _MIN_DEPLOYED = 3
 # A process is flapping if it is killed or exceeds max.poll.interval.ms this often within an hour.
 FLAPS = 3
 FLAPPING_MS = 3_600_000
-# A start within this time of a group's first start is part of the group's start; an end within this
-# time of its last end is part of its shutdown.
+# A start within this time of a group's first start is part of the group's start. An end within this
+# time of the group's last end is part of its shutdown.
 _TOGETHER_MS = 60_000
 
 
@@ -27,8 +27,8 @@ class StartKind(StrEnum):
     ROLLING_DEPLOY = "rolling_deploy"
     CRASH_RESTART = "crash_restart"
     SCALE_OUT = "scale_out"
-    RETURN = "return"  # more than a minute after it stopped
-    UNKNOWN = "unknown"  # before the evidence begins
+    RETURN = "return"  # The process started more than a minute after it stopped.
+    UNKNOWN = "unknown"  # The process started before the evidence begins.
 
 
 class EndKind(StrEnum):

@@ -31,8 +31,8 @@ class TimeEstimate(NamedTuple):
 class Departure(Enum):
     LEFT = "left"
     SESSION_EXPIRED = "session_expired"
-    REPLACED = "replaced"  # by the next process with its instance id
-    DROPPED = "dropped"  # did not rejoin or sync in time
+    REPLACED = "replaced"  # The next process with the same instance id replaced the member.
+    DROPPED = "dropped"  # The member did not rejoin or sync in time.
 
 
 @dataclass(kw_only=True)

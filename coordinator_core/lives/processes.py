@@ -15,11 +15,11 @@ from coordinator_core.log_lines.reasons import client_cause_of
 from coordinator_core.protocol.client_times import COMMIT_SLACK_MS, exceeded_poll_interval
 from coordinator_core.protocol.processes import killed_between, process_key, process_name
 
-# A process that starts again within this time was restarted.
+# A process that starts again within this time counts as restarted.
 RESTART_MS = 60_000
-# A client notices at most this much later that max.poll.interval.ms is exceeded.
+# A client notices at most this long after the limit that max.poll.interval.ms is exceeded.
 POLL_CHECK_MS = 500
-# A process may join its next life this long before its previous life is known to have ended.
+# A process may join its next life this long before the known end of its previous life.
 _OVERLAP_MS = 100
 
 
@@ -191,7 +191,7 @@ def _merge_renamed(candidates: list[_Candidate]) -> None:
         successors.add(id(new))
         successor_of[id(old)] = new
     for first in list(candidates):
-        if id(first) not in successors:  # a chain is merged into its first process
+        if id(first) not in successors:  # The chain is merged into its first process.
             _merge_chain(first, successor_of, candidates)
 
 
@@ -332,13 +332,14 @@ class _LifeReader:
         next_ms = min(ended.at_ms + self._heartbeat_ms, ended.latest_ms)
         contact_ms, since_ms = ended.at_ms, membership.waited_since_ms
         if since_ms is not None and contact_ms - since_ms > self._heartbeat_ms:
-            contact_ms = since_ms  # more likely the process died during the long wait than after it
+            # The process more likely died during the long wait than after it.
+            contact_ms = since_ms
         committed_ms = self._commits.get(membership.member_id)
         back_ms = [] if following is None else [following.began.at_ms]
         earliest_ms, latest_ms = killed_between([contact_ms, committed_ms], [next_ms], back_ms)
         is_back_early = following is not None and following.began.at_ms < ended.latest_ms
         at_ms = (earliest_ms + latest_ms) // 2
-        # A process that returns later may have been frozen: the evidence is the same.
+        # A process that returns later may also have been frozen, because the evidence is the same.
         return TimeEstimate(at_ms, earliest_ms, latest_ms), 0.95 if is_back_early else 0.7
 
     def _slow_poll(self, membership: Membership, following: Membership | None) -> SlowPoll | None:
@@ -360,7 +361,7 @@ class _LifeReader:
         if library is not None and not library.has_poll_interval:
             return None
         if membership.departure is Departure.REPLACED:
-            # The process kept sending heartbeats, otherwise its session would have expired.
+            # The process kept sending heartbeats; without them its session would have expired.
             longest_ms = max(poll_ms, membership.member.session_timeout_ms + COMMIT_SLACK_MS)
             if committed_ms is None or following is None or no_commit_ms < longest_ms:
                 return None

@@ -14,7 +14,7 @@ from coordinator_core.lives.memberships import TimeEstimate
 Silences = Mapping[str, Sequence[tuple[int, int]]]
 """By process, as in generation_members: start and end of the time in which its partitions had
 no owner, in ms."""
-# The partitions of a killed process have no owner until its session has expired.
+# Tolerance: the partitions of a killed process have no owner until its session has expired.
 _SLACK_MS = 1000
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 DAY_MS = 86_400_000
-_DAYS_BEFORE_1970 = 719_468  # from 0000-03-01 in the proleptic Gregorian calendar
+# days from 0000-03-01, in the proleptic Gregorian calendar, to 1970-01-01
+_DAYS_BEFORE_1970 = 719_468
 
 
 @lru_cache(maxsize=64)

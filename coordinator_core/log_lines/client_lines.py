@@ -34,7 +34,7 @@ from coordinator_core.log_lines.wordings import Wording, WordingIndex
 JAVA, LIBRDKAFKA = "java", "librdkafka"
 OTHER = "OTHER"
 _CLIENT, _GROUP = "clientId=", ", groupId="
-# Consumers and Connect's workers have members.
+# Prefixes of loggers with members: consumers and Connect workers.
 _CONTEXTS = ("[Consumer ", "[ShareConsumer ", "[Share Consumer ", "[Worker ")
 _THREAD = "[thrd:"
 _HANDLE = re.compile(r"([^\s|\[\]\"',]{1,255})#(consumer|producer)-\d{1,9}")
@@ -361,7 +361,7 @@ def _read(library: str, rest: str, *, is_quoted: bool) -> tuple[Ending, ClientEv
         if first is None:
             first = ending
             may_be_other = is_quoted or _other_index(library).may_fit(rest)
-    assert first is not None  # the whole text is an ending
+    assert first is not None  # The whole text is an ending.
     return first, None
 
 
@@ -399,7 +399,7 @@ def _value(name: str, value: Any) -> Any:
         return positions_in(value)
     if name == "topics":
         return topics_in(value)
-    if name == "stream_thread":  # the consumer that has this name
+    if name == "stream_thread":  # name of the consumer of the stream thread
         return f"{value}-consumer"
     return None if value in _NULLS or (name == "member_id" and not value) else value
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from coordinator_core.log_lines.calendar import DAY_MS, day_ms
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-# Most lines have one date, in this shape.
+# Most lines have one date, in this format.
 _COMMON = re.compile(
     r"(?<!\d)(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{3})\d{0,6})?"
     r"(Z\b|[+-]\d\d:?\d\d(?!\d))?"
@@ -26,14 +26,15 @@ _ANY = re.compile(r"\d:\d\d:\d\d|\d{10}|T\d{6}")
 _MORE = re.compile(
     r"[\d:,.]| ?(?:[+-]\d|Z\b|UTC|GMT|[A-Z]{2,3}[SD]?T\b|MSK|[AaPp]\.?[Mm]\b)| 20\d\d\b"
 )
-# Abbreviations that stand for one offset, in minutes.  CST, IST and BST stand for several offsets.
+# Offsets in minutes of abbreviations with a single offset.  CST, IST and BST stand for several
+# offsets.
 _ZONES = {
     **{"Z": 0, "UTC": 0, "GMT": 0, "WET": 0, "WEST": 60, "CET": 60, "CEST": 120, "EET": 120},
     **{"EEST": 180, "MSK": 180, "EST": -300, "EDT": -240, "CDT": -300, "MST": -420, "MDT": -360},
     **{"PST": -480, "PDT": -420, "JST": 540, "KST": 540, "AEST": 600, "AEDT": 660, "NZST": 720},
 }
 _NAMED_MONTH = "(?:" + "|".join(month.capitalize() for month in _MONTHS) + r")[a-z]{0,6}\.?"
-_HALF = r"(?=[ \u202f]?[AaPp]\.?[Mm]\b)"  # seconds may be missing before AM and PM
+_HALF = r"(?=[ \u202f]?[AaPp]\.?[Mm]\b)"  # The seconds may be missing before AM and PM.
 _STAMP = re.compile(
     rf"""
     (?: (?<!\d)
@@ -69,10 +70,10 @@ _STAMP = re.compile(
 _WITH_YEAR = ("dmy", "mdy")
 _WITH_SHORT_YEAR = ("ymd", "dmy", "mdy")
 _WITHOUT_YEAR, _WITHOUT_YEAR_POINT = ("md", "dm"), ("dm", "md")
-_LEAP_YEAR = 2024  # a leap year, because a date without a year may be February 29
-# Kafka 0.9, the first version with this coordinator, was released in 2015.
+_LEAP_YEAR = 2024  # a leap year, because a date without a year may be 29 February
+# Range of years: Kafka 0.9, the first version with this coordinator, was released in 2015.
 _FIRST_YEAR, _LAST_YEAR = 2015, 2100
-_MOST_DIFFERENT = 10_000  # number of dates of one file that are counted
+_MOST_DIFFERENT = 10_000  # number of different dates that are counted per file
 
 
 class Stamp(NamedTuple):
@@ -298,7 +299,7 @@ def _day_ms(time: str, fraction: str | None, half: str | None) -> int | None:
         if not 1 <= hour <= 12:
             return None
         hour = hour % 12 + (12 if half in "pP" else 0)
-    if hour > 23 or minute > 59 or second > 60:  # 60: a leap second
+    if hour > 23 or minute > 59 or second > 60:  # second 60 is a leap second
         return None
     return ((hour * 60 + minute) * 60 + second) * 1000 + int((fraction or "0").ljust(3, "0")[:3])
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-# The bracket comes first, which makes the search fast.
+# The bracket comes first in the pattern, because the search is then fast.
 _IN_BRACKETS = re.compile(
     r"\((?<=\s\()(?![\w$]+\.(?:scala|java|kt)[:)])([\w$]+(?:\.[\w$]+)+)(?::\d+)?\)"
 )
@@ -26,7 +26,7 @@ _NEVER_WITHIN = re.compile(
     r"|\s\|\s+[\w$]{1,80}(?:\.[\w$]{1,80}){1,20}(?:\s\([\w.]+:\d+\))?\s*$"
     r"|(?<! ) {3,}(?=\S)|\s\[(?:aiokafka|kafka|org\.apache\.kafka)\.[\w.$]+\]|\]\]>"
 )
-_BEGIN_NEVER_WITHIN = (  # beginnings of its matches that are ASCII
+_BEGIN_NEVER_WITHIN = (  # ASCII characters with which a match can begin
     *("|", "\t", "\\", "<br", "(x", "   ", "[aiokafka.", "[kafka.", "[org.apache.", "]]>"),
 )
 _MAY_FOLLOW = re.compile(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from coordinator_core.log_lines.dates import Stamp, stamps_in
 
-# Text around a message beyond these lengths is ignored.
+# Text around a message beyond these lengths, in characters, is ignored.
 _NEAR, _FAR, _BEHIND = 500, 200, 300
 _LEVELS = {
     **dict.fromkeys(("TRACE", "TRC", "TRCE", "FINEST", "FINER", "VERBOSE"), "TRACE"),
@@ -59,9 +59,10 @@ def read_head(before: str, behind: str = "") -> Head:
     stamps = stamps_in(near)
     stamp, outer = _own(stamps or stamps_in(far))
     if stamp is not None and stamp.lacks == "order" and outer is None:
-        # Loggers of JavaScript print the date again, in the pairs behind the message.
+        # JavaScript loggers print the date again, in the pairs behind the message.
         outer = next((each for each in stamps_in(far) if each.local_ms is not None), None)
-    # Without their dates, many lines have the same text, so the cache of `_words_in` serves them.
+    # With their dates removed, many lines have the same text, so the cache of `_words_in` serves
+    # them.
     words = near[: stamps[-1].start] + near[stamps[-1].end :] if stamps else near
     level, logger = _words_in(words)
     if far and (level is None or logger is None):

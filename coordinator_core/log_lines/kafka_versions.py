@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-JAVA_COORDINATOR_SINCE = "4.0-"  # KIP-848: the default; 3.6 to 3.9 had it as a preview
+# KIP-848: the Java coordinator is the default since 4.0; 3.6 to 3.9 had it as a preview
+JAVA_COORDINATOR_SINCE = "4.0-"
 
 
 def holds_in(versions: str, version: str) -> bool:

@@ -26,8 +26,8 @@ from coordinator_core.log_lines.wordings import (
     reason_wordings,
 )
 
-_KAFKA = "java"  # a broker logs the version of Kafka's classes
-BROKERS = "broker"  # a log shows API versions or features of brokers
+_KAFKA = "java"  # source "java": a broker logs the version of Kafka's classes
+BROKERS = "broker"  # source "broker": a log shows API versions or features of brokers
 
 
 class SeenClient(NamedTuple):
@@ -63,7 +63,7 @@ def versions_of_logs(rows: Iterable[Any]) -> Ranges:
             named[row["file_id"]] = united(versions)
     of_logs = {file_id: consistent(ranges) for file_id, ranges in of_lines.items() if ranges}
     offered = consistent(each for row in rows for each in versions_named(row["software"], BROKERS))
-    # API versions may come from another broker than the log, or from another time.
+    # API versions may come from another broker, or from another time, than the log.
     of_brokers = [common(each, offered) or each for each in (of_logs | named).values()]
     return united(of_brokers) or offered
 

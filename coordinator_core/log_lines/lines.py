@@ -72,8 +72,8 @@ class LogLine(NamedTuple):
     level: str | None
     logger: str | None
     broker_id: int | None
-    topic_partition: str | None  # from the prefix, or from the message
-    message: str  # for a line without prefix and logger
+    topic_partition: str | None  # partition in the prefix or in the message
+    message: str  # message of a line without prefix and logger
     event: ParsedEvent | None
     stamp: Stamp | None = None
     outer: Stamp | None = None
@@ -241,11 +241,11 @@ def _read(rest: str, *, is_quoted: bool, may_be_truncated: bool) -> _Message:
         event = parse_bare_message(ending.message, may_be_truncated=False)
         if event is not None and event.cause != UNKNOWN_CAUSE:
             return _Message(ending, event)
-        # Text behind the reason may be cut off by the next ending.
+        # The next ending may cut off the text behind the reason.
         vague = vague or (_Message(ending, event) if event is not None else None)
     if vague is not None:
         return vague
-    assert first is not None  # the whole text is an ending
+    assert first is not None  # The whole text is an ending.
     if first.logger is not None:
         return _Message(first, None)
     message = without_broken_logger(first.message) or first.message
@@ -288,7 +288,7 @@ def _seconds_ms(date: str) -> int | None:
     """Of ``2024-05-01 10:00:00``, or None (month 13); cached, as neighboring lines share it."""
     year, month, day_of_month = map(int, date[:10].split("-"))
     hour, minute, second = map(int, date[11:].split(":"))
-    if hour > 23 or minute > 59 or second > 60:  # 60: a leap second
+    if hour > 23 or minute > 59 or second > 60:  # second 60 is a leap second
         return None
     try:
         midnight = day_ms(year, month, day_of_month)

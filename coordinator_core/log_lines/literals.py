@@ -21,6 +21,6 @@ def any_of(texts: Iterable[str] | Iterable[bytes]) -> Any:
 
 def spans_in(pattern: Any, text: str) -> Iterator[tuple[int, int]]:
     """Begin and end of each match of a pattern of `any_of`."""
-    # In ASCII text, bytes and characters have equal positions, and searching bytes is faster.
+    # In ASCII text, positions of bytes and characters are equal, and searching bytes is faster.
     for match in pattern.finditer(text.encode() if text.isascii() else text):
         yield match.span()

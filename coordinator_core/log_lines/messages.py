@@ -52,9 +52,9 @@ class ParsedEvent(NamedTuple):
     member_id: str | None = None
     instance_id: str | None = None
     state: str | None = None
-    reason: str | None = None  # as printed, client reason included
-    client_reason: str | None = None  # KIP-800; None where not provided
-    cause: str | None = None  # class of the reason; never None for REBALANCE_START
+    reason: str | None = None  # reason as printed, including the client's reason
+    client_reason: str | None = None  # KIP-800; reason that the client sent; None without one
+    cause: str | None = None  # class of the reason; never None in a REBALANCE_START event
     client_cause: str | None = None  # class of the client's reason
     members: tuple[str, ...] = ()  # members that were removed, left or unassigned together
     groups: tuple[str, ...] = ()  # ADMIN_DELETE
@@ -68,7 +68,8 @@ class ParsedEvent(NamedTuple):
     rebalance_timeout_ms: int | None = None
     protocols: tuple[str, ...] = ()  # names of the assignors that a member supports
     topic_partition: str | None = None
-    protocol: str | None = None  # consumer, classic, share, streams, if a KIP-848 line names it
+    # consumer, classic, share or streams, if a KIP-848 line names the protocol
+    protocol: str | None = None
     assignor: str | None = None
     error: str | None = None
     operation: str | None = None  # STATIC_FENCED
@@ -76,11 +77,12 @@ class ParsedEvent(NamedTuple):
     duration_ms: int | None = None
     scheduler_ms: int | None = None
     count: int | None = None  # type: ignore[assignment]  # hides tuple.count: offsets expired or deleted, tombstones, records loaded
-    epoch: int | None = None  # leader epoch of the offsets partition, or epoch of a KIP-848 group
+    # leader epoch of the offsets partition, or group epoch of a KIP-848 group
+    epoch: int | None = None
 
 
 _PLACES = {name: place for place, name in enumerate(ParsedEvent._fields)}
-_NO_FIELDS = (*ParsedEvent(event="")[1:], None)  # and an entry for text that is not a field
+_NO_FIELDS = (*ParsedEvent(event="")[1:], None)  # The last entry is for text that is not a field.
 _REASON_FIELDS = ("member_id", "instance_id", "members", "error", "client_reason")
 _STEP, _PROTOCOL = _PLACES["step"], _PLACES["protocol"]
 _CAUSE, _CLIENT_CAUSE = _PLACES["cause"], _PLACES["client_cause"]

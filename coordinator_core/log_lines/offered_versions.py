@@ -27,7 +27,7 @@ _MARKS_OF_APIS = (b" [usable: ", b"ApiKey ")
 _MARK_OF_FEATURES = b".version"
 MARKS = (*_MARKS_OF_APIS, _MARK_OF_FEATURES)
 """Every line that lists such versions contains one of these texts."""
-# A number, or a name such as 3.9-IV0; every version has level 0.
+# A level is a number, or a name such as 3.9-IV0; every version has level 0.
 _LEVEL = rb"([1-9]\d*(?:\.\d+-IV\d+)?)(?!\.?\d)"
 # Java: `Fetch(1): 4 to 17 [usable: 17]`; librdkafka: `ApiKey Fetch (1) Versions 4..17`.
 _API = re.compile(rb"\((\d{1,3})\)(?:: (?:\d+ to )?(\d+) \[u| Versions \d+\.\.(\d+))")
@@ -111,7 +111,7 @@ def _of_highest(name: str, highest: int) -> Ranges:
     newest = [*of_releases][-1]
     by_equality = groupby(of_releases, lambda each: of_releases[each] == highest)
     runs = [[*run] for is_equal, run in by_equality if is_equal]
-    # A release after the newest known release may offer the same versions.
+    # A release after the newest known release may offer the same API versions.
     return united(ranges_of(f"{run[0]}-{'' if run[-1] == newest else run[-1]}") for run in runs)
 
 

@@ -26,7 +26,7 @@ _REASON = "{reason}"
 _BEFORE = re.compile(r'(?:^|[\]\s":=>|-])$')
 _BEHIND = re.compile(r'[";\s]|$')
 _MOST_PAIRS = 200
-_WORDS_ALONE = 2  # a message with this many spaces is recognized without its namespace
+_WORDS_ALONE = 2  # A message with at least this many spaces is recognized without its namespace.
 _MOST_PLACES = 5
 
 Pairs = Mapping[str, Any]
@@ -87,7 +87,7 @@ class PairWordings:
                 self._with_reason.append(wording)
                 continue
             self._by_message[wording.message].append(wording)
-            # An application's own logger may print kafkajs' namespace elsewhere.
+            # An application's own logger may print KafkaJS' namespace at another place.
             _, namespace, message = wording.message.partition("] ")
             if namespace and message.count(" ") >= _WORDS_ALONE:
                 self._by_message[message].append(wording)
@@ -125,7 +125,7 @@ class PairWordings:
             return
         places = 0
         for start, end in spans_in(self._anywhere, line):
-            if line[start:end] not in self._by_message:  # the reason ends where the pairs begin
+            if line[start:end] not in self._by_message:  # The reason ends where the pairs begin.
                 end = line.find(' {"', end) if ' {"' in line[end:] else len(line)
             if _BEFORE.search(line[max(0, start - 1) : start]) and _BEHIND.match(line, end):
                 yield start, end

@@ -10,7 +10,7 @@ _PYTHON = re.compile(r"TopicPartition\(topic='([^']*)', partition=(\d+)\)")
 _POSITION = re.compile(r"(?:^\{|, )([\w.-]+-\d+)=OffsetAndMetadata\{offset=(\d+)[,}]")
 _PYTHON_TOPIC = re.compile(r"'([^']*)'")
 
-# A search tries each name once, from its first character on.
+# A search tries each name once, starting at its first character.
 _NAME = rf"(?<![\w.-]){_TOPIC}"
 _ERLANG = r"partition=\d+ begin_offset=[^ ]+(?: metadata='[^']*')?"
 _ITEM = "|".join(
@@ -49,11 +49,12 @@ def _by_topic(pattern: str, number: str = r"\d+") -> Callable[[str], _Partitions
     )
 
 
-# What a list begins with, and how it goes on.
+# The beginning of each list format, and the pattern of its partitions.
 _FORMS = tuple(
     (re.compile(beginning), partitions)
     for beginning, partitions in (
-        # franz-go `orders[0 1], pay[2]`, kafka-go `orders/[0 1]`, sarama `orders:[0 1] pay:[2]`
+        # Formats: franz-go `orders[0 1], pay[2]`, kafka-go `orders/[0 1]`, sarama `orders:[0 1]
+        # pay:[2]`.
         (rf"{_NAME}[/:]?\[[\d ]*\]", _by_topic(rf"({_NAME})[/:]?\[([\d ]*)\]")),
         (rf"{_NAME}/\d+$", _each(rf"({_NAME})/(\d+)")),  # sarama
         (rf"{_NAME} \[\d+\]", _each(rf"({_NAME}) \[(\d+)\]")),  # programs with librdkafka

@@ -12,7 +12,7 @@ from coordinator_core.log_lines.templates import Fields, Template
 from coordinator_core.log_lines.wordings import Wording, line_wordings, of_version, reason_wordings
 
 _SHOWN_LEVELS = ("INFO", "WARN", "ERROR")
-# Optional fields, printed as "none" by default.
+# Optional fields, whose missing values are printed as "none" by default.
 _OPTIONAL: Fields = {
     "instance_id": None,
     "client_reason": None,
@@ -81,7 +81,7 @@ def _wording_of(event: str, version: str, fields: Mapping[str, object]) -> Wordi
     if "cause" in fields:
         available.add("reason")
     printable = [wording for wording in wordings if wording.template.fields <= available]
-    if protocol or step == "classic":  # lines of static members name the instance
+    if protocol or step == "classic":  # Lines of static members contain the instance id.
         is_static = fields.get("instance_id") is not None
         printable.sort(
             key=lambda wording: (

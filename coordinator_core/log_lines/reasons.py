@@ -9,7 +9,7 @@ from coordinator_core.log_lines.templates import Fields
 from coordinator_core.log_lines.truncated import find_truncated
 from coordinator_core.log_lines.wordings import Wording, client_reason_index, reason_index
 
-# Also applies to a rebalance before 2.1, whose line has no reason.
+# Cause of a reason without a class, and of a rebalance before 2.1, whose line has no reason.
 UNKNOWN_CAUSE = "unknown"
 
 

@@ -14,7 +14,7 @@ from coordinator_core.log_lines import partition_lists
 
 Fields = dict[str, object]
 
-# Longer numbers do not fit 64 bits.
+# Longer numbers do not fit into 64 bits.
 DIGITS = r"\d{1,19}"
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -28,7 +28,7 @@ class PlaceholderKind:
     pattern: str
     read: Callable[[str], object]
     show: Callable[[object], str]
-    field: str = ""  # the field's name, if it differs from the placeholder's
+    field: str = ""  # the field's name, if it differs from the name of the placeholder
 
 
 def _show_plain(value: object) -> str:
@@ -97,16 +97,17 @@ def _number() -> PlaceholderKind:
 
 # A member id of the classic protocol ends in a UUID; the client id before it is free text.
 _MEMBER = _text(rf".*?{UUID}|(?:(?!{UUID}|…|\.\.\.).)*?")
-# The part of a pattern that needs no look-ahead in a long, complete message.
+# Patterns without a look-ahead, which suffice for a long, complete message.
 _LINEAR = {_MEMBER.pattern: rf".*?{UUID}|.*?"}
 _LONG = 4096
 _BRACKETED = r"\w*\(.*\)|\[.*\]|\{.*\}"
 _REST = _text(".*")
 
 KINDS: Mapping[str, PlaceholderKind] = {
-    # A group id may contain the wording's fixed words: the rightmost match counts.
+    # A group id may contain the fixed words of the wording, so the rightmost match counts.
     "group_id": _text(".*"),
-    # A client's template: a client prints a reason after the group, so the leftmost match counts.
+    # In a client's template the leftmost match counts, because the client prints a reason after the
+    # group.
     "group_id_first": PlaceholderKind(".*?", str, _show_plain, "group_id"),
     "reason": _REST,
     "client_reason": PlaceholderKind(
@@ -115,7 +116,7 @@ KINDS: Mapping[str, PlaceholderKind] = {
     "error": _REST,
     "_": _REST,
     "member_id": _MEMBER,
-    # A member id of a library that lets the coordinator make all member ids.
+    # Member id of a client library that lets the coordinator generate all member ids.
     "made_member_id": PlaceholderKind(rf".*?{UUID}", str, _show_plain, "member_id"),
     "old_member_id": _MEMBER,
     "new_leader_id": _MEMBER,
@@ -294,7 +295,7 @@ def _shown(name: str, fields: Mapping[str, object], coordinator: str) -> str:
     if field not in fields:
         raise ValueError(f"missing field: this wording requires {field}")
     value = fields[field]
-    if name == "member_map":  # the JVM prints an array as its hash code, here always 0
+    if name == "member_map":  # The JVM prints an array as its hash code, which is always 0 here.
         return "{" + ", ".join(f"{member}=[B@0" for member in _joined(value).split(", ")) + "}"
     if name == "epoch_option":
         return "OptionalInt.empty" if value is None else f"OptionalInt[{value}]"

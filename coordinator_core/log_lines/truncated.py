@@ -15,8 +15,9 @@ from coordinator_core.log_lines.wordings import Wording
 
 _ELLIPSIS = re.compile(r"\s*(?:\.\.\.|…)[)\].]*$")
 _WHOLE_MEMBER = re.compile(rf".*?{UUID}")
-_MAX_LENGTH = 1000  # trying all cut positions of a line takes quadratic time
-_MIN_CHARACTERS = 2  # minimum number of fixed words after a field, for the field to be complete
+# Trying all cut positions of a line takes quadratic time, so longer lines are not tried.
+_MAX_LENGTH = 1000
+_MIN_CHARACTERS = 2  # minimum number of fixed characters after a field for the field to be complete
 _FRAGMENT = "fragment"
 
 
@@ -26,7 +27,8 @@ def find_truncated(wordings: Iterable[Wording], message: str) -> tuple[Wording, 
         return None
     message = _ELLIPSIS.sub("", message)
     candidates = [(_read_truncated(wording.template, message), wording) for wording in wordings]
-    # A line must have a field; a reason is informative without one.
+    # A line must have a field, unless its wording has a cause: a reason is informative without a
+    # field.
     readable = [
         (read, wording) for read, wording in candidates if read and (read[1] or wording.cause)
     ]
@@ -56,7 +58,7 @@ def _read_truncated(template: Template, message: str) -> tuple[int, Fields] | No
 def _complete_fields(texts: dict[str, str], broken_field: str) -> Fields:
     fragment = texts.pop(_FRAGMENT, "")
     if broken_field == "reason":
-        texts["reason"] = f"{fragment}…"  # marks the reason as incomplete
+        texts["reason"] = f"{fragment}…"  # An ellipsis marks the reason as incomplete.
     elif broken_field == "member_id" and _WHOLE_MEMBER.fullmatch(fragment):
         texts["member_id"] = fragment
     kinds = {name: KINDS.get(name, PLAIN) for name in texts}

@@ -71,7 +71,7 @@ def consistent(of: Iterable[Ranges]) -> Ranges:
     limits = list(dict.fromkeys(of))
     if common_versions := common_to_all(limits):
         return common_versions
-    # Versions begin where one of the ranges begins.
+    # A version range begins where one of these ranges begins.
     beginnings = {span.low for ranges in limits for span in ranges}
     allowing = {
         frozenset(each for each in limits if common(each, (VersionRange(low, low),)))

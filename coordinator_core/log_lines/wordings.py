@@ -12,7 +12,7 @@ import schemas.log_lines as data
 from coordinator_core.log_lines.kafka_versions import coordinator_of, holds_in
 from coordinator_core.log_lines.templates import Template
 
-# Wordings are indexed by this many fixed characters at both ends.
+# Number of fixed characters at both ends by which wordings are indexed.
 _KEY_LENGTH = 5
 _BRACKET = "] "
 
@@ -68,7 +68,8 @@ class WordingIndex:
         return None
 
 
-_Candidates = tuple[tuple[str, Wording], ...]  # with words that the message must contain
+# pairs of a text that the message must contain, and its wording
+_Candidates = tuple[tuple[str, Wording], ...]
 
 
 class _Alike:

@@ -18,7 +18,7 @@ from coordinator_core.modern_history.evidence import (
     LoggedDeparture,
 )
 
-# Causes by the logged departure; MEMBER_GONE stands for a departure without a line.
+# Causes by the logged departure. MEMBER_GONE stands for a departure without a line.
 DEPARTURES = {
     LEFT: "LEAVE",
     SESSION_EXPIRED: "SESSION_EXPIRY",
@@ -32,7 +32,7 @@ REGEX, TOPIC_CHANGE, CONVERSION, UNKNOWN = "REGEX", "TOPIC_CHANGE", "CONVERSION"
 # Changes that do not increase the group epoch.
 WITHOUT_EPOCH = (STATIC_LEAVE, STATIC_RETURN)
 
-# Reasons of epochs that complete the start of the previous members.
+# Reasons of epochs that complete the start of earlier members.
 REGEX_RESOLVED = "regular expression of the member resolved"
 STATE_INITIALIZED = "share state initialized"
 TOPOLOGY_VALIDATED = "internal topics created, topology validated"

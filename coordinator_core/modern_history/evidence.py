@@ -8,7 +8,8 @@ from enum import StrEnum
 from coordinator_core.coordinator.group_type import GroupType
 from coordinator_core.coordinator.group_types import GROUP_TYPES
 
-# A line and the records of the same request: the batch may have begun before or after the line.
+# Largest difference between the times of a line and of the records of the same request: the batch
+# may begin before or after the line.
 SAME_REQUEST_MS = 1000
 
 

@@ -22,12 +22,12 @@ from coordinator_core.protocol.client_times import COMMIT_INTERVAL_MS, COMMIT_JI
 # Defaults of group.consumer.heartbeat.interval.ms, group.consumer.session.timeout.ms, and those of
 # share and streams groups.
 INTERVAL_MS, SESSION_MS = 5000, 45_000
-# By default, the largest and the smallest interval that group configurations allow: 15 s and 5 s;
-# tests go lower.
+# Default limits of the intervals that group configurations allow are 5 s and 15 s; tests use lower
+# values.
 LEAST_INTERVAL_MS, MOST_INTERVAL_MS = 800, 15_250
-# Records of one heartbeat.
+# Records of one heartbeat are written within this time.
 SAME_HEARTBEAT_MS = 50
-# A client acknowledges a revocation by an extra heartbeat.
+# A client acknowledges a revocation by an extra heartbeat, sent within this time.
 ACKNOWLEDGED_MS = 1600
 _SIMILAR_MS, _PHASE_MS = 100, 250
 _LEAST_SIMILAR = 3
@@ -87,8 +87,8 @@ def interval_of(memberships: Iterable[ModernMembership], usual_ms: int | None = 
     most = max(map(len, similar), default=0)
     if most < _LEAST_SIMILAR:
         return usual_ms or INTERVAL_MS
-    # Several intervals may pass between two records: the smallest frequent difference is the
-    # interval.
+    # Several heartbeat intervals may pass between two records, so the smallest frequent difference
+    # is the interval.
     near = next(each for each in similar if len(each) >= max(_LEAST_SIMILAR, most / 3))
     chosen = between[near.start : near.stop]
     frequent_ms = round(chosen[len(chosen) // 2] / _SIMILAR_MS) * _SIMILAR_MS
@@ -143,7 +143,7 @@ def _session_of(expiries: Sequence[Expiry], interval_ms: int, configured_ms: int
         return configured_ms
     candidates = range(_STEP_MS, late_ms + 1, _STEP_MS)
     possible = [each for each in candidates if each >= shortest_ms] or [longest_ms]
-    # Timeouts fit equally well if they differ by whole intervals.
+    # Timeouts that differ by whole intervals fit equally well.
     phases = {each % interval_ms for each in possible}
     fits = {each: _fits(each, expiries, interval_ms) for each in phases}
     most = max(fits.values())

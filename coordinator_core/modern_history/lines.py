@@ -71,7 +71,7 @@ class _Player:
     def _reset(self) -> None:
         self._epoch = 0
         self._changes: list[EpochChange] = []
-        self._bumps: list[EpochBump] = []  # since the last target
+        self._bumps: list[EpochBump] = []  # epoch bumps since the last target
         self._members = set[str]()
         self._is_complete = self._was_converted = False
 
@@ -109,7 +109,7 @@ class _Player:
         if epoch <= self._epoch:
             return
         if not self._epoch:
-            # No line names the members of the previous classic group a second time.
+            # No second line names the members of the previous classic group.
             is_first = epoch <= _FIRST_EPOCHS and not self._was_converted
             self._is_complete = is_first and change.cause == causes.MEMBER_NEW
         self._epoch, self._changes = epoch, []
@@ -126,7 +126,7 @@ class _Player:
         self.history.bumps.append(bump)
         self._bumps.append(bump)
         if self._is_complete and not self._members:
-            # No line is about a target of a group that becomes empty.
+            # No line mentions a target of a group that becomes empty.
             for each in self._bumps:
                 each.has_target = False
             self._bumps = []

@@ -10,7 +10,7 @@ from coordinator_core.modern_history.evidence import GroupRecord, Partition
 from coordinator_core.protocol.processes import process_name
 
 STABLE = "STABLE"
-# States of current assignments, from the code of STABLE on.
+# States of current assignments, by their code, starting with STABLE.
 STATES = (STABLE, "UNREVOKED", "UNRELEASED")
 _THREAD = re.compile(r"-StreamThread-[0-9]+-consumer$")
 AWAY = -2

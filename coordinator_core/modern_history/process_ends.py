@@ -35,7 +35,7 @@ NO_HEARTBEAT = "no_heartbeat"
 LOG, RECORDS = "log", "records"
 # A client that closes commits right before it leaves.
 CLOSING_MS = 1000
-# A client that leaves because of a slow poll joins again as soon as it polls.
+# A client that left because of a slow poll joins again within this time after it polls.
 _AT_ONCE_MS = 200
 
 Commits = Mapping[tuple[str, int], Mapping[Partition, Sequence[int]]]

@@ -164,7 +164,7 @@ class _Player:
         bump = self._bump(epoch, record, change.cause, change)
         if change.cause != causes.CONVERSION:
             self._end(record.time_ms)
-            if self._is_empty:  # without a target for the group without members (up to 4.3)
+            if self._is_empty:  # Up to 4.3 there is no target for the group without members.
                 self._drop_bumps()
             self._first_bump = self._first_bump or bump
             self._is_empty = not self._members

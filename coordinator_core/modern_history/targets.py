@@ -20,7 +20,7 @@ from coordinator_core.coordinator.consumer.subscriptions import Subscriptions, n
 from coordinator_core.coordinator.offsets import OffsetStore, ScalaPartitions
 from coordinator_core.modern_history.evidence import GroupRecord, RecordKind
 
-# Possible epochs of a group's first record: 1, from Kafka 4.4 on also 2.
+# Possible epochs of a group's first record: 1, and since Kafka 4.4 also 2.
 FIRST_EPOCHS = (1, 2)
 ListsByTopic = Mapping[str, tuple[int, ...]]
 """Partitions in ascending order, by topic id; topic ids in the order of the record."""
@@ -61,11 +61,11 @@ class TargetInputs:
         """``is_complete`` means that the group was classic before."""
         self._group = ConsumerGroup("", 0, OffsetStore(ScalaPartitions()), 0)
         self._targets: dict[str, ListsByTopic] = {}
-        # type of the records just before a target's record
+        # targets of members, whose records immediately precede the target's own record
         self._next_targets: dict[str, ListsByTopic] = {}
         self._time_ms = 0
         self._new_members: list[str] = []  # of the batch
-        self._is_recomputed = False  # whether the batch computes the subscriptions again
+        self._is_recomputed = False  # whether the current batch computes the subscriptions again
         self._epoch: int | None = None
         self._is_complete = is_complete
         self._has_target = False

@@ -96,7 +96,7 @@ def ownership(
     return Ownership(tenures, _shutdowns(history, ends))
 
 
-# -- a membership's tenures ------------------------------------------------------------------------
+# -- tenures of a membership -----------------------------------------------------------------------
 
 
 def _tenures(

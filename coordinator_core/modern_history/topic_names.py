@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from coordinator_core.modern_history.evidence import GroupRecord, RecordKind
 
-# A target takes up a deleted topic at the next heartbeat, or refresh of the metadata, of a member.
+# Longest time until a target without a deleted topic: a member's next heartbeat or refresh of the
+# metadata.
 DELETION_MS = 60_000
 
 Observation = tuple[frozenset[str], frozenset[str]]

@@ -10,9 +10,9 @@ from typing import Any
 HEARTBEAT_MS = 3000
 # auto.commit.interval.ms, and the jitter of client timers.
 COMMIT_INTERVAL_MS, COMMIT_JITTER_MS = 5000, 250
-# Intervals of automatic commits are multiples of TIMER_STEP_MS, within the tolerance of timers.
+# Intervals of automatic commits are multiples of TIMER_STEP_MS, with this tolerance for timers.
 TIMER_STEP_MS, TIMER_TOLERANCE_MS = 500, 15
-# Clients with longer commit intervals do not commit after each batch.
+# Clients with a longer commit interval do not commit after each batch.
 BATCH_INTERVAL_MS = 2500
 # One commit request writes a record per partition; the records' times differ by at most this.
 SAME_COMMIT_MS = 20

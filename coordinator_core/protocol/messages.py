@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from coordinator_core.protocol.errors import Errors
 
-Protocols = tuple[tuple[str, bytes], ...]  # (name, metadata), most preferred first
+Protocols = tuple[tuple[str, bytes], ...]  # pairs of name and metadata, most preferred first
 TopicPartition = tuple[str, int]
-Record = tuple[bytes, bytes | None]  # key, value; None is a tombstone
+Record = tuple[bytes, bytes | None]  # key, value; key and value; a value of None is a tombstone
 
 
 class JoinGroup(NamedTuple):
@@ -80,7 +80,8 @@ class OffsetCommit(NamedTuple):
     instance_id: str | None = None
     version: int = 8
     retention_ms: int = -1
-    topic_ids: Mapping[str, str] = {}  # by name, in the form of records; added by the broker
+    # topic ids by name, in the form used in records; the broker adds them
+    topic_ids: Mapping[str, str] = {}
 
 
 class OffsetFetch(NamedTuple):
@@ -116,8 +117,8 @@ class ListGroups(NamedTuple):
     group_id: str = ""
 
 
-TopicRows = tuple[tuple[str, tuple[int, ...]], ...]  # topic id or name, and its partitions
-TaskRows = tuple[tuple[str, str, tuple[int, ...]], ...]  # role, subtopology, its partitions
+TopicRows = tuple[tuple[str, tuple[int, ...]], ...]  # topic id or name, with its partitions
+TaskRows = tuple[tuple[str, str, tuple[int, ...]], ...]  # role, subtopology and its partitions
 
 
 class ConsumerGroupHeartbeat(NamedTuple):

@@ -30,7 +30,8 @@ def process_name(client: str, client_host: str | None) -> str:
     return f"{client}@{(client_host or '').lstrip('/')}"
 
 
-# What follows the client id in a process' name: a client id may contain @, a host does not.
+# Pattern of the host in a process name, which follows the client id: a client id may contain @, a
+# host cannot.
 HOST_OF_NAME = "@[^@]*$"
 
 

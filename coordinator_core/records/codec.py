@@ -17,7 +17,7 @@ from schemas.record_layouts import Layout, layouts
 
 _read_int16 = number_reader("int16")
 _write_int16 = number_writer("int16")
-HEADER = 2  # bytes: the type before a key, the version before a value
+HEADER = 2  # length in bytes of the type before a key and of the version before a value
 
 LEGACY_OFFSET_COMMIT, OFFSET_COMMIT = 0, 1
 
@@ -60,7 +60,7 @@ def _values() -> dict[tuple[int, int], list[MessageCodec]]:
         if layout.type == "coordinator-value" and layout.api_key is not None:
             for version, message in _messages(layout).items():
                 values.setdefault((layout.api_key, version), []).append(message)
-    for version in range(1, 5):  # up to 4.0, a coordinator reads any value under the old key
+    for version in range(1, 5):  # Up to 4.0, a coordinator reads any value with the old key.
         values[LEGACY_OFFSET_COMMIT, version] = values[OFFSET_COMMIT, version]
     return values
 

@@ -241,7 +241,7 @@ def _with_tags_read(read_plain: Reader, tagged: Tagged) -> Reader:
 
 def _read_tags(data: bytes, position: int, tagged: Tagged, value: dict[str, Any]) -> int:
     count, position = read_varint(data, position)
-    # Each tag takes at least one byte, so a too high count fails at the end of the bytes.
+    # Each tag takes at least one byte, so a count that is too high fails at the end of the bytes.
     for _ in range(count):
         tag, position = read_varint(data, position)
         size, position = read_varint(data, position)
@@ -271,7 +271,7 @@ def _with_tags_written(write_plain: Writer, tagged: Tagged) -> Writer:
         bytes_by_tag = dict(_unknown_tags(out, value))
         for tag, field in tagged.items():
             field_value = value.get(field.name, field.default)
-            if field_value != field.default:  # Kafka leaves defaults out
+            if field_value != field.default:  # Kafka omits default values.
                 bytes_by_tag[tag] = _tag_bytes(field, field_value, len(out))
         write_varint(out, len(bytes_by_tag))
         for tag in sorted(bytes_by_tag):

@@ -18,7 +18,7 @@ Writer = Callable[[bytearray, Any], None]
 LengthReader = Callable[[bytes, int], tuple[int, int]]
 LengthWriter = Callable[[bytearray, int], None]
 
-MAX_STRING = 0x7FFF  # bytes: the limit of Kafka's classes; compact lengths could hold more
+MAX_STRING = 0x7FFF  # Kafka's classes have this limit, in bytes; compact lengths could be larger
 MAX_VARINT_BYTES = 5
 UUID_BYTES = 16
 UUID_TEXT = 22

@@ -108,7 +108,7 @@ def _worker(member: Mapping[str, Any]) -> TaskMember:
         state = decode_worker_state(member["subscription"])
         worker.version, worker.endpoint = state.version, state.url
         worker.config_offset = state.config_offset
-        # A worker without an assignment from the leader has none.
+        # A worker without an assignment from the leader has no tasks.
         if member["assignment"]:
             assignment = decode_worker_assignment(member["assignment"])
             worker.assigned_config_offset = assignment.config_offset

@@ -133,7 +133,7 @@ class AllTypesPlayer:
             request = self.requests.request_of(step)
             if request is not None:
                 self._perform(self.coordinator.handle(request, at_ms), at_ms)
-            else:  # the broker responds by itself
+            else:  # The broker responds without the coordinator.
                 self.respond(Respond(step["id"], CommitResponse(())), at_ms)
 
     def _perform(self, effects: list[Effect], at_ms: int) -> None:
@@ -162,7 +162,8 @@ class AllTypesPlayer:
         request_id, response = effect
         step = self.by_id[request_id]
         if isinstance(response, FetchResponse) and response.error is not Errors.NONE:
-            return  # traces lack the response to a refused fetch: their runner lost it
+            # Traces lack the response to a refused fetch, because their runner lost the response.
+            return
         self.references.keep(step, response)
         if isinstance(response, CommitResponse):
             response = self._with_unknown(request_id, response)

@@ -43,7 +43,7 @@ class References:
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
         self._answers: dict[str, MemberAnswer] = {}  # "@id"
-        self._last_of: dict[tuple[str, str], MemberAnswer] = {}  # by group and member
+        self._last_of: dict[tuple[str, str], MemberAnswer] = {}  # last answers by group and member
 
     def member(self, text: str | None) -> str:
         """The member id; text that refers to no answer stands for itself."""

@@ -127,10 +127,11 @@ class ScenarioPlayer:
         self.answers: dict[str, tuple[str, int]] = {}  # "@id" -> member id, generation
         self.fault: Errors | None = None
         self.max_record_bytes = scenario.get("config", {}).get("message_max_bytes")
-        # group -> last shown state and generation
+        # group -> state and generation last shown
         self.shown = {step.get("group", ""): ("Dead", 0) for step in self.steps}
         self.place = {group_id: place for place, group_id in enumerate(self.shown)}
-        self.touched: set[str] = set()  # groups whose state may have changed since
+        # groups whose state may have changed since it was last shown
+        self.touched: set[str] = set()
 
     def _recording_ids(self, member_ids: MemberIds) -> MemberIds:
         def made(group_id: str, prefix: str) -> str:
@@ -167,7 +168,7 @@ class ScenarioPlayer:
             own = step["id"] if self.era.answers_step_last else None
             for held in self._perform(effects, at_ms, own):
                 self._respond(held, at_ms)
-            self.touched.add(step["group"])  # the group may be new
+            self.touched.add(step["group"])  # The group may have been created by this step.
         self._show_states(at_ms)
 
     def _perform(self, effects: list[Effect], at_ms: int, own: str | None = None) -> list[Respond]:

@@ -149,7 +149,7 @@ class SimulatedBroker:
 
     def _wake(self, now_ms: int) -> None:
         if self._wake_ms != now_ms:
-            return  # replaced by an earlier wake-up
+            return  # An earlier wake-up replaced this one.
         self._wake_ms = None
         self._catch_up(now_ms)
         self._done(now_ms)
@@ -199,7 +199,7 @@ class SimulatedBroker:
     def _acknowledge(self, append: Append, error: Errors, now_ms: int) -> None:
         waiting = self._in_flight.get(append.partition, [])
         if (append, error) not in waiting:
-            return  # another broker leads the partition now
+            return  # Another broker leads the partition now.
         waiting.remove((append, error))
         self._catch_up(now_ms)
         self._perform(self.coordinator.appended(append, error, now_ms), now_ms)

@@ -40,7 +40,7 @@ from coordinator_core.simulation.simulated_group import SimulatedGroup
 from coordinator_core.simulation.spec import Fleet, GroupSpec, Script
 from coordinator_core.simulation.tracing import TraceRecorder
 
-_MAX_PROCESSES = 1_000_000  # per group: process numbers start at a multiple of this
+_MAX_PROCESSES = 1_000_000  # per group: process numbers start at a multiple of this number
 _EXPIRIES = frozenset({"HEARTBEAT_EXPIRED", "PENDING_EXPIRED", "EXPIRED_UNKNOWN"})
 # Events that only consumer, share and streams groups have.
 _MODERN_EVENTS = frozenset({"FENCED", "TARGET", "EPOCH_BUMP", "CONVERT", "STATIC_FENCED"})
@@ -117,7 +117,7 @@ class SimulatedCluster:
         self.partitions = [OffsetsPartition(n, 1 + n % spec.brokers) for n in range(count)]
         self.selected = partitions if partitions is not None else frozenset(range(count))
         self.writes_logs = log_lines
-        # Once per broker, even if a separate task simulates each partition.
+        # Log the events of a broker once, even if a separate task simulates each partition.
         self.logs_broker_events = 0 in self.selected
         self.brokers = {
             n: SimulatedBroker(n, spec.config, ERAS[spec.era], self._member_id, self)
@@ -233,7 +233,7 @@ class SimulatedCluster:
             group.owned.close(self.end_ms)
             group.truth.close()
             modern = group.modern_truth
-            modern.close(self.end_ms)  # also counts time until the end
+            modern.close(self.end_ms)  # This also counts the time until the end.
             self._write_truth(
                 truth="group",
                 group=name,

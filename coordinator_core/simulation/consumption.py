@@ -16,8 +16,8 @@ from coordinator_core.protocol.messages import TopicPartition
 # An application that needs time for records is checked at this interval, so that its positions do
 # not depend on when it is checked.
 TICK_MS = 100
-# After a rest, an application has only the records that its consumer fetched before: a consumer
-# that was removed from its group learns this before it fetches others.
+# After a pause, an application has only the records that its consumer fetched before the pause: a
+# consumer that was removed from its group learns of its removal before it fetches more.
 FIRST_FETCH_MS = 100
 
 

@@ -19,12 +19,12 @@ Callback = Callable[[int], None]
 class Phase(IntEnum):
     """The order of entries within one millisecond."""
 
-    CLUSTER = 0  # leadership, faults, actions on processes
+    CLUSTER = 0  # changes of leadership, faults, actions on processes
     LOG = 1  # acknowledgements of appends
     TIMERS = 2  # coordinators' timers
     TO_BROKER = 3
     TO_CLIENT = 4
-    CLIENT = 5  # consumers' timers and their applications
+    CLIENT = 5  # timers of consumers and their applications
 
 
 class QueueEntry(NamedTuple):

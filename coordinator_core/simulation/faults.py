@@ -12,7 +12,7 @@ from coordinator_core.simulation.cluster_view import ClusterView
 from coordinator_core.simulation.event_queue import Phase
 from coordinator_core.simulation.spec import Fault
 
-_SETTLES_MS = 60_000  # after a fault, before idle time may be skipped again
+_SETTLES_MS = 60_000  # time after a fault before idle time may be skipped again
 
 
 class Faults:
@@ -118,7 +118,7 @@ class Faults:
 
     def _hand_over(self, broker_id: int, now_ms: int) -> None:
         if self._cluster.brokers[broker_id].is_up:
-            return  # restarted before the failover
+            return  # The broker restarted before the failover.
         for partition in self._cluster.partitions:
             if partition.leader == broker_id and partition.number in self._cluster.selected:
                 self._lead(partition.number, self._next(broker_id), now_ms)

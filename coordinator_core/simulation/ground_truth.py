@@ -141,7 +141,8 @@ class GroupTruth:
         elif event.fields.get("client_reason") == _POLL_TIMEOUT:
             member_id = event.fields["member_id"]
             self._left_by_poll_timeout.add(member_id)
-            started = self._next or self._current  # some eras report a leave after its effect
+            # Some eras report a leave after the rebalance that it causes.
+            started = self._next or self._current
             if started and (started.cause, started.culprit) == ("LEAVE", member_id):
                 started.cause = "LEAVE_POLL_TIMEOUT"
 
@@ -173,7 +174,7 @@ class GroupTruth:
         if first:
             current.protocol, current.leader = group.protocol, group.leader
         for member in group.in_order():
-            if not first:  # a static member was replaced
+            if not first:  # A static member was replaced.
                 current.assignment[member.member_id] = member.assignment
             current.members[member.member_id] = {
                 "member_id": member.member_id,

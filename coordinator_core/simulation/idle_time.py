@@ -17,10 +17,11 @@ from coordinator_core.simulation.cluster_view import ClusterView
 from coordinator_core.simulation.process import SimulatedProcess
 from coordinator_core.simulation.simulated_group import SimulatedGroup
 
-_SIMULATED = 1  # heartbeats per member before the end of the idle time
-_MIN_SKIPPED = 3  # heartbeats; skipping fewer is not worth the checks
-_STABLE = "STABLE"  # the state of a member that has its target assignment
-_SETTLES = 5  # heartbeat intervals after the last record: share state is initialised meanwhile
+_SIMULATED = 1  # number of heartbeats per member that are simulated before the end of the idle time
+_MIN_SKIPPED = 3  # number of heartbeats; skipping fewer heartbeats is not worth the checks
+_STABLE = "STABLE"  # state of a member that has its target assignment
+# number of heartbeat intervals after the last record: share state is initialised within them
+_SETTLES = 5
 _FAR_MS = 1 << 40
 _REGEX_REFRESH_MS = 600_000  # group.consumer.regex.refresh.interval.ms
 

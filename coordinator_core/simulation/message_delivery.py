@@ -158,7 +158,7 @@ class MessageDelivery:
     def answer(self, request_id: str, response: Response | ClientResponse, now_ms: int) -> None:
         pending = self._pending.pop(request_id, None)
         if pending is None:
-            return  # a duplicate, or a request to a broker that stopped
+            return  # The request is a duplicate, or was sent to a broker that stopped.
         process, channel = pending.process, pending.channel
         if self._cluster.tracing is not None:
             self._cluster.tracing.answered(process.name, pending.request, response, now_ms)
@@ -174,7 +174,7 @@ class MessageDelivery:
             return
         channel.answered_ms = transit.arrives_ms + later_ms
 
-        client_response = cast(ClientResponse, response)  # consumers send no other requests
+        client_response = cast(ClientResponse, response)  # Consumers send no other requests.
 
         def arrives(at_ms: int) -> None:
             if channel.is_open and pending.life == process.life:
@@ -195,7 +195,8 @@ class MessageDelivery:
         request = channel.waiting.popleft()
 
         def read(at_ms: int) -> None:
-            if request.request_id in self._pending:  # the broker has not stopped since
+            # The broker has not stopped since the request was sent.
+            if request.request_id in self._pending:
                 self._process(channel, request, at_ms)
 
         self._cluster.schedule(process.group.name, now_ms, Phase.TO_BROKER, process.number, read)

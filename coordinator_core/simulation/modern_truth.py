@@ -52,7 +52,7 @@ class ModernTruth:
         self.group_id = group_id
         self._topic_names = topic_names
         self._topic_ids = {name: topic_id for topic_id, name in topic_names.items()}
-        self.group_type: GroupType | None = None  # until the group's first record
+        self.group_type: GroupType | None = None  # None until the group's first record
         self.incarnation = 1
         self.converted_from = 0
         self.targets = self.bumps = self.joined = self.left = 0
@@ -62,9 +62,9 @@ class ModernTruth:
         self._current: TargetTruth | None = None
         self._preparing_ms: int | None = None
         self._causes: list[tuple[str, str | None]] = []
-        self._events: list[tuple[str, str | None]] = []  # since the last append
+        self._events: list[tuple[str, str | None]] = []  # events since the last append
         self._assignor: str | None = None
-        self._known: dict[str, tuple[int, str]] = {}  # epoch and state by member id
+        self._known: dict[str, tuple[int, str]] = {}  # member id -> last known epoch and state
         self._assigned: dict[str, Any] = {}
         self._owners: dict[tuple[Any, ...], str] = {}
         self._present: frozenset[str] = frozenset()
@@ -111,7 +111,7 @@ class ModernTruth:
         self.group_type = group.group_type
         if not kinds.isdisjoint(_EPOCH_RECORDS) and group.epoch != self.converted_from:
             self._bumped(group, now_ms, resolves=_REGEX_RECORD in kinds)
-        if self.bumps:  # the first member's regular expression is resolved after it joined
+        if self.bumps:  # The first member's regular expression is resolved after the member joined.
             self._events = []
         if not kinds.isdisjoint(_TARGET_RECORDS) and group.assignment_epoch != self.converted_from:
             self._begin(group, now_ms)
@@ -119,7 +119,7 @@ class ModernTruth:
         current = self._current
         if current is not None and current.stable_ms is None and self._is_stable(group):
             current.stable_ms = None if current.is_empty else now_ms
-        if group.is_empty():  # events before the next member do not count
+        if group.is_empty():  # Events before the next member joins do not count.
             self._preparing_ms, self._causes = None, []
         self._note_state(group.state_name(), now_ms)
 

@@ -22,9 +22,9 @@ class ActionKind(Enum):
     START = "start"
     STOP = "stop"  # the application closes its consumer
     KILL = "kill"
-    FREEZE = "freeze"  # nothing runs: garbage collection, a paused container
+    FREEZE = "freeze"  # nothing in the process runs, as in garbage collection or a paused container
     SLOW = "slow"  # the application does not poll; the consumer's background thread runs
-    CUT = "cut"  # messages in both directions arrive after the cut
+    CUT = "cut"  # messages in both directions arrive only after the cut
 
 
 class Action(NamedTuple):

@@ -198,7 +198,7 @@ class MeasureCounter:
             ended_ms = truth["joined_ms"]
         prepared_ms = truth["preparing_ms"]
         if ended_ms is None and prepared_ms is not None and self._upgraded_ms >= prepared_ms:
-            ended_ms = self._upgraded_ms  # the upgrade completed a rebalance
+            ended_ms = self._upgraded_ms  # The upgrade completed a rebalance.
         if prepared_ms is not None:
             until_ms = self._to_ms if ended_ms is None else ended_ms
             self._not_stable_ms += self._within(prepared_ms, until_ms)

@@ -33,7 +33,7 @@ from coordinator_core.simulation.plans import Action, ActionKind, ProcessSpec
 from coordinator_core.simulation.random_draws import fraction, key_of, mixed
 from coordinator_core.simulation.spec import GroupSpec, Network
 
-_JITTER = 1 << 40  # separates these draws from draws by time in ms
+_JITTER = 1 << 40  # offset that separates these draws from the draws by time in ms
 _MEMBER_ID = _JITTER + 1
 _COMMIT = "offset commit"
 Callback = Callable[[int], None]
@@ -86,7 +86,7 @@ class SimulatedProcess:
         self.assignors = group.assignors or LIBRARIES[group.client].assignors
         self._member_ids = member_ids
         self._claims = spec.claims
-        self.refused = 0  # lives that ended because their group.instance.id was in use
+        self.refused = 0  # number of lives that ended because their group.instance.id was in use
         self.key = key_of(seed, group.name, spec.name)
         self.host = host or "/10.{}.{}.{}".format(*(mixed(self.key, n) % 250 for n in range(3)))
         self.network_path = NetworkPath(network, self.key)
@@ -228,7 +228,7 @@ class SimulatedProcess:
 
     def _thaw(self, now_ms: int) -> None:
         if now_ms < self.frozen_until_ms:
-            return  # the process is frozen again, for longer
+            return  # The process was frozen again, for a longer time.
         if self.application is not None and not self.is_away:
             self.application.go_on(now_ms)
         inbox, self._inbox = self._inbox, []

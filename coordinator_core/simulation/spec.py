@@ -303,7 +303,7 @@ def _obstacle(table: SpecTable, topics: tuple[Topic, ...]) -> Obstacle:
     return Obstacle(kind, (topic, partition), at_ms, until_ms)
 
 
-# The broker's setting of the group, by key of the spec.
+# Kafka's names of the broker settings of a group, by key of the spec.
 _CONFIGS = {
     "broker_session_timeout": "session.timeout.ms",
     "broker_heartbeat_interval": "heartbeat.interval.ms",

@@ -35,7 +35,7 @@ _MIN_SHARE = 0.1
 _MIN_SAVED_MS = MIN_SAVED_MS
 # A cheaper change is advised if it saves at least this share of the best change's saving.
 _SHARE_OF_BEST = 0.85
-# Without a log, expired sessions cannot be told from members that left.
+# Confidence without a log, where expired sessions look like members that left.
 _MAX_CONFIDENCE_WITHOUT_LOG = 0.5
 
 

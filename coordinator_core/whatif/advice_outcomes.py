@@ -32,15 +32,15 @@ from coordinator_core.whatif.currencies import CURRENCIES, Currency, compared
 from coordinator_core.whatif.figures import Prediction
 from coordinator_core.whatif.settings import SettingsChange
 
-# Deployments of whole groups; without one, restarts of some processes are compared.
+# Deployments of whole groups. Without one, restarts of some processes are compared.
 WHOLE = (EpisodeKind.ROLLING_DEPLOYMENT, EpisodeKind.WHOLE_GROUP_RESTART)
 KINDS = tuple(kind.value for kind in (*WHOLE, EpisodeKind.RESTART))
-# Noise level: this share of the minimum saving of a change.
+# Noise level, as a share of the minimum saving of a change.
 _OF_LEAST_SAVED = 0.5
-# While a process restarts, the group has fewer members, and perhaps fewer owned partitions.
+# The group has fewer members while a process restarts, and perhaps fewer owned partitions.
 _LAST = 10
-# A change of any other setting prevents a comparison: its effect cannot be separated from the
-# advice's effect.
+# A change of any other setting prevents a comparison, because its effect cannot be separated from
+# the advice's effect.
 _REMARKED = ("rebalance_timeout_ms",)
 
 
@@ -116,7 +116,7 @@ class ComparedFigure(NamedTuple):
 
     def __str__(self) -> str:
         noun = self.currency.noun
-        # "in rebalances" stands behind a figure.
+        # "in rebalances" must stand behind a figure.
         noun = f"time {noun}" if noun.startswith("in ") else noun
         values = (self.after.median, self.predicted.median, self.low, self.high, self.before.median)
         after, predicted, low, high, before = map(self.currency.shown, values)

@@ -30,7 +30,8 @@ from coordinator_core.whatif.deployments import Scale
 
 _SYNC_S = 15
 _TOLERANCE = 0.1
-# Without `behavior`: the number of processes at most doubles, or becomes this number.
+# Without `behavior`, the number of processes at most doubles, or becomes this number if that is
+# larger.
 _LEAST_LIMIT = 4
 
 

@@ -35,7 +35,8 @@ CONSUMER = "consumer"
 _MIN_SAMPLES = 4
 _USUAL_HEARTBEATS_MS = (1000, 3000, 5000, 10_000, 15_000, 20_000, 30_000)
 _SLACK_MS = 500
-# metadata.max.age.ms; a short value if new partitions triggered a rebalance.
+# Default of metadata.max.age.ms, and a short value for groups in which new partitions triggered a
+# rebalance.
 METADATA_MAX_AGE_MS, SHORT_METADATA_MAX_AGE_MS = 300_000, 10_000
 _REJOINS = ("LEADER_REJOIN", "METADATA_CHANGE")
 # A join with one of these events may have waited for a departed member.
@@ -257,12 +258,12 @@ def library_of(process: ConsumerProcess, records: Iterable[MetadataRecord], era:
                 user_data.add(subscription.user_data)
                 assignors.add(record.protocol)
     newest = max(versions, default=3)
-    # Up to 2.3 Java's user data are empty, like kafka-python's.
+    # Up to Kafka 2.3 user data of Java members are empty, like those of kafka-python.
     named = {client.library for life in process.lives if (client := client_of_id(life.client_id))}
     is_old_broker = LIBRARIES[ERAS[era].client_library].subscription_version == 0
     is_java = newest == 0 and ("java" in named or (is_old_broker and not named))
     if b"" in user_data and not is_java:
-        # Other libraries have the sticky assignor, which librdkafka lacks.
+        # Libraries other than librdkafka have the sticky assignor.
         is_other = assignors & (CLIENT_ASSIGNORS.keys() - LIBRDKAFKA_ASSIGNORS.keys())
         return "librdkafka-2" if newest and not is_other else "kafka-python-3"
     return _java_library(newest, era)

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.settings import CONSUMER_PROTOCOL, SettingsChange
 
-# Per setting, the part of its limits' names after min. and max.
+# For each setting, the part of its limits' names that follows min. or max.
 _LIMITS = {
     "consumer_session_timeout_ms": "session.timeout.ms",
     "consumer_heartbeat_interval_ms": "heartbeat.interval.ms",
 }
-# Effort of a broker setting that affects all groups and needs a restart.
+# Effort of changing a broker setting, which affects all groups and needs a restart.
 _LIMITS_COST = 4
 
 

@@ -28,9 +28,9 @@ from coordinator_core.whatif.settings import (
 from schemas.prediction_ranges import widening
 
 WHAT_IF, PLAN = "what-if", "plan"
-# A kind of setting with fewer scripts gets the share of all kinds.
+# Kind of setting that stands for all kinds; kinds with few scripts get its share.
 OTHER = "other"
-# Errors of smaller figures are measured against these.
+# Errors of smaller figures are measured relative to these sizes.
 LEAST_SIZES = {
     "rebalances": 5,
     "not_stable_ms": 5000,

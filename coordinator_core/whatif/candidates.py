@@ -24,11 +24,11 @@ from coordinator_core.whatif.settings import (
     SettingsChange,
 )
 
-# Usual values of max.poll.interval.ms; the advised one is the smallest that leaves a reserve above
-# the longest slow poll: a longer one hides an application that hangs.
+# Usual values of max.poll.interval.ms. The advised value is the smallest one with a reserve above
+# the longest slow poll, because a larger value hides an application that hangs.
 _POLL_INTERVALS_MS = (30_000, 60_000, 120_000, 300_000, 600_000)
 _RESERVE = 1.5
-# Changes that are dropped in favor of changes of the group protocol, in this order: a broker
+# Changes that are omitted if changes of the group protocol are simulated, in this order: a broker
 # setting for all groups, and changes close to other changes of GRID.
 _GIVE_WAY = tuple(
     SettingsChange.of(text.split())
@@ -45,9 +45,9 @@ _TO_CONSUMER = SettingsChange(group_protocol=CONSUMER_PROTOCOL)
 _TO_CLASSIC = SettingsChange(group_protocol=CLASSIC_PROTOCOL)
 # A short session timeout, with a third of it as heartbeat interval.
 _SHORT_SESSION_MS, _SHORT_HEARTBEAT_MS = 10_000, 3000
-# Candidate session timeouts: a static member that is away for longer is removed.
+# Candidate session timeouts of static members: a static member that is away for longer is removed.
 _STATIC_SESSIONS_MS = (45_000, 60_000, 120_000, 300_000, 600_000)
-# The broker's defaults, and a session timeout between them.
+# The broker's default session timeouts, and a timeout between them.
 _SESSIONS = (
     SettingsChange(consumer_session_timeout_ms=45_000, consumer_heartbeat_interval_ms=5000),
     SettingsChange(consumer_session_timeout_ms=25_000),
@@ -65,7 +65,7 @@ def candidates(baseline: Baseline) -> list[SettingsChange]:
     if baseline.group_protocol == CONSUMER_PROTOCOL:
         return [*_accepted(baseline, _of_consumer_group(baseline)), *commits]
     others = to_consumer(baseline) if _has_consumer_protocol(baseline) else []
-    # A simulation of the consumer protocol takes longer.
+    # A simulation of the consumer protocol takes longer than a simulation of the classic protocol.
     gives_way = _GIVE_WAY[: len(others) + 1] if others else ()
     of_grid = _accepted(baseline, (each for each in GRID if each not in gives_way))
     return [*of_grid, *others, *commits]
@@ -195,7 +195,7 @@ def _restarts(baseline: Baseline) -> bool:
     return any(len(process.lives) > 1 for process in baseline.processes)
 
 
-# -- fitted to the group ---------------------------------------------------------------------------
+# -- changes fitted to the group -------------------------------------------------------------------
 
 
 def _with_valid_poll_interval(baseline: Baseline, change: SettingsChange) -> SettingsChange:

@@ -11,7 +11,7 @@ from coordinator_core.lives.processes import RESTART_MS
 from coordinator_core.whatif.kafka_names import INSTANCE_ID, NAME_OF
 from coordinator_core.whatif.settings import SettingsChange
 
-# Settings of members or of the group that each generation shows.
+# Settings of members or of the group that every generation shows.
 _OF_GENERATIONS = (
     "membership",
     "session_timeout_ms",

@@ -9,7 +9,7 @@ from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.kafka_names import POLL, SESSION, kind_of
 from coordinator_core.whatif.settings import CONSUMER_PROTOCOL, SettingsChange
 
-# What a member with a slow handler does in libraries without max.poll.interval.ms.
+# Effect of a slow handler on a member of a library without max.poll.interval.ms.
 WHILE_SLOW = {
     SlowHandler.STAYS: "stays in the group, and its partitions wait",
     SlowHandler.EXPIRES: f"sends no heartbeats, and its session expires after {SESSION}",

@@ -33,7 +33,7 @@ from coordinator_core.whatif.settings import (
     SettingsChange,
 )
 
-# Java clients refuse other instance ids (JoinGroupRequest.validateGroupInstanceId).
+# Java clients refuse instance ids with these characters (JoinGroupRequest.validateGroupInstanceId).
 _INVALID_IN_ID = re.compile(r"[^A-Za-z0-9._-]")
 _MAX_ID_LENGTH = 249
 
@@ -189,7 +189,7 @@ def unique_ids(names: Iterable[str]) -> Iterator[str]:
     taken: set[str] = set()
     for name in names:
         text = _INVALID_IN_ID.sub("-", name)
-        # Keep the end of a long name: it has the ordinal, or another distinguishing part.
+        # Keep the end of a long name, which has the ordinal or another distinguishing part.
         text = text[-_MAX_ID_LENGTH:] if text.strip(".") else f"process{text}"
         unique, number = text, 2
         while unique in taken:

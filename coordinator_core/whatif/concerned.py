@@ -19,7 +19,7 @@ from coordinator_core.whatif.baseline import Baseline
 from coordinator_core.whatif.kafka_names import listed, seconds
 from coordinator_core.whatif.settings import CONSUMER_PROTOCOL, COOPERATIVE
 
-# Processes whose starts, stops and expired sessions are named.
+# Number of processes whose starts, stops and expired sessions are named.
 _NAMED = 4
 
 

@@ -41,7 +41,7 @@ from coordinator_core.whatif.settings import (
     REMOTE_ASSIGNORS,
 )
 
-# Member ids are in base64: librdkafka's in the plain alphabet, Java's in that of URLs.
+# Alphabets of member ids in base64: librdkafka uses the plain alphabet, Java the alphabet of URLs.
 _PLAIN, _OF_URLS = frozenset("+/"), frozenset("-_")
 
 

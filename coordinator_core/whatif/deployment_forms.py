@@ -42,7 +42,8 @@ _ENVIRONMENT = "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
 # Client ids of the consumers of Connect's sink connectors, and of Streams' main consumers.
 _CONNECTOR = re.compile(r"connector-consumer-(.+)-[0-9]+")
 _STREAMS = re.compile(r"(.+)-StreamThread-[0-9]+-consumer")
-# Kubernetes adds a hash to the name of a StatefulSet in a label of at most 63 characters.
+# Longest name: Kubernetes adds a hash to the name of a StatefulSet, in a label of at most 63
+# characters.
 _MAX_STATEFUL_SET = 52
 _SPRING_REMOVED = RemovedSettings(
     (SESSION, HEARTBEAT, "heartbeat-interval", STRATEGY), "clients refuse them"

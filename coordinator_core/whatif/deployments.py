@@ -38,26 +38,28 @@ from coordinator_core.whatif.settings import (
     SettingsChange,
 )
 
-# Time between the stops of processes that one command stops, and between their starts.
+# Time between the stops, and between the starts, of processes that one command stops and starts.
 _STOPS_APART_MS, _STARTS_APART_MS = 50, 200
-# The next process stops at least this long after the previous one is back.
+# The next process stops at least this long after the previous process is running again.
 _READY_MS = 200
 # The deployment begins this long after the last evidence: topics no longer grow by then.
 _LATER_MS = 120_000
-# Static members joined one by one, within a heartbeat interval, this long before the first action.
+# Static members joined one after the other, within a heartbeat interval, this long before the first
+# action.
 _JOINED_MS, _SWITCH_MS = 20_000, 200
-# The period begins this long before the first action: a process starts before it joins.
+# The period begins this long before the first action, because a process starts before it joins.
 _EARLY_MS = 1000
-# After the last action and the expiry of sessions: members rejoin within this time.
+# The period ends this long after the last action and the expiry of sessions, because members rejoin
+# within this time.
 _SETTLE_MS = 20_000
 # Processes whose restarts end within this time start together.
 _TOGETHER_START_MS = 2000
 _TOGETHER_MS = 60_000
-# The default of group.consumer.session.timeout.ms.
+# Default of group.consumer.session.timeout.ms.
 _CONSUMER_SESSION_MS = 45_000
 
 
-# Above this number of processes, deployments one by one take too long to simulate.
+# Above this number of processes, simulating their deployment one process at a time takes too long.
 MANY = 64
 
 
@@ -219,7 +221,7 @@ def last_deployment(observed: Sequence[Restart], processes: int) -> tuple[Restar
     return deployment
 
 
-# -- ways to deploy --------------------------------------------------------------------------------
+# -- kinds of deployments --------------------------------------------------------------------------
 
 
 def deployments(count: int, restart_ms: int, heartbeat_ms: int) -> Iterator[Deployment]:
@@ -407,7 +409,7 @@ class _Deployed:
     def _pace_ms(self, pace_ms: int, process: str) -> int:
         """The pace varies by up to half a heartbeat interval."""
         if pace_ms <= self._restart_time.usual_ms:
-            return pace_ms  # the next process does not wait
+            return pace_ms  # The next process does not wait for this process.
         half_ms = self._group.baseline.heartbeat_ms // 2
         return pace_ms + between(-half_ms, half_ms, key_of(self._seed, process, "pace"))
 

@@ -8,7 +8,7 @@ from coordinator_core.figures import counted
 from coordinator_core.whatif.figures import Figures, Prediction
 from coordinator_core.whatif.kafka_names import seconds
 
-# The model explains an observed figure at most this far from the range over the seeds.
+# The model explains an observed figure if it is at most this far outside the range over the seeds.
 SHARE, MIN_REBALANCES, MIN_DOWNTIME_MS = 0.25, 2, 5000
 
 

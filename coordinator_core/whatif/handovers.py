@@ -66,7 +66,7 @@ class Uncommitted(NamedTuple):
         """For how long before the stop nothing was committed; ``committed_ms`` is at the begin."""
         lasted_ms, uncommitted_ms = self.stop_ms - self.from_ms, self.stop_ms - committed_ms
         if seed > 1:
-            # One commit has all partitions of the process.
+            # One commit contains all partitions of the process.
             since_ms = interval_ms * fraction(key_of(seed, self.process, self.stop_ms))
             return since_ms if since_ms < lasted_ms else uncommitted_ms
         within_ms = min(lasted_ms, interval_ms)
@@ -124,7 +124,7 @@ class _Absence(NamedTuple):
     is_slow: bool
 
 
-# A closed member leaves within this time, unless its requests wait behind a JoinGroup.
+# A member that is closed leaves within this time, unless its requests wait behind a JoinGroup.
 _CLOSED_MS = 100
 
 
@@ -207,7 +207,7 @@ class HandoverCounter:
                 self._leave_uncommitted(partition, tenure, _Stop(stop_ms, False))
 
     def _begins(self, partition: TopicPartition, process: str, at_ms: int) -> None:
-        if partition in self._tenures:  # the owner does not know yet that it lost the partition
+        if partition in self._tenures:  # The owner does not know yet that it lost the partition.
             self._ended(partition, at_ms, commits=False)
         stop = self._stops.pop(partition, None)
         committed_ms: int | None = at_ms

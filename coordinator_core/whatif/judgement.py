@@ -17,7 +17,7 @@ from coordinator_core.whatif.figures import Figures, Outcomes, Prediction
 from coordinator_core.whatif.predict import predict_each, with_both_instance_ids
 from coordinator_core.whatif.settings import UNCHANGED, SettingsChange
 
-# With three seeds, a process that was frozen or killed is simulated as either.
+# Number of seeds: with three, a process that was frozen or killed is simulated both ways.
 ADVICE_SEEDS = 3
 
 

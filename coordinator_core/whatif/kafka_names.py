@@ -44,7 +44,7 @@ SETTING_OF = {
     MIGRATION_INTERVAL: "migration_interval_ms",
     MIGRATION_PROCESSES: "migration_processes",
 }
-# Kafka's names, by the setting of a change: Kafka's name.
+# Kafka's names, by setting of a change. Kafka's name.
 NAME_OF = {setting: name for name, setting in SETTING_OF.items()}
 _PACKAGE = "org.apache.kafka.clients.consumer."
 _CLASSES = {

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 from coordinator_core.whatif.deployments import Deployment, Strategy
 
-# A consumer needs this time to end its poll, to commit and to leave (close() waits for 30 s).
+# A consumer needs this time, in seconds, to end its poll, to commit and to leave (close() waits for
+# 30 s).
 _GRACE_S = 60
 
 

@@ -24,7 +24,7 @@ from coordinator_core.whatif.settings import (
 )
 
 INTERVAL_MS = 30_000
-# A consumer that closes commits and leaves within this time.
+# A consumer that closes needs at most this time to commit and leave.
 _CLOSING_MS = 100
 _ENDS = (ActionKind.STOP, ActionKind.KILL)
 _CONVERTED = {

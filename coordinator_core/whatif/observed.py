@@ -29,7 +29,7 @@ class _Observer:
             generations = [
                 each.evidence for each in explained.generations if each.evidence.generation > 0
             ]
-            # Incarnations of other types than classic have no generations here.
+            # Incarnations of types other than classic have no generations here.
             followers = [*generations[1:], None] if generations else []
             for evidence, following in zip(generations, followers, strict=True):
                 self._count(evidence, following)

@@ -54,19 +54,21 @@ from coordinator_core.whatif.settings import (
 )
 
 SEEDS = 5
-# From the start of a consumer to its first JoinGroup: it first requests metadata and coordinator.
+# Time from the start of a consumer to its first JoinGroup: the consumer first requests metadata and
+# its coordinator.
 _START_TO_JOIN_MS = 30
-# From the end of a freeze to the JoinGroup with a new member id.
+# Time from the end of a freeze to the JoinGroup with a new member id.
 _THAW_TO_JOIN_MS = 6
 # Processes that run at the start of the evaluated period start this long before it.
 _WARM_UP_MS = 60_000
 # Real heartbeats come later than their interval, because threads wake up late.  The first seed uses
-# the usual delay, the others draw one, from an idle to a busy machine (measured): delays add up
-# between rebalances.  librdkafka's main thread has six timers between two heartbeats.
+# the usual delay; the other seeds draw a delay between those measured on an idle and on a busy
+# machine. Delays add up between rebalances. librdkafka's main thread has six timers between two
+# heartbeats.
 _HEARTBEAT_DELAY_MS, _HEARTBEAT_DELAYS_MS = 4, (2, 10)
 _TIMERS_PER_HEARTBEAT = 6
-# Increase this number if the same simulation returns other figures (records reprocessed, pauses):
-# tables keep the outcomes of earlier versions.
+# Increase this number if the same simulation returns other figures (records reprocessed, pauses),
+# because tables keep the outcomes of earlier versions.
 _COSTS_VERSION = 4
 _NO_OUTCOMES: Mapping[str, Outcomes] = MappingProxyType({})
 
@@ -235,7 +237,7 @@ def _simulated(
     earlier: Mapping[str, Outcomes],
 ) -> _Simulated:
     migrations = migrations_of(baseline, change)
-    # The first members may join somewhat earlier than they did.
+    # The first members may join somewhat earlier than the evidence shows.
     from_ms = baseline.from_ms - _START_TO_JOIN_MS
     spans = [(from_ms, baseline.to_ms), *((m.from_ms, m.to_ms) for m in migrations)]
     start_ms = baseline.from_ms - _lead_ms(baseline)
@@ -644,7 +646,7 @@ def _actions(
     if ended_ms is None:
         return
     if life.frozen_until is not None and times.is_frozen:
-        # The start of the next life is then ignored.
+        # The simulation then ignores the start of the next life.
         thawed_ms = life.frozen_until.at_ms - _THAW_TO_JOIN_MS - start_ms
         yield Action(ended_ms, ActionKind.FREEZE, name, max(thawed_ms - ended_ms, 0))
     else:

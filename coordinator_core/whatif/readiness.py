@@ -43,7 +43,7 @@ _NEEDED = {
 # it.
 _NEWEST_SUBSCRIPTION = 3
 _FIRST_JAVA = (versions_of("java", f"{_NEWEST_SUBSCRIPTION:04x}") or "").removesuffix("-")
-# What a broker logs when it refuses to convert a group: event or step, blocker, effect, detail.
+# Lines with which a broker refuses to convert a group: event or step, blocker, effect, detail.
 _REFUSALS = {
     "upgrade_disabled": (
         "migration_policy",
@@ -132,7 +132,7 @@ def commits_without_members(
         )
 
 
-# -- by record -------------------------------------------------------------------------------------
+# -- blockers shown by records ---------------------------------------------------------------------
 
 
 def _of_broker(era: InferredEra | None) -> Iterator[Blocker]:

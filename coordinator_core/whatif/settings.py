@@ -31,12 +31,12 @@ COOPERATIVE = "cooperative-sticky"
 EAGER = "range"
 PROCESS, ORDINAL = "process", "ordinal"
 CLASSIC_PROTOCOL, CONSUMER_PROTOCOL = "classic", "consumer"
-# session.timeout.ms of classic clients: the default since Kafka 3.0 and in librdkafka 2, for a
-# group that becomes classic.
+# session.timeout.ms of a group that becomes classic: the default of classic clients since Kafka 3.0
+# and of librdkafka 2.
 CLASSIC_SESSION_MS = 45_000
 
 
-# Time from the end of a process to its next start, by its supervisor or in a migration.
+# Time from the end of a process to its next start, by a supervisor or in a migration.
 RESTART_MS = 3000
 
 

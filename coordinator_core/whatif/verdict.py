@@ -25,7 +25,7 @@ MIGRATE, STAY, NO_DIFFERENCE, BLOCKED, UNKNOWN = (
     "migrate", "stay", "no difference", "blocked", "unknown",
 )  # fmt: skip
 MIGRATED, NOT_APPLICABLE = "migrated", "not applicable"
-# A downtime that is longer by at least this share, and this many ms, is worse.
+# A downtime counts as worse if it is longer by at least this share and by this many ms.
 _MIN_SHARE, _MIN_MS = 0.1, 5000
 
 

@@ -134,7 +134,7 @@ class ZooKeeperClient:
 
     def received(self, source: str, message: Message, now_ms: int) -> list[ClientEvent]:
         if self._is_closed or getattr(message, "connection", 0) != self._connection:
-            return []  # event of a previous connection
+            return []  # This is an event of a previous connection.
         self._last_received_ms = now_ms
         match message:
             case Connected():
@@ -174,7 +174,7 @@ class ZooKeeperClient:
     def _replied(self, message: Reply) -> list[ClientEvent]:
         self._last_zxid = message.zxid
         op = self._pending.pop(message.xid, None)
-        if op is None:  # the reply to SetWatches
+        if op is None:  # This is the reply to SetWatches.
             return []
         self._remember_watch(op, message.answer)
         return [ReplyReceived(message.xid, message.answer)]
@@ -182,7 +182,7 @@ class ZooKeeperClient:
     def _remember_watch(self, op: Op, answer: ZooKeeperAnswer) -> None:
         if not isinstance(op, GetData | GetChildren | Exists) or not op.watch:
             return
-        if answer.error is ZkError.OK:  # Exists on an existing node is a data watch
+        if answer.error is ZkError.OK:  # Exists on an existing node sets a data watch.
             kind: type[Op] = GetChildren if isinstance(op, GetChildren) else GetData
             self._watched[kind].add(op.path)
         elif isinstance(op, Exists):

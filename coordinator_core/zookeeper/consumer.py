@@ -198,7 +198,7 @@ class ZooKeeperConsumer:
     def _session_expired(self) -> None:
         """zkclient notifies all listeners, since any of them may have missed a change."""
         self._emit(SessionExpired())
-        if self._client.listened:  # without listeners there is no session listener either
+        if self._client.listened:  # Without other listeners there is no session listener.
             self._add_job(self._event_thread, self._new_session)
         for path in sorted(self._client.listened):
             self._notify_listener(path)
@@ -215,7 +215,7 @@ class ZooKeeperConsumer:
         yield Exists(path)
         answer = yield GetData(path) if is_topic else GetChildren(path)
         if is_topic and answer.error is not ZkError.OK:
-            return  # a topic was deleted; 0.8 ignores the deletion
+            return  # A topic was deleted; 0.8 ignores the deletion.
         self._is_triggered = True
         self._add_job(self._watcher, self._rebalance_if_triggered)
 

@@ -37,7 +37,7 @@ class ZooKeeperConsumerConfig:
         return self.rebalance_backoff_ms
 
 
-# Values that a consumer's thread may yield besides operations
+# Values, besides operations, that a consumer's thread may yield
 
 
 class Sleep(NamedTuple):
@@ -59,7 +59,7 @@ class Unlock(NamedTuple):
 
 
 Wait = Op | Sleep | Listen | Lock | Unlock
-Steps = Generator[Wait, ZooKeeperAnswer, T]  # a thread's work; it yields where the thread waits
+Steps = Generator[Wait, ZooKeeperAnswer, T]  # work of a thread, which yields where the thread waits
 
 
 # Events

@@ -131,7 +131,7 @@ def _read_group(state: ConsumerState) -> Steps[View | None]:
         if data is None:
             return None
         subscriptions[consumer_id] = paths.subscription_in(data)
-    yield from children(paths.ids(group_id))  # the assignor reads a second time
+    yield from children(paths.ids(group_id))  # Kafka's assignor reads the children a second time.
     return View(state.config.consumer_id, subscriptions, partitions)
 
 

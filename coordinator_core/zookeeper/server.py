@@ -47,7 +47,7 @@ from coordinator_core.zookeeper.sessions import Sessions
 from coordinator_core.zookeeper.tree import Tree, TreeChange
 from coordinator_core.zookeeper.watches import Watcher, Watches
 
-TICK_MS = 3000  # tickTime's default; Kafka's zookeeper.properties does not set it
+TICK_MS = 3000  # tickTime's default; Kafka's zookeeper.properties does not set tickTime
 
 
 class ServerConnection:
@@ -82,8 +82,8 @@ class ZooKeeperServer:
         self._tick_ms = tick_ms
         self._watches = Watches()
         self._connections: dict[Watcher, ServerConnection] = {}
-        self._sessions = Sessions(tick_ms)  # only the leader uses this field
-        self._touched: dict[int, None] = {}  # sessions that this follower will report
+        self._sessions = Sessions(tick_ms)  # Only the leader uses this field.
+        self._touched: dict[int, None] = {}  # sessions that this follower will report to the leader
         self._deadline_ms: int | None = None
         self._sends: list[SendMessage] = []
 
@@ -139,7 +139,8 @@ class ZooKeeperServer:
     def _connect(self, client: str, message: Connect, now_ms: int) -> None:
         for watcher in [w for w in self._connections if w[0] == client]:
             self._drop(watcher)
-        if message.last_zxid > self.tree.zxid:  # the client has seen newer changes than this server
+        # The client has seen newer changes than this server has.
+        if message.last_zxid > self.tree.zxid:
             self._send(client, ServerDisconnect(message.connection))
             return
         self._connections[client, message.connection] = ServerConnection()
@@ -194,7 +195,7 @@ class ZooKeeperServer:
         if self._connections.pop(watcher, None) is not None:
             self._watches.drop(watcher)
 
-    # Writes ordered by the leader
+    # Writes that the leader ordered
 
     def _commit(self, commit: CommittedWrite) -> None:
         """Apply a write; its watches fire before any read can show the change."""
@@ -256,7 +257,7 @@ class ZooKeeperServer:
             if self._deadline_ms is None:
                 self._deadline_ms = self._sessions.next_tick_ms(now_ms)
         elif self._sessions.timeout_ms(session_id) is None:
-            return  # the session has expired: its server closes the connection and sends no reply
+            return  # The session has expired: its server closes the connection and sends no reply.
         elif isinstance(write.op, CloseSession):
             self._sessions.close(session_id)
         else:

@@ -46,7 +46,8 @@ class Watches:
                 watchers = self._children.pop(change.path, {})
             else:
                 watchers = self._data.pop(change.path, {})
-            if change.type is WatchType.NODE_DELETED:  # fires both kinds, once per watcher
+            # Deletion fires watches of both kinds, once per watcher.
+            if change.type is WatchType.NODE_DELETED:
                 watchers = watchers | self._children.pop(change.path, {})
             fired += [(watcher, change) for watcher in watchers]
         return fired

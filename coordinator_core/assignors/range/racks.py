@@ -31,7 +31,7 @@ def assign_by_racks(topics: Topics, members: Sequence[Member]) -> Assignment | N
     for state in states:
         state.assign_ranges(in_rack=False)
     assignment: Assignment = {member.member_id: [] for member in members}
-    for state in states:  # sort by name, as Kafka sorts the lists
+    for state in states:  # Kafka sorts these lists, so sort by name.
         for member_id, partitions in state.assigned.items():
             assignment[member_id] += sorted((state.topic, p) for p in partitions)
     return assignment

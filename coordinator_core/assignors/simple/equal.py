@@ -59,7 +59,8 @@ class _Group:
                     self.owners.compute_if_absent((topic, number), IntSet).add(index)
                     self._of(index).put((topic, number), None)
                     if len(self._of(index)) >= self._quotas[index]:
-                        self.assignments.changed(index)  # only the order of its topics differs
+                        # The member keeps its topics; only their order differs.
+                        self.assignments.changed(index)
             if len(self._of(index)) < self._quotas[index]:
                 self.unfilled.add(index)
 

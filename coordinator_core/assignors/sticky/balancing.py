@@ -110,8 +110,8 @@ class Balancing:
             if light.isdisjoint(ranks):
                 continue
             most = min(map(load_of, ranks)) + 1
-            # During the pass owners' loads only fall and the lowest load only rises, so no
-            # further code becomes a candidate.
+            # Within this pass the owners' loads only fall and the lowest load only rises, so no
+            # other code becomes a candidate.
             for code in [code for code in codes if load[owner[code]] > most]:
                 lightest = min(ranks, key=load_of)
                 if load[owner[code]] > load[lightest] + 1:

@@ -32,7 +32,8 @@ class EqualGroup:
         self._given_up: dict[int, int] = {}
         self._assigned: list[tuple[int, int]] = []
         self.lists = [codes.copy() for codes in claims.lists]
-        # with equal subscriptions all claims of a partition are dropped, also a third, newer claim
+        # If subscriptions are equal, Kafka drops all claims of a partition that is claimed twice,
+        # even a third, newer claim.
         if claims.twice:
             self.lists = [[c for c in codes if c not in claims.twice] for codes in self.lists]
         if racks.used:

@@ -16,7 +16,7 @@ from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import JoinGroup, TopicPartition
 from coordinator_core.records import BadRecord
 
-JOIN_GROUP_TIMEOUT_LAPSE_MS = 5000  # margin added to the rebalance timeout
+JOIN_GROUP_TIMEOUT_LAPSE_MS = 5000  # time added to the rebalance timeout of a JoinGroup request
 AT_ONCE = {Reaction.REJOIN, Reaction.RESET, Reaction.RENEW, Reaction.ADOPT}
 LATER = {Reaction.RETRY, Reaction.FIND}
 

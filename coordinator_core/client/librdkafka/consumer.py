@@ -22,7 +22,7 @@ from coordinator_core.client.subscription import subscriptions
 from coordinator_core.protocol.messages import JoinGroup
 
 PROTOCOL_TYPE = "consumer"
-JOIN_GRACE_MS = 3000  # time added to the poll interval
+JOIN_GRACE_MS = 3000  # time added to the poll interval before a join times out
 HEARTBEAT, SESSION, POLL_INTERVAL, QUERY = "heartbeat", "session", "poll interval", "query"
 COMMIT, JOIN, TOPICS, RETRY = "auto commit", "join", "topics", "retry"
 
@@ -37,7 +37,7 @@ class LibrdkafkaConsumer:
         self.heartbeats = LibrdkafkaHeartbeats(self.group)
         self.responses = LibrdkafkaResponses(self.group, self.heartbeats)
         self.polls = False
-        self.away_ms: int | None = None  # time at which the application stopped polling
+        self.away_ms: int | None = None  # time in ms at which the application stopped polling
         self.wakes = WakeTimes(context.config.timer_delay_us)
         self.commit_ms: int | None = None
         self.topics_ms: int | None = None

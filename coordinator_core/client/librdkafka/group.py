@@ -42,17 +42,20 @@ class LibrdkafkaGroup:
         self.join_state = JoinState.INIT
         self.group_assignment: tuple[TopicPartition, ...] | None = None
         self.queue: deque[RebalanceCallback | ConsumerError] = deque()
-        self.call: RebalanceCallback | None = None  # the callback in progress
+        self.call: RebalanceCallback | None = None  # callback that the application is executing
         self.partitions = AssignedPartitions(context, self.partitions_done)
-        self.subscribed: dict[str, int] = {}  # existing topics, by the last metadata
-        self.next_topics: tuple[str, ...] | None = None  # subscribed to while rebalancing
+        # existing topics of the subscription, from the last metadata
+        self.subscribed: dict[str, int] = {}
+        # topics to which the application subscribed during a rebalance
+        self.next_topics: tuple[str, ...] | None = None
         self.last_assignment: LastAssignment | None = None
         self.to_assign: JoinResponse | None = None
         self.to_add: tuple[TopicPartition, ...] | None = None  # after a revocation
         self.rejoins_afterwards = False
         self.is_lost = False
         self.fatal: Errors | None = None
-        self.waits_for_answer = False  # in response to JoinGroup or SyncGroup
+        # whether the application's callback must answer a JoinGroup or SyncGroup response
+        self.waits_for_answer = False
         self.waits_for_leave = False
         self.leaves_when_unassigned = False
         self.is_terminating = False

@@ -33,8 +33,8 @@ class AssignedPartitions:
         self.context = context
         self.on_done = on_done
         self.commits = 0  # in progress
-        self.deferred: list[PendingCommit] = []  # waiting for a coordinator
-        self.retries: list[tuple[int, PendingCommit]] = []  # (time in ms, commit)
+        self.deferred: list[PendingCommit] = []  # commits that wait for a coordinator
+        self.retries: list[tuple[int, PendingCommit]] = []  # retry times in ms, with their commits
         self.fetches = 0  # in progress
         self.fetch_ms = 0  # earliest time of the next fetch
 

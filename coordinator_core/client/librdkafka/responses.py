@@ -31,8 +31,8 @@ from coordinator_core.protocol.messages import (
 )
 from coordinator_core.records import BadRecord
 
-SYNC_GRACE_MS = 3000  # time added to the session timeout
-JOIN_BACKOFF_MS = 1000  # time added to the join interval after an error
+SYNC_GRACE_MS = 3000  # time added to the session timeout of a SyncGroup request
+JOIN_BACKOFF_MS = 1000  # time added to the join interval after a failed join
 Handler = Callable[[InFlight, Any, Errors, Reaction], None]
 
 

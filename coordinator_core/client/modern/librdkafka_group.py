@@ -8,7 +8,7 @@ from coordinator_core.client.librdkafka.states import JoinState, RebalanceCallba
 from coordinator_core.client.modern.member_protocols import MEMBER_PROTOCOLS, NOTHING, Sent, Units
 from coordinator_core.protocol.errors import Errors
 
-TIMERS_PER_HEARTBEAT = 6  # in the units of ``timer_delay_us``
+TIMERS_PER_HEARTBEAT = 6  # number of timer delays (`timer_delay_us`) between two heartbeats
 
 
 class ModernLibrdkafkaGroup(LibrdkafkaGroup):
@@ -34,7 +34,7 @@ class ModernLibrdkafkaGroup(LibrdkafkaGroup):
         self.in_flight = False
         self.sent_since_answer = 0
         self.interval_ms = 0
-        self.again_ms: int | None = 0  # time of a heartbeat that is sent before its interval
+        self.again_ms: int | None = 0  # time of a heartbeat that is sent before its interval ends
         self.last_ms = 0
 
     @property
@@ -149,7 +149,7 @@ class ModernLibrdkafkaGroup(LibrdkafkaGroup):
                 self.prepare_start_ms = self.context.now_ms
             self.take_assignment(tuple(sorted(self.protocol.partitions(units, names))))
 
-    # -- what differs from the classic protocol
+    # -- differences from the classic protocol
 
     def rejoin(self, reason: str) -> None:
         self._leave_if_requested()

@@ -230,7 +230,7 @@ class MembershipManager:
         units = self.protocol.resolved(self.target.units, names)
         taken = LocalAssignment(self.target.number, units)
         if self.current.number != -1 and units == self.current.units:
-            self.current = taken  # only topics without a name are new
+            self.current = taken  # Only topics whose names are unknown were added.
             self.move(S.ACKNOWLEDGING)
             return
         self.reconciles, self.rejoined = True, False

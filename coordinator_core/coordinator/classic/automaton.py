@@ -66,7 +66,7 @@ GRID_4_1: Grid[Turn] = {
     Input.DELETE:                  row(delete.delete_when_written,     delete.refuse,                  delete.refuse,                  delete.refuse,                  never),
 }
 
-# The Scala coordinator; KIP-848 replaced this line by one line in Java.
+# The Scala coordinator; KIP-848 replaced the Scala coordinator by a Java coordinator.
 GRID_3_9: Grid[Turn] = {**GRID_4_1,
     Input.SYNC_LEADER:             row(never,                          sync.refuse,                    sync.store,                     sync.resend_renewing,           never),
     Input.SYNC_FOLLOWER:           row(never,                          sync.refuse,                    sync.wait,                      sync.resend_renewing,           never),
@@ -77,8 +77,8 @@ GRID_3_9: Grid[Turn] = {**GRID_4_1,
     Input.DELETE:                  row(delete.delete,                  delete.refuse,                  delete.refuse,                  delete.refuse,                  never),
 }
 
-# Before KAFKA-10134 (heartbeats between join and sync are accepted; a leader's rejoin has its own
-# reason) and KAFKA-10284 (the new id of a static member is stored).
+# Eras before KAFKA-10134 (which accepts heartbeats between join and sync, and gives a leader's
+# rejoin its own reason) and KAFKA-10284 (which stores a static member's new id).
 GRID_2_5: Grid[Turn] = {**GRID_3_9,
     Input.HEARTBEAT:               row(never,                          heartbeat.ask_to_rejoin,        heartbeat.ask_not_renewing,     heartbeat.keep_alive,           never),
     Input.STATIC_MEMBER_RETURNS:   row(join.replace_impossible,        join.replace_and_wait,          join.replace_and_rebalance,     join.replace_and_answer,        never),

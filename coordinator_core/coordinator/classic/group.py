@@ -13,7 +13,7 @@ from coordinator_core.jvm.scala_maps import Scala212Keys
 from coordinator_core.protocol.errors import UnexpectedState
 from coordinator_core.protocol.messages import Protocols, TopicPartition
 
-CONSUMER = "consumer"  # protocol type of groups whose member metadata is a consumer's subscription
+CONSUMER = "consumer"  # protocol type of groups whose member metadata are consumer subscriptions
 
 
 class ClassicMember:
@@ -137,7 +137,7 @@ class ClassicGroup:
         self.pending: dict[str, None] = {}
         self.pending_sync: dict[str, None] = {}  # members that have not synced in this generation
         self.awaiting_join_count = 0
-        self.supported: dict[str, int] = {}  # protocol -> members that support it
+        self.supported: dict[str, int] = {}  # protocol -> number of members that support it
         self.subscribed_topics: frozenset[str] | None = None
         self.new_member_added = False
         self.offsets = offsets

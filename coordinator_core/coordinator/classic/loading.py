@@ -26,7 +26,8 @@ def apply_group(turn: Turn, group_id: str, value: Mapping[str, Any] | None) -> N
     if previous is not None:
         turn.groups.remove_classic(previous)
     if value is None:
-        if turn.era.modern is not None:  # a group of another type may follow, with the offsets
+        # A group of another type may follow in the log, and its offsets with it.
+        if turn.era.modern is not None:
             turn.groups.keep_offsets(group_id, offsets)
         return
     turn.groups.modern.pop(group_id, None)

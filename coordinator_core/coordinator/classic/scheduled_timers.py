@@ -31,7 +31,7 @@ class ScheduledTimers:
         return len(self._sessions) + len(self._joins) + len(self._syncs)
 
     def renew_session(self, group: ClassicGroup, member: ClassicMember, timeout_ms: int) -> None:
-        # Each heartbeat does this: most find the timer of the last one.
+        # Each heartbeat calls this function, and usually finds the timer of the previous heartbeat.
         if not self._sessions.renew((group.group_id, member.member_id), timeout_ms):
             self.watch_pending(group, member.member_id, timeout_ms)
 

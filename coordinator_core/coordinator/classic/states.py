@@ -50,7 +50,8 @@ class Input(Enum):
 
 _EMPTY, _PREPARING, _COMPLETING, _STABLE, _DEAD = GroupState
 
-# state -> states it may move to.  Kafka stores the reverse direction (valid previous states).
+# state -> states to which the group may move from this state.  Kafka stores the reverse direction
+# (valid previous states).
 MOVES: dict[GroupState, frozenset[GroupState]] = {
     _EMPTY: frozenset({_PREPARING, _DEAD}),
     _PREPARING: frozenset({_COMPLETING, _EMPTY, _DEAD}),

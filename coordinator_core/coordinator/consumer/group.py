@@ -15,7 +15,8 @@ from coordinator_core.jvm.hash_codes import string_hash
 from coordinator_core.jvm.timeline_maps import TimelineKeys
 from coordinator_core.protocol.messages import Protocols
 
-Partitions = Mapping[str, Set[int]]  # by topic id; a target's sets iterate in Kafka's order
+# partitions by topic id; a target's sets iterate in Kafka's order
+Partitions = Mapping[str, Set[int]]
 Owned = Mapping[str, Mapping[int, int]]  # topic id -> partition -> epoch at which it was assigned
 
 LEFT_FOR_A_WHILE = -2  # the epoch of a static member that left and may return
@@ -97,16 +98,21 @@ class ConsumerGroup(ModernGroup):
         self.static_members: dict[str, str] = {}
         self.targets: dict[str, Partitions] = {}
         self.regexes: dict[str, ResolvedRegex] = {}
-        self.reverted: dict[str, None] = {}  # members whose records were reverted since an append
-        # instance ids of members that join again with another instance id
+        # members whose records were reverted since the last append
+        self.reverted: dict[str, None] = {}
+        # whether a member that joins with another instance id frees its previous instance id
         self.frees_instance_ids = True
-        self.has_partition_metadata = False  # a record of type 4 that must be removed
+        # whether the log has a record of type 4 that must be removed
+        self.has_partition_metadata = False
         self._partition_epochs: dict[tuple[str, int], int] = {}
         self._classic_count = 0
-        self._name_counts: dict[str, int] = {}  # members by topic that they name
-        self._regex_counts: dict[str, int] = {}  # members by regular expression
-        self._regex_topics: dict[str, int] = {}  # regular expressions by topic that they match
-        self.are_equal = True  # equality of subscriptions as of the last change of a member
+        # number of members per topic that they subscribe to by name
+        self._name_counts: dict[str, int] = {}
+        self._regex_counts: dict[str, int] = {}  # number of members per regular expression
+        # number of regular expressions that match each topic
+        self._regex_topics: dict[str, int] = {}
+        # whether all subscriptions are equal, as of the last change of a member
+        self.are_equal = True
 
     # -- changes
 

@@ -69,8 +69,8 @@ def _stay(turn: Turn, request: ConsumerGroupHeartbeat) -> Errors:
     """
     joins = request.member_epoch == 0
 
-    # 0. Find the group and the member; a classic group may become a consumer group (upgrade).
-    #    Writes the records of the upgrade, or of the static member that this member replaces.
+    # 0. Find the group and the member; a classic group may become a consumer group (upgrade). This
+    # writes the records of the upgrade, or of the static member that this member replaces.
     draft, error = upgrade.consumer_group(turn, request.group_id, joins)
     if draft is None:
         return error
@@ -176,7 +176,8 @@ def join_static(
     if existing is None and instance_id in draft.group.static_members:
         return ConsumerMember(
             member_id=member_id
-        ), Errors.UNKNOWN_MEMBER_ID  # 4.1: the state of a member that left
+            # In 4.1 the instance id may still belong to a member that left.
+        ), Errors.UNKNOWN_MEMBER_ID
     if existing is None:
         joined(draft, member_id, protocol, instance_id)
         return draft.group.members.get(member_id) or ConsumerMember(

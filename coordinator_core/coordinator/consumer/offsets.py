@@ -23,7 +23,7 @@ def handle_commit(turn: Turn, group: ConsumerGroup, request: OffsetCommit) -> No
 def _check_commit(turn: Turn, group: ConsumerGroup, request: OffsetCommit) -> Errors:
     epoch = request.generation
     if epoch < 0 and not group.members:
-        return Errors.NONE  # a simple consumer, or an administrator
+        return Errors.NONE  # Only a simple consumer or an administrator sends such a request.
     member = group.members.get(request.member_id)
     if member is None:
         return Errors.UNKNOWN_MEMBER_ID

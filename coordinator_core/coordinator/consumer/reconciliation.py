@@ -163,7 +163,7 @@ def advance(member: ConsumerMember, goal: Goal) -> ConsumerMember:
     for topic_id in _all_topics(goal.target, member.assigned):
         wanted = goal.target.get(topic_id, frozenset()) if goal.keeps(topic_id) else frozenset()
         assigned = member.assigned.get(topic_id, {})
-        # Iterate in the order of copies of Kafka's map of assigned partitions.
+        # Iterate in the order in which Kafka's copy of its map of assigned partitions iterates.
         for partition in in_order_of_ints(assigned, _capacity(goal, len(assigned))):
             part = kept if partition in wanted else revoked
             part.setdefault(topic_id, {})[partition] = assigned[partition]

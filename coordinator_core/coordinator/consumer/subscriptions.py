@@ -23,7 +23,7 @@ from coordinator_core.jvm.hash_tables import (
 from coordinator_core.jvm.java_maps import hash_order
 from coordinator_core.jvm.timeline_maps import TimelineKeys
 
-REFRESH_MS = 2147483647  # time at which the hash of the topics is computed again at the latest
+REFRESH_MS = 2147483647  # latest time at which the hash of the topics is computed again
 
 
 class Subscriptions:
@@ -117,7 +117,7 @@ def next_assignor(group: ConsumerGroup, after: ConsumerMember, default: str) -> 
         copy.put(name, None)
     before = group.members.get(after.member_id) or group.static_member(after.instance_id)
     if before is not None and before.assignor is not None and present[before.assignor] == 1:
-        copy.remove(before.assignor)  # the topic may return at another place
+        copy.remove(before.assignor)  # The topic may be inserted again at another position.
     if after.assignor is not None:
         copy.compute_if_absent(after.assignor, lambda: None)
     return max(copy, key=counts.__getitem__, default=default)

@@ -152,7 +152,8 @@ class _Assignment:
             # The assignor sizes its maps by all names, including topics that do not exist.
             self._counts = {each: len(draft.group.topics_of(by_id[each])) for each in self._counts}
             self._named = {spec.member_id: _ids(turn, spec) for spec in specs}
-            if are_equal:  # the assignor uses the first member's value for all members
+            # The assignor reads this value from the first member and uses it for all members.
+            if are_equal:
                 first = min(specs, key=_range_order)
                 specs = [spec._replace(topics=first.topics) for spec in specs]
                 self._counts = dict.fromkeys(self._counts, len(first.topics))

@@ -121,7 +121,7 @@ def _consumer_member(turn: Turn, group: ClassicGroup, member: ClassicMember) -> 
     if group.protocol is None:
         raise UnexpectedState(f"group {group.group_id} has no protocol yet")
     metadata = member.metadata(group.protocol)
-    topics_in(turn.era, metadata)  # raise an error where Kafka's parser throws
+    topics_in(turn.era, metadata)  # This raises an error where Kafka's parser throws an exception.
     subscription = read_subscription(metadata)
     if subscription is None:
         raise _CannotUpgrade
@@ -148,7 +148,7 @@ def _assigned(member: ClassicMember) -> list[tuple[str, list[int]]]:
     except BadRecord:
         raise _CannotUpgrade from None
     if assignment.user_data:
-        raise _CannotUpgrade  # data of a custom assignor, which would be lost
+        raise _CannotUpgrade  # The upgrade would lose the user data of a custom assignor.
     return assignment.partitions
 
 

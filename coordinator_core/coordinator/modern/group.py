@@ -32,7 +32,7 @@ class ModernGroup:
 
     group_type: ClassVar[GroupType]
     protocol_type: ClassVar[str] = ""
-    expires: ClassVar[bool] = True  # the clean-up removes the group once it is empty
+    expires: ClassVar[bool] = True  # whether the clean-up removes the group once it is empty
 
     def __init__(self, group_id: str, partition: int, offsets: OffsetStore, epoch: int) -> None:
         self.group_id = group_id

@@ -13,7 +13,7 @@ from coordinator_core.protocol.errors import UnexpectedState
 V = TypeVar("V")
 G = TypeVar("G", bound=ModernGroup)
 _JOINING = 0
-_NO_TARGET = -1  # the assignment epoch of a group whose target was removed
+_NO_TARGET = -1  # assignment epoch of a group whose target was removed
 
 
 def group_of(

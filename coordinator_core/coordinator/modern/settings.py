@@ -14,7 +14,7 @@ from coordinator_core.coordinator.group_type import GroupType
 from coordinator_core.coordinator.group_types import MODERN_TYPES
 
 _MAX_INT = 2147483647
-# Defaults of the settings that only one group type has, by the names of the broker's settings.
+# Defaults of settings that only one group type has, by the broker's names of the settings.
 OTHER_DEFAULTS = {
     "group.consumer.assignors": "uniform,range",
     "group.consumer.migration.policy": "bidirectional",

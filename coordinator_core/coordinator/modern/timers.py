@@ -15,7 +15,7 @@ from coordinator_core.protocol.errors import UnexpectedState
 RETRY_MS = 500
 SESSION, REBALANCE, JOIN, SYNC = "session", "rebalance", "join", "sync"  # of a member
 Failed = Callable[[], None]
-Action = Callable[[Failed], None]  # receives the function to call if the append fails
+Action = Callable[[Failed], None]  # function that receives the function to call if the append fails
 
 
 class ModernTimers:

@@ -21,7 +21,7 @@ from coordinator_core.jvm.hash_tables import (
 from coordinator_core.jvm.java_maps import hash_order
 from coordinator_core.jvm.timeline_maps import TimelineKeys
 
-JOINING = 0  # epoch of a member until the same append writes its assignment
+JOINING = 0  # epoch of a member until the same append writes the member's assignment
 LEFT = -1
 NOTHING: TopicIdAssignment = MappingProxyType({})
 
@@ -73,7 +73,8 @@ class ShareGroup(ModernGroup):
         self.names = TimelineKeys[str](string_hash)  # hash of the subscribed topics
         self.targets: dict[str, TopicIdAssignment] = {}
         self.states: ShareStates | None = None
-        self.reverted: dict[str, None] = {}  # members whose records were reverted since an append
+        # members whose records were reverted since the last append
+        self.reverted: dict[str, None] = {}
 
     def put_member(self, member_id: str, member: ShareMember | None) -> None:
         """Add, replace or remove the member."""

@@ -33,7 +33,8 @@ from coordinator_core.coordinator.turn import Turn
 from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import MemberHeartbeatResponse, ShareGroupHeartbeat
 
-_NEVER_MS = 2147483647  # time until the hash of the topics is computed again without a reason
+# time after which the hash of the topics would be computed again without other cause
+_NEVER_MS = 2147483647
 
 
 def handle(turn: Turn, request: ShareGroupHeartbeat) -> None:
@@ -109,7 +110,7 @@ class _Heartbeat:
             topics=self._before.topics if request.topics is None else topic_names(request.topics),
         )
         self._epoch = group.epoch
-        self._names = [*group.names]  # of the subscribed topics
+        self._names = [*group.names]  # names of the subscribed topics
 
     def run(self) -> Errors:
         """Collect the records of each step, write them, answer.

@@ -22,11 +22,12 @@ class ShareRules:
 
     assign: Assign
     initialize_retry_ms: int
-    counts_all_initialized: bool  # topics without subscribers also increase the group epoch
-    takes_epoch_zero: bool  # from a member that joins again before its session ends
+    # if true, topics without subscribers also increase the group epoch
+    counts_all_initialized: bool
+    takes_epoch_zero: bool  # a member may join again with epoch 0 before its session ends
     drops_unsubscribed: bool  # a member never receives topics that it does not subscribe to
-    keeps_topic_names: bool  # keeps names in the states of deleted topics
-    # forgets states of deleted topics; how 4.1 learns of deletions is not modelled
+    keeps_topic_names: bool  # if true, states of deleted topics keep the topic names
+    # The group forgets states of deleted topics; how 4.1 learns of deletions is not modelled.
     forgets_deleted_topics: bool
 
 

@@ -28,9 +28,9 @@ from coordinator_core.jvm.hash_codes import string_hash
 from coordinator_core.jvm.timeline_maps import TimelineKeys
 from coordinator_core.protocol.messages import Topology
 
-JOINING = 0  # the epoch of a member until its assignment is written, with the same append
+JOINING = 0  # epoch of a member until its assignment is written by the same append
 LEFT = -1
-LEFT_FOR_A_WHILE = -2  # the epoch of a static member that left and may return
+LEFT_FOR_A_WHILE = -2  # epoch of a static member that left temporarily and may return
 NO_TOPOLOGY = -1
 NO_SNAPSHOT = -1
 _NO_TAGS: Mapping[str, str] = MappingProxyType({})
@@ -116,10 +116,12 @@ class StreamsGroup(ModernGroup):
         self.refined: _Refined = (LEFT, {})
         self.shutdown_member_id: str | None = None
         self.endpoint_epoch = rules.first_endpoint_epoch
-        self.shown_endpoints: set[str] = set()  # members whose endpoint and tasks are known
+        # members whose endpoint and tasks were sent to the group's members
+        self.shown_endpoints: set[str] = set()
         self.state = "Empty"
-        self.reverted: dict[str, None] = {}  # members whose records were reverted since an append
-        # A snapshot of the log, and of the values that no record has.
+        # members whose records were reverted since the last append
+        self.reverted: dict[str, None] = {}
+        # A snapshot of the log, and of the values that no record contains.
         self._unwritten: _Unwritten = NO_SNAPSHOT, self.state, None, self.refined
 
     def forget_reverted(self) -> None:

@@ -60,7 +60,8 @@ from coordinator_core.protocol.messages import (
     Topology,
 )
 
-_NEVER_MS = 2147483647  # until the hash of the topics is computed again without a reason
+# time after which the hash of the topics would be computed again without other cause
+_NEVER_MS = 2147483647
 _STATUS_OF_TAGS_VERSION = 1
 
 
@@ -211,14 +212,14 @@ class _Heartbeat:
         # 1. Create or update the member: writes StreamsGroupMemberMetadata.
         update = self._write_member()
 
-        # 2. Initialize the topology with the one that the first member sends: writes
-        #    StreamsGroupTopology.
+        # 2. Initialize the topology with the topology that the first member sends: writes
+        # StreamsGroupTopology.
         topology, error = self._topology()
         if topology is None:
             return error
 
-        # 3. Configure the topology against the topics that exist: tasks per subtopology, missing
-        #    internal topics.  No record holds the configured topology.
+        # 3. Configure the topology with the existing topics: derives the tasks per subtopology, and
+        # missing internal topics.  No record holds the configured topology.
         try:
             configured, metadata_hash, has_other_topics = self._configured(topology)
         except InvalidTopology:
@@ -563,7 +564,7 @@ class _DelayedAssignment:
         if not isinstance(group, StreamsGroup) or group.is_empty():
             return
         if group.epoch <= group.assignment_epoch or group.configured is None:
-            return  # the next heartbeat computes it
+            return  # The next heartbeat computes the target.
         writing: list[ModernRecord] = []
         try:
             update_target(
@@ -576,6 +577,6 @@ class _DelayedAssignment:
                 writing,
             )
         except AssignorError:
-            # Kafka schedules its timer without retry: the next heartbeat computes the target
+            # Kafka schedules its timer without a retry, so the next heartbeat computes the target.
             return
         write_for(self._turn, group, writing)

@@ -70,7 +70,7 @@ class TaskOwners:
         if task not in replicas:
             replicas[task] = set()
             undo.append(lambda: _drop(replicas, task))
-        replicas[task].add(process_id)  # a failed append does not revert that
+        replicas[task].add(process_id)  # A failed append does not revert this change.
 
 
 def _drop(replicas: dict[_Task, set[str]], task: _Task) -> None:

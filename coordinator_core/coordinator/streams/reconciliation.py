@@ -98,7 +98,7 @@ class _Step:
             pending=pending,
         )
 
-    # -- tasks that others have
+    # -- tasks that other members own
 
     def _is_active_unreleased(self, subtopology: str, partition: int) -> bool:
         return (

@@ -16,7 +16,7 @@ TARGET = "StreamsGroupTargetAssignmentMetadata"
 MEMBER_TARGET = "StreamsGroupTargetAssignmentMember"
 CURRENT = "StreamsGroupCurrentMemberAssignment"
 TOPOLOGY = "StreamsGroupTopology"
-# configurations of internal topics: replicas and topic settings are not modelled
+# Replication factor of internal topics, whose replicas and topic settings are not modelled.
 _REPLICATION_FACTOR = 1
 
 

@@ -46,7 +46,7 @@ def describe(turn: Turn, request: StreamsGroupDescribe) -> None:
 
 def _described(turn: Turn, group: StreamsGroup) -> StreamsDescribeResponse:
     state, configured = group.seen_at(turn.log.snapshot_of(group.partition))
-    # 4.1 shows a configured topology only.
+    # Kafka 4.1 shows only a configured topology.
     topology = group.topology if group.rules.writes_validated_epoch else configured
     # A reverted append leaves its old values in Kafka's snapshot, so their members show twice.
     shown = sorted([*group.members, *(each for each in group.reverted if each in group.members)])

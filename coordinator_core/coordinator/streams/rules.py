@@ -26,25 +26,27 @@ class StreamsRules:
     first_epoch: int
     first_target_epoch: int
     first_endpoint_epoch: int
-    # the assignor receives the members' tasks; if false, the previous targets
+    # if true, the assignor receives the members' current tasks; if false, the previous targets
     assigns_from_current: bool
     has_static_members: bool
-    takes_epoch_zero: bool  # of a member that joins again before its session ends
+    takes_epoch_zero: bool  # a member may join again with epoch 0 before its session ends
     # if false, a member that joins without an endpoint keeps its previous endpoint
     joins_reset_endpoint: bool
-    has_initial_delay: bool  # applies before the first assignment of a group
-    # written with the assignment's configuration in the group's record
+    has_initial_delay: bool  # the first assignment of a group waits for this delay
+    # The validated epoch is written in the group's record, with the assignment's configuration.
     writes_validated_epoch: bool
     writes_task_epochs: bool  # KIP-1251
     refines_targets: bool  # members reconcile with a copy of the target, made once per epoch
-    keeps_hash_when_members_leave: bool  # if false, the record has 0
-    keeps_promoted_replicas: bool  # a replica whose member gets the active task stays until then
-    refuses_warmups: bool  # owned warm-up tasks are refused (INVALID_REQUEST)
+    keeps_hash_when_members_leave: bool  # if false, the hash in the record becomes 0
+    keeps_promoted_replicas: bool  # a replica stays until its member has the active task
+    refuses_warmups: bool  # an owned warm-up task gets INVALID_REQUEST
     counts_rejoining_members: bool  # a full group refuses its existing members, too
-    fails_on_task_conflicts: bool  # conflicts of processes make the heartbeat an unknown error
-    caches_endpoints: bool  # and announces them when an endpoint or its tasks changed
-    joins_announce_endpoint: bool  # a join announces it, instead of a change of the endpoint
-    converts_empty_groups: bool  # from and to classic groups
+    # conflicts of processes make the heartbeat fail with an unknown error
+    fails_on_task_conflicts: bool
+    caches_endpoints: bool  # an endpoint is announced when it or its tasks change
+    # a join announces the endpoint, instead of a change of the endpoint
+    joins_announce_endpoint: bool
+    converts_empty_groups: bool  # empty groups become or replace classic groups
 
 
 def _assign_avoiding_pairs(

@@ -84,7 +84,7 @@ class _Configuration:
         by_id = {each.subtopology_id: each for each in topology.subtopologies}
         self._subtopologies = [by_id[each] for each in hash_order(by_id)]
         self._required = required_topics(topology)
-        self._decided: dict[str, int] = {}  # partitions of internal topics
+        self._decided: dict[str, int] = {}  # number of partitions per internal topic
 
     def result(self) -> ConfiguredTopology:
         topics = {name for each in self._subtopologies for name in each.source_topics}
@@ -179,7 +179,8 @@ class _Configuration:
             return {}
         if external:
             count = _equal(external)
-        elif fixed:  # all fixed topics of the topology, not only those of this group
+        # This checks all fixed topics of the topology, not only the topics of this group.
+        elif fixed:
             count = _equal([self._count_or_fail(topic) for topic in fixed])
         else:
             count = max(internal.values())

@@ -10,7 +10,7 @@ from coordinator_core.incident.modern.driver import Output
 from coordinator_core.incident.modern.evidence import Entry, entry
 from coordinator_core.modern_history.evidence import SAME_REQUEST_MS, RecordKind
 
-# Values that do not depend on a stimulus: the version of the metadata image, and times.
+# Fields that do not depend on a stimulus: the version of the metadata image, and times.
 _LEFT_OUT = ("assignment_timestamp", "version", "timestamp", "current_state_timestamp")
 
 
@@ -84,8 +84,8 @@ def _time_difference(theirs: Entry, mine: Entry) -> Divergence | None:
     assert mine.value is not None
     production, replay = theirs.value.get(name) or 0, mine.value.get(name) or 0
     is_near = -EARLY_MS <= production - replay <= TIMER_LATE_MS
-    # A request may write several targets; the first target is older than its record by the time
-    # that the request took.
+    # A request may write several targets: the first target is older than its record by the duration
+    # of the request.
     is_of_request = all(
         0 <= entry.at_ms - computed_ms <= SAME_REQUEST_MS
         for entry, computed_ms in ((theirs, production), (mine, replay))

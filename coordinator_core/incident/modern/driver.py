@@ -32,7 +32,7 @@ from coordinator_core.protocol.messages import (
     SyncGroup,
 )
 
-_NEVER_MS = 1 << 43  # the largest time of the timing wheel is a little later
+_NEVER_MS = 1 << 43  # slightly below the largest time of the timing wheel
 _HEARTBEATS = ConsumerGroupHeartbeat, ShareGroupHeartbeat, StreamsGroupHeartbeat
 _TIMERS = (ModernStimulusKind.SESSION_EXPIRED, ModernStimulusKind.TIMEOUT)
 

@@ -63,10 +63,11 @@ class Inference:
         self._departures = Departures(lines)
         self._refused = [line for line in lines if line.event == "STATIC_FENCED"]
         self._configs: dict[str, str] = {}  # configuration of the streams group
-        self._unrevoked_ms: dict[str, int] = {}  # time since which a member must give up partitions
+        # time in ms since which a member must give up partitions
+        self._unrevoked_ms: dict[str, int] = {}
         self.group_type: GroupType = CONSUMER
         self.hash_is_known = True
-        self.validates_topologies = False  # records say whether a topology is ready
+        self.validates_topologies = False  # whether records say that a topology is ready
         self.ready_hash: int | None = None  # hash of the topics once a topology is ready
 
     def stimuli(self, write: Write, next_assigned: Mapping[str, set[int]]) -> list[ModernStimulus]:

@@ -16,8 +16,8 @@ from coordinator_core.incident.modern.evidence import GroupLine
 _OF_MEMBERS = ("MEMBER_JOIN", "STATIC_REPLACED", "STATIC_FENCED", "LEFT", "FENCED")
 _OF_GROUPS = ("EPOCH_BUMP", "TARGET", "CONVERT")
 NEAR_MS = 1000
-# A busy coordinator writes the records of a join at most this much later than its line.  A member
-# of the classic protocol may have left at most this long before the upgrade of its group.
+# A busy coordinator writes the records of a join at most this long after the line.  A member of the
+# classic protocol may have left at most this long before the upgrade of its group.
 EARLY_LINE_MS = 10_000
 EARLY_LINES = ("MEMBER_JOIN", "LEFT")
 _Key = tuple[str, str]

@@ -11,7 +11,7 @@ from coordinator_core.modern_history.evidence import RecordKind
 
 _FROM_CLASSIC = ("to_consumer", "empty_to_consumer", "empty_to_streams")
 _NEAR_MS = 1000
-# A join that converts a group is logged this long before the conversion.
+# A join that converts a group is logged up to this long before the conversion.
 _JOIN_TO_CONVERSION_MS = 10
 _FOREVER_MS = 1 << 62
 

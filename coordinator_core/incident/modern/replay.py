@@ -104,7 +104,7 @@ class IncarnationReplay:
         entries = incarnation.entries
         self.config = engine_config(engine_settings(entries, assignor))
         self.driver = ModernDriver(incarnation.group_id, self._era, self.config)
-        self.takeovers: dict[str, Takeover] = {}  # by position of a downgrade's record
+        self.takeovers: dict[str, Takeover] = {}  # position of a downgrade's record -> takeover
         self._stored = Stored()
         self._topics = TopicsSeen(names)
         self._inference = Inference(
@@ -114,7 +114,7 @@ class IncarnationReplay:
         self._inference.validates_topologies = self._validates_topologies
         self._inference.ready_hash = _ready_hash(entries)
         self._is_running = False
-        # periods in which the engine has the group's state
+        # periods for which the engine has the group's state
         self._spans_ms: list[tuple[int, int]] = []
 
     def replay(self) -> list[ModernGeneration]:
@@ -269,7 +269,8 @@ class IncarnationReplay:
         group = write.last(RecordKind.GROUP)
         rules = self._era.modern
         if group is None or group.value is None or rules is None:
-            return write.last(RecordKind.GROUP) is None  # resolve a regular expression first
+            # The engine must resolve a regular expression first.
+            return write.last(RecordKind.GROUP) is None
         return bool(group.value["epoch"] == rules.first_epoch + 1)
 
     def _resume(self, write: Write) -> None:

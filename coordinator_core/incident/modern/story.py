@@ -37,7 +37,8 @@ class _Teller:
         self._names = names
         self._members: dict[str, Fields] = {}
         self._current: dict[str, Fields] = {}
-        self._asked_ms: dict[str, int] = {}  # since when a member must give up partitions
+        # member id -> time in ms since which the member must give up partitions
+        self._asked_ms: dict[str, int] = {}
         self._bumped_ms: int | None = None
         self._target_ms: int | None = None
         self._target_epoch = 0

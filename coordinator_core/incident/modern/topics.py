@@ -15,8 +15,8 @@ from typing import Any
 from coordinator_core.coordinator.metadata_image import MetadataImage, TopicImage
 from coordinator_core.jvm.hash_codes import string_hash
 
-_NO_ID = "A" * 22  # a commit of a client that knows no topic ids
-_MOST_COUNTS = 1000  # partition counts tried for a topic that no target shows
+_NO_ID = "A" * 22  # topic id in a commit of a client that does not know topic ids
+_MOST_COUNTS = 1000  # largest number of partition counts tried for a topic that no target contains
 _MOST_COMBINATIONS = 4096
 
 
@@ -25,7 +25,7 @@ class TopicsSeen:
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self.names = {each: name for each, name in names.items() if each != _NO_ID}
-        self._hopeless: set[int | None] = set()  # hashes that no counts explain
+        self._hopeless: set[int | None] = set()  # hashes that no partition counts explain
         self.image = MetadataImage({})
 
     def name_ids(
@@ -86,7 +86,7 @@ class TopicsSeen:
             existing: list[TopicImage | None] = [each for each in options if each is not None]
             if name not in present:
                 existing.append(None)
-            elif not existing:  # the topic exists, but no target has it
+            elif not existing:  # The topic exists, but no target contains it.
                 existing.append(TopicImage(name, _made_up(name), 1))
             candidates[name] = list(dict.fromkeys(existing))
         chosen = self._matching(candidates, metadata_hash)

@@ -16,8 +16,8 @@ from coordinator_core.incident.modern.evidence import Entry
 from coordinator_core.incident.modern.stored import Stored
 from coordinator_core.modern_history.evidence import RecordKind
 
-AWAY = -2  # the epoch of a static member that left for a while
-# The order of kinds in the records of one heartbeat.
+AWAY = -2  # epoch of a static member that left temporarily
+# Position of each record kind among the records of one heartbeat.
 _STAGES = {
     RecordKind.MEMBER: 0,
     RecordKind.REGEX: 1,
@@ -29,7 +29,8 @@ _STAGES = {
     RecordKind.CURRENT: 8,
     RecordKind.STATE_PARTITIONS: 9,
 }
-_FORGOTTEN_TOPICS = 5  # a broker of 4.1 or later removes the record of an older broker
+# stage in which a broker of 4.1 or later removes the record of an older broker
+_FORGOTTEN_TOPICS = 5
 
 
 class Wrote(Enum):
@@ -133,7 +134,7 @@ def _heartbeat(entries: Sequence[Entry], start: int, *, converts: bool = False) 
                 break
             member_id = each.member_id
         elif each.is_tombstone is not _is_forgotten(each):
-            break  # a heartbeat forgets regular expressions, but does not resolve them
+            break  # A heartbeat forgets regular expressions, but does not resolve them.
         stage, at = place, at + 1
     at = max(at, start + 1) if start < len(entries) else at
     return Write(

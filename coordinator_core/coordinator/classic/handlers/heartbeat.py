@@ -29,7 +29,8 @@ def handle(turn: Turn, request: Heartbeat) -> None:
 
 def _check(turn: Turn, group: ClassicGroup, request: Heartbeat) -> Errors:
     if not turn.era.has_empty_state and group.state is not GroupState.STABLE:
-        return Errors.REBALANCE_IN_PROGRESS  # up to 0.10.0, also for unknown members
+        # Up to 0.10.0, unknown members receive this error, too.
+        return Errors.REBALANCE_IN_PROGRESS
     error = checked_member(turn, group, request.member_id, request.instance_id, "heartbeat")
     return turn.era.check_heartbeat(turn.era, group, request) if error is Errors.NONE else error
 

@@ -76,7 +76,7 @@ def _refuse_for_size(turn: Turn, group: ClassicGroup, request: JoinGroup) -> Non
     """Refuse a join of a full group; a member that rejoins late is removed."""
     forget(turn, group, request.member_id)
     if not turn.era.takes_new_timeouts and request.instance_id is not None:
-        # 2.5: whichever member has the instance id
+        # Eras up to 2.5 remove whichever member has the instance id.
         group.static_members.pop(request.instance_id, None)
     refuse(turn, request, "", Errors.GROUP_MAX_SIZE_REACHED)
 

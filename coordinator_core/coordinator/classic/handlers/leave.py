@@ -75,8 +75,8 @@ def _result(leaver: Leaver, error: Errors) -> tuple[str, str | None, Errors]:
 def _leave(turn: Turn, group: ClassicGroup, leaver: Leaver) -> Errors:
     was_pending = leaver.member_id in group.pending
     is_logged_last = turn.era.logs_leave_last
-    # Up to 2.8 the reason has the request's member id, which is empty if the request names only the
-    # instance id.
+    # Up to 2.8 the reason has the member id of the request, which is empty if the request has only
+    # the instance id.
     member_id = _member_id(group, leaver) if is_logged_last else leaver.member_id
     error, event = _remove(turn, group, leaver)
     if error is not Errors.NONE:

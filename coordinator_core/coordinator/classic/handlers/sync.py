@@ -82,7 +82,7 @@ def _store(turn: Turn, group: ClassicGroup, request: SyncGroup) -> None:
     generation = group.generation
 
     def appended(error: Errors) -> None:
-        # By now the group may be in a later generation.
+        # The append may end after the group has moved to a later generation.
         if generation == group.generation:
             outcome = StoredAssignment(assignments, request.member_id, error)
             is_stored = error is Errors.NONE
