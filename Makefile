@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BROKER_JARS := .jars/broker/.resolved
 DEMO := .demo
-# The charts' JavaScript, which takes seconds to make; without the file, each page makes it again.
+# The charts' JavaScript, which takes seconds to make; without this file, each page makes it again.
 VEGA := jobs/report/static/vega.js
 HAS_JAVA := { command -v java >/dev/null || test -x "$${JAVA_HOME:-/nowhere}/bin/java"; }
 

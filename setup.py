@@ -40,7 +40,7 @@ def inside_regroup(source: str) -> str:
 
 def lay_out(top: Path) -> None:
     """Copy what the wheel contains; ``top``: the folder of the packages, in LAYOUT."""
-    import vl_convert  # import here: only a wheel needs the JavaScript
+    import vl_convert  # Import here, because only a wheel needs the JavaScript.
 
     shutil.rmtree(LAYOUT, ignore_errors=True)
     for name in PACKAGES:
@@ -66,7 +66,7 @@ def compiled_modules(top: Path) -> list[Extension]:
 
     level = os.environ.get("REGROUP_OPT_LEVEL", "1")
     target = str(Path("build", "mypyc").resolve())
-    # With regroup's own module, mypy would read all jobs and their dependencies.
+    # If regroup's own module were in the list, mypy would read all jobs and their dependencies.
     if top != LAYOUT:
         (top / "__init__.py").touch()
     with chdir(LAYOUT):
@@ -79,7 +79,7 @@ def compiled_modules(top: Path) -> list[Extension]:
         )
     for extension in extensions:
         # Warnings take six sevenths of the time, mostly the warning about indentation, which is
-        # computed even with -w: mypyc indents some lines by a thousand columns.
+        # computed even with -w, because mypyc indents some lines by a thousand columns.
         extension.extra_compile_args += ["-w", "-Wno-misleading-indentation"]
     return extensions
 

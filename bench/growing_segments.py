@@ -18,7 +18,8 @@ class GrowingSegments:
 
     def __init__(self, folder: Path, records: int) -> None:
         shutil.copytree(INCIDENT / "segments", folder / "segments")
-        self._left: dict[Path, list[tuple[int, bytes]]] = {}  # file -> (records, bytes) per batch
+        # file -> list of (records, bytes), one pair per batch
+        self._left: dict[Path, list[tuple[int, bytes]]] = {}
         files = sorted(folder.glob("segments/*/*.log"))
         total = sum(count for file in files for count, _ in batches(file.read_bytes()))
         for file in files:

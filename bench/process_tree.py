@@ -14,7 +14,7 @@ from pathlib import Path
 
 TICKS = os.sysconf("SC_CLK_TCK")
 PROC = Path("/proc")
-INTERVAL_S = 1.0  # reading the memory of a JVM with gigabytes takes 50 ms of CPU
+INTERVAL_S = 1.0  # Reading the memory of a JVM with gigabytes takes 50 ms of CPU time.
 
 
 @dataclass
@@ -29,7 +29,8 @@ class OwnWatch:
     """Context manager that measures this process without its descendants; result in ``used``."""
 
     def __enter__(self) -> OwnWatch:
-        (PROC / "self" / "clear_refs").write_text("5")  # resets VmHWM, the maximum of its memory
+        # This resets VmHWM, the maximum memory of the process.
+        (PROC / "self" / "clear_refs").write_text("5")
         self._before = time.process_time()
         return self
 

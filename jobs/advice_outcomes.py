@@ -56,7 +56,7 @@ from jobs.what_if.result_rows import time_of
 from jobs.what_if.sweep import Sweep, batched
 
 TABLE = "advice_outcomes"
-# Estimated seconds on an idle machine, as for the advice itself.
+# Limit in estimated seconds on an idle machine, as for the advice itself.
 BUDGET_S = 5.0
 READS = tuple(sorted({*what_if_sweep.READS, *reads(KINDS_OF_EVIDENCE), "advice", "configurations"}))
 

@@ -51,9 +51,9 @@ READS = (
 # that a date's rows do not depend on the dates of the run.
 CHUNK = 256
 CHUNKS_PER_DAY = 1 << 24
-# Generations per frame of the UDF, approximately: small groups share a frame.
+# Approximate number of generations per frame of the UDF; small groups share a frame.
 FRAME = 1000
-# Frames per task that writes, approximately: a task sorts its rows, and sorting needs heap.
+# Approximate number of frames per writing task: a task sorts its rows, and sorting needs heap.
 FRAMES_PER_WRITER = 128
 
 
@@ -79,7 +79,7 @@ def recorded(
         .withColumn("record_number", F.row_number().over(in_order))
         .where("record_number = 1")
     )
-    # A record that no broker writes may list a member twice, and a map must not have a key twice.
+    # A record that no broker writes may list a member twice, but a map must not have a key twice.
     one_each = generation_members.groupBy(*GENERATION_KEY, "member_id").agg(
         F.min("process").alias("process")
     )
@@ -181,7 +181,7 @@ def assignor_reruns(results: DataFrame) -> DataFrame:
 
 def store(scope: RunScope, results: DataFrame, frames: int) -> None:
     with kept(results) as rows:
-        rows.count()  # computes frame by frame with all tasks, before few tasks write
+        rows.count()  # This computes frame by frame with all tasks, before few tasks write.
         writers = max(scope.lake.parallelism, frames // FRAMES_PER_WRITER)
         coalesced = _without_repeated(rows, scope.read("assignments")).coalesce(writers)
         scope.replace("assignor_quality", quality(coalesced))
@@ -206,7 +206,7 @@ def run(scope: RunScope, assignors: tuple[str, ...] = tuple(ASSIGNORS)) -> None:
     seen = seen_partitions(scope.read("group_metadata"))
     scope.replace_or_upsert("seen_partitions", seen, if_="n.since < t.since")
     _rerun_scope(scope, assignors)
-    # Late records may show that a topic had more partitions than was known for later dates.
+    # Late records may show that a topic had more partitions than were known for later dates.
     if later is not None and previous_counts is not None:
         counts = partition_counts(*_count_tables(scope))
         if counts.differ_from(previous_counts, later.first_ms):

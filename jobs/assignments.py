@@ -24,7 +24,7 @@ READS = ("timeline", "group_metadata", "generation_members", *PLAYED)
 
 # Rows of members that consume, or run a Connect connector or task; standby tasks are excluded.
 IS_OWNER = f"assignor = '{ACTUAL}' AND (role IS NULL OR role NOT IN ('standby', 'warmup'))"
-# Rows of partitions of consumed topics; Connect tasks are excluded.
+# Rows of partitions of consumed topics. Connect tasks are excluded.
 IS_CONSUMER = f"assignor = '{ACTUAL}' AND (role IS NULL OR role = 'active')"
 RERUNS = "assignor_reruns"
 # Older versions of the table also had the re-runs; rows of the oldest lakes have no is_target.

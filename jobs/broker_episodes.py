@@ -47,19 +47,19 @@ READS = (
     "committed_offsets",
 )
 
-# An unload and the next broker's load belong together within this time.
+# An unload, and the next broker's load within this time, belong together.
 MOVE_MS = 60_000
-# A broker that changed from the Scala to the Java coordinator was upgraded to 4.0 or later: 3.7 to
-# 3.9 use the Java coordinator only if a setting enables it.
+# A broker that changed from the Scala to the Java coordinator was upgraded to 4.0 or later, because
+# 3.7 to 3.9 use the Java coordinator only if a setting enables it.
 SCALA, JAVA = "-3.9", "4.0-"
-# Days around a run's dates whose episodes depend on them.
+# Number of days around a run's dates whose episodes depend on the run's dates.
 AROUND = 1
 
 _STARTS = """
     SELECT broker_id, UNIX_MILLIS(event_time) AS at_ms
     FROM broker_log_events WHERE event = 'OTHER' AND step = 'starting_up' AND broker_id >= 0
     ORDER BY broker_id, at_ms"""
-# ``life``: how many starts of the broker are logged up to the line.
+# ``life`` is the number of starts of the broker that are logged up to the line.
 _LIVES = """
     SELECT broker_id, file_id, life, event, step, logger, MIN(line) AS line,
         MIN(reason) AS reason, MAX(UNIX_MILLIS(event_time)) AS last_ms
@@ -111,7 +111,7 @@ def lives(starts: Iterable[Row], lines: Iterable[Row], software: Iterable[Row]) 
         stops = [each["last_ms"] for each in own if each["step"] == "shutting_down"]
         begun = _of_groups(own)
         if not life and not begun and not stops:
-            continue  # lines that the first start logs before the coordinator starts
+            continue  # The first start logs these lines before the coordinator starts.
         versions = {
             ranges for each in own for ranges in broker_versions(each["line"], each["reason"])
         }

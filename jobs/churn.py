@@ -19,7 +19,7 @@ from jobs.timeline import IS_EXPIRY, IS_FENCED, IS_LEAVE, IS_REMOVAL
 
 READS = ("generations", "generation_members", "assignments", "timeline")
 
-# Maximum rows of assignments in memory, on the embedded engine.
+# Maximum number of rows of assignments in memory, on the embedded engine.
 PARTITIONS_AT_ONCE = 2_000_000
 
 
@@ -134,7 +134,7 @@ def _owned(assignments: DataFrame, unowned: DataFrame | None) -> DataFrame:
     owned = assigned.withColumn("owned_next", F.lead("generation").over(history)).where(
         "owned_next IS NULL OR NOT owned_next <=> generation"
     )
-    # Use two columns: the embedded engine is slower with `lag` of a struct.
+    # Use two columns, because the embedded engine is slower with `lag` of a struct.
     last = {f"last_{name}": F.lag(name).over(history) for name in ("process", "member_id")}
     # A retained member is the same owner, even if its process gets another name on some date.
     stays = F.coalesce(F.col("last_member_id") == F.col("member_id"), F.lit(False))
@@ -148,7 +148,7 @@ def _owned(assignments: DataFrame, unowned: DataFrame | None) -> DataFrame:
 
 
 def _partition_counts(owned: DataFrame) -> DataFrame:
-    # A generation's rows are spread over many tasks: partial counts would shuffle as many rows.
+    # A generation's rows are spread over many tasks, so partial counts would shuffle as many rows.
     return (
         by_key(owned, GENERATION_KEY)
         .groupBy(*GENERATION_KEY)

@@ -57,7 +57,7 @@ AFTER = ("assign_partitions",)
 
 EVIDENCE = "clients"
 DERIVED = ("generations", "generation_members", "assignments", "rebalance_causes", "episodes")
-# Rows of rebalance_causes about generations that have broker evidence.
+# Role of rows of rebalance_causes about generations that have broker evidence.
 BESIDE = "beside"
 TRIGGER, ABSORBED = "trigger", "absorbed"
 # Lines about a failure: if several clients of a process log them at once, the process did not run.
@@ -99,7 +99,7 @@ def client_evidence(
         _broker(client_events, broker_generations),
         _owners(client_events, broker_assignments),
     )
-    # import here, as workers have no SparkSession
+    # Import here, because workers have no SparkSession.
     arrow_schema = to_arrow_schema(ROWS, timezone="UTC")
 
     def of_bucket(bucket: pa.Table) -> pa.Table:
@@ -176,7 +176,8 @@ def with_together(events: DataFrame, of_process: DataFrame) -> DataFrame:
     client = F.struct("client_id", "group_id")
     time_ms = F.unix_millis("event_time")
     failures = of_process.where(F.col("event").isin(*FAILURES)).withColumn("client", client)
-    # Two grids of seconds: events within half a second are in one second of one of the grids.
+    # Two grids of seconds, half a second apart: events within half a second share a second of one
+    # of the grids.
     for name, by_ms in (("whole", 0), ("half", 500)):
         second = F.floor((time_ms + by_ms) / 1000)
         counts = failures.groupBy(*process, second.alias(name)).agg(

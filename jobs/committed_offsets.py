@@ -23,9 +23,9 @@ from jobs.lake.scope import RunScope
 READS = ("offsets_records",)
 
 KEY_TYPES = (0, 1)
-# Kafka's text of the uuid 0: no topic id.
+# Kafka's text of the UUID 0, which means no topic id.
 NO_TOPIC_ID = "A" * 22
-LAST_TIME = (2**63 - 1) // 1000  # ms: the latest time that a TIMESTAMP can hold
+LAST_TIME = (2**63 - 1) // 1000  # in ms: the latest time that a TIMESTAMP can hold
 CARRIED = ("cluster_id", "topic_partition", "log_offset", "event_date", "append_time", "outcome")
 
 
@@ -40,7 +40,7 @@ def with_outcome(offsets_records: DataFrame) -> DataFrame:
         Window.partitionBy("topic_partition", "producer_id")
         .orderBy(
             F.desc("log_offset")
-        )  # Spark reads a frame up to the last row in full, for every row
+        )  # For every row, Spark reads a frame up to the last row in full.
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
     marker = F.when(F.col("control").isNotNull(), F.struct("control", "event_date"))

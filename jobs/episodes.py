@@ -44,10 +44,10 @@ READS = (
     "timeline",
 )
 
-# Maximum rows of generation_members in memory, on the embedded engine.
+# Maximum number of rows of generation_members in memory, on the embedded engine.
 MEMBERS_AT_ONCE = 500_000
-# Groups are inferred in this many calls: the embedded engine reserves memory for whole batches of
-# rows per call, so a call per group fails from some hundred groups on.
+# Number of calls in which groups are inferred: the embedded engine reserves memory for whole
+# batches of rows per call, so a call per group fails from some hundred groups on.
 BUCKETS = 64
 
 Row = dict[str, Any]
@@ -93,10 +93,10 @@ def _rebalances(
     incarnation = Window.partitionBy(*INCARNATION_KEY).orderBy("generation")
     had_nobody = (F.col("members_retained") == 0) & (F.col("members_gone") == 0)
     was_emptied = F.lag("outcome").over(incarnation) == "empty"
-    # Modern groups begin with an epoch of 1 to 3.
+    # Modern groups begin with an epoch from 1 to 3.
     first = F.when(F.expr(IS_CLASSIC), 1).otherwise(3)
     is_first = F.col("gap_before").isNull() & (F.col("generation") > first)
-    # Lines count the members of another type only if they show the group's first epoch.
+    # Lines count the members of a modern group only if they show the group's first epoch.
     is_logged_start = (
         ~F.expr(IS_CLASSIC)
         & (F.col("evidence") == "log")
@@ -111,8 +111,8 @@ def _rebalances(
     )
     # A record without a time has the date 1970-01-01.
     dated = F.col("event_date").cast("timestamp")
-    # Nulls get their defaults in `_rebalance`: a column that is never null makes another type of
-    # struct, which the embedded engine cannot unite with nulls.
+    # Nulls get their defaults in `_rebalance`, because a column that is never null changes the type
+    # of the struct, and the embedded engine cannot unite that type with nulls.
     begin = F.coalesce("preparing_time", "joined_time", "stable_time", "ended_time", dated)
     end = F.coalesce("to_time", "stable_time", "joined_time", "ended_time", "preparing_time")
     made = generations.select(*GENERATION_KEY, "joined_time")
@@ -310,12 +310,12 @@ def _gap(*values: Any) -> Gap:
     return Gap(**row | {"downtime": Downtime(**row["downtime"])})
 
 
-# Only clients' logs show how long a rebalance had lasted when they ended.
+# Only clients' logs show how long a rebalance had lasted when the log ended.
 _REBALANCE = tuple(name for name in Rebalance._fields if name != "open_ms")
 _CAUSE = {name: "member_settings" if name == "settings" else name for name in Cause._fields}
 _GENERATION = ("incarnation", "generation")
-# By kind of row: what makes its item, the columns of the item's values with the value for null, and
-# the order of the items of a group.
+# By kind of row: the class of its item, the columns of the item's values with the value for null,
+# and the order of the items of a group.
 _ITEMS: Mapping[str, tuple[Callable[..., Any], Row, tuple[str, ...]]] = {
     "rebalance": (
         _rebalance,

@@ -38,7 +38,7 @@ READS = tuple(
 # client_evidence adds rows to tables of other jobs, and a symptom may read any table.
 AFTER = ("client_evidence", "episodes")
 
-# Days around a run's dates whose findings depend on them.
+# Number of days around a run's dates whose findings depend on the run's dates.
 AROUND = 1
 
 

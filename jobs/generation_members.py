@@ -21,14 +21,14 @@ from jobs.timeline import IS_REMOVAL, RECORDS
 
 READS = ("timeline", "group_metadata", *PLAYED)
 
-# Maximum rows of group_metadata in memory, on the embedded engine.
+# Maximum number of rows of group_metadata in memory, on the embedded engine.
 RECORDS_AT_ONCE = 60_000
 
 MEMBER_FIELDS = [
     "member_id", "instance_id", "client_id", "client_host", "session_timeout_ms",
     "rebalance_timeout_ms", "subscribed_topics",
 ]  # fmt: skip
-# Fields of a member's own metadata, of Kafka Connect and of the classic protocol of Kafka Streams.
+# Fields of a member's own metadata, in Kafka Connect and in the classic protocol of Kafka Streams.
 OWN_FIELDS = {"process_id": "string", "endpoint": "string", "config_offset": "bigint"}
 CLIENT_KEY = [*INCARNATION_KEY, "client_id", "client_host"]
 
@@ -67,7 +67,7 @@ def _records(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
         "seq",
         "leader",
         "members",
-        # Differences are short, and each of the members' rows gets a copy.
+        # Keep differences, which are short, because each of the members' rows gets a copy.
         F.array_except(ids, F.lag(ids).over(incarnation)).alias("new_ids"),
         F.array_intersect(instances, F.lag(instances).over(incarnation)).alias("same_instances"),
         F.array_except(ids, F.lead(ids).over(incarnation)).alias("gone_ids"),
@@ -145,7 +145,8 @@ def _one_row_per_generation(members: DataFrame) -> DataFrame:
 
     ``is_final`` means that it is the last generation that the member was in.
     """
-    # One window partition per member: partitions of a single row cost more than their rows.
+    # Use one window partition per member, because partitions of a single row cost more than their
+    # rows.
     in_order = Window.partitionBy(*MEMBER_KEY).orderBy("generation", "seq")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     is_first = ~F.lag("generation").over(in_order).eqNullSafe(F.col("generation"))
@@ -209,7 +210,7 @@ def _with_departures(members: DataFrame, departures: DataFrame) -> DataFrame:
     change = F.when(
         (F.col("change") == "replaced") & F.coalesce(had_left, F.lit(False)), "joined"
     ).otherwise(F.col("change"))
-    # Records alone show a replacement: the next record has the instance id with a new member id.
+    # Records alone show a replacement if the next record has the instance id with a new member id.
     replaced = F.when(F.col("gone") & F.col("next_of_instance").isNotNull(), F.lit("replaced"))
     next_of_instance = F.when(
         F.col("instance_id").isNotNull() & (F.lead("change").over(instance) == "replaced"),

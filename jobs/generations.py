@@ -23,20 +23,20 @@ from jobs.timeline import CONVERSION_RECORD, DELETIONS, TARGET_RECORD
 
 READS = ("timeline", "group_metadata", *PLAYED)
 
-# member id = client.id (or group.instance.id), a dash, a UUID of 36 characters
+# A member id is the client.id (or group.instance.id), a dash and a UUID of 36 characters.
 _CLIENT_OF_MEMBER = r"^(.*)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 
 
 # Causes of rebalances that only the metadata of Connect and Streams show.
-CONFIG_CHANGE = "CONFIG_CHANGE"  # the config topic has new records: connectors, tasks
-SCHEDULED_REBALANCE = "SCHEDULED_REBALANCE"  # the scheduled rebalance delay expired
-# probing rebalance: checks whether warm-up tasks have caught up
+CONFIG_CHANGE = "CONFIG_CHANGE"  # The config topic has new records about connectors or tasks.
+SCHEDULED_REBALANCE = "SCHEDULED_REBALANCE"  # The scheduled rebalance delay expired.
+# A probing rebalance checks whether warm-up tasks have caught up.
 PROBING_REBALANCE = "PROBING_REBALANCE"
 TASK_CAUSES = (CONFIG_CHANGE, SCHEDULED_REBALANCE, PROBING_REBALANCE)
 REJOINS = ["LEADER_REJOIN", "METADATA_CHANGE", "REJOIN"]
-# Maximum lead of a worker's clock.
+# A worker's clock may be ahead by at most this much.
 CLOCK_SLACK_MS = 1000
-# Time 0 is a rejoin after revoked tasks, not a probing rebalance.
+# A followup at time 0 is a rejoin after revoked tasks, not a probing rebalance.
 _PROBING = r"^triggered followup rebalance scheduled for [1-9]"
 
 
@@ -138,7 +138,8 @@ def _one_row_per_generation(evidence: DataFrame) -> DataFrame:
     )  # fmt: skip
     has_record = F.col("record").isNotNull() | F.col("empty").isNotNull()
     has_log = _any_of("start", "joined", "assigned", "emptied")
-    # A rebalance start that ends a generation is not sufficient evidence for a row about it.
+    # The start of a rebalance, which ends the previous generation, is not sufficient evidence for a
+    # row about the previous generation.
     return facts.where(has_record | has_log).select(
         *GENERATION_KEY,
         "event_date",
@@ -210,7 +211,7 @@ def _with_cause(generations: DataFrame, timeline: DataFrame) -> DataFrame:
     before = history.rowsBetween(Window.unboundedPreceding, -1)
     no_members = F.array().cast("array<string>")
     members = F.coalesce("record.members", F.when(F.col("outcome") == "empty", no_members))
-    # Before the first known generation the members are unknown, unless it is generation 1.
+    # Members before the first known generation are unknown, unless that generation is 1.
     before_first = F.when(F.col("generation") == 1, no_members)
     compared = (
         generations.withColumn("members", members)

@@ -26,11 +26,11 @@ from jobs.timeline import RECORDS, TARGET_RECORD
 
 READS = ("timeline", "generations", "generation_members", "assignments")
 
-# Rows of assignments in memory at once, on the embedded engine.
+# Maximum number of rows of assignments in memory, on the embedded engine.
 PARTITIONS_AT_ONCE = 5_000_000
 DAY_MS = 86_400_000
-# Events may change rows for this long: a restart is visible within a minute, a replaced process
-# that still runs within FENCED_MS.
+# Later events may change rows for this long: a restart is visible within a minute, and a replaced
+# process that still runs is visible within FENCED_MS.
 UNSETTLED_MS = FENCED_MS
 DAY_KEY = [*GROUP_KEY, "event_date"]
 POSITION = ["incarnation", "generation", "seq"]
@@ -47,7 +47,7 @@ def group_days(
     """``carried`` has the entries of the previous date's lists by column, see
     `RunScope.carried`.
     """
-    # Small results that all branches below use: the checkpoints truncate their plans.
+    # All branches below use these small results, so the checkpoints truncate their plans.
     days = computed(_with_positions(_dates(timeline), _generations(timeline)))
     recorded = _recorded(generations)
     contexts = computed(_contexts(days, recorded))
@@ -252,7 +252,7 @@ def _gone_processes(
         earlier = carried["gone_processes"].withColumn("record_no", F.lit(0))
         present = present.unionByName(earlier.drop("context_incarnation"))
     gone = _absent(contexts, present, process, GROUP_KEY)
-    # Days count up to the context generation; a later run handles later generations.
+    # Count the days up to the context generation, because a later run handles later generations.
     remembered = gone.where(F.datediff("began", "until") <= REMEMBERED_DAYS)
     return _collected(remembered, F.struct("process", "until"), "gone_processes")
 

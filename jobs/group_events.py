@@ -26,8 +26,8 @@ STATE_AFTER = {
 # Lines that name a group epoch, and lines of which some are about modern groups.
 EPOCH_LINES = ["EPOCH_BUMP", "TARGET"]
 MODERN_LINES = [*EPOCH_LINES, "MEMBER_JOIN", "STATIC_REPLACED", "LEFT", "FENCED", "CONVERT"]
-# event_seq is ms times this number, plus a number: the maximum events of a group within one
-# millisecond.
+# event_seq is the time in ms times this number, plus a number below this number: the maximum events
+# of a group within one millisecond.
 SEQ_PER_MS = 100_000
 
 
@@ -93,7 +93,8 @@ def _about_static_members(lines: DataFrame) -> DataFrame:
     of_neighbor = F.last("own", ignorenulls=True).over(in_file)
     by_neighbor = F.when(F.col("event") == "STATIC_NO_REBALANCE", of_neighbor)
     traced = by_itself.withColumn("origin", F.coalesce("own", by_neighbor))
-    # The embedded engine reads fields of a null struct that `when` made, so check it for null.
+    # The embedded engine reads fields of a null struct that `when` made, so check the struct for
+    # null.
     recent = "origin IS NOT NULL AND datediff(event_date, origin.event_date) <= 1"
     unnamed = traced.where(f"group_id IS NULL AND {recent}")
     return unnamed.withColumn("group_id", F.col("origin.group_id")).drop("own", "origin")

@@ -57,7 +57,7 @@ TASK_MEMBER = pa.struct(
     ]
 )
 # The end of a Kafka Streams subscription since 3.2: number of the thread's joins, no error, no
-# client tags; no owned partitions follow.  A new process joins twice, once without a member id.
+# client tags.  No owned partitions follow.  A new process joins twice, once without a member id.
 _STREAMS_JOINS = "([0-9A-F]{2})0{24}[0-9A-F]{8}(FFFF|0[0-9A-F]{3}.*)$"
 _JOINS_OF_NEW, _JOINS_OF_OLD = "02", "04"
 _NO_BYTES = "FFFFFFFF"
@@ -79,7 +79,7 @@ def members_with(*fields: str, own: Mapping[str, str] = NO_FIELDS) -> Column:
     """
     values = [F.col(f"members.{field}").alias(field) for field in fields]
     for field, type_ in own.items():
-        # Arrays that are shorter than the members are filled up with nulls.
+        # Arrays that are shorter than the list of members are padded with nulls.
         none = F.array().cast(f"array<{type_}>")
         values.append(F.coalesce(F.col(f"task_members.{field}"), none).alias(field))
     return F.arrays_zip(*values)
@@ -132,7 +132,7 @@ def _kept_state() -> Column:
             ~F.hex("member.subscription").endswith(_NO_BYTES),
         )
         .when(generation.isNotNull(), ~generation.isin(*_NO_GENERATION))
-        # Partitions of the previous assignment, followed by their generation.
+        # Partitions of the previous assignment, followed by that assignment's generation.
         .when(_user_data(0, 4).between("00000009", "7FFFFFFF"), True)
         # The assignor sends no user data in a new process.
         .when(is_librdkafka, False)
@@ -153,7 +153,7 @@ def _kept_generation() -> Column:
 def _user_data(begin: int, size: int) -> Column:
     """Bytes of the user data in hex; the first four bytes are its length."""
     topics = F.col("member.subscribed_topics")
-    # Version, number of topics, and each topic with its length precede the user data.
+    # The version, the number of topics, and each topic with its length precede the user data.
     at = 6 + 2 * F.size(topics) + F.octet_length(F.array_join(topics, ""))
     return F.hex("member.subscription").substr(2 * (at + begin) + 1, F.lit(2 * size))
 
@@ -244,7 +244,7 @@ def _row(key: bytes, value: bytes | None) -> dict[str, Any]:
         "protocol_type": fields.get("protocol_type"),
         "protocol": fields.get("protocol"),
         "leader": fields.get("leader"),
-        # value -1 in versions with the field, if it is not set
+        # The value is -1 if a version with the field does not set it.
         "state_timestamp_ms": _none_if_negative(fields.get("current_state_timestamp")),
         "members": None if value is None else [_member(m, fields) for m in fields["members"]],
         "task_members": _task_member_rows(

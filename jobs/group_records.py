@@ -45,7 +45,7 @@ _EPOCH = {"epoch": "epoch", "metadata_hash": "metadata_hash"}
 _TARGET = {"epoch": "assignment_epoch", "timestamp_ms": "assignment_timestamp"}
 _CURRENT = {"epoch": "member_epoch", "previous_epoch": "previous_member_epoch", "state": "state"}
 _CLIENT = {"rack_id": "rack_id", "client_id": "client_id", "client_host": "client_host"}
-# Columns and fields by key type.
+# Columns, with their fields, by key type.
 FIELDS: Mapping[int, Mapping[str, str]] = {
     3: _EPOCH,
     5: _CLIENT
@@ -88,14 +88,14 @@ ASSIGNMENTS: Mapping[int, Mapping[str, Mapping[str, str]]] = {
     21: {"assigned": _TASKS},
     22: {"assigned": _TASKS, "pending_revocation": _PENDING_TASKS},
 }
-# Fields by key type.
+# Fields of topic ids, by key type.
 TOPIC_IDS: Mapping[int, tuple[str, ...]] = {
     4: ("topics",),
     9: ("topics",),
     15: ("initializing_topics", "initialized_topics", "deleting_topics"),
 }
 CONSUMER_MEMBER, TOPOLOGY = 5, 23
-# Values of the columns of a record that has no value.
+# Values of the columns of a record without a value.
 ABSENT: Mapping[str, Any] = {"regex": "", "timestamp_ms": 0, "topology_epoch": -1}
 # Fields with a tag (KIP-482) are not written with their default value.
 DEFAULT_HASH = 0

@@ -26,9 +26,10 @@ from jobs.lake.sql import query
 from jobs.lake.tables import Lake, schema_of
 from schemas import table_partitioning
 
-# Delta's default: a reader's snapshot or a transaction may be this old.
+# Hours of Delta's default retention: the snapshot of a reader or of a transaction may be this old.
 VACUUM_HOURS = 168
-# A group's next incarnation continues from the group's last row, at any age.
+# Tables whose rows are never deleted: the next incarnation of a group continues from the group's
+# last row, however old.
 KEPT_FOREVER = {"group_days"}
 # Tables with rows of inputs.
 INPUTS = {
@@ -37,7 +38,7 @@ INPUTS = {
 }
 # Tables whose rows may be from the live topic.
 OF_TOPIC = {"offsets_records", "quarantine"}
-# Tables that no nightly run recomputes, and how they get their rows again.
+# Next steps for tables that no nightly run recomputes, which restore the tables' rows.
 _SWEEP = "run `regroup what-if-sweep`, or `regroup nightly --advice`"
 NEXT_STEPS = {
     **dict.fromkeys(("what_if", "advice", "process_lives", "migration_advice"), _SWEEP),
@@ -163,8 +164,8 @@ def _forget_coverage(root: str, repaired: list[str]) -> None:
 def _maintain_table(lake: Lake, table: str, oldest: date | None, vacuum_hours: int) -> list[Any]:
     removed = 0
     if oldest:
-        # Whole partitions, so no file is rewritten.  Rows without a time are on 1970-01-01 and are
-        # kept.
+        # The condition selects whole Delta partitions, so no file is rewritten.  Rows without a
+        # time have the date 1970-01-01 and are kept.
         old = f"event_date < DATE'{oldest}' AND event_date > DATE'1970-01-01'"
         removed = lake.delete_rows(table, old)
     files_before, files_after = lake.compact(table)

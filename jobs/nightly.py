@@ -199,7 +199,8 @@ def require_brokers(inputs: ingest.Inputs) -> None:
     if inputs.kafka is None:
         return
     client = client_settings(inputs.kafka.settings)
-    if not client.untranslatable:  # without it, only Java's client can ask brokers
+    # If the settings cannot be translated, only Java's client can ask brokers.
+    if not client.untranslatable:
         require_answer(inputs.kafka, client.values, inputs.kafka.settings)
 
 
@@ -248,7 +249,8 @@ def run_jobs(lake: Lake, options: NightlyOptions, inputs: ingest.Inputs, progres
         lake=lake, options=options.by_name(), first=inputs.dates.first, last=inputs.dates.last
     )
     with lake.run_lock():
-        # Before the run is recorded: the renamed rows are not rows that it writes.
+        # Rename before the run is recorded, because renamed rows do not count as rows that the run
+        # writes.
         lake.rename_old_names()
         with run.recorded(progress):
             _run_steps(run, options, inputs, progress)
@@ -283,7 +285,7 @@ def _advise(
     simulate_all: bool,
     budget_s: float | None,
 ) -> list[str]:
-    # Imported here, because the models take a second to import.
+    # Import here, because importing the models takes a second.
     from jobs import advice_outcomes
     from jobs.nightly_run import advice_step
 

@@ -72,7 +72,7 @@ def rebalance_causes(
     """
     causes = _causes(timeline, generations, generation_members, group_epochs, member_epochs)
     seen = seen_before(generations, generation_members, gone_processes)
-    # A small result that all branches below use: the checkpoint truncates its plan.
+    # All branches below use this small result, so the checkpoint truncates its plan.
     typed = _with_group_type(causes, generations)
     of_processes = with_process(typed, generation_members, timeline)
     named = computed(of_processes.join(seen, on=[*GENERATION_KEY, "member_id"], how="left"))
@@ -106,7 +106,7 @@ def _causes(
     if group_epochs is not None:
         departed = in_generations(departed, generations, group_epochs)
     arrived = arrivals(timeline, generations, generation_members, group_epochs)
-    # This frame is read twice below, and its plan is large: engines plan it once.
+    # This frame is read twice below and has a large plan, which engines thus plan only once.
     members = computed(departed.unionByName(arrived))
     causes = members.unionByName(other_triggers(generations.where(COUNTS_AS_CLASSIC), members))
     causes = causes.unionByName(deletions(timeline, generations))
@@ -159,7 +159,7 @@ def run(scope: RunScope) -> None:
     has_epochs = scope.has_rows("group_epochs")
     epochs = ("group_epochs", "member_epochs") if has_epochs else ()
     tables = {name: scope.read(name) for name in (*READS_OF_CLASSIC, *epochs)}
-    # Without log lines, only group epochs give causes a time.
+    # Without log lines, only group epochs give times to causes.
     if has_epochs or scope.has_rows("group_events"):
         tables["committed_offsets"] = scope.read_recent("committed_offsets")
         tables["outages"] = outages_of(scope)

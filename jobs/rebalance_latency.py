@@ -15,7 +15,7 @@ from jobs.lake.scope import RunScope
 
 READS = ("generations", "churn")
 
-# The logged causes of a member's rejoin for a second cooperative round.
+# Logged causes of a member's rejoin for a second cooperative round.
 REJOINS = ["LEADER_REJOIN", "METADATA_CHANGE", "JOINING_IN_PREPARE", "STATIC_UPDATE", "REJOIN"]
 
 
@@ -35,7 +35,7 @@ def rebalance_latency(
         # Lines do not show when the members of a modern group reach the target.
         .when(~F.expr(f"COALESCE({HAS_EPOCHS}, false) AND evidence = 'log'"), F.col("ended_time"))
     )
-    # One clock gives the times of the log line and of the record, at different moments.
+    # The log line and the record get their times from the same clock, but at different moments.
     elapsed_ms = _ms_between("joined_time", "to_time")
     completing_ms = F.when(elapsed_ms < 0, 0).otherwise(elapsed_ms)
     sync_ms = F.coalesce("reconciling_ms", completing_ms)
@@ -78,7 +78,7 @@ def _with_logical(rebalances: DataFrame, context: DataFrame | None) -> DataFrame
     first = F.when(~F.col("continues"), F.col("generation"))
     rounds = rebalances.withColumn("previous", previous).withColumn("continues", continues)
     if context is not None:
-        # The first generation here may continue a logical rebalance that began before these tables.
+        # The first generation of these rows may continue a logical rebalance that began earlier.
         began = context.select(*GENERATION_KEY, F.col("logical_rebalance").alias("began"))
         rounds = rounds.join(began, on=GENERATION_KEY, how="left")
         first = F.when(F.col("previous").isNull(), F.coalesce("began", first)).otherwise(first)

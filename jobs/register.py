@@ -34,11 +34,12 @@ from schemas import (
 from schemas.renamed import RENAMED, renamed_in
 
 COLUMNS = ["name", "kind", "registered", "note"]
-# Defaults where the configuration has no value.
+# Values for settings that the configuration does not have.
 DEFAULTS = {
-    # A catalog that outlives the session, shared with spark-sql, Thrift server and Spark Connect.
+    # Use a catalog that outlives the session, shared with spark-sql, Thrift server and Spark
+    # Connect.
     "spark.sql.catalogImplementation": "hive",
-    # Only the schema of each table is read.
+    # Read only the schema of each table.
     "spark.databricks.delta.snapshotPartitions": "1",
 }
 

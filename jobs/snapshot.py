@@ -43,7 +43,7 @@ from jobs.sources.topic.live_groups import GroupRow, LiveGroups
 
 TABLE = "group_snapshots"
 EVERY = "30s"
-# Each snapshot adds a file; files are combined after this many snapshots.
+# Each snapshot adds a file, and files are combined after this many snapshots.
 SNAPSHOTS_PER_COMPACTION = 50
 MOST_PROBLEMS = 20  # shown per file
 
@@ -142,7 +142,8 @@ class Snapshots:
 def snapshot(options: SnapshotOptions, config: Config) -> None:
     """Take the snapshots that the options ask for; SIGTERM ends the loop."""
     options.check()
-    options.is_last(1, options.every_s)  # raises UsageError for wrong durations before any request
+    # This raises UsageError for wrong durations before any request is sent.
+    options.is_last(1, options.every_s)
     lake = open_without_engine(options.lake, options.cluster_id)
     settings = config.kafka_settings()
     kafka = Kafka(options.bootstrap, settings, option="--bootstrap")

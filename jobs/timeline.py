@@ -23,14 +23,14 @@ READS = ("group_events", "group_metadata", "group_records")
 DELETIONS = ["GROUP_DEAD", "ADMIN_DELETE", "TOMBSTONE"]
 # Events that may open an incarnation before its first generation.
 FIRST_JOINS = ["MEMBER_JOIN", "STATIC_NEW"]
-# Log lines that name a generation.
+# Log lines that contain a generation.
 GENERATION_LINES = ["REBALANCE_START", "JOIN_COMPLETE", "ASSIGNMENT_RECEIVED", "GROUP_EMPTY"]
 RECORDS = ["RECORD", "RECORD_EMPTY"]
 COORDINATOR_CHANGES = ["LOADED", "UNLOADED"]
-# Records of modern groups: about a target assignment, the group epoch, a member.
+# Records of modern groups about a target assignment, the group epoch, a member, or something else.
 TARGET_RECORD, EPOCH_RECORD, MEMBER_RECORD = "TARGET_RECORD", "EPOCH_RECORD", "MEMBER_RECORD"
 OTHER_RECORD, DELETED_RECORD = "OTHER_RECORD", "DELETED_RECORD"
-# The tombstone of a group that continues under another protocol.
+# Event for the tombstone of a group that continues under another protocol.
 CONVERSION_RECORD = "CONVERSION_RECORD"
 NEW_RECORDS = [TARGET_RECORD, EPOCH_RECORD, MEMBER_RECORD, OTHER_RECORD]
 # Events that list members removed for not rejoining or not syncing in time.
@@ -40,19 +40,20 @@ IS_REMOVAL = (
 
 # Neither a pending member nor a static member that closes temporarily counts as leaving.
 IS_LEAVE = "event = 'LEFT' AND (step IS NULL OR step NOT IN ('pending', 'temporarily'))"
-# FENCED: a consumer, share or streams group removes a member, by its session or another timer.
+# The event FENCED means that a consumer, share or streams group removes a member because its
+# session or another timer expired.
 IS_EXPIRY = "event = 'HEARTBEAT_EXPIRED' OR (event = 'FENCED' AND reason LIKE '%session expired%')"
 IS_FENCED = "event = 'FENCED' AND COALESCE(reason, '') NOT LIKE '%session expired%'"
 
-# A record has the time at which its append began, a log line the time at which it was written.  A
-# generation number that falls by one within this time is out of order, not a new incarnation.
+# A record has the time at which its append began; a log line has the time at which it was written.
+# A generation number that falls by one within this time is out of order, not a new incarnation.
 REORDERED_MS = 100
 # kafka.coordinator.group.GroupCoordinator (3.0-4.0) logs a departure after its consequences, in the
 # same call.
 SAME_CALL_MS = 10
 # A departure and the rebalance that it triggers are logged within this time of each other.
 TRIGGER_MS = 60_000
-# The records of a millisecond are ordered after its log lines.
+# The records of a millisecond come after its log lines.
 _FIRST_RECORD_SEQ = SEQ_PER_MS // 2
 
 
@@ -185,7 +186,8 @@ def _with_conversions(records: DataFrame) -> DataFrame:
 def _record_events(records: DataFrame) -> DataFrame:
     in_time = Window.partitionBy(*GROUP_KEY, "order_ms").orderBy("topic_partition", "log_offset")
     log = [*GROUP_KEY, "topic_partition"]
-    # Times never decrease along a log within a date; the dates keep their order.
+    # Times never decrease within the part of a log that belongs to a date; the dates keep their
+    # order.
     in_date, so_far = (
         Window.partitionBy(*partition)
         .orderBy("log_offset")
@@ -310,7 +312,8 @@ def _with_current_generation(events: DataFrame) -> DataFrame:
     ahead = incarnation.orderBy(F.desc("seq")).rowsBetween(
         Window.unboundedPreceding, Window.currentRow
     )
-    # A start names the old generation; the other events name a generation already joined.
+    # The start of a rebalance names the old generation; all other events name a generation that is
+    # already joined.
     before_next = F.when(
         F.col("event") == "REBALANCE_START", F.col("event_generation")
     ).otherwise(F.col("event_generation") - 1)  # fmt: skip

@@ -149,7 +149,7 @@ def run(scope: RunScope) -> None:
         stored = scope.read("topic_ids").where("evidence <> 'subscriptions'").collect()
         names = {row.topic_id: row.topic for row in [*stored, *named.values()]}
         rows = [(row.topic_id, row.topic, row.evidence) for row in named.values()]
-        # In most runs commits name all ids, so the targets need not be read in order.
+        # In most runs the commits name all ids, so the targets need not be read in order.
         if not assigned_ids(records) <= names.keys():
             rows += _inferred(commits, records, names)
     cluster = scope.lake.cluster_id

@@ -31,7 +31,7 @@ TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 MAX_PARTITIONS = 2**31 - 1
 MAX_LINE_CHARACTERS = 1 << 16
 FIRST_YEAR, LAST_YEAR = 1970, 9999
-MOST_SHOWN = 300  # maximum characters of a value in a message
+MOST_SHOWN = 300  # maximum characters of a value that a message shows
 
 
 class Count(NamedTuple):
@@ -113,7 +113,7 @@ def _of_json(line: str) -> Count:
         entry = json.loads(line)
     except json.JSONDecodeError as error:
         raise BadLine(f"not JSON: {error.msg} at {error.pos}") from None
-    # such as a number of 5,000 digits or 10,000 levels
+    # The text has, for example, a number of 5,000 digits or 10,000 levels.
     except (ValueError, RecursionError) as error:
         raise BadLine(f"not readable as JSON: {error}") from None
     missing = [name for name in HEADER if name not in entry]

@@ -74,7 +74,8 @@ def what_if(
     """
     spans = {} if changes is not None else periods_of(tables)
     sweep = Sweep(spans, cluster_evidence(tables), seeds, changes, prefer)
-    # The embedded engine counts the memory of all of a plan's evidence once per row.
+    # Predict in pieces, because the embedded engine counts the memory of all of a plan's evidence
+    # once per row.
     return in_pieces(
         lambda **some: predicted(some, sweep),
         tables,

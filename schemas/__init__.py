@@ -146,7 +146,7 @@ def evidence_sql(name: str, source: Callable[[str], str] = str, **parameters: st
         keyword, table, parameter = match.groups()
         return f"{keyword} {source(table)}" if keyword else str(parameters[parameter])
 
-    # Replace in one pass: a group's name in a source may look like a parameter.
+    # Replace all names in one pass, because a group's name in a source may look like a parameter.
     return _SOURCE_OR_PARAMETER.sub(replaced, _select("evidence", name))
 
 

@@ -51,9 +51,9 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
 
 _CAUSES = {"HEARTBEAT_EXPIRY": "SESSION_EXPIRY"}
 _STORIES = {"crash": "session_expired", "stop_or_crash": "stop_or_session_expired"}
-# A table that has the present values has this property.
+# Property of a table that already has the present values.
 PRESENT_VALUES: Mapping[str, str] = {"regroup.values": "session_expired"}
-# By table and column.
+# Renamed values, by table and column.
 RENAMED_VALUES: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     "broker_log_events": {"cause": _CAUSES},
     "generation_members": {"left_how": {"expired": "session_expired"}},

@@ -21,7 +21,7 @@ from coordinator_core.assignors import ASSIGNORS
 from jobs.assignors.rerun import Rerun
 
 ROUNDS = 5
-# name: groups, generations per group, members, topics, partitions per topic
+# values: groups, generations per group, members, topics, partitions per topic
 INPUTS = {
     "10 members, 50 partitions": (100, 2, range(10, 11), 5, 10),
     "10 to 20 members, 50 partitions": (1, 200, range(10, 21), 5, 10),

@@ -29,12 +29,12 @@ from jobs.simulate.spec_file import SimulationSpec
 FLEET = Path(__file__).parent / "fleet.toml"
 START_MS = 1_795_161_600_000  # 2026-11-20 08:00 UTC
 CLUSTER = "simulated"
-# Episodes after the group's start, by the name of the groups in fleet.toml.
+# Episodes after the group's start, by the group's name in fleet.toml.
 EXPECTED = {
     "quiet": [],
     "deployed": ["rolling_deployment"],
     "surged": ["rolling_deployment"],
-    # the brokers' evidence does not decide between these kinds
+    # The brokers' evidence does not decide between these kinds.
     "killed": ["process_lost_or_frozen"],
     "restarted": ["restart"],
     "scaled": ["scale_out"],

@@ -80,7 +80,8 @@ def delays(rng: random.Random) -> DelayMs:
 
 def changes(make_group: MakeGroup, size: int, partitions: int, seed: int) -> dict[str, Outcome]:
     """The outcome of each change; ``size``: members before the join."""
-    rng = random.Random(seed)  # The schedule has its own generator, as the network's delays do.
+    # The schedule has its own generator of random numbers, as the network's delays have.
+    rng = random.Random(seed)
     group = make_group(partitions, random.Random(seed))
     names = [f"member-{n:03}" for n in range(size + 1)]
     rng.shuffle(names)

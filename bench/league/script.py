@@ -11,7 +11,7 @@ from tools.data_costs_play.plays import BROKER, Group, Script, Step
 TOPIC = "orders"
 PARTITIONS, RECORDS_PER_S = 6, 5.0
 SLOW_S, FROZEN_S = 30, 15
-# Times are from the beginning of one group's script to the next: JVMs start one after another.
+# Seconds between the beginnings of two groups' scripts: JVMs start one after another.
 APART_S = 9
 STEPS = [
     *(Step(n / 2, "start", n + 1) for n in range(3)),
@@ -23,7 +23,7 @@ STEPS = [
     *(Step(196, "freeze", 1), Step(196 + FROZEN_S, "thaw", 1)),
     *(Step(232, "stop", n + 1) for n in range(3)),
 ]
-# New processes start before old ones stop: one by one, then all.
+# New processes start before old processes stop: first one by one, then all at once.
 SURGE = [
     *(Step(n / 2, "start", n + 1) for n in range(3)),
     *(Step(32 + 16 * n, "start", n + 4) for n in range(3)),
@@ -57,7 +57,7 @@ def _group(client: str, protocol: str, conf: Mapping[str, Any]) -> Group:
     return Group(topic=TOPIC, client=client, protocol=protocol, mode="auto", delay_ms=5, conf=conf)
 
 
-# The library of a group: the group's name is league-LIBRARY.
+# Libraries by group: the name of a group is league-LIBRARY.
 GROUPS = {
     "java": _group("java", "classic", _CLASSIC),
     "aiokafka": _group("aiokafka", "classic", _KAFKA_PYTHON | {"assignor": "roundrobin"}),

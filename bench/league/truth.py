@@ -26,7 +26,7 @@ from bench.league.script import PARTITIONS
 from tools.data_costs_play.evidence import Group, Json, groups_of, timeline_of
 
 _LINE = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] \w+ (.*)")
-# Keys as in `tools.client_zoo_league`.
+# Keys are the keys of `tools.client_zoo_league`.
 _SEEN = {
     "begins": re.compile(r"Preparing to rebalance group (?P<group>\S+) in state"),
     "stable": re.compile(r"Assignment received from leader .+ for group (?P<group>\S+) for gen"),
@@ -39,7 +39,7 @@ _SEEN = {
     ),
     "nfence": re.compile(r"\[GroupId (?P<group>[^]]+)\].* [Mm]ember (?P<member>\S+) fenced from"),
 }
-# Times within which a stopped process leaves, and a slow or frozen process departs.
+# Limits within which a stopped process leaves, and within which a slow or frozen process departs.
 _STOP_MS, _DEPART_MS = 15_000, 40_000
 
 

@@ -27,7 +27,7 @@ CLIENT_LOGS = ROOT / "tests" / "data" / "client_logs"
 COORDINATOR = b"(kafka.coordinator.group."
 OTHERS_PER_COORDINATOR_LINE = 49
 OTHERS_PER_CONSUMER_LINE = 199
-_APPLICATION_LINES = 5000  # different lines of an application
+_APPLICATION_LINES = 5000  # number of different lines of an application
 _STARTED_MS = 1_795_729_304_261
 _JAVA = re.compile(
     r"\[(?P<at>[\d-]+ [\d:,]+)\] (?P<level>[A-Z]+) (?P<message>.*) \((?P<logger>[\w.]+)\)\n"

@@ -71,7 +71,7 @@ class Runner(NamedTuple):
         command += ["--engine", self.engine] if self.engine else []
         began, cpu = time.monotonic(), cpu_of_children_s()
         environment = os.environ | {"PYTHONPATH": str(self.checkout)}
-        environment["REGROUP_JARS"] = str(jars_folder())  # another checkout has no such folder
+        environment["REGROUP_JARS"] = str(jars_folder())  # Another checkout has no such folder.
         # Compile modules to bytecode before the first night, as an installed wheel has them.
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         subprocess.run(command, cwd=self.checkout, env=environment, check=True, capture_output=True)

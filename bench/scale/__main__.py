@@ -93,7 +93,7 @@ def bronze_of(folder: str, scale: float, *, skewed: bool) -> str:
     if not Path(root).is_dir():
         began = time.monotonic()
         partial = Path(f"{root}.partial")
-        shutil.rmtree(partial, ignore_errors=True)  # an interrupted call left this folder
+        shutil.rmtree(partial, ignore_errors=True)  # An interrupted call left this folder.
         write_bronze(str(partial), scale, skewed=skewed)
         partial.rename(root)
         _say(f"{root}: written in {time.monotonic() - began:.0f} s")

@@ -48,7 +48,7 @@ class FleetGroup:
         }
         self.cluster = Topics(self.topics)
         self.is_static = self.rnd.random() < 0.2
-        # Half of all groups have one to five members, one in ten up to forty.
+        # Half of all groups have one to five members, and one group in ten has up to forty.
         self.size = min(MAX_MEMBERS, max(1, int(self.rnd.paretovariate(0.8) * 2)))
         self.subscription = encode_subscription(Subscription(1, sorted(self.topics), None, [], -1))
         self.group_key = encode_key(2, {"group": self.name})

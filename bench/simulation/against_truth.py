@@ -134,7 +134,7 @@ _ASSIGNMENTS = f"""
     FROM assignments WHERE cluster_id = '{CLUSTER}' AND assignor = 'actual'
     ORDER BY member_id, topic, partition"""
 _OF_MEMBERS = ("member_id", "instance_id", "client_id", "client_host")
-# Fields that are compared of a target assignment.
+# Fields of a target assignment that are compared.
 OF_TARGETS = (
     "preparing_ms",
     "joined_ms",
@@ -214,7 +214,8 @@ _COUNTS = f"""
     GROUP BY group_id HAVING BOOL_AND(group_type IN ('consumer', 'streams'))"""
 _OF_GROUPS = ("members_joined", "members_left", "members_expired", "recorded_moves")
 UNOWNED = "unowned_partition_ms"
-TOLERANCE = 0.1  # tolerance as a share of the downtime: records and callbacks differ by some ms
+# tolerance as a share of the downtime, because records and callbacks differ by some ms
+TOLERANCE = 0.1
 
 
 def differing_totals(played: SimulatedFleets, lake: Path) -> list[TruthDifference]:

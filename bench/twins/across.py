@@ -21,7 +21,7 @@ from jobs.nightly import NightlyOptions, nightly
 from jobs.what_if.command import WhatIfOptions, evaluate
 
 TWINS = Path(__file__).parents[2] / "tests" / "data" / "twins"
-# Archives by script: the runs of a script differ by broker version, or only by chance.
+# Broker versions by script: archives of a script differ by broker version, or only by chance.
 SCRIPTS = {
     "next-rolling-deploy-and-crash": ("4.1.2", "4.4.0"),
     "next-surge-and-autoscale": ("4.4.0", "4.4.0-again"),
@@ -37,7 +37,8 @@ _CONSUMER = "group.protocol=consumer"
 _SHORT = "consumer.session.timeout.ms=10000 consumer.heartbeat.interval.ms=3000"
 _LONG = "consumer.session.timeout.ms=25000 consumer.heartbeat.interval.ms=3000"
 _DEFAULT = "consumer.session.timeout.ms=45000 consumer.heartbeat.interval.ms=5000"
-# Settings by the group that the variants are predicted from; the broker's session timeout was 10 s.
+# Settings by the group from which the variants are predicted.  The broker's session timeout was 10
+# s.
 SETTINGS = {
     "base": {
         "base": "",
@@ -130,7 +131,7 @@ def predicted(play: Play, lake: str, source: str, seeds: int) -> dict[str, Figur
     changes = [SettingsChange.of(f"{text} {_era(play, text, source)}".split()) for text in texts]
     last = datetime.fromtimestamp(play.end_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
     group = f"{play.family}-{source}"
-    # Give a change, so that what-if tries no others.
+    # Give a change, so that what-if tries no other changes.
     options = WhatIfOptions(
         lake=lake,
         cluster_id=play.cluster_id,

@@ -36,7 +36,8 @@ from coordinator_core.simulation.spec import GroupSpec, Script, Topic
 
 LEAD_MS = 5000
 PARTITIONS = {"orders": 12, "payments": 8}
-# Topics by group; other groups have members without callbacks, or a regular expression.
+# Topics by group.  Groups that are not listed have members without callbacks, or a regular
+# expression.
 TOPICS = {
     "billing-consumer": ("orders", "payments"),
     "shipping-librdkafka": ("orders",),
@@ -92,7 +93,8 @@ def lives_of(recording: Recording, group: str) -> PlayedLives:
     starts = [
         line for line in recording.clients if (line["group"], line["what"]) == (group, "started")
     ]
-    # Read the starts with the consumer protocol; the first starts may use the classic protocol.
+    # Read only starts with the consumer protocol, because the first starts may use the classic
+    # protocol.
     remote_assignor = next(filter(None, (_remote_assignor(line) for line in starts)), None)
     own = {
         line["client"]: _group_of(group, line, era, remote_assignor) for line in reversed(starts)

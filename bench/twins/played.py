@@ -38,7 +38,8 @@ BROKER = {
     "group.consumer.session.timeout.ms": "10000",
     "group.consumer.heartbeat.interval.ms": "3000",
 }
-# Differences from the classic protocol with range, by the name of the variant.
+# Settings of each variant that differ from the classic protocol with range, by the name of the
+# variant.
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "base": {"assignors": ("range",)},
     "static": {"assignors": ("range",), "static": True},
@@ -60,10 +61,10 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
         ),
     },
 }
-# Real heartbeats come later than their interval.
+# Real heartbeats come later than their interval by this time.
 HEARTBEAT_DELAY_MS = 2
-# Medians of the recordings: from the line "started" to the first request, and from a fatal error to
-# the next start, including the program's start.
+# Medians of the recordings: the time from the line "started" to the first request, and the time
+# from a fatal error to the next start, including the program's start.
 START_MS = {"librdkafka": 50, "java": 210}
 RESTART_MS = {"librdkafka": 3100, "java": 3700}
 COLUMNS = {

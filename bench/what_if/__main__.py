@@ -41,7 +41,7 @@ COUNTS = {
     "groups with advice": "SELECT COUNT(*) FROM advice WHERE setting IS NOT NULL",
     "without a prediction": "SELECT COUNT(*) FROM advice WHERE sentence LIKE 'no prediction%'",
 }
-# Enough tasks that no worker is idle at the end of the sweep: a task has whole groups.
+# A task has whole groups; with this many tasks no worker is idle at the end of the sweep.
 TASKS = 64
 
 

@@ -36,7 +36,7 @@ from jobs.simulate.into_lake import with_group_count
 from jobs.simulate.spec_file import read_spec
 from jobs.what_if.evidence import CLASSIC_KINDS
 
-FOLDER = Path(__file__).parent  # earlier versions have a package of this name with other content
+FOLDER = Path(__file__).parent  # Earlier versions have a package of this name with other content.
 CLUSTER = "sim"
 
 

@@ -25,7 +25,7 @@ SOURCES = variable(
     "sources",
     "--kafka broker-1:9092 --broker-log '/data/logs/*/server.log*' --log-timezone Europe/Berlin",
 )
-ALERTS = variable("alerts", "--since 24h")  # or: --since 24h --notify
+ALERTS = variable("alerts", "--since 24h")  # for notifications: --since 24h --notify
 OPTIONS = variable("options", "--conf /etc/regroup.toml")
 
 
@@ -46,7 +46,7 @@ with DAG(
     dag_id="regroup",
     schedule="30 0 * * *",
     start_date=datetime(2026, 1, 1),
-    catchup=False,  # a run reads all new input, also of missed nights
+    catchup=False,  # A run reads all new input, also the input of missed nights.
     max_active_runs=1,
 ):
     nightly = RegroupOperator(

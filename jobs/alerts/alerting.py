@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     import duckdb
 
 COLUMNS = Alert._fields
-LOOKBACK = timedelta(days=7)  # start before the window: a storm or a phase may have begun earlier
+# queries start this long before the window, because a storm or a phase may have begun earlier
+LOOKBACK = timedelta(days=7)
 # Query the last dates first, so that LAST_TIMES reads only the files of these dates.
 LAST_TIMES = """
     SELECT cluster_id, MAX(event_time) FROM timeline WHERE event_date >= $since GROUP BY ALL
@@ -42,7 +43,8 @@ LAST_DATES = """
     SELECT cluster_id, MAX(event_date) FROM timeline GROUP BY ALL
     UNION ALL
     SELECT cluster_id, MAX(event_date) FROM committed_offsets GROUP BY ALL"""
-# Clusters without rows from brokers: clients' logs that end later must not age a rebalance.
+# Clusters without rows from brokers: a client's log that ends later must not make a rebalance look
+# older.
 LAST_DATES_OF_CLIENTS = "SELECT cluster_id, MAX(event_date) FROM client_events GROUP BY ALL"
 LAST_TIMES_OF_CLIENTS = """
     SELECT cluster_id, MAX(event_time) FROM client_events WHERE event_date >= $since GROUP BY ALL"""
@@ -68,11 +70,11 @@ PHASES = """
     ) c ON c.cluster_id = g.cluster_id AND c.group_id = g.group_id
         AND c.incarnation = g.incarnation AND c.generation = g.generation
     WHERE g.{dates}"""
-# A finding about a broker has no group; its limits have an empty id.
+# A finding about a broker has no group, and the limits for it have an empty group id.
 GROUPS = """
     SELECT group_id FROM phases
     UNION SELECT COALESCE(group_id, '') FROM findings WHERE {dates}"""
-# Name all columns: the name of a single column would open the view of this name.
+# Name all columns, because the name of a single column would open the view of this name.
 EPISODES = "SELECT * FROM episode_costs WHERE {dates} ORDER BY from_time, episode"
 
 

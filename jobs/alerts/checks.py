@@ -48,7 +48,8 @@ class Check:
     sql: str
     message: Callable[[int, int, str], str]  # value, threshold, detail
     unit: str = "rebalances"
-    optional: tuple[str, ...] = ()  # tables that a lake may lack; the check is then left out
+    # tables that a lake may lack, in which case the check is omitted
+    optional: tuple[str, ...] = ()
     needs_brokers: bool = False
     is_root_cause: bool = False
 
@@ -94,8 +95,9 @@ def _phase(number: int, stable: str) -> str:
 
 # A phase ends with the next phase, with the next rebalance, or with the group's deletion.  The
 # phase lasts if none of these events is in the lake before now.  A share group is Stable in both
-# phases. Clients of a consumer group do not log when all members have reached the target.  A client
-# that leaves, or whose log ends, during a rebalance does not know how long the rebalance goes on.
+# phases of a rebalance. Clients of a consumer group do not log when all members have reached the
+# target.  A client that leaves, or whose log ends, during a rebalance does not know how long the
+# rebalance lasts.
 STUCK = f"""
     SELECT cluster_id, group_id, NULL AS process, since AS first_time, until AS last_time,
         CAST(FLOOR(EPOCH(until - since)) AS BIGINT) AS value, stuck_s AS threshold, phase AS detail
@@ -148,7 +150,7 @@ FLAPPING = """
     GROUP BY cluster_id, group_id, process, flaps
     HAVING COUNT(*) >= flaps"""
 
-# A partition that left the subscription, as its topic was deleted, has no owner either.
+# A partition that left the subscription because its topic was deleted has no owner either.
 UNOWNED = """
     SELECT cluster_id, group_id, NULL AS process, MIN(from_time) AS first_time,
         MAX(until) AS last_time, CAST(FLOOR(EPOCH(MAX(until - from_time))) AS BIGINT) AS value,
@@ -166,7 +168,7 @@ UNOWNED = """
     GROUP BY cluster_id, group_id, unowned_s"""
 
 # All members of a group were removed, and no evidence shows that they left by themselves.  Static
-# members do not leave when they are closed: only their last commit shows it.
+# members do not leave when they are closed; only their last commit shows that they were closed.
 NO_MEMBERS = """
     SELECT cluster_id, group_id, NULL AS process, MIN(since) AS first_time, MAX(until) AS last_time,
         CAST(FLOOR(EPOCH(MAX(until - since))) AS BIGINT) AS value, no_members_s AS threshold,
@@ -214,8 +216,8 @@ OVER_BUDGET = """
     HAVING COUNT(*) > l.rebalances_per_day"""
 
 
-# The finding of highest confidence per group and process, or per broker; its text counts the
-# others.
+# The finding of highest confidence per group and process, or per broker; its text has the number of
+# the other findings.
 FINDING = """
     SELECT cluster_id, group_id, process, from_time AS first_time, until AS last_time,
         CAST(ROUND(100 * confidence) AS BIGINT) AS value, finding_percent AS threshold,

@@ -35,13 +35,13 @@ from jobs.configuration.alert_settings import AlertSettings
 from jobs.configuration.webhooks import ALERTS
 from jobs.lake.sql import OF_EPISODE_COSTS, query_all
 
-FINDING = "finding"  # the check whose alerts are findings
-MOST = 5  # entries of a section
+FINDING = "finding"  # name of the check whose alerts are findings
+MOST = 5  # maximum number of entries of a section
 _NAMES_SHOWN = 3
 _SPAN = """cluster_id = $cluster_id
     AND event_date BETWEEN CAST($start AS DATE) - 7 AND CAST($now AS DATE)"""
-# Episodes and findings that overlap the span; the costliest episodes and the most confident
-# findings come first.
+# Episodes and findings that overlap the period, sorted so that the costliest episodes and the most
+# confident findings come first.
 EPISODES = f"""SELECT group_id, kind, rebalances, rebalances_without_begin,
     not_stable_ms, cost_ms, text
     FROM episode_costs WHERE {_SPAN}
@@ -164,7 +164,8 @@ def digest_of(span: ClusterSpan, patterns: Sequence[str] = ("*",)) -> DigestDocu
     alerts = [
         alert
         for alert in span.alerts
-        if is_included(alert.group_id) and alert.alert != FINDING  # findings have their own section
+        # Findings have their own section.
+        if is_included(alert.group_id) and alert.alert != FINDING
     ]
     raised = [alert for alert in alerts if span.is_raised(alert)]
     resolved = [alert for alert in alerts if not span.is_raised(alert)]

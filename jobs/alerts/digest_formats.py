@@ -24,7 +24,7 @@ from jobs.alerts.webhooks import (
 from jobs.console.printing import json_text, jsonable, printable
 
 _SLACK_HEADER_LIMIT = 150  # characters
-_TEAMS_LIMIT = 900  # characters of an entry: a card may have 28 KB
+_TEAMS_LIMIT = 900  # maximum characters of an entry, because a card may have 28 KB
 _STYLE = "font-family:sans-serif;font-size:14px;line-height:1.4;color:#222;max-width:46em"
 
 

@@ -31,11 +31,12 @@ from jobs.configuration.webhooks import Webhook
 from jobs.console.errors import UsageError
 
 _TIMEOUT_S = 10  # of one read
-_LIMIT_S = 20.0  # time from the connection to the response: a receiver may send one byte per read
+# limit from the connection to the response, because a receiver may send one byte per read
+_LIMIT_S = 20.0
 _PAUSES_S = (1.0, 3.0)  # seconds between the attempts of one call
 _LONGEST_PAUSE_S = 30.0  # maximum of the seconds that a receiver asks for (Retry-After)
-_MAY_PASS = (408, 425, 429)  # and all status codes from 500 on
-_OUTBOX = "_alerts/outbox.sqlite"  # file in a lake on a local disk
+_MAY_PASS = (408, 425, 429)  # status codes that may pass, besides all codes from 500 on
+_OUTBOX = "_alerts/outbox.sqlite"  # path of the outbox in a lake on a local disk
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from jobs.alerts.webhooks import RAISED, RESOLVED, as_json, key_of
 from jobs.configuration.webhooks import Webhook
 from jobs.console.errors import UsageError
 
-# Messages of problems that ended this long ago are forgotten.
+# Messages of problems that ended this many seconds ago are forgotten.
 _KEPT_S = 90 * 86_400
 _TABLE = """
     CREATE TABLE IF NOT EXISTS messages (

@@ -17,8 +17,8 @@ from jobs.console.printing import printable
 
 RAISED, RESOLVED = "raised", "resolved"
 DIGEST = "digest"
-_SLACK_LIMIT = 3000  # characters of a section
-_PAGERDUTY_SUMMARY = 1024  # characters; the API refuses longer ones
+_SLACK_LIMIT = 3000  # maximum characters of a section
+_PAGERDUTY_SUMMARY = 1024  # maximum characters of a summary; the API refuses longer summaries
 
 
 def request_body(webhook: Webhook, status: str, alert: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,8 @@ from pyspark.sql.types import IntegerType
 from coordinator_core.assignors import Member, Topics
 from coordinator_core.assignors.quality import PreviousOwners, owners
 
-# Generations unpacked together: Python objects need ten times the memory of the Arrow batch.
+# Generations unpacked together: Limit of rows per call, because Python objects need ten times the
+# memory of the Arrow batch.
 AT_ONCE = 64
 
 PARTITIONS, SUBSCRIPTIONS, FORCED = "partition_owners", "member_subscriptions", "forced"
@@ -88,8 +89,8 @@ def _forced_in_generation(
     for process, topics in zip(*subscriptions, strict=True):
         # A process with an unreadable subscription gets the topics of its assignment.
         topics_of[process].update(assigned_topics[process] if topics is None else topics)
-    # Regular expressions and topologies name no topics: these members share the topics that they
-    # have.
+    # Regular expressions and topologies name no topics, so these members share the topics of their
+    # assignments.
     unnamed = [process for process, topics in topics_of.items() if not topics]
     matched = set[str]().union(*(assigned_topics[process] for process in unnamed))
     for process in unnamed:

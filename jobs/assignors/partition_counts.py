@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 TABLE, ASSIGNMENTS = "table", "assignments"
 
-# Columns of an entry; ``from_table``: true for rows of topic_partitions, false for rows of
+# Columns of an entry. ``from_table``: true for rows of topic_partitions, false for rows of
 # seen_partitions.
 ENTRY_COLUMNS = ["topic", "partitions", "since_ms", "from_table"]
 Entry = tuple[str, int, int]

@@ -39,7 +39,8 @@ WITHOUT_MEMORY = frozenset({"range", "roundrobin", "server-range"})
 CHUNK_COLUMNS = ["cluster_id", "group_id", "incarnation", "chunk"]
 GENERATION_COLUMNS = ["cluster_id", "group_id", "incarnation", "generation", "event_date"]
 TEXTS, NUMBERS = pa.list_(pa.string()), pa.list_(pa.int32())
-# Assigned partitions, one list element each: index of the member, index of the topic, number.
+# Assigned partitions with one list element each: index of the member, index of the topic, partition
+# number.
 ASSIGNED_LISTS = ["member", "topic", "partition"]
 NAME_LISTS = ["member_ids", "processes", "topics"]
 SCHEMA = pa.schema(
@@ -120,7 +121,7 @@ class GenerationRerun:
 
     generation: RecordedGeneration
     topics: Topics
-    # Results that several rows need.
+    # Results that several rows share.
     _without_memory: dict[str, AssignorResult] = field(default_factory=dict)
 
     @cached_property
@@ -317,13 +318,14 @@ class Rerun:
         return pa.Table.from_pylist(results, SCHEMA)
 
     def _chunk(self, rows: Sequence[Row]) -> Iterator[Row]:
-        counts = counts_from_entries(rows[0]["topic_counts"] or ())  # the same in all rows
+        # All rows have the same counts.
+        counts = counts_from_entries(rows[0]["topic_counts"] or ())
         previous, topics = PreviousAssignment(), Topics({})
         chains = dict.fromkeys(self.assignors, previous)
         for row in rows:
             generation = decode_generation(row)
             partitions, source = counts.at(generation.topics, generation.time_ms)
-            # Keep the object while nothing changes: it caches its tables.
+            # Keep the object while the counts do not change, because the object caches its tables.
             topics = topics if topics.partitions == partitions else Topics(partitions)
             rerun = GenerationRerun(generation, topics)
             if row["carried"]:

@@ -63,8 +63,8 @@ def store_start_ups(lake: Lake, rows: DataFrame) -> None:
     for broker, of_broker in groupby(sorted(blocks), key=attrgetter("broker")):
         last, settings = _last(list(of_broker))
         is_older = broker in days and last.day < days[broker]
-        # A run may read the same logs again.  Unchanged settings are not written again, because
-        # each change of this table renews the advice.
+        # A run may read logs that an earlier run has read.  Unchanged settings are not written
+        # again, because each change of this table renews the advice.
         if broker not in described and not is_older and stored.get(broker) != settings:
             own = [Setting(BROKER, broker, *each) for each in settings.items()]
             seen_time = datetime.combine(last.day, time(), UTC)

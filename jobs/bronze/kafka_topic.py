@@ -59,7 +59,7 @@ def has_new_offsets(lake: Lake, kafka: Kafka) -> bool:
 
 def stored_offsets(lake: Lake) -> Offsets:
     """The next offset per partition; empty before the first run."""
-    # missing: the table is of an older version
+    # A table of an older version lacks this column.
     next_offset = F.coalesce("next_offset", F.col("last_offset") + 1)
     rows = lake.read(counts.TABLE).where(F.col("source") == KAFKA)
     offsets = rows.select(_partition().alias("partition"), next_offset.alias("next")).collect()

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 TABLE = "end_offsets"
 LIST_OFFSETS = "list_offsets"
-# Committed offsets expire after offsets.retention.minutes, by default 7 days.
+# Read topics of recent commits only: committed offsets expire after offsets.retention.minutes, by
+# default 7 days.
 _TOPICS = """
     SELECT DISTINCT cluster_id, topic FROM committed_offsets
     WHERE event_date >= (SELECT MAX(event_date) FROM committed_offsets) - INTERVAL 7 DAY"""

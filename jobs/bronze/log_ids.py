@@ -117,7 +117,8 @@ def _stored_ids(lake: Lake, source: LogSource, paths: list[str]) -> LogIds:
 
 def _groups(lake: Lake, source: LogSource, paths: list[str]) -> list[_Alike]:
     """All files, compared with known logs by digests."""
-    with ThreadPoolExecutor() as pool:  # each request to an object store takes time
+    # Each request to an object store takes time, so send several at once.
+    with ThreadPoolExecutor() as pool:
         opened = pool.map(lambda path: _opened(source, path), paths)
         by_beginning: defaultdict[str, list[LogFile]] = defaultdict(list)
         for each in filter(None, opened):
@@ -128,7 +129,7 @@ def _groups(lake: Lake, source: LogSource, paths: list[str]) -> list[_Alike]:
         ids = (_id(beginning_id, number) for number in count(1))
         logs = [stored[each] for each in takewhile(stored.__contains__, ids)]
         if not logs and len(files) > 1 and lake.has(source.table):
-            # the rows may be from a run that was killed before it counted
+            # The rows may be from a run that was killed before it counted them.
             logs = [_Log(beginning_id)]
         verdicts = {}
         for each in files:
@@ -150,7 +151,7 @@ def _unchanged_or_grown(file: LogFile, logs: list[_Log]) -> _Log | None:
 def _opened(source: LogSource, path: str) -> LogFile | None:
     try:
         return LogFile(path, source.beginning_id)
-    except OSError:  # the task that reads the file reports it
+    except OSError:  # The task that reads the file reports the error.
         return None
 
 

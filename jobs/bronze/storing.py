@@ -20,9 +20,9 @@ from jobs.sources.rows import SourceRows
 if TYPE_CHECKING:
     from jobs.lake.arrow_tables import ArrowLake
 
-# Above this size of files, Spark reads them in several tasks.
+# If files are larger than this in total, Spark reads them in several tasks.
 SMALL_BYTES = 16 << 20
-# Rows that are held in memory per table, and written in one commit, by this process.
+# Size of rows that this process holds in memory per table, and writes in one commit.
 CHUNK_BYTES = 128 << 20
 
 
@@ -96,7 +96,8 @@ class _Chunks:
 
 def record_tables(lake: Lake, source: str) -> list[TableRows]:
     """The tables of a source's records, and how to store them beside other sources' records."""
-    # A record has the same time from every broker; an exporter may round it or change its zone.
+    # A record has the same time at every broker, but an exporter may round the time or change its
+    # zone.
     time = None if source == DUMP or _may_hold(lake, DUMP) else "append_time"
     # A segment has more details of a record than a consumer or an export.
     is_richer = source == SEGMENTS and (time is None or _may_hold(lake, KAFKA))

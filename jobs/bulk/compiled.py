@@ -11,8 +11,8 @@ from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_njit: Any = njit  # numba's types lack the option _nrt
-_intrinsic: Any = intrinsic  # numba's types do not drop the typing context from the parameters
+_njit: Any = njit  # numba's types lack the option _nrt.
+_intrinsic: Any = intrinsic  # numba's types do not remove the typing context from the parameters.
 
 
 def compiled(*signature: Any) -> Callable[[Function], Function]:
@@ -24,7 +24,7 @@ def compiled(*signature: Any) -> Callable[[Function], Function]:
 
     def compile_now(function: Function) -> Function:
         dispatcher = _njit(_nrt=False)(function)
-        with suppress(RuntimeError, OSError):  # no folder for the cache is writable
+        with suppress(RuntimeError, OSError):  # No folder for the cache is writable.
             dispatcher.enable_caching()
             dispatcher.compile(signature)
         if not dispatcher.signatures:

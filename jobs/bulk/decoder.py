@@ -14,7 +14,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from jobs.bulk.few import are_few
 from jobs.lake.tables import schema_of
 
-CHUNK_BYTES = 8 << 20  # bytes of values: their positions should fit into the processor's caches
+# size of the values of a chunk: their positions should fit into the processor's caches
+CHUNK_BYTES = 8 << 20
 
 ColumnArrays = dict[str, pa.Array]
 _NO_ROWS = np.empty(0, np.int64)

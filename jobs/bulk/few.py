@@ -7,13 +7,14 @@ from importlib.util import find_spec
 
 import pyarrow as pa
 
-# The reference reads some 8 MB per second, and numba with the machine code takes 0.45 s to import.
-# After this many bytes a process imports it.
+# The reference decoder reads some 8 MB per second, and importing numba with the machine code takes
+# 0.45 s.  A process imports numba after this many bytes.
 FEW_BYTES = 2 << 20
-RECORD_BYTES = 64  # size that a record without bytes counts as
-HAS_NUMBA = find_spec("numba") is not None  # regroup-embedded omits numba: 208 MB
+RECORD_BYTES = 64  # size in bytes that counts for a record without bytes
+# regroup-embedded omits numba, which has a size of 208 MB
+HAS_NUMBA = find_spec("numba") is not None
 
-_read: int = 0  # bytes that this process has read by the reference
+_read: int = 0  # number of bytes that this process has read with the reference decoder
 
 
 def are_few(keys: pa.Array, values: pa.Array) -> bool:

@@ -48,7 +48,7 @@ Bytes = NDArray[np.uint8]
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 Array = NDArray[Any]
-Int = Any  # numba infers int64; in the interpreter it is int or a scalar of numpy
+Int = Any  # numba infers int64; in the interpreter the type is int or a scalar of numpy
 
 TABLE = types.int32[:, ::1]
 BYTES = types.Array(types.uint8, 1, "C", readonly=True)
@@ -58,8 +58,8 @@ INT32S, INT64S = types.int32[::1], types.int64[::1]
 STRIDE = PADDING
 WORD = 8  # bytes
 ONE = np.uint64(1)
-MAX_END = 2**31 - 1  # position of a row's end: positions are int32
-CUT_SHORT = -2  # value in place of a length; -1 is null
+MAX_END = 2**31 - 1  # largest position of a row's end, because positions are int32
+CUT_SHORT = -2  # value in place of a length for a value that is cut short; null has -1
 NOT_ASCII = np.uint64(0x8080808080808080)
 
 
@@ -153,7 +153,7 @@ def read_length(data: Bytes, at: Int, limit: Int, how: Int) -> tuple[Int, Int]:
     if limit - at < how:
         return CUT_SHORT, at
     length = np.int64(swapped(word_at(data, at))) >> 8 * (WORD - how)
-    return max(length, np.int64(-1)), at + how  # as in Kafka, every negative length is null
+    return max(length, np.int64(-1)), at + how  # As in Kafka, every negative length means null.
 
 
 @inlined

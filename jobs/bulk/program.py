@@ -18,20 +18,20 @@ from schemas.record_layouts import Field, Layout, Versions
 OP, COLUMN, HOW, NULLABLE, SIZE, JUMP = range(6)
 
 (
-    END,  # the row is complete
-    EXACT,  # no bytes may remain
-    NUMBER,  # a number of SIZE bytes
-    SIZED,  # a string or bytes; SIZE is 1 for a string
-    ARRAY,  # elements of at least SIZE bytes, up to NEXT; jump if the array is empty
-    NEXT,  # jump to the first step of an element if elements remain
-    RUN,  # an array of numbers of SIZE bytes
+    END,  # The row is complete.
+    EXACT,  # No bytes may remain.
+    NUMBER,  # Read a number of SIZE bytes.
+    SIZED,  # Read a string or bytes. SIZE is 1 for a string
+    ARRAY,  # Read elements of at least SIZE bytes, up to NEXT; jump if the array is empty.
+    NEXT,  # Jump to the first step of an element if elements remain.
+    RUN,  # Read an array of numbers of SIZE bytes.
     NULL,  # a null field
-    STRUCT,  # the start of a struct that is not null
-    MARK,  # the marker of a nullable struct: 1, or SIZE for null, then jump
-    TAGS,  # the number of tagged fields (KIP-482), which follow in ascending order
-    TAG,  # the tagged field SIZE; jump if the next tag is another one
-    END_TAG,  # the tagged field must end here; jump
-    END_TAGS,  # no tagged field may remain
+    STRUCT,  # A struct that is not null starts.
+    MARK,  # Read the marker of a nullable struct: 1, or SIZE for null, which jumps.
+    TAGS,  # Read the number of tagged fields (KIP-482), which follow in ascending order.
+    TAG,  # Read the tagged field SIZE; jump if the next tag is different.
+    END_TAG,  # The tagged field must end here; jump.
+    END_TAGS,  # No tagged field may remain.
     GO,  # jump
 ) = range(15)
 
@@ -39,7 +39,7 @@ COMPACT = 0
 """HOW for the length of a field: COMPACT is a varint of length + 1 (KIP-482), else its number
 of bytes."""
 
-HEADER = 2  # bytes: the type before a key, the version before a value
+HEADER = 2  # length in bytes of the type before a key, and of the version before a value
 PADDING = 64
 """Arbitrary bytes after the end: a word may begin at the last byte, and a null number or uuid
 is read from position 0, even in an empty column."""

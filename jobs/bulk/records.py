@@ -74,7 +74,7 @@ def read_records(type_: int, keys: pa.Array, values: pa.Array) -> DecodedRecords
 
 
 def _is_null(array: pa.Array) -> np.ndarray:
-    if not array.null_count:  # the usual case, which needs no scan
+    if not array.null_count:  # This is the usual case, which needs no scan.
         return np.zeros(len(array), bool)
     is_null: np.ndarray = array.is_null().to_numpy(zero_copy_only=False)
     return is_null

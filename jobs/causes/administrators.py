@@ -9,9 +9,9 @@ from jobs.causes.modern_groups import in_current
 from jobs.causes.rows import cause_rows
 from jobs.lake.keys import GROUP_KEY
 
-# The line of a deletion names no member, and no rebalance follows.
+# Event of a deleted group: its line names no member, and no rebalance follows.
 GROUP_DELETED = "GROUP_DELETED"
-# The group's dynamic configuration changed.
+# Event of a change of the group's dynamic configuration.
 GROUP_CONFIG = "GROUP_CONFIG"
 
 

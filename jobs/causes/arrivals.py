@@ -89,7 +89,7 @@ def _join_times(timeline: DataFrame, key: list[str]) -> DataFrame:
     """
     # Later joins without an id from the broker are not arrivals: a classic member joins again
     # whenever the assignment of its consumer group changes.  The line may precede the tombstone of
-    # an empty group of another type, which ends an incarnation.
+    # an empty group of another type; this tombstone ends an incarnation.
     pending = F.max(F.when(F.col("step") == "pending", F.col("event_time")))
     return (
         timeline.where("event IN ('MEMBER_JOIN', 'STATIC_NEW')")
@@ -104,8 +104,8 @@ def _join_times(timeline: DataFrame, key: list[str]) -> DataFrame:
 def _new_members(generation_members: DataFrame) -> DataFrame:
     """Members with the one that they replace, and the settings in which they differ from it."""
     is_replaced = F.col("change") == "replaced"
-    # Within one generation, replaced members come first, and among these the member that replaced
-    # none.
+    # Within one generation, replaced members come first, and among these the member that did not
+    # replace another member.
     instance = by_instance().orderBy(
         "generation",
         F.col("left_time").asc_nulls_last(),
@@ -113,7 +113,8 @@ def _new_members(generation_members: DataFrame) -> DataFrame:
         is_replaced,
     )
     predecessor = F.lag(F.struct("member_id", *SETTINGS.values())).over(instance)
-    # If the condition were on the struct, the embedded engine would still read its fields.
+    # Test the field, not the struct: for a condition on the struct, the embedded engine would still
+    # read its fields.
     return (
         generation_members.withColumn("before", predecessor)
         .where("change <> 'retained'")

@@ -19,7 +19,7 @@ DEPARTURES = (
     *(SESSION_EXPIRY, "LEAVE", "LEAVE_POLL_TIMEOUT"),
     *("NOT_REJOINED", "REBALANCE_TIMEOUT", "SYNC_TIMEOUT"),
 )
-# The time of a line may be rounded to seconds.
+# Tolerance for times of lines, which may be rounded to seconds.
 _SLACK_MS = 1000
 _NO_ANSWER = "session expired; no response from the coordinator for "
 _NO_PARTITIONS = "no line shows the end of its session; the member had no partitions"

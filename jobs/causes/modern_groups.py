@@ -17,9 +17,9 @@ from jobs.causes.rows import cause_rows
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY, MEMBER_KEY
 
 STATIC_LEAVE, STATIC_RETURN = causes.STATIC_LEAVE, causes.STATIC_RETURN
-# A second process could not join with the instance id of a member.
+# Cause of a second process that could not join with the instance id of a member.
 STATIC_REFUSED = "STATIC_REFUSED"
-# Causes of a group epoch that are neither a logged departure nor an arrival.
+# Causes of a group epoch, other than logged departures and arrivals.
 EPOCH_CAUSES = (
     causes.SUBSCRIPTION_CHANGE,
     causes.ASSIGNOR_CHANGE,
@@ -51,7 +51,7 @@ def static_leaves(member_epochs: DataFrame, timeline: DataFrame) -> DataFrame:
     left = member_epochs.where(f"epoch = {AWAY} AND generation IS NOT NULL").select(
         *GENERATION_KEY, "member_id", "time"
     )
-    # The line has its place among the other lines; the record's time may be that of its batch.
+    # The line has its place among the other lines, but the record may have the time of its batch.
     logged = left.alias("l").join(
         lines.alias("t"), on=_same_request(MEMBER_KEY, "l.time", "t.line_time"), how="left"
     )
@@ -137,8 +137,8 @@ def in_generations(
         F.when(F.col("e.has_epoch"), F.col("e.taken_up")).otherwise(F.col("d.generation"))
         .alias("generation"),
     ).join(made, on=GENERATION_KEY, how="left")  # fmt: skip
-    # The record that a conversion writes repeats a generation number: the member left after that
-    # generation.
+    # The record that a conversion writes repeats the number of a generation, after which the member
+    # left.
     is_after = F.unix_millis("event_time") - F.unix_millis("begin") > SAME_REQUEST_MS
     generation = F.when(F.coalesce(is_after, F.lit(False)), F.col("following")).otherwise(
         F.when(F.col("is_made"), F.col("generation"))

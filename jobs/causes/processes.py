@@ -71,7 +71,7 @@ def _with_logged_clients(causes: DataFrame, timeline: DataFrame) -> DataFrame:
         .groupBy(*INCARNATION_KEY, "logged_id")
         .agg(*(F.max(name).alias(f"logged_{name}") for name in names))
     )
-    # The id of a static member begins with its instance id.
+    # The id of a static member begins with the member's instance id.
     prefix = client_of("member_id")
     instances = named.where("instance_id IS NOT NULL").select(
         *INCARNATION_KEY, F.col("instance_id").alias("prefix"), F.lit(True).alias("is_instance")
@@ -139,7 +139,7 @@ def with_neighbors(causes: DataFrame) -> DataFrame:
     """
     arrived = F.col("kind") == "arrival"
     # Without a record the client stands for its process: a member that joins after another member
-    # of the same client left may be its restart.
+    # of the same client left may be a restart of the same process.
     process_key = F.coalesce("process", "instance_id", F.concat(F.lit("client "), "client_id"))
     causes = causes.withColumn("process_key", F.coalesce(process_key, "member_id"))
     in_generation = Window.partitionBy(*GENERATION_KEY, "process_key").orderBy(
@@ -149,7 +149,7 @@ def with_neighbors(causes: DataFrame) -> DataFrame:
         in_generation.rowsBetween(Window.unboundedPreceding, -1)
     )
     process = Window.partitionBy(*GROUP_KEY, "process_key")
-    # At the same time, a departure precedes the arrival that it makes room for.
+    # If both have the same time, a departure precedes the arrival that it makes room for.
     forwards = process.orderBy("event_time", "generation", F.desc("kind"))
     backwards = process.orderBy(F.desc("event_time"), F.desc("generation"), "kind")
     arrival = F.when(arrived, F.struct("event_time", "member_id"))
@@ -170,7 +170,7 @@ def with_neighbors(causes: DataFrame) -> DataFrame:
         .withColumns(
             {
                 "next_arrival_time": F.col("next_arrival.event_time"),
-                # Only a process that never stopped joins again under its member id.
+                # Only a process that did not stop joins again under its member id.
                 "is_own_return": F.col("is_new_type")
                 & F.coalesce(F.col("next_arrival.member_id") == F.col("member_id"), F.lit(False)),
                 "away_time": F.col("away.time"),

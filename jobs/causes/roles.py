@@ -23,7 +23,8 @@ def with_role(causes: DataFrame, generations: DataFrame) -> DataFrame:
         .when(_is_named() | _is_first(), "trigger")
         .otherwise("contributing")
     )
-    # The generation of a static replacement may be days old: the event belongs to its own date.
+    # The generation in which a static member was replaced may be days old, so use the date of the
+    # event itself.
     own_date = F.when(absorbed, F.to_date("event_time")).otherwise(F.col("event_date"))
     ranked = causes.join(_starts(generations), on=GENERATION_KEY, how="inner").withColumn(
         "role", role
@@ -52,12 +53,12 @@ def _is_named() -> Column:
     is_named = F.col("member_id").eqNullSafe(F.col("culprit_member_id")) & ~F.coalesce(
         (F.col("kind") == "departure") & F.col("start_cause").isin(NO_DEPARTURE), F.lit(False)
     )
-    # A member may leave and join again before a single target.
+    # A member may leave and join again before the next target.
     return is_named & (~F.col("is_new_type") | (F.col("cause") == F.col("start_cause")))
 
 
 def _is_first() -> Column:
-    # A cause on the broker's side, such as a change of the group's protocol, has no member.
+    # A cause on the broker's side has no member, e.g. a change of the group's protocol.
     in_order = Window.partitionBy(*GENERATION_KEY).orderBy(
         _is_absorbed(),
         F.col("member_id").isNotNull(),

@@ -8,8 +8,8 @@ from pyspark.sql import functions as F
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY, MEMBER_KEY
 
 MEMBER_AND_TIME = [*MEMBER_KEY, "event_time"]
-# ``kind``: departure, arrival or other; ``replaces``: a static member's previous id; ``absorbed``:
-# the cause triggered no rebalance.
+# ``kind`` is departure, arrival or other. ``replaces`` is a static member's previous id.
+# ``absorbed`` means that the cause triggered no rebalance.
 COLUMNS = {
     "generation": "int",
     "member_id": "string",

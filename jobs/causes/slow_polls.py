@@ -24,14 +24,15 @@ from jobs.assignments import IS_CONSUMER
 from jobs.causes.rows import MEMBER_AND_TIME, predecessors
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, MEMBER_KEY, PARTITION_KEY
 
-# Members with a longer max.poll.interval.ms are not examined: only the commits of the date of the
-# leave and of the previous date are read.
+# Members with a longer max.poll.interval.ms are not examined, because only the commits of the date
+# of the leave and of the previous date are read.
 LONGEST_POLL_MS = 80_000_000
 
-# Members of these libraries are not examined: a slow handler does not make them leave.
+# Members of these libraries are not examined, because a slow handler does not make them leave.
 _WITHOUT_POLL_INTERVAL = f"^({ids_without_poll_interval()})$"
 
-# Streams commits after the fetched records, so its intervals vary by this share.
+# Streams commits after it processed the fetched records, so its commit intervals vary by this
+# share.
 _SAME_INTERVAL = 0.25
 
 
@@ -120,7 +121,7 @@ def _last_commits(
     was_due = (F.col("next_time") > F.col("event_time")) & (
         F.unix_millis("next_time") - F.unix_millis("event_time") <= COMMIT_SLACK_MS
     )
-    # A request need not commit all partitions: the interval is the shortest time between two
+    # A request need not commit all partitions, so the interval is the shortest time between two
     # commits of a partition.
     of_member = Window.partitionBy(*ended.columns)
     is_newest = F.col("earlier") == F.max("earlier").over(of_member)
@@ -224,14 +225,14 @@ def _shows_slow_poll(last: Column) -> Column:
         & (committed >= earliest - COMMIT_SLACK_MS)
         & (committed <= polled + COMMIT_SLACK_MS)
     )
-    # The member kept sending heartbeats: otherwise its session would have expired.
+    # The member kept sending heartbeats; without them its session would have expired.
     replaced = (
         (committed <= polled)
         & (ended - committed >= session_ms + COMMIT_SLACK_MS)
         & (committed >= polled - poll_ms - COMMIT_SLACK_MS)
         & F.coalesce(F.unix_millis("started") <= polled, F.lit(True))
     )
-    # The member sent heartbeats for max.poll.interval.ms, and its session lasted after that.
+    # The member sent heartbeats for max.poll.interval.ms, so its session lasted longer than that.
     expired = ended - committed > poll_ms
     return (
         F.when(F.col("cause") == "LEAVE", left)

@@ -49,7 +49,8 @@ def with_story(causes: DataFrame, churn: DataFrame, generations: DataFrame) -> D
 def _departure_story() -> Column:
     was_slow = F.coalesce("was_slow", F.lit(False))
     slow = (F.col("cause") == "LEAVE_POLL_TIMEOUT") | was_slow
-    # Neither static members leave when they are closed, nor Kafka Streams' classic members.
+    # Static members do not leave when they are closed, and neither do Kafka Streams' classic
+    # members.
     never_leaves = F.col("instance_id").isNotNull() | F.col("process_id").isNotNull()
     expired = F.col("cause") == SESSION_EXPIRY
     is_back = F.col("is_own_return")

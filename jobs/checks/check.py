@@ -43,7 +43,8 @@ TABLE_OF_SOURCE = {
 }
 # `regroup snapshot` writes these tables outside of runs.
 OF_SNAPSHOTS = {"group_snapshots", "end_offsets", "configurations"}
-WRITE_OTHERS = {"assign_partitions", "client_evidence"}  # jobs without a table of their name
+# jobs that do not write a table of their own name
+WRITE_OTHERS = {"assign_partitions", "client_evidence"}
 DERIVED = sorted({*JOBS, "assignor_quality", "assignor_reruns", "seen_partitions"} - WRITE_OTHERS)
 
 
@@ -55,7 +56,8 @@ def broken_laws(root: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     tables = tables_on_disk(root)
     rows: list[tuple[Any, ...]] = []
     if not tables:
-        query(root, "SELECT 1 FROM ingested_files")  # raises UsageError: no such table
+        # This raises UsageError if no such table exists.
+        query(root, "SELECT 1 FROM ingested_files")
     intact = set()
     for table in tables:
         damaged = [(INTACT, None, *damage) for damage in damages(root, table)]
@@ -122,7 +124,7 @@ def pending_dates(
     pending: set[tuple[str, date]] = set()
     for table in (name for name in BRONZE if name in tables):
         commits = _commits(root, table)
-        # Dates whose commits the log no longer has count as version 0, the oldest.
+        # Dates whose commits are no longer in the log count as version 0, the oldest version.
         stored = lake.execute(f"SELECT DISTINCT cluster_id, event_date FROM {table}").fetchall()
         for cluster_id, day in stored:
             commits.setdefault(cluster_id, set()).add((0, day))

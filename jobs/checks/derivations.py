@@ -73,7 +73,8 @@ _READABLE = f"""
 # A member can be the trigger twice, for instance if its session expires after it left.
 _TRIGGER_CAUSE = f"""COALESCE(MAX(cause) FILTER ({KNOWN_TRIGGER} AND cause = logged),
     MAX(cause) FILTER ({KNOWN_TRIGGER}))"""
-# In consumer groups the coordinator does not learn why a member leaves; the client's log says it.
+# In consumer groups the coordinator does not learn why a member leaves, but the client's log says
+# why.
 _CAUSES_OF_BROKERS = """
     SELECT c.* REPLACE (CASE
         WHEN c.cause = 'LEAVE_POLL_TIMEOUT' AND c.evidence LIKE 'clients+%' AND g.logged = 'LEAVE'
@@ -388,8 +389,8 @@ DERIVATIONS = [
     Derivation(
         "assignor_quality",
         ("assignments", "assignor_reruns", "generation_members", "generations"),
-        # Modes: step; and for every assignor that was re-run also chain.  For a consumer group, the
-        # target is re-run; the server assignor may compute another target.
+        # Modes: step, and for every assignor that was re-run also chain.  For a consumer group, the
+        # target is re-run, because the server assignor may compute another target.
         f"""
         SELECT cluster_id, {GENERATION} || ' ' || assignor AS row_id,
             COUNT(*) || ', ' || CASE assignor WHEN 'actual' THEN 1 ELSE 2 END AS content

@@ -25,6 +25,6 @@ def _is_held(file: Path) -> bool:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    except OSError:  # a process of another user, or a file system without locks
+    except OSError:  # The process belongs to another user, or the file system has no locks.
         return False
     return False

@@ -8,7 +8,7 @@ from jobs.checks.derivations import DERIVATIONS
 from jobs.lake.group_types import IS_CLASSIC
 from schemas import table_key, table_names
 
-# The column whose UTC date is the row's event_date; 1970-01-01 if it is null.
+# The column whose UTC date is the row's event_date; the date is 1970-01-01 if the column is null.
 TIMES = {
     "offsets_records": "append_time",
     "broker_log_events": "event_time",
@@ -199,7 +199,7 @@ LAWS = [
     Law(
         "times of a generation are in order: preparing, joined, stable, ended",
         ("generations",),
-        # A record and its log line get their times some milliseconds apart.
+        # Tolerance, because a record and its log line get their times some milliseconds apart.
         """
         SELECT cluster_id, group_id || ' generation ' || generation, 'times in order',
             CONCAT_WS(' > ', preparing_time, joined_time, stable_time, ended_time)

@@ -25,7 +25,7 @@ DECODERS: dict[str, tuple[tuple[int, ...], Decoder]] = {
 DECODED = frozenset(DECODERS)
 RECORD = ("cluster_id", "topic_partition", "log_offset")
 _BATCH = 10_000
-# The position of a record in its batch.
+# Index of a record in its batch.
 _ROW = pa.field("__row", pa.int64())
 # Columns that are not part of the record: its position, and the outcome of its transaction.
 _NOT_IN_RECORD = {*RECORD, "event_date", "append_time", "outcome"}

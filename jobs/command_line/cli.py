@@ -76,7 +76,7 @@ def _complete(group: typer.Typer, path: str = "") -> None:
             command.cls = ConfiguredCommand
     for below in group.registered_groups:
         if below.typer_instance is not None:
-            # no command name: commands of `regroup` itself
+            # Commands of `regroup` itself have no command name before them.
             inner = f"{below.name} " if below.name else ""
             _complete(below.typer_instance, path + inner)
 
@@ -90,17 +90,17 @@ def main(command: str | None = None) -> None:
     Exit code: 0 done, 1 the answer is no or the run failed, 2 wrong argument or configuration, 130
     Ctrl-C.  An error is one line on stderr.
     """
-    if isinstance(sys.stdout, TextIOWrapper):  # not every terminal can show every character
+    if isinstance(sys.stdout, TextIOWrapper):  # Some terminals cannot show every character.
         sys.stdout.reconfigure(errors="backslashreplace")
     separate_stderr()
     handle_ctrl_c()
     if len(installed()) > 1:
         fail(BOTH)
-    # collection is off: imports and plans are many objects, and hardly any is garbage
+    # Collect garbage rarely: imports and plans are many objects, of which hardly any are garbage.
     gc.set_threshold(100_000)
     try:
         sys.exit(_run([command] if command else []))
-    except BrokenPipeError:  # `regroup ... | head`
+    except BrokenPipeError:  # The reader ended early, as in `regroup ... | head`.
         sys.stderr.close()
         sys.exit(0)
 
@@ -113,7 +113,7 @@ def _run(command: list[str]) -> int:
 
 
 def _end(error: BaseException) -> NoReturn:
-    if follows_interrupt(error):  # the command has printed its message
+    if follows_interrupt(error):  # The command has already printed its message.
         sys.exit(INTERRUPTED)
     match error:
         case UsageError():
@@ -123,7 +123,7 @@ def _end(error: BaseException) -> NoReturn:
         case TyperException():
             if (
                 type(error).__name__ == "NoArgsIsHelpError"
-            ):  # `regroup` without arguments prints its help
+            ):  # `regroup` without arguments prints its help.
                 print(error, flush=True)
                 sys.exit(2)
             fail(f"{' '.join(error.format_message().split())} See `regroup --help`.")

@@ -24,7 +24,7 @@ from jobs.console.similar_names import meant
 
 _KEYS = {key.own_name: key for key in (*OF_COMMANDS, *OF_CLUSTER)}
 _SOURCES = frozenset(key.own_name for key in SOURCES)
-# Options with other names than their keys.
+# Options whose names differ from their keys.
 _OTHER_NAMES = {
     ("snapshot", "bootstrap"): "kafka",
     ("report", "out"): "page",
@@ -36,7 +36,7 @@ _UNCONFIGURED = ("demo", "simulate", "scenario", "init")
 _OF_ALL_CLUSTERS = ("alerts", "digest", "doctor")
 # Without --cluster-id and a default cluster, these commands run for each cluster of the file.
 _FOR_EACH_CLUSTER = ("nightly", "report")
-_RUNS = "regroup.runs"  # in Context.meta: the cluster and the arguments of each run
+_RUNS = "regroup.runs"  # key in Context.meta of the cluster and the arguments of each run
 
 
 class ConfiguredCommand(TyperCommand):
@@ -110,7 +110,7 @@ def _values(
     try:
         written = read_file(file)
     except UsageError:
-        if command == "doctor":  # the command reports what is wrong with the file
+        if command == "doctor":  # The command itself reports faults of the file.
             return environment
         raise
     values = _of_file(command, keys, {**environment, **options}, written, file) | environment
@@ -136,7 +136,7 @@ def _of_file(
     if chosen is None:
         lake_of_default = clusters.get(str(default), {}).get("lake", lake)
         if texts.get("lake", lake_of_default) != lake_of_default:
-            return {}  # another lake has its own clusters
+            return {}  # Another lake has its own clusters.
         chosen = default
         needs_one = "cluster_id" in keys and command not in _OF_ALL_CLUSTERS
         if chosen is None and len(clusters) > 1 and needs_one and "lake" not in texts:

@@ -58,5 +58,5 @@ EXAMPLES = {
 def epilog(command: str) -> str | None:
     """The text below the help of a command, with its line breaks; None without an example."""
     example = EXAMPLES.get(command)
-    # \b: do not wrap the next paragraph.
+    # \b prevents wrapping of the next paragraph.
     return example and f"\b\nExample:\n  {example.replace(chr(10), chr(10) + '  ')}"

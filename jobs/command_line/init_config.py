@@ -82,7 +82,7 @@ def write(path: str, cluster: Mapping[str, str] | None = None) -> None:
         raise UsageError(f"--out {path}: {error.strerror}; give a file to write") from None
 
 
-# Where packages, containers and operators of Kafka write logs.
+# Paths to which packages, containers and operators of Kafka write logs.
 _BROKER_LOGS = (
     "/var/log/kafka/server.log*",
     "/opt/kafka/logs/server.log*",

@@ -58,7 +58,7 @@ def init(
     values = {name: value for name, value in options.items() if value is not None}
     if not values and sys.stdin.isatty():
         values = asked()
-    if Path(out).parent != Path():  # paths of a file are relative to its folder
+    if Path(out).parent != Path():  # Paths in a file are relative to the file's folder.
         values = {name: absolute(name, value) for name, value in values.items()}
     if values:
         values = {"lake": "lake", "cluster_id": "kafka"} | values

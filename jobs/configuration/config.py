@@ -33,7 +33,7 @@ SECTIONS = {
     "embedded_limit_mib": int,
 }
 KINDS = {dict: "a table", str: "a text", int: "a whole number"}
-# Regroup sets these options per run.
+# Options that the configuration cannot set, because Regroup sets them per run.
 RESERVED = {
     "auto.offset.reset",
     "bootstrap.servers",

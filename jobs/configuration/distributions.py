@@ -16,7 +16,7 @@ BOTH = (
 )
 NO_SPARK = "regroup-embedded has no Spark"
 INSTALL_SPARK = "`pip uninstall --yes regroup-embedded pyspark-client`, then `pip install regroup`"
-_SITE = Path(__file__).resolve().parents[3]  # site-packages, or for a checkout a folder above it
+_SITE = Path(__file__).resolve().parents[3]  # site-packages; in a checkout, a folder above it
 
 
 def installed(folder: Path = _SITE) -> list[str]:

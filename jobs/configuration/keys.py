@@ -16,7 +16,7 @@ from jobs.console.errors import UsageError
 
 # Environment variables that are no keys.
 OTHER_VARIABLES = ("REGROUP_CONFIG", "REGROUP_JARS", "REGROUP_TOKEN", "REGROUP_TRACE")
-EMBEDDED_LIMIT_MIB = 2048  # with more input than this, `auto` uses Spark
+EMBEDDED_LIMIT_MIB = 2048  # `auto` uses Spark for more input than this
 
 
 class Key(NamedTuple):
@@ -47,7 +47,7 @@ class Key(NamedTuple):
         return self.name.rpartition(".")[2]
 
 
-# Inputs of a run: keys of a cluster, named as the options.
+# Inputs of a run: keys of a cluster with the names of the options.
 SOURCES = (
     Key("clusters.NAME.kafka", str, None, "brokers: HOST:PORT[,HOST:PORT...]", "broker-1:9092"),
     Key(

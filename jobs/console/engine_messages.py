@@ -19,7 +19,8 @@ def separate_stderr() -> None:
     """Give sys.stderr a file descriptor of its own, so that `silence` does not affect it."""
     global _is_separate
     stream = sys.stderr
-    if stream is not sys.__stderr__ or stream is None:  # output of a test or of another program
+    # The stream is the output of a test or of another program.
+    if stream is not sys.__stderr__ or stream is None:
         return
     stream.flush()
     sys.stderr = open(  # noqa: SIM115  # open as long as the process

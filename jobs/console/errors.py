@@ -11,13 +11,13 @@ from typing import NoReturn
 from jobs.console.printing import printable
 from jobs.console.secrets import without_secrets
 
-TRACE = "REGROUP_TRACE"  # environment variable: with any value, failures print their traceback
+TRACE = "REGROUP_TRACE"  # environment variable that makes failures print their traceback
 
 _JVM_ENDED = (
     "Spark's JVM has ended, usually because it ran out of memory: give it more"
     " (spark.driver.memory), and start the same run again"
 )
-# A part of the traceback, at any depth of causes, and what to do.
+# Remedies by a text that occurs in the traceback, at any depth of causes.
 _REMEDIES = {
     "No space left on device": "the disk is full: free space for the lake and for temporary files"
     " (Spark: spark.local.dir, embedded engine: TMPDIR), and start the same run again",
@@ -33,17 +33,17 @@ _REMEDIES = {
     "UNABLE_TO_ACQUIRE_MEMORY": "a Spark task cannot sort its rows in its share of memory: use more"
     " tasks (spark.sql.shuffle.partitions) or more memory (spark.driver.memory,"
     " spark.executor.memory), and start the same run again",
-    # Py4J has no connection, or lost its connection.
+    # Py4J has no connection, or has lost its connection.
     "connect_to_java_server": _JVM_ENDED,
     "Py4JNetworkError": _JVM_ENDED,
     "Read-only file system": "the file system is read-only: the lake and the folder of temporary"
     " files (TMPDIR) must be writable",
     "Permission denied": "no permission to read or write a file: grant this user access",
 }
-# The reason of an input that a defect of Regroup sent to quarantine.
+# Reason in the quarantine of an input on which Regroup itself failed.
 INTERNAL_ERROR = "internal error"
 _MOST_CHARACTERS = 500
-# Of a message of Regroup's own, which may repeat a path of 4,096 characters.
+# Limit for messages of Regroup itself, which may repeat a path of 4,096 characters.
 _MOST_OF_MESSAGE = 5_000
 _END_OF_MESSAGE = 300
 _WRAPPER = re.compile(r"An error occurred while calling |Traceback |An exception was thrown ")

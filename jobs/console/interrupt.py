@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CODE = 130  # as in shells: 128 + the signal's number
+CODE = 130  # exit code as in shells: 128 + the signal's number
 WHILE_JOBS_RUN = (
     "interrupted, cancelling jobs (Ctrl-C again: exit at once); written tables stay valid, "
     "and the same command computes the rest"
@@ -69,7 +69,7 @@ def handle_ctrl_c_in_spark(session: SparkSession) -> None:
     """
 
     def leave() -> None:
-        logging.disable()  # py4j logs the call that is abandoned here
+        logging.disable()  # py4j would log the call that is abandoned here.
         _in_thread(lambda: _cancel(session))
         _leave_call(session)
 
@@ -93,7 +93,7 @@ def handle_ctrl_c_in_embedded(session: SparkSession, reconnect: Callable[[], Non
 def _handle(leave: Callable[[], None]) -> None:
     """On Ctrl-C print a line, call ``leave`` and raise Interrupted."""
     if threading.current_thread() is not threading.main_thread():
-        return  # only the main thread receives signals
+        return  # Only the main thread receives signals.
 
     def end(number: int, frame: FrameType | None) -> NoReturn:
         _print_once(WHILE_JOBS_RUN)
@@ -121,7 +121,7 @@ def _print_once(message: str) -> None:
     line = f"regroup: {message}\n"
     try:
         print(line, end="", file=sys.stderr, flush=True)
-    except RuntimeError:  # the signal came while this thread wrote to stderr
+    except RuntimeError:  # The signal arrived while this thread wrote to stderr.
         os.write(sys.stderr.fileno(), line.encode())
 
 
@@ -141,7 +141,7 @@ def _leave_call(session: SparkSession) -> None:
 
 def _cancel(session: SparkSession) -> None:
     context = session.sparkContext
-    with suppress(Exception):  # the JVM may have exited
-        # Drop the stack traces of Python workers, whose stderr goes through the JVM's.
+    with suppress(Exception):  # The JVM may have exited.
+        # This hides the stack traces of Python workers, whose stderr goes through the JVM's.
         context._jvm.java.lang.System.err.close()  # type: ignore[union-attr]
         context.cancelAllJobs()

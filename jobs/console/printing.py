@@ -16,10 +16,10 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, TextIO
 
-# DEL and C1 controls, text directions, line and paragraph separators, lone surrogates.
+# Characters: DEL and C1 controls, text directions, line and paragraph separators, lone surrogates.
 _CONTROL = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 _UNPRINTABLE = re.compile(f"[\x00-\x1f{_CONTROL}]")
-_UNPRINTABLE_IN_JSON = re.compile(f"[{_CONTROL}]")  # json.dumps escapes the other characters
+_UNPRINTABLE_IN_JSON = re.compile(f"[{_CONTROL}]")  # json.dumps escapes all other characters.
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 

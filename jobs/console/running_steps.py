@@ -22,7 +22,7 @@ class RunningSteps:
             TimeElapsedColumn(),
             console=self._console,
             transient=True,
-            redirect_stdout=False,  # answers go to stdout only
+            redirect_stdout=False,  # Answers go to stdout only.
         )
         self._running = 0
         self._lock = threading.Lock()

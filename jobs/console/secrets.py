@@ -19,7 +19,7 @@ SECRET_NAMES = (
 HIDDEN = "[hidden]"
 _NAME = re.compile(SECRET_NAMES)
 _QUOTED = re.compile(r'(?:password|secret)="((?:[^"\\]|\\.)*)"', re.IGNORECASE)
-# A shorter value may occur as a part of any word.
+# A shorter value may occur within any word, so it is not replaced.
 _FEWEST_CHARACTERS = 6
 _known: set[str] = set()
 

@@ -18,7 +18,7 @@ from rich.table import Table
 
 _GAP = 3  # blanks between columns
 _EDGES = 2
-_NARROWEST = 24  # maximum width of a folded column: a time, or half a UUID
+_NARROWEST = 24  # maximum width of a folded column: wide enough for a time, or half a UUID
 
 
 def print_table(

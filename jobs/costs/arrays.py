@@ -107,5 +107,5 @@ def integers(values: Floats) -> pa.Array:
 
 
 def rounded(values: Floats, digits: int) -> pa.Array:
-    # 0.0 and -0.0 have different hashes.
+    # Adding 0.0 turns -0.0 into 0.0, because the two have different hashes.
     return pa.array(np.round(values, digits) + 0.0, mask=np.isnan(values))

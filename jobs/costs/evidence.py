@@ -25,9 +25,9 @@ from jobs.engine.union import union_of
 from jobs.lake.keys import GENERATION_KEY, GROUP_KEY, INCARNATION_KEY, PARTITION_KEY
 from jobs.ownership.rebalances import COOPERATIVE
 
-# Groups are computed in this many calls, see `jobs.modern_history.played`.
+# Number of calls in which groups are computed; see `jobs.modern_history.played`.
 BUCKETS = 64
-# A partition in a client's line: topic and number.
+# A partition in a client's line: topic, hyphen, number.
 _PARTITION = r"^(.*)-([0-9]+)$"
 # Columns of an assignment; times in ms, dates in days.  See `jobs.ownership.tenures`.
 _ASSIGNMENT: dict[str, DataType] = {
@@ -60,7 +60,7 @@ _ASSIGNMENT: dict[str, DataType] = {
     "shutdown_generation": IntegerType(),
     "shutdown_date": IntegerType(),
 }
-# Columns of a tenure from an earlier run: this run does not read its commits again.
+# Columns of a tenure from an earlier run, whose commits are not read again.
 _STORED: dict[str, DataType] = {
     "stored_low_ms": LongType(),
     "stored_high_ms": LongType(),
@@ -75,7 +75,7 @@ _STORED: dict[str, DataType] = {
     "stored_interval_ms": LongType(),
 }
 OWNED = _ASSIGNMENT | _STORED
-# Columns of the frame, and the type of their lists.
+# Columns of the frame, with the type of their lists.
 _LISTS: dict[str, DataType] = {
     "integers": LongType(),
     "doubles": DoubleType(),

@@ -17,7 +17,7 @@ from jobs.costs.rules import CommitProgress, Reprocessed
 from jobs.costs.series import NONE, Flags, Ints
 from jobs.costs.tenures import Tenures
 
-# A line belongs to the client's latest tenure, among this many tenures of the partition.  A line
+# A line belongs to the client's latest tenure among this many tenures of the partition.  A line
 # without a client belongs to the latest tenure whose owner was removed.
 LOOKBACK = 4
 

@@ -19,12 +19,13 @@ from jobs.costs.series import NONE, Floats, Ints, Series
 from jobs.costs.tenures import Tenures
 from jobs.lake.dates import NEVER_MS
 
-# The lag is followed for this long after the next assignment: settled rows do not depend on later
-# dates (`jobs.group_days`).
+# The lag is followed for this long after the next assignment, so that settled rows do not depend on
+# later dates (`jobs.group_days`).
 FOLLOWED_MS = 300_000
-# A partition has caught up if its lag is at most this many records plus the records of this time.
+# A partition has caught up if its lag is at most this many records, plus the records that arrive in
+# this time.
 LEAST_LAG, LEAST_LAG_MS = 2.0, 1500
-# If two sightings are this far apart, the log end offset between them is unknown.
+# If two sightings are this far apart, the log end offset between the sightings is unknown.
 LONGEST_UNSEEN_MS = 900_000
 
 
@@ -105,8 +106,8 @@ def lag_of(t: Tenures, p: CommitProgress, r: Reprocessed, commits: Series, ends:
     is_assumed &= _of_next(t, r.position, np.inf) > p.last_offset
     last = np.where(caught != NONE, caught, commits.last(t.part, end_ms))
     last = np.where(first == NONE, NONE, last)
-    # Sum three parts: until the first commit, from it to the last commit, and from there to the
-    # end.
+    # Sum three parts: until the first commit, from the first to the last commit, and from the last
+    # commit to the end.
     first_behind = np.where(first == NONE, 0, behind.at(first))
     to_first = np.where(
         (first == NONE) | (first == caught),

@@ -30,7 +30,7 @@ from jobs.ownership.of_run import (
 
 READS = (*OWNERSHIP, "end_offsets", "client_events")
 COSTS, UNSERVED = "handover_costs", "unserved_times"
-# Maximum rows of committed_offsets in memory, on the embedded engine.
+# Maximum number of rows of committed_offsets in memory, on the embedded engine.
 COMMITS_AT_ONCE = 5_000_000
 
 
@@ -77,7 +77,7 @@ def rows_of_both(
     owned = owned.join(last, on=GROUP_KEY, how="left")
     evidence = rows_of_evidence(owned, committed_offsets, end_offsets, client_events)
     schema = _schema_of_both()
-    # Import here, as workers have no SparkSession.
+    # Import here, because workers have no SparkSession.
     types = to_arrow_schema(schema, timezone="UTC")
 
     def of_bucket(bucket: pa.Table) -> pa.Table:

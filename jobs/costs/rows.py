@@ -193,7 +193,7 @@ def _table(
         "records_per_second": rounded(p.rate * 1000, 3),
         "commit_interval_ms": pa.array(p.interval_ms.astype(np.int64)),
         "from_generation": owned.field("generation").take(row),
-        # The generation of the next owner belongs to another incarnation if the group migrated.
+        # If the group migrated, the generation of the next owner belongs to another incarnation.
         "generation": next_or_shutdown("generation", "shutdown_generation", ends_incarnation),
         "estimated": inferred,
     }  # fmt: skip

@@ -60,23 +60,23 @@ from jobs.lake.dates import NEVER_MS
 
 # A commit at most this long before a rebalance counts as made at its revocation.
 REVOCATION_MS = 1500
-# Without a commit for this many intervals, there are no new records.
+# If a partition has no commit for this many intervals, it had no new records.
 QUIET_INTERVALS = 1.5
-# A rate covers the records committed in this time before the last commit, and until this long after
-# the next assignment if that assignment came soon.
+# A rate covers the records committed in this time before the last commit.  If the next assignment
+# came soon, the rate also covers this time after it.
 RATE_MS, LONGEST_RATE_MS = 40_000, 600_000
 CAUGHT_UP_MS, SOON_MS = 20_000, 300_000
-# At least this many expected records count as new records.
+# Expected records count as new records from this number on.
 LEAST_NEW = 5
 # Tolerance of times inferred from heartbeats.
 TOLERANCE_MS = 500
 # A commit lacks records if it has at most this share of the expected records, and at least this
 # many are expected.
 LARGEST_SHARE, LEAST_EXPECTED = 0.75, 8
-# heartbeat.interval.ms is typically no higher than this part of session.timeout.ms.
+# heartbeat.interval.ms is typically no longer than session.timeout.ms divided by this number.
 SESSION_HEARTBEATS = 3
-# Share of a crashed process' partitions that it processed although they come after the partition
-# whose record killed it.
+# Share of a crashed process' partitions that it had processed although they come after the
+# partition whose record crashed it.
 HANDLED_BEHIND = 1 / 3
 
 
@@ -130,7 +130,7 @@ class Reprocessed:
 
 def progress_of(t: Tenures, commits: Series, habits: Habits) -> CommitProgress:
     end_ms = np.maximum(t.until_ms, np.minimum(t.departed_ms, t.next_ms))
-    # Do not read up to the next assignment, which may come on a later date.
+    # Do not read up to the next assignment, which may be on a later date.
     last = commits.last(t.part, np.minimum(t.next_ms, end_ms + REVOCATION_MS))
     last = np.where(commits.times(last) < end_ms - DAY_MS, NONE, last)
     last_ms = commits.times(last)
@@ -260,8 +260,8 @@ def handled_again(t: Tenures, p: CommitProgress, r: Reprocessed) -> Reprocessed:
     already = np.nan_to_num(r.handled - base)
 
     def again(own: Floats) -> tuple[Floats, Floats]:
-        # Chains are sorted.  With each chain raised above the previous one, one running maximum
-        # serves all chains.
+        # Chains are sorted.  Each chain is raised above the previous chain, so that one running
+        # maximum serves all chains.
         lift = chain * (np.max(own, initial=0) + 1)
         reached = np.maximum.accumulate(own + lift) - lift
         following = np.full(len(own), np.inf)
@@ -487,8 +487,8 @@ def _crashed(
     is_oldest_again = is_crash & (p.last_ms == oldest_ms) & has_ended_again
     is_loop = is_crash & (_most_of_member(t, p.last_ms) - oldest_ms > p.interval_ms)
     is_loop &= _most_of_member(t, is_oldest_again.astype(np.int64)) > 0
-    # The partitions were committed at the same time, and the previous owner also crashed: any of
-    # the partitions may have the record.
+    # The partitions were committed at the same time, and the previous owner also crashed, so any of
+    # the partitions may contain the record.
     is_again = np.zeros(len(is_crash), bool)
     is_again[1:] = (t.part[1:] == t.part[:-1]) & (p.last_ms[1:] == p.last_ms[:-1]) & is_crash[:-1]
     is_again &= is_crash
@@ -499,7 +499,7 @@ def _crashed(
     is_before = (t.partition < killer[t.member]) & ~(is_again & ~is_loop)
     handled = np.where(is_before | ~(is_loop | is_again), backlog, HANDLED_BEHIND * backlog)
     share = 1 / np.maximum(np.bincount(t.member, is_candidate, size)[t.member], 1)
-    # All owners of the partition with the record stopped at this record.
+    # All owners of the partition with the fatal record stopped at this record.
     run = np.cumsum(np.append(0, ~is_next))
     is_stuck = np.bincount(run, is_candidate & (share == 1))[run] > 0
     before_record = p.rate * p.interval_ms / 2

@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 from jobs.costs.series import NONE, Flags, Ints
 from jobs.lake.dates import NEVER_MS
 
-# A cooperative member keeps partitions through rebalances: its tenure begins with an assignment at
-# most this long before the last assignment, as a run for some dates reads no older assignments.
+# A cooperative member keeps partitions through rebalances.  Its tenure begins with an assignment at
+# most this long before the last assignment, because a run for some dates reads no older
+# assignments.
 LONGEST_CHAIN_MS = 86_400_000
 # A member that departs and joins in one poll is assigned its partitions again within this time.
 AT_ONCE_MS = 500

@@ -29,18 +29,18 @@ from jobs.lake.dates import NEVER_MS
 
 SLOW_POLL, FROZEN, STUCK, OWNER_STALLED, NO_PROGRESS = range(5)
 REASONS = ("slow_poll", "frozen", "stuck", "owner_stalled", "no_progress")
-# Shorter pauses of a position are ordinary fetches and commits.
+# Shorter pauses of a position are normal for fetches and commits.
 LEAST_MS = 4000
-# A short tenure counts as unserved if, at its end, the position has not moved for this many times
-# the usual limit.
+# A short tenure counts as unserved if its position has not moved for this many times the usual
+# limit when the tenure ends.
 SHORT_TENURES = 2
 # Maximum delay of a client's commit.
 LATE_MS = 1000
-# The position before an assignment comes from commits at most this long before it, as a run for
-# some dates reads no older commits.
+# The position before an assignment comes from commits at most this long before the assignment,
+# because a run for some dates reads no older commits.
 LOOKBACK_MS = 3_600_000
 # Without log end offsets, a partition makes no progress if its position does not move for this time
-# and for this many of its own commit intervals; their mean covers this many.
+# and for this many mean commit intervals of the partition.  The mean covers MEAN_OF intervals.
 LEAST_IDLE_MS, IDLE_INTERVALS, MEAN_OF = 60_000, 20, 10
 
 
@@ -143,7 +143,7 @@ def _stopped_in_time(pieces: Pieces, commits: Series, advances: Series, stopped_
     is_own = advances.times(last) >= pieces.from_ms
     last_ms = np.where(is_own, advances.times(last), NONE)
     lagged_ms = np.where(is_own & (last != NONE), stopped_ms[last], NONE)
-    # All partitions that an owner had when it stopped.
+    # This key groups all partitions that an owner had when it stopped.
     key = dense(pieces.owner, pieces.stop_ms)
     size = int(key.max(initial=-1)) + 1
     of_owner, lagged_of_owner = np.full(size, NONE), np.full(size, NONE)
@@ -166,7 +166,7 @@ class _Work:
 
     def __init__(self, ends: Series) -> None:
         self._ends = ends
-        # Offsets of a recreated topic start at 0.
+        # Offsets of a topic that was created again start at 0.
         self._key = np.maximum.accumulate((ends.part << 42) | ends.value)
         self._parts = np.unique(ends.part)
 
@@ -219,7 +219,8 @@ def _by_commits(pieces: Pieces, advances: Series, stopped_ms: Ints, work: _Work)
     from_ms = np.maximum(flat.begin_ms, flat.work_ms)
     took_ms = np.maximum(flat.end_ms - from_ms, 0)
     usual_ms = np.maximum(QUIET_INTERVALS * interval_ms + LATE_MS, LEAST_MS)
-    # Short tenures without a commit, whose position had not moved since long before.
+    # Short tenures without a commit count whole if their position had not moved for a long time
+    # before.
     is_whole = ~flat.is_after_own & ~flat.is_before_own
     stood_ms = flat.end_ms - advances.at_ms[flat.advance]
     is_long = (took_ms > usual_ms) | (is_whole & (stood_ms > SHORT_TENURES * usual_ms))
@@ -329,7 +330,7 @@ def _by_date(all_of: Stretches, pieces: Pieces, commits: Series) -> Stretches:
     group_of_part = np.zeros(int(max(commits.part.max(), pieces.part.max(initial=0))) + 1, np.int64)
     group_of_part[pieces.part] = pieces.group
     of_commits = by_date(group_of_part[commits.part], commits.at_ms)
-    # A partition's commits are in order, so most equal dates are neighbours.
+    # A partition's commits are in order, so most equal dates are neighbors.
     dates = np.unique(of_commits[np.append(True, of_commits[1:] != of_commits[:-1])])
     first = all_of.from_ms // DAY_MS
     count = (all_of.to_ms - 1) // DAY_MS - first + 1

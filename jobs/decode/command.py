@@ -34,9 +34,9 @@ from jobs.segments.record_batch import CONTROL, TRANSACTIONAL, read_header
 Line = dict[str, Any]
 Text = str | bytes | memoryview
 
-# minimum bytes for workers; for fewer bytes, forking takes longer than it saves
+# minimum bytes for which workers are used; for fewer bytes, forking takes longer than it saves
 SIZE_FOR_WORKERS = 16 << 20
-MOST_WORKERS = 8  # additional workers would wait for this process, which finds the frames
+MOST_WORKERS = 8  # more workers would wait for this process, which finds the frames
 MOST_OPEN = 100  # files
 
 _SEGMENT_NAME = re.compile(r"\d{20}\.log")
@@ -130,7 +130,7 @@ def _below(path: str) -> list[Segment]:
     for name in names:
         try:
             segments.append(_segment(name))
-        except BadPath:  # a segment of another topic in a broker's data folder
+        except BadPath:  # The path is a segment of another topic in a broker's data folder.
             continue
     if not segments:
         raise BadPath(f"{path}: no segment of __consumer_offsets below this folder")
@@ -294,7 +294,7 @@ class DecodedLog:
         return distinct, of_batch
 
     def _transaction(self, producer_id: int, offset: int) -> Line:
-        # read lazily: few logs have markers, and reading them reads all segments
+        # Read the markers lazily: few logs have markers, and reading them reads all segments.
         if self._markers is None:
             self._markers = end_markers(self._segments)
         return {"transactional": True, "committed": self._markers.committed(producer_id, offset)}
@@ -394,5 +394,5 @@ def base64(data: bytes | None) -> str | None:
     return None if data is None else b2a_base64(data, newline=False).decode("ascii")
 
 
-# Encode bytes in base64; lines have no cycles.
+# Bytes are encoded in base64; lines have no cycles.
 _encode = json.JSONEncoder(separators=(",", ":"), default=base64, check_circular=False).encode

@@ -22,13 +22,13 @@ from jobs.segments.columns import Columns, at_any_byte
 from jobs.segments.record_batch import CONTROL
 
 OFFSET_COMMIT = 1
-VERSIONS = (3, 4)  # records of brokers since 2.1; the reference formats older versions
+VERSIONS = (3, 4)  # versions of records since Kafka 2.1; the reference formats older versions
 TAGS_SIZE = {3: 0, 4: 1}  # a value of version 4 ends with its count of tagged fields
 MIDDLE_START = 10  # position after version and offset
-MIN_VALUE_SIZE = 24  # version, offset, leader epoch, a length, commit timestamp
+MIN_VALUE_SIZE = 24  # number of cached pieces of text: metadata may differ in every commit
 CACHE_SIZE = 100_000  # pieces of text; metadata may differ in every commit
 
-# Numbers of a sample line, recognizable in its text
+# Numbers of a sample line, which are recognizable in its text.
 LOG_OFFSET, TIMESTAMP, OFFSET, COMMIT_TIMESTAMP = (
     1010101010101010101, 1020202020202020202, 1030303030303030303, 1040404040404040404,
 )  # fmt: skip
@@ -37,11 +37,12 @@ SAMPLE_MIDDLE = {3: b"\xff\xff\xff\xff\x00\x00", 4: b"\xff\xff\xff\xff\x01"}
 SAMPLE_KEY_TEXT = '"group":"g","topic":"t","partition":0'
 SAMPLE_MIDDLE_TEXT = '"leader_epoch":-1,"metadata":""'
 LEADER_EPOCH_SIZE = 4
-METADATA_SIZE: dict[int, Callable[[int], bytes]] = {  # the length prefix of metadata
+# functions that return the length prefix of metadata
+METADATA_SIZE: dict[int, Callable[[int], bytes]] = {
     3: lambda size: size.to_bytes(2, "big"),
     4: lambda size: bytes((size + 1,)),
 }
-# Needs no escaping in JSON, and its length fits into one byte
+# Text that needs no escaping in JSON, and whose length fits into one byte.
 PLAIN = re.compile(rb"[ !#-\[\]-~]{0,126}")
 _HEAD, _TIME = Struct(">hq"), Struct(">q")
 

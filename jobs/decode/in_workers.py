@@ -20,8 +20,8 @@ from typing import Any, BinaryIO
 
 from jobs.console.errors import RunFailed
 
-TASKS = 2  # maximum per worker: the current task and the next task
-# maximum per write: texts are often short, and longer writes cost page faults
+TASKS = 2  # maximum number of tasks per worker: the current task and the next task
+# maximum bytes per write: texts are often short, and longer writes cost page faults
 WRITE_BYTES = 1 << 16
 SIZE_SIZE = 8
 
@@ -78,7 +78,7 @@ class _Worker:
         results.close()
 
     def send(self, task: Any) -> None:
-        with suppress(BrokenPipeError):  # the worker has ended, which `results` reports
+        with suppress(BrokenPipeError):  # The worker has ended, which `results` reports.
             pickle.dump(task, self._tasks)
             self._tasks.flush()
 
@@ -94,7 +94,7 @@ class _Worker:
         self._process.kill()
         self._process.join()
         self._results.close()
-        with suppress(BrokenPipeError):  # pipe end of an unsent task
+        with suppress(BrokenPipeError):  # This end of the pipe belongs to a task that was not sent.
             self._tasks.close()
 
     def _received(self, size: int) -> bytes:
@@ -114,12 +114,12 @@ def _pipe() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _serve(work: Work, tasks: BinaryIO, results: BinaryIO, inherited: list[BinaryIO]) -> None:
-    for pipe in inherited:  # otherwise these ends would stay open after the parent ends
+    for pipe in inherited:  # Without this, these ends would stay open after the parent ends.
         pipe.close()
-    with suppress(EOFError, BrokenPipeError):  # the parent has ended
+    with suppress(EOFError, BrokenPipeError):  # The parent has ended.
         while True:
             _run(work, pickle.load(tasks), results)  # noqa: S301  # data of this process's parent
-    os._exit(0)  # exit without flushing buffers inherited from the parent
+    os._exit(0)  # Exit without flushing buffers that were inherited from the parent.
 
 
 def _run(work: Work, task: Any, results: BinaryIO) -> None:
@@ -130,7 +130,7 @@ def _run(work: Work, task: Any, results: BinaryIO) -> None:
     except BrokenPipeError:
         raise
     except Exception as error:
-        error.add_note(traceback.format_exc())  # tracebacks cannot be pickled
+        error.add_note(traceback.format_exc())  # Tracebacks cannot be pickled.
         failure = error
     _write(b"", results)
     _write(pickle.dumps(failure), results)

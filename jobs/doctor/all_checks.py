@@ -38,7 +38,7 @@ from jobs.sources.topic.kafka import Kafka
 from jobs.sources.topic.kafka_settings import kafka_only_for_spark
 
 _SOURCES = ("broker_log", "client_log", "dump", "end_offsets", "kafka")
-# Keys of a cluster whose contents have no check.
+# Keys of a cluster whose files are only listed, because their contents have no check.
 _FILES: dict[str, Callable[[str], list[str]]] = {
     "segments": segments.segment_files,
     "trace": partial(list_files, option="trace", name_like=trace.FILES_LIKE),
@@ -72,7 +72,7 @@ def run_checks(options: DoctorOptions) -> Iterator[CheckResult]:
     """
     config, settings_result = _check_settings(options.conf)
     if options.kafka is not None:
-        Kafka(options.kafka)  # raises UsageError before the first result
+        Kafka(options.kafka)  # This raises UsageError before the first result.
     yield settings_result
     yield from _check_variables()
     yield from _check_secrets(config)

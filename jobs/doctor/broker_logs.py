@@ -36,7 +36,7 @@ MOST_SOURCES = 5
 TAIL_BYTES = 1 << 16
 QUARTER_MS = 15 * 60_000  # every zone's offset from UTC is a multiple of this
 FARTHEST_ZONE_MS = 14 * 3600_000
-# maximum time between the last line and the file's time for a log in use
+# maximum time between the last line and the file's modification time if a log is in use
 WRITTEN_WITHIN_MS = 30_000
 
 
@@ -44,7 +44,7 @@ WRITTEN_WITHIN_MS = 30_000
 class CoordinatorLines:
     """What a sample has: lines of the coordinator, and unreadable lines."""
 
-    zoned: int = 0  # coordinator lines with a date that names its zone
+    zoned: int = 0  # number of coordinator lines with a date that names its time zone
     times: list[int] = field(default_factory=list)  # ms since the epoch
     brokers_of_sources: dict[str, set[int]] = field(default_factory=dict)
     is_disordered: bool = False
@@ -152,7 +152,7 @@ def _clock_ahead_ms(file: str, timezone: str) -> int | None:
         return None
     written = datetime.fromtimestamp(Path(file).stat().st_mtime, UTC)
     offset = written.astimezone(ZoneInfo(timezone)).utcoffset()
-    assert offset is not None  # a ZoneInfo always has an offset
+    assert offset is not None  # A ZoneInfo always has an offset.
     wall_ms = int((written.timestamp() + offset.total_seconds()) * 1000)
     ahead_ms = round((last_ms - wall_ms) / QUARTER_MS) * QUARTER_MS
     is_live = abs(last_ms - wall_ms - ahead_ms) <= WRITTEN_WITHIN_MS

@@ -78,7 +78,7 @@ def _check_groups(lake: str) -> Iterator[CheckResult]:
     try:
         missing = missing_groups(lake)
     except UsageError:
-        return  # the check of the last runs reports a damaged table
+        return  # The check of the last runs reports a damaged table.
     for cluster_id, reason, group_ids in by_reason(missing):
         remedy = f'see them: `regroup sql --lake {lake} "SELECT * FROM {VIEW}"`'
         yield warning("groups", f"{cluster_id}: {sentence(group_ids, reason)}", remedy)

@@ -14,7 +14,8 @@ from jobs.sources.logs.entries import Unreadable
 from jobs.sources.logs.file_bytes import Blocks
 from jobs.sources.logs.kinds import Kind, is_error
 
-MOST_BYTES = 16 << 20  # maximum per file, uncompressed: reading takes half a minute at most
+# maximum bytes per file, uncompressed: reading them takes half a minute at most
+MOST_BYTES = 16 << 20
 MOST_SHOWN = 3
 LONGEST_SHOWN = 160
 

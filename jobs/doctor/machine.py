@@ -18,8 +18,8 @@ from jobs.engine.free_memory import free_memory
 
 OLDEST_JAVA = 17  # for Spark 4
 GIB = 1 << 30
-# Needed besides the driver's heap: the JVM's own memory, and Python workers (0.5 GiB measured for
-# two).
+# Memory needed besides the driver's heap: the JVM's own memory, and Python workers (0.5 GiB
+# measured for two).
 BESIDES_HEAP = GIB
 LEAST_SCRATCH = GIB
 _JAVA_LIMIT_S = 30
@@ -86,7 +86,7 @@ def size_bytes(text: str) -> int | None:
 def _core_count() -> int:
     try:
         return len(os.sched_getaffinity(0))
-    except AttributeError:  # this function is not on every system
+    except AttributeError:  # Some systems lack this function.
         return os.cpu_count() or 1
 
 

@@ -16,7 +16,8 @@ COLUMNS = ("check", "state", "found", "remedy")  # columns of --format json and 
 
 class Severity(StrEnum):
     OK = "ok"
-    WARNING = "warning"  # a run works, but maybe not as intended
+    # state of a check that allows runs, although their results may not be as intended
+    WARNING = "warning"
     FAILURE = "failure"  # a run fails
 
 

@@ -22,7 +22,8 @@ _LIMIT = re.compile(r"(==|<|>=)\s*([0-9][0-9.]*)")
 
 def packages() -> Iterator[CheckResult]:
     """Check that each required package is installed in its required version."""
-    name = next(iter(installed()), REGROUP)  # a checkout has the metadata of distribution regroup
+    # A checkout has the metadata of the distribution regroup.
+    name = next(iter(installed()), REGROUP)
     try:
         requirements = requires(name) or []
     except PackageNotFoundError:
@@ -40,7 +41,7 @@ def packages() -> Iterator[CheckResult]:
 
 
 def _problem_with(requirement: str) -> str | None:
-    if ";" in requirement:  # a requirement of other systems, or of an extra
+    if ";" in requirement:  # The requirement applies to other systems, or to an extra.
         return None
     match = _NAME.match(requirement)
     if match is None:

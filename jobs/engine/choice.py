@@ -22,7 +22,7 @@ MIB = 1 << 20
 # Stores in which both the embedded engine and delta-rs can read and write a lake.
 EMBEDDED_STORES = {"file", "s3", "gs", "abfs", "abfss"}
 INSTALL_JAVA = "install Java 17 (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME"
-# Settings that bring Delta's jars without `regroup jars`.
+# Settings that provide Delta's jars without `regroup jars`.
 JAR_SETTINGS = {"spark.jars", "spark.jars.packages"}
 
 

@@ -22,14 +22,14 @@ from jobs.configuration.packaged_files import CONF
 from jobs.console.secrets import is_secret
 from jobs.engine.scratch import scratch_folder
 
-# the client of Spark Connect, on which the embedded engine runs, lacks this attribute
+# The embedded engine runs on the client of Spark Connect, which lacks this attribute.
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
 ARCHIVE = "classes.jsa"
 CLASS_PATH = "spark.driver.extraClassPath"
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
-# Options for the JVM's own messages; an archive that does not fit is only a warning.
+# Options for the JVM's own messages.  An archive that does not fit causes only a warning.
 _ERRORS_ONLY = ("-Xlog:disable", "-Xlog:all=error:stderr")
 # PySpark asks the JVM whether these members of classes exist before each use of them.
 _USED_OFTEN = {
@@ -117,7 +117,7 @@ def start_jvm(settings: Mapping[str, str]) -> None:
             gateway = launch(conf, {"stderr": stderr})
         SparkContext._ensure_initialized(gateway=gateway)
     finally:
-        os.close(stderr)  # the JVM has its own copy
+        os.close(stderr)  # The JVM has its own copy of the descriptor.
 
 
 @contextmanager
@@ -139,7 +139,7 @@ def forget_ended_jvm() -> None:
     if process is None or process.poll() is None:
         return
     if context := SparkContext._active_spark_context:
-        context._jsc = None  # otherwise `stop` asks the JVM to end
+        context._jsc = None  # Otherwise `stop` would ask the JVM to end.
         context.stop()
     SparkContext._gateway = SparkContext._jvm = None
     SparkSession._instantiatedSession = SparkSession._activeSession = None

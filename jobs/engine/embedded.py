@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 SPARK_CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"
 # Threads that start runs at the same time share one server.
 _STARTING = Lock()
-# For error messages, PySpark looks up the caller of each column function: this takes half of the
+# For error messages, PySpark looks up the caller of each column function, which takes half of the
 # time in which Python makes a plan.
 WITHOUT_CALL_SITES = {"spark.python.sql.dataFrameDebugging.enabled": "false"}
 SETTINGS = {"spark.sql.session.timeZone": "UTC", **WITHOUT_CALL_SITES}
-# Results are not compressed on the loopback interface: gzip takes more time than the rest of a
+# Do not compress results on the loopback interface, because gzip takes more time than the rest of a
 # transfer.  Bit 0 is the algorithm "identity".
 CHANNEL_OPTIONS = {"grpc.compression_enabled_algorithms_bitset": 1}
 # While a channel is open, gRPC's fork handlers end one in twelve child processes before they start
@@ -49,7 +49,8 @@ SAIL = {
     "SAIL_RUNTIME__MEMORY_POOL__TYPE": "greedy",
 }
 POOL_SIZE = "SAIL_RUNTIME__MEMORY_POOL__GREEDY__MAX_SIZE"
-# The pool's share of free memory.  Reading, Python and delta-rs use memory outside of the pool.
+# The pool gets this share of the free memory.  Reading, Python and delta-rs use memory outside of
+# the pool.
 POOL_SHARE = 0.5
 
 
@@ -66,9 +67,9 @@ def embedded_session() -> SparkSession:
     for option, number in CHANNEL_OPTIONS.items():
         channel.setChannelOption(option, number)
     session = ConnectSession.builder.channelBuilder(channel).getOrCreate()
-    # a server in this process does not return after a failure
+    # A server in this process does not return after a failure, so do not retry.
     session.client.set_retry_policies([])
-    # Connections within this process lose nothing: omit calls that attach to a plan again.
+    # Connections within this process lose nothing, so omit calls that attach to a plan again.
     session.client.disable_reattachable_execute()
     for name, value in SETTINGS.items():
         session.conf.set(name, value)
@@ -82,7 +83,7 @@ def _server() -> SparkConnectServer:
     pool = {} if free is None else {POOL_SIZE: str(int(POOL_SHARE * free))}
     for name, value in (SAIL | pool).items():
         os.environ.setdefault(name, value)
-    os.environ["TMPDIR"] = str(scratch_folder())  # folder for rows that Sail and delta-rs spill
+    os.environ["TMPDIR"] = str(scratch_folder())  # Sail and delta-rs spill rows to this folder.
     from pysail.spark import SparkConnectServer
 
     server = SparkConnectServer(ip="127.0.0.1", port=0)

@@ -25,6 +25,6 @@ def _container_memory() -> list[int]:
     ):
         try:
             return [max(0, int(limit.read_text()) - int(used.read_text()))]
-        except (OSError, ValueError):  # no such file, or the word "max"
+        except (OSError, ValueError):  # The file does not exist, or contains the word "max".
             continue
     return []

@@ -61,7 +61,7 @@ KAFKA_CONNECTOR = {
 }
 SPARK_JARS = DELTA | KAFKA_CONNECTOR
 FOLDER_VARIABLE = "REGROUP_JARS"
-# Lists the coordinates of a folder whose jars are complete.
+# This file lists the coordinates of a folder whose jars are complete.
 NOTE = ".resolved"
 
 

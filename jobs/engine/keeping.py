@@ -94,7 +94,7 @@ def _written_schema(folder: Path) -> StructType | None:
 def _frame_of_files(session: SparkSession, folder: Path, schema: StructType) -> DataFrame:
     columns = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in schema)
     read = session.read.schema(columns).parquet(str(folder))
-    if is_embedded(session):  # Spark's plans are in the JVM: the folder stays until the end
+    if is_embedded(session):  # Spark's plans are in the JVM, so the folder stays until the end.
         # The plans of all frames derived from this frame refer to its plan.
         weakref.finalize(read._plan, shutil.rmtree, folder, ignore_errors=True)
     return with_schema(read, schema)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TextIO
 
 PREFIX = "regroup-scratch-"
-# The process of a folder holds this lock: the kernel releases it, even after SIGKILL.
+# The process of a folder holds this lock, which the kernel releases even after SIGKILL.
 _LOCK = "lock"
 
 
@@ -33,7 +33,7 @@ def scratch_folder() -> Path:
 def _locked_folder() -> tuple[Path, TextIO]:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-        # Another process may find the folder before it is locked, and delete it.
+        # Another process may find the folder before it is locked, and delete the folder.
         with suppress(FileNotFoundError):
             lock = (folder / _LOCK).open("w")
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -52,6 +52,6 @@ def _delete_if_abandoned(folder: Path) -> None:
 
 
 def _delete(folder: Path, lock: TextIO, owner: int) -> None:
-    if os.getpid() == owner:  # do not run in a forked process
+    if os.getpid() == owner:  # A forked process must not run this.
         shutil.rmtree(folder, ignore_errors=True)
         lock.close()

@@ -67,7 +67,8 @@ def build_session(config: Config, app_name: str = "regroup") -> SparkSession:
     """
     if not has_spark():
         raise UsageError(f"this needs Spark, and {NO_SPARK}: {INSTALL_SPARK}")
-    os.environ.pop(SPARK_CONNECT_MODE, None)  # port of an embedded session in this process
+    # This variable has the port of an embedded session in this process.
+    os.environ.pop(SPARK_CONNECT_MODE, None)
     # Workers must use the interpreter that has the project's packages.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     submitted = is_submitted()
@@ -92,7 +93,7 @@ def _standalone(config: Config) -> dict[str, str]:
     settings = {**DEFAULTS, **config.spark, **REQUIRED}
     jars = [] if settings.keys() & JAR_SETTINGS else _jars()
     if is_local(settings):
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # start no server on the network
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # No server may listen on the network.
         return settings | driver_settings(settings, jars, jars_folder())
     return settings | ({"spark.jars": ",".join(jars)} if jars else {})
 

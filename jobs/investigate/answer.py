@@ -15,9 +15,9 @@ from jobs.lake.sql import query_all
 
 Row = dict[str, Any]
 
-# A sum of 0 is unknown if an episode's figure is unknown. Statements of one cluster.  The cluster's
-# id is a parameter: the text of a statement shows which tables are read, and a cluster may have the
-# name of a table.
+# A sum of 0 is unknown if the figure of an episode is unknown. The statements are about one
+# cluster.  The cluster's id is a parameter, because the text of a statement shows which tables are
+# read, and a cluster may have the name of a table.
 GROUPS = """
     SELECT q.cluster_id, q.group_id, t.group_type, q.generations, q.rebalances,
         q.aborted_rebalances, q.superseded_targets, q.not_stable_ms, q.longest_ms,
@@ -170,7 +170,7 @@ def answer_of(asked: Asked) -> Answer:
 def _clock_texts(clocks: list[Row]) -> list[str]:
     if not clocks:
         return []
-    # Imported here, because few lakes have other clocks, and Spark takes long to import.
+    # Import here, because few lakes have clocks that differ, and importing Spark takes long.
     from jobs.nightly_run.client_summary import clock_text
 
     return [clock_text(row["client"], row["ahead_ms"]) for row in clocks]
@@ -198,9 +198,9 @@ def _kind(file: Row) -> str:
 
     try:
         kind = kind_of(source, file["file"], file["undated"])
-        # the missing evidence says how to add it
+        # The list of missing evidence says how to add the date.
         return kind.what if file["undated"] else kind.sentence
-    except OSError:  # the file was ingested earlier, and was deleted since
+    except OSError:  # The file was ingested by an earlier run, and was deleted later.
         return f"{source.replace('_', ' ')} without any readable line or record"
 
 

@@ -18,7 +18,7 @@ from jobs.investigate.answer import Asked, answer_of
 from jobs.investigate.documents import as_json, as_markdown, as_text
 from jobs.lake.sql import query
 
-TEMPORARY = "investigated"  # the cluster id in a temporary lake
+TEMPORARY = "investigated"  # cluster id in a temporary lake
 DOCUMENTS = {Document.TEXT: as_text, Document.JSON: as_json, Document.MARKDOWN: as_markdown}
 
 
@@ -68,7 +68,7 @@ def _asked(options: InvestigateOptions, config: Config) -> Iterator[Asked]:
 
 def _fill(lake: str, inputs: dict[str, Any], config: Config) -> None:
     """Run nightly's jobs on the inputs; print errors only."""
-    # Imported here: an answer from a lake needs neither Spark nor the jobs.
+    # Import here, because an answer from a lake needs neither Spark nor the jobs.
     from jobs.nightly import NightlyOptions, inputs_of, open_lake_of, run_jobs
     from jobs.nightly_run.pipeline import Progress
 

@@ -29,7 +29,8 @@ _EPISODES_SHOWN = 10
 _GROUPS_SHOWN = 10
 _FILES_SHOWN = 10
 _REFERENCES_SHOWN = 2
-_ONLY_KNOWN = ("unserved time", "records handled again")  # unknown values are not named
+# figures that are omitted while they are unknown
+_ONLY_KNOWN = ("unserved time", "records handled again")
 _MARKS = re.compile(r"[\\`*<>|\[\]]|(?<!\w)_|_(?!\w)")
 
 
@@ -204,10 +205,10 @@ def _advice(row: Row) -> Item:
     named = {"better": "makes_better", "worse": "makes_worse", "risk": "risk"}
     details = [f"{name}: {row[column]}" for name, column in named.items() if row[column]]
     texts = [text for text in (row["client_properties"], row["broker_properties"]) if text]
-    # An empty line separates lines for different files.
+    # An empty line separates lines that belong into different files.
     blocks = [block for text in texts for block in text.split("\n\n")]
     group_id, sentence = row["group_id"], row["sentence"]
-    # the reason names the group
+    # The reason names the group.
     text = sentence if group_id in sentence else f"{group_id}: {sentence}"
     return Item(text, tuple(details), tuple(blocks))
 

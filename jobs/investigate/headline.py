@@ -11,7 +11,7 @@ from jobs.investigate.answer import Row
 
 _MOST = 3
 _UNKNOWN = EpisodeKind.UNKNOWN.value
-_SURE = 0.7  # minimum confidence of a finding in the headline
+_SURE = 0.7  # minimum confidence of a finding that appears in the headline
 
 
 def headlines(

@@ -14,7 +14,7 @@ from coordinator_core.jvm.hash_codes import partition_for
 from jobs.bronze.source_names import BROKER_LOG, CLIENT_LOG, END_OFFSETS
 
 _RECORDS = frozenset({"segments", "dump", "kafka"})
-_MARGIN = timedelta(minutes=10)  # margin before and after the evidence
+_MARGIN = timedelta(minutes=10)  # time added before and after the evidence
 _NAMED = 5
 # Events of client_events that are useful even without their group.
 _EVENTS = {

@@ -14,11 +14,11 @@ from coordinator_core.log_lines.version_ranges import (
 from jobs.known_problems.versions import SeenVersions, VersionEvidence
 from schemas.known_problems import KnownProblem
 
-# Factors of a finding's confidence: no version is known; or the evidence allows affected and other
-# versions.
+# Factors of a finding's confidence if no version is known, and if the evidence allows affected and
+# unaffected versions.
 UNKNOWN_VERSION = 0.5
 AMBIGUOUS_VERSION = 0.7
-# Components whose name in sentences differs.
+# Components that have another name in sentences.
 _NAMES = {
     "broker": "the broker",
     "java": "Kafka's Java client",

@@ -22,7 +22,7 @@ MOST_NAMES = 5
 OFFSETS = "__consumer_offsets-"
 DEFAULT_PARTITIONS = 50
 MOST_PARTITIONS = 1000
-UNKNOWN_BROKER = -1  # value for lines of a log that names no broker
+UNKNOWN_BROKER = -1  # broker id for lines of a log that names no broker
 
 GroupDays = Iterable[tuple[str, str | None, date]]
 """Groups, their partitions of `__consumer_offsets` if known, and the first date of each."""

@@ -17,9 +17,11 @@ from schemas.known_problems import KnownProblem, Need, problem_sql, tables_of
 
 Row = dict[str, Any]
 _TIMES = ("from_time", "to_time")
-# Planning a query takes longer than running it, and keeps one thread busy.
+# Number of concurrent queries: planning a query takes longer than running it, and keeps one thread
+# busy.
 AT_ONCE = 4
-# Views over all commits, which symptoms read up to four times each, are computed once per run.
+# Views over all commits are computed once per run, because symptoms read them up to four times
+# each.
 COMPUTED_ONCE = frozenset({"commits_by_generation", "offset_rewinds"})
 
 
@@ -57,7 +59,7 @@ class EngineEvidence:
         """The frame of the SELECT, which the engine has analysed and not yet run."""
         tables = sorted(tables_of(select, COMPUTED_ONCE))
         frames: Mapping[str, Any] = {name: self._table(name) for name in tables}
-        # Braces mark frames: a pattern such as \d{3} needs two of each brace.
+        # Braces mark frames, so a pattern such as \d{3} needs two of each brace.
         escaped = select.replace("{", "{{").replace("}", "}}")
         text = problem_sql(escaped, "{{{}}}".format, COMPUTED_ONCE)
         session = next(iter(frames.values())).sparkSession

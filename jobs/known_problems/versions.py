@@ -34,7 +34,7 @@ JAVA = "java"
 # Programs around a Java client of the same version.
 OF_JAVA = ("streams", "connect")
 
-# About one line per wording.
+# The query returns about one line per wording.
 _BROKER_LINES = """
     SELECT broker_id, event, step, logger, cause, MIN(line) AS line, MIN(reason) AS reason
     FROM broker_log_events GROUP BY broker_id, event, step, logger, cause"""
@@ -64,7 +64,7 @@ _SUBSCRIPTIONS = """
 _SINCE_GROUP_VERSION = {0: "0.9-", 1: "0.10.1-", 2: "2.1-", 3: "2.3-", 4: "2.3-"}
 _SINCE_OFFSET_VERSION = {2: "2.1-", 3: "2.1-", 4: "4.0-"}
 
-# Versions by the name of a library or framework; None: not limited.
+# Versions by the name of a library or framework. None: not limited.
 Software = dict[str, Ranges | None]
 
 
@@ -149,7 +149,7 @@ class VersionEvidence:
         """The versions of the row's member, else of all members of its group."""
         clients = self._clients_of(row)
         own = {id: each[library] for id, each in clients.items() if library in each}
-        if len(own) > 1:  # lines without a client id are about the remaining clients
+        if len(own) > 1:  # Lines without a client id are about the remaining clients.
             own.pop("", None)
         limited = [ranges for ranges in own.values() if ranges is not None]
         if own and len(limited) == len(own):

@@ -48,7 +48,7 @@ class ArrowLake(Lake):
     def _commit(self) -> CommitProperties:
         return CommitProperties(custom_metadata=self._labels_of_commits())
 
-    # Writing rows that are in Arrow
+    # Writing Arrow rows
 
     def add_new(
         self,
@@ -115,7 +115,7 @@ class ArrowLake(Lake):
         self.retry_on_conflict(act)
         if "://" not in self.root:
             for name in self._log(table).files_added(after=before):
-                with suppress(FileNotFoundError):  # another run has already deleted the file
+                with suppress(FileNotFoundError):  # Another run has already deleted the file.
                     write_checksums(Path(self.path(table), name))
 
     def _replace_batches(self, table: str, batches: Callable[[], Rows], where: str) -> None:

@@ -17,7 +17,7 @@ TABLES = (
     *("rebalance_causes", "episodes"),
 )
 OF_CLIENTS = "evidence = 'clients'"
-# Rows of records have no evidence in some of the tables.
+# Some tables have no evidence in rows from records.
 OF_BROKERS = "(evidence IS NULL OR evidence <> 'clients')"
 
 

@@ -15,14 +15,16 @@ from urllib.parse import unquote
 
 from jobs.lake.files import names_in, open_file
 
-# Newest commits of a table that are searched for a label; a run makes a few commits per table.
+# Number of newest commits of a table that are searched for a label; a run makes a few commits per
+# table.
 _COMMITS_SEARCHED = 100
-# Newest commits that are checked: a power failure damages files that were not on disk yet.
+# Number of newest commits that are checked: a power failure damages files that were not on disk
+# yet.
 _COMMITS_CHECKED = 3
 _REMEDY = "`regroup maintain --repair`"
-_PARQUET = b"PAR1"  # the first and the last bytes of each file
-# Rows that a commit changed: of a merge and of a write, by Spark and by delta-rs.
-# `numOutputRows` of a merge also counts the rows that it only copied.
+_PARQUET = b"PAR1"  # first and last bytes of each Parquet file
+# Metrics with the number of rows that a commit changed, of a merge and of a write, by Spark and by
+# delta-rs.  In a merge, `numOutputRows` also counts rows that were only copied.
 _METRICS = (
     ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted"),
     ("num_target_rows_inserted", "num_target_rows_updated", "num_target_rows_deleted"),
@@ -93,7 +95,7 @@ class CommitLog:
     def _fault(self, version: int) -> str | None:
         try:
             actions = list(self._actions(version))
-        except ValueError:  # the commit is not UTF-8 or not JSON
+        except ValueError:  # The commit is not UTF-8, or not JSON.
             return "is damaged"
         return None if actions else "is empty"
 
@@ -109,7 +111,7 @@ class CommitLog:
         return [(version, day) for version in wanted for day in self._days(version, cluster_id)]
 
     def _days(self, version: int, cluster_id: str) -> list[date]:
-        # Only additions count: a date with only removed files was deleted by retention.
+        # Count only additions: a date whose files were only removed was deleted by retention.
         added = (action["add"] for action in self._actions(version) if "add" in action)
         values = [add["partitionValues"] for add in added if add["dataChange"]]
         own = {value["event_date"] for value in values if value["cluster_id"] == cluster_id}
@@ -144,7 +146,8 @@ class CommitLog:
 
     def _actions(self, version: int) -> Iterator[dict[str, Any]]:
         text = self.folder.text(_file_name(version))
-        # str.splitlines also ends lines at U+2028, which a group id in the statistics may contain.
+        # Do not use str.splitlines, which also ends lines at U+2028, because a group id in the
+        # statistics may contain this character.
         return (json.loads(line) for line in text.split("\n") if line.strip())
 
 

@@ -36,7 +36,7 @@ from schemas import table_key, table_partitioning
 TIMELESS = date(1970, 1, 1)
 # Tables that several jobs of a run read.
 CACHED = ("timeline", "generations", "generation_members", "churn")
-# Above this many rows, several tasks are faster than one.
+# Several tasks are faster than one task above this number of rows.
 MANY_ROWS = 20_000
 _DAY = timedelta(days=1)
 DAY_MS = 86_400_000

@@ -7,10 +7,11 @@ from datetime import UTC, date, datetime, timedelta
 
 from jobs.console.errors import UsageError
 
-# End, in ms since the epoch, for anything that has not ended.
+# End of what has not ended, in ms since the epoch.
 NEVER_MS = 1 << 62
 _EPOCH = date(1970, 1, 1)
-# Arrow counts nanoseconds in 64 bits, up to April 2262; later values of evidence are not times.
+# Arrow counts nanoseconds in 64 bits, which ends in April 2262; later values in evidence are not
+# times.
 LAST_DATE = date(2261, 12, 31)
 LAST_TIME_MS = 9_214_646_400_000 - 1
 

@@ -31,7 +31,7 @@ class EmbeddedLake(ArrowLake):
     conflicts: ClassVar[tuple[type[Exception], ...]] = (CommitFailedError,)
 
     _labels: list[str] = field(default_factory=list, compare=False, repr=False, kw_only=True)
-    # Tables that have all their columns: no column will be added.
+    # Schemas of tables that have all their columns, so no column will be added.
     _schemas: dict[str, StructType] = field(
         default_factory=dict, compare=False, repr=False, kw_only=True
     )
@@ -90,7 +90,7 @@ class EmbeddedLake(ArrowLake):
                 checksum_file(Path(self.path(table), name)).unlink(missing_ok=True)
         return len(deleted)
 
-    # Functions that each engine implements differently
+    # Functions that differ between engines
 
     @staticmethod
     def _literal(text: str) -> str:

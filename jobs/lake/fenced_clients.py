@@ -20,7 +20,7 @@ def fenced_clients(timeline: DataFrame) -> DataFrame:
     """MEMBER_KEY of the member that was kept, ``fenced_ms``: when its client was first refused,
     ``fenced_generation``: the generation that the group formed after its session had expired.
     """
-    # A process that was replaced by another process with its instance id is not the member's
+    # A process that was replaced by another process with the same instance id is not the member's
     # client.
     replaced = timeline.where("event = 'STATIC_REPLACED' AND old_member_id IS NOT NULL").select(
         *INCARNATION_KEY, F.col("old_member_id").alias("refused_id")

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
-# Values derived from this many rows fit into the memory of one process.
+# Limits of rows and bytes whose derived values fit into the memory of one process.
 FEW_ROWS, FEW_BYTES = 20_000, 16 << 20
 
 

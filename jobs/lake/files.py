@@ -18,12 +18,12 @@ from jobs.console.errors import UsageError
 from jobs.console.printing import printable
 from jobs.engine.scratch import scratch_folder
 
-# pyarrow takes longer to import than a query of a local lake takes; only stores need it.
+# Importing pyarrow takes longer than a query of a local lake, and only object stores need it.
 if TYPE_CHECKING:
     from pyarrow import fs
 
 _STDIN = "/dev/stdin"
-_MOST_CHARACTERS = 4096  # of a path in Linux; some longer globs take minutes
+_MOST_CHARACTERS = 4096  # limit of a path's length in Linux; some longer globs take minutes
 
 
 def list_files(pattern: str, option: str, *, name_like: str) -> list[str]:
@@ -70,7 +70,7 @@ def file_system(uri: str) -> tuple[fs.FileSystem, str]:
     from pyarrow import fs
 
     if "://" not in uri:
-        uri = os.path.abspath(uri)  # pyarrow refuses a relative path
+        uri = os.path.abspath(uri)  # pyarrow refuses relative paths.
     return cast(tuple[fs.FileSystem, str], fs.FileSystem.from_uri(re.sub("^s3a:", "s3:", uri)))
 
 
@@ -89,13 +89,13 @@ def _list_local(pattern: str, option: str, name_like: str) -> list[str]:
     files: list[str] = []
     others: list[str] = []
     expanded = os.path.expanduser(pattern)
-    # A name may have the characters of a glob.
+    # A file's name may contain the characters of a glob.
     is_name = os.path.lexists(expanded)
     for path in [expanded] if is_name else glob.glob(expanded, recursive=True):
         if os.path.isdir(path):
             files += [str(p) for p in Path(path).rglob(name_like) if p.is_file()]
         elif os.path.isfile(path) or not os.path.exists(path):
-            files.append(path)  # opening a link to a missing file raises an error with the reason
+            files.append(path)  # Opening a link to a missing file raises an error with the reason.
         elif path == _STDIN and stat.S_ISFIFO(os.stat(path).st_mode):
             files.append(_copy_of_stdin())
         else:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from coordinator_core.coordinator.classic.group_type import CLASSIC
 
-# The value is null without a group type.
+# The condition is null for a row without a group type.
 IS_CLASSIC = f"group_type = '{CLASSIC.name}'"
 HAS_EPOCHS = f"group_type <> '{CLASSIC.name}'"
 # A group without a group type counts as classic.

@@ -11,9 +11,9 @@ MEMBER_KEY = [*INCARNATION_KEY, "member_id"]
 # Tables from which a run derives all other tables: a run for some dates covers the groups in these
 # tables on those dates.
 EVENT_TABLES = ("group_metadata", "group_records", "group_events")
-# Bronze tables from which these tables and the commits are decoded.
+# Bronze tables from which the tables above, and the commits, are decoded.
 BRONZE_EVENTS = ("offsets_records", "broker_log_events", "trace_events")
-# A record about a group.
+# Key of a record about a group.
 RECORD_KEY = [*GROUP_KEY, "topic_partition", "log_offset"]
-# A partition of a consumed topic, within a cluster.
+# Key of a partition of a consumed topic, within a cluster.
 PARTITION_KEY = ["topic", "partition"]

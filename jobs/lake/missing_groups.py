@@ -12,9 +12,9 @@ VIEW = "groups_without_generations"
 GROUPS = f"""
     SELECT cluster_id, group_id, group_type, reason FROM {VIEW}
     ORDER BY cluster_id, reason, group_id"""
-# Reasons of the view: for modern groups, for classic groups, and for groups of unknown type.
+# Reasons in the view, for modern groups, classic groups, and groups of unknown type.
 NO_TARGET = "no target assignment in the records"
-# Reasons by a group's events in the timeline; the smallest number applies.
+# Reasons by a group's events in the timeline.  The reason with the smallest number applies.
 EVENT_REASON = """CASE
             WHEN epoch IS NOT NULL OR group_type IN ('consumer', 'share', 'streams')
                 THEN '1 no target assignment in the lines'

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-# size of a block of stored rows: some 20 MB, and one join per this many keys
+# Size of a block of stored rows: a block takes some 20 MB, and each block needs one join.
 _KEYS_AT_ONCE = 500_000
 _ROW = "_row"
 
@@ -17,7 +17,7 @@ _ROW = "_row"
 def first_per_key(rows: pa.Table, key: list[str]) -> pa.Table:
     """The first row of each key; ``rows`` itself if all keys differ."""
     columns = [_numbers(rows.column(name)) for name in key]
-    order = np.lexsort(columns[::-1])  # stable: equal keys stay in the rows' order
+    order = np.lexsort(columns[::-1])  # The sort is stable: equal keys keep the order of the rows.
     is_equal = np.ones(max(len(order) - 1, 0), bool)
     for column in columns:
         is_equal &= np.diff(column[order]) == 0

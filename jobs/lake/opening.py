@@ -34,7 +34,7 @@ def _opened(session: SparkSession, root: str, cluster_id: str) -> Lake:
         return EmbeddedLake(session, plain_path(root), cluster_id)
     from jobs.lake.spark_tables import SparkLake
 
-    require_openable(root)  # it reads Delta logs of local folders with delta-rs
+    require_openable(root)  # This check reads Delta logs of local folders with delta-rs.
     return SparkLake(session, root, cluster_id)
 
 

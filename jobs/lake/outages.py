@@ -20,9 +20,10 @@ from jobs.lake.scope import RunScope
 
 # A move without an outage takes less time than this from the last record to the load.
 LEAST_MS = 2 * HEARTBEAT_MS
-# Of a partition without records for longer than this before it is loaded, nothing shows the begin.
+# If a partition has no records for longer than this before it is loaded, the evidence does not show
+# when the outage began.
 LONGEST_MS = 120_000
-# The partitions of a broker that failed are loaded within this time of one another.
+# The partitions of a failed broker are loaded within this time of each other.
 _TOGETHER_MS = 5_000
 # Metadata and reconnects delay a join by up to this time.
 _RECONNECT_MS = 3_500
@@ -65,7 +66,7 @@ def _silences(timeline: DataFrame, committed_offsets: DataFrame) -> DataFrame:
             F.unix_millis("event_time").alias("loaded_ms"),
         )
         .where("topic_partition IS NOT NULL")
-        # Up to 3.9 a line per record that was read, within milliseconds.
+        # Kafka up to 3.9 logs one line per record that was read, within milliseconds.
         .groupBy(*_PARTITION, F.floor(F.col("loaded_ms") / 1000).alias("second"))
         .agg(F.min("loaded_ms").alias("loaded_ms"))
     )

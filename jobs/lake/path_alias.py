@@ -12,7 +12,7 @@ from hashlib import sha256
 from jobs.console.errors import UsageError
 from jobs.engine.scratch import scratch_folder
 
-# A percent sign is only decoded before two hexadecimal digits.
+# A percent sign is only decoded if two hexadecimal digits follow.
 _REFUSED = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]\\]")
 _PLAIN = re.compile(r"[A-Za-z0-9_.,+=@~:/-]*", re.ASCII)
 

@@ -112,7 +112,7 @@ def _repair(path: Path, table: str, aside: Path) -> Repair | None:
 
 def _set_table_aside(path: Path, table: str, aside: Path) -> Repair:
     aside.parent.mkdir(parents=True, exist_ok=True)
-    # A folder of this name has the damaged checkpoints of the same table.
+    # A folder of this name contains damaged checkpoints of the same table.
     path.replace(aside / "table" if aside.exists() else aside)
     return Repair(table, "no whole version, all rows set aside", is_gone=True)
 
@@ -190,7 +190,7 @@ class _Log:
             file.flush()
             os.fsync(file.fileno())
         new.replace(commit)
-        # Spark's checksums of the commit and of the version no longer match.
+        # Spark's checksums no longer match the commit and the version.
         prefix = f"{version:0{_VERSION_DIGITS}}"
         self._set_aside([*self.folder.glob(f".{prefix}*.crc"), *self.folder.glob(f"{prefix}*.crc")])
 

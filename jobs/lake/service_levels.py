@@ -19,13 +19,14 @@ _OF_DATE = """
     SELECT group_id, objective, used_percent FROM slo_budgets
     WHERE cluster_id = ? AND event_date = ? ORDER BY group_id, objective"""
 READS_OF_BUDGETS = "SELECT * FROM group_day_service"
-# Without objectives, nothing is read from the lake.
+# If the configuration has no objectives, nothing is read from the lake.
 _NONE = """
     CREATE TEMP TABLE slo_budgets AS
     SELECT '' AS cluster_id, '' AS group_id, DATE '1970-01-01' AS event_date, '' AS objective,
         0.0 AS objective_value, 0.0 AS value, 0.0 AS used_percent
     WHERE FALSE"""
-# A row per group, date and objective; ``value`` and ``objective_value`` have the objective's unit.
+# One row per group, date and objective. ``value`` and ``objective_value`` have the objective's
+# unit.
 _BUDGETS = """
     CREATE TEMP TABLE slo_budgets AS
     SELECT cluster_id, group_id, event_date, objective, objective_value, value,
@@ -70,7 +71,7 @@ def create_budgets(
     if not settings.is_set:
         connection.execute(_NONE)
         return
-    import pyarrow as pa  # here, because few lakes have objectives
+    import pyarrow as pa  # Import here, because few lakes have objectives.
 
     rows = [
         (group_id, name, value)

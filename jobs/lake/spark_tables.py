@@ -43,11 +43,11 @@ from jobs.lake.tables import Changes, conform, schema_of, schema_with_comments
 from schemas import table_key, table_partitioning
 from schemas.renamed import PRESENT_VALUES
 
-# Up to this number, the driver itself looks up files that are named.
+# The driver itself looks up at most this many named files.
 _FEW_FILES = 32
-# Up to this number, rows that are expected to be few are written by the driver.
+# The driver itself writes rows if at most this many are expected.
 _FEW_ROWS = 200_000
-# Spark expands these characters in the names of files.
+# Characters that Spark expands in the names of files.
 _GLOB = re.compile(r"[*?\[\]{}\\]")
 _SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 _USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
@@ -88,7 +88,7 @@ def _words(condition: str) -> set[str]:
 
 @dataclass(frozen=True)
 class SparkLake(ArrowLake):
-    # Listed one by one: in Python the first one is not a base class of the others.
+    # List the exceptions one by one, because in Python the first is not a base class of the others.
     conflicts: ClassVar[tuple[type[Exception], ...]] = (
         DeltaConcurrentModificationException,
         ConcurrentAppendException,
@@ -102,8 +102,8 @@ class SparkLake(ArrowLake):
     )
 
     def _store_lock(self) -> StoreLock:
-        # Delta's commits from Spark to S3 are unconditional puts: a second driver would overwrite
-        # the first one's, also in the tables of another cluster.
+        # Delta's commits from Spark to S3 are unconditional puts, so a second driver would
+        # overwrite the first driver's commits, even in the tables of another cluster.
         scope = "lake" if is_s3(self.root) else f"cluster {self.cluster_id}"
         return store_lock(self.root, scope, is_required=False)
 
@@ -120,7 +120,7 @@ class SparkLake(ArrowLake):
         try:
             yield
         except BaseException:
-            with suppress(Exception):  # keep the first error if the engine has died
+            with suppress(Exception):  # If the engine has died, keep the first error.
                 self.spark.conf.unset(_USER_METADATA)
             raise
         self.spark.conf.unset(_USER_METADATA)
@@ -129,7 +129,7 @@ class SparkLake(ArrowLake):
         label = self.spark.conf.get(_USER_METADATA, None)
         return {"userMetadata": label} if label else {}
 
-    # Few rows, which the driver writes
+    # Writing few rows with the driver
 
     @cached_property
     def writes_arrow(self) -> bool:
@@ -191,7 +191,7 @@ class SparkLake(ArrowLake):
         before = self.version(table)
         self.retry_on_conflict(lambda: self._delta(table).delete(where))
         after = self.version(table)
-        if after == before:  # nothing matched, so Delta did not commit
+        if after == before:  # Nothing matched, so Delta made no commit.
             return 0
         return self._log(table).metric(after, "numDeletedRows")
 
@@ -206,7 +206,7 @@ class SparkLake(ArrowLake):
         # Without this setting, VACUUM refuses retention below its default of 168 hours.
         conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
         conf.set("spark.databricks.delta.vacuum.logging.enabled", "true")
-        # VACUUM lists folders in this many tasks, by default 10,000, however few folders exist.
+        # VACUUM lists folders in this many tasks; the default is 10,000, even for few folders.
         parallelism = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
         conf.set(parallelism, str(self.parallelism))
         self._delta(table).vacuum(hours)
@@ -215,14 +215,15 @@ class SparkLake(ArrowLake):
     def _file_count(self, table: str) -> int:
         return int(self._delta(table).detail().select("numFiles").collect()[0][0])
 
-    # What each engine does its own way
+    # Operations that differ between engines
 
     @staticmethod
     def _literal(text: str) -> str:
         return quoted_for_spark(text)
 
     def _is_written(self, table: str) -> bool:
-        if "://" not in self.root:  # Delta reads the log of the embedded engine in Spark jobs
+        # Delta reads the log of a lake from the embedded engine in Spark jobs.
+        if "://" not in self.root:
             return bool(RustTable.is_deltatable(self.path(table)))
         return bool(DeltaTable.isDeltaTable(self.spark, self.path(table)))
 
@@ -230,7 +231,7 @@ class SparkLake(ArrowLake):
         return self._local(list(rows), schema_of(table))
 
     def _local(self, rows: list[Any], schema: StructType) -> DataFrame:
-        # From Arrow, the rows are part of the plan; from Python, Spark reads them in a job.
+        # Rows from Arrow are part of the plan; rows from Python are read in a Spark job.
         local = to_arrow_schema(schema, timezone="UTC").empty_table()
         if rows:
             local = LocalDataToArrowConversion.convert(rows, schema, use_large_var_types=False)
@@ -271,8 +272,8 @@ class SparkLake(ArrowLake):
         if len(files) > _FEW_FILES or delta.protocol().min_reader_version > 1:
             return None
         if not all(unquote(file).isascii() for file in files):
-            return None  # Spark takes each byte of a name's UTF-8 in a path for a character
-        # delta-rs percent-encodes the table's folder, but not what follows.
+            return None  # In a path, Spark takes each byte of a name's UTF-8 for a character.
+        # delta-rs percent-encodes the table's folder, but not the rest of the path.
         names = [file.rsplit(f"/{table}/", 1)[1] for file in files]
         schema = StructType.fromJson(json.loads(delta.schema().to_json()))
         return schema, [f"{path}/{name}" for name in names]
@@ -315,8 +316,8 @@ class SparkLake(ArrowLake):
         if self.writes_arrow:
             super()._rename_columns(table, names)
             return
-        # Delta makes each column nullable when it overwrites a schema, and cannot undo that: from
-        # then on this table does not refuse nulls.
+        # When Delta overwrites a schema it makes each column nullable, which cannot be undone, so
+        # the table no longer refuses nulls.
         stored = self.spark.read.format("delta").load(self.path(table))
         writer = stored.withColumnsRenamed(names).write.format("delta").mode("overwrite")
         writer = writer.option("overwriteSchema", "true").partitionBy(*table_partitioning(table))
@@ -380,7 +381,7 @@ class HadoopLogFolder:
             stream.close()
 
     def is_parquet(self, name: str) -> bool:
-        # A store keeps whole files only, so that its ends need no look.
+        # An object store keeps only whole files, so the ends of files need no check.
         return bool(self._files().getFileStatus(self._path(f"{self.uri}/{name}")).getLen())
 
     def _files(self) -> Any:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from deltalake import DeltaTable
 
-# DuckDB's names of Delta's primitive types.
+# DuckDB's names for Delta's primitive types.
 _DUCK_TYPES = {
     "string": "VARCHAR",
     "integer": "INTEGER",
@@ -67,7 +67,7 @@ SPARK_FUNCTIONS = [
     "size(list) AS LEN(list)",
     "unix_millis(time) AS EPOCH_MS(time)",
 ]
-# Commands that write the tables which not every `regroup nightly` writes.
+# Commands that write tables which some `regroup nightly` runs do not write.
 WRITERS = {
     "advice": "what-if-sweep",
     "advice_outcomes": "what-if-sweep",
@@ -205,11 +205,11 @@ def _opened_for(
     statement = with_present_values(expanded(sql))
     with _sql_errors(statement):
         require_select(statement, allow_files=allow_files)
-    # DuckDB can also write to the files that it may read.
+    # DuckDB can also write to files that it may read.
     by_duckdb = allow_files or not mentions_copy(statement)
     connection = open_lake(root, statement, optional=optional, by_duckdb=by_duckdb)
     connection.execute("SET errors_as_json = true")
-    # By default, DuckDB's temporary files are in the current folder.
+    # DuckDB's temporary files would by default be in the current folder.
     scratch = "" if memory is not None else str(scratch_folder())
     connection.execute(f"SET temp_directory = {quoted(scratch)}")
     if memory is not None:
@@ -403,13 +403,13 @@ def _register(
     if not delta.file_uris():
         _create_empty_view(connection, table, present, old_names)
         return
-    # DuckDB needs an extension to read from a store, and credentials of its own.
+    # To read from an object store, DuckDB would need an extension and its own credentials.
     if by_duckdb and "://" not in root:
         source = _files(root, table, delta, types)
     else:
         source = f"{table}_in_arrow"
         connection.register(source, delta.to_pyarrow_dataset())
-    # The type has no zone, because DuckDB needs an extension to print one; the values are UTC.
+    # The type has no zone, because DuckDB needs an extension to print a zone; the values are UTC.
     columns = [
         f"{name}{'::TIMESTAMP' if type_ == 'TIMESTAMP' else ''} AS {renamed.get(name, name)}"
         for name, type_ in types.items()
@@ -448,7 +448,8 @@ def _open(root: str, table: str) -> DeltaTable | None:
         return DeltaTable(path)
     except TableNotFoundError:
         return None
-    except (DeltaError, OSError) as error:  # the table is damaged, or an object store denied access
+    # The table is damaged, or an object store denied access.
+    except (DeltaError, OSError) as error:
         why = str(error).splitlines()[0]
         raise UsageError(f"--lake {root}: table {table} cannot be read: {why}") from None
 
@@ -465,7 +466,7 @@ def missing_table(root: str, table: str) -> str:
 
 
 def _writer(root: str, table: str) -> str:
-    # A table that is new in this version lacks all dates, not only dates with new input.
+    # A table that is new in this version lacks all dates, not only the dates with new input.
     is_older_lake = _open(root, "group_days") is not None
     nightly = "nightly --recompute-all" if is_older_lake else "nightly"
     return WRITERS.get(table, nightly)

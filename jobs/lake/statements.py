@@ -29,7 +29,7 @@ _COPIES = re.compile("copy|query|execute", re.IGNORECASE)
 _READS = re.compile(r"(explain|pivot|select|with|from)\b", re.IGNORECASE)
 _FORBIDDEN_FILE = re.compile(r'Cannot access (?:file|directory) "(.*?)"')
 _ERROR = re.compile(r"(?>(.*? Error): (?=\{))(\{.*\})", re.DOTALL)
-_MOST_BEFORE = 70  # maximum characters of a line before the position of an error
+_MOST_BEFORE = 70  # maximum characters of a line that are shown before the position of an error
 _MOST_AFTER = 30
 
 
@@ -101,7 +101,7 @@ def require_select(sql: str, *, allow_files: bool = False) -> None:
     if len(statements) > 1:
         raise UsageError(f"{len(statements)} statements; {_ONE_SELECT}")
     text, kind = statements[0].query, statements[0].type
-    if kind == duckdb.StatementType.EXPLAIN:  # ANALYZE runs the explained statement
+    if kind == duckdb.StatementType.EXPLAIN:  # ANALYZE would run the explained statement.
         require_select(_EXPLAIN.sub("", text, count=1), allow_files=allow_files)
         return
     allowed = [duckdb.StatementType.SELECT, *[duckdb.StatementType.COPY] * allow_files]

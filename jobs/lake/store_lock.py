@@ -30,15 +30,15 @@ from jobs.console.errors import RunFailed
 from jobs.console.secrets import without_secrets
 from jobs.lake.files import file_system
 
-# Stores that delta-rs commits to by a conditional put or an equivalent of the store.
+# Stores to which delta-rs commits by a conditional put, or by an equivalent operation.
 LOCKABLE = {"s3", "s3a", "gs", "abfs", "abfss"}
 RENEW_S = 10.0
-# A process on an overloaded machine may not run for a minute.
+# The lease is long, because a process on an overloaded machine may not run for a minute.
 LEASE_S = 180.0
 POLL_S = 2.0
 _FREE = ""
 TAKEN_OVER = "taken over"
-# A table needs a column; the log is kept short.
+# A table must have a column; this table's log is kept short.
 _COLUMN = {"name": "unused", "type": "string", "nullable": True, "metadata": {}}
 _SCHEMA = Schema.from_json(json.dumps({"type": "struct", "fields": [_COLUMN]}))
 _PROPERTIES = {
@@ -67,7 +67,7 @@ class StoreLock:
 
     root: str
     name: str
-    is_required: bool = True  # False: an unreachable lock gives a message, not an error
+    is_required: bool = True  # if false, an unreachable lock causes a message instead of an error
     lease_s: float = LEASE_S
     renew_s: float = RENEW_S
     poll_s: float = POLL_S
@@ -100,7 +100,8 @@ class StoreLock:
                 self._users -= 1
                 if not self._users:
                     self._release()
-        self.require_held()  # whether another process took over is certain after the release
+        # Whether another process took over the lock is certain only after the release.
+        self.require_held()
 
     def require_held(self) -> None:
         if self._lost:
@@ -130,7 +131,8 @@ class StoreLock:
             if table.version() != seen:
                 seen, since = table.version(), time.monotonic()
             owner = table.metadata().description or _FREE
-            if owner == holder:  # the store answered a repeated request of its own commit
+            # The store had carried out this process's own commit, and refused its repetition.
+            if owner == holder:
                 return table
             is_dead = time.monotonic() - since >= self.lease_s
             if (owner == _FREE or is_dead) and _committed(table, holder):
@@ -146,7 +148,7 @@ class StoreLock:
         path = lock_path(self.root, self.name)
         with suppress(TableNotFoundError):
             return DeltaTable(path)
-        with suppress(DeltaError):  # another process has just created it
+        with suppress(DeltaError):  # Another process has just created the table.
             DeltaTable.create(
                 path, _SCHEMA, name=self.name, description=_FREE, configuration=_PROPERTIES
             )
@@ -165,8 +167,9 @@ class StoreLock:
                 if table.metadata().description != holder:
                     self._lost = TAKEN_OVER
                     return
-                renewed = time.monotonic()  # the store answered a repeated request
-            except (DeltaError, OSError) as error:  # the store may respond the next time
+                # The store had carried out the renewal, and refused its repetition.
+                renewed = time.monotonic()
+            except (DeltaError, OSError) as error:  # The store may respond to the next attempt.
                 if time.monotonic() - renewed >= self.lease_s:
                     self._lost = next(iter(str(error).splitlines()), "not renewed")
                     return
@@ -177,7 +180,7 @@ class StoreLock:
         self._ended.set()
         self._renewing.join()
         if not self._lost:
-            with suppress(DeltaError, OSError):  # the next run takes the lock over
+            with suppress(DeltaError, OSError):  # The next run takes over the lock.
                 self._lost = None if self._freed(self._table) else TAKEN_OVER
 
     @staticmethod
@@ -185,7 +188,9 @@ class StoreLock:
         last = table.version()
         if _committed(table, _FREE):
             return True
-        table.update_incremental()  # one version later: the store answered a repeated request
+        # The table is one version newer if the store had carried out the commit and refused its
+        # repetition.
+        table.update_incremental()
         return table.version() == last + 1 and (table.metadata().description or _FREE) == _FREE
 
 

@@ -70,11 +70,11 @@ class Lake(ABC):
     spark: SparkSession
     root: str
     cluster_id: str
-    # Asking Delta is slow, and a table that exists is never dropped.
+    # Names of existing tables: asking Delta is slow, and an existing table is never dropped.
     _existing: set[str] = field(default_factory=set, compare=False, repr=False, kw_only=True)
-    # Tables that this run has found to have all columns.
+    # Names of tables that have all columns, as found by this run.
     _complete: set[str] = field(default_factory=set, compare=False, repr=False, kw_only=True)
-    # Errors for another run's commit to the same table, after which the write is tried again.
+    # Errors that mean that another run committed to the same table, so the write is tried again.
     conflicts: ClassVar[tuple[type[Exception], ...]] = ()
 
     def path(self, table: str) -> str:
@@ -109,7 +109,7 @@ class Lake(ABC):
         name = sha256(work.encode()).hexdigest()[:16]
         os.makedirs(self.root, exist_ok=True)
         with open(os.path.join(self.root, f".{name}.lock"), "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # released by the kernel, even after SIGKILL
+            fcntl.flock(lock, fcntl.LOCK_EX)  # The kernel releases this lock, even after SIGKILL.
             yield
 
     def run_lock(self) -> AbstractContextManager[None]:
@@ -229,7 +229,7 @@ class Lake(ABC):
             is_dated = "event_date" in table_partitioning(table)
             dates = _dates_and_times(df, None)[0] if is_dated else None
             if dates == [] or (dates is None and df.isEmpty()):
-                return  # merging an empty frame takes as long as merging a full one
+                return  # Merging an empty frame would take as long as merging a full frame.
             on = self._same_key(table_key(table), dates)
             changes = Changes(update=None, update_if=if_)
             self._execute_merge(table, conform(df, table), on, changes)
@@ -394,7 +394,7 @@ class Lake(ABC):
                 raise RunFailed(wrong_type(self.path(table), column.name, stored_type, type_))
         return [column for name, column in expected.items() if name not in stored.names]
 
-    # What each engine does its own way
+    # Operations that differ between engines
 
     @staticmethod
     @abstractmethod
@@ -455,7 +455,7 @@ class Lake(ABC):
         """UsageError if a table's newest commits are damaged: Delta would read and write it without
         their rows.  It names table, file and remedy.
         """
-        with ThreadPoolExecutor() as pool:  # each of these calls is a request to a store
+        with ThreadPoolExecutor() as pool:  # Each of these calls is a request to an object store.
             damages = pool.map(lambda table: self._log(table).damage(), table_names())
             for table, damage in zip(table_names(), damages, strict=True):
                 if damage is not None:
@@ -537,5 +537,5 @@ def conform(df: DataFrame, table: str) -> DataFrame:
     in which the result of every ``lag`` and every outer join is nullable.
     """
     schema = nullable_schema_of(table)
-    rows = df.select(*schema.names).to(schema)  # `to` alone would fill a missing column with nulls
+    rows = df.select(*schema.names).to(schema)  # `to` alone would fill a missing column with nulls.
     return with_schema(rows, schema)

@@ -21,12 +21,12 @@ from coordinator_core.modern_history import (
 from coordinator_core.modern_history.evidence import DROPPED, LEFT, SESSION_EXPIRED, Partition
 from jobs.timeline import CONVERSION_RECORD
 
-# Kinds of evidence; the column ``record`` or ``event`` has the kind of a row's record or line.
+# Kinds of evidence.  The column ``record`` or ``event`` has the kind of a row's record or line.
 RECORDS, LINES = "modern_records", "modern_lines"
-# Lines about incarnations without records.
+# Kind of evidence with lines about incarnations without records.
 LOGGED = "logged_lines"
 DEPARTURES = ["LEFT", "FENCED", "HEARTBEAT_EXPIRED"]
-# A static member that closes leaves temporarily, and stays in the group.
+# Step of a static member that closes: it leaves temporarily, and stays in the group.
 TEMPORARILY = "temporarily"
 _KINDS = {kind.value: kind for kind in RecordKind}
 _LINES = [*DEPARTURES, "EPOCH_BUMP", "TARGET", "MEMBER_JOIN"]

@@ -28,7 +28,7 @@ REBALANCES, CAUSES, SILENCES = KINDS = ("rebalance_times", "causes", "silences")
 READS = ("generations", "rebalance_causes", "ownership_gaps")
 LivesRows = Callable[[list[ConsumerProcess], dict[str, int]], Iterator[Row]]
 """Processes, and the incarnation of each member id -> rows of process_lives."""
-# Groups are processed in this many calls, as for episodes.
+# Number of calls in which groups are processed, as for episodes.
 _BUCKETS = 64
 _group = itemgetter(*GROUP_KEY)
 

@@ -29,13 +29,14 @@ from jobs.modern_history import tenures
 from jobs.modern_history.evidence import LINES, LOGGED, RECORDS, played_lines, played_rows
 from jobs.modern_history.rows import ROWS, Names, Row, logged_rows
 
-# Input of a job that needs these rows, in addition to the job's own tables.
+# Tables that a job with these rows reads, in addition to the job's own tables.
 READS = (
     *("timeline", "group_records", "committed_offsets", "topic_ids"),
     *("configurations", "group_events"),
 )
 TENURES = "tenures"
-# Incarnations are played in this many calls: the embedded engine reserves memory for each call.
+# Number of calls in which incarnations are played: the embedded engine reserves memory for each
+# call.
 BUCKETS = 64
 
 _SCHEMAS = {name: schema_of(name) for name in ROWS} | {TENURES: tenures.TENURES}
@@ -155,7 +156,8 @@ def _by_incarnation(
     evidence: DataFrame, tables_of: Callable[[Row, list[Row]], Iterable[pa.Table]], to: StructType
 ) -> DataFrame:
     """The tables of all incarnations; ``tables_of`` takes the key of one and its rows."""
-    schema = to_arrow_schema(to, timezone="UTC")  # here, as workers have no SparkSession
+    # Import here, because workers have no SparkSession.
+    schema = to_arrow_schema(to, timezone="UTC")
 
     def of_bucket(bucket: pa.Table) -> pa.Table:
         tables = (table for key, rows in _incarnations(bucket) for table in tables_of(key, rows))

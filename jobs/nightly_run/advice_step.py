@@ -37,8 +37,8 @@ from jobs.what_if.sweep import Sweep, batched
 WRITES = ("what_if", "advice")
 _ONLY_CLIENTS = "no prediction: only clients' logs show this group; add records or the brokers' log"
 READS = tuple(sorted({*what_if_sweep.READS, *reads(KINDS)}))
-# The default budget in seconds of an idle machine: about a quarter of what the embedded engine
-# needs for the other jobs, more for small days.
+# Default budget in seconds on an idle machine: about a quarter of the time that the embedded engine
+# needs for the other jobs, and more for small days.
 LEAST_S, _PER_REBALANCE_S = 15.0, 0.00025
 
 
@@ -174,7 +174,7 @@ def _write(lake: Lake, written: dict[str, list[Any]]) -> None:
         lake.replace(name, lake.frame(name, values), where=where, few=True)
 
 
-# -- which rows of the tables ----------------------------------------------------------------------
+# -- rows of the tables ----------------------------------------------------------------------------
 
 
 def _between(

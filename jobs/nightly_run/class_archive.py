@@ -14,9 +14,9 @@ from jobs.engine.choice import java_program
 from jobs.engine.driver_jvm import ARCHIVE, JAVA_OPTIONS
 from jobs.engine.jars import jars_folder
 
-# Identifies the archive's origin: another Java or other jars need another archive.
+# Text that identifies the archive's origin: another Java or other jars need another archive.
 NOTE = ".archived"
-# Enough to load Delta's reading and writing, Spark's planning and its Python workers.
+# Jobs that suffice to load Delta's reading and writing, Spark's planning and its Python workers.
 RECORDED_JOBS = ("group_metadata", "timeline")
 _TIMEOUT_S = 600
 
@@ -39,7 +39,7 @@ def _create(folder: Path) -> bool:
     archive, note, content = folder / ARCHIVE, folder / NOTE, _content(folder)
     if archive.is_file() and note.is_file() and note.read_text(encoding="utf-8") == content:
         return False
-    archive.unlink(missing_ok=True)  # the JVM that records an archive must not use one
+    archive.unlink(missing_ok=True)  # The JVM that records an archive must not use an archive.
     with tempfile.TemporaryDirectory(dir=folder, prefix=".archive-") as partial:
         _record_in_new_process(Path(partial, ARCHIVE))
         Path(partial, ARCHIVE).replace(archive)
@@ -63,7 +63,7 @@ def _record_in_new_process(archive: Path) -> None:
 
 def record(archive: str) -> None:
     """Run RECORDED_JOBS on an empty lake in a JVM that archives its classes when it ends."""
-    # Import here, as these modules import Spark's session.
+    # Import here, because these modules import Spark's session.
     from jobs.engine.session import build_session
     from jobs.lake.opening import open_lake
     from jobs.lake.scope import AllDates

@@ -59,7 +59,8 @@ def _clocks(events: DataFrame, generations: DataFrame) -> list[str]:
             how="inner",
         )
     )
-    # Generations start again in each incarnation: the nearest generation is the client's.
+    # Generations start again in each incarnation, so the generation nearest in time is the
+    # client's.
     nearest = F.min_by("ahead_ms", F.abs("ahead_ms"))
     each = (
         joins.withColumn("ahead_ms", ahead_ms)

@@ -105,7 +105,7 @@ def _nightly(lake: str, cluster: str, incident: Path, engine: Engine) -> int:
     inputs = ["--segments", f"{incident}/segments", "--broker-log", f"{incident}/server.log"]
     where = ["--lake", lake, "--cluster-id", cluster, "--engine", engine]
     with _left_to_the_child(signal.SIGINT):
-        # Other sources from the environment do not belong to these incidents.
+        # Inputs that the environment names do not belong to these incidents.
         environment = {
             n: v for n, v in os.environ.items() if n not in {k.variable for k in SOURCES}
         }

@@ -123,7 +123,7 @@ def other_topics(lake: Lake, dump: Dump) -> list[str]:
     files = [dump.delta] if dump.delta else list(chain.from_iterable(dump.files.values()))
     rows = lake.read("ingested_files").where(F.col("source") == DUMP)
     counts = rows.select("path", "inputs", "skipped").collect()
-    # Spark's paths are URIs.
+    # Spark returns paths as URIs.
     own = [row for row in counts if any(file in row.path for file in files)]
     if not own or any(row.inputs > row.skipped for row in own):
         return []

@@ -17,7 +17,7 @@ from jobs.lake.coverage import BRONZE, REPAIR, Coverage, uncovered_dates
 from jobs.lake.dated_scope import TIMELESS
 from jobs.lake.tables import Lake
 
-# Number of newest runs that are read; dates that only older runs cover are computed again.
+# Number of newest runs that are read.  Dates that only older runs cover are computed again.
 _RUNS = 1000
 
 

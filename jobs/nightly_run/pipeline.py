@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from jobs.console.running_steps import RunningSteps
     from jobs.lake.scope import RunScope
 
-# All jobs after ingest.  A job writes the table of its name; its READS are the tables it reads, and
-# AFTER, if it has any, other jobs that it waits for.
+# All jobs after ingest.  A job writes the table of its name.  Its READS are the tables that it
+# reads; its optional AFTER are other jobs that it waits for.
 JOBS = [
     "group_metadata",
     "group_records",
@@ -51,7 +51,8 @@ JOBS = [
     "client_evidence",
     "findings",
 ]
-# Planning and committing keep one driver thread per job busy, on any cluster.
+# Number of concurrent jobs: planning and committing keep one driver thread per job busy, on any
+# cluster.
 AT_ONCE = 2
 CANCEL_INTERVAL_S = 0.1
 
@@ -124,7 +125,8 @@ class Progress:
 
 
 def _live(terminal: TextIO) -> RunningSteps:
-    from jobs.console.running_steps import RunningSteps  # import is slow, and few commands need it
+    # Import here, because the import is slow and few commands need it.
+    from jobs.console.running_steps import RunningSteps
 
     return RunningSteps(terminal)
 
@@ -159,7 +161,8 @@ def _run_all(scope: RunScope, progress: Progress, jobs: Iterable[str]) -> None:
                     del running[future]
                     future.result()
         except KeyboardInterrupt:
-            # Cancel repeatedly: a job in planning submits its Spark job after the first cancel.
+            # Cancel repeatedly, because a job that is still planning submits its Spark job after
+            # the first cancel.
             while wait(running, timeout=CANCEL_INTERVAL_S).not_done:
                 scope.lake.cancel_jobs()
             raise

@@ -51,13 +51,13 @@ from jobs.nightly_run import client_summary
 from jobs.nightly_run.pipeline import Progress, RunStep
 from schemas import table_names
 
-# The step that represents the run as a whole.
+# Step that represents the whole run.
 WHOLE_RUN = "nightly"
 DONE, FAILED = "done", "failed"
-# Lines of the summary.
+# Maximum numbers of findings and episodes in the summary.
 FINDINGS_SHOWN = 3
 EPISODES_SHOWN = 5
-# The tables of steps that do not write exactly the table of their name.
+# Tables of steps that do not write exactly the table of their name.
 WRITES = {
     "ingest": (*BRONZE, "trace_events", "quarantine", "ingested_files"),
     "advice": ("what_if", "advice", "advice_outcomes"),
@@ -77,7 +77,7 @@ class Run:
     bronze_versions: dict[str, int] = field(default_factory=dict)
     own_versions: dict[str, int] = field(default_factory=dict)
     written: dict[str, int] = field(default_factory=dict)
-    internal_errors: int = 0  # inputs that a defect of Regroup sent to quarantine
+    internal_errors: int = 0  # number of inputs that were sent to quarantine by a defect of Regroup
     run_id: str = field(
         default_factory=lambda: f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}-{secrets.token_hex(4)}"
     )
@@ -103,7 +103,7 @@ class Run:
         rows = [self._row(step) for step in steps]
         names = schema_of("runs").names
         table = self.lake.frame("runs", ([row.get(name) for name in names] for row in rows))
-        self.lake.append("runs", table, few=True)  # no other run has this run's id
+        self.lake.append("runs", table, few=True)  # No other run has this run's id.
 
     def _row(self, step: RunStep) -> dict[str, Any]:
         names = WRITES.get(step.name, (step.name,))
@@ -137,7 +137,7 @@ class Run:
             return {table: rows for table, rows in by_table if rows is not None}
 
 
-# Kinds of generations that the summary counts, columns of view rebalance_counts.
+# Kinds of generations that the summary counts: columns of the view rebalance_counts.
 _COUNTED = ("rebalances", "aborted_rebalances", "superseded_targets")
 
 
@@ -201,7 +201,7 @@ def _episode_lines(run: Run) -> list[str]:
         "pattern", F.regexp_replace("group_id", NUMBER, ANY_NUMBER)
     )
     like = Window.partitionBy("kind", "pattern")
-    # A row is one episode, or all similar episodes.
+    # A row is one episode, or all similar episodes together.
     row = F.when(F.count("place").over(like) >= ALIKE, F.lit(0)).otherwise(F.col("place"))
     folded = incidents.withColumn("row", row).groupBy("kind", "pattern", "row")
     rows = folded.agg(

@@ -52,7 +52,7 @@ def _marks(members: DataFrame, owners: DataFrame) -> DataFrame:
     before which commits are not the member's.
     """
     departing = members.where("left_ms IS NOT NULL")
-    # Without a log, the begin of a join is unknown.
+    # Without a log, the time at which a join began is unknown.
     rejoining = members.where(~stays_cooperative() & F.col("revoking_is_logged"))
     acquired_ms = F.when(F.col("is_own"), F.col("arrived_ms")).otherwise(
         F.greatest("arrived_ms", "assigned_ms")
@@ -98,7 +98,7 @@ def _at_marks(commits: DataFrame, marks: DataFrame) -> DataFrame:
         .orderBy("at_ms", F.col("mark").isNotNull(), "generation", "member_id", "mark")
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
-    # Commits are sorted by time: the maximum is the last commit.
+    # Commits are sorted by time, so the maximum is the last commit.
     return (
         union_of(commits, marks)
         .withColumns({name: F.max(name).over(so_far) for name in ("last_ms", "previous_ms")})

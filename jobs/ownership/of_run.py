@@ -36,7 +36,7 @@ READS = (
     "rebalance_causes",
     *PLAYED,
 )
-# Rows of assignments in memory at once, on the embedded engine.
+# Maximum number of rows of assignments in memory, on the embedded engine.
 PARTITIONS_AT_ONCE = 2_000_000
 
 

@@ -19,7 +19,8 @@ from jobs.lake.dates import NEVER_MS
 from jobs.lake.keys import MEMBER_KEY
 from jobs.ownership.rebalances import stays_cooperative
 
-_WITHOUT_POLL_INTERVAL = f"^({ids_without_poll_interval()})@"  # frames of one client id and host
+# names of processes with one of these client ids, at any host
+_WITHOUT_POLL_INTERVAL = f"^({ids_without_poll_interval()})@"
 
 COLUMNS = Arithmetic(F.greatest, F.least, F.when)
 
@@ -132,7 +133,8 @@ def _stopped_committing(exceeded_ms: Column) -> Column:
         F.col("committed_ms")
     )
     poll_ms, quiet_ms = F.col("rebalance_timeout_ms"), exceeded_ms - active_ms
-    # Libraries without this setting stay members, and commit nothing while there are no records.
+    # Members of libraries without this setting stay in the group, and commit nothing while there
+    # are no records.
     has_poll_interval = ~F.coalesce(F.col("client").rlike(_WITHOUT_POLL_INTERVAL), F.lit(False))
     return F.coalesce(
         F.col("client_reason").isNull()
@@ -154,7 +156,7 @@ def _is_fenced() -> Column:
 def _left() -> Column:
     """When it left.  librdkafka's clients that are closed during a join leave when it ends: a
     cooperative one revoked its partitions in between, before its next process joined."""
-    # A leave during a join may end it; the leave of the last member always does.
+    # A leave during a join may end the join; the leave of the last member always ends it.
     is_after_join = F.col("left_in") > F.col("revoking_generation")
     began_ms = F.when(_is_at_left("assigned_ms"), F.col("began_ms")).when(
         _is_at_left("revoking_joined_ms") & is_after_join, F.col("revoking_began_ms")
@@ -186,7 +188,7 @@ def _expired() -> Column:
 
 def _killed_or_frozen(killed_ms: Column, by: str = "log") -> Column:
     may_be_frozen = _may_be_frozen(F.col("back_ms"), _is_same_host())
-    # If several processes share a client id, any of them may have come back.
+    # If several processes share a client id, any of these processes may have come back.
     may_be_next = _may_be_frozen(F.col("next_ms"), F.col("back_ms").isNull())
     latest_ms = (
         F.when(may_be_frozen, F.col("back_ms"))

@@ -10,10 +10,11 @@ from jobs.lake.dates import NEVER_MS
 from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
 from jobs.ownership.rebalances import stays_cooperative
 
-# Members that were assigned at the same time send heartbeats at the same times for this long.
+# Members that were assigned partitions at the same time send heartbeats at the same times for this
+# long.
 IN_STEP_MS = 60_000
 HEARTBEAT_JITTER_MS = 150
-# A join that lasts a heartbeat interval and this long did not wait for a slow or dead member.
+# A join of at most a heartbeat interval plus this time did not wait for a slow or dead member.
 JOIN_SLACK_MS = 500
 
 
@@ -164,8 +165,8 @@ def _next_heartbeat_ms() -> Column:
 
 
 def _stopped_ms() -> Column:
-    # Without a shutdown, use one window partition per generation: a single one would be as large as
-    # the group's history.
+    # Without a shutdown, use one window partition per generation, because a single partition would
+    # be as large as the group's history.
     alone = F.when(F.col("shutdown_generation").isNull(), F.col("generation"))
     shutdown = Window.partitionBy(*INCARNATION_KEY, "shutdown_generation", alone)
     has_ended = (F.col("until_ms") < NEVER_MS) & (F.col("until_ms") > F.col("from_ms"))

@@ -19,7 +19,7 @@ def group_episodes(
     """The group's episodes that overlap this time, in order; none in a lake without the table."""
     columns, rows = query(
         lake,
-        # All columns: the name of one of them would open the view of this name.
+        # Name all columns, because the name of a single column would open the view of this name.
         f"""SELECT * REPLACE (text AS summary), epoch_ms(from_time) AS from_ms,
                 epoch_ms(to_time) AS to_ms
             FROM episode_costs

@@ -10,7 +10,7 @@ Json = dict[str, Any]
 
 MOST_ROWS = 200
 
-# Dates are UTC: a date is in the window if any part of it is.
+# Dates are UTC dates; a date is in the window if any part of it is in the window.
 _IN_WINDOW = """
     FROM slo_budgets b JOIN scope ON b.cluster_id = scope.cluster_id
         AND (scope.only_group IS NULL OR b.group_id = scope.only_group)

@@ -38,6 +38,6 @@ def library() -> str:
     packaged = _STATIC / "vega.js"
     if packaged.is_file():
         return packaged.read_text(encoding="utf-8")
-    import vl_convert  # in a checkout that `make setup` did not set up
+    import vl_convert  # The file is missing in a checkout that `make setup` did not set up.
 
     return str(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # the stub has no default

@@ -49,14 +49,14 @@ def report(options: ReportOptions) -> None:
 
         place = (options.lake, options.cluster_id, options.group_id, options.mermaid)
         lines = sequence(*place).split("\n")
-        sys.stdout.write("\n".join(map(printable, lines)))  # text with names that clients choose
+        sys.stdout.write("\n".join(map(printable, lines)))  # The text has names that clients chose.
 
 
 def _dated(options: ReportOptions) -> tuple[str | None, str | None]:
     """``first`` and ``last``; a time of day gets the cluster's last date in the lake."""
     if options.first is None and options.last is None:
         return None, None
-    # Imported here, because a page of all times needs neither Spark nor the models.
+    # Import here, because a page of all times needs neither Spark nor the models.
     from jobs.replay.group_rows import with_date
 
     place = (options.lake, options.cluster_id)

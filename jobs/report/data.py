@@ -21,9 +21,10 @@ from jobs.report.timeline import GroupRows, group_rows, timeline
 
 Json = dict[str, Any]
 
-ROOM = 1_950_000  # maximum bytes of data: with library and scripts, a page stays below 3 MB
-OVERVIEW_ROOM = 6_000_000  # maximum bytes of the overview, for about 15,000 groups
-# maximum bytes of one group's timeline: a browser needs seconds to read more
+# maximum bytes of data, with which a page, its library and scripts stay below 3 MB
+ROOM = 1_950_000
+OVERVIEW_ROOM = 6_000_000  # maximum bytes of the overview, which suffice for about 15,000 groups
+# maximum bytes of one group's timeline; a browser needs seconds to read more
 GROUP_ROOM = 20_000_000
 MOST_TIMELINES = 5000
 SPARKS = 30  # number of bars of a group's sparkline
@@ -39,7 +40,7 @@ def overview(lake: ReportLake, cluster_id: str, room: int = OVERVIEW_ROOM) -> Js
     groups = lake.rows(queries.OVERVIEW)
     listed = len(groups.rows)
     data = _overview(lake, cluster_id, groups, listed)
-    while len(as_json(data)) > room and listed > 1:  # names may be very long
+    while len(as_json(data)) > room and listed > 1:  # The names may be very long.
         listed //= 2
         data = _overview(lake, cluster_id, groups, listed)
     return data

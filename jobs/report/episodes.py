@@ -44,7 +44,7 @@ KINDS = f"""
     GROUP BY kind
     ORDER BY SUM(cost_ms) DESC NULLS LAST, not_stable_ms DESC NULLS LAST, rebalances DESC, kind"""
 
-# Per group: its kinds, highest cost first.
+# Kinds of episodes per group, highest cost first.
 KINDS_OF_GROUPS = f"""
     SELECT group_id, LIST({{'kind': kind, 'episodes': episodes}}
         ORDER BY ms DESC NULLS LAST, episodes DESC, kind) AS kinds
@@ -88,7 +88,7 @@ _ALL_ADVICE = _ADVICE.format(f"""
     LIMIT {MOST_ADVICE}""")
 _ADVICE_OF_GROUPS = _ADVICE.format("WHERE a.group_id IN $ids ORDER BY a.group_id")
 
-# Advice that was not carried out has no verdict; a page of all groups omits such rows.
+# Advice that was not carried out has no verdict, so a page of all groups omits such rows.
 _OUTCOMES = """
     SELECT o.group_id, o.settings, o.verdict, o.carried_out, o.evidence, o.reason,
         EPOCH_MS(o.first_advised_time) AS first_advised_ms,
@@ -134,7 +134,7 @@ def outcomes(lake: ReportLake) -> Json | None:
     return lake.rows(_ALL_OUTCOMES).json() if "advice_outcomes" in lake.has else None
 
 
-# Queries of several groups: each row begins with its group_id, rows are ordered by group.
+# Queries about several groups: each row begins with its group_id, and rows are ordered by group.
 OF_GROUPS = {
     "episodes": _OF_GROUPS,
     "advice": _ADVICE_OF_GROUPS,

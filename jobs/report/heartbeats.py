@@ -22,9 +22,10 @@ from jobs.lake.sql import open_lake
 from jobs.report.lanes import assigned_text
 
 Row = dict[str, Any]
-Place = tuple[str, str, int, int]  # cluster, group, incarnation, generation
+Place = tuple[str, str, int, int]  # cluster, group, incarnation and generation of a heartbeat
 
-# Epochs in requests: 0 joins, -1 leaves, -2 a static member leaves temporarily (KIP-848).
+# Epochs in requests: with 0 a member joins, with -1 it leaves, with -2 a static member leaves
+# temporarily (KIP-848).
 _SENT = {"MEMBER_NEW": "epoch 0: joins", "LEAVE": "epoch -1: leaves"} | {
     "LEAVE_POLL_TIMEOUT": "epoch -1: leaves (max.poll.interval.ms exceeded)",
     "STATIC_LEAVE": "epoch -2: a static member leaves temporarily",

@@ -27,7 +27,8 @@ OPTIONAL = (  # tables that a lake may lack
     "handovers", "unserved_times", "handover_costs", "advice_outcomes",
     "broker_episodes",
 )  # fmt: skip
-SERVICE = ("unserved_times", "handover_costs")  # without these tables, budgets would look unused
+# without these tables, error budgets would look unused
+SERVICE = ("unserved_times", "handover_costs")
 _NEEDED = (
     "generations", "generation_members", "assignments", "rebalance_causes", "timeline",
     "rebalances", "generation_spans", "ownership_gaps", "q07_storms", "q10_by_protocol",
@@ -104,7 +105,7 @@ class ReportLake:
         if group_id is not None:
             only = [group_id]
         if only:
-            # Findings may have no group, and broker episodes have none.
+            # Some findings have no group, and broker episodes never have a group.
             tables = [*_OF_GROUP, *sorted(self.has - {"findings", "broker_episodes"})]
             restrict(self._connection, tables, cluster_id, only)
         self._connection.execute(

@@ -134,7 +134,7 @@ def assigned_text(assigned: Sequence[Row]) -> str:
     for (role, subtopology), rows in groupby(assigned, key=_role_and_subtopology):
         topics = list(rows)
         before = "" if role == ACTIVE else f"{_ROLE_WORDS.get(role, role)} "
-        if role == CONNECTOR:  # for Kafka Connect, which has no partitions
+        if role == CONNECTOR:  # Kafka Connect has no partitions.
             texts += [f"connector {each['topic']}" for each in topics]
         elif subtopology is None:
             texts += [f"{before}{each['topic']} {_runs(each['partitions'])}" for each in topics]

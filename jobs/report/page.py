@@ -35,7 +35,7 @@ def served_page(every_s: float) -> tuple[str, str]:
     ``every_s`` says how often it asks for the lake's version.
     """
     html, policy = _page({"served": {"every_s": every_s}}, connects=True)
-    # directives that are ignored in a meta element
+    # Browsers ignore these directives in a meta element.
     return html, f"{policy}; frame-ancestors 'none'"
 
 

@@ -10,9 +10,9 @@ from jobs.lake.group_types import HAS_EPOCHS, IS_CLASSIC, TYPE_OR_CLASSIC
 COOPERATIVE = (
     "cooperative-sticky",
     "stream",
-)  # members keep consuming the partitions that they retain
+)  # Members keep consuming the partitions that they retain.
 
-# A generation lasts from the first event of its rebalance to the first event of the next one.
+# A generation lasts from the first event of its rebalance to the first event of the next rebalance.
 _ALL_SPANS = f"""
     CREATE TEMP TABLE all_spans AS
     SELECT g.group_id, g.incarnation, g.generation, g.outcome, g.protocol,
@@ -44,7 +44,7 @@ _LAST_EVENT = """
         (SELECT last_ms FROM last_events JOIN scope USING (cluster_id)),
         (SELECT MAX(begin_ms) FROM all_spans)) AS last_ms"""
 
-# A rebalance frees many partitions at the same time: these are one row.
+# A rebalance frees many partitions at the same time; these partitions are one row.
 _GAPS_BY_TIME = """
     SELECT g.group_id, g.incarnation, g.generation, g.from_generation,
         EPOCH_MS(g.from_time) AS from_ms, EPOCH_MS(g.from_time) + g.unowned_ms AS to_ms,
@@ -223,7 +223,8 @@ TREND = """
         SUM(total_ms)::BIGINT AS not_stable_ms
     FROM shown GROUP BY ALL ORDER BY bucket_ms, cause, story"""
 
-# Per group: [part of the time, number of generations whose rebalance began in it].
+# Groups are similar if their names differ only in digits, and their types, assignor, kinds of
+# episodes and order of magnitude of partition downtime are the same.
 ALL_SPARKS = """
     SELECT group_id, LIST([part, generations] ORDER BY part) AS sparks FROM (
         SELECT group_id, GREATEST(FLOOR((begin_ms - $from_ms) / $part_ms), 0)::INT AS part,
@@ -257,8 +258,8 @@ EVENTS = """
     LEFT JOIN processes p ON p.group_id = c.group_id AND p.member_id = c.member_id
     WHERE c.group_id IN $ids ORDER BY c.group_id, c.incarnation, c.generation, c.cause_seq"""
 
-# joined_ms: the time of the join, if a cause has it; else null.  A modern member that returns keeps
-# its member id: its last join up to the generation counts.
+# joined_ms is the time of the join if a cause has it, else null.  A modern member that returns
+# keeps its member id, so its last join up to the generation counts.
 MEMBERS = """
     WITH joins AS (
         SELECT c.group_id, c.incarnation, c.generation, c.member_id,
@@ -306,7 +307,7 @@ def _steps_of(table: str) -> str:
 
 UNOWNED, UNSERVED_STEPS = _steps_of("gaps"), _steps_of("unserved")
 
-# Groups that changed their type: each period belongs to one type.
+# Periods of groups that changed their type; each period belongs to one type.
 PERIODS = """
     SELECT p.group_id, p.period, p.group_type, EPOCH_MS(p.from_time) AS from_ms,
         EPOCH_MS(p.to_time) AS until_ms, p.rebalances, p.aborted_rebalances,
@@ -340,14 +341,14 @@ WHAT_IF = """
     ORDER BY w.group_id, CASE w.basis WHEN 'observed' THEN 1 WHEN 'model' THEN 2 ELSE 3 END,
         w.unowned_partition_ms, w.setting"""
 
-# Partitions that each member of a modern group had, and had to give up, from a time on.
+# Partitions that each member of a modern group had, or had to give up, from each time on.
 EPOCHS = """
     SELECT e.group_id, e.incarnation, e.generation, e.process, e.member_id,
         EPOCH_MS(e.time) AS at_ms, e.epoch, e.state, e.assigned, e.pending_revocation AS pending
     FROM member_epochs e JOIN scope USING (cluster_id) WHERE e.group_id IN $ids
     ORDER BY e.group_id, e.process, e.time, e.topic_partition, e.log_offset"""
 
-# Partitions that changed their process; partitions of one pair of processes at the same times are
+# Partitions that changed their process.  Partitions of the same two processes at the same times are
 # combined. In classic groups all these times equal the rebalance's times, so the page does not list
 # them.
 HANDOVERS = f"""
@@ -368,7 +369,7 @@ HANDOVERS = f"""
     ORDER BY group_id, incarnation, generation, assigned_ms, from_process, to_process,
         released_ms"""
 
-# The member ids connect a process life with a lane, also in lakes of earlier versions.
+# The member ids connect a process life with a lane, even in lakes of earlier versions.
 LIVES = """
     SELECT l.group_id, (SELECT MIN(p.process) FROM processes p
             WHERE p.group_id = l.group_id AND LIST_CONTAINS(l.member_ids, p.member_id)) AS process,

@@ -27,7 +27,7 @@ _HANDOVER = (
     "at", "from", "to", "asked_ms", "released_ms", "assigned_ms", "waited_for", "moved",
 )  # fmt: skip
 
-_BATCH = 100  # number of groups read at once
+_BATCH = 100  # number of groups read at a time
 _QUERIES = {
     "generations": queries.GENERATIONS,
     "members": queries.MEMBERS,

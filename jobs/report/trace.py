@@ -23,7 +23,7 @@ from jobs.report.timeline import objects
 
 Json = dict[str, Any]
 
-_GROUP_THREAD = 1  # the group's own lane; processes follow below
+_GROUP_THREAD = 1  # lane of the group itself; the lanes of processes follow below it
 _PHASES = {"join": "join", "sync": "sync", "stable": "Stable", "empty": "Empty"}
 _SHARE_PHASES = _PHASES | {"join": "no target yet", "sync": "members take up the target"}
 _MEMBER_PHASES = {

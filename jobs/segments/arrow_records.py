@@ -18,7 +18,7 @@ from jobs.segments.pieces import pieces
 from jobs.segments.reader import quarantined, read_frame
 from jobs.segments.record_batch import CONTROL, MIN_RECORD_SIZE, TRANSACTIONAL
 
-# `position` is the byte position of the record's batch; time_ms is -1 without a time.
+# `position` is the byte position of the record's batch; time_ms is -1 for a record without a time.
 SCHEMA = pa.schema(
     [
         ("position", pa.int64()),
@@ -33,8 +33,9 @@ SCHEMA = pa.schema(
     ]
 )
 ROWS = 20_000  # maximum number of records per Arrow batch
-HELD_BYTES = 4 << 20  # bytes of keys and values read batch by batch
-# Up to this many records, Python copies keys and values sooner than numba is imported.
+HELD_BYTES = 4 << 20  # maximum bytes of keys and values that are held at a time
+# For up to this many records, copying keys and values in Python takes less time than importing
+# numba.
 FEW_RECORDS = 20_000
 
 
@@ -87,7 +88,8 @@ def _of_columns(columns: Columns) -> Iterator[pa.RecordBatch]:
 
 def _bytes(data: np.ndarray, start: np.ndarray, length: np.ndarray) -> pa.BinaryArray:
     """Offsets relative to the first value: a file may exceed the 2 GiB of Arrow's offsets."""
-    from jobs.bulk.arrow_arrays import slices  # import here: numba takes half a second
+    # Import here, because importing numba takes half a second.
+    from jobs.bulk.arrow_arrays import slices
 
     base, end = int(start[0]), int(start[-1] + max(length[-1], 0))
     near = (start - base).astype(np.int32)

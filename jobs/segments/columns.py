@@ -112,7 +112,8 @@ def _decompressed(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The records' bytes, concatenated, and each batch's start and end in them."""
     parts: list[bytes] = []
-    left = MAX_INFLATED  # size for the whole run; a run of bombs is read batch by batch
+    # Limit for the whole run of batches; a run of compression bombs is read batch by batch.
+    left = MAX_INFLATED
     for frame in run:
         payload = bytes(view[frame.position + HEADER_SIZE : frame.position + frame.size])
         limit = min(left, max_inflated)
@@ -130,7 +131,7 @@ def _record_bounds(
     first = np.cumsum(counts) - counts
     body = np.empty(int(counts.sum()), np.int64)
     body_end = np.empty_like(body)
-    order = np.argsort(-counts, kind="stable")  # batches with a next record come first
+    order = np.argsort(-counts, kind="stable")  # Batches that have a next record come first.
     at, limit, row = starts[order], ends[order], first[order]
     left = np.searchsorted(-counts[order], -np.arange(int(counts.max(initial=0))), "left")
     for step, active in enumerate(left.tolist()):

@@ -16,11 +16,11 @@ from jobs.segments.batch import BadBatch
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 XERIAL_MAGIC = b"\x82SNAPPY\x00"
-XERIAL_HEADER_SIZE = 16  # magic, version, lowest compatible version
-SNAPPY_MAX_RATIO = 64  # a copy element of 3 bytes makes at most 64
+XERIAL_HEADER_SIZE = 16  # size of magic, version and lowest compatible version
+SNAPPY_MAX_RATIO = 64  # a copy element of 3 bytes produces at most 64 bytes
 LZ4_MAGIC = b"\x04\x22\x4d\x18"
 LZ4_BLOCK, LZ4_END = 64 << 10, bytes(4)
-JAVA_LZ4 = LZ4_MAGIC + b"\x60\x40\x82"  # blocks of LZ4_BLOCK at most, without checksums
+JAVA_LZ4 = LZ4_MAGIC + b"\x60\x40\x82"  # blocks have at most LZ4_BLOCK bytes, without checksums
 MAX_INFLATED = 64 << 20
 """Bytes. By default brokers accept compressed batches up to 1 MiB."""
 MAX_RATIO = 256
@@ -58,7 +58,7 @@ def _inflated(decompress_into: Callable[..., int], data: bytes, limit: int) -> b
     """ValueError if the data inflates to more than ``limit`` bytes."""
     size = min(limit, max(FIRST_BUFFER, GROWTH * len(data)))
     while True:
-        buffer = np.empty(size, np.uint8)  # the system allocates only the written pages
+        buffer = np.empty(size, np.uint8)  # The system allocates only pages that are written.
         try:
             return buffer[: decompress_into(data, buffer)].tobytes()
         except cramjam.DecompressionError as error:
@@ -86,7 +86,7 @@ def _snappy(data: bytes, magic: int, limit: int) -> bytes:
     blocks = []
     position = XERIAL_HEADER_SIZE
     while position < len(data):
-        if data.startswith(XERIAL_MAGIC, position):  # streams may be concatenated
+        if data.startswith(XERIAL_MAGIC, position):  # Streams may be concatenated.
             position += XERIAL_HEADER_SIZE
             continue
         start = position + 4
@@ -100,7 +100,7 @@ def _snappy(data: bytes, magic: int, limit: int) -> bytes:
 
 def _snappy_block(data: bytes, limit: int) -> bytes:
     length = cramjam.snappy.decompress_raw_len(data)
-    if length > SNAPPY_MAX_RATIO * len(data):  # the decoder allocates this length at once
+    if length > SNAPPY_MAX_RATIO * len(data):  # The decoder would allocate this length at once.
         raise ValueError(f"{len(data)} bytes are too few for the declared length {length}")
     if length > limit:
         raise ValueError(f"{len(data)} bytes inflate to {length}; the limit is {limit}")
@@ -124,7 +124,7 @@ def _single_lz4_block(data: bytes, limit: int) -> bytes | None:
     if int.from_bytes(data[start - 4 : start], "little") != end - start or end - start > LZ4_BLOCK:
         return None
     buffer = np.empty(min(limit, LZ4_BLOCK), np.uint8)
-    try:  # cramjam's types do not know that an array is a buffer
+    try:  # cramjam's types do not say that an array is a buffer.
         size = cramjam.lz4.decompress_block_into(data[start:end], buffer)  # type: ignore[arg-type]
     except cramjam.DecompressionError:
         return None

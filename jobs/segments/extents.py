@@ -17,7 +17,7 @@ from jobs.segments.frames import (
 )
 from jobs.segments.pieces import stretches
 
-MOST_AT_A_TIME = 100  # only small ranges in a damaged file
+MOST_AT_A_TIME = 100  # a damaged file has only small ranges
 
 _INT32 = Struct(">i")
 

@@ -28,7 +28,7 @@ MIN_SIZE = OVERHEAD + message_set.MIN_LENGTH
 PAGE = 4096
 RUN_BYTES = 2 << 20
 FIRST_SCAN_BYTES, SCAN_BYTES = 1 << 10, 1 << 20
-INITIAL_CREDIT = 64 << 20  # limit of bytes that failed checksums may read, plus CREDIT_PER_BYTE
+INITIAL_CREDIT = 64 << 20  # limit of bytes read for failed checksums, to which CREDIT_PER_BYTE adds
 CREDIT_PER_BYTE = 16  # per byte passed
 
 _BATCH = Struct(">qi4xbI2xi")  # fields that `_record_batches` checks
@@ -78,8 +78,8 @@ class Framer:
     def __init__(self, view: memoryview) -> None:
         self._view = view
         self._end = len(view)
-        self._released = 0  # the preceding bytes are not needed soon
-        self._spent = 0  # bytes of batches with failed checksums
+        self._released = 0  # position up to which bytes are not needed soon
+        self._spent = 0  # number of bytes of batches with failed checksums
         self._data_end: int | None = None
 
     def runs(self) -> Iterator[Run | FrameGap]:
@@ -231,7 +231,7 @@ class Framer:
 
     def _candidates(self, start: int) -> Iterator[int]:
         """Positions from ``start`` on with a plausible frame header."""
-        low, size = start, FIRST_SCAN_BYTES  # the next frame is usually near
+        low, size = start, FIRST_SCAN_BYTES  # The next frame is usually near.
         released = start
         while low + MIN_SIZE <= self._end:
             block = np.frombuffer(self._view[low : low + size + PREFIX_SIZE - 1], np.uint8)
@@ -239,7 +239,7 @@ class Framer:
                 if _is_plausible(self._view, low + at):
                     yield low + at
             low, size = low + size, min(2 * size, SCAN_BYTES)
-            if low - released >= 4 * SCAN_BYTES:  # damaged lengths point anywhere in the file
+            if low - released >= 4 * SCAN_BYTES:  # Damaged lengths point anywhere in the file.
                 release(self._view, 0, self._end)
                 released = low
 
@@ -270,7 +270,7 @@ def _checksum(of: Callable[[memoryview, int], int], view: memoryview, start: int
 
 def _plausible_prefixes(block: np.ndarray, left: int) -> list[int]:
     """Positions in ``block`` of offset >= 0, a valid magic and a length of at most ``left``."""
-    if not block.any():  # a hole in a sparse file; a length of 0 is invalid
+    if not block.any():  # The block is a hole in a sparse file, because a length of 0 is invalid.
         return []
     count = len(block) - PREFIX_SIZE + 1
     at = np.flatnonzero(
@@ -315,10 +315,11 @@ def _in_order(items: Iterator[Run | FrameGap]) -> Iterator[Run | FrameGap]:
     No checksum covers a batch's offset. Offsets that start again and continue from there are not
     damage: such a file is a concatenation of several.
     """
-    previous = -1  # the last offset before `held`
+    previous = -1  # last offset before `held`
     held: Run = []
     gaps: list[FrameGap] = []  # after `held`
-    ahead: list[Run | FrameGap] = []  # items read ahead; the next item is last
+    # items that were read ahead; the next item is at the end of the list
+    ahead: list[Run | FrameGap] = []
     while (item := ahead.pop() if ahead else next(items, None)) is not None:
         if isinstance(item, FrameGap):
             gaps.append(item)
@@ -360,7 +361,7 @@ def _misplaced(before: int, first: Frame, second: Frame, after: Frame | None) ->
     """Which of two overlapping neighbors is misplaced; None if the offsets start again."""
     second_fits = before < second.first_offset
     first_fits = after is None or first.last_offset < after.first_offset
-    if second_fits and first_fits:  # offsets of a log are consecutive unless compacted
+    if second_fits and first_fits:  # Offsets of a log are consecutive unless the log is compacted.
         return second if first.first_offset == before + 1 else first
     if second_fits:
         return first

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import mmap
 
-_AROUND_BYTES = 4 << 20  # an access also maps the preceding pages
-KEPT_BYTES = 32 << 20  # maximum of passed bytes that stay in memory
+_AROUND_BYTES = 4 << 20  # an access also maps this many of the preceding bytes
+KEPT_BYTES = 32 << 20  # maximum bytes behind the current position that stay in memory
 
 
 def release(view: memoryview, start: int, end: int) -> None:

@@ -25,7 +25,7 @@ from jobs.segments.batch import (
 )
 from jobs.segments.compression import CODECS, MAX_INFLATED, decompress
 
-MIN_LENGTH = 14  # checksum, magic, attributes, two lengths
+MIN_LENGTH = 14  # length of checksum, magic, attributes and two lengths
 CRC_POSITION, CRC_START = 12, 16
 CODEC_MASK, LOG_APPEND = 0x07, 0x08
 
@@ -150,7 +150,7 @@ def _unwrap(outer: Message, max_inflated: int) -> list[Message]:
 
 
 def _inner_base(outer: Message, last: Message) -> int:
-    if outer.offset == 0:  # some librdkafka versions leave the wrapper's offset at 0
+    if outer.offset == 0:  # Some librdkafka versions leave the wrapper's offset at 0.
         return 0
     if outer.offset < last.offset:
         raise BadBatch(

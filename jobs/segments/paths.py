@@ -11,7 +11,7 @@ _PARTITION = re.compile(rf"(?<![A-Za-z0-9]){TOPIC}-(\d+)(?!\d)")
 _COPIED = re.compile(rf"([\w.-]+\.{TOPIC})-\d+")
 
 
-# Files beside the segments of a partition.
+# Files that are stored beside the segments of a partition.
 _OTHERS = {
     ".index": "the offset index of a segment",
     ".timeindex": "the time index of a segment",

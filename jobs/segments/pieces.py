@@ -8,7 +8,7 @@ from jobs.segments.columns import Columns, read_columns
 from jobs.segments.compression import MAX_INFLATED, Allowance
 from jobs.segments.frames import RUN_BYTES, Frame, FrameGap, Run, runs
 
-MIN_RUN = 8  # minimum number of batches; columns of fewer batches cost more than they save
+MIN_RUN = 8  # minimum number of batches in a run; columns of fewer batches cost more than they save
 
 
 def pieces(
@@ -81,5 +81,5 @@ def _columns_of(view: memoryview, run: Run, max_inflated: int) -> Columns | None
         return None
     try:
         return read_columns(view, run, max_inflated)
-    except Exception:  # the reference decoder reports the fault
+    except Exception:  # The reference decoder reports the fault.
         return None

@@ -104,7 +104,7 @@ def view_of(data: Data) -> memoryview:
     if not hasattr(data, "read") or isinstance(data, mmap.mmap):
         return memoryview(data).cast("B")
     if isinstance(data, io.BufferedReader) and isinstance(data.raw, io.FileIO):
-        if os.fstat(data.fileno()).st_size == 0:  # an empty file cannot be mapped
+        if os.fstat(data.fileno()).st_size == 0:  # An empty file cannot be mapped.
             return memoryview(b"")
         return memoryview(mmap.mmap(data.fileno(), 0, access=mmap.ACCESS_READ))
     return memoryview(data.read())

@@ -15,9 +15,10 @@ from jobs.segments.control import control_type
 
 HEADER = Struct(">qiibIhiqqqhii")
 HEADER_SIZE = HEADER.size  # 61
-MIN_LENGTH = HEADER_SIZE - 12  # the length counts the bytes after it
+MIN_LENGTH = HEADER_SIZE - 12  # the length counts only the bytes that follow it
 CRC_POSITION, CRC_START = 17, 21
-MIN_RECORD_SIZE = 7  # length, attributes, two deltas, two lengths, header count: one byte each
+# length, attributes, two deltas, two lengths and a header count, of one byte each
+MIN_RECORD_SIZE = 7
 
 CODEC_MASK, LOG_APPEND, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x07, 0x08, 0x10, 0x20, 0x40
 

@@ -32,7 +32,7 @@ from jobs.simulate.spec_file import SimulationSpec
 from jobs.sources.broker_logs import broker_log
 from jobs.sources.topic import segments
 
-# A row comes either from a segment file or from a log.
+# A row is from a segment file or from a log.
 ROWS = pa.schema(
     [
         ("of_segment", pa.struct(list(segments.ROWS))),

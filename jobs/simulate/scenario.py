@@ -27,7 +27,7 @@ from coordinator_core.scenarios.group_types import play_scenario
 from coordinator_core.scenarios.scenario import Trace, derived_ids, given_ids
 from jobs.console.errors import UsageError
 
-SCALA_2_12 = "kafka_2.12"  # attribute of a trace's runner
+SCALA_2_12 = "kafka_2.12"  # value of an attribute of a trace's runner
 
 DIAGRAMS = {"text": as_text, "mermaid": as_mermaid}
 

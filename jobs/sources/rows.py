@@ -93,7 +93,7 @@ _SOFTWARE = (
     (CLUSTER, b"Cluster ID = ", rb"Cluster ID = ([\w-]{22})\b"),
     (CLUSTER, b" in cluster ", rb"of broker \d+ in cluster ([\w-]{22})\b"),
 )
-LEAST_STEP_MS = 5_000  # threads and agents write times out of order within this difference
+LEAST_STEP_MS = 5_000  # threads and agents write lines whose times are out of order by at most this
 
 
 def software_in(chunk: bytes) -> set[str]:

@@ -40,14 +40,14 @@ EVENT_FIELDS = {
     "value": pa.binary(),
     "runner": pa.string(),
 }
-# Column -> name in the trace, where they differ.
+# Names of columns in the trace, where they differ.
 TRACE_NAMES = {"group_id": "group", "step": "to", "member_id": "member"}
-# The last three occur in traces of real brokers only.
+# The last three events occur only in traces of real brokers.
 EVENTS = ("start", "response", "record", "state", "log", "no_response", "skipped")
 # These include the base classes of pyarrow's errors and of BadRecord.
 _WRONG = (ValueError, TypeError, RecursionError, OverflowError)
 
-# One row is an event, an unreadable line, or (last of each file) the file's counts.
+# One row is an event, an unreadable line, or the file's counts, which come last in the file.
 ROWS = pa.schema(
     [
         ("kind", pa.string()),

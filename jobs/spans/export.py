@@ -21,7 +21,7 @@ from jobs.spans.rebalances import Span
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
 
-_BATCH = 512  # spans per request, as in the SDK
+_BATCH = 512  # number of spans per request, as in the SDK
 _VARIABLES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _PATH = "/v1/traces"
 

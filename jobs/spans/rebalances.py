@@ -20,7 +20,7 @@ from jobs.report.window import ReportWindow
 Attributes = dict[str, str | int]
 Row = Mapping[str, Any]
 
-# Without a log, a rebalance begins with its sync phase.
+# Without a log, a rebalance starts with its sync phase.
 _ROWS = """
     WITH selected AS (
         SELECT r.*, g.joined_time,
@@ -124,7 +124,8 @@ def _rebalance(row: Row) -> Span:
 def _phases(row: Row, root: Span) -> Iterator[Span]:
     """The phases whose length is known; the second begins where the first ends."""
     start = root.start
-    names = GROUP_TYPES[row["group_type"]].phases  # during join_ms and during sync_ms
+    # Names of the phases that last join_ms and sync_ms.
+    names = GROUP_TYPES[row["group_type"]].phases
     for name, length_ms in zip(names, (row["join_ms"], row["sync_ms"]), strict=True):
         if length_ms is None:
             continue

@@ -53,9 +53,9 @@ from jobs.watch.replacement import (
     state_before,
 )
 
-# The longest wait after failed passes, unless --every is longer.
+# The longest wait in seconds after failed passes, unless --every is longer.
 LONGEST_WAIT_S = 900
-# Each pass adds small files to these tables; they are combined after this many passes with new
+# Tables to which each pass adds small files, which are combined after this many passes with new
 # input.
 APPENDED = (
     *("runs", "offsets_records", "broker_log_events", "client_events", "end_offsets"),
@@ -199,7 +199,7 @@ class Watch:
 
     def _failure(self, error: Exception) -> str:
         self._measure_first()
-        self._lake = None  # the session may be the cause: open a new session
+        self._lake = None  # The session may be the cause, so open a new session.
         self.counts.failed += 1
         self.counts.failed_in_a_row += 1
         return f"failed, {self.counts.failed_in_a_row} in a row: {failure_line(error)}"
@@ -213,7 +213,7 @@ class Watch:
         lake = self._opened_lake(inputs)
         new = _changed_inputs(inputs, changed)
         if new.kafka and not has_new_offsets(lake, new.kafka):
-            store_end_offsets(lake, new.kafka)  # lag also grows without commits
+            store_end_offsets(lake, new.kafka)  # The lag also grows without commits.
             self._compact(lake)
             new = replace(new, kafka=None)
         if not new and self.counts.succeeded_at is not None:

@@ -26,7 +26,7 @@ class ReadFiles:
 
         A file that is missing now, such as one that is being renamed, is left to the next call.
         """
-        with ThreadPoolExecutor() as pool:  # a request per file of an object store
+        with ThreadPoolExecutor() as pool:  # This sends a request per file of an object store.
             paths = list(files)
             states = dict(zip(paths, pool.map(state_of, paths), strict=True))
         return {

@@ -54,7 +54,7 @@ from jobs.what_if.plan import (
 from jobs.what_if.scaled_object import scaled_object_of
 
 _SEEDS = 3
-# The rate of a process is its highest rate within this time.
+# The rate of a process is its highest mean rate over this time.
 _RATE_S = 30
 # A policy is recommended only if its peak lag is at most this multiple of the file's.
 _MORE_LAG = 1.1
@@ -411,7 +411,7 @@ def _sum(figures: Sequence[Figures]) -> Figures:
     if not figures:
         return Figures(0, 0, 0, 0, records_reprocessed=0, consumption_pause_ms=0)
     values = [None if None in each else sum(each) for each in zip(*figures, strict=True)]
-    # A sum of the longest times has no meaning.
+    # The sum of the longest times has no meaning.
     return Figures(*values)._replace(catch_up_ms=None)  # type: ignore[arg-type]
 
 

@@ -67,8 +67,7 @@ from jobs.what_if.periods import (
     timed_rebalances,
 )
 
-# Tables that a lake of an older version lacks.
-# Kinds of evidence that show a group.
+# Tables that a lake of an older version lacks.  Kinds of evidence that show that a group exists.
 SHOWN_BY = (EVENTS, RECORDS, MODERN_RECORDS)
 _OPTIONAL = (
     *("group_records", "topic_ids", "handover_costs", "configurations"),

@@ -21,7 +21,7 @@ def outcomes_of(rows: Iterable[Any]) -> dict[str, Outcomes]:
     """Outcomes by simulation; ``rows`` are rows of one group in which simulation is not null."""
     return {
         row["simulation"]: Outcomes(
-            # Rows of earlier versions have no costs and no catch-ups.
+            # Rows of earlier versions have neither costs nor catch-up times.
             [
                 Figures(*_values(outcome), *_values(cost))._replace(catch_up_ms=catch_up_ms)
                 for outcome, cost, catch_up_ms in zip(

@@ -54,7 +54,7 @@ from jobs.modern_history import lives, tenures
 from jobs.modern_history.evidence import LINES, RECORDS, played_rows
 
 CLASSIC_KINDS = ("events", "records", "commits", "last_commits", lives.SILENCES)
-# Groups that have, or had, another type than classic.
+# Kinds of evidence about groups that have, or had, another type than classic.
 MODERN_KINDS = (
     RECORDS,
     LINES,
@@ -65,14 +65,14 @@ MODERN_KINDS = (
     "partition_counts",
     "generation_figures",
 )
-# Kinds of evidence of a period, read for all groups.
+# Kinds of evidence about a period, which are read for all groups.
 PERIOD_KINDS = DOWNTIME, COSTS = ("downtime", "partition_costs")
 # One row per group for which the kinds of MODERN_KINDS are read.
 MODERN_GROUPS = "modern_groups"
 CLUSTER_KINDS = LAST_TIMES, TARGET_TIMES, BROKER_VERSIONS, CONFIGURATIONS = (
     *("last_times", "target_times", "broker_versions", "configurations"),
 )
-# In a member's record, subscribed topics have this name.
+# Name of the subscribed topics in a member's record.
 _MEMBER_RECORD = "ConsumerGroupMemberMetadata"
 _REFUSED = "STATIC_REFUSED"
 _in_order = itemgetter("incarnation", "generation")
@@ -217,7 +217,7 @@ class PredictionEvidence:
         if not costs:
             return figures
         return figures._replace(
-            # Tenths, because sums depend on the order of rows in the last digits.
+            # Round to tenths, because the last digits of a sum depend on the order of rows.
             records_reprocessed=round(round(sum(row["records_reprocessed"] for row in costs), 1)),
             consumption_pause_ms=sum(row["consumption_pause_ms"] or 0 for row in costs),
             catch_up_ms=max(
@@ -251,7 +251,7 @@ class PredictionEvidence:
         if not costs:
             return None
         interval_ms = round(sum(row["commit_interval_ms"] for row in costs) / len(costs))
-        # Slow applications that commit themselves leave as many records as killed ones.
+        # Slow applications that commit themselves leave as many records as killed applications.
         expected = sum(row["slow_rate"] for row in costs) * interval_ms / 2000
         caught_ms, pause_ms = (
             sum(row[name] or 0 for row in costs) for name in ("caught_up_ms", "caught_pause_ms")
@@ -293,7 +293,8 @@ class PredictionEvidence:
     def _of(self, kind: str) -> list[Row]:
         return self._rows.get(kind, [])
 
-    # -- of the time in which the group was classic ------------------------------------------------
+    # -- evidence of the time in which the group was classic
+    # ----------------------------------------
 
     @cached_property
     def incarnations(self) -> list[Incarnation]:
@@ -329,7 +330,8 @@ class PredictionEvidence:
             until_ms=self._cluster.until_ms,
         )
 
-    # -- of groups that have, or had, the consumer protocol ----------------------------------------
+    # -- evidence of groups that have, or had, the consumer protocol
+    # --------------------------------
 
     def _is_modern(self, from_ms: int | None, to_ms: int | None) -> bool:
         """Whether the group was not, or not always, classic in this period."""

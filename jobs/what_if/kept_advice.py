@@ -36,13 +36,14 @@ from jobs.what_if.result_rows import no_advice, time_of
 KINDS_OF_EVIDENCE = GENERATIONS, EPISODES, HANDOVERS = (
     *("generation_settings", "episode_figures", "handover_times"),
 )
-# Simulated deployments, with the unchanged and with the advised settings.
+# Number of simulated deployments, and number of variants: unchanged and advised settings.
 SIMULATED, _CHANGES = 3, 2
 # A simulation begins this long before its period.
 _WARM_UP_MS = 60_000
-# The period begins this long before the deployment, and ends as long after it.
+# The period begins this long before the deployment, and ends this long after it.
 _MARGIN_MS = 5000
-# A static member's restart is first visible when it has returned; records are processed later.
+# Margins of a restart: a static member's restart is first visible when it has returned, and records
+# are processed later.
 _EARLY_MS, _LATE_MS = 1000, 5000
 _FIGURES = ("rebalances", "not_stable_ms", "moved_partitions", "unavailable_partition_ms")
 TIMES = (
@@ -194,7 +195,7 @@ def _status(
     status = carried_out(change, row["first_advised_time"], history.generations, configured)
     earlier_ms = row.get("carried_out_time")
     if status.to_ms is not None and earlier_ms is not None:
-        # A file that is read each night has a later time each night.
+        # A file that is read every night has a later time every night.
         status = status._replace(to_ms=min(status.to_ms, earlier_ms))
     return {
         "status": status,

@@ -13,10 +13,10 @@ from coordinator_core.whatif.settings import CLASSIC_PROTOCOL
 from coordinator_core.whatif.verdict import MIGRATED, NOT_APPLICABLE, UNKNOWN, MigrationVerdict
 
 Row = dict[str, Any]
-# Types of groups whose members are not consumers.
+# Group types whose members are not consumers.
 WITHOUT_CONSUMERS = ("share", "streams")
 ORDER = ("migrate", "no difference", "stay", "blocked", UNKNOWN, MIGRATED, NOT_APPLICABLE)
-# Columns of figures, by basis and figure.
+# Names of the columns of figures, by basis and figure.
 _FIGURES = {
     "rebalances": "rebalances_{}",
     "not_stable_ms": "not_stable_{}_ms",

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 from coordinator_core.protocol.client_times import HEARTBEAT_MS
 from coordinator_core.whatif.judgement import ADVICE_SEEDS
 
-TIMED_REBALANCES = "timed_rebalances"  # the kind of evidence
+TIMED_REBALANCES = "timed_rebalances"  # name of the kind of evidence
 KEPT_DAYS = 30
 MOST_S = 10.0
-# Seconds on an idle machine: per heartbeat of a simulated member, rebalances included; and per
+# Seconds on an idle machine per heartbeat of a simulated member, including rebalances, and per
 # generation of a group that the model explains.
 _HEARTBEAT_S, _GENERATION_S = 0.0001, 0.005
-# About this many simulations per seed: the standard changes and the unchanged settings.
+# Approximate number of simulations per seed: the standard changes and the unchanged settings.
 # Simulations of the consumer protocol take longer.
 _SIMULATIONS = 16
 # Rebalances with longer pauses between them are separate series.

@@ -50,10 +50,10 @@ from jobs.what_if.command import (
 )
 
 MOST_PROCESSES = 500
-# Limits of the simulations of one way to deploy; processes in all simulations of a way.
+# Limits of the number of seeds per way to deploy, and of the processes in all its simulations.
 _LEAST_SEEDS, _MOST_SEEDS, _SIMULATED_PROCESSES = 2, 16, 128
 _SCALE = re.compile(r"(\d{1,4})\.\.(\d{1,4})")
-# An observed deployment's rebalances end within this time after its last start.
+# The rebalances of an observed deployment end within this time after its last start.
 _SETTLE_MS = 60_000
 SHOWN = {
     "rebalances": "rebalances",

@@ -31,16 +31,16 @@ _SPEC_FIELDS = (
     *("minReplicaCount", "maxReplicaCount", "pollingInterval", "cooldownPeriod", "scaleTargetRef"),
     "restoreToOriginalReplicaCount",
 )
-# Fields of a trigger that the replay honours, or that do not change the lag.
+# Fields of a trigger that the replay honors, or that do not change the lag.
 _TRIGGER_FIELDS = (
     *("type", "name", "useCachedMetrics", "authenticationRef", "version", "sasl", "tls"),
     *("bootstrapServers", "bootstrapServersFromEnv", "unsafeSsl", "offsetResetPolicy"),
     *("consumerGroup", "consumerGroupFromEnv", "topic", "topicFromEnv"),
     *("lagThreshold", "activationLagThreshold", "allowIdleConsumers"),
 )
-# Values with which a field changes nothing.
+# Values with which a field has no effect.
 _WITHOUT_EFFECT = ("false", "AverageValue", "0")
-# The minimum of a number; 1 for other numbers.
+# Minimum values of numeric fields; the minimum of all other numbers is 1.
 _LEAST = {
     "minReplicaCount": 0,
     "idleReplicaCount": 0,

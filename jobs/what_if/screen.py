@@ -83,7 +83,8 @@ def gain_bounds(bounds: Iterable[Any], episodes: Iterable[Any]) -> list[GainBoun
     """The groups with the most downtime first, from rows of KINDS."""
     kinds: dict[str, list[tuple[str, int]]] = {}
     for row in episodes:
-        about = int(row["episodes"]).bit_length()  # 1, 2 to 3, 4 to 7, ...
+        # The bit length groups numbers as 1, 2 to 3, 4 to 7 and so on.
+        about = int(row["episodes"]).bit_length()
         kinds.setdefault(row["group_id"], []).append((row["kind"], about))
     names = ("group_type", "protocol", "members", "partitions")
     of_groups = [

@@ -17,7 +17,7 @@ from jobs.what_if.evidence import PredictionEvidence
 from jobs.what_if.result_rows import no_advice, no_prediction
 from jobs.what_if.sweep import Sweep
 
-# No simulation of the group itself confirms the advice.
+# Limit of the confidence, because no simulation of the group itself confirms the advice.
 _MAX_CONFIDENCE = 0.5
 
 

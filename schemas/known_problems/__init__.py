@@ -154,7 +154,7 @@ def read_problem(id: str, text: str) -> KnownProblem:
     """The problem in a file's text; raises BadProblem."""
     try:
         return _problem(id, tomllib.loads(text))
-    except ValueError as error:  # also an error of the TOML parser
+    except ValueError as error:  # The TOML parser's errors are ValueErrors, too.
         raise BadProblem(f"schemas/known_problems/{id}.toml: {error}") from None
 
 

@@ -14,7 +14,7 @@ from jobs.configuration.alert_settings import Thresholds
 
 _SCHEMA_VERSION = 41
 _SOURCE = {"type": "prometheus", "uid": "${datasource}"}
-# Columns of a table that say nothing about an alert.
+# Columns of a table that carry no information about an alert.
 _HIDDEN = ("Time", "__name__", "instance", "job")
 
 
@@ -56,7 +56,7 @@ def _variable(name: str) -> dict[str, Any]:
         "type": "query",
         "datasource": _SOURCE,
         "query": {"query": query, "refId": name},
-        "refresh": 2,  # whenever the time range changes
+        "refresh": 2,  # refresh whenever the time range changes
         "multi": True,
         "includeAll": True,
         "allValue": ".*",

@@ -11,7 +11,7 @@ from jobs.alerts.metrics import Metric
 from jobs.alerts.monitoring.rules import WATCH_FAILS_S, WATCH_IS_BEHIND_S
 from jobs.configuration.alert_settings import Thresholds
 
-WIDTH = 24  # columns of a dashboard
+WIDTH = 24  # number of columns of a dashboard
 # Variables of the dashboard, each with the metric that has its values.
 VARIABLES = {"cluster_id": metrics.LAKE_TIME, "group_id": metrics.ALERT}
 

@@ -27,7 +27,8 @@ from jobs.report.page import served_page
 from jobs.report.serve.answers import Answers
 from jobs.report.serve.endpoints import ENDPOINTS, EXPORT, Endpoint, openapi, parsed
 
-# A response copies a group's rows to memory; readers' statements share a process.
+# Limits of concurrent work: a response copies a group's rows to memory, and readers' statements
+# share a process.
 _ANSWERS_AT_ONCE, _STATEMENTS_AT_ONCE = 4, 1
 _LEAST_BYTES = 2000  # minimum size of a response that is worth compressing
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
@@ -40,7 +41,8 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-# Container runtimes and Kubernetes ask it without a token.  Its answer has nothing of the lake.
+# Container runtimes and Kubernetes request this path without a token.  Its answer contains nothing
+# from the lake.
 HEALTH = "/health"
 _NO_SCRIPTS = "default-src 'none'; frame-ancestors 'none'"
 

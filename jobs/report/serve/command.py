@@ -123,7 +123,7 @@ def _listening(options: ServeOptions) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
-        listening.listen()  # SO_REUSEADDR: until then, another process can also bind the port
+        listening.listen()  # Until `listen`, SO_REUSEADDR lets another process bind the port, too.
     except OSError as error:
         listening.close()
         raise UsageError(

@@ -17,7 +17,7 @@ from jobs.report.lake import OpenedLake
 from jobs.report.queries import CLUSTERS
 from jobs.report.serve.summary import ClusterSummary
 
-MEMORY = "200MB"  # memory of DuckDB, per version; larger sorts use the disk
+MEMORY = "200MB"  # memory of DuckDB per version of the lake; larger sorts use the disk
 
 
 class Version:
@@ -26,7 +26,8 @@ class Version:
     def __init__(self, root: str, slo: SloSettings | None, number: int, folder: str) -> None:
         """UsageError for a missing lake, or for one without generations."""
         self.number = number
-        self.tables = versions(root)  # read before opening: a commit in between is seen next time
+        # Read the versions before opening, so that a later check sees a commit in between.
+        self.tables = versions(root)
         self.opened = OpenedLake(root, slo)
         self.opened.connection.execute(f"SET memory_limit = '{MEMORY}'")
         self.opened.connection.execute(f"SET temp_directory = {quoted(folder)}")

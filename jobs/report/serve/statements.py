@@ -24,7 +24,7 @@ MEMORY = "150MB"  # memory of DuckDB, per statement
 # address space of the process, most of which its threads reserve and never use
 _ADDRESS_SPACE = 2 << 30
 # DuckDB, deltalake and Arrow take their number of threads from these variables, or from the number
-# of processors: with 64 processors, the threads alone need more than the address space.
+# of processors.  With 64 processors, the threads alone need more than the address space.
 _THREADS = dict.fromkeys(("SLURM_CPUS_ON_NODE", "TOKIO_WORKER_THREADS", "OMP_NUM_THREADS"), "2")
 _TOO_MUCH = "the statement needs more memory than is allowed; select fewer rows or shorter texts"
 
@@ -66,22 +66,22 @@ class Statements:
 
 
 def _started() -> Connection:
-    # a forked copy of a process with threads can hang
+    # A forked copy of a process with threads can hang.
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     context.Process(target=_run, args=(there,), daemon=True).start()
-    # only the other process has this end open: `recv` here ends when that process ends
+    # Only the other process has this end open. So `recv` here ends when that process ends.
     there.close()
     return here
 
 
 def _run(pipe: Connection) -> None:
     """Answer statements until the server ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends this process
-    with suppress(ValueError, OSError):  # not every system has the limit
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # The server ends this process.
+    with suppress(ValueError, OSError):  # Some systems do not have this limit.
         resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
     os.environ |= _THREADS
-    with suppress(EOFError, OSError):  # the server has ended
+    with suppress(EOFError, OSError):  # The server has ended.
         while True:
             pipe.send(_result(*pipe.recv()))
 
@@ -99,7 +99,7 @@ def _answered(root: str, statement: str, limits: Limits) -> str:
     try:
         rows = answer(root, statement, max_rows=limits.rows, seconds=limits.seconds, memory=MEMORY)
     except UsageError as error:
-        if str(error).startswith("Out of Memory"):  # DuckDB's text suggests settings
+        if str(error).startswith("Out of Memory"):  # DuckDB's own text would suggest settings.
             raise MemoryError from None
         raise
     text = json.dumps(jsonable(rows._asdict()))

@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 MOST_STORMS = 100
 
-# Groups are similar if their names differ in digits only, and their types, assignor, kinds of
+# Groups are similar if their names differ only in digits, and their types, assignor, kinds of
 # episodes and order of magnitude of partition downtime are the same.
 _GROUPS = """
     CREATE TABLE {schema}.groups AS
@@ -62,7 +62,7 @@ _EPISODES = """
             summary, text), text AS summary
     FROM shown_episodes"""
 
-# Times without an owner, times not served and costs, for sums within any window.
+# Times without an owner, unserved times and costs, for sums within any window.
 _MOMENTS = (
     """
     CREATE TABLE {schema}.gaps AS
@@ -98,7 +98,7 @@ SORTED_BY = (
 )  # fmt: skip
 
 # One row per group, or per fold of similar groups: sums, the longest duration, and the median of
-# the medians.
+# the groups' medians.
 _MATCHING = (
     "CREATE TEMP TABLE matching AS SELECT *, {key} AS key FROM {schema}.groups WHERE {where}"
 )

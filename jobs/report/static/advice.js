@@ -89,7 +89,7 @@ function pasteBlock(title, text, comments = "") {
     lines);
 }
 
-/** Show lines unchanged; `title` names them to screen readers. */
+/** Show lines unchanged; `title` is the name of the block for screen readers. */
 function linesOf(title, text) {
   const lines = element("pre", { tabindex: 0, "aria-label": title });
   lines.textContent = text.split("\n").map(plain).join("\n");

@@ -1,9 +1,9 @@
 // Phases as bars, from a few wide ones to thousands of narrow ones.
 
 const NARROW = 4; // pixels
-// Narrow bars of single members count as the group's phases; null: not counted.
+// Narrow bars of single members count as the group's phases. null: the bar is not counted.
 const NARROW_AS = { behind: "stable", revoke: "sync", wait: "sync", away: "empty", standby: null, warmup: null };
-const SHARES = 8; // heights of a column's colored part: a small number, so that neighbors are often equal
+const SHARES = 8; // number of heights of a column's colored part; it is small, so that neighbors are often equal
 
 /**
  * Draws phases as bars.  Narrow phases are collected in columns of one pixel: the colored part of a

@@ -26,7 +26,7 @@ function chartData() {
 
 let rowsOfChart = null;
 
-/** The first rows of the table of groups as it opens, with similar groups folded. */
+/** The first rows of the table of groups when the page opens, with similar groups folded. */
 function chartRows() {
   if (rowsOfChart) return rowsOfChart;
   if (page.top_rows) rowsOfChart = page.top_rows.map(servedRow);

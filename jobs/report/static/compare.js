@@ -1,4 +1,4 @@
-// Two groups or two times beside each other.
+// Two groups, or two times, shown side by side.
 
 const COMPARED = [
   ["groups", "groups", counted],
@@ -52,7 +52,7 @@ function compareHead(words, rows) {
   return rows.length ? [element("tr", { class: "part" }, element("th", { colspan: 4, scope: "colgroup" }, words))] : [];
 }
 
-/** A row per kind or cause of either side, the most frequent first. */
+/** A row per kind or cause that either side has, most frequent first. */
 function comparedCounts(one, other, words, name) {
   const counts = new Map();
   [one, other].forEach((side, at) => {

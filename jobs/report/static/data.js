@@ -30,7 +30,7 @@ function load(group) {
   return server ? ask("timeline", { group }).then((loaded) => timelines.set(group, loaded)) : loadFile(group);
 }
 
-/** Load the data file of a group with a script element, because a page on a local disk may not fetch. */
+/** Load the data file of a group with a script element, because a page on a local disk may not use fetch. */
 function loadFile(group) {
   const file = fileOfGroup.get(group);
   if (!loading.has(file)) {
@@ -87,7 +87,7 @@ function unpack(packed) {
   return { ...packed, generations, causes, lanes, starts, episodes, episodeRows, conversions, types, handovers };
 }
 
-/** Give each generation the times in which static members were away, by time. */
+/** Give each generation the times during which static members were away, sorted by time. */
 function noteAway(lanes, generations, starts) {
   const away = lanes.flatMap((lane) => lane.epochs.filter((each) => each.phase === "away"));
   for (const { from, to } of away.sort((a, b) => a.from - b.from)) {
@@ -98,7 +98,7 @@ function noteAway(lanes, generations, starts) {
   }
 }
 
-/** Where the group's type changes: the first generation of the next type. */
+/** The positions at which the group's type changes: the first generation of each next type. */
 function conversionsOf(generations) {
   return generations.flatMap((each, at) => (at && each.group_type !== generations[at - 1].group_type
     ? [{ at, at_ms: each.begin_ms, before: generations[at - 1].group_type, after: each.group_type }] : []));
@@ -117,7 +117,7 @@ function stack(episodes) {
   return ends.length;
 }
 
-/** A process in a generation: the whole generation, unless times are given. */
+/** A process in a generation: in the whole generation, unless times are given. */
 function spellOf([at, assigned, from, to, left], generations) {
   const { begin_ms: begin, stop_ms: stop } = generations[at];
   return { at, assigned, from: from ?? begin, to: to ?? stop, left: left ?? null };

@@ -73,7 +73,7 @@ function causesList(each, base) {
 function membersTable() {
   const { lanes, assigned, generations } = state.timeline;
   const generation = generations[state.selected];
-  const isNew = isOfNewType(generation) && generation.group_type !== "share"; // no member was asked to give up partitions
+  const isNew = isOfNewType(generation) && generation.group_type !== "share"; // no member had to give up partitions
   const rows = [];
   for (const lane of lanes) {
     const spell = lane.spells.findLast((s) => s.at === state.selected);
@@ -100,7 +100,7 @@ function askedToGiveUp(lane, generation) {
   const told = lane.epochs
     .filter((each) => each.phase === "revoke" && each.from < generation.stop_ms && each.to > generation.begin_ms)
     .map((each) => [each.pending, each.to - each.from]);
-  // A member of the classic protocol, or a member that confirms at once, is never in that state.
+  // A member of the classic protocol, or a member that confirms at once, is never in this state.
   const gaveUp = generation.handovers
     .filter((each) => each.from === lane.place && each.asked_ms !== null && each.released_ms >= each.asked_ms)
     .map((each) => [each.moved, each.released_ms - each.asked_ms]);
@@ -138,7 +138,7 @@ const REBALANCE_COLUMNS = () => [
   ["partition downtime", (g) => downtime(g.unowned_partition_ms), "number"],
 ];
 
-/** A table of the generations in view that match the filter; the first rows at once. */
+/** A table of the generations in view that match the filter; only the first rows are drawn at once. */
 function drawRebalances() {
   const { generations } = state.timeline;
   const matching = [];
@@ -152,7 +152,7 @@ function drawRebalances() {
   more.textContent = `Show ${counted(Math.min(matching.length - rowsShown, 500))} more`;
 }
 
-/** The row of a generation, below a row for the conversion that began it. */
+/** The row of a generation, after a row for the conversion that began it, if any. */
 function rebalanceRows(at) {
   const conversion = state.timeline.conversions.find((each) => each.at === at);
   if (!conversion) return [rebalanceRow(at)];

@@ -5,7 +5,7 @@ const AXIS = 24;
 const EPISODE = 22; // height of a row of episodes, between the axis and the group
 const GROUP = 30;
 const CHART = 70;
-const LONGEST_SHOWN = 1000; // characters of a name
+const LONGEST_SHOWN = 1000; // maximum characters of a name
 
 const layout = { width: 0, height: 0, gutter: 0, lane: 0, group: AXIS, head: AXIS + GROUP, scale: null, marks: [] };
 
@@ -135,7 +135,7 @@ function withoutAway(generation, phase, from, to) {
   return [...parts, [phase, begin, to]];
 }
 
-/** Indexes first .. last (exclusive) of the lane's bands or generations in view. */
+/** Indexes of the lane's bands or generations in view, from first to last (exclusive). */
 function seen(items, begin, end) {
   let first = 0;
   let last = items.length;
@@ -257,7 +257,7 @@ const STRIP = { behind: 0.2, revoke: 0.45, wait: 0.45 };
 function drawEpoch(pen, bars, band, top, height) {
   const { phase, from, to } = band;
   const [text, count, standby = 0, warmup = 0] = band.assigned >= 0 ? state.timeline.assigned[band.assigned] : ["", 0];
-  const high = standby + warmup ? height * 0.68 : height; // partitions of the active tasks
+  const high = standby + warmup ? height * 0.68 : height; // height of the partitions of active tasks
   const consumes = count > 0 || phase === "stable" || phase === "behind";
   let width = 0;
   if (phase === "away") width = bars.draw("empty", from, to, top, high);
@@ -298,7 +298,7 @@ function keepsConsuming(before, spell, generations) {
     generations[before.at].is_cooperative && generations[spell.at].is_cooperative;
 }
 
-/** The names of the partitions if they fit, else their number. */
+/** The names of the partitions if they fit, else the number of partitions. */
 function writePartitions(pen, [text, count], from, width, middle, unit) {
   const left = Math.max(layout.scale.x(from), layout.scale.left);
   const fits = (words) => words.length * 6.4 < width - 8;
@@ -375,7 +375,7 @@ function drawUnowned(pen) {
   const isKnown = state.timeline.unowned !== null;
   const steps = state.timeline.unowned || [];
   const { unserved } = state.timeline;
-  const most = Math.max(mostAtOnce(steps), mostAtOnce(unserved)); // the largest count of the times in view
+  const most = Math.max(mostAtOnce(steps), mostAtOnce(unserved)); // the largest count in the visible times
   pen.fillStyle = color("panel");
   pen.fillRect(0, top, width, CHART);
   pen.fillStyle = color("line");
@@ -393,7 +393,7 @@ function drawUnowned(pen) {
   pen.fillText(size, 8, top + 29);
 }
 
-/** Columns as high as the number of partitions. */
+/** Columns whose height is the number of partitions. */
 function drawSteps(pen, steps, name, { foot, room, most }) {
   const { scale } = layout;
   pen.fillStyle = color(name);
@@ -409,7 +409,7 @@ function drawSteps(pen, steps, name, { foot, room, most }) {
   }
 }
 
-/** The scale of the number of unowned partitions: round counts with lines. */
+/** The scale for the number of unowned partitions, with lines at round counts. */
 function drawCounts(pen, most, foot, room) {
   const { scale } = layout;
   const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000].find((each) => most / each <= 2.5) || most;
@@ -446,7 +446,7 @@ function drawSelected(pen) {
   drawHandovers(pen);
 }
 
-/** The group's whole time: phases, and the frame of the view. */
+/** The group's whole time: its phases, and a frame around the visible part. */
 function drawMap() {
   const canvas = byId("map");
   const width = canvas.clientWidth;

@@ -63,7 +63,7 @@ function brokerItem(each) {
   return element("li", {}, swatch, element("span", {}, `${when}: ${each.summary}`));
 }
 
-/** One kind: its only episode, or its figures above the list of its episodes. */
+/** One kind: its only episode, or its figures and below them the list of its episodes. */
 function kindItem(row) {
   const mine = listed.filter((each) => each.kind === row.kind);
   const swatch = element("span", { class: "swatch" });
@@ -93,7 +93,7 @@ function kindFigures(row) {
   ].filter(Boolean).join(", ");
 }
 
-/** Partition downtime of the episodes of a kind; of some it may be unknown. */
+/** Partition downtime of the episodes of a kind; it may be unknown for some of the episodes. */
 function kindDowntime(row) {
   const isWhole = row.with_downtime === row.episodes;
   if (row.unowned_partition_ms) {
@@ -114,13 +114,13 @@ function episodeItems(mine, count) {
   return items;
 }
 
-/** "billing-3 00:47:10: rolling deployment of 6 processes: ...", the time as a link. */
+/** "billing-3 00:47:10: rolling deployment of 6 processes: ...", where the time is a link. */
 function episodeText(each) {
   const text = `${each.group_id}, ${clock(each.from_ms, hasDays)}`;
   return [timeLink(each.group_id, each.from_ms, each.to_ms, text), `: ${each.summary}`];
 }
 
-/** All episodes of the shown group as text; a link zooms to each. */
+/** All episodes of the shown group as text; each has a link that zooms to it. */
 function drawGroupEpisodes() {
   const { episodes, base_ms: base } = state.timeline;
   const box = byId("group-episodes");

@@ -51,7 +51,7 @@ const CAUSE_WORDS = {
   CONFIG_CHANGE: "rejoined: connectors or tasks changed",
   SCHEDULED_REBALANCE: "rejoined after the scheduled delay", PROBING_REBALANCE: "rejoined to probe warm-up tasks",
 };
-// Causes that are changes of the group or of topics: whole sentences, if no member is known.
+// Causes that are changes of the group or of topics. The texts are whole sentences for causes without a known member.
 const GROUP_CAUSE_WORDS = {
   TOPIC_CHANGE: "topics or partitions changed",
   REGEX: "the subscribed regular expression matches other topics",
@@ -66,7 +66,7 @@ function familyOf(cause, story) {
   return FAILING_STORIES.has(story) ? "failing" : FAMILY_OF[cause] || "other";
 }
 
-/** "billing-3 restarted"; the name of the cause if there is no text for it. */
+/** "billing-3 restarted"; the name of the cause if the cause has no text. */
 function sentence(cause, story, who) {
   const ofGroup = GROUP_CAUSE_WORDS[cause];
   if (ofGroup && !CAUSE_WORDS[cause]) return who ? `${who}: ${ofGroup}` : ofGroup;

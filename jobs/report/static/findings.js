@@ -19,7 +19,7 @@ function drawFindings() {
   byId("findings-part").hidden = !rows.length;
 }
 
-/** The finding in one sentence; opened: what to do, what shows it, where it is described. */
+/** The finding in one sentence. Opened, it shows what to do, the evidence, and links to descriptions. */
 function findingItem(row) {
   const swatch = element("span", { class: "swatch" });
   swatch.style.background = `var(--${FAMILY_OF_FINDING[row.kind] || "other"})`;

@@ -18,17 +18,17 @@ function downtime(ms) {
   return `${ms < 9950 && ms > 0 ? (ms / 1000).toFixed(1) : counted(Math.round(ms / 1000))} s`;
 }
 
-/** The range of a partition downtime, if the evidence leaves a wide one: " (0 to 85 s)". */
+/** The range of a partition downtime if the evidence leaves a wide range: " (0 to 85 s)". */
 function downtimeRange(low, high) {
   return high - low < 500 ? "" : ` (${downtime(low).slice(0, -2)} to ${downtime(high)})`;
 }
 
-/** "≥ " if the begin of some of the row's rebalances is not logged, so that the figure is a lower limit. */
+/** "≥ " if the begin of some of the row's rebalances is not logged, which makes the figure a lower limit. */
 function leastSign(row) {
   return row.is_partly_unlogged ? "≥ " : "";
 }
 
-/** A figure that needs the begin of rebalances. */
+/** A figure that cannot be computed unless the begin of rebalances is logged. */
 function knownBegin(row, value, text) {
   return value === null || value === undefined ? "unknown" : leastSign(row) + text(value);
 }
@@ -37,7 +37,7 @@ function rangeOf(row) {
   return downtimeRange(row.unowned_partition_ms_low, row.unowned_partition_ms_high);
 }
 
-/** A row's partition downtime without its range: a lower limit, unless the range has one. */
+/** A row's partition downtime without its range: a lower limit, unless the row has a range. */
 function leastDowntime(row) {
   const value = row.unowned_partition_ms;
   return `${value === null || rangeOf(row) ? "" : leastSign(row)}${downtime(value)}`;
@@ -45,7 +45,7 @@ function leastDowntime(row) {
 
 let isLocal = false;
 
-/** ms that toISOString shows as the reader's wall clock. */
+/** The value in ms for which toISOString shows the reader's wall clock. */
 function zoned(ms) {
   return isLocal ? ms - new Date(ms).getTimezoneOffset() * 60e3 : ms;
 }
@@ -62,7 +62,7 @@ function clock(ms, withDate) {
   return withDate ? `${text.slice(0, 10)} ${time}` : time;
 }
 
-/** The part of `all` that `ms` is; null if `ms` is unknown. */
+/** `ms` as a part of `all`; null if `ms` is unknown. */
 function shareOf(ms, all) {
   return ms === null ? null : ms / Math.max(all, 1);
 }
@@ -79,12 +79,12 @@ function many(count, one, more) {
 // Control characters, text directions, line and paragraph separators.
 const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** A client's text with control characters escaped, which could change the text around it. */
+/** A client's text whose control characters are escaped, because they could change the text around it. */
 function plain(text) {
   return text.replace(CONTROL_CHARACTERS, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** An element with children; attributes by name.  Strings become text, never HTML. */
+/** An element with children, and with attributes by name.  Strings become text, never HTML. */
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) {

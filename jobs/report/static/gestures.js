@@ -56,7 +56,7 @@ function released(event) {
   const isClick = pointers.size === 1 && drag && drag.far <= 4 && event.type === "pointerup";
   pointers.delete(event.pointerId);
   if (isClick) clicked(event);
-  const [left] = pointers.values(); // the remaining one of two fingers: dragging continues from its position
+  const [left] = pointers.values(); // the remaining finger of two: dragging continues from its position
   drag = left ? { ...left, from: state.from, to: state.to, far: Infinity } : null;
 }
 
@@ -119,7 +119,7 @@ function mapScale() {
   return new Scale(first, last, 2, byId("map").clientWidth - 2);
 }
 
-/** A press inside the view drags it; a press outside moves the view there. */
+/** A press inside the view drags the view; a press outside moves the view there. */
 function mapPressed(event) {
   byId("map").setPointerCapture(event.pointerId);
   const at = mapScale().ms(event.offsetX);
@@ -226,7 +226,7 @@ function tipLines({ mark, ms, lane, spell, place, isChart, episode }) {
   return lines;
 }
 
-/** What a member of a modern group has and does. */
+/** The partitions of a member of a modern group, and what the member does. */
 function epochLines(band, lane) {
   const { assigned, handovers, lanes, base_ms: base } = state.timeline;
   const text = (at) => (at >= 0 ? assigned[at][0] : "nothing");

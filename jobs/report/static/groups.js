@@ -62,7 +62,7 @@ function rebalancesText(row) {
   return `${counted(row.rebalances)}${others && ` (${others})`}`;
 }
 
-/** The kinds of a group's episodes, or its most frequent cause. */
+/** The kinds of a group's episodes, or its most frequent cause if it has no episodes. */
 function story(group) {
   if (!page.episodes) return (causesByGroup.get(group.group_id) || [{}])[0].cause;
   return (kindsOfGroups.get(group.group_id) || []).map(({ kind }) => kind).sort().join();
@@ -79,7 +79,7 @@ function namePattern(name) {
   return name.replace(/\d+/g, "*");
 }
 
-/** Similar groups as one row each, at the position of their first group. */
+/** Similar groups as one row each, at the position of the first of these groups. */
 function foldedGroups(rows) {
   const alike = new Map();
   for (const row of rows) {
@@ -90,7 +90,7 @@ function foldedGroups(rows) {
   return [...alike].map(([key, members]) => (members.length === 1 ? members[0] : foldOf(key, members)));
 }
 
-/** One row for several groups: sums; the longest duration, and the median of the medians. */
+/** One row for several groups, with sums, the longest duration, and the median of the medians. */
 function foldOf(key, members) {
   const total = (name) => sumOfKnown(members, name);
   const known = members.filter((row) => row.longest_ms !== null);
@@ -122,7 +122,7 @@ function kindsOfFold(members) {
   return [...counts].map(([kind, count]) => `${counted(count)} × ${kindWords(kind)}`).join(", ");
 }
 
-/** A link to the group's timeline; for a fold, a button that shows its groups. */
+/** A link to the group's timeline. For a fold, a button that shows the fold's groups. */
 function groupCell(row) {
   if (row.count) {
     const isOpen = unfolded.has(row.key);
@@ -151,12 +151,12 @@ const FAVOURITES = `regroup favourites ${page.cluster}`;
 function favourites() {
   try {
     return new Set(JSON.parse(localStorage.getItem(FAVOURITES) || "[]"));
-  } catch { // no storage, or a value that this page did not write
+  } catch { // the browser has no storage, or it has a value that this page did not write
     return new Set();
   }
 }
 
-/** A button that makes a group a favourite, or no longer one. */
+/** A button that adds a group to the favourites, or removes it. */
 function starOf(group) {
   const star = element("button", { type: "button", class: "star" });
   const draw = () => {
@@ -231,7 +231,7 @@ function groupsAsked() {
   const { name, down } = groupOrder;
   return {
     search: byId("groups-filter").value, sort: name, ascending: !down,
-    group: byId("favourites").checked ? [...favourites(), ""] : null, // "": without favorites, the list is empty
+    group: byId("favourites").checked ? [...favourites(), ""] : null, // an empty id makes the list empty if the reader has no favorites
   };
 }
 
@@ -295,7 +295,7 @@ function groupData(column, row) {
   return element("td", { class: "number" }, text);
 }
 
-/** Rebalances of a row's groups per period, as small bars. */
+/** Rebalances per period of a row's groups, as small bars. */
 function sparkline(row) {
   const { parts, counts } = sparks;
   const heights = new Array(parts).fill(0);

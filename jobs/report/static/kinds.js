@@ -1,4 +1,4 @@
-// Types of groups, and names of what happens in a rebalance of each type.
+// Types of groups, and names of the phases of a rebalance in each type.
 
 // The page names types where at least one of its groups is not classic.
 const hasNewTypes = (page.types || groups.flatMap((group) => group.types || [])).some((type) => type !== "classic");
@@ -22,7 +22,7 @@ const PHASE_HEADS = {
   classic: ["join", "sync"], consumer: ["Assigning", "Reconciling"],
   streams: ["Assigning", "Reconciling"], share: ["to target", "to members"],
 };
-// What a member does, in groups whose members take up a target one by one.
+// Actions of a member in groups whose members take up a target one by one.
 const MEMBER_WORDS = {
   stable: "at the target assignment", behind: "has not heard of the newer target assignment",
   revoke: "was asked to give up", wait: "waits for partitions of other members",

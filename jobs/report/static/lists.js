@@ -1,4 +1,4 @@
-// All findings, episodes and advice of a served page: search, and more rows on request.
+// All findings, episodes and advice of a served page, with a search, and more rows on request.
 
 const LISTS = {
   findings: { title: "Findings", one: "finding", item: (row) => findingItem(row), none: "No known problem was found." },

@@ -1,4 +1,4 @@
-// Whether the lake has a newer version than the page shows.
+// This module checks whether the lake has a newer version than the page shows.
 
 function startLive() {
   if (!server) return;

@@ -37,7 +37,7 @@ function startControls() {
   });
   byId("to-timeline").addEventListener("click", () => {
     byId("timeline-part").scrollIntoView();
-    byId("canvas").focus({ preventScroll: true }); // the timeline's keys move and zoom
+    byId("canvas").focus({ preventScroll: true }); // the timeline has the focus, so that its keys move and zoom
   });
   byId("families").append(...FAMILIES.map(familyBox));
 }
@@ -89,7 +89,7 @@ const LEGEND = {
 const MEMBER_LEGEND = { behind: "behind the target", revoke: "asked to give up" };
 const REPLICA_LEGEND = { standby: "standby tasks", warmup: "warm-up tasks" };
 
-/** The colors of the shown group: the phases of its types, and what its members do. */
+/** The legend of the shown group: colors of the phases of its types, and of the actions of its members. */
 function drawTimelineLegend() {
   const types = [...new Set(typesShown())];
   const names = {};

@@ -33,7 +33,7 @@ function drawMarks(pen) {
   }
 }
 
-/** A mark in its family's shape: full for a trigger, else an outline. */
+/** A mark in its family's shape: filled for a trigger, else only an outline. */
 function glyph(pen, family, x, y, isFull) {
   const r = GLYPH;
   const w = 2;

@@ -23,7 +23,7 @@ function drawOutcomes() {
   }
 }
 
-/** One advice: its verdict, and the figures or the reason why nothing is compared. */
+/** One piece of advice: its verdict, and the figures or the reason why nothing is compared. */
 function outcomeCard(row, withGroup) {
   const lead = element("p", { class: "lead" });
   if (withGroup) lead.append(groupLink(row.group_id), ": ");

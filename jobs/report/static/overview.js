@@ -1,6 +1,6 @@
 // The overview of all groups: totals, a sortable table, storms.
 
-const ALIKE = 5; // if this many episodes are similar, a headline gives only their kind
+const ALIKE = 5; // if at least this many episodes are similar, a headline gives only their kind
 const spanMs = page.to_ms - page.from_ms;
 const hasDays = clock(page.from_ms, true).slice(0, 10) !== clock(page.to_ms, true).slice(0, 10);
 
@@ -8,7 +8,7 @@ function sum(rows, name) {
   return rows.reduce((total, row) => total + (row[name] || 0), 0);
 }
 
-/** The sum of the known values; null if no value is known. */
+/** The sum of the known values; null if all values are unknown. */
 function sumOfKnown(rows, name) {
   return rows.some((row) => row[name] !== null) ? sum(rows, name) : null;
 }
@@ -51,7 +51,7 @@ function headline() {
   );
 }
 
-/** The costliest episode; if several are similar, their kind and number. */
+/** The costliest episode. If several episodes are similar, their kind and number. */
 function costliest(episode) {
   if (episode.alike < ALIKE) return `${episode.group_id}, ${clock(episode.from_ms, hasDays)}: ${episode.summary}`;
   const where = episode.alike_groups > 1

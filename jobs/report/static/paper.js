@@ -1,9 +1,9 @@
 // Paper: light colors, open lists, and one page per group of a file.
 
 const MOST_PRINTED = 50; // groups
-const MOST_LINES = 12; // episodes of a group
-const PAPER_HEIGHT = 900; // pixels of a timeline
-let isOnPaper = false; // while the browser prints
+const MOST_LINES = 12; // maximum episodes of a group
+const PAPER_HEIGHT = 900; // maximum height of a timeline, in pixels
+let isOnPaper = false; // true while the browser prints
 
 function startPaper() {
   let restore = null;
@@ -14,7 +14,7 @@ function startPaper() {
   });
 }
 
-/** Change the page for print; returns what undoes the change. */
+/** Change the page for print; returns a function that undoes the change. */
 function toPaper() {
   const { theme } = document.documentElement.dataset;
   const { open } = byId("group-episodes");
@@ -40,7 +40,7 @@ function useColors(theme) {
   colors = null;
 }
 
-/** A page per group with a timeline, the group in view as the reader sees it. */
+/** One printed page per group with a timeline, with the open group as the reader sees it. */
 function printGroups() {
   const shown = { ...state };
   const inFile = groups.filter((row) => timelines.has(row.group_id));

@@ -12,7 +12,7 @@ const PERIOD_COLUMNS = [
   ["downtime per restart", (p) => downtime(p.per_restart_ms), "number"],
 ];
 
-/** One row per period under one group type, if the shown group was converted. */
+/** One row per period with one group type, if the shown group was converted. */
 function drawPeriods() {
   const { periods } = state.timeline;
   const box = byId("periods");

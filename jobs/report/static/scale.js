@@ -2,7 +2,7 @@
 
 const SHORTEST_MS = 20; // the narrowest view
 
-/** The view: from, to in ms since the timeline's base; x within left .. right. */
+/** The view: from and to in ms since the timeline's base, drawn from x = left to x = right. */
 class Scale {
   constructor(from, to, left, right) {
     Object.assign(this, { from, to, left, right });
@@ -28,7 +28,7 @@ function ticks(scale, baseMs, pixels) {
   const least = pixels / scale.perMs;
   const step = STEPS_MS.find((each) => each >= least) || STEPS_MS[STEPS_MS.length - 1];
   const marks = [];
-  const shift = zoned(baseMs) - baseMs; // round times of the shown zone
+  const shift = zoned(baseMs) - baseMs; // makes the times round in the shown zone
   const first = Math.ceil((baseMs + shift + scale.from) / step) * step;
   for (let at = first; at <= baseMs + shift + scale.to; at += step) {
     marks.push({ ms: at - baseMs - shift, text: tickText(at, step) });

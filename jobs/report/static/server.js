@@ -1,9 +1,9 @@
-// The server, if the page is served: it answers with the data of one view.  A file contains its data.
+// The server of a served page, which answers with the data of one view.  A file contains its data itself.
 
 const embedded = JSON.parse(byId("data").textContent);
 const server = embedded.served || null;
 const shownCluster = new URLSearchParams(location.search).get("cluster");
-const OF_LAKE = new Set(["status", "sql", "questions"]); // the other responses are for one cluster
+const OF_LAKE = new Set(["status", "sql", "questions"]); // all other responses are for one cluster
 const TOP_GROUPS = 100;
 const FOLD_FROM = 30; // groups
 const FEW_GROUPS = 12; // number of rows of the chart of groups

@@ -11,12 +11,12 @@ function shownGroup() {
 
 let requests = 0;
 
-/** Open a group, then call `then`: at once if the page has its timeline, else after its data file. */
+/** Open a group, then call `then`: at once if the page has the group's timeline, else after its data file is loaded. */
 function openThen(group, then) {
   requests += 1;
   const mine = requests;
   const open = () => {
-    if (mine !== requests) return; // another group was opened meanwhile
+    if (mine !== requests) return; // another group was opened in the meantime
     openGroup(group);
     then();
     drawGroups();
@@ -101,7 +101,7 @@ function seeAll() {
   see(first, last);
 }
 
-/** Zoom in (factor < 1) or out; the time `at` keeps its position. */
+/** Zoom in (factor < 1) or out, so that the time `at` keeps its position. */
 function zoom(factor, at = (state.from + state.to) / 2) {
   see(at - (at - state.from) * factor, at + (state.to - at) * factor);
 }
@@ -119,7 +119,7 @@ function select(place, thenSee) {
   drawDetails();
 }
 
-/** Move the view so that the generation's rebalance is inside, with some margin. */
+/** Move the view so that it contains the generation's rebalance, with some margin. */
 function bringIntoView(generation) {
   const width = state.to - state.from;
   const { begin_ms: begin } = generation;
@@ -177,7 +177,7 @@ function laneText(lane) {
   return lane.text;
 }
 
-/** The lanes that match the filter; all lanes if it matches generations only. */
+/** The lanes that match the filter; all lanes if the filter matches only generations. */
 function findLanes() {
   const { lanes, causes } = state.timeline;
   const marked = new Set(causes.map((cause) => cause.lane));
@@ -199,7 +199,7 @@ function address() {
   };
 }
 
-/** Show the view of the address; another group if the page does not have the requested one. */
+/** Show the view of the address, or another group if the page does not have the requested group. */
 function followAddress() {
   const requested = readAddress();
   if (server && (requested.view || requested.group === null)) return showView(requested.view || "overview");

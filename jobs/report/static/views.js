@@ -1,4 +1,4 @@
-// The views of a served page, one at a time.  A file shows the overview, the timeline and the tables of
+// The views of a served page, one at a time.  A file instead shows the overview, the timeline and the tables of
 // the overview, one below the other.
 
 const VIEWS = {

@@ -53,12 +53,12 @@ from jobs.sources.rows import (
 
 FILES_LIKE = "*.log*"
 _FIRST_LINE_LIMIT = 1 << 16
-# A first line that many files share: the journal's comment, the beginning of a document.
+# A first line that many files share: the comment of the journal, or the beginning of a document.
 _COMMON_LINE = re.compile(rb'-- .*|[\s\[{]*+(?:"\w+"\s*:\s*)?+[\s\[{]*+')
 _DATE_OR_TIME = re.compile(rb"\d{4}-\d\d-\d\d|\d{10}|\d\d:\d\d:\d\d")
-_MOST_PADDING = 64 << 20  # maximum zeros at the start of a file, before its first line
+_MOST_PADDING = 64 << 20  # maximum number of zeros at the start of a file, before the first line
 
-# Fields of ParsedEvent, by the same names.
+# Fields of ParsedEvent, with the same names.
 EVENT_FIELDS = {
     "event": pa.string(),
     "group_id": pa.string(),
@@ -82,7 +82,7 @@ EVENT_FIELDS = {
     "groups": pa.list_(pa.string()),
 }
 
-# One row is an event, a quarantined line, or (last of each range) the range's counts.
+# One row is an event, a quarantined line, or the counts of a range, which come last in the range.
 ROWS = pa.schema(
     [
         ("kind", pa.string()),
@@ -102,7 +102,7 @@ ROWS = pa.schema(
         ("length", pa.int64()),
         *COUNTS,
         *UNDERSTANDING,
-        ("start_ups", pa.string()),  # settings by broker, as JSON
+        ("start_ups", pa.string()),  # settings of each broker, as JSON
     ]
 )
 
@@ -151,7 +151,8 @@ def ranges_of_files(
     files: list[str], range_bytes: int = RANGE_BYTES
 ) -> list[tuple[str, ByteRange]]:
     """All files' ranges of at most ``range_bytes`` bytes; a file that cannot be split is one."""
-    with ThreadPoolExecutor() as pool:  # each file of an object store costs a request
+    # Each file of an object store costs a request, so send several at once.
+    with ThreadPoolExecutor() as pool:
         of_files = pool.map(lambda file: _ranges_of(file, range_bytes), files)
         return [
             (file, each) for file, of_file in zip(files, of_files, strict=True) for each in of_file
@@ -162,7 +163,7 @@ def _ranges_of(file: str, range_bytes: int) -> list[ByteRange]:
     try:
         with open_file(file) as stream:
             return byte_ranges(stream, range_bytes)
-    except OSError:  # the task reports the error
+    except OSError:  # The task that reads the file reports the error.
         return [WHOLE_FILE]
 
 
@@ -238,7 +239,7 @@ def _padding(stream: BinaryIO) -> int:
         return 0
     try:
         start = stream.seek(0, os.SEEK_DATA)
-    # the file is a hole, on an object store, or on macOS
+    # The file is one hole, is in an object store, or is on macOS.
     except (OSError, ValueError, AttributeError):
         start = 0
     stream.seek(start)
@@ -289,7 +290,7 @@ class _Log:
         self._is_wanted = False  # of the day
         self._kept_by_date: Counter[int] = Counter()
         self._undated = self._steps_back = 0
-        self._unkept = 0  # Entries not kept, or that cannot become a row.
+        self._unkept = 0  # Entries that are not kept, or that cannot become a row.
 
     @property
     def is_full(self) -> bool:
@@ -324,7 +325,7 @@ class _Log:
         if isinstance(item, LogEntry):
             try:
                 self._add_event(item)
-            except OSError:  # while reading the file for its neighbors
+            except OSError:  # The error occurred while reading the file for its neighbors.
                 raise
             except Exception as error:
                 self._quarantine_entry(item.position, item.text, error)
@@ -364,7 +365,7 @@ class _Log:
     def _event_row(self, entry: LogEntry, time_ms: int, broker_id: int | None) -> Row:
         line = entry.line
         event = line.event
-        assert event is not None  # read_log returns Unreadable for lines of unknown wording
+        assert event is not None  # read_log returns Unreadable for lines of unknown wording.
         return (
             "event",
             self._path,
@@ -416,7 +417,7 @@ class _Log:
         try:
             _batch(self._rows)
         except Exception:
-            self._quarantine_rows_without_a_type()  # entries before they are counted
+            self._quarantine_rows_without_a_type()  # This handles entries before they are counted.
         counts.start_ups.finish()
         start_ups = counts.start_ups.of_brokers
         self._add(

@@ -69,7 +69,7 @@ from schemas.log_lines import client_libraries, client_library
 FILES_LIKE = "*.log*"
 # The first line with one of these words identifies a log.  A change of these words changes the ids.
 _WORDS = (b"Consumer ", b"#consumer-", b"kafka.co", b"group: ", b"balanced; plan: ")
-# The same words as keys and values of slog or zap.
+# The words of _WORDS as keys and values of slog or zap.
 _PAIRS = (b'"group":', b" group=", b'"balanced"', b"msg=balanced")
 # Loggers of consumers; their lines without a known message are counted as not understood.
 _NAMES = (
@@ -77,7 +77,7 @@ _NAMES = (
     *(b"librdkafka", b"kafka.coordinator", b"kafka.consumer"),
 )
 _PARTS = (b" stdout P ", b" stderr P ")
-# Events that a removed member logs; the preceding log shows whether its process ran.
+# Events that a removed member logs.  The preceding log shows whether its process ran.
 _FAILURES = ("COMMIT_FAILED", "FENCED", "HEARTBEAT_FAILED", "MEMBER_RESET", "SYNC_FAILED")
 _IDENTIFYING_BYTES = 1 << 20  # bytes in which the first line of a consumer is searched
 _MOST_SOURCES = 1000
@@ -98,7 +98,7 @@ EVENT_FIELDS = {
     "topics": pa.list_(pa.string()),
     "count": pa.int64(),
 }
-# One row is an event, a quarantined line, or (last of a file) the file's counts.
+# One row is an event, a quarantined line, or the file's counts, which come last in the file.
 ROWS = pa.schema(
     [
         ("kind", pa.string()),
@@ -232,9 +232,9 @@ class _ClientLog:
         self._dates: dict[str | None, LineDates] = {}
         self._has_sources = False
         self._pods: set[bytes] = set()
-        # The group, by source and client id or library; None if the client has several groups.
+        # The group by source and client id or library. None if the client has several groups.
         self._groups: dict[tuple[str | None, str], str | None] = {}
-        # By source: a line that a container's runtime split.
+        # The parts, by source, of a line that a container's runtime split.
         self._parts: dict[str | None, _Parts] = {}
         self._kept_by_date: Counter[int] = Counter()
         self._lines = self._quarantined = 0
@@ -251,7 +251,7 @@ class _ClientLog:
                 yield self._unreadable(position, too_long(chunk.size), chunk.beginning, chunk.size)
             else:
                 yield from self._of_chunk(position, chunk)
-        for source in list(self._parts):  # the last parts of these lines are missing
+        for source in list(self._parts):  # The last parts of these lines are missing.
             parts = self._parts.pop(source)
             whole = Unwrapped(b"".join(parts.bodies), source)
             row = self._parsed(parts.position, whole.body, whole)
@@ -421,7 +421,7 @@ class _ClientLog:
         """A line that names no group is about the only group that the client's lines name."""
         client = (source, line.client_id or line.library)
         if line.group_id is None:
-            is_alone = line.library == JAVA  # a line of a consumer without a group
+            is_alone = line.library == JAVA  # The line is from a consumer without a group.
             return line if is_alone else line._replace(group_id=self._groups.get(client))
         if client in self._groups or len(self._groups) < _MOST_SOURCES:
             is_only = self._groups.setdefault(client, line.group_id) == line.group_id

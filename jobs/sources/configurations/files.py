@@ -27,12 +27,12 @@ GIVE = (
 )
 BROKER, GROUP = "broker", "group"
 _MOST_BYTES = 1 << 20  # of a line
-# Settings of group coordinators, and of groups (--entity-type groups).
+# Settings of group coordinators, and settings of groups (--entity-type groups).
 _OF_BROKERS = re.compile(r"group\.[a-z.]+")
 _OF_GROUPS = re.compile(r"(consumer|share|streams)\.[a-z.]+")
 IDS = ("node.id", "broker.id")
 """Settings whose name includes a broker's id."""
-# The versions of Kafka that are possible for what the brokers offer, as 4.1 or 4.2-.
+# Versions of Kafka that are possible with the APIs that the brokers offer, such as 4.1 or 4.2-.
 VERSION = "kafka.version"
 _LINE = re.compile(r"\s*([A-Za-z][A-Za-z.]*)\s*[=:]\s*(\S*)")
 _HEADER = re.compile(r"\s*(?:All|Dynamic) configs for (broker|group) (.+?) are:")

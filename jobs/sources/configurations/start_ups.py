@@ -14,7 +14,7 @@ import re
 from jobs.sources.configurations.files import BROKER, IDS, is_of
 
 _HEADER = b"KafkaConfig values:"
-# Container runtimes print a tab and the end of a line as escapes; a layout of JSON has the whole
+# Container runtimes print a tab and the end of a line as escapes.  A JSON layout has the whole
 # block in the line of its header.
 _LINE = re.compile(rb"[^\t\\\n]*(?:\t|\\t)([\w.-]+) = ([^\n]*?)(?:\\n[^\n]*)?\r?(?:\n|\Z)")
 _UNSET = "null"

@@ -7,8 +7,8 @@ from typing import Any
 
 from jobs.console.errors import UsageError
 
-# Names of Spark's Kafka source first; then of `kcat -J` (ts, payload), of usual configurations of
-# Connect's InsertField, and of envelopes that have partition and offset in `metadata`.
+# Names are in this order: Spark's Kafka source, `kcat -J` (ts, payload), usual configurations of
+# Connect's InsertField, and envelopes that have partition and offset in `metadata`.
 SPELLINGS = {
     "key": ("key", "record_key", "kafka_key", "message_key"),
     "value": ("value", "record_value", "kafka_value", "message_value", "payload", "message"),

@@ -71,7 +71,7 @@ class Dump:
 
     def __init__(self, pattern: str) -> None:
         self.delta = pattern.rstrip("/") if _is_delta(pattern) else None
-        # format and columns -> files
+        # format and columns -> paths of files
         self.files: dict[tuple[str, tuple[Any, ...]], list[str]] = defaultdict(list)
         if self.delta:
             self._columns = columns_of(_delta_names(self.delta), self.delta)
@@ -151,7 +151,7 @@ def _columns(format_: str, file: str) -> Columns:
         return avro_columns(file) if format_ == "avro" else json_columns(file)
     except UsageError:
         raise
-    except Exception as error:  # a damaged header makes readers raise any exception class
+    except Exception as error:  # A damaged header makes readers raise any class of exception.
         why = str(error).split("\n")[0]
         raise UsageError(f"--dump {file}: cannot be read as {format_}: {why}") from None
 
@@ -159,7 +159,8 @@ def _columns(format_: str, file: str) -> Columns:
 def _is_delta(path: str) -> bool:
     try:
         return DeltaTable.is_deltatable(path)
-    except (DeltaError, OSError):  # a file, a glob, or a store that only pyarrow supports
+    # The path is a file, a glob, or in a store that only pyarrow supports.
+    except (DeltaError, OSError):
         return False
 
 

@@ -28,7 +28,7 @@ from schemas.record_layouts import Field, Layout, layouts
 Pair = tuple[bytes, bytes | None]
 
 _OFFSET_COMMIT, _GROUP_METADATA = 1, 2
-_VERSION = 3  # fields of values printed as text: null for an unknown value
+_VERSION = 3  # version of values printed as text, whose unknown fields are null
 _UNKNOWN = -1
 _TOMBSTONES = ("<DELETE>", "null", "NULL", "")
 _WRONG = (BadRecord, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
@@ -200,7 +200,7 @@ def _commit_pair(group: str, topic: str, partition: str, fields: Mapping[str, An
         key_bytes = encode_key(_OFFSET_COMMIT, key)
         if fields is None:
             return key_bytes, None
-        version = 1 if "expire_timestamp" in fields else _VERSION  # only version 1 has this field
+        version = 1 if "expire_timestamp" in fields else _VERSION  # Only version 1 has this field.
         return key_bytes, encode_value(_OFFSET_COMMIT, version, fields)
     except _WRONG as error:
         raise Unprintable(f"not a commit: {_why(error)}") from None

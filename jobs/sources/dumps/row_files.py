@@ -82,11 +82,12 @@ def avro_rows(file: str, columns: Columns) -> Iterator[dict[str, Any]]:
         number, end = 0, stream.tell()
         try:
             for block in blocks:
-                for record in list(block):  # a damaged block yields no records
+                for record in list(block):  # A damaged block yields no records.
                     yield {"position": number, **record_row(record, columns, b"")}  # type: ignore[arg-type]
                     number += 1
                 end = stream.tell()
-        except Exception as error:  # a damaged block makes its decoder raise any exception class
+        # A damaged block makes its decoder raise any class of exception.
+        except Exception as error:
             stream.seek(end)
             yield {
                 "position": number,
@@ -139,7 +140,7 @@ def _parsed(line: Any) -> Any:
         return line
     try:
         return json.loads(line)
-    except UnicodeDecodeError:  # kcat prints bytes as they are
+    except UnicodeDecodeError:  # kcat prints bytes unchanged, even if they are not UTF-8.
         return _parsed_text(line.decode("utf-8", "surrogateescape"))
     except (ValueError, RecursionError):
         return None
@@ -164,7 +165,7 @@ def _text(field: Any, name: str) -> str | None:
     try:
         if field is not None:
             str(field).encode()
-    except UnicodeEncodeError:  # JSON may escape half of a character
+    except UnicodeEncodeError:  # JSON may escape half of a surrogate pair.
         raise ValueError(f"{name} {_shown(field)}") from None
     return None if field is None else str(field)
 

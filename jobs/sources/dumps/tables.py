@@ -26,7 +26,7 @@ from jobs.sources.dumps.row_files import decoded_base64
 from jobs.sources.rows import ROWS_PER_BATCH
 from jobs.sources.topic.raw_records import RAW
 
-# The file that a row is in; `row_index` is null in formats without row numbers.
+# The file that a row is in. `row_index` is null in formats without row numbers.
 FILE_COLUMNS = ("file_path", "file_size", "row_index")
 _SHOWN = 80
 _PARTITIONS = 1 << 31
@@ -50,7 +50,7 @@ def parquet_batches(file: str, columns: Columns) -> Iterator[pa.RecordBatch]:
                     first += batch.num_rows
             except (OSError, pa.ArrowException) as error:
                 if isinstance(error, OSError) and error.errno is not None:
-                    raise  # the file system's error
+                    raise  # This is an error of the file system.
                 why = f"rows {first} to {end - 1} are damaged: {str(error).splitlines()[0]}"
                 yield _unreadable(file, size, first, why)
 

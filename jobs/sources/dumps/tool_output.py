@@ -47,9 +47,9 @@ _NO_RECORD = re.compile(r"(?:baseOffset: |(?:Log s|S)tarting offset: |Dumping |\
 # Formatters of Kafka 3.8 and up print no line end between records.
 _END = re.compile(rb'\n|\}(?=\{"key":\{)')
 _BLOCK_BYTES = 1 << 20
-_OVERLAP = 16  # longer than the text that _END searches
-_NUMBER_BITS = 21  # bits for the digest, beside 42 bits of milliseconds
-_FREE_BITS = 3  # for several records of one key and millisecond
+_OVERLAP = 16  # longer than any text that _END searches
+_NUMBER_BITS = 21  # number of bits of the digest, beside 42 bits of milliseconds
+_FREE_BITS = 3  # number of bits that distinguish records of the same key and millisecond
 
 
 def tool_of(beginning: bytes, file: str) -> str | None:
@@ -165,7 +165,7 @@ class _Numbers:
     """The numbers of a file's records; another record never has the same one."""
 
     def __init__(self) -> None:
-        self._numbers: dict[bytes, int] = {}  # identified by a digest of key and value
+        self._numbers: dict[bytes, int] = {}  # numbers of records, by a digest of key and value
         self._used: set[int] = set()
         self._next: dict[int, int] = {}
 
@@ -226,7 +226,7 @@ def _pieces(file: str) -> Iterator[tuple[int, Any]]:
     with open_file(file) as stream:
         blocks = uncompressed(stream)
         buffer, position = b"", 0
-        long, beginning = 0, b""  # bytes of a long line before the buffer
+        long, beginning = 0, b""  # length and first bytes of a long line before the buffer
         while True:
             try:
                 block = blocks.read(_BLOCK_BYTES)

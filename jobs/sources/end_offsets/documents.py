@@ -27,7 +27,7 @@ from jobs.sources.end_offsets.sightings import (
 )
 
 JSON, BURROW, PROMETHEUS = "json", "burrow", "prometheus"
-# Names of a field, without case, points, dashes and underscores.
+# Names of a field in lower case, without points, dashes and underscores.
 _TIMES = ("time", "timestamp", "ts", "datetime", "date", "@timestamp")
 _TOPICS = ("topic", "topicname")
 _PARTITIONS = ("partition", "partitionid")
@@ -37,7 +37,8 @@ _OFFSETS = (
 )
 _MARKS = str.maketrans("", "", "_-. ")
 _SERIES = re.compile(
-    r"(?:\w+_)?kafka_topic_partition_high_water_mark"  # kminion, whose prefix is configurable
+    # kminion's metric, whose prefix is configurable
+    r"(?:\w+_)?kafka_topic_partition_high_water_mark"
     r"|kafka_topic_partition_current_offset"  # kafka_exporter
     r"|kafka_partition_latest_offset"  # kafka-lag-exporter
 )
@@ -64,7 +65,7 @@ class Context(NamedTuple):
 
 def sightings_in(value: Any, context: Context) -> Iterator[tuple[str, Reading]]:
     """Format and sighting of all values in a JSON value that have a log end offset."""
-    seen: set[Sighting] = set()  # Burrow repeats the partition with the highest lag
+    seen: set[Sighting] = set()  # Burrow repeats the partition with the highest lag.
     for format_, reading in _in_value(value, context):
         if format_ == BURROW and isinstance(reading, Sighting):
             if reading in seen:

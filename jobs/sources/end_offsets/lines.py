@@ -50,7 +50,7 @@ class TextLines:
 
     def _of_text(self, line: str) -> tuple[str, Reading]:
         offset = _GET_OFFSETS.fullmatch(line)
-        # 2026-11-27T09:00:00 looks like an offset of a partition, too.
+        # A time such as 2026-11-27T09:00:00 also looks like an offset of a partition.
         if offset is not None and self._times.in_text(line, at_end=True) is None:
             self._note_date(line[: offset.start(1)])
             return GET_OFFSETS, reading_by(self._sighting, *offset.groups())

@@ -16,14 +16,14 @@ from jobs.sources.end_offsets.sightings import NoSighting, Reading, Sighting, Ti
 from jobs.sources.logs.file_bytes import Blocks, LongLine, chunks_of_lines, too_long
 from jobs.sources.logs.json_around import DOCUMENT_BYTES
 
-# A list of anything but objects, lists and strings is the head of a log line:
-# [2026-11-27 05:54:43].
+# A list whose items are not objects, lists or strings is the head of a log line, e.g. [2026-11-27
+# 05:54:43].
 _OPENING = re.compile(r"\s*(?:\{|\[\s*(?:[\[{\"]|$))")
 _CLOSING = ("}", "]")
-# Ends of the first line of a document that spans several lines.
+# Texts that end the first line of a document of several lines.
 _GOES_ON = ("{", "[", ",")
 _JSON = json.JSONDecoder(parse_constant=str)  # NaN becomes a string
-# A list with an element per line.
+# Lines of a list that has one element per line.
 _PUNCTUATION = {"[", "]", ",", "],", "[]"}
 _TOO_LONG = f"a JSON document of more than {DOCUMENT_BYTES >> 20} MiB: export a shorter period"
 
@@ -71,7 +71,7 @@ class _Reader:
         self._times = Times(timezone)
         self._text = TextLines(self._times)
         self._cluster: str | None = None
-        # The incomplete document: its lines, and the indentation of its first line.
+        # The incomplete document, and the indentation of its first line.
         self._open: Unit | None = None
         self._indent = ""
         self._bytes = 0
@@ -139,7 +139,8 @@ class _Reader:
             value = _JSON.decode(text.strip().removesuffix(","))
         except json.JSONDecodeError as error:
             return str(error)
-        except (ValueError, RecursionError) as error:  # such as 5,000 digits or 10,000 levels
+        # The document has, for example, 5,000 digits or 10,000 levels.
+        except (ValueError, RecursionError) as error:
             unit.reasons.append(f"not readable as JSON: {str(error).split(':')[0]}")
             return None
         self._add(unit, sightings_in(value, Context(self._times, self._text.at_ms)))

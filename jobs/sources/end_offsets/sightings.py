@@ -11,9 +11,10 @@ from jobs.sources.logs.dates import FileDates, LineDates
 
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _MOST_PARTITION, _MOST_OFFSET = 2**31 - 1, 2**63 - 1
-_EXACT = 2**53  # a float may not be exact for a larger offset
+_EXACT = 2**53  # a larger offset may not be exact as a float
 _DIGITS = re.compile(r"-?\d{1,30}")
-# 2015 to 2100, as for dates in logs, by the unit of the number.
+# Limits in seconds: the years 2015 to 2100, as for dates in logs.  The unit of a number follows
+# from its size.
 _FIRST_S, _LAST_S = 1_420_070_400, 4_133_980_800
 _UNITS_PER_S = (1, 1000, 1_000_000, 1_000_000_000)
 NO_TIME = "no time: give output with a time, or print `date -u` before each output"

@@ -29,7 +29,8 @@ FILES_LIKE = "*"
 GIVE = "give lines of JSON with time, topic, partition and log_end_offset, or see docs/sources.md"
 _SNIFFED_BYTES = 4 << 20
 
-# One row is a sighting, an unreadable line or document, or (last of each file) the file's counts.
+# One row is a sighting, an unreadable line or document, or the file's counts, which come last in
+# the file.
 ROWS = pa.schema(
     [
         ("kind", pa.string()),
@@ -103,7 +104,7 @@ class _File:
 
     def __init__(self, dates: DateRange) -> None:
         self._range = dates
-        # By topic and partition: the last sighting, and whether it is kept.
+        # By topic and partition: the last sighting, and whether this sighting is kept.
         self._last: dict[tuple[str, int], tuple[_Seen, bool]] = {}
         self._seen = self._quarantined = self._others = 0
         self._kept_by_date: Counter[int] = Counter()

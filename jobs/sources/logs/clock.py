@@ -13,8 +13,8 @@ from coordinator_core.log_lines.calendar import DAY_MS, printed
 from jobs.lake.dates import LAST_TIME_MS
 
 _STEP_BACK_MS = 30 * 60 * 1000
-# Local times that a lake can hold in any zone.
-# For other local times the clock uses the offset of the nearest of these times.
+# Local times that a lake can store in any time zone.  For other local times the clock uses the
+# offset of the nearest of these times.
 _FIRST_LOCAL_MS, _LAST_LOCAL_MS = DAY_MS, LAST_TIME_MS - DAY_MS
 _DATES = "1970-01-02 and 2261-12-30"
 
@@ -44,7 +44,7 @@ class WallClock:
         """The local time of the clock at a time in UTC."""
         within = min(max(utc_ms, _FIRST_LOCAL_MS), _LAST_LOCAL_MS)
         offset = datetime.fromtimestamp(within // 1000, self._zone).utcoffset()
-        assert offset is not None  # every ZoneInfo has an offset
+        assert offset is not None  # Every ZoneInfo has an offset.
         return utc_ms + int(offset.total_seconds() * 1000)
 
     def is_named(self, zone: str, local_ms: int | None) -> bool:
@@ -62,7 +62,8 @@ class WallClock:
         return self._offset_ms(local_ms, 0) != self._offset_ms(local_ms, 1)
 
     def _offset_ms(self, local_ms: int, fold: int) -> int:
-        quarter = local_ms // 900_000  # offsets of zones are multiples of a quarter of an hour
+        # Offsets of time zones are multiples of a quarter of an hour.
+        quarter = local_ms // 900_000
         if (quarter, fold) not in self._offsets:
             self._offsets[quarter, fold] = self._look_up(quarter * 900_000, fold)
         return self._offsets[quarter, fold]
@@ -71,7 +72,7 @@ class WallClock:
         within = min(max(local_ms, _FIRST_LOCAL_MS), _LAST_LOCAL_MS)
         local = datetime(1970, 1, 1, tzinfo=self._zone, fold=fold) + timedelta(milliseconds=within)
         offset = local.replace(fold=fold).utcoffset()
-        assert offset is not None  # every ZoneInfo has one
+        assert offset is not None  # Every ZoneInfo has an offset.
         return int(offset.total_seconds() * 1000)
 
 

@@ -17,11 +17,13 @@ from jobs.sources.logs.file_bytes import Blocks, beginning_of, is_compressed
 from jobs.sources.logs.json_around import is_document
 
 WINDOW = 1 << 16
-# Text that follows the last record in a JSON document, but not in a later export of the same log.
+# Text after the last record of a JSON document, which a later export of the same log does not have
+# there.
 _END = b" \t\r\n\0]}"
-# Texts that differ before one of these lengths need not be read again.
+# Lengths at which digests are kept: texts that differ before one of these lengths need not be read
+# again.
 _MARKS = (1 << 10, 1 << 12, 1 << 14, 1 << 16)
-# Number of digests kept per log, for the longest texts and for the newest compressed files each.
+# Number of digests kept per log for the longest texts, and again for the newest compressed files.
 _MOST_COPIES = 16
 _PACKED = "packed"
 

@@ -32,16 +32,17 @@ _MONTH_FIRST = "mdy"
 # Kafka's Java clients print this time when they start.
 _STARTED_AT = b"Kafka startTimeMs: "
 _STARTED = re.compile(_STARTED_AT + rb"(\d{13})")
-# A line's beginning up to the hour; lines with the same beginning are of the same day.
+# The beginning of a line up to the hour: lines with the same beginning are from the same day.
 _HOURS = re.compile(
     rb"^([^\n]{0,80}?(?<!\d)\d\d?):\d\d(?::\d\d|[ \xe2\x80\xaf]{0,3}[AaPp]\.?[Mm]"
     rb"|(?<=\d[-/.]\d\d[ T]\d\d:\d\d))",
     re.MULTILINE,
 )
-# Threads overlap, and at the end of summer time an hour is repeated.
+# Limit for times out of order: threads overlap, and an hour is repeated at the end of summer time.
 _OVERLAP_MS = 61 * 60_000
 _FARTHEST_OUTER_MS = 15 * 60_000
-_FARTHEST_ZONE_MS = 15 * 3600_000  # difference between the local times of two clocks at one moment
+# largest difference between the local times of two clocks at the same moment
+_FARTHEST_ZONE_MS = 15 * 3600_000
 
 
 @dataclass(slots=True)
@@ -95,7 +96,7 @@ def _sampled(beginning: bytes) -> tuple[list[bytes], list[Stamp]]:
     """The first lines, and the dates at their beginnings."""
     lines = list(islice(_lines(beginning), _SAMPLED_LINES))
     others = [line for line in lines if not PLAIN_HEAD.match(line)]
-    # Dates in Kafka's own layout matter only together with incomplete dates.
+    # Dates in Kafka's own layout matter only if other dates are incomplete.
     for sample in (others, lines):
         stamps = [stamp for line in sample if (stamp := head_stamp(line)) is not None]
         if all(stamp.lacks == "" for stamp in stamps):
@@ -314,7 +315,7 @@ def since_ms_of_option(text: str | None) -> int | None:
     """Local ms of `--log-date`: a date, or a date and a time. Raises UsageError."""
     if text is None:
         return None
-    times = ("", ":00", " 00:00:00")  # seconds or minutes may be missing, or the time of day
+    times = ("", ":00", " 00:00:00")  # The seconds, the minutes or the time of day may be missing.
     stamp = next((stamp for time in times for stamp in stamps_in(text + time)), None)
     if stamp is None or stamp.local_ms is None:
         example = "2024-05-01 or 2024-05-01T10:00"

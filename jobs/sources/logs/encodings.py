@@ -35,7 +35,7 @@ def encoding_of(text: bytes) -> tuple[str, int]:
 def _by_zeros(sample: bytes) -> str | None:
     """The encoding that the places of the zeros show; None if they show none."""
     even, odd = sample[::2].count(0), sample[1::2].count(0)
-    if min(even, odd) > len(sample) // 8:  # zeros are not text: a sparse file
+    if min(even, odd) > len(sample) // 8:  # Zeros are not text; the file is sparse.
         return UTF_8
     if odd > len(sample) // 4:
         return UTF_16_LE
@@ -75,18 +75,19 @@ def lines_by_encoding(
 
 @dataclass(slots=True, kw_only=True)
 class _Lines:
-    position: int  # of the line that is not complete yet
+    position: int  # position of the incomplete line
     encoding: str
     longest: int
     kept: int
-    rest: bytearray = field(default_factory=bytearray)  # of this line, in the file's bytes
-    dropped: int = 0  # bytes of this line that are not in ``rest``
+    # bytes of the incomplete line, in the file's encoding
+    rest: bytearray = field(default_factory=bytearray)
+    dropped: int = 0  # number of bytes of this line that are not in ``rest``
     searched: int = 0
-    is_begun: bool = False  # whether the encoding of this line is known
+    is_begun: bool = False  # whether the encoding of the incomplete line is known
 
     def take(self, block: bytes, *, is_last: bool = False) -> Iterator[EncodedLine]:
         self.rest += block
-        start = 0  # of the line, in ``rest``
+        start = 0  # start of the line in ``rest``
         while self._begin(start, is_last=is_last):
             end = self._end(start, is_last=is_last)
             if end < 0:
@@ -156,7 +157,8 @@ def _encoding_of_line(sample: bytes, current: str) -> str:
     for mark, encoding in _MARKS:
         if sample.startswith(mark):
             return encoding
-    # A character of UTF-16 may have the byte of a newline, so a few bytes before it are no proof.
+    # A character of UTF-16 may contain the byte of a newline, so a few bytes before a newline prove
+    # nothing.
     if sample.find(b"\n") >= _NEXT_BYTES // 2 and _is_8_bit(sample[: sample.find(b"\n")]):
         return UTF_8
     newline = sample.find(_NEWLINES[current])
@@ -173,7 +175,7 @@ def _is_8_bit(line: bytes) -> bool:
     if 4 * len(line.translate(None, _PRINTABLE)) <= len(line):
         return True
     try:
-        codecs.getincrementaldecoder(UTF_8)().decode(line)  # its last character may be cut off
+        codecs.getincrementaldecoder(UTF_8)().decode(line)  # The last character may be incomplete.
     except UnicodeDecodeError:
         return False
     return True

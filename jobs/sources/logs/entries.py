@@ -34,12 +34,12 @@ class LogEntry(NamedTuple):
 
     file: str
     position: int
-    line_number: int  # numbered from 1 within the range
+    line_number: int  # number of the line within the range, from 1
     time_ms: int | None
     line: LogLine
-    text: str  # the decoded line without its end, and the lines that it was wrapped into
+    text: str  # decoded line without its end, including the lines into which it was wrapped
     stack_trace: str | None = None
-    source: str | None = None  # the name in the line's wrapper: a pod, host or stream
+    source: str | None = None  # name in the line's wrapper: a pod, host or stream
     undated: str | None = None
 
 
@@ -68,7 +68,7 @@ class LogCounts:
     unreadable: int = 0
     skipped: int = 0
     continuations: int = 0
-    # Lines that name a coordinator, but are not understood: unreadable or skipped.
+    # Number of lines that name a coordinator but are not understood: unreadable or skipped.
     not_understood: int = field(default=0, compare=False)
     examples: list[str] = field(default_factory=list, compare=False)
     software: set[str] = field(default_factory=set, compare=False)
@@ -96,9 +96,10 @@ class Pending:
         self.text = text  # without wrapper
         self.following: list[str] = []
         self.following_size = 0  # in bytes
-        self.is_trace: list[bool] = []  # False: the line may be a wrapped part of another line
-        self.beyond = 0  # following lines belong to the next range, which counts them
-        self.error: str | None = None  # the reason why the line cannot be parsed
+        self.is_trace: list[bool] = []  # if false, the line may be a wrapped part of another line
+        # number of following lines that belong to the next range, which counts them
+        self.beyond = 0
+        self.error: str | None = None  # reason why the line cannot be parsed
 
     def attach(self, body: bytes) -> bool:
         """Whether the next line may be a part of this one, and is kept as such."""
@@ -174,7 +175,7 @@ class Entries:
             line, wraps = pending.parsed()
             is_broken = breaks_off and not pending.following
             item = self._item(pending, line, wraps, is_broken=is_broken)
-        except OSError:  # while reading the preceding lines
+        except OSError:  # The error occurred while reading the preceding lines.
             raise
         except Exception as error:
             item, wraps = self._unreadable(pending, internal_error(error)), 0
@@ -265,7 +266,7 @@ def _beyond_its_type(line: LogLine) -> str | None:
         return None
     for name, value, limit in (
         ("broker id", line.broker_id, 1 << 31),
-        ("generation", event.generation, (1 << 31) - 1),  # the next entry must fit, too
+        ("generation", event.generation, (1 << 31) - 1),  # The next generation must fit, too.
         ("member count", event.member_count, 1 << 31),
         ("duration", event.duration_ms, 1 << 63),
         ("count", event.count, 1 << 63),

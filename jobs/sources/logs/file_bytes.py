@@ -20,7 +20,7 @@ LINE_BYTES = 16 << 20
 """Maximum length of a line; of a longer line, KEPT_OF_LINE bytes are quarantined."""
 KEPT_OF_LINE = 64 << 10
 _BLOCK_BYTES = 1 << 20
-# Logs inflate to 10 to 50 times their size, a bomb to 1032 times.
+# Limits for compression bombs: logs inflate to 10 to 50 times their size, a bomb to 1032 times.
 _MAX_RATIO, _ALLOWANCE = 200, 1 << 30
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -59,7 +59,7 @@ def to_line_end(lines: Any, line: bytes) -> int:
     return length
 
 
-# A line's or several lines' bytes; each chunk but the last ends in a newline.
+# Bytes of one or several lines.  Every chunk except the last ends in a newline.
 Chunk = bytes | LongLine
 
 
@@ -112,7 +112,7 @@ class Blocks:
     def __iter__(self) -> Iterator[bytes]:
         self._stream.seek(self.position)
         first = self._stream.read(_BLOCK_BYTES)
-        ends_in_cr: bool | None = None  # byte in some captures of terminals
+        ends_in_cr: bool | None = None  # whether lines end in CR, as in some captures of terminals
         for block in self._uncompressed(first) if self.position == 0 else self._following(first):
             if ends_in_cr is None:
                 ends_in_cr = _ends_lines_in_cr(block)
@@ -158,7 +158,7 @@ class Blocks:
                 yield block
                 packed = gzip.unconsumed_tail
                 if gzip.eof:
-                    packed = gzip.unused_data.lstrip(b"\0")  # tar and tapes pad with zeros
+                    packed = gzip.unused_data.lstrip(b"\0")  # tar and tapes pad with zeros.
                     gzip, within_member = zlib.decompressobj(31), False
         if within_member:
             self.damage = "gzip stream ends early"

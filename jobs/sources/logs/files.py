@@ -70,7 +70,7 @@ def read_log(
             dates.require_context()
             reader, blocks = Reader(LogCounts(file=file), timezone, dates), Blocks(stream)
             yield from islice(_items(reader, blocks, within), done, None)
-    except OSError:  # an error of the file system, not of the content
+    except OSError:  # The error is of the file system, not of the content.
         raise
     except Exception as error:
         yield from reader.settle()

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from coordinator_core.log_lines.messages import PREFIX
 from jobs.sources.logs.csv_around import insights_lines, is_insights, with_zone
 
-DOCUMENT_BYTES = 64 << 20  # maximum bytes read at once
+DOCUMENT_BYTES = 64 << 20  # maximum bytes that are read at once
 _MARK = codecs.BOM_UTF8
 _SNIFFED_BYTES = 1 << 20
 _ARRAY = re.compile(rb"\s*\[\s*\{")
@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"[0-9]{9,19}(?:\.[0-9]{1,9})?")
 # The objects in which stores and agents keep the record: Elasticsearch and its `fields`, Splunk's
 # search results and events, Google Cloud, Datadog.
 _INNER = ("_source", "result", "jsonPayload", "event", "attributes", "fields")
-_LABELS = ("stream", "labels", "resource")  # fields of Loki, logcli, Google Cloud
+_LABELS = ("stream", "labels", "resource")  # fields with labels in Loki, logcli and Google Cloud
 _MESSAGES = (
     *("message", "log", "line", "msg", "MESSAGE", "_raw", "@message", "textPayload"),
     *("short_message", "event.original", "event", "body"),
@@ -52,8 +52,8 @@ _TRACES = (
     *("stack_trace", "stackTrace", "error.stack_trace", "exception.stacktrace"),
     *("exception.stackTrace", "_exception.stackTrace", "thrown.extendedStackTrace", "full_message"),
 )
-# What names the broker of a record, most exact first: a pod names one container of the broker; a
-# container, a stream and a host do so together.
+# Fields that name the broker of a record, most exact first: a pod names one container of the
+# broker, while a container, a stream and a host identify it only together.
 _PODS = (
     *("kubernetes.pod_name", "kubernetes.pod.name", "k8s.pod.name", "k8s_pod_name", "podName"),
     *("pod_name", "pod", "labels.pod_name", "labels.pod"),
@@ -67,7 +67,7 @@ _HOSTS = (
 _SOURCES = (*_LABELS, *_PODS, *_CONTAINERS, *_STREAMS, *_HOSTS, "tags")
 _INHERITED = (*_LABELS, *_STREAMS, "hostname", "host")
 _TAG = re.compile(r"(?:pod_name|kube_pod|container_name|host):(.+)")  # of Datadog
-_DOCKERS_PART = 16 << 10  # docker splits longer lines
+_DOCKERS_PART = 16 << 10  # docker splits lines that are longer than this
 _SYSLOG_LEVELS = ("ERROR", "ERROR", "ERROR", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
 _LEVEL_NAMES = {"WARNING": "WARN", "ERR": "ERROR", "CRITICAL": "FATAL", "NOTICE": "INFO"}
 _LOG4J_LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
@@ -75,9 +75,10 @@ _BUNYAN_LEVELS = dict(zip(range(10, 70, 10), _LOG4J_LEVELS, strict=True))  # and
 
 _DEEPEST = 4  # maximum nesting: docker's object around a JSON line is 2
 _MOST_KEYS = 100  # maximum number of a record's keys for caching
-_DEEPEST_RECORD = 16  # levels of a document; Loki's API has 7
+_DEEPEST_RECORD = 16  # maximum number of levels of a document. Loki's API has 7
 
-# Numbers of this size and above are ns, us, ms since the epoch; below, seconds.
+# Units of numeric times by size: ns, us or ms since the epoch from these sizes on, and seconds
+# below them.
 _UNITS = ((10**17, 1), (10**14, 1000), (10**11, 1_000_000))
 
 
@@ -107,7 +108,7 @@ def is_document(beginning: bytes) -> bool:
     if not _OBJECT.match(sample):
         return False
     first, second = map(_parsed, (*sample.lstrip().split(b"\n", 2), b"")[:2])
-    if is_record(first) or is_record(second):  # the first line of a rotated file may be cut
+    if is_record(first) or is_record(second):  # The first line of a rotated file may be truncated.
         return False
     return first is None or _has_record(first)
 
@@ -192,7 +193,7 @@ def _inner_values(text: str, at: int, *, is_object: bool) -> Iterator[tuple[int,
 
 def _past_space(text: str, at: int) -> int:
     match = _SPACE.match(text, at)
-    assert match is not None  # the value may be empty
+    assert match is not None  # The value may be empty.
     return match.end()
 
 

@@ -40,7 +40,7 @@ _OF_CONSUMER = re.compile(
 _OF_BROKER = re.compile(
     rb"\(kafka\.(?:server|log|cluster|network|controller|zk)\.|\[KafkaServer id="
 )
-# Libraries by what their applications print, and how to make the library log.
+# Libraries by the texts that their applications print, with the setting that makes the library log.
 _LIBRARIES = (
     (
         re.compile(rb"ConsumerConfig values|AppInfoParser|org\.apache\.kafka\.|o\.a\.k\."),
@@ -96,7 +96,8 @@ class Kind(NamedTuple):
 
 
 EMPTY = Kind("it is empty", "give a log that is not empty")
-# Prefixes of lines without date and time, by library, and how to print date and time.
+# Prefixes of lines without date and time, by library, with the setting that makes it print date and
+# time.
 _UNDATED = (
     (
         re.compile(rb"^\w+:(?:aiokafka|kafka)\.", re.MULTILINE),

@@ -51,12 +51,12 @@ _UNIT = (
     rb"(?P<source>[\w.:-]+) [\w.@/()-]+(?:\[\d+\])?: "
 )
 _SHORT = rb"(?P<date>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?)"
-_POD = rb"[a-z0-9][a-z0-9.]*(?:-[a-z0-9.]+)+"  # a pod's name has a hyphen
+_POD = rb"[a-z0-9][a-z0-9.]*(?:-[a-z0-9.]+)+"  # the name of a pod has a hyphen
 _HEAD_NEXT = rb"(?=\x1b?\[?\d{4}-\d\d-\d\d[ T]|\{)"
 _LINE_NEXT = rb"(?:" + _HEAD_NEXT + rb"|(?=" + TRACE_LINE.pattern + rb"))"
 _DIGITS, _CAPITALS = b"0123456789", bytes(range(ord("A"), ord("Z") + 1))
 _NAMES = _DIGITS + _CAPITALS + _CAPITALS.lower() + b"._-"
-# Each pattern matches a prefix of one tool; beside it, the possible first characters.
+# Each pattern matches a prefix of one tool and has the possible first characters beside it.
 _PREFIXES = tuple(
     (first, re.compile(pattern))
     for first, pattern in (
@@ -263,11 +263,11 @@ def _unknown(value: object, body: bytes) -> str | None:
 def _composed(record: FlatRecord, line: str, date: str | None) -> str:
     if not has_head(_encoded(line)) or line.startswith("[Group"):
         if record.logger is None and TRACE_LINE.match(_encoded(line)):
-            return line  # a store of lines also has the lines of a stack trace
+            return line  # An object store for log lines also has the lines of a stack trace.
         if not _LEVEL.match(line):
             line = f"{record.level or 'INFO'} {line}"
         line = f"[{date}] {line}" if date else line
-        # A name without a package would count as a part of the message.
+        # A logger's name without a package would count as a part of the message.
         return f"{line} ({record.logger})" if record.logger and "." in record.logger else line
     if date and not _DATE.search(_encoded(line), 0, _FARTHEST_HEAD):
         return f"[{date}] {line}"

@@ -66,7 +66,7 @@ def documents_in_order(records: Iterable[tuple[int, bytes]]) -> Iterator[tuple[i
     listed = list(records)
     timed = [timed_of(unwrapped(line)) for _, line in listed]
     is_stored = any(each.stored for each in timed)
-    if is_stored:  # text between documents keeps its position
+    if is_stored:  # Text between documents keeps its position.
         timed = [each if each.stored else each._replace(time_ns=None) for each in timed]
     if not (_steps(timed).falls if is_stored else _is_disordered(timed)):
         yield from listed
@@ -98,7 +98,7 @@ def timed_of(line: Unwrapped) -> Timed:
 def _timed(line: bytes, pods: set[bytes]) -> Timed:
     try:
         return timed_of(Unwrapped(line) if PLAIN_HEAD.match(line) else unwrapped(line, pods))
-    except Exception:  # the reader reports this line
+    except Exception:  # The reader reports this line.
         return Timed(None, None, False)
 
 

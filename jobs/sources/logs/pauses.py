@@ -11,7 +11,7 @@ from jobs.sources.logs.layouts import line_of, unwrapped
 
 # Size of the text before a line in which a pause is searched.
 _BYTES = 64 * 1024
-# A process that runs again logs a failure within this time.
+# A process that runs again logs a failure within this time after a pause.
 _SOON_MS = 60_000
 _SHORTEST_MS = 5_000
 # A pause counts as long if it is this many times longer than this many other pauses.

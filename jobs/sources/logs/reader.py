@@ -29,7 +29,9 @@ from jobs.sources.logs.layouts import (
 from jobs.sources.logs.search import Search, find, has_word, indented_lines, is_of_other_logger
 from jobs.sources.rows import software_in
 
-_MOST_SOURCES = 1000  # sources whose lines are kept apart; all other lines are read as one source
+# maximum number of sources whose lines are kept apart; lines of all other sources are read as one
+# source
+_MOST_SOURCES = 1000
 
 
 class Reader:
@@ -49,10 +51,10 @@ class Reader:
         self.counts = counts
         self.entries = Entries(counts, timezone, dates, before, source)
         self._dates = dates
-        self._head_line: bytes | None = None  # a date on a line of its own, before its message
+        self._head_line: bytes | None = None  # date on a line of its own, before its message
         self._source = source
         self._timezone = timezone
-        self._of_sources: dict[str, Reader] | None = None  # None: all lines are of one source
+        self._of_sources: dict[str, Reader] | None = None  # if None, all lines are from one source
         self._pods: set[bytes] = set()
         self._parts: list[bytes] = []  # parts of a line that a container's runtime split
         self._parts_position = self._parts_size = 0
@@ -128,7 +130,7 @@ class Reader:
             try:
                 body = line_of(unwrapped(raw))
                 is_next = PLAIN_HEAD.match(raw) or has_head(body)
-            except Exception:  # the next range's reader reports it
+            except Exception:  # The reader of the next range reports the error.
                 is_next = True
             if is_next:
                 return self.flush()
@@ -265,7 +267,7 @@ class Reader:
         for reader in (self, *(self._of_sources or {}).values()):
             if reader._parts:
                 whole, reader._parts = b"".join(reader._parts), []
-                reader.counts.continuations -= 1  # the last part of the line counts as the line
+                reader.counts.continuations -= 1  # The last part of the line counts as the line.
                 yield from _items_of(reader._body(reader._parts_position, whole, whole))
             yield from _items_of(reader.flush(breaks_off=breaks_off))
 

@@ -14,7 +14,7 @@ from coordinator_core.log_lines.lines import is_coordinator_logger
 from coordinator_core.log_lines.literals import any_of
 from jobs.sources.logs.layouts import PLAIN_HEAD, may_have_date
 
-# Other loggers' lines about a group's configuration, and about requests that failed.
+# Words in lines of other loggers: about a group's configuration, and about failed requests.
 _OF_OTHER_LOGGERS = (b"] Updating group ", b" handling request")
 # Every line that Regroup reads has one of these words in its prefix, logger or message.
 _WORDS = (b"oordinator", b"Metadata", *_OF_OTHER_LOGGERS)
@@ -22,7 +22,7 @@ _BEFORE_OTHER_HEAD = re.compile(rb"\n(?!\[\d{4}-)")
 _DEFAULT_LAYOUT = re.compile(
     rb"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) "
 )
-# Stack frames and listed settings: what follows the indent cannot be a head.
+# Stack frames and listed settings: the text after the indent cannot be a head.
 _INDENTED_LINES = re.compile(
     rb"(?:[\t ][\t \d/:.,-]{0,40}+(?:[^\s\d/:.,\-\[{TDIWEF\x1b][^\n\x1b]*+)?+\n)++"
 )
@@ -76,7 +76,7 @@ class MarkedLines:
         starts, at, size = [], 0, len(chunk)
         while at < size:
             end = find(chunk, b"\n", at)
-            # In a log of few other lines, the next line has the same mark.
+            # In a log with few other lines, the next line has the same mark.
             if chunk.find(self._last, at, end) >= 0:
                 starts.append(at)
             else:

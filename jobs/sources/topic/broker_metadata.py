@@ -19,7 +19,7 @@ from jobs.sources.topic.segments import TOPIC
 Address = tuple[str, int]
 
 ANSWER_LIMIT_S = 5.0
-# a host name may have several addresses: a single refused connection decides nothing yet
+# a host name may have several addresses, so a single refused connection decides nothing yet
 RETRY_LIMIT_S = 1.0
 ATTEMPT_S = 0.2
 FIXED: dict[str, Any] = {
@@ -27,7 +27,7 @@ FIXED: dict[str, Any] = {
     "client.id": "regroup-doctor",
     "enable.metrics.push": False,
     "log_level": 0,
-    # a small number of logins with a wrong password: accounts may get locked
+    # limits the number of logins with a wrong password, which may lock an account
     "reconnect.backoff.ms": 500,
 }
 _ALL_DOWN = KafkaError._ALL_BROKERS_DOWN
@@ -95,7 +95,7 @@ def request_metadata(address: Address, settings: Mapping[str, str]) -> BrokerMet
         causes = [no_answer(e.code(), e.str()) for e in errors if e.code() != _ALL_DOWN]
         if causes and (elapsed_s > RETRY_LIMIT_S or causes[0].problem is Problem.SASL):
             return causes[0]
-        if errors and elapsed_s > RETRY_LIMIT_S:  # librdkafka reports no cause for a disconnect
+        if errors and elapsed_s > RETRY_LIMIT_S:  # librdkafka reports no cause of a disconnect.
             return NoAnswer(Problem.PROTOCOL, "it closed the connection")
     return NoAnswer(Problem.CONNECT, f"no response within {ANSWER_LIMIT_S:g} s")
 

@@ -89,7 +89,8 @@ def digests_of(
                     yield record[0], digest(*record[1:])
 
 
-# -- where copies have to be compared record by record ---------------------------------------------
+# -- places where copies have to be compared record by record
+# ---------------------------------------
 
 _Span = tuple[int, int]
 
@@ -138,7 +139,7 @@ def _hash(digests: Digests) -> bytes:
     return whole.digest()
 
 
-# -- which record is kept --------------------------------------------------------------------------
+# -- choice of the record to keep ------------------------------------------------------------------
 
 
 class _Votes:
@@ -151,10 +152,10 @@ class _Votes:
     ) -> None:
         self._digests, self._live, self._spans = digests, live, spans
         self._ends = {copy: each[-1].last_offset for copy, each in copies.items() if each}
-        # Choose among copies that end at the same offset by content, whatever their names.
+        # Choose among copies that end at the same offset by content, independent of their names.
         self._hashes = {copy: _hash(each) for copy, each in digests.items()}
         counts = _counts(copies)
-        # First offsets of the batches that another copy also has.
+        # First offsets of the batches that another copy also has, by copy.
         self._shared = {
             copy: sorted({each.first_offset for each in batches if counts[each.content] > 1})
             for copy, batches in copies.items()

@@ -79,7 +79,7 @@ class DescribedTable:
         by_place = [line[begin:end].strip() for begin, end in places]
         if starts_with_space and self._is_row(by_place):
             return dict(zip(self.columns, by_place, strict=True))
-        # Text that was pasted has lost its spaces.
+        # Pasted text has lost its spaces.
         split = _COORDINATOR.sub(r"\1\2", line).split(None, len(self.columns) - 1)
         return dict(zip(self.columns, split, strict=True)) if self._is_row(split) else None
 
@@ -126,7 +126,7 @@ class _Group:
         if self.members is None:
             self.members = {}
         member_id = _value(cells[_MEMBER])
-        if member_id is None:  # a committed offset of a partition without an owner
+        if member_id is None:  # The row is a committed offset of a partition without an owner.
             return
         member = self.members.setdefault(
             member_id,
@@ -257,7 +257,7 @@ class _Reader:
         self._header_line = 0
         self._groups: dict[int, dict[str, _Group]] = {}
         self._problems: list[str] = []
-        self._blocked: set[str] = set()  # groups that this table describes again
+        self._blocked: set[str] = set()  # groups that this table describes a second time
 
     def begin_at(self, at_ms: int) -> None:
         self._at_ms, self._table = at_ms, None

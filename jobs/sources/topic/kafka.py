@@ -19,7 +19,7 @@ from jobs.console.errors import RunFailed, UsageError
 from jobs.sources.rows import SourceRows
 from jobs.sources.topic.segments import TOPIC
 
-# Settings of [kafka] for the source; the others are for Kafka's clients.
+# Settings of [kafka] that are for Spark's source; all other settings are for Kafka's clients.
 SLICE_SETTING = "maxOffsetsPerTrigger"
 SOURCE_OPTIONS = {SLICE_SETTING, "minPartitions"}
 OFFSETS_PER_SLICE = 5_000_000

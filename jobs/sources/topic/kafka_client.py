@@ -57,10 +57,12 @@ _LEVELS = {
     COMMITTED: IsolationLevel.READ_COMMITTED,
     UNCOMMITTED: IsolationLevel.READ_UNCOMMITTED,
 }
-_FINAL = {KafkaError._AUTHENTICATION, KafkaError._SSL}  # another attempt would have the same result
+_FINAL = {KafkaError._AUTHENTICATION, KafkaError._SSL}  # errors that another attempt would repeat
 _RESOLVE = KafkaError._RESOLVE
-_RESOLVE_LIMIT_S = 3.0  # a name server may fail for a moment
-_OF_NO_USE = {KafkaError._ALL_BROKERS_DOWN}  # this message follows a broker's error
+# seconds for which a name is resolved again, because a name server may fail temporarily
+_RESOLVE_LIMIT_S = 3.0
+# errors without information: this message follows another error of a broker
+_OF_NO_USE = {KafkaError._ALL_BROKERS_DOWN}
 
 
 class ClientTopic(OffsetsTopic):

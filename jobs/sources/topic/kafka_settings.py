@@ -25,7 +25,8 @@ RENAMED = {
     "request.timeout.ms": "socket.timeout.ms",
     "send.buffer.bytes": "socket.send.buffer.bytes",
 }
-# Settings of Spark's source, of Java's way to poll, or used by the reader itself.
+# Settings without effect here: of Spark's source, of Java's way to poll, or set by the reader
+# itself.
 WITHOUT_EFFECT = {
     "default.api.timeout.ms",
     "isolation.level",
@@ -33,7 +34,7 @@ WITHOUT_EFFECT = {
     "maxOffsetsPerTrigger",
     "minPartitions",
 }
-# Java's names that `client_settings` translates.
+# Java's setting names that `client_settings` translates.
 TRANSLATED = {
     *SAME_NAME,
     "sasl.jaas.config",
@@ -72,7 +73,7 @@ def client_settings(java: Mapping[str, str]) -> ClientSettings:
     if protocol.endswith("SSL"):
         _translate_truststore(java, client)
         _translate_keystore(java, client)
-        if "ssl.endpoint.identification.algorithm" in java:  # Java: empty for no check
+        if "ssl.endpoint.identification.algorithm" in java:  # Java uses an empty text for no check.
             algorithm = java["ssl.endpoint.identification.algorithm"] or "none"
             client.values["ssl.endpoint.identification.algorithm"] = algorithm
     if protocol.startswith("SASL"):

@@ -90,7 +90,7 @@ class SparkTopic(OffsetsTopic):
                     return True
                 if consumer.position(topic_partition) >= end:
                     return False
-        return True  # no response: treat as unread records
+        return True  # Without a response, assume that there are unread records.
 
     @property
     def _jvm(self) -> Any:

@@ -36,7 +36,7 @@ from jobs.sources.topic.broker_metadata import require_answer
 from jobs.sources.topic.kafka import ANSWER_LIMIT_MS, Kafka
 from jobs.sources.topic.kafka_settings import client_settings
 
-# A larger number of groups per call is not faster; a smaller number is slower.
+# Groups per call: more groups per call are not faster, and fewer are slower.
 GROUPS_PER_BATCH = 500
 FIXED: dict[str, Any] = {
     "allow.auto.create.topics": False,
@@ -134,7 +134,7 @@ class LiveGroups:
         RunFailed if the brokers do not answer.
         """
         self.problems = []
-        # List these first, so that a group created in the meantime is in the second list.
+        # List these groups first, so that a group created in the meantime is in the second list.
         others = self._all_groups()
         types = self._consumer_groups()
         if not types and not others and not self.problems:
@@ -148,7 +148,7 @@ class LiveGroups:
             if name not in types and not _has_consumers(group)
         ]
         yield from other_rows
-        # Groups that no broker lists any more, and groups of a broker that did not respond.
+        # Groups that no broker lists any more, or whose broker did not respond.
         unlisted = {*previous, *others} - types.keys() - {row.group_id for row in other_rows}
         names = sorted({*types, *unlisted})
         for start in range(0, len(names), GROUPS_PER_BATCH):
@@ -169,7 +169,7 @@ class LiveGroups:
     def _all_groups(self) -> dict[str, Any]:
         """Groups of all types."""
         with warnings.catch_warnings():
-            # This call is deprecated, but no other call lists groups of other types than consumer.
+            # This call is deprecated, but no other call lists groups whose type is not consumer.
             warnings.simplefilter("ignore", DeprecationWarning)
             try:
                 groups: list[Any] = self._client.list_groups(timeout=self._limit_s)
@@ -183,7 +183,7 @@ class LiveGroups:
 
     def _described(self, names: list[str], types: Mapping[str, str | None]) -> Iterator[GroupRow]:
         requested = datetime.now(UTC)
-        # librdkafka refuses a whole batch that contains ""
+        # librdkafka refuses a whole batch that contains an empty group id.
         asked = [name for name in names if name]
         futures: dict[str, Future[ConsumerGroupDescription]] = {}
         if asked:

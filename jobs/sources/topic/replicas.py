@@ -36,10 +36,10 @@ from jobs.sources.topic.copies import (
 
 CHECKPOINT = "leader-epoch-checkpoint"
 DIVERGED = "diverged replica"
-_HEADER = Struct(">qiiB")  # base offset, length, leader epoch, magic
-_OF_BATCH = Struct(">I2xi")  # checksum, attributes, last offset delta
+_HEADER = Struct(">qiiB")  # header fields: base offset, length, leader epoch, magic
+_OF_BATCH = Struct(">I2xi")  # header fields: checksum, attributes, last offset delta
 _LAST_OFFSET_DELTA = Struct(">i")
-_NO_EPOCH = -1  # record of a format before message format 2
+_NO_EPOCH = -1  # leader epoch of a record in a format before message format 2
 
 
 class EpochStarts:
@@ -48,7 +48,8 @@ class EpochStarts:
     def __init__(self, starts: Mapping[int, int]) -> None:
         self.starts = dict(sorted(starts.items()))
         self._epochs = np.array([*self.starts], np.int64)
-        # The least offset at which a later epoch begins, by the number of epochs up to this one.
+        # The least offset at which a later epoch begins, by the number of epochs up to and
+        # including the current epoch.
         ends = np.minimum.accumulate(np.array([*self.starts.values()][::-1], np.int64))[::-1]
         self._ends = np.append(ends, np.iinfo(np.int64).max)
 
@@ -259,5 +260,6 @@ def mapped(stream: Any) -> tuple[Any, int]:
         return b"", 0
     try:
         return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), size
-    except (OSError, AttributeError, ValueError):  # an object store's stream has no descriptor
+    # The stream of an object store has no descriptor.
+    except (OSError, AttributeError, ValueError):
         return stream.read(), size

@@ -35,7 +35,8 @@ FILES_LIKE = "*.log"
 _TOPIC_ID = re.compile(rb"^topic_id: (\S+)", re.MULTILINE)
 MAX_INFLATED_SETTING = "spark.regroup.segments.maxInflatedBytes"  # of one batch
 
-# One row is a record, a quarantined batch or record, or (last of each file) the file's counts.
+# One row is a record, a quarantined batch or record, or the file's counts, which come last in the
+# file.
 ROWS = pa.schema(
     [
         ("kind", pa.string()),
@@ -181,7 +182,7 @@ def segment_rows(
                 others.add(counts.quarantine_bytes(item))
                 if others.is_full:
                     yield others.take()
-        except OSError:  # the file system's, not the content's
+        except OSError:  # The error is of the file system, not of the content.
             raise
         except Exception as error:
             others.add(counts.quarantine_bytes(counts.rest(memoryview(data), error)))
@@ -308,7 +309,7 @@ class _Counts:
         self.row["topic_partition"] = topic_partition
         self._kept_by_date: Counter[int] = Counter()
         self._offsets = _Offsets()
-        self._position = 0  # offset of the last batch
+        self._position = 0  # offset of the last batch that was read
 
     def see(
         self, positions: pa.Array, offsets: pa.Array, kept_days: pa.Array, reasons: pa.Array
@@ -320,7 +321,7 @@ class _Counts:
         keys = np.stack([positions.to_numpy(), offsets.to_numpy()])[
             :, reasons.is_valid().to_numpy(False)
         ]
-        quarantined = len(np.unique(keys, axis=1).T)  # a batch may use an offset twice
+        quarantined = len(np.unique(keys, axis=1).T)  # A batch may use an offset twice.
         self.row["quarantined"] += quarantined
         self.row["skipped"] += keys.shape[1] - quarantined
         self._position = positions[-1].as_py()
