@@ -19,7 +19,7 @@ LONG = ("slow", "broker")
 # Versions of brokers on which the same scripts were captured.
 CAPTURED = {"3.9.1", "4.1.2", "4.4.0"}
 
-# The same examples in each run; `make -C tools laws` tries others.
+# Every run uses the same examples. `make -C tools laws` tries other examples.
 settings.register_profile("same", derandomize=True)
 settings.register_profile("random", derandomize=False)
 settings.load_profile("same")
@@ -72,7 +72,8 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.campaign)
         if getattr(config.option, "loadgroup", False) and (on_spark or _has(item, "broker")):
             _send_to(item, "spark" if on_spark else "broker")
-    # The group and the files that take longest first, so that no process has one left at the end.
+    # Start the groups and the files that take longest first, so that no process has one of them
+    # left at the end.
     long = {item.path for item in items if any(_has(item, each) for each in LONG)}
     items.sort(key=lambda item: (not _has(item, "spark"), item.path not in long))
 

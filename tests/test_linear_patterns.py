@@ -25,7 +25,7 @@ import jobs
 from coordinator_core.log_lines import parse_line
 from coordinator_core.log_lines.client_lines import parse_client_line
 
-# Characters: of the texts of a pattern, and of a line.
+# Numbers of characters, of the texts of a pattern and of a line.
 LENGTHS, OF_LINE = (20_000, 20_000, 80_000), (20_000, 100_000, 1_000_000)
 SOON_S, SOON_OF_LINE_S, MOST_S = 0.02, 0.1, 5.0
 AT_START = {"match", "fullmatch"}
@@ -33,7 +33,7 @@ ANYWHERE = {"search", "finditer", "findall", "sub", "split"}
 COMMON = (" ", "a", "A", "0", ".", "[", "(", "{", '"', "\\", "-", ",", ":", "|", "\t", "a.", "a=")
 COMMON += ("a ", "0 ", ", ", "/", "\n", "\x1b[")
 CHARACTERS = "aA0 ._-[](){}\"'\\,:;=|/\t\n$@#!│é\x00<>%&"
-# Patterns whose text has a bounded length.
+# Patterns that only see texts of bounded length.
 BOUNDED = {
     "coordinator_core.log_lines.truncated._ELLIPSIS": "messages of at most 1,000 characters",
 }
@@ -221,8 +221,9 @@ def is_linear(call_of, lengths, soon_s):
     short, long, longest = lengths
     if cpu_s(call_of(short), soon_s) is not None:
         return True
-    most_growth = (longest / long) ** 1.5  # linear: 1, quadratic: 2
-    for _ in range(3):  # other processes slow down some calls
+    # The exponent is 1 for linear growth and 2 for quadratic growth.
+    most_growth = (longest / long) ** 1.5
+    for _ in range(3):  # Other processes slow down some calls.
         seconds = cpu_s(call_of(long), MOST_S)
         if seconds is None:
             return False
@@ -254,7 +255,7 @@ def slow_texts(pattern, methods):
 # Tests ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.campaign  # a minute of CPU time
+@pytest.mark.campaign  # This test takes a minute of CPU time.
 @pytest.mark.parametrize("package", ["coordinator_core", "jobs"])
 def test_patterns_take_linear_time(package):
     slow = {}

@@ -9,11 +9,11 @@ import pytest
 from schemas.renamed import RENAMED_VALUES
 
 ROOT = Path(__file__).parents[1]
-# Words that the previous version had for this event.
+# Words that the previous version used for an expired session.
 OLD = {"HEARTBEAT_EXPIRY", "expired", "crash", "stop_or_crash"}
-# Actions of a script, and the names that this version still reads.
+# Files that keep such words: actions of a script, and names that this version still reads.
 KEEP = {"coordinator_core/diagram/consumer_recording.py": {"crash"}, "schemas/renamed.py": OLD}
-# A list of values in a comment, or values in SQL, TOML and JSON.
+# Pattern of a list of values in a comment, or of values in SQL, TOML and JSON.
 VALUE = re.compile(r"""(?:['"]|: |, |=|\|)(\w+)(?=['",|]| \(|$)""", re.MULTILINE)
 
 

@@ -28,7 +28,7 @@ DAG = ROOT / "examples" / "airflow"
 INCIDENT = ROOT / "examples" / "mixed-clients-3.9.1"
 REGROUP = ROOT / ".venv" / "bin" / "regroup"
 SOURCES = f"--segments {INCIDENT}/segments --broker-log {INCIDENT}/server.log --engine embedded"
-# A command that fails the first time, as a run does whose broker does not answer.
+# A command that fails the first time, like a run whose broker does not answer.
 FAILS_ONCE = """#!/bin/sh
 [ -e {marker} ] && exec {regroup} "$@"
 touch {marker}
@@ -51,7 +51,7 @@ SKIPPED = ("upstream_failed", 0)
 RUNS = (
     Run(
         "no alerts",
-        {"alerts": "--since 1s --at 2026-11-21T00:46:00"},  # before the first rebalance
+        {"alerts": "--since 1s --at 2026-11-21T00:46:00"},  # This is before the first rebalance.
         {"nightly": ("success", 1), "check": ("success", 1), "alerts": ("success", 1)},
     ),
     Run(

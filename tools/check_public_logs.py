@@ -90,7 +90,7 @@ def read(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 def columns(entry: LogEntry) -> dict[str, str]:
     event = entry.line.event
-    assert event is not None  # a parsed entry has an event
+    assert event is not None  # A parsed entry always has an event.
     shown = {
         "event": "OTHER" if event.event in LABELLED_OTHER else event.event,
         "group": event.group_id,

@@ -143,7 +143,8 @@ def measured(group: str, truth: Row, reading: Reading) -> Measure:
         for number, generation in true.items()
         for each in generation["membership"]
     }
-    read = dict(members_of(generations))  # of all incarnations: invented dates divide one
+    # Count members of all incarnations, because invented dates divide an incarnation.
+    read = dict(members_of(generations))
     named = {key: partitions for key, partitions in read.items() if "#" not in key[1]}
     return Measure(
         of(true, own),

@@ -29,19 +29,21 @@ HEADINGS = (
     "actions",
 )
 MISSING, RANGE = "missing", "range"
-# The evidence may not show whether a process ended or was frozen.
+# Kind of episode that leaves open whether a process ended or was frozen.
 UNDECIDED = "process_lost_or_frozen"
-# Bounds of the partition downtime: the larger one counts.
+# Bounds of the difference in partition downtime, of which the larger counts.
 SHARE, LEAST_MS = 0.15, 10_000
-# An episode begins at most this long before its action (last heartbeat) or after it (expiry).
+# An episode begins at most this long before its action (at the last heartbeat) or after it (at the
+# expiry).
 BEFORE_MS, AFTER_MS = 5_000, 20_000
 # Stops within this time of each other are one action.
 TOGETHER_MS = 5_000
 # A process that starts within this time of its stop was restarted.
 RESTART_MS = 10_000
-# A process that stops within this time of another one's start was replaced by it: a surge.
+# A process that stops within this time after the start of another process was replaced by it
+# (surge).
 SURGE_MS = 20_000
-# Pauses of a deployment are shorter.
+# Pauses within a deployment are shorter than this.
 APART_MS = 120_000
 
 FIGURES = """
@@ -89,7 +91,8 @@ def main(lake: str, cluster: str, play: str) -> int:
     for group, truth in groups.items():
         own = next((row for row in figures if row["group_id"] == group), {})
         shown, range_, true, off = downtime_cells(lake, cluster, group, truth)
-        # The processes of the script are workers: each has several members of the sink's group.
+        # The processes of the script are workers, each of which has several members of the sink's
+        # group.
         faults = []
         if group.endswith(f"-{truth['library']}"):
             kinds_of_actions, others = judged(
@@ -175,7 +178,7 @@ def actions(truth: Row) -> Iterator[Action]:
         if name == "kill":
             yield Action("kill", at_ms, ("process_lost", UNDECIDED))
         elif name == "slow":
-            # The coordinator does not see a slow handler of clients that stay members.
+            # The coordinator does not see a slow handler of a client that stays a member.
             kinds = slow_kinds(event)
             yield Action("slow", at_ms, kinds)
         elif name == "freeze":
@@ -193,7 +196,7 @@ def slow_kinds(event: Row) -> Sequence[str]:
     lines = {each[0] for each in event.get("broker_said") or ()}
     if not lines:
         return ()
-    # An expired session does not tell a slow handler from a frozen process.
+    # An expired session does not show whether a handler was slow or a process was frozen.
     return ("process_frozen", "slow_poll", UNDECIDED) if "fail" in lines else ("slow_poll",)
 
 
@@ -257,7 +260,7 @@ def judged(
         kinds_of_actions.append((action.name, MISSING if own is None else own["kind"]))
         if own is not None:
             rest.remove(own)
-    # The script creates a connector.
+    # The script creates a connector, which changes the configuration.
     return kinds_of_actions, [each for each in rest if each["kind"] != "configuration_change"]
 
 

@@ -38,7 +38,8 @@ def main(plays: Sequence[str]) -> None:
         versions = json.loads((play / "versions.json").read_text())["libraries"]
         for group, truth in groups.items():
             library = truth["library"]
-            # Members of a sink connector's group are tasks: the script starts and stops workers.
+            # Members of a sink connector's group are tasks, while the script starts and stops
+            # workers.
             if group.endswith(f"-{library}"):
                 print_row(*cells(group, truth, versions.get(library, "")))
 

@@ -35,12 +35,12 @@ TOLERANCE_MS = 300
 MESSAGE_MAX_BYTES = 1_000_000  # approximately the brokers' default minus the overhead of a batch
 BROKER_ERRORS = frozenset(
     {"UNKNOWN_TOPIC_OR_PARTITION"}
-)  # answered by the broker, not by its coordinator
+)  # The broker answers this itself, without its coordinator.
 OFFSETS_PARTITIONS = 5
 FAILED_REQUEST = "ERROR [KafkaApi"
-# Sessions and syncs of one deadline expire in two threads, in either order.
+# Sessions and syncs with the same deadline expire in two threads, in either order.
 SYNC_EXPIRY, TWO_REAPERS = re.compile("sync( request)? expiration"), "2.8.1-3.9"
-# 0.9.0 had its own exception for too large records.
+# 0.9.0 had its own exception for records that are too large.
 RENAMED = "kafka.common.MessageSizeTooLargeException"
 RENAMED_TO = "org.apache.kafka.common.errors.RecordTooLargeException"
 
@@ -193,7 +193,7 @@ def _comparable(event: JsonLine, as_sent: JsonLine) -> dict[str, Json]:
     if op == "leave" and version < 3:
         skipped.add("members")
     if op in ("join", "sync") and as_sent.get("protocol_type") is None:
-        skipped.add("protocol_type")  # KIP-559: not in older answers
+        skipped.add("protocol_type")  # KIP-559: older answers lack this field.
     if op == "sync" and version < 5:
         skipped |= {"protocol_type", "protocol_name"}
     fields = {key: value for key, value in event.items() if key not in skipped}

@@ -26,11 +26,11 @@ from typing import Any
 from jobs.lake.sql import query
 
 Row = dict[str, Any]
-# Windows of truth.json that are no action.
+# Windows of truth.json that are not actions.
 _NO_ACTIONS = ("start", "steady", "stop")
-# A tenure's next assignment in the table and in a client's callback differ by at most this.
+# The next assignment of a tenure in the table differs from a client's callback by at most this.
 _SAME_MS = 1500
-# Lower peaks differ by more than 15 % if they differ by a record.
+# A difference of one record is more than 15 % of a lower peak.
 _LEAST_PEAK = 10
 _LEAST_RECORD_SECONDS, _SHOWN_RECORD_SECONDS = 5000, 200
 _GRACEFUL = ("rolling restart", "scale out", "scale in", "whole-group restart")
@@ -52,7 +52,7 @@ _UNHANDLED = """
     UNION ALL
     SELECT group_id, topic, partition, EPOCH_MS(from_time), EPOCH_MS(to_time) FROM unserved_times
     ORDER BY ALL"""
-# truth.json counts times from this length on.
+# truth.json counts times of at least this length.
 _LEAST_PAUSE_MS = 2000
 
 
@@ -316,7 +316,7 @@ def _share(row: Row, begin_ms: float, end_ms: float, from_ms: float, to_ms: floa
     return area / (mean * took_ms) if mean else 0
 
 
-# -- times in which nobody handled records ---------------------------------------------------------
+# -- times in which no record was handled ----------------------------------------------------------
 
 
 def _unhandled(truth: Row, rows: list[Row]) -> Iterator[tuple[str, bool]]:

@@ -21,7 +21,8 @@ def broker_jars() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    from tools.object_store import fetch_server  # here, as it imports this module
+    # Import here, because that module imports this module.
+    from tools.object_store import fetch_server
 
     fetch(broker_jars(), BROKER_JARS)
     fetch_server()

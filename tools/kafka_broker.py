@@ -244,7 +244,7 @@ class Cluster:
 
 
 def new_cluster_id() -> str:
-    # A cluster id must not begin with a dash, or it would be parsed as an option.
+    # A cluster id must not begin with a dash, because it would be parsed as an option.
     return "R" + urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
 
 

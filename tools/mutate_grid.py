@@ -93,7 +93,7 @@ def is_detected(era: Era, played: Iterable[KafkaTrace]) -> bool:
 def _differs(era: Era, played: KafkaTrace) -> bool:
     try:
         trace = _play(era, played)
-    except Exception:  # a mutant may raise anything
+    except Exception:  # A mutant may raise any exception.
         return True
     return comparable(trace) != comparable(played.trace)
 

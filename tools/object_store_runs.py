@@ -27,10 +27,10 @@ REGROUP = ROOT / ".venv" / "bin" / "regroup"
 INCIDENTS = {"a": "mixed-clients-4.1.2", "b": "mixed-clients-3.9.1"}
 STORE = f"s3://{BUCKET}"
 EMBEDDED = ("--engine", "embedded")
-# Options of nightly, and the files below an incident's folder.
+# Options of nightly, and the files in an incident's folder.
 SOURCES = {"--segments": "segments/*/*.log", "--broker-log": "server.log"}
 GROUP = ["--cluster-id", "a", "--group", "billing-eager"]
-# name: arguments after --lake, and the expected exit code
+# name -> arguments after --lake, and the expected exit code
 COMMANDS = {
     "sql": (["SELECT COUNT(*) FROM generations"], 0),
     "check": ([], 0),
@@ -40,7 +40,7 @@ COMMANDS = {
     "what-if": ([*GROUP, "--set", "session_timeout_ms=45000"], 0),
     "maintain": ([*EMBEDDED], 0),
 }
-# They differ by design: times, and paths of input.
+# Tables that differ by design, because they have times and paths of input.
 OF_RUNS = {"runs", "ingested_files", "quarantine"}
 
 

@@ -29,7 +29,7 @@ from tools.embedded_wheel import as_embedded
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / "build" / "wheels"
-# Equal sources give an equal wheel.
+# Fixed time and permissions, so that equal sources give an equal wheel.
 FILE_TIME = "315532800"  # 1980, the first year of zip files
 UMASK = 0o022
 
@@ -56,7 +56,7 @@ def build_wheel(folder: Path, *, compiled: bool, layout: Layout = Layout.REGROUP
     for outdated in folder.glob("regroup-*.whl"):
         outdated.unlink()
     folder.mkdir(parents=True, exist_ok=True)
-    # The compiler takes minutes: equal sources are built once.
+    # The compiler takes minutes, so equal sources are built only once.
     with tempfile.TemporaryDirectory(prefix="regroup-build-") as work:
         source = Path(work, "source")
         _copy_sources(source)

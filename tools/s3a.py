@@ -29,9 +29,9 @@ def write_configuration(file: Path) -> Path:
     local = (CONF / "local.toml").read_text(encoding="utf-8")
     settings = (
         f'spark.driver.extraClassPath = "{FOLDER}/*"\n'
-        # The embedded engine's URI of the same lake.
+        # Implementation for the URI that the embedded engine uses for the same lake.
         'spark.hadoop.fs.s3.impl = "org.apache.hadoop.fs.s3a.S3AFileSystem"\n'
-        # A server at an address has no host name per bucket.
+        # A server with an IP address has no host name per bucket.
         "spark.hadoop.fs.s3a.path.style.access = true\n"
     )
     file.write_text(local.replace(_SECTION, _SECTION + settings, 1), encoding="utf-8")

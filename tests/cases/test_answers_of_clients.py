@@ -37,7 +37,8 @@ def events(files, timezone, log_date) -> Iterator[dict]:
                     yield row | {"file": path, "line": line, "time_ms": time_ms}
 
 
-# files, zone, date: generations with the missing numbers before each; causes; episodes without cost
+# Each case: files, zone, date; generations, each with the missing numbers before it; causes;
+# episodes without cost.
 CASES = [
     (
         *("client-01/app.log", "Europe/Berlin", None),

@@ -34,7 +34,7 @@ def lake(config, tmp_path_factory):
     root = str(tmp_path_factory.mktemp("lake"))
     for timezone, cases in LOGS.items():
         session = open_session(config, Workload(0))
-        opened = open_lake(session, root, timezone)  # brokers of another cluster
+        opened = open_lake(session, root, timezone)  # This lake is for brokers of another cluster.
         files = [str(each) for case in cases for each in sorted((INPUTS / case).glob("*.log"))]
         logs = [each for each in files if not each.endswith("client.log")]
         ingest.run(opened, ingest.Inputs(broker_logs=logs, log_timezone=timezone))
@@ -49,7 +49,7 @@ def rows(lake, sql):
     ]
 
 
-# group -> its episodes; PD stands for UNKNOWN
+# Episodes by group. PD stands for UNKNOWN
 EPISODES = {
     "test-consumer-group": [
         "session of test-consumer-group-0-~0001 expired, test-consumer-group-0-~0002 with its "

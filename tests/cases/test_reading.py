@@ -68,7 +68,7 @@ EMBEDDED = """
 UNDATED = (
     "quarantined: neither the line nor a previous line has a date, only a time: give --log-date\n"
 )
-# reader, file, --log-timezone, --log-date, columns, lines, lines not understood, rows
+# Each row: reader, file, --log-timezone, --log-date, columns, lines, lines not understood, rows.
 TABLES = [
     (BROKER, "broker-01/insights.csv", "UTC", None, "broker_id group_id generation member_id cause", 8, 0, MSK),
     (BROKER, "broker-01/notes.csv", "UTC", None, "broker_id group_id generation member_id cause", 7, 0, MSK),

@@ -129,7 +129,7 @@ def test_an_append_that_ends_after_the_next_rebalance_began_changes_nothing(era)
     assert broker.group.members["a"].assignment == b""
 
 
-# error of the append                -> answer of the sync in 4.1, answer up to 3.9
+# error of the append -> answer to the sync in 4.1, and answer up to 3.9
 SYNC_ERRORS = """
 NOT_LEADER_OR_FOLLOWER               NOT_COORDINATOR                  NOT_COORDINATOR
 KAFKA_STORAGE_ERROR                  NOT_COORDINATOR                  NOT_COORDINATOR

@@ -9,7 +9,7 @@ import pytest
 from tools.compare_broker_traces import differences
 
 DATA = Path(__file__).parents[1] / "data" / "coordinator"
-# A broker's version, and how many of its traces are kept.
+# Versions of brokers, with the number of traces that are kept.
 BROKERS = {
     "0.9.0.1": 22,
     "0.10.0.1": 22,

@@ -18,7 +18,7 @@ pytestmark = [
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["regroup"]
-# The other tests of the core derive classes from compiled ones, or do not use them.
+# All other tests of the core derive classes from compiled classes, or do not use them.
 PLAYED_BY_COMPILED_MODULES = [
     "test_broker_traces.py",
     "test_scenarios_equal_kafka.py",

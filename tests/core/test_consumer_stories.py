@@ -82,7 +82,8 @@ ROWS = {
 def test_the_recording_of_each_script(number):
     drawn = iter(rows(SCRIPTS[number]))
 
-    assert [row for row in ROWS[number] if row not in drawn] == []  # all, in this order
+    # All rows are in the diagram, in this order.
+    assert [row for row in ROWS[number] if row not in drawn] == []
 
 
 def test_every_script_is_asserted():

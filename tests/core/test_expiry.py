@@ -67,7 +67,7 @@ def test_in_4_1_each_partition_of_the_log_has_its_own_append():
     for group_id in ("a", "b"):
         broker.send(commit(group_id, ("t", 0)))
     before = len(broker.appends)
-    broker.fault = Errors.NOT_LEADER_OR_FOLLOWER  # of the first, partition 47
+    broker.fault = Errors.NOT_LEADER_OR_FOLLOWER  # The first group is in partition 47.
 
     broker.wait(2 * MINUTE_MS)
 

@@ -48,17 +48,17 @@ class GroupMachine(RuleBasedStateMachine):
         self.coordinator = Coordinator(config, ERAS[self.era], self._new_id)
         self.now_ms = 0
         self.ids = 0
-        self.requests = {}  # request id -> request, not answered yet
+        self.requests = {}  # request id -> request that is not answered yet
         self.sent = 0
-        self.clients = {}  # client id -> (member id, generation) of its last answer
+        self.clients = {}  # client id -> (member id, generation) of the client's last answer
         self.log = []
-        self.pending = []  # appends that have not ended
-        self.generation = 0  # the highest in this incarnation of the group
-        self.handed_out = {}  # generation -> assignments in the log
+        self.pending = []  # appends that have not ended yet
+        self.generation = 0  # highest generation in this incarnation of the group
+        self.handed_out = {}  # generation -> assignments that are in the log
         self.slow = set()  # accepted commits that wait for the log
-        self.replaced = set()  # joins and syncs that a repeated one replaced
+        self.replaced = set()  # joins and syncs that a repetition replaced
         self.log_differs = False
-        self.fault = None  # error of the next append
+        self.fault = None  # error with which the next append fails
 
     def _new_id(self, group_id, prefix):
         self.ids += 1
@@ -259,7 +259,8 @@ class GroupMachine(RuleBasedStateMachine):
         for name, count in group.supported.items():
             voters = [m for m in group.members.values() if name in dict(m.protocols)]
             assert count == len(voters)
-        if self.era != "2.5":  # 2.5 drops the instance id of a join that it refuses: group.max.size
+        # 2.5 drops the instance id of a join that it refuses for group.max.size.
+        if self.era != "2.5":
             static = {m.instance_id: m.member_id for m in group.members.values() if m.instance_id}
             assert group.static_members == static
         assert not set(group.pending) & set(group.members)
@@ -280,7 +281,7 @@ class GroupMachine(RuleBasedStateMachine):
             while self.pending:
                 self._end(self.pending[0], Errors.NONE)
         left = set(self.requests) - self.replaced
-        if self.era in OLD:  # KAFKA-7610: up to 2.1 a removed member's join is not answered
+        if self.era in OLD:  # KAFKA-7610: up to 2.1, the join of a removed member is not answered.
             left = {key for key in left if not isinstance(self.requests[key], JoinGroup)}
         assert left == set(), [self.requests[key] for key in left]
         group = self._group()
@@ -292,7 +293,7 @@ class GroupMachine(RuleBasedStateMachine):
             return
         if (
             self.log_differs or self.era == "2.5"
-        ):  # 2.5 does not write the id of a static member that returned
+        ):  # 2.5 does not write the id of a static member that returned.
             return
         successor = Coordinator(CoordinatorConfig(), ERAS[self.era], self._new_id)
         successor.load(self.log, self.now_ms)

@@ -136,7 +136,7 @@ def test_sync(era, state, member, protocol, expected, written, renewed):
     effects = coordinator.handle(request, 500)
     appends = [each for each in effects if isinstance(each, Append)]
     for append in appends:
-        assert answers(effects) == []  # no answer before the record is in the log
+        assert answers(effects) == []  # There is no answer before the record is in the log.
         effects += coordinator.appended(append, Errors.NONE, 500)
 
     assert answers(effects) == ([] if expected == "-" else [tuple(expected.split(":"))])

@@ -281,7 +281,7 @@ RECORDED = [
     if "recorded" in each
     for version in each["recorded"]["versions"]
 ]
-# The compared fields of an answer: those that all versions of the request have.
+# The compared fields of an answer, which all versions of the request have.
 FIELDS = ("error", "generation", "assignment", "partitions")
 
 
@@ -327,7 +327,7 @@ def compared(situation, trace):
             continue
         fields = {key: line[key] for key in FIELDS if key in line}
         if step["op"] == "commit":
-            del fields["error"]  # derived from the errors of its partitions
+            del fields["error"]  # The error is derived from the errors of the partitions.
         if step["op"] == "join":
             fields["members"] = sorted(names[each[0]] for each in line["members"])
             fields["leader"] = names.get(line["leader"])
@@ -385,7 +385,7 @@ def test_eras_with_the_same_answers_are_not_drawn():
     assert same_eras(BY_NUMBER["13"], "0.10") == ["0.9", "2.0", "2.5", "3.9", "4.1", "4.4"]
     assert same_eras(BY_NUMBER["18"], "0.9") == []
     assert same_eras(BY_NUMBER["18"], "2.0") == ["0.10", "2.5", "3.9", "4.1", "4.4"]
-    assert same_eras(BY_NUMBER["33"], "4.1") == ["3.9", "4.4"]  # older eras have no static members
+    assert same_eras(BY_NUMBER["33"], "4.1") == ["3.9", "4.4"]  # Older eras have no static members.
 
 
 def test_eras_that_are_not_drawn_have_the_grid_of_one_that_is():

@@ -21,10 +21,11 @@ from tools.kafka_broker import LOGIN, Broker
 TWINS = Path(__file__).parents[1] / "data" / "twins"
 # Real groups of every type: a folder of tests/data/modern_groups per cluster.
 NEW_GROUPS = ("mixed-4.4.0", "mixed-4.1.2", "twins-4.4.0", "twins-4.1.2")
-# What a broker's start-up lines name its cluster.
+# The name that a broker's start-up lines give its cluster.
 CLUSTER_ID = re.compile(r"(?<=Cluster ID = )[\w-]{22}|(?<= in cluster )[\w-]{22}")
 ONE_CLUSTER = "twins-as-one-cluster--"
-# Clients without a login, and user regroup, may do everything; user guest, what ACLs allow.
+# Clients without a login, and the user regroup, may do everything; the user guest may do what ACLs
+# allow.
 ACCESS = f"""
 authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
 super.users=User:ANONYMOUS;User:regroup
@@ -156,7 +157,7 @@ def started_broker(tmp_path_factory):
     """``started_broker(engine)``: a broker for the tests on this engine, with one partition of
     __consumer_offsets."""
     with ExitStack() as running, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TZ", "UTC")  # the broker's log has the times of this clock
+        patch.setenv("TZ", "UTC")  # The times in the broker's log are from this clock.
 
         @cache
         def started(engine):

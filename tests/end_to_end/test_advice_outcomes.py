@@ -14,7 +14,7 @@ from tests.end_to_end.cut_play import cut
 pytestmark = pytest.mark.seldom
 
 ARCHIVE = Path(__file__).parents[1] / "data" / "deployments" / "changes-4.4.0.tar.gz"
-CHANGED = 2  # the deployment that brings the change
+CHANGED = 2  # number of the deployment that brings the change
 
 
 def nightly(lake, play):
@@ -59,7 +59,7 @@ def by_group(play):
     ("group", "carried_out", "verdict", "reason"),
     [
         ("advised-librdkafka", "yes", "as predicted", "per rolling deployment of 6 processes: "),
-        # Its processes start 7 s later since the change.
+        # Since the change, the group's processes start 7 s later.
         (
             "slower",
             "yes",
@@ -112,7 +112,7 @@ def test_the_prediction_is_that_of_the_last_night_before_the_change(play):
     for group, row in by_group(play).items():
         assert first_night[group]["verdict"] is None
         if row["carried_out"] == "no":
-            # The second night renewed it: it knows of further deployments.
+            # The second night renewed the advice, because it knows of further deployments.
             assert row["advised_time"] > row["first_advised_time"]
             continue
         assert row["predictions"] == first_night[group]["predictions"]

@@ -91,11 +91,11 @@ def test_storms_of_the_check_are_those_of_the_view(demo, cluster):
 @pytest.mark.parametrize(
     ("at", "expected"),
     [
-        # before the last restart: eight rebalances so far
+        # Before the last restart there were eight rebalances.
         ("2026-11-21T00:47:22", []),
         # the storm lasts
         ("2026-11-21T00:47:29", [("storm", "billing-eager", "None", "00:46:23", "00:47:29", 11)]),
-        # less than a minute after the last rebalance
+        # This is less than a minute after the last rebalance.
         ("2026-11-21T00:48:10", [("storm", "billing-eager", "None", "00:46:23", "00:48:10", 12)]),
     ],
 )

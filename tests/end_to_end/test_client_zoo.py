@@ -17,8 +17,9 @@ PARTITIONS = {
     "zoo-streams": 4,
     "zoo-confluent-python-debug": 3,
 }
-# A frozen process of aiokafka comes back as a new one would, and a killed one as a frozen one: the
-# episodes do not decide.  The log of librdkafka shows the freeze.
+# For aiokafka the episodes cannot distinguish killed and frozen processes, because a frozen process
+# comes back like a new process, and a killed process like a frozen process.  The log of librdkafka
+# shows the freeze.
 EXPECTED = """\
 | group | rebalances | not stable ms | downtime s | range s | true s | off | actions |
 | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -38,7 +39,7 @@ EXPECTED = """\
 | freeze | process_frozen 3, process_lost_or_frozen 1 |
 | shutdown | shutdown 4 |
 """
-# A revocation commits: the record may be later than the time at which the partition was free.
+# A revocation commits, so the record may be later than the time at which the partition became free.
 COMMITS_IN_GAPS = f"""
     SELECT c.group_id, c.partition, from_time, append_time
     FROM ownership_gaps g JOIN committed_offsets c USING (cluster_id, group_id, topic, partition)

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.seldom]
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
 LOGS, INCIDENT_LOGS = DATA / "client_logs", DATA / "incident_client_logs"
-# incident -> cluster with the brokers' evidence, the clients' logs
+# incident -> cluster with the brokers' evidence, and the clients' logs
 INCIDENTS = {
     "mixed-clients-3.9.1": ("kafka-3.9", INCIDENT_LOGS / "mixed-3.9.1" / "*.gz"),
     "mixed-clients-4.1.2": ("kafka-4.1", LOGS / "reports-*.log.gz"),
@@ -36,7 +36,7 @@ def lake(incidents, tmp_path_factory):
     return lake
 
 
-# The group, its type, and the row of docs/sources.md.
+# Each row: group, group type, and the row of docs/sources.md.
 TABLE = [
     (
         "reports-java",
@@ -174,8 +174,7 @@ def test_a_replay_of_all_groups_needs_broker_evidence(alone, tmp_path, capsys):
     )
 
 
-# Groups by name; clients of consumer groups log no durations, and no client logs
-# downtime.
+# Views of groups by name: clients of consumer groups log no durations, and no client logs downtime.
 VIEWS = [
     (
         "generations, rebalances, aborted_rebalances, longest_ms, rebalances_last_day",

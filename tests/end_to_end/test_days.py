@@ -26,7 +26,7 @@ from tools.faults.lakes import tables_of
 
 pytestmark = pytest.mark.seldom
 
-# The incident began at 00:46 UTC; moved back by this time, it spans midnight.
+# The incident began at 00:46 UTC, and spans midnight if it is moved back by this time.
 EARLIER = timedelta(minutes=48, seconds=30)
 DAYS = ("2026-11-20", "2026-11-21")
 DAY_AFTER = date(2026, 11, 22)
@@ -55,8 +55,8 @@ def earlier_batches(data):
     return bytes(out)
 
 
-# Simulated modern groups.  A deployment of all groups ends after midnight, and a process
-# is killed before and after it.
+# Simulated modern groups.  A deployment of all groups ends after midnight, and a process is killed
+# before and after it.
 FLEET = """
 name = "over-midnight"
 start = 2026-11-20T23:44:00Z
@@ -168,7 +168,7 @@ def test_an_engine_continues_and_maintains_the_other_engines_lake(
     assert broken_laws(root)[1] == []
 
     on_last_day = query(root, f"{GENERATIONS} WHERE event_date = DATE'{DAYS[1]}'")[1]
-    for engine in engines:  # each maintains files of both
+    for engine in engines:  # Each engine maintains files of both engines.
         options = MaintainOptions(root, keep_days=1, vacuum_hours=0)
         with using(engine):
             maintain(options, load_config(None, Engine(engine)), DAY_AFTER)

@@ -34,7 +34,8 @@ ANSWERS = [
     "generations", "generation_members", "assignments", "rebalance_latency", "rebalance_causes",
     "churn", "ownership_gaps", "handovers", "episodes",
 ]  # fmt: skip
-# Where evidence was read is another place, and its order within a millisecond may differ.
+# Columns that say where evidence was read, which differs between lakes.  The order within a
+# millisecond may also differ.
 PLACES = "topic_partition|first_offset|last_offset|log_offset|file_id|position|broker_id|event_seq"
 
 
@@ -157,7 +158,7 @@ def test_disordered_inputs_violate_no_law(disordered):
 
 # Summer time ends -----------------------------------------------------------------------------
 
-# The incident, moved so that clocks in Berlin go back from 03:00 to 02:00 in its midst.
+# The incident, moved so that clocks in Berlin go back from 03:00 to 02:00 in the middle of it.
 ZONE = ZoneInfo("Europe/Berlin")
 LATER = datetime(2026, 10, 25, 1, 0) - datetime(2026, 11, 21, 0, 48, 50)
 _LINE_TIME = re.compile(r"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),", re.MULTILINE)
@@ -184,7 +185,7 @@ def test_local_times_of_a_log_at_the_end_of_summer_time(complete, tmp_path):
     assert lake.rows(events) == sorted(expected, key=lambda row: [(v is None, v) for v in row])
 
 
-# What is missing ------------------------------------------------------------------------------
+# Missing parts --------------------------------------------------------------------------------
 
 MISSING = ("2026-11-21 00:48:20", "2026-11-21 00:49:20")
 WITHOUT_LINES = [

@@ -17,10 +17,10 @@ pytestmark = pytest.mark.slow
 CALLBACKS = Path(__file__).parents[1] / "data" / "twins" / "callbacks.json"
 
 FROZEN = {"clicks-base", "clicks-static", "invoices-base"}
-# Groups that differ by more than a tenth and 5 s, as the evidence is the same for different times:
-# - frozen until the session expired, or killed and started again: counted as killed
-# - a static process closed when an automatic commit was due, or killed after it
-# - a static process killed right before an automatic commit was due, or right after the last one
+# Groups that differ by more than a tenth and 5 s, because the evidence is the same in these cases:
+# - A process was frozen until its session expired, or killed and started again (counts as killed).
+# - A static process was closed when an automatic commit was due, or killed after the commit.
+# - A static process was killed right before an automatic commit was due, or right after a commit.
 UNDECIDED = {
     ("rolling-deploy-and-crash", "3.9.1"): {"orders-static+session"},
     ("rolling-deploy-and-crash", "4.1.2"): {"orders-static+session"},
@@ -44,7 +44,8 @@ def downtimes(lake, begin_ms, end_ms):
 def test_downtime_is_that_of_the_callbacks(twins, twins_files):
     """Within a tenth or 5 s: revocations, and most ends of processes, are inferred."""
     script, version, lake = twins
-    # (callbacks, table) in ms by group; the archive of one script lacks a broker, of orders-delay.
+    # Times in ms by group, of callbacks and of the table.  The archive of one script lacks a
+    # broker, of orders-delay.
     compared = {}
 
     for truth in ("truth.json", "play2/truth.json"):
@@ -64,7 +65,7 @@ def test_downtime_is_that_of_the_callbacks(twins, twins_files):
     }
 
 
-# No group differs by more than a tenth and 5 s.
+# No group of these scripts differs by more than a tenth and 5 s.
 NEW_TYPES = [
     ("next-rolling-deploy-and-crash", "4.1.2"),
     ("next-rolling-deploy-and-crash", "4.4.0"),

@@ -64,7 +64,8 @@ DEPLOYED_TWICE = """
     group_start p1,p2,p3; configuration_change p1,p2,p3; rolling_deployment p1,p2,p3;
     shutdown p1,p2,p3"""
 CONFIGURATION_CHANGES = {
-    # range, then roundrobin and range, then (80 on) roundrobin alone: records have the chosen one
+    # Members offered range, then roundrobin and range, then (from 80 s on) only roundrobin; records
+    # have the chosen assignor.
     "assignor": DEPLOYED_TWICE,
     "dynamic": "group_start 1,2,3; configuration_change 1,2,3; shutdown p1,p2,p3",
     "poll": CHANGED,
@@ -127,11 +128,11 @@ EXPECTED = {
     },
     "flapping-and-slow-poll": {
         "orders-base": undecided(FLAPPING, "4"),
-        # a thawed member of librdkafka joins with the generation that it had
+        # A thawed member of librdkafka joins with its previous generation.
         "orders-cooperative": FLAPPING.replace("process_lost 4", "process_frozen 4"),
-        # the session outlasts the freeze
+        # The session lasts longer than the freeze.
         "orders-session": FLAPPING.replace("process_lost 4; ", ""),
-        # a slow static member sends no heartbeats: within a session it shows by its commits
+        # A slow static member sends no heartbeats; within a session its commits show the slow poll.
         "orders-static": """
             group_start 1,2,3,4; restart 1; slow_poll 2; scale_out 5,6; process_lost_or_frozen 4;
             process_lost 6; process_lost 1; whole_group_restart 1,2,3,4,5""",
@@ -149,8 +150,8 @@ EXPECTED = {
             group_start 1,2; restart 1; slow_poll 2; scale_out 3; process_lost_or_frozen 1;
             process_lost 3; whole_group_restart 1,2""",
     },
-    # Classic groups and groups of the consumer protocol that play the same script: a static member
-    # that is killed cannot come back before its session expires.
+    # Classic groups and consumer groups that play the same script.  In consumer groups, a static
+    # member that is killed cannot come back before its session expires.
     "next-rolling-deploy-and-crash": {
         "orders-base": undecided(DEPLOYED, "3"),
         "orders-cooperative": DEPLOYED,
@@ -185,7 +186,7 @@ EXPECTED |= {
 ON_BOTH_ENGINES = [
     ("rolling-deploy-and-crash", "4.1.2"),
 ]
-# Spark shows nothing in these that it does not show in the others.
+# On Spark, these captures show nothing that the other captures do not show.
 EMBEDDED_ONLY = [
     pytest.param("rolling-deploy-and-crash", "3.9.1", marks=pytest.mark.campaign),
     ("flapping-and-slow-poll", "3.9.1"),
@@ -200,7 +201,7 @@ CHANGES = [
     ("failovers", "3.9.1"),
     ("failovers", "4.1.2"),
 ]
-# What the script of the demo's incidents did is in test_mixed_incidents.
+# test_mixed_incidents has the actions of the script of the demo's incidents.
 DEMO = {
     "analytics-cooperative": """
         group_start 1,2,3,4; slow_poll 2; scale_out 5,6; scale_in 6; shutdown 1,2,3,4,5""",
@@ -264,7 +265,7 @@ def test_the_demo_has_the_episodes_of_its_script(demo, cluster):
     assert episodes_of(demo, cluster) == {group: listed(text) for group, text in DEMO.items()}
 
 
-# What the summaries of changes say was changed.
+# Settings that the summaries of changes name.
 SETTINGS = {
     "assignor": "partition.assignment.strategy range -> roundrobin",
     "dynamic": "group.instance.id removed",
@@ -314,7 +315,8 @@ def test_a_restart_during_a_failover_says_so(twins_by):
         " FROM episodes WHERE kind = 'restart' AND group_id LIKE 'eager%' ORDER BY group_id"
     )
 
-    # the leave of eager-1's p1 was not stored, so its rebalance waits for the old member's session
+    # The leave of eager-1's p1 was not stored, so its rebalance waits for the session of the
+    # previous member.
     assert restarts == [("eager-1", 1, True), ("eager-2", 1, False)]
 
 

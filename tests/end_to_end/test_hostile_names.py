@@ -31,7 +31,7 @@ from tools.faults.lakes import tables_of
 pytestmark = pytest.mark.seldom
 
 DAY_MS = 1_795_219_200_000
-MAX_NAME_BYTES = 2**15 - 1  # maximum length of a string in bytes
+MAX_NAME_BYTES = 2**15 - 1  # maximum length of a string, in bytes
 NAMES = [
     "",
     " ",
@@ -60,7 +60,7 @@ NAMES = [
     "\u00e9" * (MAX_NAME_BYTES // 2),
 ]
 MEMBERS = 2
-# One statement of a sequence diagram; a text has no line end, and no ; or # but in an entity.
+# One statement of a sequence diagram.  A text has no line end, and has ; and # only in entities.
 _TEXT = r"(?:[^#;\x00-\x1f]|#\w+;)*"
 MERMAID = re.compile(
     rf" *(?:sequenceDiagram|autonumber|end|title:? ?{_TEXT}|(?:participant|actor) {_TEXT}"

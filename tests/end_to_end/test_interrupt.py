@@ -12,7 +12,7 @@ from jobs.lake.sql import query
 from jobs.nightly_run.demo import INCIDENTS
 from schemas import table_names
 
-LIMIT_S = 300  # far above what a busy machine needs
+LIMIT_S = 300  # limit in seconds, far above the time that a busy machine needs
 REGROUP = [sys.executable, "-m", "jobs.command_line.cli"]
 
 
@@ -62,7 +62,7 @@ def test_a_command_without_spark_ends_at_once(tmp_path):
     os.mkfifo(pipe)
     command = [*REGROUP, "assign", "--file", pipe]
     reading = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    with open(pipe, "w"):  # returns after the command has opened the pipe
+    with open(pipe, "w"):  # This returns after the command has opened the pipe.
         reading.send_signal(signal.SIGINT)
         _, stderr = reading.communicate(timeout=LIMIT_S)
 

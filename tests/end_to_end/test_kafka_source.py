@@ -292,7 +292,7 @@ def test_records_of_an_open_transaction_are_read_after_its_end(broker, clients, 
 @pytest.mark.usefixtures("member_b")
 def test_records_deleted_before_they_were_read_are_quarantined_as_a_gap(broker, clients, kept_lake):
     lake = kept_lake
-    clients.commit("b", 0)  # the last thing read is a record, not a transaction's marker
+    clients.commit("b", 0)  # The last item read is a record, not the marker of a transaction.
     run(lake, broker)
     before = landed(lake)
     first = before[-1][0] + 1
@@ -456,7 +456,7 @@ def snapshot(broker, tmp_path, monkeypatch, capsys):
     return run
 
 
-# The command uses none; so the broker is started once.
+# The command uses no engine, so the broker is started once.
 without_engine = pytest.mark.parametrize("engine", ["embedded"], indirect=True, scope="module")
 
 

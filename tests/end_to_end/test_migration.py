@@ -12,7 +12,8 @@ def lake(incidents):
 
 
 # The script restarted all of search-migrated and two of ledger-rolled-back into the consumer
-# protocol, and these two back; a conversion is followed by a rebalance of the next type.
+# protocol, and later these two back into the classic protocol.  A conversion is followed by a
+# rebalance of the next type.
 PERIODS = """
 ledger-rolled-back  1  classic    3
 ledger-rolled-back  2  consumer   5
@@ -47,7 +48,7 @@ def test_downtime_per_restart_is_part_of_the_groups_downtime(lake):
     assert before[:3] == ("classic", 0, 0)
     assert before[4] is None
     assert after[0] == "consumer"
-    assert after[1] >= 2  # search-2 and search-3 left as members of the consumer group
+    assert after[1] >= 2  # search-2 and search-3 left as members of the consumer group.
     assert 0 < after[2] < after[3]
     assert after[4] == round(after[2] / after[1])
 

@@ -19,7 +19,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.seldom]
 VERSION = "4.4.0"
 TIMES = "consumer.session.timeout.ms=10000 consumer.heartbeat.interval.ms=3000"
 CLASSIC = "group.protocol=classic session.timeout.ms=10000"
-# Of orders-consumer, by the group that ran with it; the first one's settings are unchanged.
+# Advice for orders-consumer, by the group that ran with the advised settings; the first group has
+# unchanged settings.
 OF_CONSUMER = {
     "orders-consumer": "",
     "orders-consumer-range": "group.remote.assignor=range",
@@ -103,7 +104,7 @@ def test_the_sweep_observes_a_consumer_group_as_the_tables_have_it(rows):
         if (row.group_id, row.basis) == ("orders-consumer", "observed")
     ]
 
-    # The script's 27 rebalances; the shutdown after it is part of the evidence.
+    # The script causes 27 rebalances, and the evidence includes the shutdown after it.
     assert observed.rebalances >= 27
     assert observed.unavailable_partition_ms == pytest.approx(truth("orders-consumer"), rel=0.05)
     assert observed.era == "4.4"

@@ -201,7 +201,7 @@ def test_the_lake_violates_no_law(demo):
 @pytest.mark.parametrize(
     ("cluster", "who", "story", "times"),
     [
-        # the six processes of the rolling restart, and no others, were restarted
+        # Only the six processes of the rolling restart were restarted.
         ("kafka-3.9", "billing-%", "restart", 6),
         ("kafka-4.1", "billing-%", "restart", 6),
         ("kafka-3.9", "%", "slow_poll", 2),

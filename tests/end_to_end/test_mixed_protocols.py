@@ -19,7 +19,7 @@ from jobs.lake.existing import open_existing_lake
 
 pytestmark = pytest.mark.slow
 
-# When the script began, ms since the epoch.
+# Time at which the script began, in ms since the epoch.
 BEGAN_MS = {"4.4.0": 1795401358264, "4.1.2": 1795401187172}
 
 DATA = Path(__file__).parents[1] / "data" / "twins"
@@ -93,8 +93,8 @@ def test_the_lake_violates_no_law(lake):
     assert broken_laws(lake.root)[1] == []
 
 
-# process, lives, of these with an expired session, slow polls; all others have one life, and had
-# neither
+# Each row: process, lives, lives with an expired session, slow polls.  All other processes have one
+# life, without either.
 LIVES = """
 audit-1 2 0 0
 billing-1 1 0 1
@@ -129,7 +129,7 @@ def test_process_lives_over_the_types_of_a_group(config, twins_by, tmp_path):
     assert [" ".join(map(str, row)) for row in rows] == LIVES.split("\n")[1:-1]
 
 
-# group, its assignor, targets, targets that the assignor gives again
+# Each row: group, its assignor, targets, targets that the assignor reproduces.
 REPRODUCED = {
     "4.4.0": """
 audit-regex uniform 7 7

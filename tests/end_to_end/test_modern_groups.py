@@ -61,7 +61,7 @@ def test_rebalances_members_and_times_of_consumer_groups(incidents_of, version):
     assert [tuple(map(str, row)) for row in rows] == [tuple(line) for line in expected]
 
 
-# group type, number of incarnations, of generations
+# Each row: group, type, number of incarnations, number of generations.
 TYPES = """
 audit-regex          consumer  1   8
 billing-consumer     consumer  1  13
@@ -87,9 +87,9 @@ def test_groups_of_every_type_have_generations(lake):
     assert [tuple(map(str, row)) for row in rows] == [tuple(line) for line in expected]
 
 
-# group  rebalances, of these superseded targets; by the truth of the capture: generations that
-# became Stable, and targets of a group with members.  The target of a conversion is not counted
-# again.
+# Each row: group, rebalances, superseded targets among them.  They are counted by the truth of the
+# capture: generations that became Stable, and targets of a group with members.  The target of a
+# conversion is not counted again.
 COUNTED = """
 audit-regex            7  1
 billing-consumer      12  3
@@ -145,7 +145,7 @@ def test_an_upgrade_and_a_downgrade_are_one_line_of_time(lake):
             ["clicks", "clicks-streams-by-digit-repartition", "jobs", "orders", "payments",
              "web-ap", "web-eu", "web-us"],
         ),
-        # The ids of web-eu and web-us: nothing tells which is which.
+        # Ids of web-eu and web-us; no evidence shows which id belongs to which group.
         (
             "4.1.2",
             ["CYXuiL8MRDaEjf3ze6i2-A", "aRjSXR9lSsmWH77LRkY4ng", "orders", "payments", "web-ap"],
@@ -220,7 +220,7 @@ def test_causes_of_the_epochs_of_a_group_with_a_regular_expression(lake):
         (3, 3, "MEMBER_NEW", "audit-2@127.0.0.1"),
         (4, 4, "REGEX", None),  # topic web-ap created
         (5, 5, "LEAVE", "audit-1@127.0.0.1"),
-        (6, 6, "REGEX", "audit-1@127.0.0.1"),  # it is back since target 5
+        (6, 6, "REGEX", "audit-1@127.0.0.1"),  # audit-1 is back since target 5.
         (7, 7, "TOPIC_CHANGE", None),  # topic web-us deleted
         (8, 8, "REGEX", None),
         (9, 10, "LEAVE", "audit-1@127.0.0.1"),
@@ -233,7 +233,7 @@ def test_the_lake_violates_no_law(incidents_of, version):
     assert broken_laws(incidents_of(version).root)[1] == []
 
 
-# group  handovers: revocation, session, heartbeat
+# Each row: group, and its handovers by revocation, session and heartbeat.
 HANDOVERS = """
 audit-regex           6   0   8
 billing-consumer     17   5  27
@@ -323,7 +323,7 @@ def rows_of_tables(lake):
     }
 
 
-@pytest.mark.campaign  # test_days.py has simulated groups of every type
+@pytest.mark.campaign  # test_days.py has simulated groups of every type.
 def test_days_apart_give_the_tables_of_one_run(over_midnight, tmp_path):
     sources = {
         "dump": str(over_midnight / "records.jsonl"),

@@ -55,7 +55,7 @@ if "REGROUP_ALL_CAPTURES" in os.environ:
     CAPTURES = [("demo", "kafka-3.9"), *(("new", name) for name in NEW_GROUPS), *SCRIPTS]
     CAPTURES += [("costs", name) for name in "BCD"]
     CAPTURES += [("logged", "3.9"), ("logged", "4.4")]
-    # Further captures: folders with segments, server.log and the clients' logs.
+    # More captures: folders with segments, server.log and the clients' logs.
     folders = Path(os.environ.get("REGROUP_CAPTURES") or "/nowhere").glob("**/segments")
     CAPTURES += [("folder", str(each.parent)) for each in sorted(folders)]
 
@@ -172,7 +172,7 @@ def test_the_group_with_the_longest_downtime_gets_advice_or_the_reason(advised):
     assert not advice[worst].startswith("not simulated")
 
 
-# Of the brokers of mixed-protocols.
+# Properties of the brokers of mixed-protocols.
 PROPERTIES = """
 node.id=1
 group.consumer.session.timeout.ms=10000
@@ -201,7 +201,8 @@ def test_settings_of_the_brokers_file_are_in_force(twins_by, tmp_path):
         ("inventory-static", of_brokers),
         ("audit-regex", of_brokers),
         ("shipping-librdkafka", of_brokers),
-        ("billing-consumer", "12000 (line of a broker)"),  # its own, set while it ran
+        # The group has its own setting, which was set while it ran.
+        ("billing-consumer", "12000 (line of a broker)"),
     ):
         assert f"consumer.session.timeout.ms={session}" in advice[group]["settings_in_force"]
         assert "restart" not in (advice[group]["broker_properties"] or "")

@@ -77,7 +77,7 @@ def instance_ids(bootstrap, group_id, count):
     while time.monotonic() < limit:
         try:
             seen = admin.describe_consumer_groups([group_id])[group_id].result(timeout=30)
-        except ck.KafkaException as error:  # the coordinator is still loading
+        except ck.KafkaException as error:  # The coordinator is still loading.
             seen = error
         else:
             ids = sorted(str(member.group_instance_id) for member in seen.members)

@@ -20,7 +20,7 @@ from jobs.report.window import ReportWindow
 
 DOCS = Path(__file__).parents[2] / "docs"
 WIDTH, HEIGHT = 1180, 860  # of a picture
-PAGE_HEIGHT = 8000  # so high that a picture needs no scrolling
+PAGE_HEIGHT = 8000  # in pixels; high enough for a picture without scrolling
 KEYWORD = b"words"
 
 

@@ -7,7 +7,7 @@ from jobs.costs import of_run as costs
 from jobs.ownership import of_run as ownership
 
 pytestmark = [pytest.mark.slow, pytest.mark.seldom]
-# Module, the constant with the number of rows at once, and the table with these rows.
+# Each row: module, the constant with the number of rows at once, and the table with these rows.
 LIMITS = [
     (churn, "PARTITIONS_AT_ONCE", "assignments"),
     (episodes, "MEMBERS_AT_ONCE", "generation_members"),

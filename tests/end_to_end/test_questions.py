@@ -156,7 +156,7 @@ def test_comments_are_in_the_catalog(spark):
     assert table.description.startswith("one row per generation: members and partitions that")
 
 
-# The engines write equal tables; commands that read a lake need neither.
+# Both engines write equal tables, and commands that read a lake need neither engine.
 ONE_ENGINE = pytest.mark.parametrize("engine", ["embedded"], indirect=True, scope="module")
 
 

@@ -30,7 +30,7 @@ def half_commit(lake, table):
 
 
 def file_missing(lake, table):
-    for file in files_of(lake, table)[:1]:  # a table without rows has no file
+    for file in files_of(lake, table)[:1]:  # A table without rows has no file.
         file.unlink()
 
 

@@ -16,7 +16,7 @@ COUNTS = """
         MIN(evidence), MIN(era)
     FROM incident_replay WHERE cluster_id = '{cluster}' GROUP BY group_id ORDER BY group_id"""
 
-# cluster, era, generations of each group
+# Each row: cluster, era, generations of each group.
 INCIDENTS = [
     ("kafka-3.9", "3.9", {"analytics-cooperative": 8, "audit-python": 6,
                                     "billing-eager": 16, "inventory-static": 5, "reports-java": 7}),
@@ -48,7 +48,7 @@ LIVES = """
     ORDER BY name, life"""
 
 
-# Every life of the captures has a record, so its process joins with the other tables.
+# Every life in the captures has a record, so its process joins with the other tables.
 WITHOUT_MEMBERS = """
     SELECT l.group_id, l.process FROM process_lives l
     LEFT JOIN generation_members m USING (cluster_id, group_id, process)
@@ -147,7 +147,8 @@ def test_nightly_advises_all_groups_and_simulates_the_costliest(config, lake_cop
     advice_step.run(lake, None, None, budget_s=_BUDGET_S)
     assert lake_copy.rows(_WHAT_IF) == what_if_rows
     _set_outcomes(lake)
-    advice_step.run(lake, None, None, budget_s=_BUDGET_S)  # takes the outcomes from the table
+    # This run takes the outcomes from the table.
+    advice_step.run(lake, None, None, budget_s=_BUDGET_S)
     outcomes = [row[3:6] for row in lake_copy.rows(_WHAT_IF) if row[1] != "observed"]
     assert {*outcomes} == {(1, 2, 3)}
     advice_step.run(lake, None, None, simulate_all=True, budget_s=_BUDGET_S)

@@ -17,7 +17,8 @@ from tests.end_to_end.incident_lake import IncidentLake
 DATA = Path(__file__).parents[1] / "data" / "several_brokers"
 UPGRADE, THREE = DATA / "upgrade-3.9-to-4.4", DATA / "three-brokers-4.4.0"
 SECOND = DATA / "upgrade-4.1-to-4.4"
-# By the callbacks of all clients, in partition-seconds, until the groups were stopped.
+# Partition-seconds without an owner, by the callbacks of all clients, until the groups were
+# stopped.
 UNOWNED_S = {"bills-eager": 174.3, "billing": 335.6, "stock-static": 161.0}
 EPISODES = {
     "bills-eager": ["group_start", "rolling_deployment", "rolling_deployment",
@@ -38,13 +39,13 @@ def clusters(made_once):
     return IncidentLake(str(made_once("lake-several-brokers", write)), "embedded")
 
 
-# By the callbacks of all clients, in partition-seconds, from the first time at which each partition
-# had an owner.
+# Partition-seconds without an owner, by the callbacks of all clients, from the first time at which
+# each partition had an owner.
 UNOWNED_OF_SECOND_S = {"bills-eager": 200.9, "clicks-consumer": 125.3}
 SECOND_EPISODES = {
     "bills-eager": ["group_start", "rolling_deployment", "rolling_deployment",
                     "configuration_change", "process_lost", "shutdown"],
-    # One process left while the coordinator moved: it was back before its leave was recorded.
+    # One process left while the coordinator moved, and was back before its leave was recorded.
     "clicks-consumer": ["group_start", "rolling_deployment", "rolling_deployment", "process_lost",
                         "shutdown"],
 }  # fmt: skip
@@ -103,8 +104,8 @@ def test_java_clients_through_an_upgrade_and_a_migration_to_the_consumer_protoco
     assert broken_laws(second.root)[1] == []
 
 
-# Of the scripts: the brokers were rolled at 21:57:18 and 20:43:21, and broker 1 was killed at
-# 22:00:51.5 and 20:46:25.9; the last records before that are a second older.
+# Times from the scripts: the brokers were rolled at 21:57:18 and 20:43:21, and broker 1 was killed
+# at 22:00:51.5 and 20:46:25.9.  The last records before these times are a second older.
 BROKERS = {
     "upgrade": [
         ("broker_upgrade", "21:57:22", "21:58:10",
@@ -156,7 +157,7 @@ def test_a_process_that_is_migrated_and_back_converts_its_group_twice(made_once)
     assert [kind for (kind,) in kinds] == [
         "shutdown", "process_lost", "configuration_change", "configuration_change",
     ]  # fmt: skip
-    # By the callbacks: 27.0 s of the two migrations, 57.5 s of the killed process.
+    # By the callbacks, the two migrations cost 27.0 s and the killed process costs 57.5 s.
     assert unowned[0][0] == pytest.approx(84.5, rel=0.1)
     classic = [each.comparison.divergence for each in replay.classic.generations]
     modern = [each.divergence for each in replay.modern.generations]
@@ -178,7 +179,7 @@ def test_a_group_whose_static_clients_all_ended_fatally_is_dead_and_not_shut_dow
         "sessions of 4 processes expired after their clients were fenced, not back: 7 ms not"
         " stable, 1,037 partition-seconds",
     )
-    # Twelve partitions for 86.4 s.
+    # Twelve partitions have no owner for 86.4 s.
     assert lake.rows(
         "SELECT ROUND(SUM(unowned_ms) / 1000) FROM ownership_gaps WHERE to_time IS NULL"
     ) == [(1037,)]

@@ -12,7 +12,7 @@ def test_the_truth_is_within_the_bounds(tmp_path):
 
     truth, costs = truth_of(tmp_path / "played" / "truth.jsonl"), costs_in(str(tmp_path / "lake"))
     cells = [each for each in compare(truth, costs) if each.truth or each.high >= 1]
-    # group-0 is only deployed: its members commit what they give up.
+    # group-0 is only deployed, and its members commit before they give up partitions.
     assert [each.group for each in cells] == ["group-1", "group-2", "group-3"]
     assert [each for each in cells if not each.is_inside] == []
     assert sum(row["records"] for row in costs) == pytest.approx(sum(truth.values()), rel=0.2)

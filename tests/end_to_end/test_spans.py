@@ -11,7 +11,7 @@ from jobs.spans.command import SpansOptions, send_spans
 
 SECOND = 1_000_000_000
 
-# Both engines write equal lakes; reading one needs neither.
+# Both engines write equal lakes, and reading a lake needs neither engine.
 pytestmark = pytest.mark.parametrize("engine", ["embedded"], indirect=True, scope="module")
 
 
@@ -94,7 +94,7 @@ def test_what_a_rebalance_cost_the_data(demo):
                 if name.endswith(("records_reprocessed", "consumption_pause_ms"))
             }
 
-    assert costs[1] == {}  # nobody owned a partition before
+    assert costs[1] == {}  # Nobody owned a partition before this time.
     assert costs[6] == {"records_reprocessed": 0, "consumption_pause_ms": 22_580}
     assert costs[13]["records_reprocessed"] == 17  # a session expired
 

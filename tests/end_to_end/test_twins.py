@@ -15,7 +15,7 @@ SCRIPT = "rolling-deploy-and-crash"
 VERSIONS = ["3.9.1", "4.1.2"]
 ON_BOTH_ENGINES = "4.1.2"
 TRUTHS = ("truth.json", "play2/truth.json")
-# Rebalances that ended in the period are counted; time not Stable is clipped to the period.
+# Rebalances that ended in the period are counted, and time not Stable is clipped to the period.
 COUNTS = """
     SELECT
         COUNT(*) FILTER (here AND outcome = 'stable'),
@@ -66,7 +66,8 @@ def test_both_engines_give_the_same_tables(twins_by):
     in_spark = tables_of(twins_by("spark", SCRIPT, ON_BOTH_ENGINES).root)
     embedded = tables_of(twins_by("embedded", SCRIPT, ON_BOTH_ENGINES).root)
 
-    # A job without a table of its name, and one whose table is of clients' logs.
+    # Two jobs are excluded: one has no table of its name, and the table of the other is about
+    # clients' logs.
     expected = {"offsets_records", *JOBS} - {"assign_partitions", "client_evidence"}
     assert expected <= in_spark.keys() == embedded.keys()
     for table, rows in in_spark.items():

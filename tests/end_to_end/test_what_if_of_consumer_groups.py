@@ -69,7 +69,7 @@ def result_of(twins_by):
     return result
 
 
-# The table of docs/what-if.md has all.
+# The table of docs/what-if.md has all versions.
 @pytest.mark.parametrize(
     ("version", "family"),
     [pytest.param("4.1.2", "invoices", marks=pytest.mark.campaign), ("4.4.0", "orders")],
@@ -96,7 +96,7 @@ def test_predictions_are_near_the_truth(version, family, result_of):
     assert too_far == {}
 
 
-# The phases of heartbeats decide which sessions of a lost host's processes expire together.
+# The phases of heartbeats decide which sessions of a failed host's processes expire together.
 PHASES = {"consumer": {"rebalances"}, "consumer-default": {"rebalances"}}
 
 

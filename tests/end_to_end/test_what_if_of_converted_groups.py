@@ -101,7 +101,7 @@ def test_observed_figures_and_settings(version, group, result_of):
     assert set(result.baseline.libraries.values()) == {library}
     assert result.baseline.explained.era.name == version[:3]
     assert result.baseline.heartbeat_ms == 3000
-    session_ms = 10_000 if group == SEARCH else 45_000  # no consumer session of ledger expired
+    session_ms = 10_000 if group == SEARCH else 45_000  # No consumer session of ledger expired.
     assert result.baseline.consumer[:2] == (session_ms, 3000)
     members = [life.member for each in result.baseline.processes for life in each.lives]
     assert {member.session_timeout_ms for member in members} == {10_000}

@@ -20,7 +20,7 @@ from jobs.lake.opening import open_lake
 from jobs.lake.tables import schema_of
 from schemas import table_partitioning
 
-# Required columns that do not matter to most rules.
+# Values of required columns that do not matter to most rules.
 COMMON = {"cluster_id": "c", "event_date": date(2026, 11, 21), "incarnation": 1}
 REQUIRED = {
     "broker_log_events": {"broker_id": 1, "file_id": "f", "line": "a line", "file": "server.log"},

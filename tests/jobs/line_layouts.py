@@ -76,7 +76,8 @@ def letter(m):
     return m.level[0]
 
 
-# layout -> text of a message.  The times of these are complete, or their file completes them.
+# layout -> function that returns the text of a message.  The times in these layouts are complete,
+# or the rest of the file completes them.
 LAYOUTS = {
     "Spring Boot 2": lambda m: (
         f"{m.local(KAFKA)}.{m.ms:03} {m.level:>5} 4711 --- [ntainer#0-0-C-1] {m.short:<40} : {m.text}"
@@ -224,7 +225,7 @@ LAYOUTS = {
     ),
     "a terminal's time before it": lambda m: f"[{m.local(KAFKA)}] app-1  | {own(m)}",
 }
-# Without a date; the first line, or an option, gives it.
+# Layouts without a date; the first line, or an option, gives the date.
 TIME_ONLY = {
     "logback": lambda m: (
         f"{m.local('%H:%M:%S')}.{m.ms:03} [main] {m.level:<5} {m.short} - {m.text}"

@@ -16,7 +16,7 @@ class Entry(NamedTuple):
     lines: list[str]
     level: str = "INFO"
     logger: str = ""
-    message: str = ""  # without date, level and logger
+    message: str = ""  # message without date, level and logger
 
     @property
     def text(self):
@@ -136,7 +136,8 @@ PER_LINE = {
         {"_id": "1", "date": iso(e.ms), "host": e.host, "message": line, "status": "info"}
     ),
 }
-# Without the time of the store, the lines of a stack trace do not follow their line when reversed.
+# Without the time of the store, the lines of a stack trace do not follow their first line after a
+# reversal.
 DATED_LINES = {
     *("docker json-file", "docker logs --timestamps", "docker compose logs --timestamps"),
     *("Fluent Bit", "Fluentd", "kubectl --prefix --timestamps", "journalctl -o json"),

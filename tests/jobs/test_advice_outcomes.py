@@ -51,8 +51,8 @@ def deployment(number, at_s, rebalances, *, kind="rolling_deployment"):
     }  # fmt: skip
 
 
-# The group is deployed at 100 s with dynamic members, at 500 s becomes static, and is deployed at
-# 900 s.
+# The group is deployed at 100 s with dynamic members, becomes static at 500 s, and is deployed
+# again at 900 s.
 BEFORE = {
     "generations": [generation(1, 10)],
     "generation_members": [member(1, "a"), member(1, "b")],

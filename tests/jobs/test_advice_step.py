@@ -31,9 +31,9 @@ NEXT_DAY = rebalances(86_400 + 60, 86_400 + 70, day="1970-01-02")
     ("times", "from_s", "to_s"),
     [
         (rebalances(100, 110), 40, 173),
-        # An hour of ten members is too much: the longest series of rebalances.
+        # An hour of ten members is too much, so the longest series of rebalances is simulated.
         (rebalances(100, 110, 3600, 3610, 3620), 3540, 3683),
-        # The date with the longest time in rebalances, of several dates.
+        # Of several dates, the date with the longest time in rebalances is simulated.
         ([*rebalances(100, 110, 120), *NEXT_DAY], 40, 183),
         ([*rebalances(100), *NEXT_DAY], 86_400, 86_533),
     ],
@@ -61,7 +61,7 @@ def test_the_evidence_of_a_period_is_on_the_dates_around_it():
     assert period.dates == (date(1970, 1, 2), date(1970, 1, 4))
 
 
-# -- which groups are simulated --------------------------------------------------------------------
+# -- choice of the groups that are simulated -------------------------------------------------------
 
 
 def bound_row(name, downtime_s, not_stable_s, members):

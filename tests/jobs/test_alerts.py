@@ -92,21 +92,22 @@ STORM = {"storm_rebalances": 3, "storm_pause_s": 60}
 @pytest.mark.parametrize(
     ("rebalances", "ends", "expected"),
     [
-        # three in a row, less than 60 s between one's end and the next one's start
+        # Three rebalances in a row have less than 60 s between the end of one and the start of the
+        # next.
         ([(0, 10), (69, 80), (130, 140)], 150, [(0, 150, 3)]),
-        # after a longer pause the storm has an end
+        # After a longer pause the storm has ended.
         ([(0, 10), (69, 80), (130, 140)], 600, [(0, 140, 3)]),
-        # a pause of 60 s separates them
+        # A pause of 60 s separates the rebalances.
         ([(0, 10), (70, 80), (130, 140)], 150, []),
-        # two rebalances are too few
+        # Two rebalances are too few for a storm.
         ([(0, 10), (20, 30)], 40, []),
-        # two storms, two alerts
+        # Two storms raise two alerts.
         ([(0, 1), (2, 3), (4, 5), (500, 501), (502, 503), (504, 505)], 506,
          [(0, 5, 3), (500, 506, 3)]),
-        # a storm that ended before the last hour began
+        # The storm ended before the last hour began.
         ([(0, 1), (2, 3), (4, 5)], 3605, []),
         ([(0, 1), (2, 3), (4, 5)], 3604, [(0, 5, 3)]),
-        # a storm that began before the last hour
+        # The storm began before the last hour.
         ([(0, 1), (2, 3), (4, 3650)], 3700, [(0, 3700, 3)]),
     ],
 )  # fmt: skip
@@ -133,19 +134,19 @@ def test_a_storm_is_known_from_records_without_a_log(plant):
 @pytest.mark.parametrize(
     ("rebalances", "ends", "expected"),
     [
-        # no later event of the group
+        # The group has no later event.
         ([("g", 1, 0, None, None, {"outcome": "unknown"})], 300, [(0, 300, 300)]),
         ([("g", 1, 0, None, None, {"outcome": "unknown"})], 299.9, []),
-        # ended within the last hour
+        # The rebalance ended within the last hour.
         ([("g", 1, 0, 400, 401)], 500, [(0, 400, 400)]),
         ([("g", 1, 0, 400, 401)], 4000.5, []),
-        # no assignment from the leader
+        # The leader sent no assignment.
         ([("g", 1, 0, 5, None, {"outcome": "unknown"})], 310, [(5, 310, 305)]),
-        # an empty group waits for nothing
+        # An empty group waits for nothing.
         ([("g", 1, 0, 5, None, {"outcome": "empty"})], 900, []),
-        # superseded by the next rebalance
+        # The next rebalance superseded this rebalance.
         ([("g", 1, 0, 5, None, {"outcome": "superseded"}), ("g", 2, 100, 101, 102)], 900, []),
-        # the start is not logged
+        # The start of the rebalance is not logged.
         ([("g", 1, None, 5, 6)], 900, []),
     ],
     ids=lambda value: "" if isinstance(value, list) else str(value),
@@ -199,14 +200,15 @@ def gap(partition, since, until, why="revoked"):
     return place | owner | {"unowned_ms": 0, "evidence": "records"} | end
 
 
-# partitions without an owner: since, until (None: still), why; expected: first, last, seconds
+# Partitions without an owner: since, until (None if still unowned), why.  Expected: first, last,
+# seconds.
 @pytest.mark.parametrize(
     ("gaps", "expected"),
     [
         ([(0, 300, "revoked")], [(0, 300, 300)]),
         ([(0, 299, "revoked")], []),
         ([(3000, None, "left"), (3100, None, "left")], [(3000, 3600, 600)]),
-        ([(0, None, "not_assigned")], []),  # the topic was deleted
+        ([(0, None, "not_assigned")], []),  # The topic was deleted.
     ],
 )
 def test_a_partition_without_an_owner_for_long_is_an_alert(plant, gaps, expected):
@@ -398,7 +400,8 @@ def emptied_by(kind, confidence=0.7):
     return episode(1, kind, 190, 201, 0) | {"generations": [2], "confidence": confidence}
 
 
-# What emptied the group at 200 s; when it was back (None: not); expected: last second, seconds.
+# Events that emptied the group at 200 s; the time at which it was back (None if it was not).
+# Expected: last second, seconds.
 @pytest.mark.parametrize(
     ("emptied", "back", "expected"),
     [
@@ -406,7 +409,8 @@ def emptied_by(kind, confidence=0.7):
         (emptied_by("coordinator_failover"), 287, [(287, 87)]),
         (emptied_by("host_lost"), 259, []),  # soon
         (emptied_by("shutdown", confidence=0.9), None, []),  # the members left
-        (emptied_by("shutdown", confidence=0.8), None, []),  # they committed when they were closed
+        # The members committed when they were closed.
+        (emptied_by("shutdown", confidence=0.8), None, []),
         (emptied_by("shutdown", confidence=0.6), None, [(3600, 3400)]),  # of static members
         (emptied_by("whole_group_restart"), 287, []),
     ],
@@ -563,24 +567,24 @@ def finding(first, last=None, **more):
     ("findings", "expected"),
     [
         ([finding(10, 20)], [("finding", "g", None, 10, 20, 80)]),
-        # less sure than the setting
+        # The confidence is below the setting.
         ([finding(10, 20, confidence=0.594)], []),
         ([finding(10, 20, confidence=0.6)], [("finding", "g", None, 10, 20, 60)]),
         # it lasts
         ([finding(10)], [("finding", "g", None, 10, 3600, 80)]),
-        # it ended when the last hour began
+        # The finding ended when the last hour began.
         ([finding(-20, 0)], []),
         # of a broker
         (
             [finding(10, 20, group_id=None, incarnation=None, broker_id=3)],
             [("finding", "", "broker 3", 10, 20, 80)],
         ),
-        # the surest of a group and process
+        # The finding of highest confidence of a group and process is chosen.
         (
             [finding(10, 20), finding(30, 40, confidence=0.9), finding(50, 60, process="p")],
             [("finding", "g", None, 30, 40, 90), ("finding", "g", "p", 50, 60, 80)],
         ),
-        # of a kind that is no alert
+        # Findings of this kind raise no alert.
         ([finding(10, 20, kind="evidence")], []),
     ],
 )
@@ -608,7 +612,7 @@ def of_partition(name, first, last, **more):
             ],
         ),
         ([of_partition("poison_pill", 10, 40, confidence=0.59)], []),
-        # it ended when the last hour began
+        # The problem ended when the last hour began.
         ([of_partition("poison_pill", -40, 0)], []),
     ],
 )

@@ -154,7 +154,7 @@ JOINED = [
     generation(1, {"a": [0, 1], "b": [2, 3]}),
     generation(2, {"a": [0, 1], "b": [2], "c": [3]}),
 ]
-# assignor -> generation 2: step or chain, then rounds, imbalance, moved, forced, stickiness
+# assignor -> for generation 2: step or chain, and rounds, imbalance, moved, forced, stickiness
 AFTER_A_JOIN = {
     "actual": [("step", 1, 2, 1, 1, 0.75)],
     "range": [("step", 1, 2, 1, 1, 0.75), ("chain", 1, 2, 1, 1, 0.75)],
@@ -280,11 +280,11 @@ def tables(stored):
 
 
 STORED = [
-    # Generations 255 and 256 are in different chunks; a static member is replaced in 255.
+    # Generations 255 and 256 are in different chunks, and a static member is replaced in 255.
     recorded("g", 254, 1, {"a": [0, 1], "b": [2, 3]}),
     recorded("g", 255, 2, {"a": [0, 1], "s1": [2, 3]}, instances={"s1": "S"}),
     recorded("g", 255, 3, {"a": [0, 1], "s2": [2, 3]}, instances={"s2": "S"}),
-    # Another group gets the new partitions before the leader of this one knows them.
+    # Another group gets the new partitions before the leader of this group knows of them.
     recorded("other", 1, 4, {"m": [0, 1, 2, 3, 4, 5], "n": []}, protocol="mine", client=LIBRDKAFKA),
     recorded("g", 256, 5, {"a": [2, 3], "s2": [0, 1]}, instances={"s2": "S"}),
 ]

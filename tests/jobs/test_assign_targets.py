@@ -32,7 +32,8 @@ def joins(ms, member, epoch, targets, assignor=None):
     yield record(ms, "GroupCurrentMemberAssignment", **has(member, targets[member]), **state)
 
 
-# Member b is alone; when a joins, uniform leaves 0 and 1 with b, and range gives them to a.
+# Member b is alone.  When a joins, uniform leaves partitions 0 and 1 with b, and range gives them
+# to a.
 GROUPS = {
     "prefers-range": ("consumer", [
         *joins(JOIN_OF_A, "b", 1, {"b": [0, 1, 2, 3]}, assignor="range"),
@@ -84,7 +85,8 @@ def scope(lake, write_lake):
     return AllDates(lake)
 
 
-# group, generation, assignor, mode, own, partitions moved, equal to the target, difference
+# Each row: group, generation, assignor, mode, own, partitions moved, equal to the target,
+# difference.
 EXPECTED = """
 compacted        7  actual        step   False  0  True   None
 compacted        7  server-range  chain  False  0  True   None

@@ -19,7 +19,7 @@ def stored(generation, **assigned):
     }
 
 
-# rule -> records in the order of the log, then (generation, member, process, topic, partition)
+# rule -> records in the order of the log, and (generation, member, process, topic, partition)
 CASES = {
     "one row per partition": (
         [stored(1, a={"t": [0, 1], "u": [0]}, b={"t": [2]})],

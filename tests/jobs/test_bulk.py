@@ -215,7 +215,7 @@ def test_damaged_records_are_left_to_the_reference(type_, data):
     records = data.draw(st.lists(RECORDS[type_], min_size=1, max_size=4))
     row = data.draw(st.integers(0, len(records) - 1))
     key, value = records[row]
-    # A job reads the records of its key types only, which are the first two bytes of the key.
+    # A job reads only the records of its key types, which are in the first two bytes of the key.
     damaged_key = damaged(key).map(lambda other: key[:2] + other[2:])
     records[row] = data.draw(
         st.tuples(st.just(key), damaged(value)) | st.tuples(damaged_key, st.just(value))

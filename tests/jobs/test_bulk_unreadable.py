@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from coordinator_core.records import BadRecord, decode, encode_key, encode_value
 from coordinator_core.records.compiler import snake_case
-from jobs.bulk import kernel  # imported, so that no records are few
+from jobs.bulk import kernel  # Import the kernel, so that no number of records counts as few.
 from jobs.bulk.records import KeysAndValues, read_records
 from jobs.bulk.unreadable import unreadable_records
 from jobs.lake.dates import DateRange
@@ -137,7 +137,7 @@ def test_several_types_and_keys_without_a_type():
 
 
 LAST_MS = 9_214_646_399_999  # end of 2261
-TIMES = [  # time of a dump's record in ms, as TIMESTAMP, its date, kind of the row
+TIMES = [  # Each row: time of a dump's record in ms, as TIMESTAMP, its date, kind of the row.
     (None,         None,                      "1970-01-01", "record"),
     (-1,           None,                      "1970-01-01", "record"),
     (LAST_MS,      "2261-12-31 23:59:59.999", "2261-12-31", "other date"),

@@ -31,7 +31,7 @@ T = 1_795_219_200_000  # 2026-11-21T00:00Z
 FIRST_GENERATION = {"group_id": "g", "generation": 1}
 OWNED = FIRST_GENERATION | {"member_id": "m", "process": "m", "partition": 0}
 TIMES = {"preparing_time": T + 1000, "joined_time": T + 2000, "stable_time": T + 2001}
-# Log lines: position (also their order), ms, event, generation.
+# Log lines, each with position (which is also the order), ms, event, generation.
 LINES = [
     (1, T + 1000, "REBALANCE_START", 0),
     (2, T + 2000, "JOIN_COMPLETE", 1),
@@ -57,7 +57,8 @@ RECORD = {"group_id": "g", "append_time": T + 2001, "leader": "m", "protocol": "
           "state_timestamp_ms": T + 2000, "value_version": 3,
           "protocol_type": "consumer"}  # fmt: skip
 
-# Two readable records and four lines, one more of each unreadable, and the derived tables.
+# The lake has two readable records and four lines, one more of each that is unreadable, and the
+# derived tables.
 GAP = {"group_id": "g", "topic": "t", "partition": 0, "from_process": "m", "from_generation": 1,
        "why": "rebalance", "evidence": "log", "estimated": True}  # fmt: skip
 COMPARED = {"figure": "rebalances", "low": 0, "high": 2, "after": 1, "verdict": "as predicted"}
@@ -279,7 +280,7 @@ OF_LOG = "every log line is from a file in ingested_files"
 SEEN = "every assigned partition is in seen_partitions"
 ONE_ROW = "one row per key"
 
-# change of the sound lake; (law, cluster, where, expected, found)
+# change of the sound lake -> (invariant, cluster, where, expected, found)
 BROKEN = {
     "an input neither kept, quarantined nor skipped": (
         changed("ingested_files", 1, inputs=9),
@@ -696,8 +697,8 @@ NOT_OF_A_RUN = {
     "advice_outcomes", "migration_advice", "group_snapshots", "configurations",
 }  # fmt: skip
 OF_RUN = [table for table in SOUND if table not in NOT_OF_A_RUN]
-# Which bronze tables a run wrote is known from ingested_files, and that it derived tables, from one
-# of these.
+# ingested_files shows which bronze tables a run wrote; a row of one of the other tables shows that
+# a run derived tables.
 BRONZE, DERIVED = OF_RUN[1:7], OF_RUN[7:]
 
 

@@ -24,8 +24,8 @@ RECORD_1 = {
     "forming_generation": 2,
 }
 
-# rule -> evidence by generation; (generation, member, change, gone); events in their order; then
-#         (generation, joined, left, expired, dropped, replaced, retained, gone)
+# rule -> evidence by generation; (generation, member, change, gone); events in their order; and
+# (generation, joined, left, expired, dropped, replaced, retained, gone)
 MEMBERS = {
     "records alone: departures are unknown": (
         {1: "records", 2: "records"},
@@ -103,8 +103,8 @@ MEMBERS = {
 }
 
 A, B, C = "a", "b", "c"
-# rule -> evidence by generation; owned partitions of `t` by generation and process; then
-#         (generation, assigned, moved, orphaned, new, forced)
+# rule -> evidence by generation; owned partitions of `t` by generation and process; and
+# (generation, assigned, moved, orphaned, new, forced)
 PARTITIONS = {
     "the first owners move nothing": (
         {1: "records"},
@@ -198,7 +198,7 @@ def partitions(frame, by_group):
         for generation, owners in by_generation.items():
             place = {"group_id": rule, "generation": generation}
             for process, numbers in owners.items():
-                # Member ids differ in every generation: owners are compared by process.
+                # Member ids differ in every generation, so owners are compared by process.
                 who = place | {"process": process, "member_id": f"{process}-{generation}"}
                 memberships.append(who | {"subscribed_topics": ["t"]})
                 owned += [who | {"partition": number} for number in numbers]

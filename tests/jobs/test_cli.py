@@ -185,7 +185,7 @@ def test_help_does_not_import_the_models():
     assert done.returncode == 0
 
 
-# Modules that take as long to import as a small query takes: of Spark, Arrow, and the models.
+# Modules of Spark, Arrow and the models, whose import takes as long as a small query.
 SLOW = {"pyspark", "pyarrow", "coordinator_core.client", "coordinator_core.incident"}
 
 
@@ -194,7 +194,7 @@ SLOW = {"pyspark", "pyarrow", "coordinator_core.client", "coordinator_core.incid
     [
         (["sql", "generations"], "0"),
         (["report", "--cluster-id", "c", "--out", "page.html"], "0"),
-        (["investigate", "--cluster-id", "c"], "2"),  # the lake has no input
+        (["investigate", "--cluster-id", "c"], "2"),  # The lake has no input.
     ],
 )  # fmt: skip
 def test_a_query_or_a_page_imports_no_slow_module(lake, tmp_path, arguments, expected):

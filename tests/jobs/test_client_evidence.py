@@ -62,14 +62,15 @@ def contents(root):
 
 
 GENERATIONS = "SELECT generation, join_ms, sync_ms, outcome, evidence FROM rebalance_latency"
-# generation, join_ms, sync_ms, outcome; the broker logged the same five, and then an empty group.
+# Each row: generation, join_ms, sync_ms, outcome, evidence.  The broker logged the same five
+# generations, and then an empty group.
 OF_CLIENTS = [
     (1, 3032, 138, "stable", "clients"),
     (2, 2116, 8, "stable", "clients"),
     (3, 10, 17, "stable", "clients"),
     (4, 2292, 9, "stable", "clients"),
     (5, 2015, 8, "stable", "clients"),
-    (6, None, None, "empty", "clients"),  # the last clients had left
+    (6, None, None, "empty", "clients"),  # The last clients had left.
 ]
 
 
@@ -115,7 +116,7 @@ def test_clients_alone(tmp_path, run):
         (6, "contributing", "LEAVE", "stop", "reports-3"),
     ]
     violated = {law for law, *_ in broken_laws(str(tmp_path))[1]}
-    assert violated == {"a run writes to every table"}  # not all jobs were run
+    assert violated == {"a run writes to every table"}  # Not all jobs were run.
 
 
 @pytest.mark.again_on_spark
@@ -137,10 +138,10 @@ def test_beside_a_broker_only_what_it_did_not_log_is_of_clients(tmp_path, run):
     of_broker = {
         table: [row for row in each if "clients" not in row]
         for table, each in contents(beside).items()
-        if table not in ("rebalance_causes", "episodes")  # clients say more of these
+        if table not in ("rebalance_causes", "episodes")  # Clients' logs add rows to these tables.
     }
     assert of_broker == {table: contents(alone)[table] for table in of_broker}
-    assert len(of_broker["generations"]) == 4  # generation 4 began to be prepared
+    assert len(of_broker["generations"]) == 4  # The group had begun to prepare generation 4.
     of_clients = [row for row in OF_CLIENTS if row[0] >= 5]
     assert rows(beside, f"{GENERATIONS} WHERE evidence = 'clients'") == of_clients
 
@@ -185,7 +186,7 @@ def test_dates_apart_give_the_same_rows_as_together(tmp_path, run):
     assert {day.isoformat() for day in pending(lake).dates or ()} == {FIRST}
     run(apart, SECOND, client_logs=logs)
 
-    assert only_asked == [(2,)]  # not finished when the date ends
+    assert only_asked == [(2,)]  # The rebalance is not finished when the date ends.
     assert contents(apart) == contents(together)
     assert rows(
         together,

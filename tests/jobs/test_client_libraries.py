@@ -15,7 +15,7 @@ from jobs.lake.dates import DateRange
 from jobs.sources.client_logs.client_log import client_rows, rows_of_stream
 
 ZOO = Path(__file__).parents[1] / "data" / "client_logs" / "zoo"
-NOV_26 = 1_795_651_200_000  # of the layout that prints no date
+NOV_26 = 1_795_651_200_000  # The date of lines in the layout that prints no date, in ms.
 
 
 def events_of(path):
@@ -74,7 +74,7 @@ MEMBERSHIPS = [
     ),
     ("kafka-python-1.4.7", [(1, "", "4 5"), (3, "", "4 5"), (4, "", "3 4 5"), (5, "", "4 5")]),
     ("kafka-python", [(1, "a8f0", "2 3"), (3, "bc47", "2 3"), (4, "bc47", "0 1 2")]),
-    # A session is named at its end.
+    # sarama logs the member id at the end of a session.
     ("sarama", [(1, "b5da", "0 1"), (3, "8bd3", "4 5"), (4, "8bd3", "3 4 5"), (5, "8bd3", "4 5")]),
     ("spring-classic", [(1, "00a5", "4 5"), (3, "dd42", "2 3"), (4, "dd42", "3 4 5")]),
     ("spring-consumer", [(2, "hVSg", "0 1 2 3 4 5"), (6, "Gfbg", "3 5"), (7, "Gfbg", "3 4 5")]),
@@ -135,7 +135,7 @@ def test_a_stream_thread_is_of_its_consumers_group():
         "[2026-01-02T03:04:05,678][INFO ][org.apache.kafka.clients.consumer.internals."
         "ConsumerCoordinator][main][1a2b] [Consumer clientId=logstash-0, groupId=logstash] "
         "(Re-)joining group",
-        # Debezium and MirrorMaker 2 in Connect
+        # Lines of Debezium and MirrorMaker 2 in Connect.
         "2026-01-02 03:04:05,678 INFO   ||  [Worker clientId=connect-1, groupId=logstash] "
         "(Re-)joining group   [org.apache.kafka.connect.runtime.distributed.WorkerCoordinator]",
         "[2026-01-02 03:04:05,678] INFO [MirrorSourceConnector|task-0] [Consumer clientId=c, "

@@ -113,9 +113,9 @@ def test_other_libraries_join_the_brokers_generations(library, group, names):
     delays = [ms(row) - joined[row["generation"]] for row in joins]
 
     assert {row["library"] for row in events} == {library}
-    # Before its first line with the group, kafka-python names its topics.
+    # kafka-python logs its topics before its first line with the group.
     assert {row["group_id"] for row in events if row["event"] != "SUBSCRIBED"} == {group}
-    # A client of librdkafka was answered for generation 7 while it closed.
+    # A client of librdkafka received an answer for generation 7 while it closed.
     assert {row["generation"] for row in joins} == {1, 2, 3, 4, 5} == {*joined} - {7}
     assert [delay for delay in delays if not 0 <= delay < 1000] == []
 

@@ -49,7 +49,8 @@ def joined_and_synced(joining, joined, generation):
     )
 
 
-# The client's clock is ahead by; it asks and is told, in its own time; its bounds and estimate.
+# Each row: lead of the client's clock; when the client sends and receives, in its own time; bounds
+# and estimate.
 CLOCKS = [
     ("in step", joined_and_synced(100, 1002, 1), (1, -900, 2, 0)),
     (

@@ -19,7 +19,7 @@ def marker(control, producer_id):
     return {"producer_id": producer_id, "is_transactional": True, "control": control}
 
 
-# rule -> records in the order of their log, then the outcome of each commit
+# rule -> records in the order of their log, and the outcome of each commit
 OUTCOMES = {
     "a plain commit": ([commit()], ["plain"]),
     "committed by the producer's next marker": (
@@ -47,8 +47,8 @@ OUTCOMES = {
 }
 LEGACY = b"\x00\x00" + (41).to_bytes(8, "big") + b"\x00\x01x" + (1700).to_bytes(8, "big")
 
-# rule -> key type, value, then (tombstone, version, offset, leader epoch, metadata, committed,
-#         expires)
+# rule -> key type, value, and (tombstone, version, offset, leader epoch, metadata, committed,
+# expires)
 VALUES = {
     "version 3 has the leader epoch": (
         1,
@@ -77,7 +77,7 @@ def commits(frame):
     records = []
     for log, (rule, (rows, _)) in enumerate(OUTCOMES.items()):
         key = encode_key(1, {"group": rule, "topic": "t", "partition": 3})
-        # Each rule has a log of its own; producer 7 is in all of them.
+        # Each rule has a log of its own, and producer 7 writes to all of them.
         place = {"topic_partition": f"__consumer_offsets-{log}"}
         for offset, row in enumerate(rows):
             data = {} if "control" in row else {"key": key, "value": encode_value(1, 3, VALUE)}

@@ -9,7 +9,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-# The setup of `regroup --install-completion`, then a TAB at the end of the words.
+# The setup of `regroup --install-completion`, and a TAB at the end of the words.
 COMPLETION_AT_TAB = """
 eval "$(regroup --show-completion)"
 COMP_WORDS=("$@")
@@ -39,7 +39,7 @@ def bash(script, *words, **environment):
         (["regroup", "scenario", ""], ["run", "diagram"]),
         (["regroup", "sql", "--form"], ["--format"]),
         (["regroup", "sql", "--format", ""], ["table", "json", "csv"]),
-        (["regroup", "decode", "./0"], []),  # then bash offers files
+        (["regroup", "decode", "./0"], []),  # In this case bash offers files.
     ],
     ids=" ".join,
 )
@@ -49,7 +49,7 @@ def test_bash_offers_words(words, offered):
 
 def test_completion_is_installed_into_bash(tmp_path):
     """Afterwards an interactive bash completes words of regroup."""
-    # regroup looks at its parent process; without `exit $?`, bash would be replaced by regroup.
+    # regroup looks at its parent process, and without `exit $?`, regroup would replace bash.
     bash("regroup --install-completion; exit $?", HOME=str(tmp_path))
 
     completion = bash("bash -ic 'complete -p regroup' 2>/dev/null", HOME=str(tmp_path))

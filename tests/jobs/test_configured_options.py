@@ -51,7 +51,7 @@ CASES = [
     ("alerts", {"lake", "cluster_id"}, {"cluster_id": "stage"},
         {"lake": "/stage", "cluster_id": "stage"}),
     ("doctor", WITH_SOURCES - {"cluster_id"}, {}, {"lake": "/lake"}),
-    # /lake does not exist yet, so that investigate reads the inputs
+    # /lake does not exist yet, so investigate reads the inputs.
     ("investigate", WITH_SOURCES, {}, {"kafka": "a:1", "broker_log": "/prod/*.log"}),
     ("investigate", WITH_SOURCES, {"broker_log": "x.log"}, {}),
     ("investigate", WITH_SOURCES, {"lake": "/lake"}, {"lake": "/lake", "cluster_id": "prod"}),

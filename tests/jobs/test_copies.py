@@ -75,7 +75,7 @@ NO_MAJORITY = (
     "diverged replica: offset {}, 2 copies of the partition differ, without a majority, from offset"
     " 2 on"
 )
-# copies -> kept records; quarantined: copy, offset, reason
+# copies -> kept records, and quarantined records: copy, offset, reason
 CASES = {
     "one copy": ({"b1": "abXY"}, "abXY", []),
     "equal copies": ({"b1": "abcd", "b2": "abc", "b3": "abcd"}, "abcd", []),

@@ -80,7 +80,7 @@ def test_open_rows_are_replaced_and_settled_rows_stay(scope, frame):
     assert rows(scope.lake, "churn", *columns) == [
         ("calm", 9, 0), ("g", 1, 0), ("g", 2, 1), ("g", 3, 0),
     ]  # fmt: skip
-    # Only the touched group is read, from its context generation on.
+    # Only the group with new rows is read, from its context generation on.
     assert rows(scope, "churn", *columns) == [("g", 1, 0), ("g", 2, 1), ("g", 3, 0)]
 
 

@@ -95,7 +95,7 @@ def test_java_home_without_java(monkeypatch):
         ("2g", 8, "ok"),
         ("2g", 2.5, "warning"),
         ("2g", 1, "failure"),
-        ("2048", 1, "failure"),  # a bare number counts MiB
+        ("2048", 1, "failure"),  # A bare number counts MiB.
         ("512m", 2, "ok"),
         ("much", 8, "failure"),
     ],
@@ -430,7 +430,7 @@ def test_only_the_beginning_of_a_long_log_is_read(log, monkeypatch):
 def broker():
     """Address of one of librdkafka's mock brokers; `__consumer_offsets` has 4 partitions."""
     producer = ck.Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "-", "log_level": 0})
-    for _ in range(50):  # the first request creates the topic
+    for _ in range(50):  # The first request creates the topic.
         cluster = producer.list_topics(TOPIC, timeout=5)
         if cluster.topics[TOPIC].partitions:
             break
@@ -811,7 +811,7 @@ def test_no_java_is_a_failure_only_where_spark_is_used(
     checks = doctor.run_checks(doctor.DoctorOptions(conf=str(conf), lake=lake))
 
     results = {}
-    while "jars" not in results:  # the checks after those of jars take seconds
+    while "jars" not in results:  # The checks after the checks of jars take seconds.
         result = next(checks)
         results[result.check] = result
 

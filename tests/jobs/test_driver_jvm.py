@@ -257,11 +257,12 @@ def test_functions_of_columns_do_not_look_up_their_callers(spark, monkeypatch):
 
 @spark_only("requests to the JVM")
 def test_a_column_is_one_request_to_the_jvm(spark, monkeypatch):
-    F.col("a")  # the first one asks for settings, too
+    F.col("a")  # The first call asks for settings, too.
     requests, send = [], ClientServerConnection.send_command
 
     def recorded(connection, command):
-        if threading.current_thread() is threading.main_thread():  # not of freed objects
+        # Messages about freed objects come from other threads.
+        if threading.current_thread() is threading.main_thread():
             requests.append(command)
         return send(connection, command)
 

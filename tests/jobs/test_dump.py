@@ -30,7 +30,7 @@ DAY_BEFORE, DAY, NO_TIME = date(2026, 11, 20), date(2026, 11, 21), date(1970, 1,
 DAY_BEFORE_MS, DAY_MS = (
     1_795_175_000_000,
     1_795_219_200_000,
-)  # 2026-11-20 11:43:20, 2026-11-21 00:00
+)  # 2026-11-20 11:43:20 and 2026-11-21 00:00
 KEY_OF_GROUP = encode_key(2, {"group": "g"})
 COMMIT = encode_key(1, {"group": "g", "topic": "t", "partition": 0})
 COMMITTED = encode_value(
@@ -206,7 +206,7 @@ def table(records, **columns):
     )  # fmt: skip
 
 
-# A column of a Parquet file -> column of RAW, its value, and the reason why it is unreadable.
+# column of a Parquet file -> column of RAW, its value, and the reason why the value is unreadable
 ANY_TYPE = [
     ("topic", pa.array(["orders"], pa.string_view()), "topic", "orders", None),
     ("topic", pa.array([b"orders"]), "topic", "orders", None),
@@ -242,7 +242,7 @@ def test_a_column_of_any_type_is_read_or_refused(tmp_path, name, column, read_as
         "key": pa.array([KEY_OF_GROUP]),
         "value": pa.array([None], pa.binary()),
     }
-    file = tmp_path / "dump[1].parquet"  # a name with the characters of a glob
+    file = tmp_path / "dump[1].parquet"  # The name has the characters of a glob.
     pq.write_table(pa.table(columns | {name: column}), file)
 
     (row,) = pa.Table.from_batches(Dump(str(file)).batches()).to_pylist()
@@ -275,7 +275,7 @@ NUMBERS = INTEGERS | {"halffloat", "float", "double", "decimal128(38, 0)", "deci
 TEXTS = {"string", "large_string", "string_view", "dictionary<values=string>"}
 BYTES = {"binary", "large_binary", "binary_view", "fixed_size_binary[8]"}
 BYTES |= {"dictionary<values=binary>"}
-# Types of which a column is read; a value may still be out of range.
+# Types from which a column is read; a value may still be out of range.
 READ = {
     "topic": TEXTS | BYTES,
     "partition": NUMBERS | TEXTS | BYTES | {"dictionary<values=int64>"},
@@ -318,7 +318,8 @@ def extremes(of):
         return [pa.array([each], of) for each in ("5", "", "9" * 5000, "é")]
     if of.id in (pa.binary().id, pa.large_binary().id, pa.binary_view().id):
         return [pa.array([each], of) for each in (b"5", b"", b"\xff" * 5000)]
-    width = pa.int32() if of.bit_width == 32 else pa.int64()  # times, dates and durations
+    # The types are times, dates and durations.
+    width = pa.int32() if of.bit_width == 32 else pa.int64()
     most = int(np.iinfo(width.to_pandas_dtype()).max)
     most = most // 86_400_000 * 86_400_000 if of == pa.date64() else most
     return [pa.array([n], width).view(of) for n in (86_400_000, -most, most)]
@@ -346,7 +347,7 @@ def test_a_column_with_extremes_of_a_type_stops_no_run(tmp_path, name, of):
         try:
             pq.write_table(pa.table(FILE | {name: array}), file)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            continue  # Parquet has no such value
+            continue  # Parquet cannot store this value.
         (row,) = pa.Table.from_batches(Dump(file).batches()).to_pylist()
         rows.append(row)
         assert (row["reason"] is None) or name in row["reason"]
@@ -406,7 +407,7 @@ RECORDS = [
     ("orders", 3, 9, at(DAY_MS), b"k", b"v"),
     (OFFSETS_TOPIC, 3, None, at(DAY_MS), KEY_OF_GROUP, None),
 ]
-COUNTS = [  # log, inputs, kept by date, quarantined, skipped, first and last offset
+COUNTS = [  # Each row: log, inputs, kept by date, quarantined, skipped, first and last offset.
     (None, 1, {}, 0, 1, 9, 9),
     ("__consumer_offsets-3", 5, {DAY_BEFORE: 1, DAY: 1}, 2, 1, 0, 2),
     ("__consumer_offsets-4", 1, {NO_TIME: 1}, 0, 0, 0, 0),
@@ -484,7 +485,7 @@ def test_records_of_segments_and_dump_once_after_a_run_killed_before_counting(la
 def test_a_folder_may_have_several_formats_and_column_names(lake, tmp_path):
     folder = tmp_path / "dumps"
     folder.mkdir()
-    # base64 and times as text, as a table of strings has them
+    # Base64 and times as text, as in a table of strings.
     texts = [
         (OFFSETS_TOPIC, "3", "0", "2026-11-20 11:43:20", b64(KEY_OF_GROUP), None),
         (OFFSETS_TOPIC, "3", "1", str(DAY_MS), b64(COMMIT), b64(COMMITTED)),

@@ -58,7 +58,8 @@ def test_records_of_kafka_dump_log(version):
 def test_json_of_kafka_dump_log_has_the_bytes_of_the_segment():
     read = rows(CAPTURES / "kafka-dump-log-4.1.txt")
 
-    assert [len(row["value"]) for row in read] == [475, 326, 24, 24]  # valueSize in the text
+    # These are the valueSize fields of the text.
+    assert [len(row["value"]) for row in read] == [475, 326, 24, 24]
     assert [len(row["key"]) for row in read] == [16, 16, 28, 28]
 
 
@@ -99,7 +100,7 @@ def test_commits_that_the_formatter_before_3_8_printed():
 
 
 OLD_COMMITS = [
-    # line, group, topic, partition, offset, metadata, expiry
+    # line -> group, topic, partition, offset, metadata, expiry
     ("[a,b,t,1]::[OffsetMetadata[5,NO_METADATA],CommitTime 7,ExpirationTime 9]",
      "a,b", "t", 1, 5, "NO_METADATA", 9),
     ("[g]::,t,1]::[OffsetMetadata[5,],CommitTime 7,ExpirationTime -1]",

@@ -101,7 +101,7 @@ GROUP  TOPIC   PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG  CONSUMER-ID  HOST
 g      orders  0          10              15              5    c-1          /10.0.0.1  c
 g      orders  1          -               -               -    c-1          /10.0.0.1  c
 """
-# content -> topic, partition, seconds after nine, log end offset
+# content -> topic, partition, seconds after nine o'clock, log end offset
 FORMATS = {
     "plain": (lines(plain(0, 5), plain(5, 6, partition=1)),
               [("orders", 0, 0, 5), ("orders", 1, 5, 6)]),
@@ -162,7 +162,7 @@ def test_dates_without_a_zone_are_of_the_given_zone(read):
     assert ends == [("orders", 0, 0, 15)]
 
 
-# content -> rows, reasons
+# content -> rows and reasons
 UNREADABLE = {
     "the end is missing": (lines(plain(0, 1)) + '{"time": 17957277683, "topi',
         [1], ["not complete JSON: Unterminated string starting at: line 1 column 23 (char 22)"]),

@@ -6,8 +6,8 @@ from jobs.episodes import READS, episodes
 
 pytestmark = pytest.mark.embedded_suffices
 TABLES = {
-    # A Java client with the cooperative-sticky assignor: version 1, one topic, and as user data the
-    # generation that the assignor remembers.
+    # Subscription of a Java client with the cooperative-sticky assignor: version 1, one topic, and
+    # as user data the generation that the assignor remembers.
     "subscription": "0001 00000001 0001 74 00000004 {generation} 00000000",
 }
 COLUMNS = [

@@ -16,7 +16,7 @@ from schemas import table_names
 from tests.jobs.test_incident_replay import tables
 
 ROOT = Path(__file__).parents[2]
-NOT_RUN = [  # they need Spark or a server, or run all jobs of nightly
+NOT_RUN = [  # Examples that need Spark or a server, or run all jobs of nightly.
     "investigate",
     "nightly",
     "watch",
@@ -33,16 +33,17 @@ NOT_RUN = [  # they need Spark or a server, or run all jobs of nightly
     "spans",
     "serve",
 ]
-# A part of the output, and the exit code, for a lake with the logs and records of two groups.
+# A part of the output and the exit code, for a lake with the logs and records of two groups.
 OUTPUTS = {
     "sql": (" cluster_id   group_id   cause", 0),
-    "check": ("event_date is the UTC date of the row's time", 1),  # rows of some tables only
+    # The lake has rows of only some tables.
+    "check": ("event_date is the UTC date of the row's time", 1),
     "decode": ('{"partition":', 0),
     "assign": ('{"case":"two","assignment":{"a":[["t",0],["t",1]],"b":[["t",2]]}}\n', 0),
     "simulate": ("\n billing           6           20", 0),
     "replay": ("5 of 5 generations reproduced", 0),
     "what-if": ("\n predicted   group.instance.id (process name)", 0),
-    "plan": ("\nno recommendation: ", 0),  # without tables of causes, no downtime is observed
+    "plan": ("\nno recommendation: ", 0),  # Without tables of causes, no downtime is observed.
     "gate": ("group billing-eager: ", 1),
     "report": ("", 0),
     "init": ("", 0),

@@ -2,7 +2,7 @@
 
 from jobs.causes.clients import expiries_without_group
 
-# The session of 10 s expired at 30 s: the last answer of the coordinator was at 20 s.
+# The session of 10 s expired at 30 s, so the coordinator's last answer was at 20 s.
 EXPIRY_MS, SESSION_MS = 30_000, 10_000
 
 

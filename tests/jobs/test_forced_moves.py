@@ -19,7 +19,7 @@ def partition(number, process, last_owner):
     return {"process": process, "topic": "t", "partition": number, "last_owner": last_owner}
 
 
-# partitions with their owners, and the number of forced moves
+# Each row: partitions with their owners, and the number of forced moves.
 GENERATIONS = [
     (None, 0),
     ([partition(0, "a", "gone"), partition(1, "b", "b")], 1),

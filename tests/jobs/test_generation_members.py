@@ -35,8 +35,8 @@ def twin(member_id):
     return member(member_id, client_id="app")
 
 
-# rule -> records in their order, lines in theirs,
-#         then (generation, member, change, left how, when, gone)
+# rule -> records in their order, lines in their order, and (generation, member, change, how it
+# left, when, gone)
 CASES = {
     "members of the previous record are retained, others joined": (
         [record(10, 1, "a"), record(20, 2, "a", "b")],
@@ -145,7 +145,7 @@ CASES = {
     ),
 }
 
-# rule -> records, then (generation, member, process)
+# rule -> records, and (generation, member, process)
 PROCESSES = {
     "a static member's process is its instance id": (
         [record(10, 1, static("s1")), record(20, 2, static("s2"))],

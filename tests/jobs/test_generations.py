@@ -49,9 +49,8 @@ def record(ms, generation, members=("a",), state_ms=None):
     )
 
 
-# rule -> events in their order, then
-#         (incarnation, generation, prepared, joined, stable, ended, outcome, members, gap,
-#          evidence)
+# rule -> events in their order, and (incarnation, generation, prepared, joined, stable, ended,
+# outcome, members, gap, evidence)
 TIMES_AND_OUTCOMES = {
     "line and record are evidence of one generation": (
         [start(1000, 0), joined(4000, 1), assigned(4010, 1), record(4012, 1, state_ms=4000)],
@@ -152,7 +151,8 @@ def left(ms, current, member_id, **more):
     return event(ms, "LEFT", None, current, member_id=member_id, **more)
 
 
-# rule -> events in their order, then (generation, cause, client reason, culprit, its client, host)
+# rule -> events in their order, and (generation, cause, client reason, culprit, culprit's client,
+# host)
 CAUSES = {
     "the start's own reason and member; the client by the records": (
         [start(10, 0, "MEMBER_NEW", "a", client_reason="rebalance enforced"), record(40, 1)],
@@ -307,7 +307,7 @@ def own(assigned_ms, **facts):
 
 
 PROBE = "triggered followup rebalance scheduled for "
-# rule -> own metadata of generations 1 and 2, then start and cause of generation 2
+# rule -> own metadata of generations 1 and 2, and start and cause of generation 2
 TASK_CAUSES = {
     "the config topic has grown": (
         [own(50, offset=3), own(90, offset=5)], start(80, 1, "LEADER_REJOIN", "a"), "CONFIG_CHANGE"

@@ -11,7 +11,7 @@ def line(position, ms, text, event="LEFT", **more):
     return {"position": position, "event_time": ms, "line": text, "event": event, **more}
 
 
-# rule -> lines in any order, then (time, event, state after, generation, member)
+# rule -> lines in any order, and (time, event, state after, generation, member)
 CASES = {
     "by position when the clock steps back": (
         [
@@ -57,7 +57,7 @@ CASES = {
 }  # fmt: skip
 
 
-# text of a line -> event, then number of the epoch and type of the group
+# text of a line -> event, number of the epoch, type of the group
 MODERN = [
     ("[GroupId g] Bumped group epoch to 7 with metadata hash 1.", "EPOCH_BUMP", 7, None),
     ("[GroupId g][MemberId m] Bumped streams group epoch to 3 with metadata hash 1.",
@@ -96,7 +96,7 @@ def static(position, ms, event, **more):
     return {"file_id": "static"} | line(position, ms, f"{event} {position}", event, **more)
 
 
-# Lines of static members, some of which name no group.
+# Lines of static members, some of which do not name a group.
 STATIC_LINES = [
     static(0, 10, "STATIC_NEW", group_id="billing", instance_id="i-1"),
     static(50, 20, "STATIC_NEW", group_id="orders", instance_id="i-2"),
@@ -105,7 +105,7 @@ STATIC_LINES = [
     static(200, 40, "STATIC_FENCED", instance_id="i-2", member_id="old"),
     static(250, 50, "STATIC_FENCED", instance_id="unknown"),
     static(300, 60, "STATIC_NEW", group_id="billing", instance_id="i-1"),
-    # As Kafka 2.3 and 2.4 log it.
+    # Kafka 2.3 and 2.4 log lines in this form.
     static(350, 70, "STATIC_REPLACED", instance_id="i-2", member_id="new"),
     static(400, 70, "STATIC_NO_REBALANCE"),
 ]

@@ -45,7 +45,8 @@ def with_member(**changed):
     return value(3, members=[MEMBER | changed])
 
 
-# A Connect worker, protocol eager: URL a:80, config offset 5; assigned: connector c and its task 3.
+# A Connect worker with the protocol eager. Its URL is a:80 and its config offset is 5; connector c
+# and task 3 of c are assigned to it.
 WORKER = MEMBER | {
     "subscription": b"\0\0\0\4a:80" + bytes(7) + b"\5",
     "assignment": b"\0\0\0\0\0\1l\0\4a:80" + bytes(7) + b"\7\0\0\0\1\0\1c\0\0\0\2"
@@ -138,7 +139,8 @@ def test_an_empty_group_has_no_members_and_a_tombstone_has_null(groups):
     assert (tombstone.members, tombstone.tombstone, tombstone.generation) == (None, True, None)
 
 
-# group -> subscribed topics, owned, generation of the owned, assigned
+# group -> subscribed topics, owned partitions, the generation of the owned partitions, assigned
+# partitions
 MEMBER_FIELDS = {
     "omitted by the leader": (["orders"], [("orders", [0, 1])], 4, []),
     "unreadable": (None, None, None, None),
@@ -208,7 +210,7 @@ def thread(joins):
     return sticky(f"{head}{joins:02X}{'00' * 8}", "stream")
 
 
-# first subscription of a member -> kept state, and generation in hex
+# first subscription of a member -> kept state, and generation in hexadecimal
 STATES = {
     "a new Java process": (sticky("FFFFFFFF"), False, None),
     "a Java process that was in generation 7": (sticky("00000007"), True, "00000007"),

@@ -20,7 +20,7 @@ from jobs.ownership.of_run import owners_of
 from tests.jobs.comparison import assert_rows
 from tests.jobs.group_histories import S, coop, empty, event, gen, member, static, tenures_of
 
-# The rules themselves are the same arrays on either engine.
+# The rules themselves use the same arrays on both engines.
 pytestmark = pytest.mark.embedded_suffices
 
 DAY = date(2026, 11, 21)
@@ -52,9 +52,9 @@ def every(seconds, first, last, *more, partition=0, rate=10):
     ]
 
 
-# rule -> generations; members; partitions by generation and member; events; commits; then of the
-#         first tenure of partition 0: how it ended, when in seconds, with the earliest and the
-#         latest time; records handled again, at least, at most; bounded; pause in ms
+# rule -> generations; members; partitions by generation and member; events; commits; and of the
+# first tenure of partition 0: how it ended, when in seconds, the earliest and the latest time;
+# records handled again, at least, at most; bounded; pause in ms
 CASES = {
     "revoked: a commit before the assignment, nothing is handled again": (
         [gen(1, 0, 3, 3), gen(2, 58, 61, 62)], BOTH + STAY, {1: TWO, 2: TWO}, [],
@@ -253,7 +253,7 @@ def one_group(frame, case):
     ("how", "expected"),
     [
         ("session_expired", [(0, 135.0), (1, 5.0), (2, 45.0)]),
-        # Without an owner that had crashed before, no record is known to kill.
+        # If no owner crashed before, no record is known to kill its owner.
         ("left", [(0, 135.0), (1, 635.0), (2, 135.0)]),
     ],
 )
@@ -449,8 +449,8 @@ def test_a_group_that_was_shut_down_has_no_next_owner(frame, by_group):
     assert_rows(rows["g"], [(None, 2, 0.0, None)])
 
 
-# Rule -> the process that owns the partition in the next incarnation, and from when in s; the next
-# process, the generation, the pause in ms.
+# rule -> the process that owns the partition in the next incarnation, and from when in s; and the
+# next process, the generation, the pause in ms
 MIGRATIONS = {
     "its process is back in the consumer protocol": ("a", 64, ("a", 2, 4350)),
     "another process begins in the consumer protocol": ("b", 64, (None, 2, None)),
@@ -555,10 +555,10 @@ FROZEN = (
     ("client", "positions", "expected"),
     [
         ("a", [(69, 522), (69.5, 590)], (80.0, 80.0, 80.0, True)),
-        ("a", [(69, 505)], (10.0, 0.0, 21.0, False)),  # the last commit has this position
-        ("a", [(400, 590)], (10.0, 0.0, 21.0, False)),  # more than five minutes later
+        ("a", [(69, 505)], (10.0, 0.0, 21.0, False)),  # The last commit has this position.
+        ("a", [(400, 590)], (10.0, 0.0, 21.0, False)),  # The line is more than five minutes later.
         ("b", [(69, 590)], (10.0, 0.0, 21.0, False)),  # another client
-        (None, [(69, 590)], (80.0, 80.0, 80.0, True)),  # a library that logs no client id
+        (None, [(69, 590)], (80.0, 80.0, 80.0, True)),  # The library logs no client id.
     ],
 )
 def test_a_failed_commit_names_the_last_position(frame, by_group, client, positions, expected):

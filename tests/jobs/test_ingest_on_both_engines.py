@@ -87,7 +87,7 @@ def as_text(record):
     return {name: str(value) for name, value in record.items()} | encoded
 
 
-# Not one of these is a record: the conversions of text differ most easily between engines.
+# None of these texts is a record.  Conversions of text are most likely to differ between engines.
 BAD_TEXTS = [
     {"partition": partition, "offset": offset, "timestamp": time, "key": key, "value": None}
     for partition, offset, time, key in [

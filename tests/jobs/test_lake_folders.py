@@ -33,7 +33,7 @@ def counted(generations, moved):
     ]
 
 
-# Its rows are written by Spark itself: the dialects of SQL write such a name in two ways.
+# Spark itself writes the rows of this cluster, because SQL dialects write such a name in two ways.
 CLUSTER = 'it\'s `a` "cluster" \\ 100%'
 
 
@@ -121,7 +121,7 @@ def read_only(folder):
 def printed_error(act):
     try:
         act()
-    except Exception as error:  # of each library its own
+    except Exception as error:  # Each library raises its own class.
         return failure_line(error)
     return "no error"
 

@@ -110,7 +110,7 @@ def test_gzip_keeps_the_positions_of_the_uncompressed_file(pack):
 
 
 def test_a_truncated_gzip_file_is_read_up_to_its_end():
-    # Different numbers keep the compressed file large.
+    # The numbers differ, so that the compressed file is large.
     lines = [
         stabilized(n, f"2024-01-02 03:04:{n % 60:02},{n * 7919 % 1000:03}") for n in range(500)
     ]

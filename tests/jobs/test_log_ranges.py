@@ -27,7 +27,8 @@ def dated(hour_and_minute):
 
 
 LINES = [
-    *map(dated, ["00:30", "01:59", "02:10", "02:30", "02:55", "03:10"]),  # 2 to 3 occurs twice
+    # The hour from 2 to 3 occurs twice.
+    *map(dated, ["00:30", "01:59", "02:10", "02:30", "02:55", "03:10"]),
     stabilized(2).partition("] ")[2],  # no date
     stabilized(3, prefix=""),  # no broker
     stabilized(4, prefix="[GroupCoordinator 2]: "),

@@ -42,7 +42,7 @@ TRACE = [
     "\tat java.base/java.io.Reader.read(Reader.java:1)",
 ]
 MOST_OTHERS = 100
-ENTRIES_OF_EACH = 200  # 100 of them the coordinator's, where two brokers share a file
+ENTRIES_OF_EACH = 200  # 100 of these entries are the coordinator's if two brokers share a file.
 
 
 @cache
@@ -137,7 +137,8 @@ def test_shapes_with_a_record_for_each_entry(shape, newest_first):
 @pytest.mark.parametrize("newest_first", [False, True], ids=["oldest first", "newest first"])
 def test_documents(shape, newest_first):
     entries = entries_of()
-    if newest_first and shape == "aws logs filter-log-events":  # has each line by itself
+    # This shape has each line by itself.
+    if newest_first and shape == "aws logs filter-log-events":
         entries = [e._replace(lines=e.lines[::-1]) for e in entries]
 
     check(DOCUMENTS[shape](entries[::-1] if newest_first else entries))
@@ -183,7 +184,7 @@ def test_lines_of_two_brokers(tmp_path, shape):
 
 @pytest.mark.parametrize("shape", [shape for shape in PER_ENTRY if shape not in NO_SOURCE])
 def test_entries_of_two_brokers(tmp_path, shape):
-    if shape != "CRI around logstash":  # in one file for each broker
+    if shape != "CRI around logstash":  # This shape has one file per broker.
         check_brokers(rows_of(tmp_path, per_entry(shape, of_two_brokers())))
 
 
@@ -203,7 +204,7 @@ def test_a_source_that_names_no_broker_has_none(tmp_path):
     assert {row["line"][:7]: row["broker_id"] for row in rows} == {"kafka-1": -1, "kafka-2": 1}
 
 
-# What is not understood ---------------------------------------------------------------------------
+# Lines that are not understood ------------------------------------------------------------------
 
 
 def test_json_without_a_known_message_is_unreadable_if_it_names_the_coordinator():

@@ -15,7 +15,7 @@ from tools.fuzz.campaign import sources_of, write_inputs
 pytestmark = pytest.mark.seldom
 
 SEED, COUNT = 21, 36
-# The order of a map's entries is the engine's own.
+# Each engine has its own order of a map's entries.
 COUNTS = """
     SELECT * REPLACE (LIST_SORT(MAP_ENTRIES(kept_by_date)) AS kept_by_date)
     FROM ingested_files ORDER BY file, topic_partition"""

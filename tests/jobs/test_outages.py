@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 from jobs.lake.outages import lost_by_most, lost_session_ms, outages
 
 LAST_COMMIT, LOADED = 100_000, 117_000
-# (load, its partition's last commit) per group -> outages (since, until) of each group
+# (load, last commit of its partition) per group -> outages (since, until) of each group
 WAVES = {
     "a broker that is killed is silent from its last record to the load": (
         {"a": (LOADED, LAST_COMMIT), "b": (LOADED + 400, LAST_COMMIT - 3_000)},
@@ -40,10 +40,12 @@ def test_outages(frame, wave):
 @pytest.mark.parametrize(
     ("joined_ms", "session_ms", "lost_ms"),
     [
-        (118_200, 20_000, 118_200),  # it joins at once, the next coordinator is there
-        (117_100, 10_000, 108_500),  # a session timeout after its last heartbeat, before the load
-        (116_900, 20_000, None),  # no client's session is over yet
-        (124_000, 20_000, None),  # too late: it was restarted
+        # The member joins at once, because the next coordinator is there.
+        (118_200, 20_000, 118_200),
+        # The join is a session timeout after the last heartbeat, before the load.
+        (117_100, 10_000, 108_500),
+        (116_900, 20_000, None),  # No client's session has expired yet.
+        (124_000, 20_000, None),  # The join is too late, so the client was restarted.
     ],
 )
 def test_lost_sessions(spark, joined_ms, session_ms, lost_ms):

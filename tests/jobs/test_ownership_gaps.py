@@ -22,7 +22,7 @@ from tests.jobs.group_histories import (
 )
 
 DAY = date(2026, 11, 21)
-LAST_S = 1000  # the cluster's last event
+LAST_S = 1000  # time of the cluster's last event, in seconds
 
 
 def gaps_of(frames, *, modern_groups=None, **more):
@@ -37,8 +37,8 @@ BOTH = [member(1, "a1", "joined"), member(1, "b1", "joined")]
 STAY = [member(2, "a1"), member(2, "b1")]
 TWO = {"a1": [0], "b1": [1]}
 
-# rule -> generations; members; partitions by generation and member; events; commits; then
-#         (partition, from, to, unowned s, from process, to process, generation, why, estimated)
+# rule -> generations; members; partitions by generation and member; events; commits; and
+# (partition, from, to, unowned s, from process, to process, generation, why, estimated)
 CASES = {
     "eager: all partitions, from the heartbeat that ends the join to the assignment": (
         [gen(1, 0, 3, 3), gen(2, 11, 12, 13)],
@@ -352,8 +352,8 @@ def gaps(frame, by_group):
     return by_group(rows, ["partition", "from_time"], columns)
 
 
-# rule -> generation members; the partition's commits; then its gap, the least and the most, in
-# seconds.  The member is removed at 20 s, its partition is assigned at 20 s.
+# rule -> generation members; the partition's commits; and the least and the greatest length of its
+# gap in seconds.  The member is removed at 20 s, and its partition is assigned at 20 s.
 EXPIRED = gen(2, 10, 20, 20)
 LATER = gen(3, 27, 28, 28)
 READINGS = {
@@ -518,8 +518,8 @@ def test_earlier_gaps_continue(frame, by_group):
     )
 
 
-# A consumer group's generation 5 is downgraded at 100 s: rule -> classic generations, the gap's
-# begin and end in seconds.
+# Generation 5 of a consumer group is downgraded at 100 s: rule -> classic generations, and the
+# begin and end of the gap in seconds.
 DOWNGRADES = {
     "no rebalance follows, as a static member came back: no gap": ([], []),
     "eager members revoke at the next heartbeat": ([gen(6, 100, 103, 104)], [(101.5, 104)]),
@@ -571,8 +571,8 @@ def test_who_owned_a_partition_before_a_downgrade_owns_it_until_revoked(downgrad
 
 
 # A classic group, whose processes a and b owned a partition each, is empty from 22 s on; b revokes
-# at 21 s.  Rule -> the next owners of partitions 0 and 1 in the next incarnation, its begin, the
-# ends of the gaps; None: the partition has no gap.
+# at 21 s.  Each rule has the next owners of partitions 0 and 1 in the next incarnation, its begin,
+# and the ends of the gaps. None: the partition has no gap.
 MIGRATIONS = {
     "one process is back in the consumer protocol, the other one is not": ("aa", 24, [21, None]),
     "each process is back in the consumer protocol": ("ab", 24, [24, 24]),

@@ -10,15 +10,15 @@ SEEN = [("orders", 6, 1_000), ("orders", 12, 5_000)]
 @pytest.mark.parametrize(
     ("added", "from_ms", "differs"),
     [
-        # a late entry with a count above the one of its time: counts differ until 5,000
+        # A late entry has a count above the count of its time, so counts differ until 5,000.
         (("orders", 8, 2_000),  3_000, True),
         (("orders", 8, 2_000),  4_999, True),
         (("orders", 8, 2_000),  5_000, False),
         # no higher count
         (("orders", 4, 2_000),  3_000, False),
-        # the highest count: counts differ for all later times
+        # The entry has the highest count, so counts differ for all later times.
         (("orders", 24, 2_000), 9_000, True),
-        # an entry after from_ms: counts differ from its time on
+        # For an entry after from_ms, counts differ from the entry's time on.
         (("orders", 24, 9_000), 3_000, True),
         (("payments", 3, 500),  3_000, True),
     ],

@@ -30,7 +30,7 @@ def test_a_piece_has_all_rows_of_its_groups_and_each_group_is_in_one_piece(frame
 
     got = in_pieces(derived, {"assignments": rows}, largest="assignments", at_once=4).collect()
     assert sorted((row.group_id, row["count"]) for row in got) == [(g, 2) for g in GROUPS]
-    # Groups go to pieces by the hash of their id: b is alone.
+    # Groups go to pieces by the hash of their id, by which b is alone.
     pieces = {
         "embedded": [("a", 6), ("b", 2), ("c", 6), ("d", 6)],
         "spark": [("a", 8), ("b", 8), ("c", 8), ("d", 8)],

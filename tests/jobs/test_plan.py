@@ -52,7 +52,7 @@ def test_json_has_observed_plans_and_the_recommended_one(plan):
         for name in FIGURES:
             least, most = each["range"][name]
             assert least <= each[name] <= most
-    # The partitions of the lake take twice as long as their pauses until they have caught up.
+    # The partitions of the lake have caught up after twice the time of their pauses.
     assert output["observed"]["catch_up_ms"] == 60_000
     one_by_one = output["plans"][0]
     recreate = next(each for each in output["plans"] if each["strategy"] == "recreate")

@@ -110,8 +110,7 @@ def streams_member(*committed_ms):
     }
 
 
-# rule -> rows of the tables, then
-#         (generation, number, role, cause, story, member, evidence)
+# rule -> rows of the tables, and (generation, number, role, cause, story, member, evidence)
 CASES = {
     "the member that the start names is the trigger, others contribute": (
         {

@@ -22,8 +22,8 @@ def row(number, prepared, joined, stable, ended=None, outcome="stable", **more):
 COOPERATIVE = {"protocol": "cooperative-sticky"}
 REJOIN = {"cause": "LEADER_REJOIN"}
 
-# rule -> generations; partitions left unowned by generation; then
-#         (generation, join, sync, total, end, logical rebalance, round)
+# rule -> generations; partitions left unowned by generation; and (generation, join, sync, total,
+# end, logical rebalance, round)
 CASES = {
     "join phase until all have joined, sync phase until the assignment": (
         [row(1, 1000, 4000, 4010, ended=9000)],

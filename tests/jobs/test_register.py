@@ -82,7 +82,7 @@ def test_views_of_episodes_have_the_rows_in_spark_that_they_have_without(
 
     for view in ("q01_episodes", "q01_most_rebalanced_groups"):
         columns, rows = query(root, f"SELECT * FROM {view}")
-        # Times are not compared: DuckDB and Spark give them other types.
+        # Times are not compared. DuckDB and Spark give them different types.
         others = [name for name in columns if not name.endswith("_time")]
         places = [columns.index(name) for name in others]
         in_spark = spark.table(f"{database}.{view}").select(*others).collect()

@@ -3,7 +3,7 @@
 from jobs.replay.episodes import group_episodes
 from tests.jobs.test_views import episode, generation, handover, history
 
-# An episode n lasts from n s to n s + 500 ms.
+# Episode n lasts from n s to n s + 500 ms.
 EPISODES = [
     episode(3, "slow_poll", "third", 1000),
     episode(1, "restart", "first", 1000),

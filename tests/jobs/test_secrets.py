@@ -102,7 +102,7 @@ def test_a_configuration_is_shown_without_secrets(conf):
 
 
 def test_paths_are_no_secrets(monkeypatch, tmp_path):
-    monkeypatch.setattr(secrets, "_known", set())  # other tests' secrets may be in this path
+    monkeypatch.setattr(secrets, "_known", set())  # Secrets of other tests may be in this path.
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path))
 
     assert without_secrets(f"not readable: {tmp_path}") == f"not readable: {tmp_path}"

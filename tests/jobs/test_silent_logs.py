@@ -95,7 +95,7 @@ def test_the_head_of_a_line_is_no_line_of_its_own(tmp_path):
     assert numbers(counts_of(path, client_rows)) == [2, 0, 0, 0]
 
 
-# content, what it seems to be as a broker's log and as a client's log
+# content -> description of it as a broker's log and as a client's log
 KINDS = [
     (SEGMENT, "a binary segment of a topic", "a binary segment of a topic"),
     (DESCRIBED, "output of kafka-consumer-groups --describe", "output of kafka-consumer-groups --describe"),
@@ -156,7 +156,7 @@ def test_a_run_over_logs_of_two_clusters_fails_also_if_the_second_comes_a_night_
 
     lake.run("a", None, f"{tmp_path}/{first}.log")
     lake.run("b", None, f"{tmp_path}/{second}.log")
-    # A broker that was formatted again has another cluster id, and other groups here.
+    # A broker that was formatted again has another cluster id, and here has other groups.
     again = tmp_path / "again.log"
     again.write_text(STARTING.format("x" * 22) + EMPTY.format(2).replace("Group g", "Group h"))
     lake.run("a", None, str(again))

@@ -72,9 +72,9 @@ def test_a_record_batch_has_a_brokers_bytes():
         == " ".join(
             (
                 "00 00 00 00 00 00 01 02",  # base offset
-                "00 00 00 48",  # length of what follows
+                "00 00 00 48",  # length of the bytes that follow
                 "00 00 00 03 02",  # leader epoch, magic
-                batch[17:21].hex(" "),  # checksum: see the next test
+                batch[17:21].hex(" "),  # The next test checks the checksum.
                 "00 00 00 00 00 01",  # attributes, last offset delta
                 "00 00 00 00 00 00 03 e8 00 00 00 00 00 00 03 e8",  # first and largest time
                 "ff ff ff ff ff ff ff ff ff ff 00 00 00 00 00 00 00 02",  # no producer, two records
@@ -138,7 +138,7 @@ def test_segments_roll_by_size_and_are_named_after_their_first_offset(tmp_path):
     assert sizes == {"00000000000000000000.log": 90, "00000000000000000020.log": 45}
 
 
-# -- the command ---------------------------------------------------------------------------------
+# -- the command `regroup simulate` --------------------------------------------------------------
 
 
 def test_the_files_of_a_simulation(small, tmp_path):

@@ -150,7 +150,8 @@ OBJECTIVES = Objectives(served_percent=87.5, reprocessed_per_day=100, catch_up_s
 @pytest.mark.parametrize(
     ("objectives", "expected"),
     [
-        # 18.75 % were not served, 12.5 % may be; 90 s to catch up instead of 60 s
+        # 18.75 % were not served, although only 12.5 % may be, and catching up took 90 s instead of
+        # 60 s.
         (
             OBJECTIVES,
             [
@@ -162,7 +163,7 @@ OBJECTIVES = Objectives(served_percent=87.5, reprocessed_per_day=100, catch_up_s
                 )
             ],
         ),
-        # half of the records that may be handled again
+        # Half of the allowed records were handled again.
         (Objectives(reprocessed_per_day=100), []),
         (
             Objectives(reprocessed_per_day=50),

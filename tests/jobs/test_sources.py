@@ -137,7 +137,8 @@ def test_day_of(time_ms, day):
     ids=["all", "one date", "from", "to"],
 )
 def test_a_range_includes_both_ends_and_unknown_times(dates, has):
-    days = [0, 20_777, 20_778, 20_779]  # no time, 2026-11-20, 2026-11-21, 2026-11-22
+    # These days are: no time, 2026-11-20, 2026-11-21, 2026-11-22.
+    days = [0, 20_777, 20_778, 20_779]
 
     assert [dates.has(day) for day in days] == has
 

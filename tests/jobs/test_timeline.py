@@ -27,8 +27,8 @@ def tombstone(ms):
     return {"append_time": ms, "tombstone": True}
 
 
-# rule -> lines in their order, records in their order,
-#         then (event, incarnation, event_generation, current, forming) in the timeline's order
+# rule -> lines in their order, records in their order, and (event, incarnation, event_generation,
+# current, forming) in the order of the timeline
 CASES = {
     "a line comes before the record of the same millisecond": (
         [line(50, "JOIN_COMPLETE", 1), line(60, "ASSIGNMENT_RECEIVED", 1)],

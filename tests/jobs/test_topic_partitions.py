@@ -80,7 +80,7 @@ BAD = {
     "../../x,1": "f:2: '../../x' is not a topic name",
     "x" * 70_000: "f:2: longer than 65536 characters",
 }
-# The message ends with Python's own words.
+# The message ends with Python's own text.
 BAD_JSON = ['{"a":' * 10_000 + "1", '{"partitions": ' + "9" * 5000 + "}"]
 
 

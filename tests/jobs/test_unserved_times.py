@@ -40,8 +40,8 @@ def log_end(until_s, *partitions, rate=10, stops_s=None):
 
 
 # case -> generations; members; partitions by generation and member; events; commits; log end
-#         offsets; the time of the last event; then per row: partition, from and to in seconds,
-#         reason, committed offset, records behind, evidence, estimated
+# offsets; the time of the last event; and per row: partition, from and to in seconds, reason,
+# committed offset, records behind, evidence, estimated
 CASES = {
     "slow poll: from the last poll until the client leaves": (
         [gen(1, 0, 3, 3), gen(2, 60, 61, 61)],

@@ -83,7 +83,7 @@ def recorded(*numbers):
     return [{"group_id": "g", "generation": n, "partitions_assigned": 1} for n in numbers]
 
 
-# What costs most comes first, else rows are in the order of time.
+# Order of rows by view: the costliest rows come first, or rows are in the order of time.
 ORDERS = {
     "q01_by_day": "event_date",
     "q01_episodes": "cost_ms DESC",
@@ -181,7 +181,8 @@ def test_time_without_members_is_not_in_the_share(ask):
         "FROM q01_most_rebalanced_groups",
     )
 
-    # 0 to 9 s, the rebalance into Empty, and from 100 s to the last time in the lake
+    # The periods are 0 to 9 s, the rebalance into Empty, and from 100 s to the last time in the
+    # lake.
     assert rows == [(3, 2, 4000, 9000 + 1000 + 10_000, 20.0)]
 
 
@@ -709,7 +710,7 @@ def test_static_membership_avoids_restarts_that_are_back_within_their_session(as
         "rebalance_causes": [
             cause(2, 10_000, "LEAVE", "restart", "a"),
             cause(3, 14_000, "MEMBER_NEW", "return", "a"),
-            cause(4, 20_000, "LEAVE", "restart", "b"),  # away for 11 s
+            cause(4, 20_000, "LEAVE", "restart", "b"),  # The process was away for 11 s.
             cause(5, 31_000, "MEMBER_NEW", "return", "b"),
             cause(6, 40_000, "LEAVE", "restart", "a"),
             cause(6, 40_100, "LEAVE", "stop", "c", "contributing", 2),  # another cause
@@ -746,7 +747,7 @@ def test_a_configuration_with_all_oddities(ask):
             *members(1, "a", **first),
             *members(2, "a", **first),
             *members(2, "b", **other, subscribed_topics=["t", "u"]),
-            # on an earlier date: not part of the audit
+            # These members are on an earlier date, so they are not part of the audit.
             *members(3, "old", event_date=date(2026, 11, 20), session_timeout_ms=1),
         ],
         "assignments": [*owned(1, p0="a"), *owned(2, p0="a")],
@@ -794,7 +795,8 @@ def test_commits_without_an_owner_in_the_group(ask):
             commit(500, 1),
             commit(3000, 2),
             commit(4000, 2, partition=1),
-            commit(8500, 3),  # a commits when it stops: the commit still counts for the generation
+            # a commits when it stops, and this commit still counts for the generation.
+            commit(8500, 3),
             commit(9500, 4),
         ],
     }
@@ -829,7 +831,7 @@ def test_members_that_stop_committing_while_others_commit(ask):
         "stopped_committing FROM q14_idle_owners ORDER BY 1",
     )
 
-    # a's last commit was 11 s before the end, but no other commit was 10 s later
+    # a's last commit was 11 s before the end, but no other commit was 10 s later.
     assert rows == [("b", 2, 1, 1, 21_000, True)]
 
 
@@ -962,7 +964,8 @@ def test_lag_is_interpolated_between_sightings_and_bounded_by_them(ask):
         (500, True, 5, None, None, None, 5),
         (1000, False, 5, 10, 5, 5, 5),
         (2000, True, 18, 20, 2, 0, 32),
-        (4000, True, 45, 45, 0, 0, 5),  # 40 by the sightings, but a group commits what there was
+        # By the sightings there were 40, but a group commits all the records that exist.
+        (4000, True, 45, 45, 0, 0, 5),
         (9000, True, 48, 50, 2, 2, 2),
         (9500, True, 49, None, None, 1, None),
     ]

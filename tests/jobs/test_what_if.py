@@ -126,7 +126,7 @@ def test_json_has_observed_model_and_predicted(what_if):
     assert output["predicted"]["least"].keys() == output["predicted"]["most"].keys() == set(FIGURES)
     assert (output["era"], output["processes"]) == ("3.9", 6)
     assert output["predicted"]["instance_ids"] == "process"
-    assert output["other_instance_ids"] is None  # every process kept its name
+    assert output["other_instance_ids"] is None  # Every process kept its name.
     assert output["client_properties"].splitlines()[3:5] == [
         '{"group.instance.id": "billing-1"}',
         '{"group.instance.id": "billing-2"}',
@@ -177,7 +177,7 @@ def test_without_settings_all_candidates_are_tried_and_advice_is_given(what_if):
     # librdkafka has no sticky assignor, and the members are static.
     assert len(lines) == 5
     assert "\n2 further changes simulated: " in out
-    # The model misses that, so it says nothing about other changes.
+    # The model misses this saving, so it says nothing about other changes.
     assert "\nadvice: nothing to gain: at most 0 s of partition downtime" in out
     assert "\nworse changes: " not in out
     assert "\nconfidence: 0." in out
@@ -386,8 +386,8 @@ def test_catch_up_is_the_longest_pause_by_the_observed_ratio(what_if):
 
     output = json.loads(out)
     assert code == 0
-    assert output["observed"]["catch_up_ms"] == 60_000  # of a pause of 30 s
-    assert output["model"]["catch_up_ms"] == 21_190  # of a pause of 10,595 ms
+    assert output["observed"]["catch_up_ms"] == 60_000  # This follows a pause of 30 s.
+    assert output["model"]["catch_up_ms"] == 21_190  # This follows a pause of 10,595 ms.
 
 
 def test_a_period_has_the_costs_of_tenures_that_ended_in_it(what_if):

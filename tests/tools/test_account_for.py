@@ -30,7 +30,7 @@ def test_a_damaged_batch_counts_as_unreadable_bytes_and_nothing_else_is_lost(
     damaged.parent.mkdir()
     shutil.copy(source, damaged)
     data = bytearray(damaged.read_bytes())
-    data[100] ^= 1  # inside the first batch, whose checksum no longer matches
+    data[100] ^= 1  # The byte is inside the first batch, whose checksum no longer matches.
     damaged.write_bytes(data)
 
     [[_, files, inputs, kept, quarantined, skipped, unreadable_bytes]], wrong = account(tmp_path)

@@ -125,7 +125,7 @@ def test_while_a_request_is_open_the_next_one_takes_another_connection():
     played = player({**JOIN, "at_ms": 0, "id": "a1"}, beat)
 
     played.take(10_000, sent)
-    played.take(10_005, sent)  # ten milliseconds apart, so not yet
+    played.take(10_005, sent)  # The steps must be ten milliseconds apart, so it is too early.
     assert [row[1] for row in sent.rows] == ["s 0"]
     played.take(10_010, sent)
 

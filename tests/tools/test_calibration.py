@@ -8,7 +8,7 @@ from tools.calibration.script import actions_of
 from tools.calibration.statements import Statement, can_be_judged, is_true
 
 T = 1_795_219_200_000
-# seconds, action, process, further fields
+# Each row: seconds, action, process, further fields.
 SCRIPT = [
     (0, "start", "a", {}),
     (0, "start", "b", {"conf": {"group.instance.id": "pod-b"}}),
@@ -38,15 +38,16 @@ def script():
         ("group_start", 0, ["a", "b"], True),
         ("group_start", 150, ["a", "b"], False),
         ("restart", 30, ["a"], True),
-        ("restart", 60, ["pod-b"], False),  # it did not come back
+        ("restart", 60, ["pod-b"], False),  # The process did not come back.
         ("process_lost", 60, ["pod-b"], True),
         ("process_lost", 60, ["a"], False),
-        ("shutdown", 323, ["c"], True),  # its session of 20 s, without a shift by the session
+        # This is the end of its session of 20 s, not shifted by the session.
+        ("shutdown", 323, ["c"], True),
         ("shutdown", 325, ["c"], False),
-        ("slow_poll", 160, ["a"], True),  # evidence comes when the handler is done
+        ("slow_poll", 160, ["a"], True),  # The evidence comes when the handler is done.
         ("slow_poll", 240, ["a"], False),
         ("scale_out", 240, ["c"], True),
-        ("scale_out", 35, ["a"], False),  # it was there before
+        ("scale_out", 35, ["a"], False),  # The process was there before.
         ("scale_in", 300, ["c"], True),
         ("scale_in", 30, ["a"], False),  # it came back
         ("process_frozen", 400, ["a"], True),

@@ -9,7 +9,7 @@ from tools.client_zoo_lines import PATTERNS, faults
 
 ZOO = Path(__file__).parents[1] / "data" / "client_logs" / "zoo"
 NOV_26 = 1_795_651_200_000
-# Lines about membership in each slice.
+# Number of lines about membership in each slice.
 LINES = {
     "aiokafka": 62,
     "confluent-python-debug": 27,

@@ -114,7 +114,8 @@ def test_lag(truth):
     kill = group["windows"]["kill"]
     assert (kill["peak_lag"], kill["catch_up_ms"]) == (11, 10_090)
     assert kill["longest_pause_ms"] == kill["paused_partition_ms"] == 9040
-    # Offset 31 waits 9.04 s, each next one 0.99 s less; the other records wait 10 ms.
+    # Offset 31 waits 9.04 s, each following offset waits 0.99 s less, and the other records wait 10
+    # ms.
     assert kill["record_seconds_all"] == pytest.approx(45.85 + 0.5, abs=0.05)
     assert kill["record_seconds"] == pytest.approx(45.85 + 0.5 - 0.02 * 29.5, abs=0.05)
 

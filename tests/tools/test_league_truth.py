@@ -92,8 +92,8 @@ def test_the_figures_of_a_group(play):
 
     assert of_group["rebalances"] == 2
     assert of_group["not_stable_ms"] == 4000
-    # 3 partitions for 2 s after the stop, 3 for 1 s of the revocation, 6 for 11 s after the kill,
-    # and 6 for 2 s after the loss.
+    # Unowned are 3 partitions for 2 s after the stop, 3 for 1 s of the revocation, 6 for 11 s after
+    # the kill, and 6 for 2 s after the loss.
     assert of_group["unowned_partition_ms"] == {"first_full_to_final_stop": 87_000}
     assert of_group["phases"]["roll"] == {"rebalances": 1, "unowned_partition_ms": 9000}
     assert of_group["handled"] == {"records": 4, "duplicates": 1}

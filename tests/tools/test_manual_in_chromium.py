@@ -11,7 +11,7 @@ from tools.manual.site import ROOT
 
 pytestmark = pytest.mark.slow
 
-SCHEMES = {"light": "default", "dark": "slate"}  # names of the theme
+SCHEMES = {"light": "default", "dark": "slate"}  # names of the theme's color schemes
 PAGES = ("tutorial", "report", "situations/01-first-member")
 
 

@@ -36,7 +36,8 @@ def test_wordings_of_another_version_differ():
 def test_a_call_of_a_logger_has_its_message_and_the_class_of_its_logger():
     calls = {call for each in classes_of(COORDINATOR) for call in each.log_calls()}
 
-    # Concatenated, of a class that gets its logger, and with texts as arguments.
+    # Texts that are concatenated, belong to a class with a logger parameter, or have texts as
+    # arguments.
     assert (
         LogCall(
             "GroupMetadataManager",

@@ -69,5 +69,6 @@ def test_time_without_an_owner():
     ]
     timeline = [{"wall_ms": 4000, "group": "g", "action": "kill", "pid": 1}]
 
-    # Partition 2 for 500 ms, 0 for 1000 ms, 1 from 4000 on; all from 9000 to the window's end.
+    # Unowned are partition 2 for 500 ms, partition 0 for 1000 ms, partition 1 from 4000 on, and all
+    # partitions from 9000 to the window's end.
     assert unowned_ms("g", clients, timeline, Window(0, 10_000)) == 500 + 1000 + 6000 + 2000

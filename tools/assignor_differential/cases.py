@@ -68,7 +68,8 @@ class _Maker:
         while True:
             letters = "0123456789abcdefABCDEF-._"
             if self._client and firsts.startswith("c") and self._rnd.random() < 0.02:
-                letters += "é\uff5e\U0001f600"  # code units sort differently than code points
+                # The order of code units differs from the order of code points.
+                letters += "é\uff5e\U0001f600"
             word = "".join(self._rnd.choice(letters) for _ in range(self._rnd.randint(1, 7)))
             name = self._rnd.choice(firsts) + word
             if name not in self._names:

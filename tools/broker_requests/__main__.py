@@ -24,7 +24,7 @@ from tools.kafka_broker import Broker
 Json = Any
 BUILD = Path(__file__).resolve().parents[2] / "build"
 
-# Sessions of a few seconds, so that scenarios are short.
+# Sessions last a few seconds, so that scenarios are short.
 PROPERTIES = """
 group.consumer.min.session.timeout.ms=2000
 group.consumer.min.heartbeat.interval.ms=500

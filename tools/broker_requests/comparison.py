@@ -18,9 +18,9 @@ from coordinator_core.scenarios.scenario import given_ids
 Json = Any
 ANSWERS = Path(__file__).resolve().parents[2] / "tests" / "data" / "broker-answers"
 VERSIONS = ("4.4.0", "4.1.2")
-# One of the two comes over the wire for an empty name and for no name.
+# These fields are the same on the wire for an empty name and for no name.
 _NEVER_EMPTY = frozenset({"member", "protocol_name"})
-# Topics to create are the coordinator's message to the broker, not part of the answer.
+# Topics to create are the coordinator's message to the broker, and not part of the answer.
 _NOT_COMPARED = frozenset({"at_ms", "sent_at_ms", "creatable_topics"})
 _CLOCK = frozenset(
     {

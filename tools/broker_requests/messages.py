@@ -38,7 +38,7 @@ def older(sent: Call, newest: int) -> Call:
     elif sent.api == "OffsetFetch" and version < 8:
         body = body["groups"][0] | {"requireStable": body["requireStable"]}
     elif sent.api == "OffsetCommit":
-        body = body | {"retentionTimeMs": -1}  # of versions 2 to 4
+        body = body | {"retentionTimeMs": -1}  # Versions 2 to 4 have this field.
     return Call(sent.api, version, body)
 
 

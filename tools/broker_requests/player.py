@@ -21,10 +21,11 @@ Step = Mapping[str, Json]
 
 GROUP_RESOURCE, SET = 32, 0
 GROUP_KEY, SHARE_KEY = 0, 2
-WAITING = frozenset({"join", "sync"})  # may be answered after later steps
-PROMPT_ANSWER_S = 0.5  # after that the next step is due, and the answer is taken when it comes
-PUBLISHED_S = 1.5  # from a broker's own view of a topic to its coordinator's
-LATE_MS = 100  # between a step's time and its answer, on a busy machine
+WAITING = frozenset({"join", "sync"})  # requests that may be answered after later steps
+# seconds until the next step is due, after which an answer is taken when it comes
+PROMPT_ANSWER_S = 0.5
+PUBLISHED_S = 1.5  # seconds from a broker's own view of a topic to its coordinator's view
+LATE_MS = 100  # maximum time between a step's time and its answer on a busy machine
 LIMIT_S = 30
 NOT_YET = frozenset(
     {
@@ -44,14 +45,14 @@ class BrokerPlayer:
     ) -> None:
         self._scenario, self._client, self._restart = scenario, client, restart
         self._steps: list[Step] = scenario["steps"]
-        self._values = AllTypesPlayer(scenario, era, derived_ids())  # what references stand for
+        self._values = AllTypesPlayer(scenario, era, derived_ids())  # values of references
         self._apis: dict[str, str] = {}  # step -> api
-        self._open: set[str] = set()  # steps without an answer
+        self._open: set[str] = set()  # ids of steps without an answer
         self._restarts = 0
-        self._start_ms = 0.0  # wall clock at the scenario's time 0
-        self.topic_ids: dict[str, dict[str, str]] = {}  # step -> name -> UUID
+        self._start_ms = 0.0  # wall clock time at the scenario's time 0
+        self.topic_ids: dict[str, dict[str, str]] = {}  # step -> topic name -> UUID
         self.sent_at_ms: dict[str, int] = {}
-        self.ended_ms = 0  # wall clock after the last step
+        self.ended_ms = 0  # wall clock time after the last step
 
     def play(self) -> list[dict[str, Json]]:
         """The lines of the answers, in their order; raises RuntimeError if a request failed."""
@@ -151,7 +152,7 @@ class BrokerPlayer:
         resource = {"resourceType": GROUP_RESOURCE, "resourceName": group_id, "configs": rows}
         body = {"resources": [resource], "validateOnly": False}
         _check(self._client.ask(Call("IncrementalAlterConfigs", 1, body))["responses"])
-        time.sleep(0.2)  # until the broker has replayed it
+        time.sleep(0.2)  # The broker needs this time to replay the record.
 
     def _reload(self, at_ms: int) -> None:
         """Restart the broker; the scenario's time stands still until it has loaded the group."""

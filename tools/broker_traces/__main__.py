@@ -22,7 +22,7 @@ from tools.compare_broker_traces import BrokerDifference, compared
 ID = r"(?:-[0-9a-f]+){5}|[0-9]+"
 NO_ANSWER = "no response"
 OUT = BUILD / "broker-traces"
-REQUESTS = "4.1.2"  # the newest Kafka whose client library has versions of 0.11
+REQUESTS = "4.1.2"  # newest Kafka whose client library has the request versions of 0.11
 
 
 def main(

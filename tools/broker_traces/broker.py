@@ -20,11 +20,12 @@ from tools.kafka_broker import (
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
-ZOOKEEPER_OF = "3.7.2"  # a server of 3.4 keeps a core busy on Java 17
-# One of the versions of Scala that Kafka's version was built with.
+ZOOKEEPER_OF = "3.7.2"  # A server of ZooKeeper 3.4 keeps a core busy on Java 17.
+# A version of Scala for which Kafka's version was built.
 SCALA = {"-2.0": "2.11", "2.1-2.5": "2.12", "2.6-": "2.13"}
 OFFSETS_PARTITIONS = 5
-START_LIMIT_S, STOP_LIMIT_S = 240, 60  # of several brokers at once
+# limits in seconds for starting and stopping several brokers at once
+START_LIMIT_S, STOP_LIMIT_S = 240, 60
 PROPERTIES = """
 log.dirs={data}
 num.partitions=1
@@ -74,7 +75,7 @@ log4j.appender.F.layout.ConversionPattern=[%d] %p %m (%c)%n
 log4j.appender.F.encoding=UTF-8
 log4j.logger.org.apache.zookeeper=WARN
 """
-# Brokers before 2.4 reach into the JDK's own classes.
+# Packages of the JDK that brokers before 2.4 access.
 OPENED = ["java.lang", "java.nio", "java.util", "java.util.concurrent", "sun.nio.ch"]
 
 

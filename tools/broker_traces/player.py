@@ -15,8 +15,9 @@ from tools.broker_requests.messages import call, older, response
 Json = Any
 Step = Mapping[str, Json]
 
-MAY_WAIT_MS = 1000  # for the answer that a step refers to
-APART_MS = 10  # steps of one time arrive in their order, though on several connections
+MAY_WAIT_MS = 1000  # maximum wait for the answer to which a step refers
+# pause that lets steps of the same time arrive in order, although over several connections
+APART_MS = 10
 JOIN_WITHOUT_MEMBER_ID = 3  # newer versions ask the member to join again with its new id
 
 
@@ -31,16 +32,17 @@ class ClassicPlayer:
         self.name: str = scenario["name"]
         self.planned_end_ms = start_ms + scenario["steps"][-1]["at_ms"]
         self.events: list[dict[str, Json]] = []
-        self.member_ids: dict[str, str] = {}  # step -> the id that its answer gave
+        self.member_ids: dict[str, str] = {}  # step -> member id that its answer gave
         self.used: dict[str, set[int]] = {}
         self.has_ended = False
         self._newest = newest
         self._requests = ScenarioPlayer(scenario, era, derived_ids(), None)
         self._steps: list[Step] = [*reversed(scenario["steps"])]
-        self._waiting: list[Step] = []  # for an answer to which they refer
-        # step -> its API, the version and when it was sent
+        self._waiting: list[Step] = []  # steps that wait for an answer to which they refer
+        # step -> API and version of its request, and when it was sent
         self._sent: dict[str, tuple[Step, str, int, int]] = {}
-        self._connections: Counter[str] = Counter()  # requests without an answer, by connection
+        # number of requests without an answer, by connection
+        self._connections: Counter[str] = Counter()
         self._free_at_ms = 0.0
 
     def due_ms(self) -> float:

@@ -27,7 +27,7 @@ Json = Any
 Scenario = Mapping[str, Json]
 
 TOPICS = {"orders": 6, "payments": 3}
-# Settings of the broker by the scenarios' field "instance".
+# Settings of the broker by the value of the scenarios' field "instance".
 INSTANCES: Mapping[str, Mapping[str, object]] = {
     "a": {"group.initial.rebalance.delay.ms": 3000},
     "b": {
@@ -50,10 +50,10 @@ APIS = {
 NOT_YET = {Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS}
 NOT_YET |= {Errors.NOT_COORDINATOR}
 READY_LIMIT_S = 60
-WARM_UPS = 30  # groups that are played first, so that the broker's classes are compiled
-STAGGER_MS = 600  # between the beginnings of two scenarios
-AFTERWARDS_MS = 15_000  # in which sessions expire
-SETTLED_MS = 500  # until all earlier lines and records are in the broker's files
+WARM_UPS = 30  # number of groups that are played first, so that the broker's classes are compiled
+STAGGER_MS = 600  # time between the beginnings of two scenarios
+AFTERWARDS_MS = 15_000  # time after the scenarios in which sessions expire
+SETTLED_MS = 500  # time until all earlier lines and records are in the broker's files
 
 
 class Recording(NamedTuple):
@@ -81,7 +81,7 @@ def record(recordings: list[Recording], requests: Path) -> None:
                 plays.append((each._replace(scenarios=chosen), name, folder / name))
     if not plays:
         return
-    # The start of a broker would delay the answers of the others.
+    # Wait for all brokers, because the start of a broker would delay the answers of the others.
     all_are_ready = Barrier(len(plays), lambda: print("all brokers are ready", flush=True))
     with ThreadPoolExecutor(len(plays)) as pool:
         futures = [pool.submit(_record, *each, requests, all_are_ready) for each in plays]

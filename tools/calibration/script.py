@@ -15,7 +15,7 @@ class Done(Enum):
     KILL = auto()
     FREEZE = auto()
     SLOW = auto()
-    TOPICS = auto()  # created, deleted or extended
+    TOPICS = auto()  # topics are created, deleted or extended
     SETTINGS = auto()
     BROKER = auto()
     DELETED = auto()  # the group
@@ -45,9 +45,9 @@ _OTHERS = (
 )
 
 
-# Names of an action that concerns every process of the group.
+# Names in an action that affects every process of the group.
 EVERY = frozenset({"*"})
-# A handler that takes longer per record exceeds the poll interval.
+# A handler that takes longer than this per record exceeds the poll interval.
 _SLOW_RECORD_MS = 100
 
 

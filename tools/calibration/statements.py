@@ -8,11 +8,11 @@ from typing import NamedTuple
 from coordinator_core.episodes.episode_kind import EpisodeKind
 from tools.calibration.script import Action, Done
 
-# An episode begins with its first evidence: an actionmay be this much earlier or later.  Lines have
-# no session timeout: a process ended up to 20 s before its session, and 3 s more if it was killed
-# right before a heartbeat.
+# An episode begins with its first evidence, from which the time of its action may differ by this
+# much.  Lines have no session timeout: a process ended up to 20 s before its session, and 3 s more
+# if it was killed right before a heartbeat.
 _BEFORE_MS, _AFTER_MS = 23_000, 5_000
-# A process that starts so long after its stop is the same, restarted.
+# A process that starts within this time after its stop was restarted.
 _RESTART_MS = 60_000
 _FLAPS = 3
 
@@ -164,5 +164,5 @@ _RULES: dict[EpisodeKind, _Rule] = {
     EpisodeKind.COORDINATOR_FAILOVER: _any_of(Done.BROKER),
     EpisodeKind.GROUP_DELETED: _any_of(Done.DELETED),
 }
-# What is unknown states nothing.
+# Kind that makes no statement, because the cause is unknown.
 NO_STATEMENT = EpisodeKind.UNKNOWN.value

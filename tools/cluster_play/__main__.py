@@ -19,7 +19,7 @@ from tools.data_costs_play.__main__ import BUILD, JAVA
 from tools.kafka_broker import Broker, Cluster
 from tools.twins.__main__ import BUILD as BROKERS
 
-# A backup of a broker's disk has these files of a partition, too.
+# Files of a partition that a backup of a broker's disk has besides segments.
 BESIDE = ("leader-epoch-checkpoint", "partition.metadata")
 
 

@@ -76,7 +76,7 @@ class _Member:
     async def run(self) -> None:
         self._in, self._out = await asyncio.open_connection(self._host, self._port)
         self._note("started")
-        # The broker creates `__consumer_offsets` for the first such request.
+        # The broker creates `__consumer_offsets` for the first request of this kind.
         while (await self._ask(_FIND, _text(self._group), b"\0")).number("h") != _OK:
             await asyncio.sleep(_RETRY_S)
         while not self.stops.is_set():

@@ -43,7 +43,7 @@ class Play:
         (out / "control").mkdir()
         (out / "control" / "producer.json").write_text('{"factor": {}, "pills": []}')
         self._hosts: dict[str, subprocess.Popen[bytes]] = {}
-        # The host and the name of the present life of each process.
+        # The host and the name of the current life of each process.
         self._lives: dict[tuple[str, int], tuple[str, str]] = {}
         self._count = 0
         self._killed: int | None = None

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 _PACKAGE = "org.apache.kafka.clients.consumer"
 _CLASSIC = {"session.timeout.ms": 10_000, "heartbeat.interval.ms": 3000}
 CONSUMER = {"group.protocol": "consumer"}
-# The process of each group that runs in the host that is killed.
+# Number of the process of each group that runs on the host that is killed.
 KILLED = 2
 
 

@@ -12,7 +12,7 @@ from tools.twins.reduce import PREDICTED_FROM
 
 DATA = Path(__file__).parents[2] / "tests" / "data"
 TWINS = DATA / "twins"
-# Runs by script: on several versions of the broker, or repeated.
+# Runs by script: a run per version of the broker, or a repetition.
 TWIN_RUNS = {
     "rolling-deploy-and-crash": ("3.9.1", "4.1.2"),
     "flapping-and-slow-poll": ("3.9.1", "4.1.2"),
@@ -25,7 +25,7 @@ TWIN_RUNS = {
     "next-flapping-and-slow-poll": ("4.1.2", "4.4.0"),
     "next-slow-polls-and-freezes": ("4.1.2", "4.4.0"),
 }
-# Runs that tools.twins.reduce archived: of other groups, the records are not complete.
+# Runs that tools.twins.reduce archived; the records of other groups are incomplete.
 _REDUCED = (
     "next-surge-and-autoscale",
     "next-host-loss-and-freezes",
@@ -64,7 +64,7 @@ _CONSUMER = {
     "consumer.heartbeat.interval.ms": "3000",
 }
 _STATIC = {"membership": "static"}
-# By variant of a twin: all settings that differ between twins.
+# All settings that differ between twins, by variant of a twin.
 VARIANTS = {
     "base": _CLASSIC,
     "static": _CLASSIC | _STATIC,

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from coordinator_core.whatif.calibration import LEAST_SIZES, OTHER
 from tools.coverage.rows import Row
 
-# The share of truths that a range shall hold.
+# The share of true values that a range must contain.
 LEVEL = 0.9
-# Errors of fewer scripts say little of another script.
+# Errors of fewer scripts than this say little about another script.
 MIN_SCRIPTS = 3
 Shares = Mapping[tuple[str, str, str], float]
 

@@ -18,7 +18,7 @@ from tools.data_costs_play.producer import create_topics, list_end_offsets, note
 from tools.twins.play import SIGNALS, finish, fork
 
 ROOT = Path(__file__).resolve().parents[2]
-# From the exit of a process that the script did not end to its next start.
+# Time from the exit of a process that the script did not end to its next start.
 RESTART_S = 3
 PRODUCER_LEAD_S = 2
 _TICK_S = 0.01

@@ -179,7 +179,7 @@ B = Script(
     ],
     steps=_steps(
         _each("start", range(1, 4), 0.5),
-        # Both at the same moment, back after their sessions expired.
+        # Both processes are killed at the same moment, and are back after their sessions expired.
         _each("kill", (1, 2), 65, 0),
         _each("start", (1, 2), 77, 0.2),
         _special(80, "pause", "trips-kafka-python", 3),
@@ -192,7 +192,7 @@ B = Script(
         _each("start", (4, 5), 180, 1.5),
         _each("stop", (4, 5), 195, 1.5),
         _restart(range(1, 4), 210, 4, 1.5),
-        # At once, and back before their sessions expired.
+        # The processes are killed at once, and are back before their sessions expired.
         _each("kill", range(1, 4), 228, 0),
         _each("start", range(1, 4), 231, 0.2),
     ),
@@ -305,7 +305,7 @@ C = Script(
         _special(80, "burst", _METERS, 1),
         _special(80, "burst", _VIEWS, 1),
         _restart(range(1, 4), 95, 8, 3),
-        # Back before its session expired.
+        # The process is back before its session expired.
         Step(125, "kill", 1),
         Step(129, "start", 1),
         _special(128, "pause", "meters-consumer-15s", 2),
@@ -448,7 +448,7 @@ D = Script(
         _special(232, "slow handler", "rides-franz", 5),
         Step(246, "start", 4),
         Step(261, "stop", 2),
-        # At once, and back after their sessions expired.
+        # The processes are killed at once, and are back after their sessions expired.
         _each("kill", (1, 3, 4), 276, 0),
         _each("start", (1, 3, 4), 294, 0.2),
     ),

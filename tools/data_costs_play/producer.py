@@ -101,7 +101,7 @@ def list_end_offsets(
             try:
                 answers = admin.list_offsets(request, request_timeout=10)
                 offsets = {each: answer.result().offset for each, answer in answers.items()}
-            except KafkaException:  # The partitions of new topics may have no leader yet.
+            except KafkaException:  # The partitions of new topics may not have a leader yet.
                 time.sleep(TICK_S)
                 continue
             at_ms = int(time.time() * 1000)

@@ -40,7 +40,7 @@ from tools.data_costs_play.tables import tables
 
 PAUSE_MS, LONGEST_PAUSE_MS, STUCK_MS = 2000, 1000, 10_000
 STEADY, SETTLING_S = "steady", 10
-# Records of other partitions that an owner handles during a pause, to be busy with them.
+# Number of records of other partitions that an owner must handle during a pause to count as busy.
 BUSY = 5
 _KINDS = ("same_process", "other_process_same_name", "other_process")
 
@@ -115,7 +115,8 @@ class GroupTruth:
         self._steady = steady.from_ms + SETTLING_S * 1000, steady.to_ms
         self._first_ms: dict[tuple[int, int], int] = {}
         self._duplicates = list(self._handle())
-        # The time of a record has a granularity of its own: no record is handled before it exists.
+        # The times of records are coarser than the times of handling, but no record is handled
+        # before it exists.
         handled_ms = {
             partition: [
                 max(self._first_ms[partition, offset], at_ms)

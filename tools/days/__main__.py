@@ -44,7 +44,7 @@ from tools.engines import Engines
 
 CLUSTER = "c"
 JOBS_WITH_DATES = [table for table in table_names() if "event_date" in table_partitioning(table)]
-# The night of each disturbance, as a fraction of all nights.
+# Night of each disturbance, as a fraction of all nights.
 LATE, LATE_FILES, TWICE, AT_ONCE, KILLED, SETTLED = 0.1, 0.25, 0.3, 0.4, 0.6, 0.65
 SETTLED_DAYS = 4
 

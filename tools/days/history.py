@@ -30,12 +30,12 @@ DAYS, INCARNATIONS = 30, 2
 DAY_MS = 86_400_000
 LINES_ONLY, RECORDS_ONLY = "inventory-static", "audit-python"
 TRANSACTIONAL = "reports-java"
-# One in COMMITS commits is kept; one in OPEN transactions never ends.
+# One in COMMITS commits is kept, and one in OPEN transactions never ends.
 COMMITS, OPEN = 10, 7
 # Number of records between a transactional commit and its marker.
 MARKER_AFTER = 3
 TOPIC = "__consumer_offsets"
-# Days per segment of an even partition; segments of odd partitions hold one day.
+# Days per segment of an even partition; segments of odd partitions contain one day.
 ROLLED_DAYS = 3
 
 _LINE = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\]")

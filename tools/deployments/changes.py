@@ -22,14 +22,15 @@ _WAY = Strategy("one_by_one", 12, 1, 84)
 _RESTART_S = 1.0
 _BEFORE, _ALL = 2, 5
 _SCALED = PROCESSES + 2
-# A rebalance waits for the next heartbeat of each member.
+# Settings of slow rebalances: a rebalance waits for the next heartbeat of each member.
 _SLOW = {"session.timeout.ms": 30_000, "heartbeat.interval.ms": 5000}
 _SESSION = {"session.timeout.ms": 45_000}
 _EAGER, _JAVA = (
     group._replace(conf={**group.conf, **_SLOW})
     for group in (classic("librdkafka", "range", "Range"), classic("java", "range", "Range"))
 )
-# By name: the group before, and after the change.  Static membership is what nightly advises.
+# By name: the group before and after the change.  Static membership is the change that nightly
+# advises.
 _GROUPS: dict[str, tuple[Group, Group]] = {
     "advised-librdkafka": (_EAGER, _EAGER._replace(static=PROCESSES)),
     "advised-java": (_JAVA, _JAVA._replace(static=PROCESSES)),
@@ -55,7 +56,7 @@ def _deployment(number: int) -> Deployment:
     steps = []
     for slot in range(_SCALED if number >= _BEFORE else PROCESSES):
         stop_s = from_s + _WAY.pace_s * min(slot, PROCESSES - 1)
-        # Processes that the change adds have nothing to stop.
+        # Processes that the change adds do not need to be stopped.
         if slot < PROCESSES or number > _BEFORE:
             steps.append(Step(stop_s, "stop", name_of(slot, 1)))
         steps.append(Step(stop_s + _RESTART_S, "start", name_of(slot, 1)))

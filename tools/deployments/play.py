@@ -110,7 +110,7 @@ class Play:
     def _shut_down(self) -> None:
         for pid in self._pids.values():
             os.kill(pid, signal.SIGTERM)
-        # Forked processes keep the pipe open, so the host does not see its end.
+        # Forked processes keep the pipe open, so the host does not see the end of the pipe.
         self._tell(action="end")
         self._java.wait(_SHUTDOWN_S)
         for pid in (*self._pids.values(), *self._stopped):

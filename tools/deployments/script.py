@@ -10,7 +10,7 @@ PROCESSES = 6
 SESSION_MS, HEARTBEAT_MS = 10_000, 3000
 RESTART_S = 4.0
 START_S = 25.0
-# Groups begin their actions one after the other.
+# Delay in seconds between groups, which begin their actions one after the other.
 _APART_S = 0.03
 BROKER = f"""
 group.initial.rebalance.delay.ms=3000
@@ -77,7 +77,7 @@ STRATEGIES = (
     Strategy("recreate", 0, PROCESSES, 26.4),
     Strategy("one_by_one", 5, 1, 46.9),
 )
-# Each repetition has another order: earlier rebalances decide when heartbeats are due.
+# Each repetition has another order, because earlier rebalances decide when heartbeats are due.
 ORDERS = ((0, 1, 2, 3, 4), (4, 3, 2, 1, 0), (2, 0, 3, 1, 4))
 
 

@@ -13,11 +13,11 @@ from typing import NamedTuple
 LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR")
 _LOGGER = "org/slf4j/Logger"
 _LOGGER_TYPE = f"L{_LOGGER};"
-# Bytes of a constant after its tag.
+# Number of bytes of a constant after its tag.
 _SIZES = dict.fromkeys((3, 4, 9, 10, 11, 12, 17, 18), 4) | dict.fromkeys((5, 6), 8)
 _SIZES |= dict.fromkeys((7, 8, 16, 19, 20), 2) | {15: 3}
 _UTF8, _STRING, _TAKE_TWO_PLACES = 1, 8, (5, 6)
-# Bytes of operands by opcode; opcodes that are not listed have none.
+# Number of bytes of operands by opcode; opcodes that are not listed have no operands.
 _OPERANDS = (
     dict.fromkeys((0x10, 0x12, *range(0x15, 0x1A), *range(0x36, 0x3B), 0xA9, 0xBC), 1)
     | dict.fromkeys((0x11, 0x13, 0x14, 0x84, *range(0x99, 0xA9), *range(0xB2, 0xB9)), 2)
@@ -32,7 +32,7 @@ _INVOKEVIRTUAL, _INVOKESTATIC, _INVOKEINTERFACE, _INVOKEDYNAMIC = 0xB6, 0xB8, 0x
 _TABLESWITCH, _LOOKUPSWITCH, _WIDE, _IINC = 0xAA, 0xAB, 0xC4, 0x84
 _STATIC = 0x0008
 _PARAMETER = re.compile(r"\[*(?:L[^;]+;|[BCDFIJSZ])")
-# In a recipe of StringConcatFactory: a value, and a constant.
+# Markers of a value and of a constant in a recipe of StringConcatFactory.
 _VALUE, _CONSTANT = "\1", "\2"
 _OF_FORMAT = re.compile(r"%[sdx]")
 

@@ -104,7 +104,7 @@ class Steps:
         del self.partitions[name]
         self.metadata(deleted=(name,))
 
-    # -- what others do
+    # -- actions of others
 
     def disturb(self, group_type: str) -> None:
         """A step of another client, an administrator or a broker."""

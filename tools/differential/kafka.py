@@ -21,7 +21,8 @@ ALL_TYPES_RUNNERS = tuple(name for name, era in reversed(KAFKA_ERAS.items()) if 
 ALL_TYPES = "-all-types"
 """Ends the name of a runner of groups of all types; others play classic groups."""
 
-# The ties of 4.1's sticky task assignor follow identity hash codes: constant ones are repeatable.
+# Constant identity hash codes make 4.1's sticky task assignor repeatable, because its ties follow
+# hash codes.
 _REPEATABLE = ["-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2"]
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 Scenario = dict[str, Any]
-Actor = Iterator[int]  # yields milliseconds to sleep
+Actor = Iterator[int]  # iterator that yields the milliseconds to sleep
 
 UNLIMITED = 2147483647
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
@@ -36,9 +36,11 @@ APPEND_ERRORS = [
     "UNKNOWN_TOPIC_OR_PARTITION",
     "COORDINATOR_LOAD_IN_PROGRESS",
 ]
-# Invalid subscriptions that Kafka's parser rejects; others make its coordinator throw.
+# Invalid subscriptions: Kafka's parser rejects some, and others make its coordinator throw an
+# exception.
 ODD_METADATA = ["", "AA==", "AAA=", "AAAAAA==", "//8AAAAA", "AAkAAAABAAF0/////wAAAAA="]
-# Not 0: with static members that never return, 4.1 would set a timer for the same time for ever.
+# 0 is not among the values: with static members that never return, 4.1 would set a timer for the
+# same time forever.
 SPOILED_REBALANCE_MS = [500, 2000, 60000]
 ASSIGNORS = ["range", "roundrobin", "sticky", "cooperative-sticky", "stream", "default", "a", "zz"]
 PROTOCOL_LISTS = [
@@ -346,7 +348,7 @@ class _RandomConsumer:
         self.name = f"c{number}"
         self.instance = f"i{number}" if rng.random() < group.static_share else None
         if self.instance and number and rng.random() < 0.1:
-            self.instance = f"i{number - 1}"  # a doubled instance id
+            self.instance = f"i{number - 1}"  # Two members have this instance id.
         self.requires_id = rng.random() < 0.75
         self.skips = rng.random() < 0.5
         self.host = rng.choice(["/127.0.0.1", "/127.0.0.1", "/10.0.0.7"])
@@ -416,7 +418,7 @@ class _RandomConsumer:
                 self.joined = self._join(self.member)
         if at_rest and self.world.rng.random() < 0.8:
             yield self.world.nap()
-            self._sync()  # a static member that returns need not cause a rebalance
+            self._sync()  # A static member that returns may not cause a rebalance.
         else:
             self.group.consumer_joins(self)
 

@@ -84,7 +84,7 @@ KINDS: dict[str, tuple[str, int, Campaign]] = {
     "order": ("inputs in another order, one per night", 3, runs.other_orders),
     "lake": ("a damaged table", 1, damages),
 }
-# The embedded engine has no worker processes.
+# Faults of worker processes, which the embedded engine does not have.
 ONLY_SPARK = {"worker", "executor"}
 NEEDS_ROOT = {"disk", "temporary"}
 

@@ -17,7 +17,7 @@ from jobs.segments.writer import framed, records_bytes, varint
 
 Fault = Callable[[bytes, random.Random], bytes]
 _LINE_TIME = re.compile(rb"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),", re.MULTILINE)
-_HEADER = 61  # bytes of a record batch before its records
+_HEADER = 61  # number of bytes of a record batch before its records
 
 
 def some_batch(data: bytes, chance: random.Random) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from deltalake import DeltaTable, write_deltalake
 from jobs.lake.sql import query
 from schemas import table_names, table_partitioning
 
-# The table that differs between two runs over the same inputs.
+# Table that differs between two runs over the same inputs.
 RUNS = "runs"
 
 

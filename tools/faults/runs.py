@@ -23,9 +23,9 @@ from tools.package import build_spark_zip
 from tools.standalone_cluster import arguments, standalone_cluster, submit_line
 
 STEP = re.compile(r"^(\w+) +([\d.]+) s")
-KILLS_PER_LAKE = 5  # before a run without a kill
+KILLS_PER_LAKE = 5  # number of runs that are killed before a run without a kill
 POLL_S = 0.003
-# Less than the temporary files of a run on either engine.
+# Size below that of the temporary files of a run on either engine.
 TEMPORARY_BYTES = 60_000
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 SAME, CLEAR, LOST = "same tables", "clear error", "lost"
@@ -90,7 +90,7 @@ class NightlyProcess:
 
 def nightly(engine: str, options: Sequence[str]) -> list[str]:
     command = [sys.executable, "-m", "jobs.command_line.cli", "nightly"]
-    # Which groups get advice depends on how long a run takes.
+    # Omit advice, because the groups that get advice depend on the duration of a run.
     return [*command, "--no-advice", "--engine", engine, *options]
 
 
@@ -167,7 +167,7 @@ class RunsWithoutFault:
 def _count(folder: Path, pattern: str) -> int:
     try:
         return sum(1 for _ in folder.glob(pattern))
-    except FileNotFoundError:  # a folder deleted meanwhile
+    except FileNotFoundError:  # The folder was deleted in the meantime.
         return 0
 
 
@@ -184,7 +184,7 @@ def kills(
         for _ in range(kill_count):
             _kill_once(without_fault, lake, engine, chance)
             if lake.is_dir():
-                tables_of(str(lake))  # raises if one cannot be read
+                tables_of(str(lake))  # This raises an error if a table cannot be read.
         verdict = without_fault.verdict(lake, next_engine)
         print(f"  completed on {next_engine}: {verdict}", file=sys.stderr)
         shutil.rmtree(lake)
@@ -254,7 +254,7 @@ def _kill_one(ancestor: int, name: str, chance: random.Random, timeout_s: float 
     while time.monotonic() < until:
         if [pid for pid in _below(ancestor) if name in _command(pid)]:
             time.sleep(chance.random() * 5)
-            # Workers have the name of their daemon; the newest process is a worker.
+            # Workers have the name of their daemon, but the newest process is a worker.
             if running := [pid for pid in _below(ancestor) if name in _command(pid)]:
                 os.kill(max(running), signal.SIGKILL)
                 return True
@@ -275,7 +275,7 @@ def _fields(stat: Path) -> list[str]:
 
 def _is_running_in(group: int, stat: tuple[int, list[str]]) -> bool:
     state, _, process_group = stat[1][:3]
-    return int(process_group) == group and state != "Z"  # a zombie has ended
+    return int(process_group) == group and state != "Z"  # A zombie process has ended.
 
 
 def _below(ancestor: int) -> list[int]:

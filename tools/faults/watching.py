@@ -38,9 +38,10 @@ from tools.fuzz.mutations import random_json
 LAKE_BYTES = 256 << 20
 EVERY = "3s"
 SEGMENT = "00000000000000000000.log"
-# Lines and batches that had not arrived completely stay in quarantine, and files count them.
+# Tables that depend on arrival: incomplete lines and batches stay in quarantine, and files count
+# them.
 OF_ARRIVAL = {"quarantine", "ingested_files", "broker_log_events"}
-# A line keeps the name of the file from which it was first read; all else of it must be equal.
+# A line keeps the name of the file from which it was first read; all other columns must be equal.
 LINES = "SELECT * EXCLUDE (file) FROM broker_log_events"
 SURVIVES_S = 900
 FAULT_S = 60
@@ -146,7 +147,7 @@ def files_of_noise(watched: Watched) -> None:
 def full_disk(watched: Watched) -> None:
     filler = watched.disk / "filler"
     with filler.open("wb", buffering=0) as out:
-        for size in (1 << 20, 1 << 12):  # to the last page
+        for size in (1 << 20, 1 << 12):  # Fill the disk in two sizes, to the last page.
             with suppress(OSError):
                 while out.write(bytes(size)):
                     pass

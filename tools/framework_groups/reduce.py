@@ -26,7 +26,8 @@ import typer
 Row = dict[str, Any]
 
 STEADY_MS = 5_000
-# Restored up to this many records, a task has caught up; as in the applications' settings.
+# A task has caught up if at most this many records remain to be restored, as in the applications'
+# settings.
 ACCEPTABLE_LAG = 100
 
 SYNCED = re.compile(

@@ -44,7 +44,7 @@ _INPUT_TABLES = {
     "trace_events",
     "quarantine", "runs", "group_metadata", "group_records", "committed_offsets",
 }  # fmt: skip
-# Laws of generations and what follows: inputs that contradict one another may break them.
+# Invariants of generations and of later tables: inputs that contradict one another may break them.
 _OF_GROUPS = {law.name for law in LAWS if not _INPUT_TABLES.issuperset(law.tables)}
 
 
@@ -98,7 +98,7 @@ def _beginning(kind: str, number: int) -> bytes:
     """A log is identified by its first line, and the columns of a dump are found by it."""
     if kind == "log":
         return b"# log %d\n" % number
-    if kind in _LOGS:  # a document remains one
+    if kind in _LOGS:  # A document stays one document.
         return f"{number:b}".translate({ord("0"): " ", ord("1"): "\t"}).encode()
     return dump_header(number) if kind == "dump" else b""
 

@@ -21,7 +21,8 @@ _RECORDS = sorted((_DATA / "modern_groups").glob("mixed-*/records.jsonl.gz"))
 _NEW_LOGS = sorted((_DATA / "modern_groups").glob("mixed-*/server.log.gz"))
 _TRACES = sorted((_DATA / "coordinator").glob("broker-*.jsonl.gz"))
 _CLIENT_LOGS = sorted(file for file in (_DATA / "client_logs").rglob("*") if file.is_file())
-# export: lines of a broker's log in the shape of a log store or agent; client: a consumer's log.
+# An export has lines of a broker's log in the shape of a log store or agent; a client is a
+# consumer's log.
 KINDS = ("log", "segment", "trace", "dump", "client", "export")
 _SHAPES = sorted([*PER_LINE, *PER_ENTRY, *DOCUMENTS])
 _LINE = re.compile(

@@ -26,7 +26,7 @@ from jobs.segments.writer import framed, records_bytes, varint
 
 DAY_MS = 1_795_219_200_000
 MIB = 1 << 20
-BOMB_BYTES = 60 * MIB  # just below the limit of one batch
+BOMB_BYTES = 60 * MIB  # just below the size limit of a batch
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": lambda data: bytes(cramjam.gzip.compress(data)),
     "snappy": lambda data: bytes(cramjam.snappy.compress_raw(data)),

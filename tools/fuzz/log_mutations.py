@@ -18,7 +18,8 @@ _NAMES = (
     "größe-zählung", "注文-サービス", "🛒-cart", "e\u0301te\u0301", "ﷺ-\u202e", "\ufeffgroup",
     "a\u00a0b",
 )  # fmt: skip
-# Out of range, in the gap and in the repeated hour of Europe/Berlin, without parts, in other forms.
+# Dates that are out of range, in the gap and in the repeated hour of Europe/Berlin, without parts,
+# or in other forms.
 _DATES = (
     b"2026-03-29 02:30:00,000", b"2026-10-25 02:30:00,000", b"2026-10-25T02:30:00.000+0100",
     b"2026-11-21 24:00:00,000", b"2026-11-21 23:59:60,000", b"2026-02-29 10:00:00,000",

@@ -30,7 +30,7 @@ from jobs.sources.logs.file_bytes import in_utf8, is_compressed
 from tools.fuzz.corpus import input_of
 from tools.fuzz.mutations import mutated
 
-TIMEZONE = "Europe/Berlin"  # has gaps and repeated hours
+TIMEZONE = "Europe/Berlin"  # a zone with gaps and repeated hours
 _CANARIES = 3
 _LINE_END = re.compile(rb"\n")
 _CANARY_TIME = datetime(2026, 11, 21, 9, 0, 0, 123_000, UTC)

@@ -33,7 +33,7 @@ def copies_of(data: bytes, chance: random.Random) -> dict[str, bytes]:
     copies = {".log": data}
     for number in range(1, chance.choice((2, 3, 4))):
         length = chance.choice((len(data), chance.randint(len(data) // 3, len(data))))
-        # Lines that are brought in the order of time have other positions in a part of the log.
+        # Lines that the reader sorts by time have other positions in a part of the log.
         in_order = not any(sample_of(text).is_disordered for text in (data, data[:length]))
         copy = data[:length] if in_order else data
         form = chance.randrange(4)

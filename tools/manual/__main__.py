@@ -14,6 +14,6 @@ from mkdocs.config import load_config
 from tools.manual.site import ROOT
 
 if __name__ == "__main__":
-    os.environ["NO_MKDOCS_2_WARNING"] = "1"  # the theme's note about its successor
+    os.environ["NO_MKDOCS_2_WARNING"] = "1"  # This hides the theme's note about its successor.
     logging.basicConfig(format="%(message)s")
     build(load_config(str(ROOT / "mkdocs.yml")))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from html import escape
 
-# Language and lines of a fenced block.
+# Pattern of a fenced block: its language and lines.
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PARTICIPANT = re.compile(r"participant (p\d+) as (.*)")
 _MESSAGE = re.compile(r"(p\d+)(-?)->>(p\d+): (.*)")

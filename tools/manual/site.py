@@ -18,9 +18,9 @@ from mkdocs.structure.pages import Page
 from tools.manual.diagrams import FENCED, without_mermaid
 
 ROOT = Path(__file__).resolve().parents[2]
-# Pages of the site that are files of the project's root, by the file's name.
+# Files of the project's root that are pages of the site, by the file's name.
 ADDED = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md"}
-# How much a page counts among the results of a search, by the begin of its path; others count 1.
+# Weight of a page among search results, by the begin of its path; all other pages have weight 1.
 BOOSTS = {
     "glossary": 4,
     "tutorial": 2,
@@ -29,7 +29,7 @@ BOOSTS = {
     "situations/": 0.5,
     "changes": 0.1,
 }
-WIDTH = 100  # characters of a line of code that the page shows without scrolling
+WIDTH = 100  # number of characters of a line of code that the page shows without scrolling
 _RELATIVE = re.compile(r"\]\((?!https?:|#)")
 _LINK = re.compile(r"\[([^\]\n]+)\]\(((?:\.\./)+[^)\s]+)\)")
 

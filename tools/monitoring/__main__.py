@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[2]
 INCIDENT = ROOT / "examples" / "mixed-clients-4.1.2"
 SENSITIVE = Path(__file__).with_name("sensitive.toml")
 SCHEMA = Path(__file__).with_name("schema")
-SCRAPES = 3  # of which increase() needs two
+SCRAPES = 3  # number of scrapes; increase() needs two
 WAIT_S = 120
 # Every rebalance of the incident moves a partition.
 MOVED_NOTHING = (

@@ -87,7 +87,7 @@ def _within_limit(check: Callable[[], bool]) -> bool:
         try:
             if check():
                 return True
-        except (ck.KafkaException, URLError):  # the broker or worker is still starting
+        except (ck.KafkaException, URLError):  # The broker or the worker is still starting.
             pass
         time.sleep(0.5)
     return False

@@ -25,7 +25,7 @@ from tools.sql_engines.rows import Rows, comparable
 from tools.sql_engines.statements import statements
 
 BUILD = Path(__file__).parents[2] / "build" / "sql-engines"
-# Hive's metastore comes last: the process leaves its network for it.
+# Hive's metastore comes last, because the process leaves its network for it.
 ENGINES = {"polars": in_polars, "spark": spark_thrift, "trino": trino, "hive": hive_metastore}
 KINDS = ("table", "view", "question")
 

@@ -20,7 +20,7 @@ SERVER = "org.apache.hadoop.hive.metastore.HiveMetaStore"
 CONF = {
     "javax.jdo.option.ConnectionURL": "jdbc:derby:;databaseName={work}/hive-metastore;create=true",
     "datanucleus.schema.autoCreateAll": "true",
-    "hive.async.log.enabled": "false",  # needs a library that Spark lacks
+    "hive.async.log.enabled": "false",  # This needs a library that Spark lacks.
     "hive.metastore.schema.verification": "false",
     "hive.metastore.warehouse.dir": "{work}/hive-warehouse",
 }

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 Rows = list[str]
-_MICROSECONDS = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}")  # a time in JSON
+_MICROSECONDS = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}")  # pattern of a time in JSON
 _HALF_MS = timedelta(microseconds=500)
 
 
@@ -32,7 +32,8 @@ def _text(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
-    if isinstance(value, dict):  # a struct; engines without names have its values in this order
+    # The value is a struct; engines without names return its values in this order.
+    if isinstance(value, dict):
         return [_text(field) for field in value.values()]
     if isinstance(value, list | tuple):
         return [_text(item) for item in value]

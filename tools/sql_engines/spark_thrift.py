@@ -18,7 +18,7 @@ from tools.sql_engines.server import running
 ROOT = Path(__file__).parents[2]
 SPARK = Path(pyspark.__file__).parent
 SERVER = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
-# One JSON text per row has the values' types, which beeline's table would lose.
+# One JSON text per row keeps the types of the values, which beeline's table would lose.
 AS_JSON = (
     "SELECT to_json(struct(*), map('ignoreNullFields', 'false', "
     "'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) FROM ({sql});"
@@ -73,7 +73,7 @@ def _register(lake: Path, work: Path, settings: Mapping[str, str]) -> None:
 def _server(work: Path, settings: Mapping[str, str], port: int) -> list[str]:
     conf = work / "spark.conf"
     defaults = (ROOT / "conf" / "spark-defaults.conf").read_text(encoding="utf-8").splitlines()
-    # The jars of `regroup jars` are on the class path, so none are resolved.
+    # The jars of `regroup jars` are on the class path, so no jars are resolved.
     lines = [line for line in defaults if "spark.jars.packages" not in line]
     lines += [f"{key} {value}" for key, value in settings.items()]
     conf.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -98,7 +98,7 @@ def _beeline(url: str, work: Path, statements: Mapping[str, str]) -> str:
     ]
     script.write_text("".join(lines), encoding="utf-8")
     command = [str(SPARK / "bin" / "beeline"), "-u", url, "-f", str(script)]
-    command += ["--silent=true", "--outputformat=tsv2"]  # without a header, rows are missing
+    command += ["--silent=true", "--outputformat=tsv2"]  # Without a header, rows are missing.
     with (work / "beeline.log").open("wb") as log:
         done = subprocess.run(
             command, stdout=subprocess.PIPE, stderr=log, check=False, env=_environment()

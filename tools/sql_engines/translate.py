@@ -13,12 +13,13 @@ import sys
 import sqlglot
 from sqlglot import exp
 
-# Functions that Trino does not have, by the lower-case name that sqlglot gives them.
+# Functions that Trino lacks, by the lower-case name that sqlglot gives them.
 FUNCTIONS = {
     "unixmillis": "CAST(ROUND(TO_UNIXTIME({0}) * 1000) AS BIGINT)",
     "octet_length": "LENGTH({0})",
 }
-# Trino's own percentiles are approximate.  0: the values, sorted; 1: the place between two of them.
+# Exact percentiles, because Trino's own are approximate. {0} are the sorted values, and {1} is the
+# position between two of them.
 VALUES = "ARRAY_SORT(ARRAY_AGG({0}) FILTER (WHERE {0} IS NOT NULL))"
 PLACE = "(CARDINALITY({0}) - 1) * DOUBLE '{1}' + 1"
 PERCENTILE = (
@@ -29,14 +30,16 @@ PERCENTILE = (
 
 def translated(sql: str) -> str:
     tree = sqlglot.parse_one(sql, read="spark").transform(_in_trino)
-    # Trino unnests an array of structs into a column per field; Spark and DuckDB, into one column.
+    # Trino unnests an array of structs into a column per field. Spark and DuckDB unnest it into one
+    # column.
     text = sqlglot.parse_one(tree.sql("trino"), read="trino").transform(_one_column)
     return text.sql("trino")
 
 
 def _in_trino(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.ArrayAgg):
-        # The views filter NULL themselves; sqlglot's own filter is no SQL after DISTINCT.
+        # The views filter NULL themselves, and sqlglot's own filter is not valid SQL after
+        # DISTINCT.
         node.set("nulls_excluded", None)
     if isinstance(node, exp.WithinGroup) and isinstance(node.this, exp.PercentileCont):
         return _percentile(node.expression.expressions[0].this, node.this.this)

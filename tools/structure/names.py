@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tools.structure.sources import PACKAGES, Source, sources
 
-# Between two words of a name may be nothing, an underscore, or a capital letter.
+# Words of a name may be joined directly, by an underscore, or by a capital letter.
 WORDS = {
     "modern": r"modern",
     "new types": r"new_?types?(?![a-z])",

@@ -12,7 +12,7 @@ from contextlib import suppress
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-# The request IncrementalAlterConfigs and its type of resource for groups, which librdkafka lacks.
+# The request IncrementalAlterConfigs, and its resource type for groups, which librdkafka lacks.
 _ALTER_CONFIGS, _GROUP, _SET = 44, 32, 0
 _RECORD_EVERY_S = 0.5
 
@@ -38,7 +38,7 @@ def configure_group(bootstrap: str, group: str, values: Mapping[str, str]) -> No
         response = connection.makefile("rb")
         (size,) = struct.unpack(">i", response.read(4))
         answer = response.read(size)
-    # Correlation id, throttle time, number of responses; then the error code.
+    # The answer has correlation id, throttle time and number of responses before the error code.
     (error,) = struct.unpack(">h", answer[12:14])
     if error:
         raise RuntimeError(f"group {group}: the broker refuses {dict(values)}: error {error}")

@@ -16,7 +16,7 @@ from tools.twins.client import FATAL, Client
 from tools.twins.scripts import TOPICS, VARIANTS, Script, Variant
 
 FAMILY = "orders"
-# From the exit of a process whose client failed to its next start.
+# Time from the exit of a process whose client failed to its next start.
 RESTART_S = 3
 SIGNALS = {
     "stop": signal.SIGTERM,
@@ -36,7 +36,7 @@ class Play:
     def __init__(self, bootstrap: str, out: Path, script: Script) -> None:
         self._bootstrap, self._out, self._script = bootstrap, out, script
         self._timeline = open(out / "timeline.jsonl", "w", buffering=1)  # noqa: SIM115
-        self._processes: dict[tuple[str, int], int] = {}  # pid by variant and process
+        self._processes: dict[tuple[str, int], int] = {}  # (variant, number of the process) -> pid
         self._restarts: list[tuple[float, str, int]] = []
         self.t0_s = 0.0
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 TOPICS = {"orders": 12, "payments": 12, "refunds": 6}
-# The broker's settings of groups of the consumer protocol equal the clients' of the classic one.
+# The broker's settings for consumer groups equal the settings of the classic clients.
 BROKER = """
 group.initial.rebalance.delay.ms=3000
 group.min.session.timeout.ms=6000

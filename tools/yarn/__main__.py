@@ -109,12 +109,13 @@ def submit_line(
     in_containers = {
         "PYSPARK_PYTHON": python,
         "JAVA_HOME": java_home(),
-        "SPARK_LOCAL_IP": LOOPBACK,  # cluster mode's driver would listen on the network
+        # In cluster mode, the driver would otherwise listen on the network.
+        "SPARK_LOCAL_IP": LOOPBACK,
     }
     settings = {
         # The containers use the jars of this installation instead of a copy in HDFS.
         "spark.yarn.jars": f"local:{SPARK_BIN.parent / 'jars'}/*",
-        # Delta's jars are those of `regroup jars`.
+        # The containers use Delta's jars from `regroup jars`.
         "spark.jars.packages": "",
         "spark.jars": ",".join(map(str, sorted((ROOT / ".jars").glob("*.jar")))),
         "spark.executor.instances": "2",

@@ -34,14 +34,14 @@ def read(assignor, version, user_data=None, owned=OWNED, generation=-1):
 @pytest.mark.parametrize(
     ("member", "owned", "generation", "field_generation"),
     [
-        # sticky reads its user data only
+        # sticky reads only its user data.
         (read("sticky", 0), [], -1, -1),
         (read("sticky", 0, STICKY_V0), OWNED, -1, -1),
         (read("sticky", 1, STICKY_V1), OWNED, 7, -1),
         (read("sticky", 2, STICKY_V1, [], 5), OWNED, 7, 5),
         (read("sticky", 3, b"", OWNED, 5), [], -1, 5),
         (read("sticky", 3, b"\x00", OWNED, 5), [], -1, 5),
-        # cooperative-sticky reads the fields, and its user data if there is no generation
+        # cooperative-sticky reads the fields, and its user data if the fields have no generation.
         (read("cooperative-sticky", 0, COOPERATIVE), [], 6, -1),
         (read("cooperative-sticky", 1), OWNED, -1, -1),
         (read("cooperative-sticky", 1, COOPERATIVE), OWNED, 6, -1),

@@ -36,7 +36,7 @@ def test_answers_equal_kafkas(row):
             "fewer members than partitions: each partition has one member",
             {A: 3},
             [("m", [A], {}), ("n", [A], {})],
-            {"m": {A: [0, 1]}, "n": {A: [2]}},  # in hash order 1, 2, 0
+            {"m": {A: [0, 1]}, "n": {A: [2]}},  # The hash order is 1, 2, 0.
         ),
         (
             "more members than partitions: members share",
@@ -48,7 +48,7 @@ def test_answers_equal_kafkas(row):
             "a member keeps what it had up to its quota",
             {A: 4},
             [("m", [A], {A: [0, 1, 2, 3]}), ("n", [A], {})],
-            {"m": {A: [0, 3]}, "n": {A: [1, 2]}},  # in hash order 1, 2, 3, 0
+            {"m": {A: [0, 3]}, "n": {A: [1, 2]}},  # The hash order is 1, 2, 3, 0.
         ),
         (
             "a topic of which all is given up stays without partitions",
@@ -97,7 +97,7 @@ def test_kafka_fails_if_a_partition_that_may_no_longer_be_assigned_needs_members
 
 @pytest.mark.parametrize(
     ("member_id", "expected"),
-    [("a", {A: [1]}), ("b", {A: [2]}), ("c", {A: [0]})],  # hash codes 97, 98, 99
+    [("a", {A: [1]}), ("b", {A: [2]}), ("c", {A: [0]})],  # The hash codes are 97, 98 and 99.
 )
 def test_4_1_places_a_member_by_the_hash_code_of_its_id(member_id, expected):
     assignment = simple.assign_by_hash(

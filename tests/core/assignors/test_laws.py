@@ -97,7 +97,8 @@ def test_every_subscribed_partition_goes_to_exactly_one_subscriber(assignor, gro
 def test_equal_subscriptions_get_equal_shares(assignor, group):
     sizes = sorted(map(len, run(assignor, *group).values()))
 
-    if assignor != "cooperative-sticky":  # its first round may withhold some
+    # The first round of cooperative-sticky may withhold some partitions.
+    if assignor != "cooperative-sticky":
         assert sizes[-1] - sizes[0] <= 1
     else:
         assert sizes[-1] <= -(-sum(group[0][t] for t in group[2][0]["topics"]) // len(sizes))

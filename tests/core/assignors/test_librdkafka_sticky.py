@@ -31,14 +31,16 @@ def numbers(assignment):
 @pytest.mark.parametrize(
     ("members", "expected"),
     [
-        # The first assignment: one partition after another, to the member with the fewest.
+        # The first assignment gives one partition after another to the member with the fewest
+        # partitions.
         ([member("b"), member("a")], {"a": [0, 2, 4], "b": [1, 3, 5]}),
-        # A member that left: its partitions, the last one first, go to the member with the fewest.
+        # The partitions of a member that left go, the last partition first, to the member with the
+        # fewest partitions.
         (
             [member("a", [0, 3], 1), member("b", [1, 4], 1)],
             {"a": [0, 3, 5], "b": [1, 2, 4]},
         ),
-        # A new member: partitions 0 and 1 are withheld until their owners have revoked them.
+        # From a new member partitions 0 and 1 are withheld until their owners have revoked them.
         (
             [member("a", [0, 2, 4], 1), member("b", [1, 3, 5], 1), member("c")],
             {"a": [2, 4], "b": [3, 5], "c": []},
@@ -48,7 +50,7 @@ def numbers(assignment):
             [member("a", [2, 4], 2), member("b", [3, 5], 2), member("c", (), 2)],
             {"a": [2, 4], "b": [3, 5], "c": [0, 1]},
         ),
-        # The claim of the higher generation holds; the other member loses the partition.
+        # The claim with the higher generation holds, so the other member loses the partition.
         (
             [member("a", [0, 1, 2], 1), member("b", [0, 3, 4, 5], 2)],
             {"a": [1, 2], "b": [3, 4, 5]},

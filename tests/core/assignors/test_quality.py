@@ -55,15 +55,15 @@ def test_imbalance_sums_the_differences_of_all_pairs():
         ({"a": "t0 t1", "b": "t2 t3"}, {"a": "t0 t1", "b": "t2 t3"}, 0, 4, 0, 0, 0, 0, 1.0),
         # a first assignment
         ({}, {"a": "t0 t1", "b": "t2 t3"}, 0, 0, 4, 0, 0, 0, None),
-        # c left: its two partitions are orphaned
+        # When c leaves, its two partitions are orphaned.
         ({"a": "t0", "b": "t1", "c": "t2 t3"}, {"a": "t0 t2", "b": "t1 t3"}, 2, 2, 0, 2, 0, 2, 1.0),
-        # b joined: two partitions must move, three moved
+        # When b joins, two partitions must move, and three moved.
         ({"a": "t0 t1 t2 t3"}, {"a": "t3", "b": "t0 t1 t2"}, 3, 1, 0, 0, 0, 2, 0.25),
-        # a first cooperative round: two partitions are withheld until a has revoked them
+        # In a first cooperative round two partitions are withheld until a has revoked them.
         ({"a": "t0 t1 t2 t3"}, {"a": "t0 t1", "b": ""}, 0, 2, 0, 0, 2, 2, 0.5),
-        # t2 was claimed by both, so it had no owner
+        # Both members claimed t2, so t2 had no owner.
         ({"a": "t0 t2", "b": "t1 t2"}, {"a": "t0 t2", "b": "t1 t3"}, 0, 2, 2, 0, 0, 0, 1.0),
-        # t7 no longer exists
+        # The topic t7 no longer exists.
         ({"a": "t0 t7", "b": "t1"}, {"a": "t0 t2", "b": "t1 t3"}, 0, 2, 2, 0, 0, 0, 1.0),
     ],
 )

@@ -27,8 +27,8 @@ from coordinator_core.protocol.errors import Errors
 from coordinator_core.protocol.messages import Append, Event, Respond
 
 NODE = 1
-LOST = "lost"  # the connection breaks instead of a response
-NEVER = "never"  # no response and no broken connection
+LOST = "lost"  # The connection breaks before a response.
+NEVER = "never"  # There is neither a response nor a broken connection.
 
 
 class BrokerConnection:
@@ -48,7 +48,7 @@ class ClientHarness:
         self.now_ms = 0
         self.consumers = {}
         self.connections = {}
-        self.owners = {}  # request id -> name
+        self.owners = {}  # request id -> name of the client
         self.heap = []
         self.order = count()
         self.log = []

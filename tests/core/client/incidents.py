@@ -12,8 +12,8 @@ from coordinator_core.assignors import CLIENT_ASSIGNORS
 from coordinator_core.client import LIBRARIES, Consumer, ConsumerConfig
 from tests.core.client.harness import ClientHarness
 
-# Real heartbeats are 2 ms late (median), and these delays add up: of librdkafka those of the six
-# timers between two heartbeats.
+# Real heartbeats are 2 ms late (median), and these delays add up.  In librdkafka, the delays of the
+# six timers between two heartbeats add up.
 HEARTBEATS_LATE_MS, TIMERS_LATE_US = 2, 333
 DATA = Path(__file__).parents[2] / "data" / "clients" / "incidents.jsonl.gz"
 

@@ -13,20 +13,23 @@ pytestmark = pytest.mark.slow
 
 INCIDENTS = incidents()
 
-# The number of equal lives, for groups in which some lives differ.  Each comment names the race
-# that ended differently in the real group than in the model.
+# Number of equal lives, for groups in which some lives differ.  Each comment names the race that
+# ended differently in the real group than in the model.
 RACES = {
-    # analytics-6 joined 60 ms after the others began to rejoin: in time, in the model too late
+    # analytics-6 joined 60 ms after the others began to rejoin, which was in time, but is too late
+    # in the model.
     "mixed-3.9.1/analytics-cooperative": 5,
-    # at shutdown two members left 0.4 s apart: heartbeats in between reported the first leave
+    # At shutdown two members left 0.4 s apart, and heartbeats in between reported the first leave.
     "mixed-3.9.1/reports-java": 2,
-    # the broker read a leave 4 ms after, not before, the leader's sync: one more generation
+    # The broker read a leave 4 ms after the leader's sync instead of before it, which caused one
+    # more generation.
     "twins-3.9.1/orders-cooperative": 4,
-    # a new member sent its first heartbeat 25 ms later, after the others rejoined: no 3 s wait
+    # A new member sent its first heartbeat 25 ms later, after the others rejoined, so there was no
+    # 3 s wait.
     "twins-3.9.1/clicks-cooperative": 9,
-    # invoices-2 joined within the initial delay, which a slow JVM started 50 ms later
+    # invoices-2 joined within the initial delay, which a slow JVM started 50 ms later.
     "twins-3.9.1/invoices-cooperative": 0,
-    # invoices-1 joined after, not before, the end of the others' follow-up rebalance
+    # invoices-1 joined after the end of the others' follow-up rebalance instead of before it.
     "twins-4.1.2/invoices-cooperative": 8,
 }
 

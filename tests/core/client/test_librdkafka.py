@@ -191,7 +191,7 @@ def test_a_static_member_closes_without_leaving():
 
 def test_close_during_a_join_leaves_after_the_join():
     harness = harness_of("a", "b", to_ms=8000)
-    harness.call("b", "process")  # its revoke callback waits for the next poll
+    harness.call("b", "process")  # The client's revoke callback waits for the next poll.
     harness.add(consumer("c"), "c")
     harness.run(12000)
     harness.call("a", "close")

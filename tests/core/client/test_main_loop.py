@@ -29,7 +29,7 @@ def test_delays_of_timers_add_up():
     wakes = WakeTimes(333)
     wakes.began_ms, wakes.watched_ms = 150, 200
 
-    assert wakes.first_ms(3200) == 3201  # the sixth check, 6 x 0.333 ms late
+    assert wakes.first_ms(3200) == 3201  # The sixth check is 6 x 0.333 ms late.
 
 
 def test_a_heartbeat_waits_for_the_next_wake_up():

@@ -57,7 +57,7 @@ ANSWERS = {
     LeaveGroup: lambda request, error: LeaveResponse(error),
 }
 OTHERS = [Errors.UNKNOWN_SERVER_ERROR, Errors.GROUP_AUTHORIZATION_FAILED]
-# The second JoinGroup fails: the first one is answered with the member id.
+# The second JoinGroup fails, because the first is answered with the member id.
 AFTER = {JoinGroup: 1}
 
 
@@ -196,8 +196,9 @@ def raises_and_asks_again(kind, ms):
     return lambda seen, error: seen.raised == [(error, False)] and seen.first(kind)[0] == ms
 
 
-# Joins are at least one second apart, two after an error; the main thread looks once a second.  The
-# join comes 8 ms after its timer was set, the sync follows the join after 4 ms.
+# Joins are at least one second apart, and two seconds after an error, because the main thread
+# checks once a second.  The join comes 8 ms after its timer was set, and the sync follows the join
+# after 4 ms.
 LIBRDKAFKA_DOES = BOTH_DO | {
     (FindCoordinator, RETRY): lambda seen, error: seen.first(FindCoordinator)[0] in range(498, 500),
     (FindCoordinator, RAISE): raises_and_asks_again(FindCoordinator, 498),

@@ -376,7 +376,7 @@ def test_a_process_that_starts_again_without_having_left():
     other = lines("b", *joined(10, 5, NEXT), (55, "LEAVING", {}))
 
     assert causes(own)[-1] == (7, "trigger", "MEMBER_NEW", "restart", "a", None)
-    # Where clients log that they leave, this one did not.
+    # If clients log that they leave, a client without such a line did not leave.
     assert (7, "contributing", "MEMBER_NEW", "crash_restart", "a", None) in causes([*own, *other])
 
 

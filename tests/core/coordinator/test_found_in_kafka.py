@@ -61,7 +61,8 @@ def test_a_fenced_member_joins_again(era, joins):
     ("era", "errors"),
     [
         ("4.1", ["NONE", "UNKNOWN_SERVER_ERROR"]),
-        ("4.4", ["UNKNOWN_SERVER_ERROR", "INVALID_REQUEST"]),  # then there is no such group
+        # In this case the group does not exist.
+        ("4.4", ["UNKNOWN_SERVER_ERROR", "INVALID_REQUEST"]),
     ],
 )
 def test_an_endpoint_fails_while_a_topic_is_missing(era, errors):

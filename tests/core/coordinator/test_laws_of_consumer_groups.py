@@ -115,8 +115,8 @@ def test_a_loaded_group_equals_the_one_that_was_written(era, moves):
         assert after.static_members == before.static_members
 
 
-# Of any steps: crowds, shared instance ids, regular expressions, topics that come and go, failed
-# appends, reloads, and migrations between the protocols.
+# Actions are random: crowds, shared instance ids, regular expressions, topics that come and go,
+# failed appends, reloads, and migrations between the protocols.
 SEEDS = st.integers(min_value=0, max_value=10**6)
 CURRENT = "ConsumerGroupCurrentMemberAssignment"
 
@@ -262,7 +262,8 @@ def test_a_member_that_does_not_revoke_is_removed_in_time(era, moves):
 def test_a_group_stays_when_its_conversion_cannot_be_written_after_a_load():
     """Both members' sessions end at once, and only the end of the classic member's can be written.
     Kafka 4.4 gives the same state."""
-    member = "2ba1990f-ae33-4f15-9737-9978a6310c3e"  # its session ends first, by its hash
+    # By its hash, this member's session ends first.
+    member = "2ba1990f-ae33-4f15-9737-9978a6310c3e"
     protocols = [["range", "AAMAAAABAAFh/////wAAAAD//////////////w=="]]
     classic = {"protocol_type": "consumer", "protocols": protocols, "member": ""}
     timeouts = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000}

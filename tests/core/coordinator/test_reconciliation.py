@@ -15,9 +15,10 @@ V = ConsumerMemberState.UNREVOKED_PARTITIONS
 L = ConsumerMemberState.UNRELEASED_PARTITIONS
 TOPIC, OTHER_TOPIC = "AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"
 
-# Partitions of one topic, a digit each.  The member has `has` in epoch 3, and is to revoke
-# `pending`; `target` is of the next `epoch`.  `says`: what it says it owns, or None.
-# `busy`: partitions of another member.  S, V and L are its states.
+# Partitions of one topic are written as one digit each.  The member has the partitions `has` in
+# epoch 3, and must revoke `pending`. `target` belongs to the next `epoch`.  `says` is what the
+# member says it owns, or None.  `busy` are partitions of another member.  S, V and L are the states
+# of the member.
 GRID = [
     # rule                                  state     has pending target epoch says busy  after
     ("at the target's epoch: no change",    S, "01", "",  "01", 3, None, "",   (S, 3, "01", "")),

@@ -396,7 +396,7 @@ def test_group_epochs_never_go_back_while_appends_succeed(kind, seed, era):
     epochs = []
     for event in events:
         if event["event"] == "state" and "assignment_epoch" not in event:
-            epochs.clear()  # deleted, or a classic group now
+            epochs.clear()  # The group was deleted, or is a classic group now.
         elif event["event"] == "state":
             epochs.append(event["epoch"])
             assert event["assignment_epoch"] <= event["epoch"]

@@ -50,10 +50,11 @@ CRASHED = [life(1, 0, None, last_s=90), life(1, 130, None, last_s=900)]
     [
         (rolled(*BOTH, wordings=(SCALA, JAVA)), [],
          [("broker_upgrade", [1, 2, 3], "3.9.2", "4.4.0", 60, 185, 0.95)]),
-        # Equal wordings: a log with two starts and two versions.
+        # The log has equal wordings for two starts and two versions.
         (rolled("4.1.1", "4.1.2"), [],
          [("broker_upgrade", [1, 2, 3], "4.1.1", "4.1.2", 60, 185, 0.95)]),
-        # Two versions for three starts: versions rise, and each start has one of them.
+        # Two versions are possible for three starts: versions only rise, and each start has one of
+        # them.
         ([life(1, 0, 60, named=TWO), life(1, 65, None, ranges_of("4.3-"), TWO, last_s=95),
           life(1, 130, None, named=TWO, last_s=900)], [(95 * S, 107 * S)],
          [("broker_upgrade", [1], "4.1.2", "4.4.0", 60, 65, 0.95),
@@ -64,13 +65,14 @@ CRASHED = [life(1, 0, None, last_s=90), life(1, 130, None, last_s=900)]
          [("broker_downgrade", [1, 2, 3], "4.4.0", "3.9.2", 60, 185, 0.95)]),
         (rolled("4.4.0"), [],
          [("rolling_broker_restart", [1, 2, 3], "4.4.0", "4.4.0", 60, 185, 0.95)]),
-        # An hour between two brokers: somebody restarted each of them for itself.
+        # With an hour between two brokers, somebody restarted each broker by itself.
         (rolled("4.4.0", pause_s=3600), [],
          [("broker_restart", [n], "4.4.0", "4.4.0", n * 3600, n * 3600 + 5, 0.95)
           for n in (1, 2, 3)]),
         (CRASHED, [(95 * S, 107 * S)],
          [("broker_crash", [1], "4.4.0", "4.4.0", 95, 130, 0.9)]),
-        # No line about the shutdown, and no outage: the log may lack its last lines.
+        # The log has no line about the shutdown, and there was no outage, so the log may lack its
+        # last lines.
         (CRASHED, [], [("broker_restart", [1], "4.4.0", "4.4.0", 90, 130, 0.7)]),
         ([life(1, 0, 100), life(2, 0, 101)], [],
          [("broker_stop", [1, 2], "4.4.0", None, 100, 101, 0.95)]),
@@ -112,13 +114,14 @@ def test_a_group_pays_from_the_move_on_and_for_sessions_that_it_lost():
         GroupMove("a", 101 * S, 102 * S, 1),
         GroupMove("a", 230 * S, 231 * S, 2),
         GroupMove("b", None, 912 * S, 1),
-        # Too long after the last restart to be due to it.
+        # This move is too long after the last restart to be due to it.
         GroupMove("c", None, 2000 * S, 1),
     ]
     disruptions = [
-        Disruption("a", 98 * S, 110 * S, partitions=4),  # open when the coordinator moved
+        # This rebalance was open when the coordinator moved.
+        Disruption("a", 98 * S, 110 * S, partitions=4),
         Disruption("a", 97 * S, 112 * S, not_stable_ms=15 * S),
-        Disruption("a", 120 * S, 130 * S, partitions=4),  # a deployment between the moves
+        Disruption("a", 120 * S, 130 * S, partitions=4),  # This is a deployment between the moves.
         Disruption("d", 902 * S, 913 * S, partitions=3, is_failover=True),
     ]
 

@@ -130,7 +130,7 @@ def shown(rebalances, causes, loads=()):
     ]
 
 
-# rule -> rebalances with their causes, then the episodes
+# rule -> rebalances with their causes, and the expected episodes
 CASES = {
     "processes that start with the group within a minute are its start": (
         [
@@ -661,7 +661,8 @@ def test_the_confidence_of_a_restart(causes, confidence):
     assert (each.kind, each.confidence) == ("restart", confidence)
 
 
-# rule -> rebalances with their causes, where a broker loaded the group at second 0; the episodes
+# rule -> rebalances with their causes, after a broker loaded the group at second 0, and the
+# expected episodes
 AFTER_LOAD = {
     "a member that rejoins without a reason rejoins for the failover": (
         [(rebalance(2, 3), cause("LEADER_REJOIN", "rejoin", 2, 3, "a1"))],

@@ -38,7 +38,8 @@ def rebalances(*times_ms):
 
 STARTS = cause("MEMBER_NEW", "start", 1, 0, "a1")
 
-# rule -> causes, times without an owner, then each life: start, end, killed, ids, slow polls
+# rule -> causes, times without an owner, and per life: start, end, whether it was killed, ids, slow
+# polls
 CASES = {
     "a restarted process has two lives": (
         [STARTS, cause("LEAVE", "restart", 2, 1000, "a1"),

@@ -31,7 +31,7 @@ def slow(number, second):
     ]
 
 
-# rebalances and causes of one episode -> what happened
+# rebalances and causes of one episode -> sentence about what happened
 CASES = [
     ([(rebalance(1, 0), joins(1, 0, "a1"))], "group starts with 1 process"),
     ([(rebalance(1, 0, size=2),)], "group starts with 2 members"),
@@ -285,7 +285,7 @@ def lines(*causes):
     return [by_log(each) for each in causes]
 
 
-# What lines alone show.
+# Sentences about what lines alone show.
 LINES = [
     ([(rebalance(1, 0, size=3), *lines(joins(1, 0, "a1")))], "group starts with 3 members"),
     (

@@ -38,14 +38,15 @@ def another_order(row):
     return row | {"members": [second, first, *others]}
 
 
-# the change to a record with several members
+# Changes to a record with several members.
 ALTERATIONS = {
     "another leader": another_leader,
     "no leader among the members": lambda row: without(row["leader"], row),
     "a follower is missing": without_follower,
     "a member that never existed": with_unknown_member,
     "members in another order": another_order,
-    # No other record has it: members of two records support the protocols of both.
+    # No other record has this protocol, because members of two records support the protocols of
+    # both.
     "another protocol": lambda row: row | {"protocol": f"altered-{row['log_offset']}"},
     "another generation": lambda row: row | {"generation": row["generation"] + 1},
     "another value version": lambda row: row | {"value_version": 2},
@@ -82,7 +83,7 @@ def test_an_altered_record_diverges(version, group, change):
             assert diverged & {number, number + 1}, records[place]
 
 
-# the change to the log, and the generation that diverges
+# Each entry: the change to the log, and the generation that diverges.
 LINES = {
     "another leader sends the assignment": (
         "ASSIGNMENT_RECEIVED", {"member_id": "somebody-" + "0" * 36},

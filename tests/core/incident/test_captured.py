@@ -10,7 +10,7 @@ from tests.core.incident.incident_rows import FLAPPING, ROLLING, of_example, of_
 
 pytestmark = pytest.mark.slow
 
-# group, its number of generations on 3.9.1 and on 4.1.2
+# Each row: group, its number of generations on 3.9.1 and on 4.1.2.
 MIXED = """
     analytics-cooperative   8   9
     audit-python            6   6
@@ -46,7 +46,8 @@ FLAPPING_TWINS = """
     orders-static           7   7
     orders-static+session   4   4
 """
-# script (None: the mixed incident), version, generations that logs alone reproduce, and the others
+# Each row: script (None for the mixed incident), version, generations that logs alone reproduce,
+# and all other generations.
 LOG_ALONE = [
     (None, "3.9.1", 35, 7),
     (None, "4.1.2", 34, 10),

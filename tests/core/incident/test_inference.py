@@ -28,9 +28,10 @@ def test_a_leave_and_the_rejoins_it_causes():
     assert acts == {
         (StimulusKind.LEAVE, Basis.LOG): 1,
         (StimulusKind.REJOIN, Basis.RECORD): 5,
-        (StimulusKind.SYNC, Basis.ASSUMED): 4,  # followers' syncs are never logged
+        (StimulusKind.SYNC, Basis.ASSUMED): 4,  # The syncs of followers are never logged.
         (StimulusKind.SYNC, Basis.LOG): 1,
-        (StimulusKind.ASK_ID, Basis.LOG): 1,  # billing-1 again, for the next
+        # billing-1 asks again for an id, for the next generation.
+        (StimulusKind.ASK_ID, Basis.LOG): 1,
     }
 
 

@@ -11,7 +11,7 @@ from tests.core.incident.modern_group_evidence import captured, groups_of, repla
 
 pytestmark = pytest.mark.slow
 
-# group, its number of target assignments
+# Each row: group, its number of target assignments.
 GENERATIONS = {
     "mixed-4.4.0": """
         audit-regex           8

@@ -39,7 +39,7 @@ def histories(folder, era, count):
                 yield group, records, names
 
 
-# folder, era, share of generations reproduced
+# Each row: folder, era, share of generations reproduced.
 CASES = [
     ("coordinator-group-types", "4.4", 0.95),
     ("coordinator-group-types", "4.1", 0.95),

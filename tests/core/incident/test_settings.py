@@ -29,7 +29,7 @@ def start(reason):
     )
 
 
-# value versions of group records, of commits, a logged reason -> era
+# value versions of group records and of commits, and a logged reason -> era
 ERAS = [
     ((0,), (), None, "0.9"),
     ((1,), (), None, "2.0"),
@@ -56,7 +56,7 @@ def test_a_record_of_generation_0_is_of_the_java_coordinator():
     assert infer_era([Incarnation("g", 1, (), (record(3, generation=0),))]).name == "4.1"
 
 
-# delay, rebalance timeout, joins after the first one -> wait of a new group (KIP-134), ms
+# delay, rebalance timeout, joins after the first join -> wait of a new group in ms (KIP-134)
 WAITS = [
     (3000, 60_000, [], 3000),
     (3000, 60_000, [100], 6000),

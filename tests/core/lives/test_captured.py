@@ -8,7 +8,8 @@ from coordinator_core.incident import explain, incarnations
 from coordinator_core.lives import classify_lives, identify_processes, is_flapping, memberships_of
 from tests.core.incident.incident_rows import last_commits, of_example, of_twins, truth_of_twins
 
-# seconds after the script began; kill: SIGKILL; slow: 35 s without a poll
+# Each row has the seconds after the script began, and the action. kill is SIGKILL; slow is 35 s
+# without a poll.
 SCRIPTS = {
     "orders": """
         0 start 1; 0.4 start 2; 0.8 start 3; 1.2 start 4; 1.6 start 5; 2 start 6; 22 stop 1;
@@ -32,7 +33,8 @@ SCRIPTS = {
 GROUPS = ["base", "cooperative", "session", "delay"]
 SLOW_MS = 35_000
 # Delay until the coordinator receives a request: a signal is sent up to 140 ms late, a JVM needs
-# seconds to start, and a consumer that closes or rejoins during a rebalance waits until it ends.
+# seconds to start, and a consumer that closes or rejoins during a rebalance waits until the
+# rebalance ends.
 UP_MS = {"orders": 500, "clicks": 500, "invoices": 6000}
 CLOSED_MS = {"cooperative": 5500, "session": 4500}
 EARLY_MS = 20

@@ -146,7 +146,8 @@ def test_a_process_that_ends_first_does_not_replace_the_other():
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        ((66_200, 80_000), (66_600, 80_030)),  # scaled out together, and in together
+        # Both processes were scaled out together, and later in together.
+        ((66_200, 80_000), (66_600, 80_030)),
         ((66_200, 80_000), (66_500, 83_000)),  # started together
         ((0, 80_000), (66_000, 83_000)),  # ended nearly together
     ],
@@ -173,9 +174,10 @@ def test_a_replacement_may_start_before_the_other_process_ends():
     ("back_ms", "host", "frozen_until_ms"),
     [
         (41_000, "/10.0.0.1", 41_000),
-        (39_000, "/10.0.0.1", None),  # before the session expired: it was restarted
+        # The process returned before the session expired, so it was restarted.
+        (39_000, "/10.0.0.1", None),
         (41_000, "/10.0.0.2", None),
-        (101_000, "/10.0.0.1", None),  # more than a minute after
+        (101_000, "/10.0.0.1", None),  # The process returned more than a minute later.
     ],
 )
 def test_a_process_back_after_its_session_expired_may_have_been_frozen(
@@ -215,7 +217,7 @@ def test_a_process_that_is_back_before_its_expiry_had_ended_by_then():
     (process,) = identify_processes(memberships, heartbeat_ms=HEARTBEAT)
 
     assert process.lives[0].ended == TimeEstimate(100_500, 100_000, 101_000)
-    assert process.lives[0].confidence == 0.95  # a process that returns later may have been frozen
+    assert process.lives[0].confidence == 0.95  # A process that returns later may have been frozen.
 
 
 def test_a_start_before_the_last_contact_is_no_bound():
@@ -269,7 +271,8 @@ def test_a_crash_during_a_long_join():
     [
         ("consumer poll timeout has expired.", {}, True, 1.0),
         ("the consumer is being closed", {"a": 40_000}, False, 0.9),
-        (None, {"a": 40_000}, True, 0.8),  # librdkafka: nothing committed for the poll interval
+        # With librdkafka, nothing was committed for the poll interval.
+        (None, {"a": 40_000}, True, 0.8),
         (None, {"a": 99_000}, False, 0.9),
         (None, {}, False, 0.9),
     ],
@@ -289,7 +292,7 @@ def test_slow_poll(reason, commits, is_slow, confidence):
 
 
 def test_members_of_libraries_without_a_poll_interval_are_closed_not_slow():
-    # sarama commits nothing without new records, and has no max.poll.interval.ms.
+    # sarama commits nothing without new records, and does not have max.poll.interval.ms.
     memberships = [
         membership("a", 0, 100_000, client="sarama"),
         membership("b", 130_000, client="sarama"),

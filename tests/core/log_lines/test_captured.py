@@ -59,7 +59,7 @@ def test_enough_lines_of_every_version_are_printed():
     assert Counter(row["version"] for row in PRINTED) == COUNTS
 
 
-# The other lines have values that no event has: byte counts, hash codes, threads.
+# All other lines have values that no event has: byte counts, hash codes, threads.
 COUNTS = {
     "0.9.0.1": 12,
     "0.10.2.2": 13,

@@ -40,7 +40,7 @@ def test_constants_of_kafka_clients(versions, expected, text):
 def test_each_wording_of_java_clients_is_a_constant_of_some_version():
     texts = [filled(row[2]) for row in ROWS]
     texts += [row[2].replace("{}", "").rstrip() for row in ROWS]  # an empty list
-    # A Generation, an Assignment and an answer of the broker are printed within these constants.
+    # Templates whose constants contain a Generation, an Assignment or the broker's answer.
     composed = ("Generation{", "Assignment", "ms: {error}")
     wordings = [
         each
@@ -198,7 +198,7 @@ JOINED = ClientEvent(
     event="JOINED", group_id="kpy", member_id=MEMBER, generation=2, assignor="range"
 )
 SET = "{TopicPartition(topic='orders', partition=1), TopicPartition(topic='orders', partition=0)}"
-# Python's logger prints its name where the application's format has it.
+# Python's logger prints its name at the position that the application's format defines.
 PYTHON = [
     (
         "2026-11-25 22:50:58,628 INFO kafka.coordinator: Successfully joined group kpy "
@@ -242,7 +242,7 @@ SYNCED = ClientEvent(event="SYNCED", group_id="g", partitions=("orders-3", "orde
 FRANZ_JOINED = ClientEvent(
     event="JOINED", group_id="g", member_id=MEMBER, generation=2, instance_id="i-1"
 )
-# The layouts of kgo.BasicLogger, and of slog and zap behind kslog and kzap.
+# Layouts of kgo.BasicLogger, and of slog and zap behind kslog and kzap.
 FRANZ = [
     ("2026-11-25 22:50:51.549 [INFO] synced; group: g, assigned: orders[3 4], pay[1]", SYNCED),
     (
@@ -276,7 +276,7 @@ def test_lines_of_franz_go(line, expected):
     assert parsed.event == expected
 
 
-# Layouts of applications around a message: its level, logger and time in ms since 2024-05-01.
+# Layouts of applications around a message, with level, logger and time in ms since 2024-05-01.
 DAY_MS = 1_714_521_600_000
 JAVA_LOGGER = "o.a.k.c.c.internals.ConsumerCoordinator"
 LAYOUTS = [
@@ -313,7 +313,7 @@ def test_a_worker_of_connect_is_a_member():
 
 
 EXPIRED = "Consumer group session timed out (in join-state steady) after 45100 ms without a successful response from the group coordinator (broker 1, last error was Success): revoking assignment"
-# Loggers of librdkafka's bindings: client id, facility, level, ms since 2024-05-01.
+# Loggers of librdkafka's bindings, with client id, facility, level and ms since 2024-05-01.
 BINDINGS = [
     ("2024-05-01 10:00:00,123 WARNING app SESSTMOUT [c-1#consumer-1] [thrd:main]: ", "c-1", "SESSTMOUT", "WARN", 36_000_123),
     ("[2024-05-01T10:00:00Z WARN  librdkafka] librdkafka: SESSTMOUT [thrd:main]: ", None, "SESSTMOUT", "WARN", 36_000_000),
@@ -342,7 +342,7 @@ def test_a_json_record_of_librdkafka():
     assert line.event.event == "SESSION_EXPIRED"
 
 
-# Pairs in any order, with others between them.
+# Pairs may be in any order, with other pairs between them.
 ORDERS_OF_PAIRS = [
     f'{{"level":"info","ts":1795647051.549,"caller":"kzap.go:114","msg":"joined","member_id":"{MEMBER}","group":"g","instance_id":"i-1","leader":false,"generation":2}}',
     f'{{"@service":"x","generation":2,"group":"g","instance_id":"i-1","leader":false,"level":"info","member_id":"{MEMBER}","message":"joined","time":"2026-11-25T22:50:51.549Z"}}',

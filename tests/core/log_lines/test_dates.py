@@ -5,7 +5,7 @@ import pytest
 from coordinator_core.log_lines.calendar import printed
 from coordinator_core.log_lines.dates import orders_of, stamps_in
 
-# text, date as log4j prints it, offset from UTC in minutes
+# Each row: text, date as log4j prints it, offset from UTC in minutes.
 COMPLETE = """
 [2024-01-02 03:04:05,678] INFO                              2024-01-02 03:04:05,678  None
 2025-07-14T05:40:01.100+02:00  INFO 1 --- [app] [main]      2025-07-14 05:40:01,100  120
@@ -53,7 +53,7 @@ def test_a_narrow_space_before_pm():
     assert printed(stamp.local_ms) == "2026-07-17 13:50:20,000"
 
 
-# text, what it lacks, the numbers as printed, ms of the day
+# Each row: text, what the text lacks, the numbers as printed, ms of the day.
 INCOMPLETE = [
     ("14:17:32.032 [main] INFO", "date", (), 51_452_032),
     ("server.log:12:14:17:32.032 [main]", "date", (), 51_452_032),
@@ -110,12 +110,12 @@ def test_all_dates_from_left_to_right():
     ]  # fmt: skip
 
 
-# dates of a file, their order
+# dates of a file -> order of day, month and year
 ORDERS = [
     (["05/01/2024", "05/14/2024"], "mdy"),
     (["05/01/2024", "14/01/2024"], "dmy"),
     (["04/30/2024"], "mdy"),
-    (["05/01/2024", "05/02/2024", "05/03/2024"], "mdy"),  # one day after the other
+    (["05/01/2024", "05/02/2024", "05/03/2024"], "mdy"),  # The dates are consecutive days.
     (["01/05/2024", "02/05/2024", "03/05/2024"], "dmy"),
     (["05/13/2024", "05/14/2024", "14/05/2024"], "mdy"),  # most of them
     (["05/01/2024"], None),

@@ -11,9 +11,9 @@ from coordinator_core.log_lines.calendar import date_of, day_ms, printed
 MESSAGE = "Stabilized group g generation 7 (__consumer_offsets-3) with 2 members"
 BARE = f"[GroupCoordinator 1]: {MESSAGE}"
 LOGGER = "kafka.coordinator.group.GroupCoordinator"
-LOCAL_MS = 1_704_164_645_678  # 2024-01-02 03:04:05,678 in the broker's zone
+LOCAL_MS = 1_704_164_645_678  # 2024-01-02 03:04:05,678 in the broker's time zone, in ms
 
-# line, local_ms, utc offset, level, logger
+# Each row: line, local_ms, UTC offset, level, logger.
 SHAPES = [
     (f"[2024-01-02 03:04:05,678] INFO {BARE} ({LOGGER})", LOCAL_MS, None, "INFO", LOGGER),
     (f"[2024-01-02 03:04:05.678] INFO {BARE} ({LOGGER}:66)", LOCAL_MS, None, "INFO", LOGGER),
@@ -56,7 +56,7 @@ def test_shape(text, local_ms, offset, level, logger):
     assert (line.event.event, line.event.group_id) == ("JOIN_COMPLETE", "g")
 
 
-# What stands to the left of a message: date, offset, level, logger.
+# Texts to the left of a message, with date, offset, level and logger.
 HEADS = [
     ("2024-01-02T03:04:05.678+02:00  INFO 1 --- [app] [executor-6] k.coordinator.group.GroupCoordinator   : ", LOCAL_MS, 120, "INFO", "k.coordinator.group.GroupCoordinator"),
     ("[2024-01-02T03:04:05,678][WARN ][k.c.g.GroupCoordinator] [node-1] ", LOCAL_MS, None, "WARN", "k.c.g.GroupCoordinator"),
@@ -86,7 +86,7 @@ EXPIRY = (
     "Preparing to rebalance group g in state PreparingRebalance with old generation 1 "
     "(__consumer_offsets-8) (reason: removing member m on heartbeat expiration)"
 )
-# What was added to the right of a line.
+# Texts that were added to the right of a line.
 TAILS = [
     *('"', "'", "`", "\t2024-01-02", ";", " ; seen twice", "|", " | host-1", "<br>", "<br/>", "\\n"),
     *(" host=broker-1 pod=kafka-0", ' {"pod": "kafka-0"}', " (x1)", " (x12)", ">", '",2024-01-02 03:04:05.000'),
@@ -126,7 +126,7 @@ def test_quotes_around_a_message_are_undone():
     assert line.event.group_id == '"g"'
 
 
-# Lines without the coordinator's prefix, beside its logger: event, or None if no wording fits.
+# Lines without the coordinator's prefix, but with its logger: event, or None if no wording fits.
 BESIDE_A_LOGGER = [
     ("10:00:00.123 [t] INFO k.c.group.GroupMetadataManager - Loading group metadata for g with generation 7", "LOADED"),
     ("[INFO ][kafka.coordinator.group.GroupMetadataManager] [n1] Loading group metadata for g with generation 7", "LOADED"),
@@ -237,7 +237,7 @@ def test_a_changed_group_configuration_is_read():
 @pytest.mark.parametrize(
     "message",
     [
-        # As Kafka 2.3.0 logs it.
+        # Kafka 2.3.0 logs the request in this form.
         "Error when handling request: clientId=c, correlationId=4, api=JOIN_GROUP,"
         " body={group_id=billing,member_id=,group_instance_id=b,protocol_type=consumer}",
         "Unexpected error handling request RequestHeader(apiKey=JOIN_GROUP, apiVersion=2,"

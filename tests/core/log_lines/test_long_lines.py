@@ -9,7 +9,7 @@ from coordinator_core.log_lines.client_lines import parse_client_line
 
 BROKER = "[2024-01-02 03:04:05,678] INFO [GroupCoordinator 1]: "
 CLIENT = "[Consumer clientId=c, groupId=g] "
-# What precedes, and what is repeated.
+# Each row: reader, text before the repeated text, repeated text.
 LINES = [
     (BROKER, "[GroupCoordinator 1]: "),
     (BROKER, "Group g "),
@@ -46,4 +46,5 @@ def test_a_long_line_takes_no_long_time(beginning, repeated, end):
     parse_line(line)
     parse_client_line(line)
 
-    assert time.process_time() - began < 2  # a pattern in quadratic time takes minutes
+    # A pattern that takes quadratic time would take minutes.
+    assert time.process_time() - began < 2

@@ -93,7 +93,7 @@ def test_what_a_broker_offers_limits_its_version(text, expected):
         "the metadata.version is still 3.0-IV1",
         "inter.broker.protocol.version = 3.9-IV0",
         "Fetched (1): 4 to 18 records",
-        JAVA.format(produce=7, fetch=4),  # as no release of Apache Kafka
+        JAVA.format(produce=7, fetch=4),  # No release of Apache Kafka offers these versions.
     ],
 )
 def test_texts_that_show_no_version(text):

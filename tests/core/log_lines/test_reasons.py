@@ -76,7 +76,7 @@ def test_members_and_error_of_a_reason():
         "m-2",
     )
     left = parse_reason("explicit `LeaveGroup` request for (, m-2) members.")
-    assert left.members == ("", "m-2")  # the first one sent its instance id only
+    assert left.members == ("", "m-2")  # The first leave sent only its instance id.
     assert parse_reason("explicit `LeaveGroup` request for () members.").members == ()
     error = parse_reason(
         "Error NOT_COORDINATOR when storing group assignment during SyncGroup (member: m)"

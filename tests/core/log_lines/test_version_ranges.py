@@ -65,7 +65,7 @@ def test_overlapping_ranges_are_one():
     ("limits", "versions"),
     [
         (["2.1-4.0", "2.3-2.4"], "2.3-2.4"),
-        # an upgrade: lines of both versions, and of one
+        # An upgrade leaves lines of both versions in the log, and lines of one of them.
         (["2.1-4.0", "2.3-2.4", "3.6-"], "2.3-2.4, 3.6-4.0"),
         (["2.5-2.6.0", "2.3-2.4", "2.1-4.0", "-2.7", "2.0-"], "2.3-2.4, 2.5-2.6.0"),
         ([], ""),

@@ -15,7 +15,7 @@ from tests.core.modern_history.group_records import (
 
 P = ("active", None, "topic", 0)
 
-# a has the partition; at 100 a target gives it to b
+# a has the partition, and at 100 a target gives it to b.
 BEFORE = [
     joined(0, "a"), bump(0, 2), *target(0, 2, a=[P]),
     current(0, "a", 2, STABLE, [P]),
@@ -24,7 +24,8 @@ BEFORE = [
 ASKED = target(100, 3, a=[], b=[P])
 LATE = [LoggedDeparture(1100, "a", "session_expired")]
 
-# rule -> records, departures, then asked, released, assigned, waited for
+# rule -> records, departures, and the times at which the partition was asked back, released and
+# assigned, and what was waited for
 CASES = {
     "the old member gives it up late": (
         [*ASKED, current(110, "a", 2, UNREVOKED, [], [P]), current(900, "a", 3, STABLE),

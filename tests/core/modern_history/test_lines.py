@@ -34,7 +34,7 @@ def static_return(ms, old, new):
     return LoggedGroupLine(time_ms=ms, event="STATIC_REPLACED", member_id=new, old_member_id=old)
 
 
-# rule -> lines, then (number, prepared, computed, ended, cause, culprit, members) per generation
+# rule -> lines, and per generation (number, prepared, computed, ended, cause, culprit, members)
 CASES = {
     "a target is a generation, and its cause is logged with the epoch": (
         [

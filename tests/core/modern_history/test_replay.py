@@ -33,9 +33,9 @@ def parts(numbers):
     return frozenset(("active", None, "topic", int(number)) for number in numbers)
 
 
-# a alone has 0 and 1
+# a alone has partitions 0 and 1.
 FIRST = [joins(0, A), bump(0, 2), *target(0, 2, a="01"), current(0, A, 2, STABLE, "01")]
-# b joins at 100; a gives 1 up at 200 and b has it at 300
+# b joins at 100; a gives up partition 1 at 200, and b has it at 300.
 SECOND = [
     joins(100, B),
     bump(100, 3),

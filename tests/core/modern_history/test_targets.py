@@ -98,7 +98,7 @@ def test_members_and_previous_target(rule):
     assert input_.is_first == (not previous and not is_complete)
 
 
-# records before the target -> topics of each member, and whether the coordinator takes them as
+# records before the target -> topics of each member, and whether the coordinator considers them
 # equal
 SUBSCRIPTIONS = {
     "named topics": ([joins(0, A, "t", "u"), joins(0, B, "u", "t")], {A: "tu", B: "tu"}, True),

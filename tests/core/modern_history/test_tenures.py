@@ -71,11 +71,12 @@ def asked(ms, given_up_ms):
 GONE_MS = 60_000
 GONE = removed(GONE_MS, "a")
 EXPIRED = [LoggedDeparture(GONE_MS, "a", "session_expired")]
-# Without evidence: a session timeout of 45 s, a heartbeat each 5 s.
+# Defaults without evidence: a session timeout of 45 s, and a heartbeat every 5 s.
 KILLED_MS = GONE_MS - 45_000 + 2500
 STATIC = {"instance_id": "i"}
 
-# rule -> records after 0, departures, then the first tenure's end, how, estimated
+# rule -> records after 0, departures, and of the first tenure: its end, how it ended, whether the
+# end is estimated
 CASES = {
     "until it is asked": (asked(9000, 9200), [], (9000, "revoked", False)),
     "a busy client: until it acknowledges": (asked(9000, 21_000), [], (21_000, "revoked", False)),
@@ -167,7 +168,8 @@ def test_commits_tell_a_kill_from_a_leave_and_bound_it():
     ("session_ms", "killed_ms"),
     [
         (10_000, 51_500),
-        (90_000, KILLED_MS - 1000),  # it joined 60 s before: the setting was another at that time
+        # The member joined 60 s before, when the setting had another value.
+        (90_000, KILLED_MS - 1000),
     ],
 )
 def test_a_configured_session_tells_when_a_member_was_killed(session_ms, killed_ms):
@@ -216,7 +218,7 @@ def test_a_group_that_the_leave_of_its_last_consumer_member_converts_was_not_shu
     assert owned.shutdowns == []
 
 
-# -- what no record has ----------------------------------------------------------------------------
+# -- values that no record has ---------------------------------------------------------------------
 
 
 def heartbeats(*times_ms):

@@ -48,7 +48,7 @@ def target(ids, member_id="m"):
     ]
 
 
-# rule -> records of a group, names that records have, further names
+# rule -> records of a group, names that records contain, further names
 CASES = {
     "one subscribed topic": ([member("t"), *target("1")], {}, {"1": "t"}),
     "the last of several topics": (

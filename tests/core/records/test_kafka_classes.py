@@ -54,7 +54,8 @@ def as_kafka_prints(value):
 def test_keys(name, version, data, expected):
     key = decode_key(data)
 
-    assert name in (key.name, key.name.removeprefix("Legacy"))  # one class for both before 4.1
+    # Before 4.1, both have the same class.
+    assert name in (key.name, key.name.removeprefix("Legacy"))
     assert key.fields == expected
     assert encode_key(key.type, key.fields) == data
 

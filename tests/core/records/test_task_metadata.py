@@ -86,7 +86,7 @@ def test_bytes_that_are_cut_short_are_unreadable(sample):
             DECODERS[sample["kind"]](data[:length])
 
 
-# Connect: version, then the fields in the order of the layouts.
+# Connect's format: version, then the fields in the order of the layouts.
 EAGER_STATE = b"\0\0" + b"\0\4a:80" + bytes(7) + b"\5"
 ASSIGNED = b"\0\0\0\1" + b"\0\1c" + b"\0\0\0\2" + b"\xff\xff\xff\xff" + b"\0\0\0\3"
 HEAD = b"\0\0" + b"\0\1l" + b"\0\4a:80" + bytes(7) + b"\7"

@@ -100,7 +100,8 @@ CAUSES = [
 def test_an_action_causes_these_rebalances(plan, expected):
     play = PlayedGroup([plan | {"at": "1m", "processes": [3]}], {"max_poll_interval": "60s"})
 
-    # Sessions expire ten seconds after the last heartbeat, up to three seconds before the action.
+    # Sessions expire ten seconds after the last heartbeat, which is up to three seconds before the
+    # action.
     slack = {"SESSION_EXPIRY": 1.6}
     actual = play.starts()[1:]
     assert [cause for _, cause in actual] == [cause for _, cause in expected]
@@ -140,7 +141,7 @@ def test_a_leave_behind_a_join_is_read_when_the_join_ends():
     closed = [(each["process"], (each["at_ms"] - START_MS) // 1000) for each in play.ends]
     assert closed == [("g-3", 70), ("g-2", 80)]
     assert left_s == pytest.approx([70, 90.1, 90.1], abs=0.05)
-    # The process that was to start after 2 s started when it had closed.
+    # The process that should start after 2 s started only when the previous process had closed.
     assert play.starts()[1:] == [(70.001, "LEAVE"), (90.127, "LEAVE"), (100.008, "MEMBER_NEW")]
 
 
@@ -287,9 +288,9 @@ def test_times_without_an_owner_and_with_two_owners():
     owned = OwnershipTimes()
     owned.assigned("a", ("t", 0), 1_000)
     owned.assigned("a", ("t", 1), 1_000)
-    owned.assigned("b", ("t", 1), 1_400)  # two owners for 100 ms
+    owned.assigned("b", ("t", 1), 1_400)  # The partition has two owners for 100 ms.
     owned.revoked("a", ("t", 1), 1_500)
-    owned.process_ended("a", 2_000)  # ("t", 0) has no owner from here on
+    owned.process_ended("a", 2_000)  # From here on, ("t", 0) has no owner.
     owned.close(2_700)
 
     assert (owned.unowned_ms, owned.double_ms, owned.moves) == (700, 100, 1)

@@ -9,7 +9,7 @@ from coordinator_core.simulation.consumption import Handled, SimulatedApplicatio
 
 START_MS = 1_795_161_600_000
 A, B = ("orders", 0), ("orders", 1)
-RATE = 20  # records per second and partition
+RATE = 20  # number of records per second and partition
 
 
 def application(handle_ms, limit=None):
@@ -26,7 +26,7 @@ def application(handle_ms, limit=None):
 @pytest.mark.parametrize(
     ("handle_ms", "fetched", "limit", "expected"),
     [
-        # rule: at once, all that was produced; given: 10 s at 20 records a second
+        # rule: all produced records are handled at once; given: 10 s at 20 records per second
         (0, {A: 0, B: 150}, None, {A: 200, B: 200}),
         # rule: one thread takes one record of each partition in turn; given: time for 100 records
         (100, {A: 0, B: 0}, None, {A: 50, B: 50}),
@@ -53,7 +53,7 @@ def test_nothing_is_handled_while_the_process_rests():
     assert one.handle(5000) == {A: 20}
     one.go_on(6000)
     assert one.handle(6000) == {A: 20}
-    assert one.handle(6050) == {A: 30}  # what was produced before the rest
+    assert one.handle(6050) == {A: 30}  # These are the records produced before the pause.
     assert one.handle(6100) == {A: 122}
 
 
@@ -165,7 +165,7 @@ def test_a_pill_ends_processes_until_it_is_gone():
     truth = truth_of(fleet([], [pill]))
     crashes = [each["at_ms"] - START_MS for each in truth if each.get("how") == "crashed"]
 
-    assert crashes[0] == 100_051  # the record is there after a 20th of a second
+    assert crashes[0] == 100_051  # The record is available after a 20th of a second.
     assert len(crashes) >= 3
     assert crashes[-1] < 160_000
     assert {end for _, _, end in tenures(truth)[1]} >= {100 * RATE, 300 * RATE}

@@ -77,7 +77,7 @@ def test_a_static_member_that_returns_before_its_session_ends_is_refused():
 
     refused = total(run(values))["static_members_refused"]
 
-    # The session of 45 s began with the last heartbeat; the process starts each 10 s.
+    # The session of 45 s began with the last heartbeat, and the process starts every 10 s.
     assert refused in (4, 5)
 
 
@@ -156,7 +156,7 @@ def test_a_spec_names_what_no_broker_or_client_supports(group, message):
         fleet_of(fleet(**group))
 
 
-# One script under any protocol.
+# One script, under any protocol.
 
 
 @cache

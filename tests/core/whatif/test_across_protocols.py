@@ -16,7 +16,7 @@ from coordinator_core.whatif.limits import refusals
 from tests.core.incident.incident_rows import NEXT, ROOT, last_commits, of_twins
 
 VERSIONS = ("4.1.2", "4.4.0")
-# The broker's settings were 10 s and 3 s, but for the last two variants.
+# The broker's settings were 10 s and 3 s, except in the last two variants.
 SHORT = "consumer.session.timeout.ms=10000 consumer.heartbeat.interval.ms=3000"
 VARIANTS = {
     "consumer": SHORT,
@@ -25,10 +25,10 @@ VARIANTS = {
     "consumer-session": "consumer.session.timeout.ms=25000 consumer.heartbeat.interval.ms=3000",
     "consumer-default": "",
 }
-# invoices-3 was killed and came back 16 s later, but may as well have been frozen by the evidence:
-# under a longer session a frozen process costs no rebalance.  The JVMs of invoices on 4.1.2 took
-# some seconds longer to start under the consumer protocol than in the base group.  The server's
-# range assignor orders members by their ids, which are random: moves vary by a third.
+# invoices-3 was killed and came back 16 s later, but by the evidence it may have been frozen: with
+# a longer session, a frozen process causes no rebalance.  The JVMs of invoices on 4.1.2 took some
+# seconds longer to start with the consumer protocol than in the base group.  The server's range
+# assignor orders members by their random ids, so moves vary by a third.
 TOO_FAR = {
     ("4.4.0", "orders", "consumer-range"): {"moved_partitions"},
     ("4.4.0", "invoices", "consumer-session"): {"rebalances", "unavailable_partition_ms"},

@@ -65,7 +65,7 @@ BEFORE = generation(900, dynamic=6)
             "all 6 members have a group.instance.id",
             (1200, 1200, 99_000),
         ),
-        # While the sixth process restarts, five members are all members.
+        # While the sixth process restarts, the group has only five members.
         (
             [
                 generation(1200, static=5),
@@ -192,12 +192,12 @@ def outcome(after, *, later=None, size=("rolling_deployment", 6)):
 @pytest.mark.parametrize(
     ("downtimes_ms", "verdict"),
     [
-        # The range of 22 to 26 s, and noise of 2.5 s.
+        # The range is 22 to 26 s, and the noise is 2.5 s.
         ([24_000, 25_000], "as predicted"),
         ([28_500], "as predicted"),
         ([28_501], "worse"),
         ([19_499], "better"),
-        # The median is 45 s; half the range of 30 s widens the interval to 41 s.
+        # The median is 45 s, and half the range of 30 s widens the interval to 41 s.
         ([30_000, 60_000], "worse"),
         ([20_000, 50_000], "as predicted"),
     ],

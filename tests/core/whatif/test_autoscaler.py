@@ -61,7 +61,7 @@ def test_processes_start_at_once_up_to_the_lag_and_stop_after_the_stabilization_
 
     # At 30 s the lag is 250: one process handled 10 per second for 15 s.
     assert replayed.scales[0] == (30, Scale(1, 3))
-    # The last time that more than one process was wanted is at 30 s.
+    # The last time at which more than one process was wanted is 30 s.
     assert replayed.scales[-1] == (150, Scale(3, 1))
 
 
@@ -95,7 +95,8 @@ def test_without_behavior_the_number_doubles_or_becomes_four(policy, expected):
     ("partitions", "lag", "allows_idle", "most"),
     [
         (3, 5000, False, 3),
-        # 350 / 100 is 3 in whole numbers: not more than the partitions, so the lag stays 350.
+        # 350 / 100 is 3 in whole numbers.  This is not more than the number of partitions, so the
+        # lag stays 350.
         (3, 350, False, 4),
         (3, 400, False, 3),
         (3, 5000, True, 10),
@@ -127,7 +128,7 @@ PODS, PERCENT = ScalingPolicy(False, 2, 60), ScalingPolicy(True, 50, 60)
     ("rules", "expected"),
     [
         (ScalingRules(0, (PODS,)), [(0, 9, 7), (60, 7, 5), (120, 5, 3)]),
-        # Half of nine, rounded down.
+        # Half of nine is rounded down.
         (ScalingRules(0, (PERCENT,)), [(0, 9, 4), (60, 4, 2), (120, 2, 1)]),
         (ScalingRules(0, (PODS, PERCENT)), [(0, 9, 4), (60, 4, 2), (120, 2, 1)]),
         (ScalingRules(0, (PODS, PERCENT), Select.MIN), [(0, 9, 7), (60, 7, 5), (120, 5, 3)]),
@@ -146,7 +147,7 @@ def test_policies_limit_the_processes_that_stop_in_a_period(rules, expected):
     ("rules", "expected"),
     [
         (ScalingRules(0, (PODS,)), [(15, 1, 3), (75, 3, 5)]),
-        # Half of a process more is rounded up.
+        # Half a process more is rounded up.
         (ScalingRules(0, (PERCENT,)), [(15, 1, 2), (75, 2, 3)]),
         (ScalingRules(60, SCALE_UP.policies), [(60, 1, 5), (75, 5, 10)]),
         (ScalingRules(0, (PODS,), Select.DISABLED), []),
@@ -184,7 +185,8 @@ def test_the_last_process_stops_after_the_cooldown_and_starts_when_keda_polls():
 
     replayed = replay(POLICY._replace(min_replicas=0, idles=True), load, 1, no_pause)
 
-    # 60 s without lag; lag from 100 s on; KEDA polls at 120 s; the lag is 0 at 124 s.
+    # The lag is 0 for 60 s, and positive from 100 s on. KEDA polls at 120 s, and the lag is 0 at
+    # 124 s.
     assert replayed.scales == [(60, Scale(1, 0)), (120, Scale(0, 1)), (185, Scale(1, 0))]
 
 

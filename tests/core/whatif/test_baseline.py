@@ -97,8 +97,8 @@ def test_a_gap_of_ownership_between_incarnations_counts(gaps, idle):
     assert list(idle_between_incarnations(processes, [63_000], [], gaps)) == idle
 
 
-# era, version of the subscription, its user data, assignor -> the nearest library of the client
-# model
+# era, version of the subscription, its user data, assignor -> the most similar library of the
+# client model
 LIBRARIES = [
     ("0.9", 0, None, "range", "java-0.9"),
     ("0.10", 0, None, "range", "java-0.10"),
@@ -117,7 +117,8 @@ LIBRARIES = [
     ("2.0", 0, b"", "range", "java-2.0"),
     ("4.4", 3, b"", "sticky", "kafka-python-3"),
 ]
-# The client.id of a library that sends subscriptions of version 0 with empty user data.
+# The client.id of a library that sends subscriptions of version 0 with empty user data -> the
+# library.
 CLIENT_IDS = {
     "consumer-1": "java-2.3",
     "consumer-orders-2": "java-2.3",
@@ -143,8 +144,8 @@ def test_the_library_of_a_default_client_id(client_id):
     assert library_with("4.4", old, "range", client_id) == CLIENT_IDS[client_id]
 
 
-# Subscription and assignment in hexadecimal, timeouts of rebalance and session in s, and assignor,
-# as the libraries wrote them to a real broker.  The client id does not name the library.
+# Subscription and assignment in hexadecimal, rebalance and session timeout in s, and assignor, as
+# the libraries sent them to a real broker.  The client id does not name the library.
 NULL_0, NULL_1 = "000000000000FFFFFFFF", "000100000000FFFFFFFF"
 SIGNS = {
     "sarama-1": ("00010000000100016FFFFFFFFF00000000", NULL_0, 60, 10, "range"),

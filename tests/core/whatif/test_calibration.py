@@ -14,7 +14,8 @@ def test_a_range_is_wider_by_a_share_of_the_median():
 
     least, most = widened(shares, OUTCOMES)
 
-    # Medians 6 and 150 s: by 0.6 rebalances, rounded to the outside, and by 30 s.
+    # The medians are 6 rebalances and 150 s; the ranges are wider by 0.6 rebalances, rounded
+    # outward, and by 30 s.
     assert (least.rebalances, most.rebalances) == (3, 7)
     assert (least.unavailable_partition_ms, most.unavailable_partition_ms) == (70_000, 180_000)
     assert (least.not_stable_ms, most.not_stable_ms) == (10_000, 12_000)

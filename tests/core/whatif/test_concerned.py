@@ -50,7 +50,7 @@ SLOW = [life(0, slow_polls=(SlowPoll(TimeEstimate.exactly(9000), None, 1, ""),))
             [RESTARTED, RESTARTED, RUNS, [life(0, 400), life(402)]],
             "caused by 1 rolling deployment; ",
         ),
-        # The group is shut down.
+        # The group is shut down, so no process is named.
         ([[life(0, 800)], [life(0, 810)]], ""),
     ],
 )

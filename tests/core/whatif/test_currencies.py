@@ -15,7 +15,7 @@ STATIC = SettingsChange.of(["group.instance.id=process"])
 LONGER = SettingsChange.of(["session.timeout.ms=30000"])
 LONGEST = SettingsChange.of(["session.timeout.ms=45000"])
 CONSUMER = SettingsChange.of(["group.protocol=consumer"])
-# Rebalances, time in rebalances, moves, downtime, refused, records, pauses.
+# Figures: rebalances, time in rebalances, moves, downtime, refused, records, pauses.
 NOW = (16, 40_000, 100, 60_000, 0, 50, 90_000)
 
 

@@ -76,8 +76,8 @@ def test_the_last_deployment_has_all_processes_once(baseline):
 @pytest.mark.parametrize(
     ("strategy", "batch", "change", "rebalances"),
     [
-        (Strategy.ONE_BY_ONE, 1, "", (12, 12)),  # each process leaves, and joins
-        (Strategy.BATCHES, 2, "", (6, 6)),  # both leave, both join
+        (Strategy.ONE_BY_ONE, 1, "", (12, 12)),  # Each process leaves, and joins again.
+        (Strategy.BATCHES, 2, "", (6, 6)),  # Both processes leave, and both join again.
         (Strategy.RECREATE, 6, "", (1, 2)),
         (Strategy.SURGE, 6, "", (2, 4)),
         (Strategy.ONE_BY_ONE, 1, "membership=static", (0, 0)),
@@ -99,7 +99,7 @@ def test_a_restarted_static_member_keeps_its_two_partitions_unowned(baseline):
     static = SettingsChange.of(["membership=static"])
     plan = group.plan(Deployment(Strategy.ONE_BY_ONE, PACE_MS, 1), static, 2)
 
-    # Twelve partitions for 4 s each, and the time to join.
+    # Twelve partitions are unowned for 4 s each, plus the time to join.
     assert 47_500 <= plan.median.unavailable_partition_ms <= 49_000
 
 

@@ -91,7 +91,7 @@ SLOW = [*OWNED, absent(60_000, "a", "slow", 30_000)]
         pytest.param(
             [*OWNED, end(60_000, "a", "killed"), assigned(70_000, "b")],
             {},
-            25,  # half an interval, 10 records per second
+            25,  # Half an interval, with 10 records per second.
             10_350,
             id="a killed process does not commit",
         ),
@@ -154,7 +154,9 @@ SLOW = [*OWNED, absent(60_000, "a", "slow", 30_000)]
         pytest.param(
             [*OWNED, end(2000, "a", "killed"), assigned(12_000, "b")],
             {},
-            16,  # 2 of 5 times a commit, 1 s before the end; else everything, 2 s
+            # In 2 of 5 cases a commit precedes the end by 1 s; otherwise all records of 2 s are
+            # handled again.
+            16,
             10_350,
             id="a tenure shorter than the commit interval: at most all of it",
         ),

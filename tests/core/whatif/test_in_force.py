@@ -13,7 +13,7 @@ from coordinator_core.whatif.known_settings import KnownSetting, KnownSettings
 from tests.core.whatif.test_limits import JAVA, LIBRDKAFKA, group
 
 FILE = "server.properties"
-# As the brokers of tests/data/twins/mixed-protocols-4.4.0 have them.
+# These are the settings of the brokers of tests/data/twins/mixed-protocols-4.4.0.
 BROKERS = {
     "group.consumer.session.timeout.ms": "10000",
     "group.consumer.heartbeat.interval.ms": "3000",
@@ -48,7 +48,7 @@ def of_consumers(session_ms=10_000, heartbeat_ms=3000, assignor="uniform", **pro
         (classic(), "assignor=range", ""),
         (classic(), "protocol=eager", ""),
         (classic(), "initial_rebalance_delay_ms=3000", ""),
-        # What clients of the other protocol have is not known.
+        # The settings of clients of the other protocol are not known.
         (
             of_consumers(),
             "group_protocol=classic session_timeout_ms=10000",
@@ -61,7 +61,7 @@ def of_consumers(session_ms=10_000, heartbeat_ms=3000, assignor="uniform", **pro
         ),
         (of_consumers(), "remote_assignor=uniform", ""),
         (of_consumers(assignor=None), "remote_assignor=uniform", "remote_assignor=uniform"),
-        # The brokers' default is in force after a migration without a setting of the group.
+        # After a migration, the brokers' default is in force if the group has no setting.
         (
             classic(**BROKERS),
             "group_protocol=consumer consumer_session_timeout_ms=10000",
@@ -149,7 +149,8 @@ def advice_of(observed, *model):
         ((40, 100), [(29, 125)], "29 rebalances predicted, 40 observed"),
         ((10, 100), [(10, 74)], "partition downtime 74 s predicted, 100 s observed"),
         ((10, 100), [(10, 126)], "partition downtime 126 s predicted, 100 s observed"),
-        ((10, 100), [(10, 60), (10, 130), (10, 200)], None),  # within the range of the seeds
+        # The observed value is within the range of the seeds.
+        ((10, 100), [(10, 60), (10, 130), (10, 200)], None),
         ((2, 10), [(2, 5)], None),
         ((2, 10), [(2, 4)], "partition downtime 4 s predicted, 10 s observed"),
     ],

@@ -202,8 +202,9 @@ def test_refused(of_group, change, message):
     [
         (group(JAVA), "session.timeout.ms=6000"),
         (group(JAVA), "session.timeout.ms=1800000"),
-        (group(JAVA), "session.timeout.ms=90000"),  # Java allows more than max.poll.interval.ms
-        (group(JAVA, session_ms=4000), "session.timeout.ms=5000"),  # the broker has other limits
+        # Java allows a session timeout above max.poll.interval.ms.
+        (group(JAVA), "session.timeout.ms=90000"),
+        (group(JAVA, session_ms=4000), "session.timeout.ms=5000"),  # The broker has other limits.
         (group(LIBRDKAFKA), "session.timeout.ms=60000"),
         (group(LIBRDKAFKA, session_ms=2000), "session.timeout.ms=2999"),
         (group(JAVA), "partition.assignment.strategy=sticky"),
@@ -321,7 +322,7 @@ def test_the_initial_delay_is_a_setting_of_the_broker():
 )
 def test_librdkafka_itself_refuses_the_same(change, properties):
     own = {"session.timeout.ms": 10_000, "max.poll.interval.ms": 60_000, "group.id": "g"}
-    # Broker limits do not matter here.
+    # Limits of the broker do not matter here.
     refused = [
         text
         for text in refusals(group(LIBRDKAFKA), SettingsChange.of(change.split()))

@@ -58,7 +58,7 @@ def seconds_of(of_group, conversions):
     return [((at_ms - of_group.from_ms) // 1000, protocol) for at_ms, protocol in conversions]
 
 
-# -- what happens --------------------------------------------------------------------------------
+# -- the migration itself --------------------------------------------------------------------------
 
 
 def test_the_first_consumer_member_converts_the_group_and_the_last_that_leaves_converts_it_back():
@@ -97,7 +97,8 @@ def test_figures_of_a_migration_are_those_of_its_time():
     )
     assert (up.rebalances, up.moved_partitions) == (6, 12)
     assert up.not_stable_ms == pytest.approx(10_900, rel=0.05)
-    # Two partitions of each of three processes, for not quite the 3 s that each is down.
+    # Two partitions of each of three processes are unowned for almost the 3 s that each process is
+    # down.
     assert up.unavailable_partition_ms == pytest.approx(16_900, rel=0.05)
 
 
@@ -167,7 +168,7 @@ def test_user_data_of_assignments_refuses_members_of_the_consumer_protocol():
     assert any("have user data" in each for each in blockers_of(prediction.migrations[0]))
 
 
-# -- which processes restart when ----------------------------------------------------------------
+# -- order of restarts of the processes ------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

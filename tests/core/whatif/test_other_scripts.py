@@ -24,8 +24,8 @@ VARIANTS = {
     "consumer-static": f"group.protocol=consumer membership=static {SHORT}",
     "consumer-default": "group.protocol=consumer",
 }
-# Of four starts and four stops within seconds, the phases of heartbeats decide which of them share
-# a rebalance: 15 are predicted of 16 and 17.
+# In four starts and four stops within seconds, the phases of heartbeats decide which of them share
+# a rebalance: the prediction is 15 rebalances instead of 16 and 17.
 TOO_FAR = {(SURGE, "4.4.0-again", "cooperative"): {"rebalances"}}
 CASES = [(script, run) for script, runs in RUNS.items() for run in runs]
 

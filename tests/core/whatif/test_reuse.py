@@ -121,7 +121,7 @@ def test_another_commit_interval_is_not_another_simulation(monkeypatch):
 
     assert len(simulations) == 1
     figures = [each.median for each in predictions]
-    # Two of six partitions: half an interval each.
+    # For two of six partitions, half an interval each is handled again.
     assert [each.records_reprocessed for each in figures] == [50, 10, 200, 50]
     assert len({each._replace(records_reprocessed=0) for each in figures}) == 1
     assert len({each.simulation for each in predictions}) == 3

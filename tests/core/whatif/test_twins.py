@@ -48,10 +48,11 @@ VARIANTS = {
 }
 VERSIONS = ("3.9.1", "4.1.2")
 FAMILIES = ("orders", "clicks", "invoices")
-# JVMs took up to five seconds longer to start in the group with this setting than in the other; and
-# invoices-3 was killed, but may as well have been frozen by the evidence.  In the flapping groups,
-# a freeze of 6 s left no evidence, but changed the phase of heartbeats (see below): 18 rebalances
-# predicted instead of 16; and by milliseconds two rebalances were one: 17 of 19 (docs/what-if.md).
+# JVMs took up to five seconds longer to start in the group with this setting than in the other
+# group.  In addition, invoices-3 was killed, but by the evidence it may have been frozen.  In the
+# flapping groups, a freeze of 6 s left no evidence, but changed the phase of heartbeats (see
+# below), so 18 rebalances are predicted instead of 16.  By milliseconds, two rebalances became one,
+# so 17 of 19 are predicted (docs/what-if.md).
 TOO_FAR = {
     (ROLLING, "3.9.1", "invoices", "cooperative"): {"rebalances", "unavailable_partition_ms"},
     (FLAPPING, "4.1.2", "clicks", "cooperative"): {"rebalances"},
@@ -210,7 +211,7 @@ def test_advice(version):
     group, base = baseline(version, "orders"), predicted(version, "orders", "base")
     result = advise(group, observed(group, 745_000), base, changed)
 
-    assert str(result.change) == "membership=static"  # a longer session saves little more
+    assert str(result.change) == "membership=static"  # A longer session would save little more.
     assert result.saved.rebalances == 17
     assert result.share > 0.5
     assert result.sentence.startswith("group.instance.id (process name): 4 rebalances instead of")

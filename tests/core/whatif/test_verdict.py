@@ -67,8 +67,9 @@ def verdict(predicted, blockers=(), *, unchanged=(100_000,) * 3, of=None):
     ("downtimes_ms", "blockers", "expected"),
     [
         ([50_000] * 3, [], "migrate"),
-        ([50_000, 50_000, 100_000], [], "no difference"),  # not in every simulation
-        ([95_000] * 3, [], "no difference"),  # 5% of the downtime
+        # The difference does not occur in every simulation.
+        ([50_000, 50_000, 100_000], [], "no difference"),
+        ([95_000] * 3, [], "no difference"),  # The difference is 5% of the downtime.
         ([105_000] * 3, [], "no difference"),
         ([150_000] * 3, [], "stay"),
         ([150_000, 150_000, 90_000], [], "no difference"),
@@ -159,7 +160,7 @@ def test_the_default_session_static_members_and_moves_get_worse():
     )
 
 
-# -- limits of brokers -----------------------------------------------------------------------------
+# -- broker limits ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -198,7 +198,7 @@ def test_changed_offsets_are_committed_by_interval_and_before_a_release(make_gro
     assert commit < operations.index(Delete(paths.owner("g", "t", 1)))
     assert [op for op in operations if isinstance(op, SetData)] == [
         operations[commit]
-    ]  # the offset of partition 0 did not change
+    ]  # The offset of partition 0 did not change.
 
 
 def test_without_auto_commit_nothing_is_committed(make_group):
@@ -380,7 +380,7 @@ def test_after_two_expiries_in_a_row_a_consumer_misses_all_changes(make_group):
     group.network.heal("c")
     while not group.events_of(SessionExpired):
         group.run_for(1)
-    group.run_for(1)  # the second session is open, the reply in transit
+    group.run_for(1)  # The second session is open, but the reply is in transit.
     group.network.cut("c", ["zk"])
     group.run_for(20_000)
     group.network.heal("c")

@@ -131,7 +131,7 @@ def test_split_brain_a_consumer_cut_off_from_zookeeper_fetches_anothers_partitio
     group.run_for(20_000)
     assert group.fetching() == {"a": [("t", 0)], "b": [("t", 0), ("t", 1)]}
     assert group.ownership.holders(("t", 0)) == {"a", "b"}
-    assert group.owners("t") == {0: "b-0", 1: "b-0"}  # one owner per partition in the tree
+    assert group.owners("t") == {0: "b-0", 1: "b-0"}  # The tree has one owner per partition.
     group.network.heal("a")
     group.run_for(80)
 

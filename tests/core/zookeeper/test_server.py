@@ -101,7 +101,7 @@ def test_a_write_at_a_follower_reaches_all_servers_through_the_leader():
     assert [server.tree.nodes["/n"].data for server in servers] == ["x", "x"]
     assert client_process.received_events == [
         (104, ReplyReceived(1, ZooKeeperAnswer(ZkError.OK)))
-    ]  # c, zk-2, zk-1, zk-2, c
+    ]  # The message goes from c over zk-2, zk-1 and zk-2 back to c.
 
 
 def test_replies_keep_the_order_of_requests_and_show_own_writes():

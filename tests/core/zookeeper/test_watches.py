@@ -44,7 +44,7 @@ class Watched:
         (GetData("/a", True),       Create("/a/c"),     []),
         (GetData("/a", False),      SetData("/a", "x"), []),
         (GetData("/a/b", True),     Delete("/a/b"),     [(DELETED, "/a/b")]),
-        (GetData("/n", True),       Create("/n"),       []),  # a failed read sets no watch
+        (GetData("/n", True),       Create("/n"),       []),  # A failed read sets no watch.
         (Exists("/n", True),        Create("/n"),       [(CREATED, "/n")]),
         (Exists("/a", True),        SetData("/a", "x"), [(DATA, "/a")]),
         (Exists("/a/b", True),      Delete("/a/b"),     [(DELETED, "/a/b")]),

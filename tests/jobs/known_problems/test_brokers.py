@@ -179,7 +179,7 @@ class TestKafka21305:
         assert findings("kafka-21305", tables, "finding", versions={"broker": "4.1.2"}) == []
 
 
-AFFECTED = problem("KAFKA-12890")  # 2.6.1-2.6, 2.7, 2.8.0; specific
+AFFECTED = problem("KAFKA-12890")  # Affected: 2.6.1-2.6, 2.7, 2.8.0; the problem is specific.
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def member(name, host, group="g", *, number=1, left=None, session=10_000, **more
 
 
 FORMED = [generation(1, joined=1000), generation(2, joined=61_000)]
-# The last heartbeats of all three were at 50 s to 52 s.
+# The last heartbeats of all three members were at 50 s to 52 s.
 LOST = [
     member("a-1", "10.0.0.1", left=60_000),
     member("a-2", "10.0.0.1", left=60_900),

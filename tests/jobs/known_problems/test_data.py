@@ -149,7 +149,7 @@ def test_more_than_three_partitions_without_a_record_that_kills(findings, costs)
     ("rate", "expected"),
     [
         (0.1, [(0.6, "no log end offsets: perhaps the partition had no records")]),
-        (0.05, []),  # two records are expected in the 34 s since the last commit
+        (0.05, []),  # Two records are expected in the 34 s since the last commit.
         (None, []),
     ],
 )

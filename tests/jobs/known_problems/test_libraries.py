@@ -553,7 +553,7 @@ def subscription(user_data):
     return bytes.fromhex("0000 00000001 0006") + b"orders" + user_data
 
 
-# Previous partitions of the topic orders, with generation -1, and none.
+# Previous partitions of the topic orders with generation -1, and no previous partitions.
 PREVIOUS = (
     bytes.fromhex("00000018 00000001 0006")
     + b"orders"

@@ -325,7 +325,7 @@ def test_static_clients_that_ended_fatally_are_named(findings):
         "group_events": [
             *(fenced(f"s-{n}", 1000 + n, f"kept-{n}") for n in (1, 2)),
             fenced("s-1", 2000, "kept-1"),
-            # Another process had taken its place, and lives.
+            # Another process had taken the member's place, and still runs.
             fenced("s-3", 1000, "kept-3"),
             *(session_expired(11_000 + n, f"kept-{n}") for n in (1, 2)),
         ]

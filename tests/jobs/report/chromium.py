@@ -9,7 +9,7 @@ import tempfile
 import time
 
 NAMES = ("chromium", "chromium-headless-shell", "chromium-browser", "google-chrome")
-_ANSWER_S = 60  # a busy machine is slow; no test measures time
+_ANSWER_S = 60  # limit in seconds: a busy machine is slow, and no test measures time
 _KEYS = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Enter": 13, "Tab": 9}
 
 
@@ -125,7 +125,8 @@ class Tab:
         """Console messages, exceptions, and requests to other places."""
         errors = []
         for message in self._browser.notifications:
-            if message.get("sessionId") != self._session:  # of a tab of another test
+            # The message belongs to the tab of another test.
+            if message.get("sessionId") != self._session:
                 continue
             params = message.get("params", {})
             if message.get("method") == "Runtime.exceptionThrown":

@@ -65,7 +65,7 @@ def page(plant, tmp_path_factory):
 @pytest.fixture
 def tab(chromium, page):
     opened = chromium.open(page)
-    opened.until("rebalances.rows.length")  # tables are below the timeline, which moves them
+    opened.until("rebalances.rows.length")  # The tables are below the timeline, which moves them.
     return opened
 
 
@@ -154,7 +154,8 @@ def test_a_link_of_an_episode_opens_its_group_and_time(tab):
 
     tab.until(opened(ODD))
     times = "from=1970-01-01T00:00:19.000Z&to=1970-01-01T00:00:23.100Z"
-    tab.until(f"location.hash.includes('{times}')")  # written shortly after the view has moved
+    # The page writes the address shortly after the view has moved.
+    tab.until(f"location.hash.includes('{times}')")
 
 
 def test_equal_advice_is_shown_once_with_blocks_to_paste(tab):
@@ -174,7 +175,7 @@ def test_the_pointer_has_a_line_with_its_time(chromium, page):
     tab.mouse("mouseMoved", x + 190 + (width - 198) / 2, y + 60)
     tab.until("!document.getElementById('cross').hidden")
 
-    # The middle of the time from 1 to 60 s.
+    # This is the middle of the time from 1 to 60 s.
     shown = tab.run("document.getElementById('cross-time').textContent")
     assert shown.startswith("00:00:30.")
 
@@ -252,7 +253,7 @@ def test_the_rows_of_tables_are_blocks_of_named_values_in_a_narrow_window(chromi
     assert tab.run(f"{boxes}.filter((each) => each.scrollWidth > each.clientWidth).length") == 0
     assert tab.run(f"{cell}.dataset.column") == "Rebalances"
     assert tab.run(f"getComputedStyle({cell}, '::before').content") == '"Rebalances"'
-    # the groups can still be sorted
+    # Readers can still sort the groups.
     assert tab.run("document.querySelectorAll('#groups thead button')[0].offsetHeight") > 0
 
 

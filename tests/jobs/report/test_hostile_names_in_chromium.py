@@ -21,7 +21,8 @@ from tests.jobs.report.planted import (
 
 pytestmark = pytest.mark.slow
 MAX_NAME_BYTES = 2**15 - 1
-# The context of the page, and a name that sets window.taken if it leaves its text there.
+# The context of a name in the page, with a name that sets window.taken if it escapes from this
+# context.
 NAMES = {
     "an element": '<img src=x onerror="taken=1"><svg onload="taken=1">',
     "the script of the data": "</script><script>taken=1</script>",

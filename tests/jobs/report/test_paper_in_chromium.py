@@ -12,7 +12,8 @@ from tests.jobs.report.planted import episode, generation, tables
 
 pytestmark = pytest.mark.slow
 
-# Per group's page before the browser prints: title, items, whether it has a timeline, text color.
+# State of each group's page before the browser prints: title, items, whether it has a timeline,
+# text color.
 TEXT_COLOR = "getComputedStyle(document.documentElement).getPropertyValue('--text')"
 SEEN = """
     window.sheets = []; addEventListener("beforeprint", () => {

@@ -124,7 +124,8 @@ def test_downtime_is_not_known_from_a_log_alone(plant, tmp_path):
 def test_the_time_with_members_is_without_the_time_in_empty(two_rounds):
     (group,) = objects(page_of(two_rounds)["groups"])
 
-    # 1000 to 12,100, when the group was empty, and 50,000 to 60,000, the last event
+    # The group has members from 1000 ms to 12,100 ms, when it became empty, and from 50,000 ms to
+    # the last event at 60,000 ms.
     assert group["with_members_ms"] == 11_100 + 10_000
 
 
@@ -133,7 +134,8 @@ def test_a_lane_has_all_member_ids_of_a_process(eager):
 
     assert [lane["process"] for lane in timeline["lanes"]] == ["a@host", "b@host"]
     assert timeline["assigned"] == [("t 0-1", 2), ("t 2-3", 2), ("t 0-3", 4)]
-    # [generation, partitions]; if shorter than the generation: from, to, how it left
+    # Each spell is [generation, partitions].  If it is shorter than the generation, it also has
+    # from, to and how the member left.
     assert [lane["spells"] for lane in timeline["lanes"]] == [
         [[0, 0], [1, 2], [3, 0]],
         [[0, 1, 1000, 9000, "left"], [3, 1, 19_000, 29_000, None]],
@@ -154,7 +156,7 @@ def test_causes_have_a_generation_and_a_lane(eager):
         (0, 1000, 1, "contributing", "start", "b"),
         (1, 9000, 1, "trigger", "restart", "b"),
         (2, 19_000, 1, "trigger", "return", "b"),
-        (3, 21_000, None, "trigger", "start", "c"),  # c is in no group record, so it has no lane
+        (3, 21_000, None, "trigger", "start", "c"),  # No group record contains c, so c has no lane.
     ]
     assert causes[2]["reason"] == "by `LeaveGroup`"
 

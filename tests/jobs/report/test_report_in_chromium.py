@@ -340,7 +340,7 @@ def test_families_of_causes_can_be_hidden(tab):
     tab.until("rebalances.rows.length === 3")
     assert generations(tab) == ["2", "3"]
 
-    tab.click_on("#families label:nth-of-type(3) input")  # slow polls are in this family
+    tab.click_on("#families label:nth-of-type(3) input")  # Slow polls are in this family.
     tab.until("rebalances.rows.length === 2")
     assert generations(tab) == ["2"]
 
@@ -442,7 +442,7 @@ def test_outcomes_of_advice_are_beside_the_advice_and_the_group(tab):
         "partition downtime (partition-seconds)", "35 s", "24 s", "18 s to 30 s", "35 s", "worse",
     ]  # fmt: skip
     assert tab.run(leads.format("#outcomes"))[0] == "billing: group.instance.id: worse"
-    # Only the group itself has advice that was not carried out.
+    # Only the group's own view has advice that was not carried out.
     assert len(tab.run(leads.format("#outcomes"))) == 2
     assert tab.run(leads.format("#what-if"))[1:] == [
         "group.instance.id: worse",

@@ -50,7 +50,8 @@ def spans(timeline):
     ]
 
 
-# b joins: a hears of it at its next heartbeat, gives up two partitions, b takes them at its own
+# When b joins, a learns of it at its next heartbeat and gives up two partitions, and b takes them
+# at its own heartbeat.
 ORDERS = [
     ("a", 0.0, 9.0, "stable", "t 0-3", "-"),
     ("a", 9.0, 10.0, "behind", "t 0-3", "-"),

@@ -71,7 +71,7 @@ def test_causes_are_instants_on_the_lane_of_their_process(events):
 
     assert instants == [
         (1_000_000, 2, "p", "MEMBER_NEW (start)"),
-        (10_000_000, 1, "p", "LEAVE"),  # a member without a group record: on the group's lane
+        (10_000_000, 1, "p", "LEAVE"),  # A member without a group record is on the group's lane.
     ]
     assert of_kind(events, "i")[0]["args"]["reason"] == "Adding new member"
 

@@ -255,7 +255,8 @@ def test_a_statement_beyond_a_limit_is_refused_and_the_next_one_is_answered(
 
 
 def test_statements_are_answered_on_a_machine_with_many_processors(server, monkeypatch):
-    monkeypatch.setenv("SLURM_CPUS_ON_NODE", "64")  # DuckDB takes it for the number of processors
+    # DuckDB takes this value as the number of processors.
+    monkeypatch.setenv("SLURM_CPUS_ON_NODE", "64")
     monkeypatch.setenv("TOKIO_WORKER_THREADS", "64")
 
     answer = Statements(server.lake.root).rows("SELECT COUNT(*) FROM generations")
@@ -396,7 +397,7 @@ def test_ctrl_c_ends_the_server_with_one_line(plant, tmp_path):
     process = regroup("--lake", lake, "--port", "0")
     first = process.stderr.readline()
     assert first.startswith("http://127.0.0.1:")
-    # The first answer: by now the server, not Python, handles SIGINT.
+    # After the first answer, the server handles SIGINT instead of Python.
     urlopen(first.split(" ")[0], timeout=60).close()
 
     process.send_signal(signal.SIGINT)
@@ -472,7 +473,7 @@ def test_a_browser_shows_each_view_without_errors(chromium, server, width):
         assert elsewhere == []
         assert tab.run("document.documentElement.scrollWidth <= innerWidth")
         sections = tab.run("document.querySelectorAll('main > section:not([hidden])').length")
-        assert sections == (1 if address else 2)  # the overview, and its tables
+        assert sections == (1 if address else 2)  # The sections are the overview and its tables.
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from jobs.segments.writer import varint
 
 LIMIT = 1 << 20
 SIZE = 50 * LIMIT
-RECORD = b"\x10\x00\x00\x00\x02k\x02v\x00"  # key k, value v
+RECORD = b"\x10\x00\x00\x00\x02k\x02v\x00"  # The record has key k and value v.
 
 
 def xerial(data):
@@ -135,7 +135,7 @@ def test_the_bombs_of_a_file_share_an_allowance(codec, count):
     read = count - len(bad)
     assert offsets == [0, *range(1, 1 + read), 99]
     assert read <= 1 + (LIMIT + 256 * len(data)) // size
-    assert (len(bad) > 0) is (codec != "lz4")  # which inflates to at most 255 times its size
+    assert (len(bad) > 0) is (codec != "lz4")  # LZ4 inflates data to at most 255 times its size.
 
 
 def test_a_defect_of_the_reader_quarantines_a_batch(monkeypatch):

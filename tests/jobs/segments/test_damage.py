@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from jobs.segments import Batch, Quarantined, frames, read_segment
 
-# A real segment's batches by Kafka's reader: (position, size, first offset)
+# The batches of a real segment by Kafka's reader: (position, size, first offset).
 BATCHES = [
     (0, 393, 0), (393, 1369, 1), (1762, 1261, 19), (3023, 1261, 37), (4284, 1261, 55),
     (5545, 1261, 73),
@@ -79,10 +79,11 @@ def test_a_flipped_bit_quarantines_its_batch_only(segment, where, position, bit,
 
 @pytest.mark.parametrize(("position", "size", "offset"), BATCHES)
 def test_a_flipped_bit_in_any_header_quarantines_one_batch(segment, position, size, offset):
-    for byte in (*range(12), *range(16, 61)):  # the leader epoch between them is not covered
+    # The checksum does not cover the leader epoch between them.
+    for byte in (*range(12), *range(16, 61)):
         for bit in range(8):
             if position == 5545 and byte < 8:
-                continue  # no later offset shows that the last batch's offset is wrong
+                continue  # No later offset shows that the offset of the last batch is wrong.
             offsets, gaps, _ = read(flipped(segment, position + byte, bit))
             assert offsets == [o for o in ALL if o != offset], (byte, bit)
             assert gaps == [(position, size)], (byte, bit)
@@ -99,7 +100,7 @@ def test_adjacent_damaged_batches_are_quarantined_separately(segment):
     ("tail",             "kept",                "gaps"),
     [
         (5545,           [0, 1, 19, 37, 55],    []),
-        (5545 + 7,       [0, 1, 19, 37, 55],    []),  # seven zeros count as preallocated
+        (5545 + 7,       [0, 1, 19, 37, 55],    []),  # Seven zeros count as preallocated space.
         (5545 + 8,       [0, 1, 19, 37, 55],    [(5545, 8)]),
         (5545 + 16,      [0, 1, 19, 37, 55],    [(5545, 16)]),
         (5545 + 61,      [0, 1, 19, 37, 55],    [(5545, 61)]),
@@ -252,7 +253,7 @@ def test_any_damage_is_covered_by_items(segment, data):
 def test_batches_after_many_wrong_lengths_are_read(segment, monkeypatch):
     """Valid batches add credit for later failed checksums."""
     monkeypatch.setattr(frames, "INITIAL_CREDIT", 5000)
-    damaged = flipped(segment, 1762 + 10, 2)  # the length grows by 1,024
+    damaged = flipped(segment, 1762 + 10, 2)  # The length becomes larger by 1,024.
 
     offsets, gaps, _ = read(damaged * 40)
 

@@ -109,7 +109,7 @@ def test_a_truncated_tail_is_a_quarantined_line_with_its_bytes(captured):
     }
 
 
-# Segments made here ---------------------------------------------------------------------------
+# Segments made by the tests -------------------------------------------------------------------
 
 
 def varint(number):

@@ -13,7 +13,8 @@ from jobs.segments.writer import framed, record_batch
 from jobs.sources.topic.segments import segment_rows
 
 LAST = (1 << 63) - 1
-# Attributes, timestamp delta 1, offset delta 0, key "k", no value, no headers; zigzag-coded.
+# A zigzag-coded record: attributes, timestamp delta 1, offset delta 0, key "k", no value, no
+# headers.
 ONE_MS_LATER = bytes([14, 0, 2, 0, 2, ord("k"), 1, 0])
 RUN = [record_batch(offset, 0, 1000, [(b"\0\2\0\1g", None)]) for offset in range(1, 40)]
 GIB = 1 << 30
@@ -86,7 +87,7 @@ print(len(items), peak >> 10)
     ("tail", "items"),
     [
         pytest.param(b"", 39, id="zeros up to the end"),
-        pytest.param(RUN[0], 39 + 1024 + 1, id="a hole"),  # ranges of 1 MiB
+        pytest.param(RUN[0], 39 + 1024 + 1, id="a hole"),  # The hole has ranges of 1 MiB.
     ],
 )
 def test_a_sparse_file_is_read_in_bounded_memory(tmp_path, tail, items):

@@ -228,7 +228,7 @@ FALSE_SIZES = {
 def test_a_claim_of_two_gib_is_quarantined_without_allocating_it(tmp_path, what):
     bad, reason = FALSE_SIZES[what]
     file = around(tmp_path, bad)
-    rows_of(file)  # fills caches before memory is measured
+    rows_of(file)  # This fills caches before memory is measured.
     before, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
 
     pa.set_memory_pool(pool)

@@ -10,5 +10,5 @@ def swapped_lines(data, chance):
     return b"".join(lines)
 
 
-# By kind of input: log, client, export (of a log store), trace, dump, segment.
+# Mutations by kind of input: log, client, export (of a log store), trace, dump, segment.
 MUTATIONS = {kind: [swapped_lines] for kind in ("log", "client", "trace", "dump")}
