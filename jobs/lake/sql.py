@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
     from deltalake import DeltaTable
+    from pyarrow.dataset import Dataset
 
 # DuckDB's names for Delta's primitive types.
 _DUCK_TYPES = {
@@ -92,6 +93,22 @@ OF_EPISODE_COSTS = ("episodes", *_NEWER)
 # statement that reads these tables together with other evidence needs no notice.
 WITHOUT_NOTICE = ("client_events", "configurations", "end_offsets", "findings")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class OpenedTables(NamedTuple):
+    """A connection with tables and views.  ``in_arrow``: data of the tables that Arrow reads, by
+    the names that the views have for them."""
+
+    connection: duckdb.DuckDBPyConnection
+    in_arrow: dict[str, Dataset]
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """A further connection with the same tables and views."""
+        cursor = self.connection.cursor()
+        # DuckDB registers data of Arrow for one connection only.
+        for name, dataset in self.in_arrow.items():
+            cursor.register(name, dataset)
+        return cursor
 
 
 class SelectedRows(NamedTuple):
@@ -309,10 +326,24 @@ def open_lake(
     A named table that does not exist is a UsageError, unless it is ``optional``.  ``by_duckdb``:
     DuckDB reads the files of a local lake, which is faster; else Arrow does.
     """
+    opened = open_tables(root, sql, optional=optional, by_duckdb=by_duckdb, notices=notices)
+    return opened.connection
+
+
+def open_tables(
+    root: str,
+    sql: str,
+    *,
+    optional: Collection[str] = (),
+    by_duckdb: bool = True,
+    notices: bool = True,
+) -> OpenedTables:
+    """As `open_lake`, for several cursors."""
     import duckdb
 
     _require_lake(root)
     connection = duckdb.connect(":memory:")
+    opened = OpenedTables(connection, {})
     for macro in SPARK_FUNCTIONS:
         connection.execute(f"CREATE MACRO {macro}")
     words = set(_WORD.findall(sql.lower()))
@@ -326,10 +357,10 @@ def open_lake(
         is_required = is_required and table not in optional
         delta = _opened(root, table, required=is_required, notices=notices and not is_newer)
         old_names = _old_names(table, words)
-        _register(connection, root, table, delta, by_duckdb=by_duckdb, old_names=old_names)
+        _register(opened, root, table, delta, by_duckdb=by_duckdb, old_names=old_names)
     for view in views:
         _create_view(connection, view, _old_names(view, words))
-    return connection
+    return opened
 
 
 def _views_below(words: set[str]) -> list[str]:
@@ -383,7 +414,7 @@ def _opened(root: str, table: str, *, required: bool, notices: bool) -> DeltaTab
 
 
 def _register(
-    connection: duckdb.DuckDBPyConnection,
+    opened: OpenedTables,
     root: str,
     table: str,
     delta: DeltaTable | None,
@@ -393,6 +424,7 @@ def _register(
 ) -> None:
     """Create a view over the table's current Parquet files, columns in the table's order; an empty
     view for a table that does not exist.  ``old_names``: see `_old_names`."""
+    connection = opened.connection
     if delta is None:
         _create_empty_view(connection, table, {}, old_names)
         return
@@ -408,7 +440,8 @@ def _register(
         source = _files(root, table, delta, types)
     else:
         source = f"{table}_in_arrow"
-        connection.register(source, delta.to_pyarrow_dataset())
+        opened.in_arrow[source] = delta.to_pyarrow_dataset()
+        connection.register(source, opened.in_arrow[source])
     # The type has no zone, because DuckDB needs an extension to print a zone; the values are UTC.
     columns = [
         f"{name}{'::TIMESTAMP' if type_ == 'TIMESTAMP' else ''} AS {renamed.get(name, name)}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobs.console.errors import UsageError
 from jobs.lake.service_levels import READS_OF_BUDGETS, SloSettings, create_budgets
-from jobs.lake.sql import open_lake, restrict
+from jobs.lake.sql import existing_tables, open_tables, restrict
 from jobs.report.queries import (
     CLUSTERS,
     EPISODES,
@@ -17,7 +17,6 @@ from jobs.report.queries import (
     UNSERVED_SOURCE,
 )
 from jobs.report.window import ReportWindow
-from schemas import table_names
 
 if TYPE_CHECKING:
     import duckdb
@@ -67,15 +66,20 @@ class OpenedLake:
     def __init__(self, root: str, slo: SloSettings | None = None) -> None:
         """UsageError for a missing lake, or for one without generations."""
         self.root = root
-        self.has = frozenset(table for table in OPTIONAL if _has(root, table))
+        self.has = frozenset(OPTIONAL).intersection(existing_tables(root))
         is_limited = slo is not None and self.has.issuperset(SERVICE)
         self.slo = slo if slo is not None and is_limited else SloSettings()
         views = ["episode_costs"] if "episodes" in self.has else []
         of_budgets = [READS_OF_BUDGETS] if self.slo.is_set else []
         texts = [*_NEEDED, *self.has, *views, *of_budgets]
-        self.connection = open_lake(root, " ".join(texts), optional=["committed_offsets"])
+        self._tables = open_tables(root, " ".join(texts), optional=["committed_offsets"])
+        self.connection = self._tables.connection
         for statement in OF_CLUSTERS:
             self.connection.execute(statement)
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """A further connection with the same tables and views."""
+        return self._tables.cursor()
 
 
 class ReportLake:
@@ -101,7 +105,7 @@ class ReportLake:
         """
         opened = opened or OpenedLake(root, slo)
         self.has = opened.has
-        self._connection = opened.connection.cursor()
+        self._connection = opened.cursor()
         if group_id is not None:
             only = [group_id]
         if only:
@@ -129,12 +133,6 @@ class ReportLake:
 
     def rows(self, sql: str, **parameters: Any) -> Table:
         return table_of(self._connection.execute(sql, parameters))
-
-
-def _has(root: str, table: str) -> bool:
-    from deltalake import DeltaTable
-
-    return table in table_names() and DeltaTable.is_deltatable(f"{root.rstrip('/')}/{table}")
 
 
 def no_generations(

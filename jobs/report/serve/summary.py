@@ -217,7 +217,7 @@ class ClusterSummary:
 
     def scoped(self, group_id: str | None, window: ReportWindow) -> duckdb.DuckDBPyConnection:
         """A cursor with the tables of `queries.TOTALS` within a window, of all groups or one."""
-        cursor = self._opened.connection.cursor()
+        cursor = self._opened.cursor()
         cursor.execute(
             "CREATE TEMP TABLE scope AS SELECT ? AS cluster_id, ?::VARCHAR AS only_group,"
             " ?::BIGINT AS from_ms, ?::BIGINT AS to_ms",
@@ -235,7 +235,7 @@ class ClusterSummary:
 
     def groups(self, asked: GroupsAsked) -> Json:
         """Rows of groups, and how many groups and rows there are without the limit."""
-        cursor = self._opened.connection.cursor()
+        cursor = self._opened.cursor()
         where, parameters = _condition(asked)
         order = f"{asked.sort} {'ASC' if asked.is_ascending else 'DESC'}"
         key = "fold" if asked.is_folded else "group_id"

@@ -67,6 +67,28 @@ def server(plant, tmp_path_factory):
         yield running
 
 
+@pytest.fixture(scope="module")
+def at_uri(server):
+    """Arrow reads this lake, as it reads one in an object store."""
+    with served(f"file://{server.lake.root}") as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("view", "asked"),
+    [
+        ("overview", {}),
+        ("groups", {"fold": "true"}),
+        ("timeline", {"group": "billing-1"}),
+        ("episodes", {"search": "restart"}),
+        ("compare", {"group": "billing-1", "other_group": "billing-2"}),
+        ("sql", {"query": "SELECT group_id, COUNT(*) FROM generations GROUP BY 1 ORDER BY 1"}),
+    ],
+)
+def test_a_lake_at_a_uri_has_the_answers_of_its_folder(server, at_uri, view, asked):
+    assert at_uri.ask(view, **asked) == server.ask(view, **asked)
+
+
 def test_the_overview_has_totals_and_no_rows_of_groups(server):
     answer = server.ask("overview", cluster="c")
 
