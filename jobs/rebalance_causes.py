@@ -87,10 +87,12 @@ def rebalance_causes(
     with_roles = with_role(with_story(lost, churn, generations), generations)
     if of_clients is None:
         return _numbered(with_roles)
+    # The rules about clients read both frames many times: without their rows, the embedded engine
+    # plans and computes everything above again for each of these reads.
+    with_roles = computed(with_roles)
     if client_events is not None:
-        of_clients = of_clients.unionByName(
-            expiries_without_group(with_roles, client_events), allowMissingColumns=True
-        )
+        without_group = expiries_without_group(with_roles, client_events)
+        of_clients = computed(of_clients.unionByName(without_group, allowMissingColumns=True))
     return _numbered(with_clients(with_roles, of_clients, generations))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import schemas.log_lines as data
@@ -73,22 +73,18 @@ _Candidates = tuple[tuple[str, Wording], ...]
 
 
 class _Alike:
-    """Wordings with the same first characters, by characters further on."""
+    """Wordings with the same first characters, by characters further on.
+
+    The search for distinctive words takes time, and a run meets few of the wordings: each part is
+    made when a message first needs it.
+    """
 
     def __init__(self, wordings: list[Wording]) -> None:
-        words = [_words_of(wording.template) for wording in wordings]
-        candidates = _candidates(wordings)
-        firsts = {wording.template.pieces[0] for wording in wordings}
-        self._firsts = tuple(firsts - {""})
-        self._anchors = tuple({anchor for anchor, _ in candidates})
-        self._anchors_anywhere = tuple(
-            {anchor for anchor, wording in candidates if not wording.template.pieces[0]}
-        )
+        self._wordings = wordings
+        self._words = [_words_of(wording.template) for wording in wordings]
+        self._firsts = tuple({wording.template.pieces[0] for wording in wordings} - {""})
         self._by_end = _ByEnd(wordings)
-        self._by_words = {
-            key: _ByEnd([w for w, its in zip(wordings, words, strict=True) if its in ("", key)])
-            for key in {"", *words}
-        }
+        self._by_words: dict[str, _ByEnd | None] = dict.fromkeys(["", *self._words])
 
     def may_fit(self, text: str) -> bool:
         """Whether a wording may fit a beginning of the text."""
@@ -100,23 +96,58 @@ class _Alike:
 
     def candidates(self, message: str) -> _Candidates:
         """All wordings that may fit the message, in their order."""
-        by_end = self._by_end
         if message.startswith("[") and message.count(_BRACKET) == 1:
-            by_end = self._by_words.get(_words_after_bracket(message), self._by_words[""])
-        return by_end.with_end.get(message[-_KEY_LENGTH:], by_end.with_others)
+            words = _words_after_bracket(message)
+            words = words if words in self._by_words else ""
+            by_end = self._by_words[words] or self._with_words(words)
+        else:
+            by_end = self._by_end
+        end = message[-_KEY_LENGTH:]
+        found = by_end.found.get(end, by_end.found_otherwise)
+        return by_end.find(end) if found is None else found
+
+    def _with_words(self, words: str) -> _ByEnd:
+        pairs = zip(self._wordings, self._words, strict=True)
+        by_end = _ByEnd([wording for wording, its in pairs if its in ("", words)])
+        self._by_words[words] = by_end
+        return by_end
+
+    @cached_property
+    def _distinctive(self) -> _Candidates:
+        return _candidates(self._wordings)
+
+    @cached_property
+    def _anchors(self) -> tuple[str, ...]:
+        return tuple({anchor for anchor, _ in self._distinctive})
+
+    @cached_property
+    def _anchors_anywhere(self) -> tuple[str, ...]:
+        starting_freely = (
+            anchor for anchor, wording in self._distinctive if not wording.template.pieces[0]
+        )
+        return tuple(set(starting_freely))
 
 
 class _ByEnd:
-    """Wordings by a message's last characters, in their order."""
+    """Wordings by a message's last characters, in their order; None: not searched yet."""
 
     def __init__(self, wordings: list[Wording]) -> None:
+        self._wordings = wordings
         ends = {wording.template.pieces[-1][-_KEY_LENGTH:] for wording in wordings}
-        self.with_end = {
-            end: _candidates([w for w in wordings if _may_end(w.template.pieces[-1], end)])
-            for end in ends
-            if len(end) == _KEY_LENGTH
-        }
-        self.with_others = _candidates([w for w in wordings if _may_end(w.template.pieces[-1])])
+        self.found: dict[str, _Candidates | None] = dict.fromkeys(
+            end for end in ends if len(end) == _KEY_LENGTH
+        )
+        self.found_otherwise: _Candidates | None = None
+
+    def find(self, end: str) -> _Candidates:
+        known = end if end in self.found else None
+        fitting = [each for each in self._wordings if _may_end(each.template.pieces[-1], known)]
+        candidates = _candidates(fitting)
+        if known is None:
+            self.found_otherwise = candidates
+        else:
+            self.found[known] = candidates
+        return candidates
 
 
 def _candidates(wordings: list[Wording]) -> _Candidates:

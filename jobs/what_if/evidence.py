@@ -389,7 +389,8 @@ class PredictionEvidence:
             tenures.with_refusals_and_commits(histories[number], beyond.get(number, []))
             for number in numbers
         )
-        return [Ends(histories[n], own) for n, own in zip(numbers, commits, strict=True)]
+        timing = self._configured.timing(CONSUMER_PROTOCOL)
+        return [Ends(histories[n], own, timing) for n, own in zip(numbers, commits, strict=True)]
 
     def _timing(self) -> Timing:
         if not self._ends:
