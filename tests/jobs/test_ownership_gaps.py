@@ -432,6 +432,7 @@ READINGS = {
 }  # fmt: skip
 
 
+@pytest.mark.embedded_suffices
 def test_gaps_by_another_reading_of_the_evidence(frame, by_group):
     frames = {name: frame(name, rows) for name, rows in tables_of(READINGS).items()}
 
@@ -446,6 +447,7 @@ def test_gaps_by_another_reading_of_the_evidence(frame, by_group):
     }
 
 
+@pytest.mark.embedded_suffices
 def test_a_replacement_is_dated_by_its_own_time(frame, by_group):
     """The generation began on the previous day."""
     midnight = 86_400
@@ -478,6 +480,7 @@ def test_a_replacement_is_dated_by_its_own_time(frame, by_group):
     )
 
 
+@pytest.mark.embedded_suffices
 def test_earlier_gaps_continue(frame, by_group):
     """A run reads from generation 2 on: partition 0 has been unowned since generation 1."""
     rows = {
@@ -580,6 +583,7 @@ MIGRATIONS = {
 }
 
 
+@pytest.mark.embedded_suffices
 @pytest.mark.parametrize("rule", MIGRATIONS)
 def test_a_gap_lasts_until_the_group_is_back_in_another_protocol(rule, frame, by_group):
     processes, back_s, ends_s = MIGRATIONS[rule]
