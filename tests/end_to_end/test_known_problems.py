@@ -47,8 +47,8 @@ def lake(tmp_path_factory):
         (
             "4.1.1",
             [
+                ("KAFKA-19468", "jobs", "4.1.1", True),
                 ("KAFKA-19720", "billing", "4.1.1", True),
-                ("KAFKA-20291", "jobs", "4.1.1", True),
             ],
         ),
         ("4.1.1-fenced", [("kafka-21305", "fraud", "4.1.1", True)]),

@@ -283,7 +283,7 @@ class TestKafka20291:
         tables = {"group_records": list(records)}
         columns = "from_time", "to_time"
 
-        rows = findings("KAFKA-20291", tables, *columns, versions={"broker": "4.1"})
+        rows = findings("KAFKA-19468", tables, *columns, versions={"broker": "4.1"})
 
         assert rows == expected
 
@@ -293,7 +293,7 @@ class TestKafka20291:
             for n, name in enumerate(("ShareGroupMemberMetadata", "ShareGroupMetadata") * 22)
         ]
 
-        assert findings("KAFKA-20291", {"group_records": pairs}, "finding") == []
+        assert findings("KAFKA-19468", {"group_records": pairs}, "finding") == []
 
 
 class TestKafka21581:
@@ -331,6 +331,7 @@ class TestKafka20431:
             pytest.param(9000, "4.1", 1, id="in a revocation"),
             pytest.param(1500, "4.1", 0, id="after the revocation"),
             pytest.param(2050, "4.1", 0, id="while the answer came"),
+            pytest.param(9000, "4.3.0", 0, id="the first release with the fix"),
             pytest.param(9000, "4.1-4.4", 0, id="an unknown version"),
         ],
     )

@@ -66,11 +66,11 @@ NO_INSTANCE = (
         ("KAFKA-20254", "4.2.0", [failed_load(1, NOT_STREAMS)], (2, PARTITION, None, 1, 1)),
         ("KAFKA-21102", "4.1.1", [failed_load(1, NOT_CONSUMER)], (2, PARTITION, None, 1, 1)),
         (
-            "KAFKA-20115", "4.2.0", [failed_load(1, NOT_LEADER, "PARTITION_UNLOAD")],
+            "KAFKA-20115", "4.1.1", [failed_load(1, NOT_LEADER, "PARTITION_UNLOAD")],
             (2, PARTITION, None, 1, 1),
         ),
         (
-            "KAFKA-19274", "4.0", [skipped_unload(1, "OptionalInt[3]", 3)],
+            "KAFKA-19274", "4.0.0", [skipped_unload(1, "OptionalInt[3]", 3)],
             (2, None, None, 1, 1),
         ),
         ("KAFKA-8715", "2.3.0", [failed_request(1, "g", NO_TIMESTAMP)], (2, None, "g", 1, 1)),
@@ -84,6 +84,19 @@ def test_an_exception_is_a_defect(findings, name, version, lines, expected):
     rows = findings(name, {"broker_log_events": lines}, *columns, versions={"broker": version})
 
     assert rows == [expected]
+
+
+@pytest.mark.parametrize(
+    ("name", "fixed", "lines"),
+    [
+        ("KAFKA-20115", "4.2.0", [failed_load(1, NOT_LEADER, "PARTITION_UNLOAD")]),
+        ("KAFKA-19274", "4.0.1", [skipped_unload(1, "OptionalInt[3]", 3)]),
+    ],
+)
+def test_the_first_release_with_the_fix_does_not_have_the_defect(findings, name, fixed, lines):
+    tables = {"broker_log_events": lines}
+
+    assert findings(name, tables, "finding", versions={"broker": fixed}) == []
 
 
 @pytest.mark.parametrize(
