@@ -213,7 +213,7 @@ def _configured(rows: DataFrame, names: Iterable[str]) -> dict[str, dict[str, Co
 def _predicted(
     tables: Mapping[str, DataFrame], questions: Mapping[str, AskedPrediction]
 ) -> dict[str, list[Row] | None]:
-    """By group: rows of predictions; None if no model can simulate its deployments."""
+    """By group: rows of predictions, or None if no model can simulate its deployments."""
     own = _of_groups(tables, sorted(questions))
     spans = {name: _span(each) for name, each in questions.items()}
     sweep = Sweep(spans, what_if_sweep.cluster_evidence(tables, own))

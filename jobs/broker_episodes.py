@@ -132,7 +132,7 @@ def lives(starts: Iterable[Row], lines: Iterable[Row], software: Iterable[Row]) 
 
 
 def _coordinator(lines: Iterable[Row]) -> str | None:
-    """SCALA or JAVA, by the loggers of a life; None if they do not show it."""
+    """SCALA or JAVA, by the loggers of a life, or None if they do not show it."""
     loggers = [each["logger"] or "" for each in lines]
     if any(each.startswith("org.apache.kafka.coordinator.group.") for each in loggers):
         return JAVA

@@ -441,8 +441,8 @@ def run(scope: RunScope) -> None:
 def beside_brokers(
     scope: RunScope, generations: DataFrame, assignments: DataFrame
 ) -> DataFrame | None:
-    """Rows of rebalance_causes that clients logged of these generations with broker evidence; None
-    without clients' logs.
+    """Rows of rebalance_causes that clients logged of these generations with broker evidence, or
+    None without clients' logs.
     """
     lake = scope.lake
     if not may_exist(lake):

@@ -89,9 +89,10 @@ def members_with(*fields: str, own: Mapping[str, str] = NO_FIELDS) -> Column:
 
 
 def kept_states(group_metadata: DataFrame) -> DataFrame:
-    """Whether a member's process had been a member before, under another id, by the member's first
-    subscription: GROUP_KEY, ``member_id``, ``kept_state`` (null if it does not show this) and
-    ``kept_generation`` of the previous membership, in hex, null if the subscription lacks it.
+    """Returns whether a member's process had been a member before, under another id, by the
+    member's first subscription: GROUP_KEY, ``member_id``, ``kept_state`` (null if it does not show
+    this) and ``kept_generation`` of the previous membership, in hex, null if the subscription lacks
+    it.
     """
     records = group_metadata.where(
         "protocol IN ('cooperative-sticky', 'sticky', 'stream')"

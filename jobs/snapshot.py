@@ -71,8 +71,9 @@ class SnapshotOptions:
         return span_s(self.every or EVERY, "--every")
 
     def is_last(self, number: int, next_start_s: float) -> bool:
-        """Whether snapshot ``number``, counted from 1, is the last one; the next one would start
-        ``next_start_s`` after the first."""
+        """Returns whether snapshot ``number``, counted from 1, is the last one; the next one would
+        start ``next_start_s`` after the first.
+        """
         if self.lasts is not None:
             return next_start_s > span_s(self.lasts, "--for")
         if self.count is not None:

@@ -196,7 +196,7 @@ class TooSlow(Exception):
 
 
 def cpu_s(call, most_s):
-    """CPU seconds of a call; None if it takes longer than this.  Patterns react to signals."""
+    """CPU seconds of a call, or None if it takes longer than this.  Patterns react to signals."""
 
     def interrupt(*_):
         raise TooSlow

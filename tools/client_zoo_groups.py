@@ -236,7 +236,7 @@ def in_series(pairs: Iterable[tuple[Row, Row]]) -> list[list[tuple[Row, Row]]]:
 
 
 def is_restart(start: Row, events: Sequence[Row]) -> bool:
-    """Whether a life of this process ended before."""
+    """Returns whether a life of this process ended before."""
     return any(
         event["process"] == start["process"]
         and event["action"] in ("stop", "kill")

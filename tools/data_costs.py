@@ -77,7 +77,9 @@ class Cell:
 
     @property
     def is_between(self) -> bool:
-        """Whether the truth is within the bounds, even if the upper bound is not certain."""
+        """Returns whether the truth is within the bounds, even if the upper bound is not
+        certain.
+        """
         return round(self.low) <= self.truth <= round(self.high)
 
 

@@ -92,7 +92,7 @@ def _like_4_1(situation: Situation) -> str:
 
 
 def epochs_above_4_1(situation: Situation) -> int | None:
-    """How much higher the epochs of era 4.4 are; None if answers differ in anything else."""
+    """How much higher the epochs of era 4.4 are, or None if answers differ in anything else."""
     old = _answers(situation, "4.1", 0)
     return next((by for by in (0, 1) if _answers(situation, "4.4", by) == old), None)
 

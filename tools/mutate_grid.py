@@ -86,7 +86,7 @@ def reached(era: Era, played: Iterable[KafkaTrace]) -> set[tuple[Input, GroupSta
 
 
 def is_detected(era: Era, played: Iterable[KafkaTrace]) -> bool:
-    """Whether any scenario has another trace than Kafka's, or raises."""
+    """Returns whether any scenario has another trace than Kafka's, or raises."""
     return any(_differs(era, each) for each in played)
 
 
@@ -99,7 +99,7 @@ def _differs(era: Era, played: KafkaTrace) -> bool:
 
 
 def shows_in_log(era: Era, mutant: Era, played: Iterable[KafkaTrace]) -> bool:
-    """Whether a mutant that no trace detects would print other log lines."""
+    """Returns whether a mutant that no trace detects would print other log lines."""
     return any(_events(era, each) != _events(mutant, each) for each in played)
 
 

@@ -42,7 +42,7 @@ class Layout(StrEnum):
 
 
 def can_compile() -> bool:
-    """Whether there are a C compiler, Python's headers and mypyc."""
+    """Returns whether there are a C compiler, Python's headers and mypyc."""
     compiler = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
     return (
         shutil.which(compiler.split()[0]) is not None

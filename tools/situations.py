@@ -101,7 +101,7 @@ def _drawn_like(situation: Situation, era: str) -> str | None:
 
 
 def _needs_kip_345(situation: Situation) -> bool:
-    """Whether a join has an instance id or requires a member id, which began with 2.2."""
+    """Returns whether a join has an instance id or requires a member id, which began with 2.2."""
     joins = [step for step in situation["steps"] if step["op"] == "join"]
     return any(step["instance_id"] or step["requires_known_member_id"] for step in joins)
 

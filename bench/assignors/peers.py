@@ -53,7 +53,7 @@ def _build_franz_go() -> None:
 
 
 def command(peer: str) -> list[str] | None:
-    """The peer's command line, before SECONDS ASSIGNOR FILE; None if it is not built."""
+    """The peer's command line, before SECONDS ASSIGNOR FILE, or None if it is not built."""
     programs = {
         "Java": (JAVA, ["java", "-Xmx4g", "-jar", str(JAVA), "time"]),
         "Java, sets by id": (JAVA, ["java", "-Xmx4g", "-jar", str(JAVA), "time"]),
@@ -65,7 +65,9 @@ def command(peer: str) -> list[str] | None:
 
 
 def median_ms(peer: str, assignor: str, file: Path, seconds: float, limit: float) -> float | None:
-    """None if the peer is not built, lacks the assignor or fails; infinite beyond ``limit``."""
+    """Returns None if the peer is not built, lacks the assignor or fails; infinite beyond
+    ``limit``.
+    """
     line = command(peer)
     if line is None or assignor not in ASSIGNORS_OF[peer]:
         return None

@@ -121,7 +121,7 @@ def _change(group: MeasuredGroup, act: Callable[[], None], live: Sequence[str]) 
 
 
 def _settle(group: MeasuredGroup, live: Sequence[str]) -> int | None:
-    """When every member owned its partitions, followed by a quiet time; None if never."""
+    """When every member owned its partitions, followed by a quiet time, or None if never."""
     give_up_ms = group.network.now_ms + GIVE_UP_MS
     while group.network.now_ms < give_up_ms:
         group.network.run(group.network.now_ms + CONSUMED_EVERY_MS)

@@ -118,7 +118,7 @@ class GroupTruth:
 
     @cached_property
     def _full_ms(self) -> int | None:
-        """When all partitions were first owned; None without callbacks."""
+        """When all partitions were first owned, or None without callbacks."""
         first: dict[int, int] = {}
         for each in self._group.tenures:
             first.setdefault(each.partition, each.from_ms)

@@ -16,7 +16,7 @@ def differing_tables(lake: str, other: str, tables: Iterable[str]) -> list[str]:
 
 
 def _fingerprint(lake: str, table: str) -> tuple[int, int] | None:
-    """The number of rows and the sum of their hashes; None without such a table."""
+    """The number of rows and the sum of their hashes, or None without such a table."""
     if not DeltaTable.is_deltatable(f"{lake}/{table}"):
         return None
     files = DeltaTable(f"{lake}/{table}").file_uris()

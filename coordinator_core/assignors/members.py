@@ -45,7 +45,7 @@ def in_hash_order(members: Sequence[Member]) -> list[Member]:
 
 
 def same_topics(members: Sequence[Member]) -> bool:
-    """Whether all members subscribe to the same topics, those without metadata included."""
+    """Returns whether all members subscribe to the same topics, those without metadata included."""
     if not members:
         return True
     first = members[0].topics

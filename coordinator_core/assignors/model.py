@@ -108,7 +108,7 @@ class Topics:
 
     @cached_property
     def hash_order(self) -> list[str] | None:
-        """Topics as a HashMap iterates; None if that depends on the order of insertion."""
+        """Topics as a HashMap iterates, or None if that depends on the order of insertion."""
         return hash_order_of_all(self.names)
 
     @cached_property

@@ -165,7 +165,7 @@ class Quality:
 
     @cached_property
     def stickiness(self) -> float | None:
-        """Kept partitions divided by keepable ones; None without keepable partitions."""
+        """Kept partitions divided by keepable ones, or None without keepable partitions."""
         keepable = len(self.before.keepable)
         return self.kept / keepable if keepable else None
 

@@ -35,12 +35,12 @@ class Racks:
         self._members_in = Counter(self.of_member.values())
 
     def mismatch(self, member_id: str, partition: TopicPartition) -> bool:
-        """Whether the member has a rack, and that rack has no replica."""
+        """Returns whether the member has a rack, and that rack has no replica."""
         rack = self.of_member.get(member_id)
         return rack is not None and rack not in self.at.get(partition, ())
 
     def match(self, member_id: str, partition: TopicPartition) -> bool:
-        """Whether the member has a rack, and that rack has a replica."""
+        """Returns whether the member has a rack, and that rack has a replica."""
         rack = self.of_member.get(member_id)
         return rack is not None and rack in self.at.get(partition, ())
 

@@ -247,13 +247,13 @@ class Consumer:
 
     @property
     def is_idle(self) -> bool:
-        """Whether the consumer sends nothing but heartbeats, and automatic commits if they are
-        skipped, until ``next_other_deadline_ms``.
+        """Returns whether the consumer sends nothing but heartbeats, and automatic commits if they
+        are skipped, until ``next_other_deadline_ms``.
         """
         return self._rules.is_idle
 
     def next_other_deadline_ms(self, *, skips_commits: bool = False) -> int | None:
-        """The earliest timer except those of heartbeats and session; None without one.
+        """The earliest timer except those of heartbeats and session, or None without one.
 
         ``skips_commits`` means that the timers of automatic commits are excluded, too.
         """

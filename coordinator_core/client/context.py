@@ -142,7 +142,7 @@ class ClientContext:
         return [self.in_flight.pop(key) for key in keys]
 
     def has_lost_coordinator(self, sent: InFlight, response: object) -> bool:
-        """Whether the request went to the coordinator and got no response."""
+        """Returns whether the request went to the coordinator and got no response."""
         return response is None and sent.node is not None and sent.node == self.coordinator
 
     def disconnect(self, node: int) -> None:

@@ -122,7 +122,9 @@ class ClientLibrary:
 
     @property
     def has_poll_interval(self) -> bool:
-        """Whether max.poll.interval.ms, or a setting like it, ends a slow member's membership."""
+        """Returns whether max.poll.interval.ms, or a setting like it, ends a slow member's
+        membership.
+        """
         return self.slow_handler is SlowHandler.LEAVES
 
     def backoff_ms(self, config: ConsumerConfig, attempts: int, jitter: float) -> int:
@@ -368,8 +370,9 @@ def _client_ids() -> list[tuple[str, re.Pattern[str]]]:
 
 
 def named_by(client_id: str) -> tuple[str, str | None] | None:
-    """The library (kind) whose default client id this is, and the version in the id; None for
-    any other id."""
+    """The library (kind) whose default client id this is, and the version in the id, or None for
+    any other id.
+    """
     for kind, pattern in _client_ids():
         if match := pattern.fullmatch(client_id):
             return kind, match.groupdict().get("version")
@@ -391,8 +394,9 @@ def protocols_of_expiring_when_slow() -> tuple[str, ...]:
 
 
 def keeps_member_id(member_id: str) -> bool:
-    """Whether the client with this member id in a consumer, share or streams group keeps the id
-    until the client is closed, even if the coordinator removes the member."""
+    """Returns whether the client with this member id in a consumer, share or streams group keeps
+    the id until the client is closed, even if the coordinator removes the member.
+    """
     return not any(
         re.fullmatch(library.signs.member_ids, member_id)
         for library in PROFILES.values()
@@ -407,8 +411,8 @@ def versions_of(kind: str, subscription_version: str) -> str | None:
 
 
 def recognised(member: GroupMember, protocol: str | None) -> ClientLibrary | None:
-    """The library of a member of a classic group; None for Java, librdkafka and kafka-python, whose
-    members differ only in the versions of their subscriptions.
+    """The library of a member of a classic group, or None for Java, librdkafka and kafka-python,
+    whose members differ only in the versions of their subscriptions.
     """
     kind, _ = named_by(member.client_id) or (None, None)
     for library in PROFILES.values():

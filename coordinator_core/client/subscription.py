@@ -43,7 +43,9 @@ class LastAssignment(NamedTuple):
 
 
 def is_cooperative(protocols: Collection[str]) -> bool:
-    """Whether all assignors support the cooperative protocol; otherwise the member is eager."""
+    """Returns whether all assignors support the cooperative protocol; otherwise the member is
+    eager.
+    """
     return all(name == "cooperative-sticky" for name in protocols)
 
 

@@ -221,8 +221,8 @@ class _Causes:
         each: ClientMembership,
         previous: tuple[Key, ClientMembership] | None,
     ) -> Cause | None:
-        """Why the client joined this generation; None if others began the rebalance, or if the log
-        begins with this membership.
+        """Why the client joined this generation, or None if others began the rebalance, or if the
+        log begins with this membership.
         """
         since_ms = previous[1].joined_ms if previous else 0
         departed = [
@@ -299,7 +299,7 @@ _REJOINS = (
 def _arrival_story(
     each: ClientMembership, previous: ClientMembership | None, departed: Sequence[ClientDeparture]
 ) -> str | None:
-    """How the client became a member; None if it was one, or if the log does not show it."""
+    """How the client became a member, or None if it was one, or if the log does not show it."""
     if departed:
         return START if each.is_started and departed[-1].kind is DepartureKind.LEFT else RETURN
     if previous is None:

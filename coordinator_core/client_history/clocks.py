@@ -41,7 +41,7 @@ def clocks_ahead_ms(
 
 
 def zone_ms(ahead_ms: int) -> int | None:
-    """``ahead_ms`` as whole half hours, in ms; None if it is 0 or another time."""
+    """``ahead_ms`` as whole half hours, in ms, or None if it is 0 or another time."""
     whole = round(ahead_ms / HALF_HOUR_MS) * HALF_HOUR_MS
     return whole if whole and abs(ahead_ms - whole) <= ZONE_SLACK_MS else None
 
@@ -69,6 +69,6 @@ def _times(memberships: Iterable[ClientMembership]) -> dict[int, int]:
 
 
 def _may_replace(membership: ClientMembership, previous: ClientMembership | None) -> bool:
-    """Whether a static member may have joined a generation that the group already had."""
+    """Returns whether a static member may have joined a generation that the group already had."""
     is_first = previous is None or previous.member_id != membership.member_id
     return membership.is_static and is_first

@@ -95,7 +95,7 @@ class ClientDeparture:
 
     @property
     def is_end(self) -> bool:
-        """Whether the client had been a member."""
+        """Returns whether the client had been a member."""
         return self.kind is not DepartureKind.FULL
 
     @property
@@ -236,7 +236,9 @@ _WITH_DURATION = frozenset({"POLL_TIMEOUT", "POLL_RESUMED", "SESSION_EXPIRED", "
 
 
 def _is_timer(line: ClientRow) -> bool:
-    """Whether the client ends its membership by its own timer, and says so once each time."""
+    """Returns whether the client ends its membership by its own timer, and says so once each
+    time.
+    """
     leaves = _REJOINING.search(line.reason or "") is not None
     return line.event == "POLL_TIMEOUT" or (line.event == "SESSION_EXPIRED" and leaves)
 

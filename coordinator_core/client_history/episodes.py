@@ -25,7 +25,9 @@ def episodes_of_clients(
 
 
 def _is_lone(cause: Cause) -> bool:
-    """Whether the log names no generation; returns are then unknown, so a leave says nothing."""
+    """Returns whether the log names no generation; returns are then unknown, so a leave says
+    nothing.
+    """
     return cause.generation == 0 and cause.cause != "LEAVE"
 
 

@@ -80,7 +80,7 @@ class ClientGeneration:
     """``member_count``: None unless the leader's log has the assignment of all members.
     ``joined_ms``: None for a generation that no client with a log joined.  ``gap_before`` has
     numbers of a classic group that no log has right before this one.  ``open_ms`` says how long
-    clients had been trying to join when their logs ended; None if they joined.
+    clients had been trying to join when their logs ended, or None if they joined.
     """
 
     incarnation: int
@@ -152,7 +152,9 @@ def generations_of(history: GroupHistory) -> list[ClientGeneration]:
 
 
 def _have_all_left(generation: ClientGeneration | None) -> bool:
-    """Whether the leader's assignment has all members, and each of them logged that it left."""
+    """Returns whether the leader's assignment has all members, and each of them logged that it
+    left.
+    """
     if generation is None or generation.member_count is None:
         return False
     return all(each.left_ms is not None for each in generation.members)
@@ -428,7 +430,7 @@ def _by_id(own: Sequence[ClientMembership], plan: Plan) -> dict[str, ClientMembe
 
 
 def unlogged_members(own: Sequence[ClientMembership]) -> tuple[Plan, frozenset[str]] | None:
-    """A generation's plan, and its members that have no log; None if this is not certain."""
+    """A generation's plan, and its members that have no log, or None if this is not certain."""
     plan = next((each.plan for each in own if each.plan), None)
     if plan is None:
         return None

@@ -73,7 +73,7 @@ class ClientRow(NamedTuple):
 
     @property
     def tells_of_rebalance(self) -> bool:
-        """Whether the client learns here that others have begun a rebalance."""
+        """Returns whether the client learns here that others have begun a rebalance."""
         is_answer = self.event in ("COMMIT_FAILED", "HEARTBEAT_FAILED", "REJOIN_REQUESTED")
         return is_answer and _REBALANCING.search(self.reason or "") is not None
 
@@ -124,14 +124,14 @@ class ClientMembership:
 
     @property
     def is_static(self) -> bool:
-        """Whether the member has an instance id: its member id begins with it."""
+        """Returns whether the member has an instance id: its member id begins with it."""
         begins_with = f"{self.client_id}-"
         has_other = self.client_id and self.member_id and not self.member_id.startswith(begins_with)
         return self.instance_id is not None or bool(has_other)
 
     @property
     def is_classic(self) -> bool:
-        """Whether the member uses the classic protocol."""
+        """Returns whether the member uses the classic protocol."""
         return not GROUP_TYPES[self.group_type].has_epochs
 
 
@@ -385,7 +385,7 @@ def _join(
 
 
 def _is_joined_again(previous: ClientMembership, current: ClientMembership) -> bool:
-    """Whether a client repeated its JoinGroup and got the same generation again."""
+    """Returns whether a client repeated its JoinGroup and got the same generation again."""
     keys = [(each.generation, each.member_id) for each in (previous, current)]
     return keys[0] == keys[1] and previous.synced_ms is None
 

@@ -141,11 +141,12 @@ class Coordinator:
 
     @property
     def has_background(self) -> bool:
-        """Whether there is work for ``run_background``."""
+        """Returns whether there is work for ``run_background``."""
         return bool(self._turn.background)
 
     def run_background(self, now_ms: int) -> list[Effect] | None:
-        """Do one piece of the work that Kafka gives to background threads; None without work.
+        """Do one piece of the work that Kafka gives to background threads; returns None without
+        work.
 
         Performs what the requests before it began, so do it after their effects.
         """
@@ -175,7 +176,7 @@ class Coordinator:
         return effects
 
     def fire_next(self, now_ms: int) -> list[Effect] | None:
-        """Fire the earliest timer if it is due by ``now_ms``; None if no timer is."""
+        """Fire the earliest timer if it is due by ``now_ms``; returns None if no timer is due."""
         timer = self._turn.wheel.pop_due(now_ms)
         if timer is None:
             return None
@@ -248,5 +249,5 @@ class Coordinator:
         return self._turn.timers.join_waits(group_id)
 
     def next_deadline_ms(self) -> int | None:
-        """When the earliest timer is due; None without timers."""
+        """When the earliest timer is due, or None without timers."""
         return self._turn.wheel.next_deadline_ms()

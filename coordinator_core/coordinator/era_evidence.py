@@ -65,7 +65,9 @@ class EraEvidence:
 
     @property
     def has_offsets_of_java(self) -> bool | None:
-        """Whether offset commits have the version of 4.1 and later; None without commits."""
+        """Returns whether offset commits have the version of 4.1 and later; None without
+        commits.
+        """
         return _JAVA_OFFSET_VERSION in self.offset_versions if self.offset_versions else None
 
     @property

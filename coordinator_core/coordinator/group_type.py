@@ -15,8 +15,8 @@ class GroupType:
 
     ``refusal`` makes the answer to a heartbeat from an error.  ``record_prefix`` is the prefix of
     the names of the type's records (GroupMetadata, ...).  ``stable_state`` and ``unrevoked_state``
-    are codes of member states in records; None if members have no such state.  ``phases`` are the
-    group's states before and after the target assignment, or the leader's assignment, is there.
+    are codes of member states in records, or None if members have no such state.  ``phases`` are
+    the group's states before and after the target assignment, or the leader's assignment, is there.
     """
 
     name: str

@@ -45,7 +45,7 @@ _MESSAGES = {
 def line_of(
     event: Event, era: Era, *, local_ms: int, broker_id: int = 0, partitions: int = 50
 ) -> str | None:
-    """The complete line at ``local_ms`` of the broker's wall clock; None if the era prints none.
+    """The complete line at ``local_ms`` of the broker's wall clock, or None if the era prints none.
 
     ``partitions`` are offsets.topic.num.partitions; the line names the group's partition.
     """

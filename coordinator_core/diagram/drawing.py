@@ -184,7 +184,7 @@ class _Drawing:
             yield Note(end_ms, f"{outcome}: {who}'s {op_name(op)} at {seconds(at_ms)}")
 
     def _is_repeated(self, step_id: str) -> bool:
-        """Whether a later request of the same kind replaced it."""
+        """Returns whether a later request of the same kind replaced it."""
         op, who = self.recording.steps[step_id]["op"], self.names.of_step(step_id)
         ids = list(self.recording.steps)
         later = ids[ids.index(step_id) + 1 :]
@@ -287,5 +287,5 @@ def _with_pauses(rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def _has_epochs(state: Mapping[str, Any]) -> bool:
-    """Whether the state is that of a consumer, share or streams group."""
+    """Returns whether the state is that of a consumer, share or streams group."""
     return GROUP_TYPES[state.get("type", CLASSIC.name)].has_epochs

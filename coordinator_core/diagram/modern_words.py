@@ -165,7 +165,7 @@ def rows(assigned: Iterable[Sequence[Json]]) -> str:
 
 
 def record(name: str, key: Mapping[str, Json], value: Json, names: Names) -> str | None:
-    """The text of a record, "kind: content"; None for a type that other modules describe."""
+    """The text of a record, "kind: content", or None for a type that other modules describe."""
     kind, text = _RECORDS.get(name.partition("Group")[2], (None, None))
     if kind is None or text is None:
         return None

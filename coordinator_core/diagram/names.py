@@ -46,7 +46,7 @@ class Names:
         return self._members.get(member_id, member_id) if member_id else "no member"
 
     def is_first(self, member_id: str) -> bool:
-        """Whether the id is its participant's first."""
+        """Returns whether the id is its participant's first."""
         return self._members.get(member_id, "") in self._participants.values()
 
     def of_topic(self, topic_id: str) -> str:

@@ -84,17 +84,17 @@ class Notes:
                 self._by = f"{self._names.of_step(entry.step_id)}'s {op_name(op)}"
 
     def text(self, entry: GroupEvent | DelayedJoinStatus) -> str | None:
-        """The text of the entry; None if it needs no note."""
+        """The text of the entry, or None if it needs no note."""
         if isinstance(entry, DelayedJoinStatus):
             return self._delayed_join(entry)
         return self._event(entry.event)
 
     def is_continued_by(self, entry: Entry) -> bool:
-        """Whether the previous state goes into the same note as this entry."""
+        """Returns whether the previous state goes into the same note as this entry."""
         return isinstance(entry, GroupEvent) and entry.event.kind in _SHARE_NOTE_WITH_STATE
 
     def state(self, group_id: str, state: str, generation: int) -> str | None:
-        """The text of a group's state; None if state and generation are unchanged."""
+        """The text of a group's state, or None if state and generation are unchanged."""
         if self._states.get(group_id) == (state, generation):
             return None
         self._states[group_id] = state, generation

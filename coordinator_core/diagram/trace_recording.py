@@ -91,7 +91,7 @@ def _entries(lines: list[Line]) -> Iterator[tuple[Line, Entry]]:
 
 
 def _event(text: str) -> Event | None:
-    """The event of a broker's log line; None without an event of a group."""
+    """The event of a broker's log line, or None without an event of a group."""
     parsed = parse_line(text)
     event = None if parsed is None else parsed.event
     if event is None or event.group_id is None:

@@ -46,7 +46,7 @@ class BrokerEpisodeKind(StrEnum):
 class BrokerLife(NamedTuple):
     """A broker's log between two starts of its coordinator; times in ms since the epoch.
 
-    ``started_ms``: None if the log begins later.  ``stopped_ms`` is the line about its shutdown;
+    ``started_ms``: None if the log begins later.  ``stopped_ms`` is the line about its shutdown, or
     None without one.  ``last_ms`` is the time of its last line about groups or partitions.
     ``wordings`` are the versions that the log's lines allow.  ``named`` has the versions that
     start-up lines of the log name; several if the log has several starts.
@@ -265,7 +265,7 @@ def _ranges(life: BrokerLife, version: str | None) -> Ranges:
 
 
 def _belongs(restart: BrokerRestart, series: Sequence[BrokerRestart]) -> bool:
-    """Whether the same action restarted this broker and the brokers of the series."""
+    """Returns whether the same action restarted this broker and the brokers of the series."""
     last = series[-1]
     is_new = restart.broker_id not in {each.broker_id for each in series}
     pause_ms = restart.stopped_ms - last.back_ms
@@ -333,7 +333,7 @@ def _windows(episodes: Sequence[BrokerEpisode]) -> list[range]:
 
 
 def _begin_ms(each: Disruption, moves: Iterable[GroupMove], within: range) -> int | None:
-    """The time in ms from which the episode's moves disrupt the group; None if they do not."""
+    """The time in ms from which the episode's moves disrupt the group, or None if they do not."""
     if each.is_failover and each.to_ms in within:
         return each.from_ms
     begins = [

@@ -27,7 +27,7 @@ class Gap(NamedTuple):
 
 
 def downtimes(episodes: Sequence[Episode], gaps: Iterable[Gap]) -> list[Downtime | None]:
-    """Partition downtime of each episode; None if a record is missing, as with logs alone."""
+    """Partition downtime of each episode, or None if a record is missing, as with logs alone."""
     unowned = [Downtime()] * len(episodes)
     owners = {
         (each.incarnation, generation): place

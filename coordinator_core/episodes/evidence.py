@@ -56,9 +56,9 @@ STATIC_LEAVE = "STATIC_LEAVE"
 class Cause(NamedTuple):
     """A cause of a rebalance, as in the table rebalance_causes.
 
-    ``at_ms`` None: the time is not logged.  ``process`` is as in generation_members; None for a
+    ``at_ms`` None: the time is not logged.  ``process`` is as in generation_members, or None for a
     member without a record.  ``kept_state`` says whether a member that joins was a member before,
-    by its subscription; None if the subscription does not show it.  ``settings`` are those of a
+    by its subscription, or None if the subscription does not show it.  ``settings`` are those of a
     static member that takes the place of its previous process: the settings that changed.
     ``group_type`` is that of the generation, see Rebalance.
     """
@@ -84,13 +84,13 @@ class Cause(NamedTuple):
 
     @property
     def needs_no_rebalance(self) -> bool:
-        """Whether an episode may consist of this cause alone, without a rebalance."""
+        """Returns whether an episode may consist of this cause alone, without a rebalance."""
         is_failure = self.cause == ASSIGNMENT_FAILED and self.role == ABSORBED
         return is_failure or self.story in (DELETED, GROUP_CONFIG)
 
     @property
     def is_departure(self) -> bool:
-        """Whether the member left or was removed."""
+        """Returns whether the member left or was removed."""
         return self.cause in _DEPARTURES
 
     @property
@@ -103,12 +103,12 @@ class Cause(NamedTuple):
 
     @property
     def was_closed(self) -> bool:
-        """Whether its session expired because it does not leave when it is closed."""
+        """Returns whether its session expired because it does not leave when it is closed."""
         return self.is_expiry and self.is_of_classic and self.story in (RESTART, STOP)
 
     @property
     def is_arrival(self) -> bool:
-        """Whether a process joined under a new member id."""
+        """Returns whether a process joined under a new member id."""
         return not self.is_departure and (
             self.cause in _ARRIVALS
             or self.story in (START, RETURN, RESTART, TAKEOVER, CRASH_RESTART)
@@ -116,13 +116,13 @@ class Cause(NamedTuple):
 
     @property
     def is_refused(self) -> bool:
-        """Whether a second process with the member's instance id could not join."""
+        """Returns whether a second process with the member's instance id could not join."""
         return self.story == REFUSED
 
     @property
     def is_identified(self) -> bool:
-        """Whether the process behind the member is known: a line names a member id only, and
-        several processes may have the client id that the id begins with.
+        """Returns whether the process behind the member is known: a line names a member id only,
+        and several processes may have the client id that the id begins with.
         """
         return self.process is not None or self.instance_id is not None
 
@@ -132,7 +132,7 @@ class Cause(NamedTuple):
 
     @property
     def is_of_plan(self) -> bool:
-        """Whether only a leader's assignments show that the member joined or departed."""
+        """Returns whether only a leader's assignments show that the member joined or departed."""
         return (
             self.evidence == CLIENTS
             and self.cause in ("MEMBER_GONE", "MEMBER_NEW")
@@ -204,20 +204,20 @@ class Rebalance(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Whether the generation counts as a rebalance, as in view rebalance_counts."""
+        """Returns whether the generation counts as a rebalance, as in view rebalance_counts."""
         if GROUP_TYPES[self.group_type].has_epochs:
             return self.outcome != EMPTY
         return self.outcome == STABLE
 
     @property
     def is_recorded(self) -> bool:
-        """Whether a record shows the members and their assignment."""
+        """Returns whether a record shows the members and their assignment."""
         return self.partitions_moved is not None
 
     @property
     def lacks_record(self) -> bool:
-        """Whether its record is missing in the evidence: a rebalance that did not complete has
-        none.
+        """Returns whether its record is missing in the evidence: a rebalance that did not complete
+        has none.
         """
         return self.outcome in _RECORDED and not self.is_recorded
 

@@ -68,7 +68,9 @@ def _joined_ms(change: ProcessChange) -> int:
 
 
 def _is_forgotten(change: ProcessChange, scene: Scene) -> bool:
-    """Whether a process joins as a new member soon after a load, although it had not departed."""
+    """Returns whether a process joins as a new member soon after a load, although it had not
+    departed.
+    """
     arrival = change.arrival
     if arrival is None or arrival.story != RETURN:
         return False

@@ -97,7 +97,7 @@ class Episode:
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether another broker became coordinator during one of its rebalances."""
+        """Returns whether another broker became coordinator during one of its rebalances."""
         return any(
             rebalance.from_ms < each < rebalance.to_ms
             for rebalance in self.rebalances
@@ -126,7 +126,7 @@ class Episode:
 
     @cached_property
     def lacks_record(self) -> bool:
-        """Whether the record of one of its rebalances is missing in the evidence."""
+        """Returns whether the record of one of its rebalances is missing in the evidence."""
         return any(each.lacks_record for each in self.rebalances)
 
     @property
@@ -165,7 +165,7 @@ class Episode:
 
 
 def _sum(values: Iterable[int | None]) -> int | None:
-    """None without rebalances' figures; 0 without rebalances."""
+    """Returns None without rebalances' figures; 0 without rebalances."""
     all_values = list(values)
     numbers = [each for each in all_values if each is not None]
     return sum(numbers) if numbers or not all_values else None

@@ -459,7 +459,7 @@ def kind_of_rejoin(trigger: Cause, rebalance: Rebalance) -> tuple[EpisodeKind, f
 
 
 def membership_settings(changes: Iterable[ProcessChange]) -> Iterator[str]:
-    """Whether processes came back as static or as dynamic members."""
+    """Returns whether processes came back as static or as dynamic members."""
     changes = list(changes)
     pairs = [(c.departure, c.arrival) for c in changes if c.departure and c.arrival]
     for before, after in pairs:

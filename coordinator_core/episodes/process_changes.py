@@ -115,7 +115,9 @@ class ProcessChange:
 
     @property
     def may_be_restart(self) -> bool:
-        """Whether its session expired, as also after a close, and it was back soon after."""
+        """Returns whether its session expired, as also after a close, and it was back soon
+        after.
+        """
         departure, arrival = self.departure, self.arrival
         if self.what not in (What.EXPIRED, What.KILLED) or departure is None or arrival is None:
             return False
@@ -126,7 +128,9 @@ class ProcessChange:
 
     @property
     def may_be_frozen(self) -> bool:
-        """Whether the process was back after its session expired, and nothing shows its end."""
+        """Returns whether the process was back after its session expired, and nothing shows its
+        end.
+        """
         departure, arrival = self.departure, self.arrival
         if self.what is not What.EXPIRED or departure is None or arrival is None:
             return False
@@ -134,12 +138,16 @@ class ProcessChange:
 
     @property
     def is_identified(self) -> bool:
-        """Whether it is known which process left or joined; and that the same one did both."""
+        """Returns whether it is known which process left or joined; and that the same one did
+        both.
+        """
         return all(each.is_identified for each in self.causes)
 
     @property
     def is_named(self) -> bool:
-        """Whether ``process`` is a name, and not the member id of one of several members."""
+        """Returns whether ``process`` is a name, and not the member id of one of several
+        members.
+        """
         first = self.causes[0]
         return first.process is not None or self.process != first.member_id
 
@@ -153,12 +161,12 @@ class ProcessChange:
 
     @property
     def was_fenced(self) -> bool:
-        """Whether the process ended because the coordinator had fenced its instance id."""
+        """Returns whether the process ended because the coordinator had fenced its instance id."""
         return self.departure is not None and self.departure.story == CLIENT_FENCED
 
     @property
     def is_surge(self) -> bool:
-        """Whether the new process began before the old process left."""
+        """Returns whether the new process began before the old process left."""
         departure, arrival = self.departure, self.arrival
         if self.what is not What.REPLACED or departure is None or arrival is None:
             return False
@@ -167,8 +175,8 @@ class ProcessChange:
     @property
     def double_span(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
         """The generation in which the new process joined, and the generation in which the old
-        process left.  From the first until right before the second, the group has both processes;
-        None if it never has both.
+        process left.  From the first until right before the second, the group has both processes,
+        or None if it never has both.
         """
         departure, arrival = self.departure, self.arrival
         if not self.is_surge or departure is None or arrival is None:
@@ -397,7 +405,9 @@ def _surged(departures: Iterable[Cause], started: Iterable[Cause]) -> Iterator[P
 
 
 def _is_shared(cause: Cause) -> bool:
-    """Whether several processes of the host have the client id: each member is a process."""
+    """Returns whether several processes of the host have the client id: each member is a
+    process.
+    """
     return cause.process is not None and cause.process == cause.member_id
 
 
@@ -409,7 +419,7 @@ def _apart(pair: Pair) -> int:
 
 
 def _may_follow(arrival: Cause, departure: Cause) -> bool:
-    """Whether the arrival may be the return of the departed process.
+    """Returns whether the arrival may be the return of the departed process.
 
     A member of a type other than classic returns under its member id.  A process may also join
     while its previous member is in the group: before the session of this member expires, or before
@@ -433,7 +443,7 @@ def _may_follow(arrival: Cause, departure: Cause) -> bool:
 
 
 def _was_beside(expiry: Cause, arrival: Cause) -> bool:
-    """Whether the expired member was another process, which still ran when this one joined.
+    """Returns whether the expired member was another process, which still ran when this one joined.
 
     A rebalance of a classic group does not complete before all members rejoined or were removed.
     """
@@ -580,13 +590,13 @@ def _expired(expiry: Cause, arrival: Cause | None, loads: Sequence[int]) -> tupl
 
 
 def _is_new_client(expiry: Cause, arrival: Cause) -> bool:
-    """Whether the member id shows a new client of a consumer, share or streams group."""
+    """Returns whether the member id shows a new client of a consumer, share or streams group."""
     return not expiry.is_of_classic and keeps_member_id(arrival.member_id or "")
 
 
 def is_unheard_since_load(expiry: Cause, loads: Sequence[int]) -> bool:
-    """Whether the member sent nothing after a broker had loaded the group: its session began with
-    the load.
+    """Returns whether the member sent nothing after a broker had loaded the group: its session
+    began with the load.
     """
     began_ms = at(expiry) - expiry.session_timeout_ms
     return any(abs(began_ms - each) <= _LOAD_SLACK_MS for each in loads)

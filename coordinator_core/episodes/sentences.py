@@ -29,7 +29,7 @@ from coordinator_core.figures import Downtime, counted, partition_seconds, secon
 
 
 def summary(episode: Episode, downtime: Downtime | None) -> str:
-    """What happened, and what it cost. ``downtime``: None if unknown."""
+    """What happened, and what it cost. ``downtime``: Returns None if unknown."""
     return f"{_happened(episode)}: {_cost(episode, downtime)}"
 
 
@@ -146,7 +146,9 @@ def _restart(episode: Episode) -> str:
 
 
 def _is_unproven(change: ProcessChange) -> bool:
-    """Whether nothing but the time, or a client id of several members, relates the new member."""
+    """Returns whether nothing but the time, or a client id of several members, relates the new
+    member.
+    """
     is_replaced = change.what is What.REPLACED and not change.is_identified
     return change.departure is not None and (is_replaced or not change.is_named)
 

@@ -147,7 +147,7 @@ def _compare_lines(
 
 
 def _agree(production: tuple[Any, ...], engine: tuple[Any, ...]) -> bool:
-    """Whether the fields of the line are equal; older wordings have fewer fields."""
+    """Returns whether the fields of the line are equal; older wordings have fewer fields."""
     return all(a is None or a == b for a, b in zip(production, engine, strict=True))
 
 

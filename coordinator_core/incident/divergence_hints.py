@@ -27,7 +27,7 @@ _BY_DIFFERENCE = {
 
 
 def likely_reason(generation: ReplayedGeneration) -> str | None:
-    """None for a reproduced generation."""
+    """Returns None for a reproduced generation."""
     divergence = generation.comparison.divergence
     if divergence is None:
         return None

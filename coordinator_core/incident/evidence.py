@@ -93,7 +93,7 @@ class MetadataRecord:
 
     @property
     def is_valid(self) -> bool:
-        """Whether a coordinator could have written it: its leader is one of its members."""
+        """Returns whether a coordinator could have written it: its leader is one of its members."""
         return self.leader in self.by_id if self.members else True
 
     def value(self, state_timestamp_ms: int) -> bytes:

@@ -180,7 +180,9 @@ def _begins_ms(each: ExplainedGeneration) -> int:
 
 
 def _begins_with_expiry(each: ExplainedGeneration) -> bool:
-    """Whether a timer begins it: the engine fires timers before the requests of a millisecond."""
+    """Returns whether a timer begins it: the engine fires timers before the requests of a
+    millisecond.
+    """
     return each.is_logged and each.evidence.events[0].event in _EXPIRIES
 
 

@@ -67,7 +67,7 @@ class MemberDirectory:
         return None
 
     def was_seen_before(self, member_id: str, record: MetadataRecord) -> bool:
-        """Whether an earlier record has the member id."""
+        """Returns whether an earlier record has the member id."""
         first = self._seen[member_id][0][0] if member_id in self._seen else record
         return first.log_offset < record.log_offset
 

@@ -270,5 +270,5 @@ def _verdict(comparison: Comparison, *, has_records: bool) -> ReplayVerdict:
 
 
 def _misses_earlier_generations(generations: list[GenerationEvidence]) -> bool:
-    """Whether earlier generations are missing, because of compaction or a deleted log."""
+    """Returns whether earlier generations are missing, because of compaction or a deleted log."""
     return next((each.generation for each in generations if each.generation > 0), 1) > 1

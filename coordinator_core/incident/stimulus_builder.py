@@ -61,7 +61,7 @@ class StimulusBuilder:
         return self.join_end.at_ms if self.join_end is not None else self.evidence.ends_ms
 
     def is_known(self, member_id: str) -> bool:
-        """Whether the id belongs to a current or former member: ids are never reused."""
+        """Returns whether the id belongs to a current or former member: ids are never reused."""
         if member_id in self.present:
             return True
         return self.record is not None and self.directory.was_seen_before(member_id, self.record)

@@ -103,7 +103,10 @@ def eras_of_periods(
     of_brokers: Sequence[BrokerVersion],
     infer: Callable[[Period], InferredEra],
 ) -> Eras | None:
-    """None if the coordinators' version did not change.  ``infer`` returns the era of a period."""
+    """Returns None if the coordinators' version did not change.
+
+    ``infer`` returns the era of a period.
+    """
     coordinators = _coordinators(events, of_brokers)
     limits = {limit for _, limit in coordinators}
     if len(limits) < 2:
@@ -160,7 +163,7 @@ def _version_by_restarts(first: LogEvent, of_brokers: Sequence[BrokerVersion]) -
 
 def _versions_by_lines(stretch: Sequence[LogEvent]) -> Ranges | None:
     """The versions of the Scala or the Java coordinator, by the line about the load, else by the
-    logged reasons; None if neither shows the coordinator.
+    logged reasons, or None if neither shows the coordinator.
     """
     first = stretch[0]
     # The Java coordinator logs the number of loaded members, the Scala coordinator the generation.

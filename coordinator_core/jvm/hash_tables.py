@@ -96,7 +96,7 @@ class HashTable(Generic[K, V]):
         return self._values[key]
 
     def remove(self, key: K) -> bool:
-        """Whether the key was there."""
+        """Returns whether the key was there."""
         if key not in self._values:
             return False
         del self._values[key], self._places[key]

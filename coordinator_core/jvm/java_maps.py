@@ -77,7 +77,7 @@ def hash_order(names: Iterable[str], capacity: int | None = None) -> list[str]:
 
 
 def hash_order_of_all(names: Collection[str]) -> list[str] | None:
-    """``hash_order`` for any order of insertion; None if two names share a bin."""
+    """``hash_order`` for any order of insertion, or None if two names share a bin."""
     mask = table_capacity(len(names)) - 1
     by_bin = {spread_hash(name) & mask: name for name in names}
     if len(by_bin) < len(names):

@@ -73,7 +73,7 @@ def classify_lives(processes: Sequence[ConsumerProcess]) -> dict[tuple[str, int]
 
 
 def is_flapping(process: ConsumerProcess) -> bool:
-    """Whether it was killed or exceeded max.poll.interval.ms three times within an hour."""
+    """Returns whether it was killed or exceeded max.poll.interval.ms three times within an hour."""
     times = sorted(
         [slow_poll.began.at_ms for life in process.lives for slow_poll in life.slow_polls]
         + [life.ended.at_ms for life in process.lives if life.killed and life.ended is not None]
@@ -110,7 +110,7 @@ def _ended_how(life: ProcessLife, is_last: bool, shut_down_ms: int | None) -> En
 
 
 def _shut_down_ms(processes: Iterable[ConsumerProcess]) -> int | None:
-    """When the last process ended; None if one still runs."""
+    """When the last process ended, or None if one still runs."""
     ends = [process.lives[-1].ended for process in processes]
     times = [each.at_ms for each in ends if each is not None]
     return max(times) if times and len(times) == len(ends) else None

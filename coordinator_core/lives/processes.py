@@ -148,8 +148,9 @@ def _is_over(last: Membership, membership: Membership) -> bool:
 
 
 def _waited_to_leave(last: Membership, following: Membership) -> bool:
-    """Whether the process closed while it waited for the response to JoinGroup, and its next life
-    joined before the response."""
+    """Returns whether the process closed while it waited for the response to JoinGroup, and its
+    next life joined before the response.
+    """
     since_ms, began_ms = last.waited_since_ms, following.began.at_ms
     if last.departure is not Departure.LEFT or since_ms is None:
         return False

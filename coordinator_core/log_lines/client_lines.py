@@ -165,13 +165,16 @@ class ClientMessage(NamedTuple):
 
 
 def parse_client_line(line: str, fields: Mapping[str, Any] = _NO_FIELDS) -> ClientLine | None:
-    """Parse a line; None if no consumer wrote it.  ``fields``: see `find_client_message`."""
+    """Parse a line; returns None if no consumer wrote it.
+
+    ``fields``: see `find_client_message`.
+    """
     message = find_client_message(line, fields)
     return None if message is None else message.line()
 
 
 def find_client_message(line: str, fields: Mapping[str, Any] = _NO_FIELDS) -> ClientMessage | None:
-    """The message in a line; None if no consumer wrote the line.
+    """The message in a line, or None if no consumer wrote the line.
 
     ``fields``: if the line is the message of a JSON record, the fields of the record.
     """
@@ -366,7 +369,7 @@ def _read(library: str, rest: str, *, is_quoted: bool) -> tuple[Ending, ClientEv
 
 
 def _is_other(library: str, message: str) -> bool:
-    """Whether a message is known and is not about membership."""
+    """Returns whether a message is known and is not about membership."""
     return not message or _other_index(library).find(message) is not None
 
 

@@ -79,7 +79,7 @@ _MOST_DIFFERENT = 10_000  # number of different dates that are counted per file
 class Stamp(NamedTuple):
     """A date or a time in a text, between ``start`` and ``end``.
 
-    ``local_ms`` is ms since 1970-01-01T00:00 of the same, unnamed zone; None if the date is not
+    ``local_ms`` is ms since 1970-01-01T00:00 of the same, unnamed zone, or None if the date is not
     complete.  ``lacks`` say what is missing: "order", "year", "date", or "sense" (month 13).
     ``day_ms`` is ms since midnight.  ``parts`` are the printed numbers of the date, in the printed
     order if the order is unknown.  ``shape`` is equal for dates that are read in the same order.
@@ -99,7 +99,7 @@ class Stamp(NamedTuple):
     is_number: bool = False
 
     def read_as(self, order: str, year: int = _LEAP_YEAR) -> int | None:
-        """``local_ms`` with day, month and year in an order such as "dmy"; None if impossible.
+        """``local_ms`` with day, month and year in an order such as "dmy", or None if impossible.
 
         ``year`` is that of a date without a year.
         """
@@ -133,8 +133,8 @@ def stamps_in(text: str) -> list[Stamp]:
 
 @lru_cache(maxsize=4096)
 def _is_only(before: str, behind: str) -> bool:
-    """Whether the date between two texts is complete and no other is in them; cached, as most
-    lines of a logger differ in their date only.
+    """Returns whether the date between two texts is complete and no other is in them; cached, as
+    most lines of a logger differ in their date only.
     """
     return not (_MORE.match(behind) or _ANY.search(behind) or _ANY.search(before))
 
@@ -145,12 +145,12 @@ class Orders(NamedTuple):
     by_shape: dict[str, str]
 
     def local_ms(self, stamp: Stamp) -> int | None:
-        """``local_ms`` of a date that lacks the order; None if the file does not show it."""
+        """``local_ms`` of a date that lacks the order, or None if the file does not show it."""
         order = self.order_of(stamp)
         return None if order is None else stamp.read_as(order)
 
     def order_of(self, stamp: Stamp) -> str | None:
-        """The order of a date's numbers; None if the file does not show it."""
+        """The order of a date's numbers, or None if the file does not show it."""
         return self.by_shape.get(stamp.shape) if stamp.shape else _WITHOUT_YEAR[0]
 
 
@@ -292,7 +292,7 @@ def _offset_minutes(zone: str | None) -> int | None:
 
 
 def _day_ms(time: str, fraction: str | None, half: str | None) -> int | None:
-    """Ms of ``10:00:00``, ``10:00`` or ``100000``; None if it is not a time of day (hour 25)."""
+    """Ms of ``10:00:00``, ``10:00`` or ``100000``, or None if it is not a time of day (hour 25)."""
     parts = time.split(":") if ":" in time else (time[:2], time[2:4], time[4:] or "0")
     hour, minute, second = map(int, (*parts, "0")[:3])
     if half:

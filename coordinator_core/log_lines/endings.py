@@ -98,7 +98,7 @@ def _logger_of_kafka(name: str) -> str | None:
 
 
 def without_broken_logger(rest: str) -> str | None:
-    """A message before the beginning of a logger's name; None if the line ends otherwise."""
+    """A message before the beginning of a logger's name, or None if the line ends otherwise."""
     opening = rest.rfind(" (")
     broken = rest[opening + 2 :].rstrip(".…")
     if opening < 0 or not any(
@@ -109,7 +109,7 @@ def without_broken_logger(rest: str) -> str | None:
 
 
 def opens_quote(before: str) -> bool:
-    """Whether a text ends within double quotes, escaped by backslashes or doubled."""
+    """Returns whether a text ends within double quotes, escaped by backslashes or doubled."""
     if '"' not in before:
         return False
     return before.replace('\\"', "").replace('""', "").count('"') % 2 == 1
@@ -134,5 +134,5 @@ def _unescaped(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def is_class(text: str) -> bool:
-    """Whether this may be the full name of a class."""
+    """Returns whether this may be the full name of a class."""
     return "." in text and re.fullmatch(r"[\w.$]+", text) is not None

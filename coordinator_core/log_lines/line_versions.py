@@ -75,7 +75,7 @@ def versions_named(software: str | None, name: str) -> list[Ranges]:
 
 
 def client_of_line(line: str) -> SeenClient | None:
-    """The library that logged a line; None if no consumer did."""
+    """The library that logged a line, or None if no consumer did."""
     parsed = parse_client_line(line)
     if parsed is None:
         return None
@@ -83,7 +83,7 @@ def client_of_line(line: str) -> SeenClient | None:
 
 
 def client_of_id(client_id: str) -> SeenClient | None:
-    """The library whose default client id this is; None for any other id."""
+    """The library whose default client id this is, or None for any other id."""
     named = named_by(client_id)
     if named is None:
         return None
@@ -102,7 +102,7 @@ class _Texts:
             self._versions.setdefault(wording.template.text, []).append(wording.versions)
 
     def versions(self, message: str) -> Ranges | None:
-        """None if no wording fits, or if a wording that fits does not say its versions."""
+        """Returns None if no wording fits, or if a wording that fits does not say its versions."""
         match = self._index.find(message)
         versions = self._versions[match[0].template.text] if match else [""]
         return ranges_of(", ".join(versions)) if all(versions) else None

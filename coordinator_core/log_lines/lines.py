@@ -60,11 +60,11 @@ _HEAD_LENGTH = 200
 class LogLine(NamedTuple):
     """One line of a coordinator's logger.
 
-    ``local_ms`` is the printed date in ms since 1970-01-01T00:00 of the same, unnamed zone; None
+    ``local_ms`` is the printed date in ms since 1970-01-01T00:00 of the same, unnamed zone, or None
     without a complete date.  ``utc_offset_minutes`` have the printed zone, if any (container
     wrappers print ``Z``).  ``event`` is None if no wording fits the message: quarantine it.
-    ``stamp`` is the date or time as printed; None in Kafka's own layout, whose dates are complete.
-    ``outer`` is another date in the line, if ``stamp`` is not complete.
+    ``stamp`` is the date or time as printed, or None in Kafka's own layout, whose dates are
+    complete.  ``outer`` is another date in the line, if ``stamp`` is not complete.
     """
 
     local_ms: int | None
@@ -89,7 +89,7 @@ class LineHead(NamedTuple):
 
 
 def parse_head(line: str) -> LineHead | None:
-    """The first date of a line's beginning and its level; None if the line has neither."""
+    """The first date of a line's beginning and its level, or None if the line has neither."""
     match = _PLAIN.match(line)
     if match:
         return LineHead(_plain_ms(match), None, match[3], match.end())
@@ -103,7 +103,7 @@ def parse_head(line: str) -> LineHead | None:
 
 @lru_cache(maxsize=1024)
 def is_coordinator_logger(logger: str) -> bool:
-    """Whether this is the full name of a logger of the group coordinator."""
+    """Returns whether this is the full name of a logger of the group coordinator."""
     return _COORDINATOR_LOGGER.fullmatch(logger) is not None
 
 
@@ -121,8 +121,8 @@ def unframed(line: str) -> str:
 
 
 def parse_line(line: str) -> LogLine | None:
-    """Parse a line without its line end; None if it is not a coordinator's (another logger, or the
-    continuation of a line).
+    """Parse a line without its line end; returns None if it is not a coordinator's (another logger,
+    or the continuation of a line).
     """
     plain = _PLAIN.match(line)
     if plain is not None and line.endswith(")"):

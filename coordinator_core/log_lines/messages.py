@@ -90,7 +90,7 @@ _REASON, _CLIENT_REASON = _PLACES["reason"], _PLACES["client_reason"]
 
 
 def parse_message(message: str, *, may_be_truncated: bool = False) -> ParsedEvent | None:
-    """The event of a message, with or without its prefix; None if no wording fits.
+    """The event of a message, with or without its prefix, or None if no wording fits.
 
     ``may_be_truncated``: also read a truncated message, if only one event can begin with it.
     """

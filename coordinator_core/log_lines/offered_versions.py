@@ -53,7 +53,9 @@ _FINALIZED = re.compile(
 
 
 def versions_offered(text: bytes) -> Ranges | None:
-    """None if the text shows no versions, or only versions of brokers other than Apache Kafka."""
+    """Returns None if the text shows no versions, or only versions of brokers other than Apache
+    Kafka.
+    """
     shown: list[Ranges] = []
     if any(mark in text for mark in _MARKS_OF_APIS):
         shown += map(_of_apis, _answers(text))

@@ -44,7 +44,7 @@ class PairWording(NamedTuple):
 
     @staticmethod
     def has_pairs(text: str) -> bool:
-        """Whether a wording is a message with pairs."""
+        """Returns whether a wording is a message with pairs."""
         return _PAIRS_BEGIN.search(text) is not None
 
     @staticmethod
@@ -60,7 +60,7 @@ class PairWording(NamedTuple):
         )
 
     def read(self, pairs: Pairs) -> dict[str, Any] | None:
-        """The fields; None if a key is missing or a required value differs."""
+        """The fields, or None if a key is missing or a required value differs."""
         if any(shown(pairs.get(key, "")) != value for key, value in self.values.items()):
             return None
         fields: dict[str, Any] = {}

@@ -51,7 +51,7 @@ def render_message(event: str, version: str, **fields: object) -> str:
 
 
 def render_line(event: str, version: str, *, local_ms: int, **fields: object) -> str | None:
-    """The whole line, ``[2024-05-01 10:00:00,123] INFO ...``; None if the version logs none.
+    """The whole line, ``[2024-05-01 10:00:00,123] INFO ...``, or None if the version logs none.
 
     A broker prints INFO and above.  ``local_ms`` is ms since 1970-01-01T00:00 on the broker's
     clock.

@@ -55,7 +55,7 @@ def _reason(wording: Wording, values: Fields) -> ParsedReason:
 
 @lru_cache(maxsize=1024)
 def client_cause_of(client_reason: str | None) -> str | None:
-    """Class of the client's reason (KIP-800); None if the client gave none.
+    """Class of the client's reason (KIP-800), or None if the client gave none.
 
     POLL_TIMEOUT, CLOSING, UNSUBSCRIBED, ADMIN_REMOVED, LEAVING, MEMBER_ID_REQUIRED,
     ALREADY_REBALANCING, TOPICS_CHANGED, SUBSCRIPTION_CHANGED, COOPERATIVE_FOLLOW_UP,

@@ -229,7 +229,7 @@ class Template:
         return tuple((place, read) for place, read in readers if read is not str)
 
     def read(self, message: str) -> list[Any] | None:
-        """The values of `group_fields`; None if the whole message does not match."""
+        """The values of `group_fields`, or None if the whole message does not match."""
         if len(message) > _LONG:
             values = self._read_long(message)
         else:

@@ -22,7 +22,9 @@ _FRAGMENT = "fragment"
 
 
 def find_truncated(wordings: Iterable[Wording], message: str) -> tuple[Wording, Fields] | None:
-    """The wording that matches most of a truncated message; None if several events are possible."""
+    """The wording that matches most of a truncated message, or None if several events are
+    possible.
+    """
     if len(message) > _MAX_LENGTH:
         return None
     message = _ELLIPSIS.sub("", message)

@@ -87,7 +87,7 @@ def united(of: Iterable[Ranges]) -> Ranges:
 
 
 def are_within(inner: Ranges, outer: Ranges) -> bool:
-    """Whether each range of ``inner`` is within one range of ``outer``."""
+    """Returns whether each range of ``inner`` is within one range of ``outer``."""
     return all(any(o.low <= i.low and i.high <= o.high for o in outer) for i in inner)
 
 

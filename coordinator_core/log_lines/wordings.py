@@ -54,7 +54,7 @@ class WordingIndex:
         return self._by_start.get(message[:_KEY_LENGTH], [])
 
     def may_fit(self, text: str) -> bool:
-        """Whether a wording may fit the text or a beginning of it."""
+        """Returns whether a wording may fit the text or a beginning of it."""
         return self._alike.get(text[:_KEY_LENGTH], self._others).may_fit(text)
 
     def find(self, message: str) -> tuple[Wording, list[Any]] | None:
@@ -87,7 +87,7 @@ class _Alike:
         self._by_words: dict[str, _ByEnd | None] = dict.fromkeys(["", *self._words])
 
     def may_fit(self, text: str) -> bool:
-        """Whether a wording may fit a beginning of the text."""
+        """Returns whether a wording may fit a beginning of the text."""
         begins = text.startswith(self._firsts)
         for anchor in self._anchors if begins else self._anchors_anywhere:
             if anchor in text:
@@ -163,7 +163,9 @@ def _most_distinctive(template: Template, texts: list[str]) -> str:
 
 
 def _may_end(last_words: str, end: str | None = None) -> bool:
-    """Whether a message with this ``end``, or with an end of no wording, may fit the last words."""
+    """Returns whether a message with this ``end``, or with an end of no wording, may fit the last
+    words.
+    """
     if len(last_words) < _KEY_LENGTH:
         return end is None or end.endswith(last_words)
     return end is not None and last_words.endswith(end)

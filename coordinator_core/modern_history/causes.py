@@ -56,7 +56,7 @@ def of_departure(departure: LoggedDeparture | None) -> str:
 
 
 def of_update(before: GroupRecord, after: GroupRecord) -> str | None:
-    """The cause that new metadata of a member is; None if it changes no target."""
+    """The cause that new metadata of a member is, or None if it changes no target."""
     if (before.topics, before.regex) != (after.topics, after.regex):
         return SUBSCRIPTION_CHANGE
     if before.server_assignor != after.server_assignor:

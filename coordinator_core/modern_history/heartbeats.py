@@ -168,8 +168,10 @@ def _shortest_ms(expiry: Expiry) -> int:
 
 
 def commits_in_turn(committed_ms: Sequence[int]) -> bool:
-    """Whether one of the last commits was automatic: an interval after the previous one.  A client
-    also commits when it gives up partitions."""
+    """Returns whether one of the last commits was automatic: an interval after the previous one.
+
+    A client also commits when it gives up partitions.
+    """
     between = [later - earlier for earlier, later in pairwise(committed_ms)][-2:]
     return any(abs(each - COMMIT_INTERVAL_MS) <= COMMIT_JITTER_MS for each in between)
 

@@ -13,8 +13,8 @@ from coordinator_core.modern_history.targets import TargetInput
 class GenerationMember:
     """A member of a generation; ``change`` is joined, retained or replaced (a static member's id).
 
-    ``left_how`` is left, session_expired, dropped or replaced; None if it stays or the log does not
-    show how.
+    ``left_how`` is left, session_expired, dropped or replaced, or None if it stays or the log does
+    not show how.
     """
 
     member_id: str

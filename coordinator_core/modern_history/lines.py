@@ -50,7 +50,7 @@ def replay_lines(lines: Sequence[LoggedGroupLine]) -> History:
 
 
 def _types(lines: Sequence[LoggedGroupLine]) -> list[str | None]:
-    """The type of the group at each line: the last one named, else the first one; None before a
+    """The type of the group at each line: the last one named, else the first one, or None before a
     conversion, or if no line names one.
     """
     first = next((each for each in lines if each.group_type), None)

@@ -11,7 +11,10 @@ from coordinator_core.modern_history.members import AWAY, ModernMember
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberStep:
-    """A current assignment.  ``generation`` is the target at that time; None before the first."""
+    """A current assignment.
+
+    ``generation`` is the target at that time, or None before the first.
+    """
 
     member_id: str
     process: str
@@ -31,8 +34,8 @@ class ModernMembership:
     membership.
 
     ``ended_ms`` is the time of the member's tombstones, or of the group's conversion; None: it is
-    still there. ``how`` it ended: left, expired, dropped, replaced or converted; None without a log
-    line. ``refused_ms`` says when another process with its instance id was refused (log).
+    still there. ``how`` it ended: left, expired, dropped, replaced or converted, or None without a
+    log line. ``refused_ms`` says when another process with its instance id was refused (log).
     """
 
     member_id: str
@@ -58,7 +61,7 @@ class ModernMembership:
 
     @property
     def away_ms(self) -> int | None:
-        """When a static member closed, to come back; None if it has not."""
+        """When a static member closed, to come back, or None if it has not."""
         last = self.last_step
         return last.time_ms if last is not None and last.epoch == AWAY else None
 

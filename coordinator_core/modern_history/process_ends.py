@@ -147,7 +147,7 @@ class Ends:
         return _first_since(membership.ended_ms or 0, self._started[membership.process])
 
     def _polled_ms(self, membership: ModernMembership, how: str, back_ms: int) -> int | None:
-        """When a slow application last polled; None if it was not slow.
+        """When a slow application last polled, or None if it was not slow.
 
         A client whose application does not poll leaves, or stops its heartbeats,
         max.poll.interval.ms after the last poll.  librdkafka only stops its heartbeats: if its
@@ -183,15 +183,16 @@ class Ends:
         return latest_ms - min(session_ms, poll_ms // 3) // 2
 
     def _ignored_revocation(self, membership: ModernMembership, last_ms: int) -> bool:
-        """Whether the member kept sending heartbeats but revoked nothing after a revocation was
-        requested: its application did not poll."""
+        """Returns whether the member kept sending heartbeats but revoked nothing after a revocation
+        was requested: its application did not poll.
+        """
         last = membership.last_step
         if last is None or not last.pending:
             return False
         return last_ms - last.time_ms > 2 * self._interval_ms
 
     def was_cut_off(self, membership: ModernMembership) -> bool:
-        """Whether the process did not stop by itself."""
+        """Returns whether the process did not stop by itself."""
         return self._hows[membership] == SESSION_EXPIRED and membership.instance_id is None
 
     def _how(self, membership: ModernMembership) -> str:
@@ -215,7 +216,9 @@ class Ends:
         return SESSION_EXPIRED if has_expired and not self._is_back(membership) else LEFT
 
     def _is_back(self, membership: ModernMembership) -> bool:
-        """Whether its process lived on: only a running client joins again under its member id."""
+        """Returns whether its process lived on: only a running client joins again under its member
+        id.
+        """
         ended_ms = membership.ended_ms or 0
         return _first_since(ended_ms, self._joined[membership.member_id]) is not None
 

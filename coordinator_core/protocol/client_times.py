@@ -27,7 +27,7 @@ SAME_MOMENT_MS = 50
 
 
 def exceeded_poll_interval(quiet_ms: Any, poll_ms: Any) -> Any:
-    """Whether a client's application exceeded its max.poll.interval.ms, ``poll_ms``.
+    """Returns whether a client's application exceeded its max.poll.interval.ms, ``poll_ms``.
 
     ``quiet_ms`` is the time from the last commit until the client left, or until its last
     heartbeat. Takes numbers and returns a bool, or takes and returns columns of an engine.
@@ -37,16 +37,16 @@ def exceeded_poll_interval(quiet_ms: Any, poll_ms: Any) -> Any:
 
 
 def is_commit_interval(since_ms: Any, modulo: Callable[[Any, Any], Any] = mod) -> Any:
-    """Whether automatic commits with the default interval are this far apart.  ``modulo``: the
-    positive remainder.  Takes and returns numbers, or columns of an engine.
+    """Returns whether automatic commits with the default interval are this far apart.  ``modulo``:
+    the positive remainder.  Takes and returns numbers, or columns of an engine.
     """
     phase_ms = modulo(since_ms + COMMIT_JITTER_MS, COMMIT_INTERVAL_MS)
     return (since_ms >= COMMIT_INTERVAL_MS - COMMIT_JITTER_MS) & (phase_ms <= 2 * COMMIT_JITTER_MS)
 
 
 def commits_batches(interval_ms: Any) -> Any:
-    """Whether clients with this time between two commits commit each batch as soon as they have
-    handled it.  Automatic commits follow a timer.  Takes and returns a number or an array.
+    """Returns whether clients with this time between two commits commit each batch as soon as they
+    have handled it.  Automatic commits follow a timer.  Takes and returns a number or an array.
     """
     is_timer = (interval_ms + TIMER_TOLERANCE_MS) % TIMER_STEP_MS <= 2 * TIMER_TOLERANCE_MS
     return (interval_ms <= BATCH_INTERVAL_MS) & (is_timer ^ True)

@@ -306,7 +306,7 @@ class ListResponse(NamedTuple):
 class MemberHeartbeatResponse(NamedTuple):
     """The answer to a heartbeat of a consumer or share group member.
 
-    ``assignment`` has partitions by topic id; None if it did not change since the last answer.
+    ``assignment`` has partitions by topic id, or None if it did not change since the last answer.
     """
 
     error: Errors

@@ -32,5 +32,7 @@ def member_of_text(member_id: str, assignment: bytes) -> dict[str, Any]:
 
 
 def is_of_text(session_timeout_ms: Any) -> Any:
-    """Whether the member was printed as text: a bool of a number, a NumPy array of an array."""
+    """Returns whether the member was printed as text: a bool of a number, a NumPy array of an
+    array.
+    """
     return session_timeout_ms == _NOT_PRINTED_MS

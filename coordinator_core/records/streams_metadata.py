@@ -38,7 +38,7 @@ _read_int32 = number_reader("int32")
 class SubscriptionInfo:
     """``offset_sums`` say how much state of each task the process has on disk, summed over its
     changelogs; ACTIVE_OFFSET_SUM of active tasks, 0 of others in versions before 7, which lack
-    the sums.  ``endpoint``: application.server; None if empty or before version 2."""
+    the sums.  ``endpoint``: application.server, or None if empty or before version 2."""
 
     version: int
     process_id: str

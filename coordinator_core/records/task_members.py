@@ -56,7 +56,7 @@ class AssignedTask(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class TaskMember:
-    """One member's own metadata; None where its framework or version lacks the field.
+    """One member's own metadata, or None where its framework or version lacks the field.
 
     ``config_offset``: Connect: what the worker had read when it joined; ``assigned_config_offset``
     says what its assignment is for.  ``delay_ms``: Connect: after this time the workers join
@@ -79,7 +79,7 @@ class TaskMember:
 
 
 def has_task_members(protocol_type: str | None, protocol: str | None) -> bool:
-    """Whether a group is one of Connect's or of Streams', and has members."""
+    """Returns whether a group is one of Connect's or of Streams', and has members."""
     if protocol is None:
         return False
     return protocol_type == PROTOCOL_TYPE or (protocol_type == CONSUMER and protocol == ASSIGNOR)
@@ -88,7 +88,7 @@ def has_task_members(protocol_type: str | None, protocol: str | None) -> bool:
 def task_members(
     protocol_type: str | None, protocol: str | None, members: Iterable[Mapping[str, Any]]
 ) -> list[TaskMember] | None:
-    """The members of a decoded GroupMetadata value, in its order; None for other groups.
+    """The members of a decoded GroupMetadata value, in its order, or None for other groups.
 
     ``members`` have member_id, subscription and assignment each.
     """

@@ -55,7 +55,9 @@ class StepRequests:
         self.unknown: dict[str, list[Json]] = {}
 
     def request_of(self, step: Step) -> Request | None:
-        """The step's request; None for a commit that the broker answers without its coordinator."""
+        """The step's request, or None for a commit that the broker answers without its
+        coordinator.
+        """
         return _REQUESTS[step["op"]](self, step)
 
     def consumer_heartbeat(self, step: Step) -> Request:
@@ -185,7 +187,9 @@ class StepRequests:
         return LeaveGroup(step["id"], step["group"], tuple(members))
 
     def commit(self, step: Step) -> Request | None:
-        """None if the broker knows none of the topics; it adds topic ids, in 4.1 in version 10."""
+        """Returns None if the broker knows none of the topics; it adds topic ids, in 4.1 in version
+        10.
+        """
         version = _int(step, "version", 9)
         rules = self._era.modern
         adds_ids = rules is not None and rules.broker_adds_topic_ids

@@ -88,7 +88,9 @@ class NetworkPath:
         return Transit(arrives_ms)
 
     def is_plain(self, now_ms: int) -> bool:
-        """Whether a single request at this time and its response each arrive exactly once."""
+        """Returns whether a single request at this time and its response each arrive exactly
+        once.
+        """
         request = self.of(now_ms, 0)
         if request.arrives_ms is None or request.copy_ms is not None:
             return False

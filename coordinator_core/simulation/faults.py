@@ -82,7 +82,7 @@ class Faults:
         return sorted(cluster.selected)
 
     def _next(self, broker_id: int | None) -> int | None:
-        """The id of the next broker that is up, in a ring; None if all are down."""
+        """The id of the next broker that is up, in a ring, or None if all are down."""
         ids = sorted(self._cluster.brokers)
         start = ids.index(broker_id) + 1 if broker_id is not None else 0
         for candidate in (*ids[start:], *ids[:start]):

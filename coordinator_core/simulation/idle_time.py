@@ -64,7 +64,7 @@ class IdleSkipper:
     def _idle_until(
         self, group: SimulatedGroup, running: list[SimulatedProcess], now_ms: int
     ) -> int | None:
-        """When anything other than a heartbeat may happen; None if the group is not idle now."""
+        """When anything other than a heartbeat may happen, or None if the group is not idle now."""
         fault_ms = self._next_fault_ms(now_ms)
         if fault_ms is None:
             return None
@@ -83,7 +83,7 @@ class IdleSkipper:
         return min(ends)
 
     def _is_stable(self, group: SimulatedGroup, running: list[SimulatedProcess]) -> bool:
-        """Whether the group is Stable and its members are exactly the running processes."""
+        """Returns whether the group is Stable and its members are exactly the running processes."""
         modern = self._modern_group(group)
         if modern is not None:
             return _is_stable_modern(modern, running)
@@ -181,7 +181,9 @@ def _heartbeat_interval_ms(group: SimulatedGroup, running: list[SimulatedProcess
 
 
 def _is_stable_modern(group: ModernGroup, running: list[SimulatedProcess]) -> bool:
-    """Whether all members are the running processes, and each has reached the group's epoch."""
+    """Returns whether all members are the running processes, and each has reached the group's
+    epoch.
+    """
     members = group.member_rows()
     stable = (
         all(epoch == group.epoch and state == _STABLE for _, epoch, state in members)

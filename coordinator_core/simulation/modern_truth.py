@@ -179,7 +179,7 @@ class ModernTruth:
             del self._assigned[member_id]
 
     def _has_owners(self) -> bool:
-        """Whether a partition has one owner at a time."""
+        """Returns whether a partition has one owner at a time."""
         return self.group_type is None or self.group_type.revokes
 
     def _count_moves(self, member_id: str, member: Any, now_ms: int) -> None:
@@ -266,7 +266,7 @@ class ModernTruth:
 
     @property
     def is_current(self) -> bool:
-        """Whether the group is not a classic group, by its last records."""
+        """Returns whether the group is not a classic group, by its last records."""
         return self._current is not None or bool(self._present)
 
     def takes_over(self, generation: int, owners: Mapping[TopicPartition, str]) -> None:

@@ -239,7 +239,9 @@ class SimulatedProcess:
         self.advance(now_ms)
 
     def _is_frozen(self, now_ms: int, action: Callable[[int, int], None]) -> bool:
-        """Whether the process is frozen; if so, the action is carried out when it runs again."""
+        """Returns whether the process is frozen; if so, the action is carried out when it runs
+        again.
+        """
         if now_ms >= self.frozen_until_ms:
             return False
         self._inbox.append(lambda at_ms: action(at_ms, at_ms))
@@ -278,7 +280,7 @@ class SimulatedProcess:
 
     @property
     def is_behind(self) -> bool:
-        """Whether the application has records left to handle."""
+        """Returns whether the application has records left to handle."""
         return self.application is not None and self.application.is_behind
 
     def set_wake(self) -> None:
@@ -402,8 +404,8 @@ class SimulatedProcess:
         return self.consumer
 
     def _consumer_after_work(self, now_ms: int) -> Consumer | None:
-        """The consumer, with the application's positions, which the next commit sends.  None if the
-        process has ended, maybe because of a record that it handled.
+        """The consumer, with the application's positions, which the next commit sends.  Returns
+        None if the process has ended, maybe because of a record that it handled.
         """
         consumer, application = self.consumer, self.application
         if consumer is not None and application is not None:

@@ -104,7 +104,7 @@ class TraceRecorder:
 
 
 def _is_plain(response: Response | ClientResponse) -> bool:
-    """Whether a heartbeat was answered without an error and without an assignment."""
+    """Returns whether a heartbeat was answered without an error and without an assignment."""
     if not isinstance(response, MemberHeartbeatResponse | StreamsHeartbeatResponse):
         return False
     return response.error is Errors.NONE and response.assignment is None

@@ -129,7 +129,7 @@ def advise(
 
 
 def has_little(observed: Figures, prefer: Currency = DOWNTIME) -> bool:
-    """Whether the observed figures are too small for any change to save enough."""
+    """Returns whether the observed figures are too small for any change to save enough."""
     if prefer is DOWNTIME:
         downtime_ms = observed.unavailable_partition_ms
         return downtime_ms == 0 or max(downtime_ms, observed.not_stable_ms) < _MIN_SAVED_MS
@@ -173,8 +173,8 @@ def _share(unchanged: Prediction, changed: Prediction, prefer: Currency = DOWNTI
 def is_sure(
     baseline: Baseline, unchanged: Prediction, changed: Prediction, prefer: Currency = DOWNTIME
 ) -> bool:
-    """Whether the worst seed of ``changed`` is better than the best seed of ``unchanged``, and by
-    more than noise.  Less downtime counts only without more time in rebalances.
+    """Returns whether the worst seed of ``changed`` is better than the best seed of ``unchanged``,
+    and by more than noise.  Less downtime counts only without more time in rebalances.
     """
     if prefer is not DOWNTIME:
         return saves_surely(prefer, unchanged, changed)
@@ -191,8 +191,9 @@ def is_sure(
 
 
 def _takes_longer(baseline: Baseline, unchanged: Prediction, changed: Prediction) -> bool:
-    """Whether there is more time in rebalances.  It does not compare between group protocols: of a
-    consumer group only the members that wait for partitions are concerned, others consume.
+    """Returns whether there is more time in rebalances.  It does not compare between group
+    protocols: of a consumer group only the members that wait for partitions are concerned, others
+    consume.
     """
     is_comparable = changed.change.protocol_of(baseline.group_protocol) == baseline.group_protocol
     return is_comparable and changed.median.not_stable_ms > unchanged.median.not_stable_ms

@@ -53,7 +53,8 @@ class NotAConsumerGroup(ValueError):
 
 class ConsumerSettings(NamedTuple):
     """Present settings of a group of the consumer protocol; times in ms.  ``remote_assignor`` is
-    the server assignor; None if no evidence has it.  ``..._source`` is the evidence of the value.
+    the server assignor, or None if no evidence has it.  ``..._source`` is the evidence of the
+    value.
     """
 
     session_timeout_ms: int
@@ -309,7 +310,8 @@ def _assigned_topics(records: Iterable[MetadataRecord]) -> set[str]:
 
 
 def _growth_started_a_rebalance(incarnations: Iterable[ExplainedIncarnation]) -> bool:
-    """Whether new partitions were the cause of a rebalance; else another rebalance added them.
+    """Returns whether new partitions were the cause of a rebalance; else another rebalance added
+    them.
 
     A record may lack partitions that have been assigned before: cooperative members revoke a
     partition in one generation, and it is assigned in the next one.
@@ -345,7 +347,7 @@ def _topics(incarnations: Iterable[ExplainedIncarnation]) -> Iterable[Topic]:
 
 
 def all_ended_ms(processes: Iterable[ConsumerProcess]) -> int | None:
-    """When the last process ended; None while one runs."""
+    """When the last process ended, or None while one runs."""
     last = [process.lives[-1] for process in processes]
     if any(life.ended is None for life in last):
         return None

@@ -34,7 +34,7 @@ def kinds_under(baseline: Baseline, change: SettingsChange) -> list[str]:
 
 
 def slow_handlers(baseline: Baseline) -> str | None:
-    """What the group's libraries without max.poll.interval.ms do; None if all have it."""
+    """What the group's libraries without max.poll.interval.ms do, or None if all have it."""
     own = {
         kind_of(name): WHILE_SLOW[LIBRARIES[name].slow_handler]
         for name in sorted(set(baseline.libraries.values()))

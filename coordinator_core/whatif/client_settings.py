@@ -157,7 +157,9 @@ def _strategy(baseline: Baseline, change: SettingsChange, kind: str) -> Iterator
 
 
 def is_online(kind: str, after: Iterable[str], before: Iterable[str]) -> bool:
-    """Whether processes with the old and the new assignors can be members at the same time."""
+    """Returns whether processes with the old and the new assignors can be members at the same
+    time.
+    """
     changes_protocol = (COOPERATIVE in after) != (COOPERATIVE in before)
     is_librdkafka = any(
         library.is_librdkafka for library in LIBRARIES.values() if kind_of(library.name) == kind

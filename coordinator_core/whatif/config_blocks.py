@@ -21,14 +21,14 @@ from coordinator_core.whatif.settings import CONSUMER_PROTOCOL, SettingsChange
 def client_properties(
     baseline: Baseline, change: SettingsChange, form: Form | None = None
 ) -> str | None:
-    """The blocks of `client_blocks`, with an empty line between them; None if no consumer changes.
-    kafka-python takes properties as keyword arguments, with underscores.
+    """The blocks of `client_blocks`, with an empty line between them, or None if no consumer
+    changes. kafka-python takes properties as keyword arguments, with underscores.
     """
     return "\n\n".join(client_blocks(baseline, change, form)) or None
 
 
 def broker_properties(baseline: Baseline, change: SettingsChange) -> str | None:
-    """Broker properties with comments; None if the change has none.  Brokers refuse the initial
+    """Broker properties with comments, or None if the change has none.  Brokers refuse the initial
     delay from kafka-configs.sh: "Cannot update these configs dynamically".
     """
     blocks = [_broker_configuration(change, widened_limits(baseline, change))]

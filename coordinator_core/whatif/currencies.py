@@ -79,8 +79,8 @@ PREFERENCES = {
 
 
 def saves_surely(currency: Currency, unchanged: Prediction, changed: Prediction) -> bool:
-    """Whether the worst seed of ``changed`` is better than the best seed of ``unchanged``, and by
-    more than noise.
+    """Returns whether the worst seed of ``changed`` is better than the best seed of ``unchanged``,
+    and by more than noise.
     """
     now, then = currency.of(unchanged.median), currency.of(changed.median)
     return _is_surely_less(currency, changed, unchanged) and (

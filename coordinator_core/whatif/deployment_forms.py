@@ -368,7 +368,7 @@ def _json_values(lines: Iterable[ClientLine]) -> dict[str, str | None]:
 
 
 def _sets(line: ClientLine, name: str) -> bool:
-    """Whether the line sets or removes the setting of this name."""
+    """Returns whether the line sets or removes the setting of this name."""
     if isinstance(line, RemovedSettings):
         return name in line.names
     return isinstance(line, ClientSetting) and line.name == name

@@ -50,7 +50,7 @@ def difference(before: Figures, after: Figures) -> Figures:
 
 
 def _of_each(outcomes: Sequence[Figures], chosen: Callable[[Sequence[int]], int]) -> Figures:
-    """``chosen`` of the values of each figure; None if it is unknown."""
+    """``chosen`` of the values of each figure, or None if it is unknown."""
     by_figure = zip(*outcomes, strict=True)
     values: list[Any] = [None if None in each else chosen(each) for each in by_figure]
     return Figures(*values)

@@ -65,8 +65,8 @@ def refusals(baseline: Baseline, change: SettingsChange) -> Iterator[str]:
 
 
 def becomes_classic(baseline: Baseline, change: SettingsChange) -> bool:
-    """Whether the change is from the consumer protocol to the classic one, of which the group has
-    no settings yet.
+    """Returns whether the change is from the consumer protocol to the classic one, of which the
+    group has no settings yet.
     """
     if CLASSIC_PROTOCOL in baseline.protocols.values():
         return False

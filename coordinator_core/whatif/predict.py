@@ -186,7 +186,9 @@ class _Simulated(NamedTuple):
         return self._replace(commit_ms=commit_ms, outcomes=outcomes)
 
     def covers(self, sessions_ms: tuple[int, ...]) -> bool:
-        """Whether sessions of these lengths, with equal other settings, have the same outcomes."""
+        """Returns whether sessions of these lengths, with equal other settings, have the same
+        outcomes.
+        """
         if self.sessions_ms == sessions_ms:
             return True
         pairs = zip(self.sessions_ms, sessions_ms, strict=True)
@@ -348,8 +350,8 @@ def _predicted_migration(
 
 
 def _depends_on_sessions(cluster: SimulatedCluster) -> bool:
-    """Whether a session expired, at the coordinator or at a client.  A client that was not frozen
-    gets its responses in time, unless the coordinator's session of a member expires first.
+    """Returns whether a session expired, at the coordinator or at a client.  A client that was not
+    frozen gets its responses in time, unless the coordinator's session of a member expires first.
     """
     return any(
         group.has_expired or any(action.kind is ActionKind.FREEZE for action in group.actions)
@@ -459,8 +461,8 @@ def _instance_id(process: ConsumerProcess, name: str, change: SettingsChange) ->
 
 
 def instance_ids_of(baseline: Baseline, change: SettingsChange) -> str | None:
-    """Where the prediction takes instance ids from, ``process`` or ``ordinal``; None if it assumes
-    none: the change does not set static membership, or all members are static already.
+    """Where the prediction takes instance ids from, ``process`` or ``ordinal``, or None if it
+    assumes none: the change does not set static membership, or all members are static already.
     """
     if change.membership != "static" or all(p.instance_id for p in baseline.processes):
         return None
@@ -615,7 +617,9 @@ class _DrawnTimes:
 
     @property
     def is_frozen(self) -> bool:
-        """Whether a process that may have been frozen was; in every third seed it was killed."""
+        """Returns whether a process that may have been frozen was; in every third seed it was
+        killed.
+        """
         return self._seed % 3 != 0
 
 

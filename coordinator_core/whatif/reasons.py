@@ -86,7 +86,7 @@ def _restarts(baseline: Baseline, change: SettingsChange) -> str:
 
 
 def risks_of(baseline: Baseline, change: SettingsChange) -> str | None:
-    """What the change costs or risks; None for no change."""
+    """What the change costs or risks, or None for no change."""
     return "; ".join(_risks(baseline, change)) or None
 
 

@@ -125,7 +125,7 @@ def _share(unchanged: Prediction, chosen: Prediction) -> float:
 
 
 def _is_longer(unchanged: Prediction, other: Prediction) -> bool:
-    """Whether the downtime is longer in every simulation, and by more than noise."""
+    """Returns whether the downtime is longer in every simulation, and by more than noise."""
     added_ms = other.median.unavailable_partition_ms - unchanged.median.unavailable_partition_ms
     is_sure_of_it = (
         other.minimum.unavailable_partition_ms > unchanged.maximum.unavailable_partition_ms

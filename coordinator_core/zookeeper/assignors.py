@@ -44,7 +44,7 @@ class ConsumerThread(NamedTuple):
 
 
 def range_(view: View) -> Decision | None:
-    """Per topic, consecutive partitions; None if this consumer is not in its own view.
+    """Per topic, consecutive partitions, or None if this consumer is not in its own view.
 
     Source: RangeAssignor of 0.8.2.
     """
@@ -65,7 +65,7 @@ def range_(view: View) -> Decision | None:
 
 
 def round_robin(view: View) -> Decision | None:
-    """All partitions in turn; None unless every topic has the same threads.
+    """All partitions in turn, or None unless every topic has the same threads.
 
     Partitions are ordered by the hash of their name.  Source: RoundRobinAssignor of 0.8.2.
     """

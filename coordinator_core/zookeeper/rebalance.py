@@ -88,7 +88,7 @@ def _rebalance(state: ConsumerState) -> Steps[bool]:
 
 
 def _has_brokers() -> Steps[bool]:
-    """Whether any broker is registered; Kafka reads all broker nodes a second time here."""
+    """Returns whether any broker is registered; Kafka reads all broker nodes a second time here."""
     broker_ids = yield from children(paths.BROKER_IDS)
     nodes = []
     for broker in broker_ids:
@@ -116,7 +116,7 @@ def _release(state: ConsumerState) -> Steps[None]:
 
 
 def _read_group(state: ConsumerState) -> Steps[View | None]:
-    """Read every consumer and every topic; None if a consumer left meanwhile."""
+    """Read every consumer and every topic; returns None if a consumer left meanwhile."""
     group_id = state.config.group_id
     own_data = yield from read(state.own_path)
     if own_data is None:

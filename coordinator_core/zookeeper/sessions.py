@@ -29,7 +29,7 @@ class Sessions:
         return self._opened
 
     def timeout_ms(self, session_id: int) -> int | None:
-        """The session's timeout; None if it has ended or never existed."""
+        """The session's timeout, or None if it has ended or never existed."""
         return self._timeouts_ms.get(session_id)
 
     def touch(self, session_id: int, now_ms: int) -> None:
@@ -46,5 +46,5 @@ class Sessions:
         return sorted(s for s, deadline_ms in self._deadlines_ms.items() if deadline_ms <= now_ms)
 
     def next_tick_ms(self, now_ms: int) -> int | None:
-        """The next tick, when deadlines are checked; None without sessions."""
+        """The next tick, when deadlines are checked, or None without sessions."""
         return (now_ms // self._tick_ms + 1) * self._tick_ms if self._deadlines_ms else None

@@ -17,7 +17,7 @@ from coordinator_core.zookeeper.messages import (
 
 
 def read(path: str) -> Steps[str | None]:
-    """The node's data; None if it does not exist."""
+    """The node's data, or None if it does not exist."""
     data: str | None = (yield GetData(path)).value
     return data
 

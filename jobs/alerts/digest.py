@@ -79,7 +79,9 @@ class ClusterSpan:
     present_since: datetime
 
     def is_raised(self, alert: Alert) -> bool:
-        """Whether the problem continues; an earlier alert with the same key may be resolved."""
+        """Returns whether the problem continues; an earlier alert with the same key may be
+        resolved.
+        """
         return _key(alert) in self.present and alert.last_time > self.present_since
 
 

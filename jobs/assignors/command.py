@@ -175,7 +175,7 @@ def _in_order(case: Case, assignment: Assignment) -> Assignment:
 
 
 def _rejoins(members: Iterable[Mapping[str, Any]], first: Assignment) -> bool:
-    """Whether a member must revoke a partition that it lost, and rejoin."""
+    """Returns whether a member must revoke a partition that it lost, and rejoin."""
     return any(
         not set(map(tuple, member.get("owned", []))) <= set(first[member["id"]])
         for member in members

@@ -51,7 +51,7 @@ class PartitionCounts:
         return partitions, source
 
     def differ_from(self, other: PartitionCounts, time_ms: int) -> bool:
-        """Whether the count of any topic differs at that time or later."""
+        """Returns whether the count of any topic differs at that time or later."""
         return any(
             _at(entries, topic, at) != _at(other_entries, topic, at)
             for entries, other_entries in ((self._table, other._table), (self._seen, other._seen))

@@ -114,8 +114,8 @@ def _assignment(data: bytes | None) -> tuple[list[TopicPartition], bool]:
 
 @lru_cache(maxsize=1 << 11)
 def _is_by_librdkafka(subscription: bytes, data: bytes | None) -> bool:
-    """Whether librdkafka's cooperative-sticky wrote an assignment: it returns each member's user
-    data, in version 0.  kafka-python's subscriptions have version 0, too.
+    """Returns whether librdkafka's cooperative-sticky wrote an assignment: it returns each member's
+    user data, in version 0. kafka-python's subscriptions have version 0, too.
     """
     try:
         sent, assignment = decode_subscription(subscription), decode_assignment(data or b"")

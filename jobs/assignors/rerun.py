@@ -218,7 +218,9 @@ class GenerationRerun:
         return "other" if is_of_library else "custom_assignor"
 
     def _equal_with_fewer_partitions(self) -> bool:
-        """Whether the leader only knew the partitions that it assigned or that members claimed."""
+        """Returns whether the leader only knew the partitions that it assigned or that members
+        claimed.
+        """
         generation, counts = self.generation, dict[str, int]()
         partitions = [*self.actual.assigned.owner, *(tp for tp, _ in generation.claimed)]
         for topic, partition in partitions:

@@ -202,8 +202,9 @@ def _has_one_subscription(input_: TargetInput) -> bool:
 
 
 def _is_known(input_: TargetInput, ids: Mapping[str, str], counts: Mapping[str, int]) -> bool:
-    """Whether every topic has its name, where members subscribe to different topics, and every
-    member subscribes to the topics of its target."""
+    """Returns whether every topic has its name, where members subscribe to different topics, and
+    every member subscribes to the topics of its target.
+    """
     if _has_one_subscription(input_):
         return True
     return len(ids) == len(counts) and all(

@@ -48,7 +48,9 @@ def store_topic(lake: Lake, kafka: Kafka) -> None:
 
 
 def has_new_offsets(lake: Lake, kafka: Kafka) -> bool:
-    """Whether the topic has readable records that no run has read, or has lost unread ones."""
+    """Returns whether the topic has readable records that no run has read, or has lost unread
+    ones.
+    """
     ranges, next_offsets = open_topic(lake.spark, kafka).offset_ranges(), stored_offsets(lake)
     return any(
         end > max(ranges.begin[partition], next_offsets.get(partition, 0))

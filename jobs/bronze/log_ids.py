@@ -82,7 +82,7 @@ class _Alike:
     """Files with an equal beginning.
 
     ``logs`` are the logs with this beginning, those of earlier runs first.  ``verdicts`` say
-    whether the file is a copy of the log, by file and log of an earlier run; None if undecided.
+    whether the file is a copy of the log, by file and log of an earlier run, or None if undecided.
     """
 
     files: list[LogFile]
@@ -171,7 +171,7 @@ def _id(beginning_id: str, number: int) -> str:
 
 
 def _continues(file: LogFile, log: _Log) -> bool | None:
-    """Whether the file is the log and at least as long; None: digests cannot tell."""
+    """Returns whether the file is the log and at least as long; None: digests cannot tell."""
     lengths = lengths_of_texts(log.copies)
     longest = file.longest_digest(lengths)
     if longest is None:
@@ -199,7 +199,7 @@ def _place(source: LogSource, alike: _Alike, agreeing: set[_Pair]) -> None:
 
 
 def _fits(source: LogSource, file: LogFile, log: _Log) -> bool:
-    """Whether the file is a copy of this run's files of the log."""
+    """Returns whether the file is a copy of this run's files of the log."""
     if not log.files:
         return True
     longest = max(log.files, key=lambda each: each.length)
@@ -209,7 +209,9 @@ def _fits(source: LogSource, file: LogFile, log: _Log) -> bool:
 
 
 def _is_same_document(source: LogSource, one: LogFile, other: LogFile) -> bool:
-    """Whether the records of one export begin with those of the other: their ends may differ."""
+    """Returns whether the records of one export begin with those of the other: their ends may
+    differ.
+    """
     ours, others = ({e[0]: e[2] for e in _events(source, file)} for file in (one, other))
     end = min(max(ours, default=-1), max(others, default=-1))
     positions = {position for position in ours.keys() | others.keys() if position <= end}

@@ -40,7 +40,7 @@ def stored(lake: Lake, source: SourceRows, tables: Sequence[TableRows]) -> Itera
 
 
 def _is_small(source: SourceRows) -> bool:
-    """Whether this process reads the files sooner than Spark begins to."""
+    """Returns whether this process reads the files sooner than Spark begins to."""
     return bool(source.files) and bytes_of(source.files) <= SMALL_BYTES
 
 
@@ -110,6 +110,7 @@ def record_tables(lake: Lake, source: str) -> list[TableRows]:
 
 
 def _may_hold(lake: Lake, source: str) -> bool:
-    """Whether the table may have records from ``source``, also of a run that was killed before it
-    wrote its counts."""
+    """Returns whether the table may have records from ``source``, also of a run that was killed
+    before it wrote its counts.
+    """
     return lake.may_hold("offsets_records", "source", source)

@@ -97,7 +97,7 @@ def fields(data: np.ndarray, positions: Iterable[Positions]) -> list[pa.Array]:
 
 
 def is_single(type_: str) -> bool:
-    """Whether a field of this type is a string, bytes or one number."""
+    """Returns whether a field of this type is a string, bytes or one number."""
     return type_ in TEXT_TYPES or type_ in NUMBER_BYTES
 
 

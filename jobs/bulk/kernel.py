@@ -158,7 +158,7 @@ def read_length(data: Bytes, at: Int, limit: Int, how: Int) -> tuple[Int, Int]:
 
 @inlined
 def is_text(data: Bytes, at: Int, length: Int) -> bool:
-    """Whether the bytes are UTF-8; tests for ASCII first, which most ids and names are."""
+    """Returns whether the bytes are UTF-8; tests for ASCII first, which most ids and names are."""
     bits = np.uint64(0)
     left = length
     while left >= 8:
@@ -172,7 +172,9 @@ def is_text(data: Bytes, at: Int, length: Int) -> bool:
 
 @inlined
 def is_utf8(data: Bytes, at: Int, end: Int) -> bool:
-    """Whether Python's strict decoder accepts the bytes: no surrogates, no overlong forms."""
+    """Returns whether Python's strict decoder accepts the bytes: no surrogates, no overlong
+    forms.
+    """
     while at < end:
         lead = np.int64(data[at])
         if lead < 0x80:

@@ -56,7 +56,7 @@ EXAMPLES = {
 
 
 def epilog(command: str) -> str | None:
-    """The text below the help of a command, with its line breaks; None without an example."""
+    """The text below the help of a command, with its line breaks, or None without an example."""
     example = EXAMPLES.get(command)
     # \b prevents wrapping of the next paragraph.
     return example and f"\b\nExample:\n  {example.replace(chr(10), chr(10) + '  ')}"

@@ -174,7 +174,7 @@ def _in_folder(folder: Path, name: str, value: str) -> str:
 
 
 def is_path(name: str, value: str) -> bool:
-    """Whether the value of a key for lakes, clusters and sources is a local path."""
+    """Returns whether the value of a key for lakes, clusters and sources is a local path."""
     return name not in _NO_PATHS and "://" not in value
 
 

@@ -29,5 +29,5 @@ def installed(folder: Path = _SITE) -> list[str]:
 
 
 def has_spark() -> bool:
-    """Whether PySpark can start a JVM; the client of Spark Connect has no Py4J."""
+    """Returns whether PySpark can start a JVM; the client of Spark Connect has no Py4J."""
     return find_spec("py4j") is not None

@@ -42,7 +42,7 @@ class SloSettings:
 
     @property
     def is_set(self) -> bool:
-        """Whether any group may have an objective."""
+        """Returns whether any group may have an objective."""
         return bool(self.groups) or self.objectives != Objectives()
 
     def of_group(self, group_id: str) -> Objectives:

@@ -72,7 +72,7 @@ class Webhook:
 
 
 def _is_http(url: str) -> bool:
-    """Whether urllib can ask it: what it cannot, it quotes in its errors."""
+    """Returns whether urllib can ask it: what it cannot, it quotes in its errors."""
     try:
         parts = urlsplit(url)
         (parts.hostname or "").encode("idna")

@@ -38,7 +38,7 @@ def follows_interrupt(error: BaseException | None) -> bool:
 
 
 def interrupt_before(error: BaseException | None) -> Interrupted | None:
-    """The interrupt that an error follows, or is; None for other errors."""
+    """The interrupt that an error follows, or is, or None for other errors."""
     while error is not None and not isinstance(error, Interrupted):
         error = error.__cause__ or error.__context__
     return error

@@ -25,7 +25,7 @@ _known: set[str] = set()
 
 
 def is_secret(name: str) -> bool:
-    """Whether a setting of this name may be a secret."""
+    """Returns whether a setting of this name may be a secret."""
     return _NAME.search(name) is not None
 
 

@@ -42,7 +42,7 @@ def print_table(
 
 
 def _widest(widths: Sequence[int], room: int) -> int | None:
-    """The width limit for columns so that all fit into ``room``; None if below _NARROWEST."""
+    """The width limit for columns so that all fit into ``room``, or None if below _NARROWEST."""
     for widest in range(max(widths), _NARROWEST - 1, -1):
         if sum(min(width, widest) for width in widths) <= room:
             return widest

@@ -102,7 +102,7 @@ class CommitProgress:
 
     @property
     def is_batch(self) -> Flags:
-        """Whether the clients commit each batch as soon as they have handled it."""
+        """Returns whether the clients commit each batch as soon as they have handled it."""
         return np.asarray(commits_batches(self.interval_ms))
 
 
@@ -282,8 +282,9 @@ def handled_again(t: Tenures, p: CommitProgress, r: Reprocessed) -> Reprocessed:
 
 
 def _commits_at_end(t: Tenures, p: CommitProgress, has_closed: Flags) -> Flags:
-    """Whether clients of the group commit when they give partitions up: most living members with
-    new records in the same rebalance did, or there are no such members."""
+    """Returns whether clients of the group commit when they give partitions up: most living members
+    with new records in the same rebalance did, or there are no such members.
+    """
     is_alive = (t.heard_ms == NONE) & (t.departed_ms == NONE)
     expected = p.rate * (t.until_ms - np.maximum(p.previous_ms, t.from_ms)) >= 2
     is_sample = is_alive & expected & (p.last_ms >= t.from_ms)
@@ -295,8 +296,9 @@ def _commits_at_end(t: Tenures, p: CommitProgress, has_closed: Flags) -> Flags:
 
 
 def _has_failed(t: Tenures, p: CommitProgress, has_closed: Flags) -> Flags:
-    """Whether a member did not commit when it gave its partitions up, although others did: a commit
-    with an old generation fails.  One commit has all partitions of a member."""
+    """Returns whether a member did not commit when it gave its partitions up, although others did:
+    a commit with an old generation fails.  One commit has all partitions of a member.
+    """
     since_ms = np.maximum(p.previous_ms, t.from_ms + 2 * FETCH_MS)
     has_new = p.rate * (t.until_ms - since_ms) >= LEAST_NEW
     has_new &= t.from_ms - p.last_ms <= QUIET_INTERVALS * p.interval_ms
@@ -437,7 +439,7 @@ def _replaced_between(t: Tenures, p: CommitProgress, until_ms: Ints) -> tuple[In
 
 
 def _has_closed(t: Tenures, p: CommitProgress) -> Flags:
-    """Whether the last commit of each member was no automatic commit."""
+    """Returns whether the last commit of each member was no automatic commit."""
     member_ms = _own_commit_ms(t, p)
     since_ms = p.last_ms - np.maximum(p.earlier_ms, t.from_ms)
     interval_ms = np.maximum(p.interval_ms, 1)
@@ -449,7 +451,7 @@ def _has_closed(t: Tenures, p: CommitProgress) -> Flags:
 
 
 def _stopped_at_commit(t: Tenures, p: CommitProgress) -> Flags:
-    """Whether an owner whose session expired had stopped at its last commit.
+    """Returns whether an owner whose session expired had stopped at its last commit.
 
     A static member that closes commits, and does not leave.  An eager member commits and revokes
     its partitions before it rejoins: a contact after it noticed the rebalance shows that it did.
@@ -462,8 +464,9 @@ def _stopped_at_commit(t: Tenures, p: CommitProgress) -> Flags:
 
 
 def _is_crash(t: Tenures, p: CommitProgress) -> Flags:
-    """Whether the process stopped without a heartbeat after the assignment, or with commits, but
-    none of this partition."""
+    """Returns whether the process stopped without a heartbeat after the assignment, or with
+    commits, but none of this partition.
+    """
     has_stopped = (t.heard_ms != NONE) | t.is_replaced
     is_early = (t.heard_ms == NONE) | (t.heard_ms <= t.from_ms + TOLERANCE_MS)
     has_skipped = _own_commit_ms(t, p) != NONE

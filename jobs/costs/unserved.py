@@ -289,7 +289,7 @@ def _flat(pieces: Pieces, advances: Series, stopped_ms: Ints, work: _Work) -> _F
 
 
 def _makes_no_progress(flat: _Flat, advances: Series) -> Flags:
-    """Whether the partition advanced regularly before, and then for a long time did not."""
+    """Returns whether the partition advanced regularly before, and then for a long time did not."""
     before = np.maximum(flat.advance - MEAN_OF, 0)
     at_ms = advances.at_ms[flat.advance]
     regular_ms = at_ms - advances.at_ms[before]

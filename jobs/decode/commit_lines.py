@@ -114,7 +114,7 @@ class CommitLines:
         return rows, text
 
     def tombstone(self, key: bytes, offset: int, timestamp: int) -> str | None:
-        """The line of a tombstone with that key; None if it needs the reference."""
+        """The line of a tombstone with that key, or None if it needs the reference."""
         if key not in self._tombstones:
             _make_room(self._tombstones)
             head = f"{self._begin}{LOG_OFFSET}{self._between}{TIMESTAMP}"
@@ -188,8 +188,9 @@ class CommitLines:
         return fields.join(self._plain_middles[version])
 
     def _pieces(self, key: bytes, middle: bytes, version: int) -> Pieces | None:
-        """The texts around the numbers and the value; None if the sample's line does not have
-        each of them exactly once."""
+        """The texts around the numbers and the value, or None if the sample's line does not have
+        each of them exactly once.
+        """
         value = _HEAD.pack(version, OFFSET) + middle + _TIME.pack(COMMIT_TIMESTAMP)
         value += bytes(TAGS_SIZE[version])
         text = self._line(LOG_OFFSET, TIMESTAMP, key, value)

@@ -150,7 +150,7 @@ def _check_sources(options: DoctorOptions, config: Config) -> Iterator[CheckResu
 
 
 def _reason_for_spark(options: DoctorOptions, config: Config) -> str | None:
-    """Why a run with these options uses Spark; None if the embedded engine suffices."""
+    """Why a run with these options uses Spark, or None if the embedded engine suffices."""
     lake = lake_only_for_spark(options.lake) if options.lake else None
     kafka = kafka_only_for_spark(config.kafka) if options.kafka else None
     return reason_for_spark(config, lake or kafka)

@@ -146,7 +146,7 @@ def _time_zone(file: str, lines: CoordinatorLines, timezone: str) -> CheckResult
 
 def _clock_ahead_ms(file: str, timezone: str) -> int | None:
     """How far the broker's clock is ahead of ``timezone``: the last line's time minus the file's
-    write time.  None if the file was copied or compressed, or is not local."""
+    write time.  Returns None if the file was copied or compressed, or is not local."""
     last_ms = _last_printed_ms(file)
     if last_ms is None:
         return None

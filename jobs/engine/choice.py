@@ -57,7 +57,7 @@ def choose(config: Config, workload: Workload) -> Engine:
 
 
 def is_submitted() -> bool:
-    """Whether this process runs under spark-submit."""
+    """Returns whether this process runs under spark-submit."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
@@ -68,7 +68,7 @@ def java_program() -> str | None:
 
 
 def reason_for_spark(config: Config, spark_only: str | None) -> str | None:
-    """Why a command of any size uses Spark, as the subject of a message; None if it does not.
+    """Why a command of any size uses Spark, as the subject of a message, or None if it does not.
 
     ``spark_only``: see Workload.
     """
@@ -83,7 +83,9 @@ def reason_for_spark(config: Config, spark_only: str | None) -> str | None:
 
 
 def missing_for_spark(config: Config) -> str | None:
-    """What Spark needs on this machine and is not there, with the remedy; None if all is there."""
+    """What Spark needs on this machine and is not there, with the remedy, or None if all is
+    there.
+    """
     if not has_spark():
         return NO_SPARK
     if java_program() is None:

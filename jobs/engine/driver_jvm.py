@@ -50,12 +50,12 @@ _START_MESSAGES = (
 
 
 def is_local(settings: Mapping[str, str]) -> bool:
-    """Whether the driver is the only process of the session."""
+    """Returns whether the driver is the only process of the session."""
     return _is_local(settings.get("spark.master", ""))
 
 
 def is_local_master(context: SparkContext) -> bool:
-    """Whether the driver is the only process of the session."""
+    """Returns whether the driver is the only process of the session."""
     return _is_local(context.master or "")
 
 
@@ -85,7 +85,7 @@ def driver_settings(
 
 
 def has_private_settings(settings: Mapping[str, str]) -> bool:
-    """Whether a setting may be a secret."""
+    """Returns whether a setting may be a secret."""
     return public_settings(settings).keys() < settings.keys()
 
 
@@ -95,7 +95,7 @@ def public_settings(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_private(name: str) -> bool:
-    """Whether it may be a secret: a setting of a file system, or a name that says so."""
+    """Returns whether it may be a secret: a setting of a file system, or a name that says so."""
     return name.startswith("spark.hadoop.") or is_secret(name)
 
 

@@ -121,7 +121,7 @@ def fetch(pinned: Mapping[str, str], folder: Path) -> bool:
 
 
 def is_complete(pinned: Mapping[str, str], folder: Path) -> bool:
-    """Whether the last fetch into ``folder`` was of these jars, and they are unchanged."""
+    """Returns whether the last fetch into ``folder`` was of these jars, and they are unchanged."""
     note = folder / NOTE
     return (
         note.is_file()
@@ -141,7 +141,7 @@ def _verify(jars: Sequence[Path], pinned: Mapping[str, str]) -> None:
 
 
 def _sha256(file: Path) -> str | None:
-    """None for a missing file."""
+    """Returns None for a missing file."""
     try:
         with file.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()

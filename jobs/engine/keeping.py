@@ -86,7 +86,7 @@ def frame_of_batches(
 
 
 def _written_schema(folder: Path) -> StructType | None:
-    """The schema of the folder's files; None if there were no rows."""
+    """The schema of the folder's files, or None if there were no rows."""
     file = next(folder.glob("*.parquet"), None)
     return None if file is None else from_arrow_schema(pq.read_schema(file))
 

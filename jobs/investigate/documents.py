@@ -197,7 +197,7 @@ def _cost(row: Row) -> Item:
 
 
 def _said(figure: int | None, say: Callable[[int], str]) -> str | None:
-    """None for a figure that the evidence does not show."""
+    """Returns None for a figure that the evidence does not show."""
     return None if figure is None else say(figure)
 
 

@@ -39,15 +39,18 @@ class Judgement(NamedTuple):
 
 
 def may_be_found(problem: KnownProblem, versions: VersionEvidence) -> bool:
-    """Whether `judged` may return a judgement for some row of the symptom; False is certain."""
+    """Returns whether `judged` may return a judgement for some row of the symptom; False is
+    certain.
+    """
     return problem.component is None or problem.specific or versions.are_known(problem.component)
 
 
 def judged(problem: KnownProblem, confidence: float, seen: SeenVersions | None) -> Judgement | None:
-    """None if the versions exclude the problem, or if they are unknown and other causes have the
-    same symptom.
+    """Returns None if the versions exclude the problem, or if they are unknown and other causes
+    have the same symptom.
 
-    ``confidence``: with an affected version.  ``seen``: None for a problem without a component.
+    ``confidence``: with an affected version.  ``seen``: Returns None for a problem without a
+    component.
     """
     if problem.affected is None or seen is None:
         return Judgement(confidence)

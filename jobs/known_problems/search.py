@@ -29,14 +29,16 @@ class Evidence(Protocol):
     """The tables of one cluster."""
 
     def has(self, table: str) -> bool:
-        """Whether the table may have rows; False is certain."""
+        """Returns whether the table may have rows; False is certain."""
 
     def rows(self, select: str) -> list[Row]:
         """The rows of a SELECT in the SQL of schemas/known_problems, times in UTC."""
 
 
 def may_have_rows(lake: Lake, table: str) -> bool:
-    """Whether the cluster may have rows in the table; False, which is certain, costs no query."""
+    """Returns whether the cluster may have rows in the table; False, which is certain, costs no
+    query.
+    """
     is_of_one_cluster = "cluster_id" in table_partitioning(table)
     return not is_of_one_cluster or lake.rows_on_dates(table, None) != 0
 
@@ -142,7 +144,7 @@ def _values(columns: list[tuple[str, str]], evidence: Evidence) -> dict[tuple[st
 
 
 def _contradicts(against: Row, row: Row) -> bool:
-    """Whether the rows are equal in the columns that both have, and their times overlap."""
+    """Returns whether the rows are equal in the columns that both have, and their times overlap."""
     shared = against.keys() & row.keys()
     if any(against[name] != row[name] for name in shared.difference(_TIMES)):
         return False

@@ -91,7 +91,7 @@ class VersionEvidence:
         return self._of_clients(JAVA if component in OF_JAVA else component, row)
 
     def are_known(self, component: str) -> bool:
-        """Whether the evidence limits the versions of any broker or client of this kind."""
+        """Returns whether the evidence limits the versions of any broker or client of this kind."""
         if component == BROKER:
             return bool(self._brokers) or self._of_records is not None
         return (JAVA if component in OF_JAVA else component) in self._limited
@@ -130,7 +130,7 @@ class VersionEvidence:
 
     @cached_property
     def _of_records(self) -> Ranges | None:
-        """None without records."""
+        """Returns None without records."""
         texts = []
         for table, select, since in (
             ("group_metadata", _GROUP_VERSIONS, _SINCE_GROUP_VERSION),
@@ -232,5 +232,5 @@ class VersionEvidence:
 
 
 def _limits(of: list[Ranges]) -> Ranges | None:
-    """None if they do not limit the versions."""
+    """Returns None if they do not limit the versions."""
     return consistent(of) if of else None

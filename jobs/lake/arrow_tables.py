@@ -223,7 +223,7 @@ def has_ascii_paths(table: DeltaTable) -> bool:
 
 
 def dates_near(rows: pa.Table) -> list[date] | None:
-    """Dates of stored rows that may have a key of these rows; None if rows have no date."""
+    """Dates of stored rows that may have a key of these rows, or None if rows have no date."""
     if "event_date" not in rows.schema.names:
         return None
     return with_neighbors(rows.column("event_date").unique().to_pylist())

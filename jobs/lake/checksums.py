@@ -28,7 +28,7 @@ def write_checksums(file: Path) -> None:
 
 
 def fails_checksums(file: Path) -> bool:
-    """Whether the file differs from its checksums; False without checksums."""
+    """Returns whether the file differs from its checksums; False without checksums."""
     target = checksum_file(file)
     if not target.is_file():
         return False

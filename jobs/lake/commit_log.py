@@ -43,7 +43,7 @@ class LogFolder(Protocol):
         """The content of a file, which is UTF-8."""
 
     def is_parquet(self, name: str) -> bool:
-        """Whether the file begins and ends as a Parquet file."""
+        """Returns whether the file begins and ends as a Parquet file."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ class CommitLog:
         return sorted(int(stem) for stem in stems if stem.isdigit())
 
     def damage(self) -> str | None:
-        """The newest file that is empty or damaged, what is wrong with it, and the remedy; None if
-        the newest commits and the newest checkpoint are whole.
+        """The newest file that is empty or damaged, what is wrong with it, and the remedy, or None
+        if the newest commits and the newest checkpoint are whole.
         """
         for version in reversed(self.versions()[-_COMMITS_CHECKED:]):
             if (fault := self._fault(version)) is not None:
@@ -103,7 +103,7 @@ class CommitLog:
         self, cluster_id: str, *, after: int, up_to: int
     ) -> list[tuple[int, date]] | None:
         """(version, event_date) of each version in (``after``, ``up_to``] that added rows of this
-        cluster on this date; None if the log no longer goes back to ``after``.
+        cluster on this date, or None if the log no longer goes back to ``after``.
         """
         wanted = range(after + 1, up_to + 1)
         if not set(wanted) <= set(self.versions()):
@@ -123,11 +123,11 @@ class CommitLog:
         return [unquote(action["add"]["path"]) for action in actions if "add" in action]
 
     def rows_written(self, label: str) -> int | None:
-        """Rows that the newest commits with this label changed; None without such a commit."""
+        """Rows that the newest commits with this label changed, or None without such a commit."""
         return self._rows_by_label(self.versions()[-_COMMITS_SEARCHED:]).get(label)
 
     def rows_by_label(self) -> dict[str, int] | None:
-        """`rows_written` of every label; None if the log no longer has its first commits."""
+        """`rows_written` of every label, or None if the log no longer has its first commits."""
         versions = self.versions()
         return self._rows_by_label(versions) if versions[:1] == [0] else None
 

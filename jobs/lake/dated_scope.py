@@ -376,7 +376,9 @@ def _generation_in(columns: Sequence[str]) -> str:
 
 
 def _is_at_or_after(position: str, generation: str) -> Column:
-    """Whether a row is of the generation at this position ("open" or "context") or a later one."""
+    """Returns whether a row is of the generation at this position ("open" or "context") or a later
+    one.
+    """
     incarnation = F.col(f"past.{position}_incarnation")
     in_incarnation = (F.col("incarnation") == incarnation) & (
         F.col(generation) >= F.col(f"past.{position}_generation")

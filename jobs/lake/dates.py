@@ -18,13 +18,15 @@ LAST_TIME_MS = 9_214_646_400_000 - 1
 
 @dataclass(frozen=True)
 class DateRange:
-    """UTC dates, both ends included; None for an open end."""
+    """UTC dates, both ends included, or None for an open end."""
 
     first: date | None = None
     last: date | None = None
 
     def has(self, day: int) -> bool:
-        """Whether a day (since the epoch) is included; day 0, for unknown times, always is."""
+        """Returns whether a day (since the epoch) is included; day 0, for unknown times, always
+        is.
+        """
         after_first = self.first is None or day >= (self.first - _EPOCH).days
         before_last = self.last is None or day <= (self.last - _EPOCH).days
         return day == 0 or (after_first and before_last)

@@ -13,8 +13,9 @@ FEW_ROWS, FEW_BYTES = 20_000, 16 << 20
 
 
 def may_hold(table: DeltaTable, cluster_id: str, column: str, text: str) -> bool:
-    """Whether ``text`` is between the smallest and the largest value of a file of the cluster, or
-    the file has no statistics of the column."""
+    """Returns whether ``text`` is between the smallest and the largest value of a file of the
+    cluster, or the file has no statistics of the column.
+    """
     own = _files(table, cluster_id)
     if f"min.{column}" not in own.column_names:
         return bool(own.num_rows)
@@ -25,15 +26,18 @@ def may_hold(table: DeltaTable, cluster_id: str, column: str, text: str) -> bool
 
 
 def rows_on_dates(table: DeltaTable, cluster_id: str, dates: list[date] | None) -> int | None:
-    """The cluster's rows on these dates (None: on all); None if a file does not have its number of
-    rows."""
+    """The cluster's rows on these dates (None: on all), or None if a file does not have its number
+    of rows.
+    """
     own = _on_dates(_files(table, cluster_id), dates)
     counts: list[int | None] = own["num_records"].to_pylist()
     return None if None in counts else sum(filter(None, counts))
 
 
 def are_few(table: DeltaTable, cluster_id: str, dates: list[date] | None) -> bool:
-    """Whether the cluster's files of these dates have at most FEW_ROWS rows and FEW_BYTES."""
+    """Returns whether the cluster's files of these dates have at most FEW_ROWS rows and
+    FEW_BYTES.
+    """
     rows = rows_on_dates(table, cluster_id, dates)
     own = _on_dates(_files(table, cluster_id), dates)
     size: int = pc.sum(own["size_bytes"]).as_py() or 0

@@ -147,7 +147,9 @@ def _list_uri(pattern: str, name_like: str) -> list[str]:
 
 
 def _is_match(path: list[str], pattern: list[str], name_like: str) -> bool:
-    """Whether the pattern fits the file, or a folder above it and ``name_like`` the file's name."""
+    """Returns whether the pattern fits the file, or a folder above it and ``name_like`` the file's
+    name.
+    """
     in_folder = any(_fits(path[:depth], pattern) for depth in range(1, len(path)))
     return _fits(path, pattern) or (in_folder and fnmatch.fnmatchcase(path[-1], name_like))
 

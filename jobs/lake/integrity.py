@@ -80,7 +80,10 @@ def _gaps(path: str, table: str) -> Iterator[Damage]:
 
 
 def file_damage(path: str, written: dict[str, Any]) -> str | None:
-    """What is wrong with a data file; None if it is whole.  ``written``: its entry in the log."""
+    """What is wrong with a data file, or None if it is whole.
+
+    ``written``: its entry in the log.
+    """
     try:
         with open_file(path) as stream:
             size = stream.seek(0, 2)

@@ -129,7 +129,9 @@ class _Log:
         return sorted(int(stem) for stem in stems if stem.isdigit())
 
     def is_new(self) -> bool:
-        """Whether the table was never written: a killed run left folders without any file."""
+        """Returns whether the table was never written: a killed run left folders without any
+        file.
+        """
         return not any(file.is_file() for file in self.folder.parent.rglob("*"))
 
     def is_damaged(self, version: int) -> bool:

@@ -37,8 +37,10 @@ class RunScope(Protocol):
         without dates."""
 
     def has_rows(self, table: str) -> bool:
-        """Whether `read` may return a row of a table with dates; False is certain.  The table's
-        Delta log tells, without a Spark job."""
+        """Returns whether `read` may return a row of a table with dates; False is certain.
+
+        The table's Delta log tells, without a Spark job.
+        """
 
     def shared(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
         """The frame that ``make`` returns; a run makes it once, and its jobs share it."""
@@ -55,7 +57,9 @@ class RunScope(Protocol):
         context_incarnation, context_seq (its first event); None: at the beginning."""
 
     def context_rows(self, table: str) -> DataFrame | None:
-        """The rows of the groups' context generations; None if histories are read in full."""
+        """The rows of the groups' context generations; Returns None if histories are read in
+        full.
+        """
 
     def carried(self, column: str) -> DataFrame | None:
         """The entries in this column of ``group_days``, which stand for rows that `read` omits.
@@ -65,7 +69,7 @@ class RunScope(Protocol):
         """
 
     def later_dates(self) -> RunScope | None:
-        """The scope of all stored dates after these; None without such dates."""
+        """The scope of all stored dates after these, or None without such dates."""
 
     def replace(self, table: str, df: DataFrame, *, where: str = "true") -> None:
         """Replace the rows that this run may change and that meet ``where`` by ``df``."""

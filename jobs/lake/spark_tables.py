@@ -133,8 +133,9 @@ class SparkLake(ArrowLake):
 
     @cached_property
     def writes_arrow(self) -> bool:
-        """Whether delta-rs can change the cluster's tables: in local folders, from the only process
-        of a session, and if conditions with its name read the same in both dialects of SQL."""
+        """Returns whether delta-rs can change the cluster's tables: in local folders, from the only
+        process of a session, and if conditions with its name read the same in both dialects of SQL.
+        """
         is_plain = self.cluster_id.isascii() and self._literal(self.cluster_id) == quoted(
             self.cluster_id
         )
@@ -177,7 +178,7 @@ class SparkLake(ArrowLake):
         self._replace_batches(table, lambda: rows, own)
 
     def _few(self, table: str, df: DataFrame) -> pa.Table | None:
-        """The rows in this process; None if Spark has to write them."""
+        """The rows in this process, or None if Spark has to write them."""
         if not self.writes_arrow:
             return None
         if self.has(table) and not has_ascii_paths(self._rust(table)):

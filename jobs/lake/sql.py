@@ -467,7 +467,7 @@ def _files(root: str, table: str, delta: DeltaTable, types: dict[str, str]) -> s
 
 
 def _open(root: str, table: str) -> DeltaTable | None:
-    """None if the table does not exist; UsageError if it cannot be read."""
+    """Returns None if the table does not exist; UsageError if it cannot be read."""
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError, TableNotFoundError
 

@@ -34,7 +34,9 @@ _MOST_AFTER = 30
 
 
 def is_show_tables(sql: str) -> bool:
-    """Whether to run TABLES_AND_VIEWS instead: views exist only once a statement names them."""
+    """Returns whether to run TABLES_AND_VIEWS instead: views exist only once a statement names
+    them.
+    """
     return _SHOW_TABLES.fullmatch(sql) is not None
 
 
@@ -117,8 +119,8 @@ def require_select(sql: str, *, allow_files: bool = False) -> None:
 
 
 def mentions_copy(sql: str) -> bool:
-    """Whether the statement may write a file: by COPY in a WITH clause, or by a function that runs
-    SQL from a string.
+    """Returns whether the statement may write a file: by COPY in a WITH clause, or by a function
+    that runs SQL from a string.
     """
     return _COPIES.search(sql) is not None
 

@@ -207,7 +207,7 @@ def store_lock(root: str, name: str, *, is_required: bool = True) -> StoreLock:
 
 
 def has_renewals(root: str, within_s: float = RENEW_S * 1.5) -> bool:
-    """Whether a process renews a lock of the lake, or takes one, within this time."""
+    """Returns whether a process renews a lock of the lake, or takes one, within this time."""
     if not is_lockable(root):
         return False
     tables = list(_held_tables(root))
@@ -231,7 +231,7 @@ def _held_tables(root: str) -> Iterator[DeltaTable]:
 
 
 def _committed(table: DeltaTable, description: str) -> bool:
-    """Whether the version after the one that was seen is this process's."""
+    """Returns whether the version after the one that was seen is this process's."""
     try:
         table.alter.set_table_description(description, commit_properties=_ONCE)
     except CommitFailedError:

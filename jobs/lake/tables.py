@@ -93,7 +93,9 @@ class Lake(ABC):
 
     @property
     def writes_arrow(self) -> bool:
-        """Whether rows of this process can be written without the engine (`ArrowLake.add_new`)."""
+        """Returns whether rows of this process can be written without the engine
+        (`ArrowLake.add_new`).
+        """
         return False
 
     @contextmanager
@@ -132,7 +134,7 @@ class Lake(ABC):
     # Reading
 
     def has(self, table: str) -> bool:
-        """Whether the table was ever written."""
+        """Returns whether the table was ever written."""
         if table not in self._existing and self._is_written(table):
             self._existing.add(table)
         return table in self._existing
@@ -166,7 +168,9 @@ class Lake(ABC):
         """``rows``, with a value per column of the table, as a frame of the table's schema."""
 
     def may_hold(self, table: str, column: str, text: str) -> bool:
-        """Whether a row of this cluster may have ``text`` in ``column``; False is certain."""
+        """Returns whether a row of this cluster may have ``text`` in ``column``; False is
+        certain.
+        """
         return self.has(table) and self._may_hold(table, column, text)
 
     def rows_on_dates(self, table: str, dates: Iterable[date] | None) -> int | None:
@@ -176,8 +180,9 @@ class Lake(ABC):
         return self._rows_on_dates(table, listed) if self.has(table) else 0
 
     def are_few(self, tables: Iterable[str], dates: Iterable[date] | None) -> bool:
-        """Whether this cluster's rows of these dates (None: of all) are so few in all these tables
-        that the driver should write what a run derives from them."""
+        """Returns whether this cluster's rows of these dates (None: of all) are so few in all these
+        tables that the driver should write what a run derives from them.
+        """
         listed = None if dates is None else list(dates)
         return all(self._are_few(table, listed) for table in tables if self.has(table))
 
@@ -309,7 +314,7 @@ class Lake(ABC):
         return self._log(table).days_with_new_rows(self.cluster_id, after=after, up_to=up_to)
 
     def rows_written(self, table: str, label: str) -> int | None:
-        """Rows that the newest commits with this label wrote; None without such a commit."""
+        """Rows that the newest commits with this label wrote, or None without such a commit."""
         return self._log(table).rows_written(label) if self.has(table) else None
 
     @abstractmethod

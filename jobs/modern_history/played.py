@@ -66,8 +66,8 @@ PLAYED = StructType(
 def played(scope: RunScope, table: str) -> DataFrame | None:
     """The table's rows of modern groups, by the rules of `coordinator_core.modern_history`.
 
-    None if the scope has no modern groups; without lines of brokers the engine then runs no job.
-    ``table`` is one of `jobs.modern_history.rows.ROWS`, or TENURES.
+    Returns None if the scope has no modern groups; without lines of brokers the engine then runs no
+    job.  ``table`` is one of `jobs.modern_history.rows.ROWS`, or TENURES.
     """
     records = new_records(scope)
     if records is None and not _has_lines(scope):
@@ -78,7 +78,7 @@ def played(scope: RunScope, table: str) -> DataFrame | None:
 
 
 def _has_lines(scope: RunScope) -> bool:
-    """Whether a line names a group epoch."""
+    """Returns whether a line names a group epoch."""
     if not scope.has_rows("group_events"):
         return False
     lines = scope.shared(

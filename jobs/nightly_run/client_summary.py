@@ -82,7 +82,7 @@ def _clocks(events: DataFrame, generations: DataFrame) -> list[str]:
 
 
 def _may_replace() -> Column:
-    """Whether a static member may have joined a generation that the group already had."""
+    """Returns whether a static member may have joined a generation that the group already had."""
     of_client = Window.partitionBy(*GROUP_KEY, "file_id", "client_id").orderBy("position")
     before = F.lag("member_id").over(of_client)
     has_other_name = ~F.col("member_id").startswith(F.concat("client_id", F.lit("-")))

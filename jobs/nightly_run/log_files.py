@@ -31,7 +31,7 @@ _LONGEST_EXAMPLE = 160
 class ReadLog(NamedTuple):
     """A log of a run, with its numbers of lines.
 
-    ``kind`` says what the file seems to be; None if some line is understood.
+    ``kind`` says what the file seems to be, or None if some line is understood.
     """
 
     source: str
@@ -95,7 +95,8 @@ def silent_logs(logs: list[ReadLog]) -> list[str]:
 def mixed_clusters(lake: Lake) -> str | None:
     """Clusters whose brokers logged the same group, each with the path of a log, and this group.
 
-    None without such a group.  Logs of earlier runs count; start-up lines name a log's cluster.
+    Returns None without such a group.  Logs of earlier runs count; start-up lines name a log's
+    cluster.
     """
     rows = lake.read("ingested_files").where(F.col("source") == BROKER_LOG)
     named = rows.where(F.col("software").contains(f"{CLUSTER} ")).select("file", "path", "software")

@@ -72,7 +72,7 @@ def classic_tenures(scope: RunScope) -> DataFrame:
 
 
 def modern_tenures(scope: RunScope) -> DataFrame | None:
-    """Tenures of modern groups per partition; None if the scope has no modern groups."""
+    """Tenures of modern groups per partition, or None if the scope has no modern groups."""
     owned = played(scope, TENURES)
     return None if owned is None else until_revoked(owned, classic_rebalances(scope))
 
@@ -114,8 +114,8 @@ def _last_events(scope: RunScope) -> DataFrame:
 
 def earlier_rows(scope: RunScope, table: str, *, up_to_context: bool = False) -> DataFrame | None:
     """Rows of tenures that began before the context generation and whose partition had no next
-    owner up to that generation; None if histories are read in full.  ``up_to_context``: also rows
-    whose next owner got the partition in that generation.
+    owner up to that generation, or None if histories are read in full.  ``up_to_context``: also
+    rows whose next owner got the partition in that generation.
     """
     contexts = scope.context_rows("generations")
     if contexts is None:
@@ -142,9 +142,8 @@ def tenures_by_member(
     frozen: DataFrame | None = None,
 ) -> DataFrame:
     """When each member of each classic generation owned its partitions, see `tenures`.  The rows
-    are already computed.  ``outages``: see `jobs.lake.outages`; None without log lines.
-    ``frozen`` has removed members whose processes were frozen by their own logs; None without
-    these.
+    are already computed.  ``outages``: see `jobs.lake.outages`; None without log lines.  ``frozen``
+    has removed members whose processes were frozen by their own logs, or None without these.
     """
     kept = computed(kept_states(group_metadata))
     members = members_of(timeline, generation_members, classic_rebalances)

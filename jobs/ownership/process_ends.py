@@ -87,9 +87,9 @@ def _at(
 
 
 def _has_lost_session() -> Column:
-    """Whether it lost its session in an outage of the coordinator, and was not closed before.  A
-    dynamic member that expired may as well have been closed in the outage, unless it lost its
-    session before another coordinator loaded the group.
+    """Returns whether it lost its session in an outage of the coordinator, and was not closed
+    before.  A dynamic member that expired may as well have been closed in the outage, unless it
+    lost its session before another coordinator loaded the group.
     """
     was_closed = F.col("is_closing") & (F.col("committed_ms") <= F.col("outage_ms"))
     is_before_load = (F.col("left_how") == "replaced") | (F.col("lost_ms") < F.col("contact_ms"))
@@ -126,8 +126,10 @@ def _has_reason() -> Column:
 
 
 def _stopped_committing(exceeded_ms: Column) -> Column:
-    """Whether it stopped max.poll.interval.ms before this time.  A member that joins commits
-    nothing."""
+    """Returns whether it stopped max.poll.interval.ms before this time.
+
+    A member that joins commits nothing.
+    """
     until_joined = F.col("committed_ms") >= F.col("began_ms") - COMMIT_SLACK_MS
     active_ms = F.when(until_joined, F.greatest("committed_ms", "assigned_ms")).otherwise(
         F.col("committed_ms")
@@ -149,7 +151,9 @@ def _stopped_committing(exceeded_ms: Column) -> Column:
 
 
 def _is_fenced() -> Column:
-    """Whether the member's session expired after its client had been fenced and thereby ended."""
+    """Returns whether the member's session expired after its client had been fenced and thereby
+    ended.
+    """
     return (F.col("left_how") == "session_expired") & F.col("fenced_ms").isNotNull()
 
 
@@ -274,8 +278,9 @@ def _middle(from_ms: Column, to_ms: Column) -> Column:
 
 
 def _is_closing() -> Column:
-    """Whether the last commit was no automatic one: these follow each other, the assignment (Java)
-    or the start of the process (librdkafka) at multiples of the interval."""
+    """Returns whether the last commit was no automatic one: these follow each other, the assignment
+    (Java) or the start of the process (librdkafka) at multiples of the interval.
+    """
     assigned_ms = F.when(F.col("is_new"), F.greatest("assigned_ms", "arrived_ms")).otherwise(
         F.col("assigned_ms")
     )

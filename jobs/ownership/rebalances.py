@@ -66,7 +66,9 @@ def _fenced(timeline: DataFrame) -> DataFrame:
 
 
 def _never_leaving(generation_members: DataFrame) -> DataFrame:
-    """Whether none of the members leaves when it is closed: static ones, and those of Streams."""
+    """Returns whether none of the members leaves when it is closed: static ones, and those of
+    Streams.
+    """
     stays = F.col("instance_id").isNotNull() | F.col("process_id").isNotNull()
     return generation_members.groupBy(*GENERATION_KEY).agg(
         F.min(stays.cast("int")).alias("never_leave")

@@ -16,7 +16,10 @@ from jobs.report.window import parse_window
 
 @dataclass(frozen=True, kw_only=True)
 class ReportOptions:
-    """``first`` and ``last`` are times or dates in UTC; None for no limit.  ``slo``: objectives."""
+    """``first`` and ``last`` are times or dates in UTC, or None for no limit.
+
+    ``slo``: objectives.
+    """
 
     lake: str
     cluster_id: str

@@ -54,8 +54,9 @@ def sequence(lake: str, cluster_id: str, group_id: str | None, generation: str) 
 
 
 def _new_type(lake: str, cluster_id: str, group_id: str, text: str) -> Place | None:
-    """The last target assignment of this number; None for a classic generation, or if there is no
-    group of a new type with this name.  UsageError if such a group lacks the number."""
+    """The last target assignment of this number, or None for a classic generation, or if there is
+    no group of a new type with this name.  UsageError if such a group lacks the number.
+    """
     rows = open_lake(lake, "generations").execute(
         "SELECT incarnation, generation, group_type FROM generations"
         " WHERE cluster_id = ? AND group_id = ? ORDER BY incarnation, generation",

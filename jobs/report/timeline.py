@@ -207,7 +207,7 @@ def _handovers(
 
 
 def _unowned(rows: GroupRows, base_ms: int) -> list[list[int]] | None:
-    """Unowned partitions; None if no generation's partition downtime is known."""
+    """Unowned partitions, or None if no generation's partition downtime is known."""
     if not rows.unowned and all(each["unowned_partition_ms"] is None for each in rows.generations):
         return None
     return _steps(rows.unowned, base_ms)

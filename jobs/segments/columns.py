@@ -63,7 +63,7 @@ class Columns:
 
     @property
     def is_inflated(self) -> bool:
-        """Whether ``data`` was decompressed, and is not the file itself."""
+        """Returns whether ``data`` was decompressed, and is not the file itself."""
         return bool((self.headers["attributes"] & CODEC_MASK).any())
 
     def key(self, row: int) -> bytes | None:
@@ -80,8 +80,8 @@ def _bytes(data: np.ndarray, start: int, length: int) -> bytes | None:
 def read_columns(
     view: memoryview, run: list[Frame], max_inflated: int = MAX_INFLATED
 ) -> Columns | None:
-    """The records of consecutive frames of magic 2; None if a record has headers or the reference
-    would refuse it.
+    """The records of consecutive frames of magic 2, or None if a record has headers or the
+    reference would refuse it.
 
     Raises BadBatch for a batch that cannot be decompressed or inflates to more than
     ``max_inflated`` bytes, or if the run inflates to more than MAX_INFLATED.
@@ -182,7 +182,7 @@ def _fields(
 
 
 def _overflows(base: np.ndarray, delta: np.ndarray) -> bool:
-    """Whether a sum needs more than 64 bits: its sign differs from that of both numbers."""
+    """Returns whether a sum needs more than 64 bits: its sign differs from that of both numbers."""
     total = base + delta
     return bool((((base ^ total) & (delta ^ total)) < 0).any())
 

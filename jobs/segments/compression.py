@@ -117,7 +117,7 @@ def _lz4(data: bytes, magic: int, limit: int) -> bytes:
 
 def _single_lz4_block(data: bytes, limit: int) -> bytes | None:
     """Decompress a frame of one block, such as a broker's small batches, in less than half the
-    time. None for other or damaged frames."""
+    time. Returns None for other or damaged frames."""
     start, end = len(JAVA_LZ4) + 4, len(data) - len(LZ4_END)
     if not (data.startswith(JAVA_LZ4) and data.endswith(LZ4_END)):
         return None

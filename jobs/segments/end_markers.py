@@ -33,7 +33,7 @@ class EndMarkers:
 def transactions(batches: Iterable[Batch]) -> list[bool | None]:
     """For each of a partition's batches, in offset order, whether its transaction was committed.
 
-    None for batches outside transactions, for control batches, and for open transactions.
+    Returns None for batches outside transactions, for control batches, and for open transactions.
     """
     markers = EndMarkers()
     transactional = []

@@ -358,7 +358,7 @@ def _next_frame(items: Iterator[Run | FrameGap], ahead: list[Run | FrameGap]) ->
 
 
 def _misplaced(before: int, first: Frame, second: Frame, after: Frame | None) -> Frame | None:
-    """Which of two overlapping neighbors is misplaced; None if the offsets start again."""
+    """Which of two overlapping neighbors is misplaced, or None if the offsets start again."""
     second_fits = before < second.first_offset
     first_fits = after is None or first.last_offset < after.first_offset
     if second_fits and first_fits:  # Offsets of a log are consecutive unless the log is compacted.

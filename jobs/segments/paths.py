@@ -47,8 +47,9 @@ def partition_of(path: str | PurePath) -> int:
 
 def copied_topic(path: str | PurePath) -> str | None:
     """The topic of the nearest ``SOURCE.__consumer_offsets-N`` in a segment's path: MirrorMaker 2
-    names the copy of another cluster's topic so.  None if the path has no such part, or a
-    ``__consumer_offsets-N`` below it."""
+    names the copy of another cluster's topic so.  Returns None if the path has no such part, or a
+    ``__consumer_offsets-N`` below it.
+    """
     for part in reversed(PurePath(path).parts):
         if _PARTITION.search(part):
             match = _COPIED.fullmatch(part)

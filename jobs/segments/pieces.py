@@ -76,7 +76,7 @@ def _is_within(allowance: Allowance, columns: Columns) -> bool:
 
 
 def _columns_of(view: memoryview, run: Run, max_inflated: int) -> Columns | None:
-    """The run as columns; None if it is short or needs the reference."""
+    """The run as columns, or None if it is short or needs the reference."""
     if len(run) < MIN_RUN or run[0].magic < 2:
         return None
     try:

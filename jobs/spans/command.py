@@ -15,7 +15,7 @@ from jobs.spans.rebalances import rebalance_rows, spans
 
 @dataclass(frozen=True)
 class SpansOptions:
-    """``first`` and ``last`` are times or dates in UTC; None for no limit."""
+    """``first`` and ``last`` are times or dates in UTC, or None for no limit."""
 
     lake: str
     cluster_id: str

@@ -46,7 +46,7 @@ class ReadFiles:
 def state_of(path: str) -> FileState:
     """Changes with each write, rename or replacement: of a local file its inode, size and times,
     of an object its size and time.  A folder is a Delta table, which changes with its log; in a
-    store it counts as changed at any time.  None for a missing file."""
+    store it counts as changed at any time.  Returns None for a missing file."""
     if "://" in path:
         store, inner = fs.FileSystem.from_uri(path)
         info = store.get_file_info(inner)

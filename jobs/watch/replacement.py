@@ -22,7 +22,7 @@ _SIGNALS = {signal.SIGINT, signal.SIGTERM}
 
 
 def resident_mib() -> float | None:
-    """Resident memory of this process; None if the system has no /proc."""
+    """Resident memory of this process, or None if the system has no /proc."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except OSError:

@@ -246,7 +246,7 @@ class PredictionEvidence:
 
     @property
     def _consumption(self) -> Consumption | None:
-        """How the group consumes; None if no tenure ended in the period, or without commits."""
+        """How the group consumes, or None if no tenure ended in the period, or without commits."""
         costs = self._of(COSTS)
         if not costs:
             return None
@@ -334,7 +334,7 @@ class PredictionEvidence:
     # --------------------------------
 
     def _is_modern(self, from_ms: int | None, to_ms: int | None) -> bool:
-        """Whether the group was not, or not always, classic in this period."""
+        """Returns whether the group was not, or not always, classic in this period."""
         types = self.types
         if CLASSIC_PROTOCOL not in types:
             return True

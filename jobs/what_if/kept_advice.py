@@ -261,8 +261,8 @@ def with_outcome(row: Mapping[str, Any], history: DeployedHistory) -> Row:
 
 
 def is_given_no_more(row: Mapping[str, Any], advised: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Whether the row is the group's present advice, and the group has carried it out. ``advised``
-    has rows of advice by group.
+    """Returns whether the row is the group's present advice, and the group has carried it out.
+    ``advised`` has rows of advice by group.
     """
     status: CarriedOut = row["status"]
     is_in_force = status.status is CarriedOutStatus.YES and status.until_ms is None

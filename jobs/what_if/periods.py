@@ -67,7 +67,7 @@ def timed_rebalances(rows: Iterable[Mapping[str, Any]]) -> list[TimedRebalance]:
 
 
 def period_of(rebalances: Sequence[TimedRebalance]) -> EvaluatedPeriod | None:
-    """None without a rebalance."""
+    """Returns None without a rebalance."""
     if not rebalances:
         return None
     first_day = max(each.day for each in rebalances) - timedelta(days=KEPT_DAYS)

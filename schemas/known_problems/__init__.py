@@ -93,7 +93,7 @@ class Need(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class KnownProblem:
-    """The content of a file; None for an absent key."""
+    """The content of a file, or None for an absent key."""
 
     id: str
     kind: str

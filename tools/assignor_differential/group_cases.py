@@ -192,7 +192,7 @@ def tasks_answer(
 
 
 def is_kafkas(case: Case, kafka: Mapping[str, Any], line: str) -> bool:
-    """Whether Regroup's answer is Kafka's, or one that Kafka's chance allows."""
+    """Returns whether Regroup's answer is Kafka's, or one that Kafka's chance allows."""
     expected = kafka.get("assignment"), kafka.get("error")
     if case["assignor"] == "simple":
         return share_answer(case, line) == expected

@@ -51,7 +51,7 @@ class Client:
         self._process.stdin.flush()
 
     def answer(self, limit_s: float) -> Answer | None:
-        """The next answer; None if no answer comes within the limit."""
+        """The next answer, or None if no answer comes within the limit."""
         if self._put_aside:
             return self._put_aside.popleft()
         try:

@@ -35,8 +35,11 @@ _CLOCK = frozenset(
 
 
 class Difference(NamedTuple):
-    """``where``: a step or the key of records.  ``broker``, ``engine``: the answer to the step, or
-    the values written to the key; None without one."""
+    """``where``: a step or the key of records.
+
+    ``broker``, ``engine``: the answer to the step, or the values written to the key, or None
+    without one.
+    """
 
     where: str
     broker: Json

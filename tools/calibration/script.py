@@ -63,8 +63,9 @@ class Action:
     lasts_ms: int = 0
 
     def is_of(self, process: str) -> bool:
-        """Whether the evidence's name is the process: it may have the member id's random part, or a
-        prefix of the container."""
+        """Returns whether the evidence's name is the process: it may have the member id's random
+        part, or a prefix of the container.
+        """
         return self.names == EVERY or any(
             process == name or process.startswith(f"{name}-") or process.endswith(f"-{name}")
             for name in self.names

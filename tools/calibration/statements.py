@@ -30,13 +30,14 @@ class Statement(NamedTuple):
 
 
 def can_be_judged(statement: Statement, script: Sequence[Action]) -> bool:
-    """Whether the script knows each process by the name that the evidence has for it: logs alone
-    have only a random member id for members of the consumer protocol."""
+    """Returns whether the script knows each process by the name that the evidence has for it: logs
+    alone have only a random member id for members of the consumer protocol.
+    """
     return all(any(each.is_of(process) for each in script) for process in statement.processes)
 
 
 def is_true(statement: Statement, script: Sequence[Action]) -> bool:
-    """Whether the script did what the statement says to each process that it names."""
+    """Returns whether the script did what the statement says to each process that it names."""
     own = [each for each in script if each.group in (statement.group, None)]
     return _RULES[EpisodeKind(statement.kind)](statement, own)
 

@@ -91,7 +91,7 @@ class _Member:
         self._out.close()
 
     async def _join(self) -> bool:
-        """Whether the member has an assignment."""
+        """Returns whether the member has an assignment."""
         subscription = encode_subscription(Subscription(1, [self._topic]))
         timeouts = struct.pack(">ii", self._session_ms, 60_000)
         protocol = struct.pack(">i", 1) + _text("range") + _bytes(subscription)

@@ -78,7 +78,7 @@ class History:
 
 
 def may_be_late(name: str) -> bool:
-    """Whether the file holds one day only, so it is complete when it is delivered."""
+    """Returns whether the file holds one day only, so it is complete when it is delivered."""
     partition = re.search(rf"{TOPIC}-(\d+)/", name)
     return partition is None or int(partition[1]) % 2 == 1
 

@@ -69,7 +69,7 @@ class Options:
     coverage: bool
 
     def has_all_types(self, era: str) -> bool:
-        """Whether the era's runner plays groups of all types."""
+        """Returns whether the era's runner plays groups of all types."""
         return self.group_type != CLASSIC or era not in CLASSIC_RUNNERS
 
     def runner(self, era: str) -> str:

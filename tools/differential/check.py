@@ -55,7 +55,7 @@ def findings(
     player: Player,
     compare: Compare = first_difference,
 ) -> Iterator[Finding | None]:
-    """One per scenario; None if the two agree, or if a timer of Kafka's coordinator threw."""
+    """One per scenario, or None if the two agree, or if a timer of Kafka's coordinator threw."""
     for scenario, expected in kafka.play_all(scenarios):
         yield None if failed(expected) else _compare(scenario, expected, player, compare)
 

@@ -42,7 +42,7 @@ class LogCall:
     """A call of a logger.
 
     ``logger``: simple name of the outermost class that owns the logger; None: a caller's logger.
-    ``text``: with `{}` for each value; None if the call has no constant text.
+    ``text``: with `{}` for each value, or None if the call has no constant text.
     """
 
     logger: str | None
@@ -195,7 +195,7 @@ class ClassFile:
             at += 4 + 2 * self._u2(at + 2)
 
     def _recipe(self, at: int) -> str | None:
-        """The text of a concatenation; None for bootstrap methods without a text."""
+        """The text of a concatenation, or None for bootstrap methods without a text."""
         arguments = [self._string(self._u2(at + 2 + 2 * n)) for n in range(self._u2(at))]
         if not arguments or arguments[0] is None:
             return None

@@ -59,7 +59,7 @@ def _shown(call: LogCall) -> str:
 
 
 def _reads(wording: LogCall, call: LogCall) -> bool:
-    """Whether a wording reads a text that has words where the wording has a value."""
+    """Returns whether a wording reads a text that has words where the wording has a value."""
     if call.logger not in (None, wording.logger) or call.level != wording.level:
         return False
     values = _values(wording.text, call.text)
@@ -67,7 +67,7 @@ def _reads(wording: LogCall, call: LogCall) -> bool:
 
 
 def _completes(wording: LogCall, call: LogCall, constants: str) -> bool:
-    """Whether a wording has words of Kafka's where the text has values."""
+    """Returns whether a wording has words of Kafka's where the text has values."""
     if (call.logger, call.level) != (wording.logger, wording.level):
         return False
     values = _values(call.text or "{}", wording.text)

@@ -91,7 +91,9 @@ def _first_difference(
 
 
 def same_order(expected: list[JsonLine], actual: list[JsonLine]) -> bool:
-    """Whether the traces are also equal in the order of answers; partitions may differ in order."""
+    """Returns whether the traces are also equal in the order of answers; partitions may differ in
+    order.
+    """
     pairs = zip_longest(_comparable(expected), _comparable(actual))
     return all(left == right for left, right in pairs)
 

@@ -129,7 +129,7 @@ def campaign(
 
 
 def _not_possible(kind: str, engines: Sequence[str]) -> str | None:
-    """Why these engines or this user cannot have this fault; None if they can."""
+    """Why these engines or this user cannot have this fault, or None if they can."""
     if kind in ONLY_SPARK and "spark" not in engines:
         return "the embedded engine has no such process"
     if kind in NEEDS_ROOT and os.geteuid() != 0:

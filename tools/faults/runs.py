@@ -74,7 +74,7 @@ class NightlyProcess:
         return sum(map(_cpu_s, [self.process.pid, *children(self.process.pid)]))
 
     def left_running(self, timeout_s: float = 10) -> bool:
-        """Whether a process of the command's group still runs after this time."""
+        """Returns whether a process of the command's group still runs after this time."""
         until = time.monotonic() + timeout_s
         while is_left := any(_is_running_in(self.process.pid, stat) for stat in _stats()):
             if time.monotonic() > until:

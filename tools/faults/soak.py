@@ -105,7 +105,7 @@ class Writer:
         self._batches = [each for each in self._batches if each[0] > now]
 
     def oldest_after(self, newest: float) -> float | None:
-        """The first written event later than this second; None without one."""
+        """The first written event later than this second, or None without one."""
         index = bisect_right(self.times, newest + 1)
         return self.times[index] if index < len(self.times) else None
 
@@ -132,9 +132,11 @@ def _append(file: Path, data: bytes) -> None:
 
 @dataclass
 class Measured:
-    """``samples``: (seconds since the start, MiB).  ``growth_mib``: after which the watch replaces
-    its process; None if it does not.  ``first_mib``: the highest sample until two passes had new
-    input."""
+    """``samples``: (seconds since the start, MiB).
+
+    ``growth_mib``: after which the watch replaces its process, or None if it does not.
+    ``first_mib``: the highest sample until two passes had new input.
+    """
 
     every_s: float
     growth_mib: int | None = None
@@ -175,7 +177,7 @@ class Measured:
             self.oldest_s = max(self.oldest_s, now - oldest)
 
     def slope(self) -> float | None:
-        """MiB per 10 minutes after the warm-up; None if fewer than three windows are left."""
+        """MiB per 10 minutes after the warm-up, or None if fewer than three windows are left."""
         warm_up_s = min(MOST_WARM_UP_S, self.samples[-1][0] / 3)
         windows: dict[int, list[float]] = {}
         for at, mib in self.samples:

@@ -97,7 +97,7 @@ class Watched:
         return sum((": failed" in line) == failed for line in lines)
 
     def has_passed(self, before: int, timeout_s: float = SURVIVES_S) -> bool:
-        """Whether more than ``before`` passes succeed before the time is over."""
+        """Returns whether more than ``before`` passes succeed before the time is over."""
         until = time.monotonic() + timeout_s
         while self.watch.process.poll() is None and time.monotonic() < until:
             if self.passes(failed=False) > before:

@@ -144,7 +144,7 @@ class Capture:
         self.wait(lambda: self._ask("DELETE", group, process, path) is not None, path)
 
     def _ask(self, method: str, group: str, process: str, path: str, body: Any = None) -> Any:
-        """None if there is no answer, or an error; an empty answer is {}."""
+        """Returns None if there is no answer, or an error; an empty answer is {}."""
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json"}
         url = self._urls[group, process] + path

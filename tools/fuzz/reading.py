@@ -92,7 +92,7 @@ def fuzzed_text(number: int, seed: int) -> FuzzedLog:
 
 
 def _is_text(data: bytes) -> bool:
-    """Whether lines of UTF-8 can be inserted."""
+    """Returns whether lines of UTF-8 can be inserted."""
     return not is_document(data) and not is_compressed(data) and in_utf8(data) == data
 
 

@@ -53,7 +53,7 @@ def positional_types(root: Path, most: int) -> dict[str, int]:
 
 
 def _positional_fields(node: ast.ClassDef) -> Iterator[str]:
-    """None for other classes, and for keyword-only dataclasses."""
+    """Returns None for other classes, and for keyword-only dataclasses."""
     decorators = [each for each in node.decorator_list if _name(each) == "dataclass"]
     if not decorators:
         return
@@ -69,7 +69,7 @@ def _positional_fields(node: ast.ClassDef) -> Iterator[str]:
 
 
 def _is_no_argument(value: ast.expr | None) -> bool:
-    """Whether a field is keyword-only, or no argument of the constructor."""
+    """Returns whether a field is keyword-only, or no argument of the constructor."""
     return isinstance(value, ast.Call) and (_is_keyword_only(value) or _sets(value, "init", False))
 
 

@@ -33,7 +33,7 @@ class Rooms(NamedTuple):
     of_module: dict[str, str]
 
     def of(self, module: str) -> str | None:
-        """The room of a module by its full name; None for the package itself."""
+        """The room of a module by its full name, or None for the package itself."""
         _, _, inner = module.partition(".")
         name = inner.split(".")[0]
         return self.of_module.get(name, name) or None
@@ -59,7 +59,7 @@ def _imported(source: Source, files: Mapping[str, Source], footers: bool) -> Ite
 
 
 def written_rooms(root: Path, package: str) -> Rooms | None:
-    """The rooms that the docstring of the package lists; None without such a list."""
+    """The rooms that the docstring of the package lists, or None without such a list."""
     docstring = ast.get_docstring(Source(root, Path(package, "__init__.py")).tree, clean=False)
     _, heading, listed = (docstring or "").partition("\nRooms, from top to bottom")
     rooms = Rooms([], {})

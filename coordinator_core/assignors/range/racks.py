@@ -53,7 +53,7 @@ class _TopicState:
         return max(0, self.share + (self.extra > 0) - len(self.assigned[member_id]))
 
     def in_rack(self, member_id: str, partition: int) -> bool:
-        """Whether the member's rack has a replica; true for a member without a rack."""
+        """Returns whether the member's rack has a replica; true for a member without a rack."""
         rack = self.rack_of[member_id]
         return rack is None or rack in self.racks.at.get((self.topic, partition), ())
 

@@ -81,7 +81,7 @@ class _MapOrder:
         return self.of_members() if self._hashed else self._ranks(map(_id, self._members))
 
     def counts_as_equal(self) -> bool:
-        """Whether Kafka treats the subscriptions as equal: it skips leading empty ones."""
+        """Returns whether Kafka treats the subscriptions as equal: it skips leading empty ones."""
         if all(map(_topics, self._ordered)):
             return False
         mapped = [self._ordered[rank] for rank in self.of_subscriptions()]

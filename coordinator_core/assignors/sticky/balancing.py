@@ -64,7 +64,9 @@ class Balancing:
             self._lists[:] = before
 
     def _lowered_score(self, before: Sequence[Sequence[int]]) -> bool:
-        """Whether the score is lower: always if each taker had at least two partitions fewer."""
+        """Returns whether the score is lower: always if each taker had at least two partitions
+        fewer.
+        """
         if not (self.older_owner or self.astray):
             if not self._moves.went_back:
                 return True
@@ -159,8 +161,9 @@ class Balancing:
         return True
 
     def _balanced(self) -> bool:
-        """Whether loads differ by at most 1, as Kafka checks: members that hold the most partitions
-        they can get do not count as short."""
+        """Returns whether loads differ by at most 1, as Kafka checks: members that hold the most
+        partitions they can get do not count as short.
+        """
         loads = [load for rank, load in enumerate(self._load) if rank not in self._fixed]
         if max(loads) - min(loads) <= 1:
             return True

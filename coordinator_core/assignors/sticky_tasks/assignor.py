@@ -89,7 +89,7 @@ class _Group:
             queue.add(process)
 
     def _back(self, task: Task, member: TaskAssignee | None) -> bool:
-        """Whether the active task went to this member."""
+        """Returns whether the active task went to this member."""
         if member is None or self._count(member) >= self._active_quota.each:
             return False
         self._taken(self.processes[member.process_id].add(member.member_id, task, True))
@@ -142,7 +142,7 @@ class _Group:
                     break
 
     def _standby_back(self, task: Task) -> bool:
-        """Whether a replica went to a member that had the task or its standby."""
+        """Returns whether a replica went to a member that had the task or its standby."""
         had_active = self._had_active.get(task)
         if had_active is not None and self._takes_standby(had_active, task):
             return True
@@ -157,7 +157,7 @@ class _Group:
         return True
 
     def _standby_to_least_loaded(self, queue: _Queue, task: Task) -> bool:
-        """Whether a process did not have the task; the queue keeps all processes."""
+        """Returns whether a process did not have the task; the queue keeps all processes."""
         passed: list[ProcessState] = []
         while (process := queue.poll()) is not None:
             passed.append(process)

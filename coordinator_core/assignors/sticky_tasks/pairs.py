@@ -87,7 +87,7 @@ class _Group:
             self._add(self.processes[process_id].least_loaded(), task, True)
 
     def _back(self, task: Task, member_id: str | None) -> bool:
-        """Whether the active task went to this member."""
+        """Returns whether the active task went to this member."""
         if member_id is None or self._process(member_id).counts[member_id] >= self._quota:
             return False
         self._add(member_id, task, True)

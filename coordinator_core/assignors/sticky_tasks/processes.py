@@ -68,7 +68,7 @@ class ProcessState:
         return min(self.counts.keys(), key=self.counts.__getitem__)
 
     def has_capacity(self) -> bool:
-        """Whether it has fewer tasks than members."""
+        """Returns whether it has fewer tasks than members."""
         return len(self.tasks) < len(self.counts)
 
     def tasks_of(self, member_id: str) -> Tasks:

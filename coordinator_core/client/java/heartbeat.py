@@ -15,7 +15,7 @@ POLL_EXPIRED = "consumer poll timeout has expired."
 class HeartbeatThread:
     """``fatal`` is an error to raise at the application's next poll.
 
-    ``poll_ms`` says when the application left poll; None while it is inside poll.
+    ``poll_ms`` says when the application left poll, or None while it is inside poll.
     """
 
     def __init__(self, member: JavaMember) -> None:

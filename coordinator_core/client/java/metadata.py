@@ -14,7 +14,7 @@ Snapshot = dict[str, int]
 class ClusterMetadata:
     """``followed`` has topics of the subscription; for a leader, of the whole group.
 
-    ``assigned`` has the partition counts that the leader's last assignment used; None for
+    ``assigned`` has the partition counts that the leader's last assignment used, or None for
     followers.
     """
 
@@ -38,7 +38,9 @@ class ClusterMetadata:
 
     @property
     def has_changed(self) -> bool:
-        """Whether partition counts changed since the leader's assignment; False for followers."""
+        """Returns whether partition counts changed since the leader's assignment; False for
+        followers.
+        """
         return self.assigned is not None and self.assigned != self.snapshot
 
     def follow(self, group_topics: Iterable[str]) -> None:

@@ -30,8 +30,8 @@ class JavaRebalance:
         self.prepare_start_ms: int | None = None
 
     def is_needed(self) -> bool:
-        """Whether a rejoin is needed or pending: topics (leader) or the subscription changed, or a
-        response asked for it.
+        """Returns whether a rejoin is needed or pending: topics (leader) or the subscription
+        changed, or a response asked for it.
         """
         member = self.member
         if not self.context.topics:
@@ -108,7 +108,7 @@ class JavaRebalance:
         context.measure("join-prepare", start_ms)
 
     def _revokes_all(self) -> bool:
-        """Whether to revoke everything; before KIP-429 also before the first join."""
+        """Returns whether to revoke everything; before KIP-429 also before the first join."""
         member, library = self.member, self.context.library
         if member.is_cooperative:
             return False

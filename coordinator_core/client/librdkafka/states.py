@@ -77,7 +77,7 @@ class Interval:
         return self.last_ms + self.interval_ms + self.backoff_ms
 
     def take(self, now_ms: int) -> bool:
-        """Whether the action may run now; if so, the interval restarts."""
+        """Returns whether the action may run now; if so, the interval restarts."""
         if self.due_ms(now_ms) > now_ms:
             return False
         self.last_ms, self.backoff_ms = now_ms, 0

@@ -65,7 +65,7 @@ class Heartbeats:
         return self.poll_ms + self.context.config.max_poll_interval_ms
 
     def next_ms(self) -> int | None:
-        """When the next heartbeat may be sent; None while one is in flight."""
+        """When the next heartbeat may be sent, or None while one is in flight."""
         if self.in_flight is not None or self.membership.state in OUT_OF_GROUP:
             return None
         if self.membership.state in HEARTBEAT_NOW:

@@ -205,7 +205,7 @@ class MembershipManager:
 
     @property
     def waits_for_poll(self) -> bool:
-        """Whether the application's next poll has something to do for the member."""
+        """Returns whether the application's next poll has something to do for the member."""
         stale = self.state is S.STALE and not self.callbacks
         return bool(self.callbacks) or stale or self.can_reconcile
 
@@ -215,7 +215,7 @@ class MembershipManager:
         return ready and not self._waits_for_names()
 
     def _waits_for_names(self) -> bool:
-        """Whether no topic of the target is known but those that the member has already."""
+        """Returns whether no topic of the target is known but those that the member has already."""
         names = self.context.topic_names
         if not self.protocol.unknown_topics(self.target.units, names):
             return False

@@ -72,7 +72,8 @@ class ClassicMember:
         raise UnexpectedState(f"{self.member_id} does not support protocol {protocol}")
 
     def is_alive(self) -> bool:
-        """Whether the session need not expire: while it awaits an answer, a member sends nothing.
+        """Returns whether the session need not expire: while it awaits an answer, a member sends
+        nothing.
 
         A member in its first join may have stopped, so its wait does not count.
         """
@@ -206,7 +207,7 @@ class ClassicGroup:
         return request_id
 
     def is_simple(self) -> bool:
-        """Whether the group only holds offsets of a simple consumer: it has no record."""
+        """Returns whether the group only holds offsets of a simple consumer: it has no record."""
         return self.protocol_type is None and not self.members and not self.pending
 
     def rebalance_timeout_ms(self) -> int:
@@ -216,7 +217,7 @@ class ClassicGroup:
         return len(self.members) == self.awaiting_join_count and not self.pending
 
     def supports(self, protocol_type: str, protocols: Protocols) -> bool:
-        """Whether a member with these protocols can be in the group (from 2.0 on)."""
+        """Returns whether a member with these protocols can be in the group (from 2.0 on)."""
         if self.state is GroupState.EMPTY:
             return bool(protocol_type) and bool(protocols)
         return self.protocol_type == protocol_type and self.supports_any(protocols)
@@ -239,7 +240,7 @@ class ClassicGroup:
     def offset_unused_since_ms(
         self, partition: TopicPartition, committed: CommittedOffset, *, only_when_stable: bool
     ) -> int | None:
-        """KIP-211: the time from which the retention counts; None while the offset is in use.
+        """KIP-211: the time from which the retention counts, or None while the offset is in use.
 
         ``only_when_stable`` means that offsets of topics without a subscriber are in use until the
         group is Stable (KAFKA-13636).

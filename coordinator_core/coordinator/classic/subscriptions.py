@@ -12,7 +12,7 @@ from coordinator_core.protocol.errors import UnexpectedState
 
 
 def subscribed_topics(era: Era, group: ClassicGroup) -> frozenset[str] | None:
-    """Topics of all members; None if the group is no consumer group or metadata are unreadable.
+    """Topics of all members, or None if the group is no consumer group or metadata are unreadable.
 
     Only version 0 of the consumer protocol's subscription is read: it is a prefix of all others.
     Raises UnexpectedState if a member's metadata are malformed and the era fails on them.
@@ -33,7 +33,7 @@ def subscribed_topics(era: Era, group: ClassicGroup) -> frozenset[str] | None:
 
 
 def topics_in(era: Era, subscription: bytes) -> list[str] | None:
-    """Topics of one subscription; None if it is unreadable and the era goes on without it."""
+    """Topics of one subscription, or None if it is unreadable and the era goes on without it."""
     try:
         return _Subscription(subscription).topics()
     except StructError:  # the bytes end within a number

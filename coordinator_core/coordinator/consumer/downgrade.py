@@ -26,7 +26,9 @@ from coordinator_core.records import Assignment, encode_assignment
 def may_downgrade(
     turn: Turn, group: ConsumerGroup, leaving: list[ConsumerMember], *, replaced: bool = False
 ) -> bool:
-    """Whether the group becomes classic without these members, or with one of them replaced."""
+    """Returns whether the group becomes classic without these members, or with one of them
+    replaced.
+    """
     if not group.all_classic_except(leaving):
         return False
     size = len(group.members) - (0 if replaced else len(leaving))

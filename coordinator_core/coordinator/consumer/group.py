@@ -158,7 +158,7 @@ class ConsumerGroup(ModernGroup):
             _add(self._regex_counts, (member.regex,), by)
 
     def _has_equal_subscriptions(self) -> bool:
-        """Whether all members subscribe to the same topics, as Kafka tells it by counting.
+        """Returns whether all members subscribe to the same topics, as Kafka tells it by counting.
 
         It counts topics of regular expressions that nobody uses until their tombstone comes.
         """
@@ -199,11 +199,11 @@ class ConsumerGroup(ModernGroup):
         return self.targets.get(member_id, {})
 
     def is_free(self, topic_id: str, partition: int) -> bool:
-        """Whether no member has the partition, not even to be revoked."""
+        """Returns whether no member has the partition, not even to be revoked."""
         return self._partition_epochs.get((topic_id, partition), _FREE) == _FREE
 
     def waits_for_others(self, member: ConsumerMember) -> bool:
-        """Whether another member still has a partition of the member's target."""
+        """Returns whether another member still has a partition of the member's target."""
         if member.state is not ConsumerMemberState.UNRELEASED_PARTITIONS:
             return False
         return any(
@@ -237,13 +237,13 @@ class ConsumerGroup(ModernGroup):
     # -- classic members
 
     def all_classic_except(self, members: Iterable[ConsumerMember]) -> bool:
-        """Whether all others use the classic protocol."""
+        """Returns whether all others use the classic protocol."""
         leaving = list(members)
         classic = sum([member.classic is not None for member in leaving])
         return self._classic_count - classic == len(self.members) - len(leaving)
 
     def supports(self, protocol_type: str, protocols: Protocols) -> bool:
-        """Whether all classic members have one of the protocols."""
+        """Returns whether all classic members have one of the protocols."""
         if protocol_type != self.protocol_type:
             return False
         if not self.members:

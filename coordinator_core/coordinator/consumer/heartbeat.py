@@ -250,7 +250,7 @@ def update_member(draft: Draft, before: ConsumerMember, after: ConsumerMember) -
 
 
 def _vote_changes(draft: Draft, after: ConsumerMember) -> bool:
-    """Whether the members' choice of a server assignor changes."""
+    """Returns whether the members' choice of a server assignor changes."""
     default = default_assignor(draft.turn)
     present = preferred_assignor(draft.group, default)
     return next_assignor(draft.group, after, default) != present

@@ -35,7 +35,7 @@ class Goal:
     """What a member is led to, and what its heartbeat says.
 
     ``owned`` has the partitions that it says it owns, None if it does not say.  ``subscribed`` has
-    ids of the topics that it subscribes to; None in eras that take the target as it is.
+    ids of the topics that it subscribes to, or None in eras that take the target as it is.
     ``names_topics`` say whether it subscribes to any, even if they do not exist.
     """
 
@@ -75,7 +75,7 @@ class Goal:
         return self.subscribed is None or topic_id in self.subscribed
 
     def still_owns(self, pending: Owned) -> bool:
-        """Whether the member has, or may have, some of these partitions."""
+        """Returns whether the member has, or may have, some of these partitions."""
         if self.owned is None:
             return True
         return any(

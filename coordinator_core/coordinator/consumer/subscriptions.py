@@ -55,7 +55,9 @@ class Subscriptions:
         return topics
 
     def are_equal(self) -> bool:
-        """Whether all members subscribe to the same topics, as Kafka tells it by counting."""
+        """Returns whether all members subscribe to the same topics, as Kafka tells it by
+        counting.
+        """
         topics = [member.topics for member in self.members]
         if not self.regexes:
             return all(each == topics[0] for each in topics)

@@ -153,7 +153,7 @@ def _assigned(member: ClassicMember) -> list[tuple[str, list[int]]]:
 
 
 def read_subscription(data: bytes) -> Subscription | None:
-    """None for unreadable bytes."""
+    """Returns None for unreadable bytes."""
     try:
         return decode_subscription(data)
     except BadRecord:

@@ -57,7 +57,7 @@ class ModernGroup:
         raise NotImplementedError
 
     def epoch_of(self, member_id: str) -> int | None:
-        """The member's epoch; None if the group does not have the member."""
+        """The member's epoch, or None if the group does not have the member."""
         raise NotImplementedError
 
     def classic_members(self) -> list[str]:
@@ -69,11 +69,13 @@ class ModernGroup:
         return []
 
     def subscribes_to(self, topic: str) -> bool:
-        """Whether a member subscribes to the topic; its offsets do not expire then."""
+        """Returns whether a member subscribes to the topic; its offsets do not expire then."""
         raise NotImplementedError
 
     def depends_on(self, topic: str) -> bool:
-        """Whether a change of the topic is a reason to compute the hash of the topics again."""
+        """Returns whether a change of the topic is a reason to compute the hash of the topics
+        again.
+        """
         return self.subscribes_to(topic)
 
     def is_empty(self) -> bool:

@@ -158,7 +158,7 @@ def as_read(rows: Iterable[tuple[str, Sequence[int]]]) -> TopicIdAssignment:
 
 
 def is_same(one: TopicIdAssignment, other: TopicIdAssignment) -> bool:
-    """Whether both have the same topics and partitions, in any order."""
+    """Returns whether both have the same topics and partitions, in any order."""
     return {topic: {*one[topic]} for topic in one} == {topic: {*other[topic]} for topic in other}
 
 

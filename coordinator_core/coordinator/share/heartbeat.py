@@ -155,7 +155,7 @@ class _Heartbeat:
         return Errors.NONE
 
     def _write_member(self) -> bool:
-        """Whether the member subscribes to other topics than before."""
+        """Returns whether the member subscribes to other topics than before."""
         if self._after == self._before:
             return False
         self._records.append(records.member_record(self._group.group_id, self._after))

@@ -31,7 +31,7 @@ _UNKNOWN = "<UNKNOWN>"
 
 
 def is_assignment_pending(turn: Turn, group: ShareGroup) -> bool:
-    """Whether initialized partitions are not assigned yet, so that the epoch must go up.
+    """Returns whether initialized partitions are not assigned yet, so that the epoch must go up.
 
     Until 4.2, topics that nobody subscribes to count, too: then the epoch goes up for ever.
     """

@@ -48,7 +48,7 @@ def _check_join(request: StreamsGroupHeartbeat) -> Errors:
 def check_size(
     rules: StreamsRules, group: StreamsGroup, request: StreamsGroupHeartbeat, max_size: int
 ) -> Errors:
-    """Whether a joining member finds room."""
+    """Returns whether a joining member finds room."""
     if len(group.members) < max_size:
         return Errors.NONE
     is_member = request.member_id in group.members
@@ -82,7 +82,7 @@ def check_epoch(
 def check_owned(
     subtopologies: Mapping[str, ConfiguredSubtopology], owned: TargetTasks | None
 ) -> Errors:
-    """Whether the tasks exist that the member says it has."""
+    """Returns whether the tasks exist that the member says it has."""
     for role in owned or ():
         for subtopology, partitions in role.items():
             configured = subtopologies.get(subtopology)

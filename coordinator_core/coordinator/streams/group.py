@@ -239,7 +239,7 @@ class StreamsGroup(ModernGroup):
         ]
 
     def subscribes_to(self, topic: str) -> bool:
-        """Whether the topic is a source of the topology, in 4.1 of a configured one."""
+        """Returns whether the topic is a source of the topology, in 4.1 of a configured one."""
         is_configured = self.configured is not None and self.configured.is_ready
         if self.is_empty() or self.topology is None:
             return False

@@ -538,7 +538,7 @@ def _assigned_by(member: StreamsMember) -> tuple[object, ...]:
 
 
 def _is_same(sent: Topology, present: Topology) -> bool:
-    """Whether both have the same subtopologies, in any order."""
+    """Returns whether both have the same subtopologies, in any order."""
     ours = {each.subtopology_id: each for each in present.subtopologies}
     return sent.epoch == present.epoch and ours == {
         each.subtopology_id: each for each in sent.subtopologies

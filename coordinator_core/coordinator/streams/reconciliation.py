@@ -33,7 +33,7 @@ def reconciled(
 ) -> StreamsMember | None:
     """The member after one step towards the target of this epoch; None: it is fenced.
 
-    ``owned`` has the tasks that the request reports; None if it reports none.  A member with a
+    ``owned`` has the tasks that the request reports, or None if it reports none.  A member with a
     state that this version of Kafka does not know is fenced, unless it reports an empty list of
     tasks.
     """
@@ -123,18 +123,20 @@ class _Step:
         )
 
     def _is_active_here(self, subtopology: str, partition: int) -> bool:
-        """Whether a member of this process, from 4.2 on another one, has the active task."""
+        """Returns whether a member of this process, from 4.2 on another one, has the active
+        task.
+        """
         process_id = self._owners.active_process(subtopology, partition)
         is_own = self._member.assigned.has_active(subtopology, partition)
         is_other = not (self._rules.keeps_promoted_replicas and is_own)
         return process_id == self._member.process_id and is_other
 
     def _is_held_here(self, role: int, subtopology: str, partition: int) -> bool:
-        """Whether a member of this process has the replica."""
+        """Returns whether a member of this process has the replica."""
         return self._owners.has_replica(role, self._member.process_id, subtopology, partition)
 
     def _is_replica_elsewhere(self, role: int, subtopology: str, partition: int) -> bool:
-        """Whether a member of this process, from 4.2 on another one, has the replica."""
+        """Returns whether a member of this process, from 4.2 on another one, has the replica."""
         if not self._is_held_here(role, subtopology, partition):
             return False
         own = self._member.assigned.standby if role == STANDBY else self._member.assigned.warmup

@@ -71,7 +71,7 @@ def _of_role(rows: TaskRows, role: str) -> Replicas:
 
 
 def has_any(owned: TargetTasks, tasks: AssignedTasks) -> bool:
-    """Whether one of the tasks is owned, in the same role."""
+    """Returns whether one of the tasks is owned, in the same role."""
     roles: Iterable[tuple[Replicas, ActiveTasks | Replicas]] = zip(owned, tasks, strict=True)
     return any(
         not partitions.isdisjoint(ours.get(subtopology, ()))
@@ -81,7 +81,7 @@ def has_any(owned: TargetTasks, tasks: AssignedTasks) -> bool:
 
 
 def are_assigned(owned: TargetTasks | None, assigned: AssignedTasks) -> bool:
-    """Whether a member has all tasks that it says it has; None: it did not say."""
+    """Returns whether a member has all tasks that it says it has; None: it did not say."""
     if owned is None:
         return False
     roles: Iterable[tuple[Replicas, ActiveTasks | Replicas]] = zip(owned, assigned, strict=True)

@@ -60,7 +60,7 @@ def start_initial_delay(turn: Turn, group_id: str, delay_ms: int, action: Action
 
 
 def is_delayed(turn: Turn, group_id: str) -> bool:
-    """Whether the group's initial delay runs."""
+    """Returns whether the group's initial delay runs."""
     return turn.modern_timers.is_set((INITIAL_DELAY, group_id))
 
 

@@ -38,7 +38,7 @@ class ConfiguredSubtopology(NamedTuple):
 class ConfiguredTopology(NamedTuple):
     """``subtopologies`` None: the topics do not allow to configure it.
 
-    ``problem`` says why no task can be assigned yet; None if the topology is ready.
+    ``problem`` says why no task can be assigned yet, or None if the topology is ready.
     """
 
     epoch: int

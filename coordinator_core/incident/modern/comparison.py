@@ -17,7 +17,7 @@ _LEFT_OUT = ("assignment_timestamp", "version", "timestamp", "current_state_time
 def compare(
     written: Sequence[Entry], outputs: Sequence[Output], *, hash_is_known: bool
 ) -> Divergence | None:
-    """The first difference; None if the engine wrote the same."""
+    """The first difference, or None if the engine wrote the same."""
     ours = [entry(each.at_ms, "", *each.record) for each in outputs if each.record is not None]
     for theirs, mine in zip(_sorted(written), _sorted(ours), strict=False):
         difference = _difference(theirs, mine, hash_is_known=hash_is_known)
@@ -27,7 +27,7 @@ def compare(
 
 
 def is_exact(written: Sequence[Entry], outputs: Sequence[Output]) -> bool:
-    """Whether all bytes are equal."""
+    """Returns whether all bytes are equal."""
     ours = [entry(each.at_ms, "", *each.record) for each in outputs if each.record is not None]
     return [each.record for each in _sorted(ours)] == [each.record for each in _sorted(written)]
 

@@ -26,7 +26,7 @@ TARGET_MEMBER = "ConsumerGroupTargetAssignmentMember"
 class ModernReplay(NamedTuple):
     """The generations of types other than classic.
 
-    ``eras`` are those of the coordinators; None if the group was never of such a type.
+    ``eras`` are those of the coordinators, or None if the group was never of such a type.
     ``resumed_from`` is the (incarnation, generation) whose records the engine was loaded with at
     the beginning; ``unnamed_topics`` are ids of topics that no evidence names; ``names`` are those
     of other topics.
@@ -136,7 +136,7 @@ def _diverged(generations: Sequence[ModernGeneration]) -> int:
 
 
 def _has_other_target(generation: ModernGeneration) -> bool:
-    """Whether another assignor may have computed the target."""
+    """Returns whether another assignor may have computed the target."""
     divergence = generation.divergence
     return divergence is not None and TARGET_MEMBER in divergence.what
 

@@ -19,7 +19,7 @@ _BY_PART = {
 
 
 def likely_reason(generation: ModernGeneration) -> str | None:
-    """None for a reproduced generation."""
+    """Returns None for a reproduced generation."""
     divergence = generation.divergence
     if divergence is None:
         return None

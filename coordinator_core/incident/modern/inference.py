@@ -37,7 +37,7 @@ class Departures:
                 self._lines.setdefault(line.member_id, []).append(line)
 
     def of(self, member_id: str, at_ms: int, *, temporarily: bool = False) -> GroupLine | None:
-        """The line next to the records of this time; None if the log lacks it."""
+        """The line next to the records of this time, or None if the log lacks it."""
         lines = self._lines.get(member_id, [])
         near = [
             each
@@ -185,8 +185,8 @@ class Inference:
         return [*before, *first, *configs, stimulus]
 
     def _may_end_initial_delay(self, write: Write) -> bool:
-        """Whether the timer of the initial delay may have computed the first target of a streams
-        group.
+        """Returns whether the timer of the initial delay may have computed the first target of a
+        streams group.
         """
         is_first = self.group_type.has_initial_delay and self.stored.target_epoch is None
         return is_first and bool(write.of(RecordKind.TARGET)) and not write.of(RecordKind.MEMBER)
@@ -290,7 +290,7 @@ class Inference:
         return ModernStimulusKind.LEAVE, Basis.ASSUMED
 
     def _times_out(self, member_id: str, at_ms: int) -> bool:
-        """Whether the member's time to give up partitions is over just now."""
+        """Returns whether the member's time to give up partitions is over just now."""
         since_ms = self._unrevoked_ms.get(member_id)
         member = self.stored.of(RecordKind.MEMBER, member_id) or {}
         if since_ms is None or "rebalance_timeout_ms" not in member:

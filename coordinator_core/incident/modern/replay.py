@@ -150,14 +150,18 @@ class IncarnationReplay:
             generation.line_divergence = generation.line_divergence or unmatched.divergence
 
     def _is_of_engine(self, line: GroupLine, events: Container[tuple[str, str | None]]) -> bool:
-        """Whether the engine had the group's state at this line, or has the line's event later."""
+        """Returns whether the engine had the group's state at this line, or has the line's event
+        later.
+        """
         before_ms = EARLY_LINE_MS if (line.event, line.member_id) in events else NEAR_MS
         return any(
             begin - before_ms <= line.at_ms <= end + NEAR_MS for begin, end in self._spans_ms
         )
 
     def _replay(self, write: Write, at: int) -> ReplayedWrite | None:
-        """None for writes of a classic group, and before the engine has the group's state."""
+        """Returns None for writes of a classic group, and before the engine has the group's
+        state.
+        """
         if write.what is Wrote.CLASSIC:
             self._is_running = False
             return None
@@ -247,7 +251,9 @@ class IncarnationReplay:
     # -- the state of the engine -----------------------------------------------------------------
 
     def _start(self, write: Write) -> bool:
-        """Whether the engine can go on with this write: the group is new, or has been loaded."""
+        """Returns whether the engine can go on with this write: the group is new, or has been
+        loaded.
+        """
         is_new = not any(True for _ in self._stored.all_of(RecordKind.MEMBER)) and bool(
             write.of(RecordKind.MEMBER)
         )

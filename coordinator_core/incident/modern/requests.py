@@ -105,7 +105,7 @@ def static_join(group_id: str, member_id: str, member: Fields) -> ConsumerGroupH
 
 
 def _owned_partitions(write: Write, member_id: str, stored: Stored) -> TopicRows | None:
-    """What the member said that it owns; None if it need not have said so."""
+    """What the member said that it owns, or None if it need not have said so."""
     reported = _reported(write, member_id, stored, CONSUMER.unrevoked_state)
     if reported is None:
         return None
@@ -120,7 +120,7 @@ def _owned_partitions(write: Write, member_id: str, stored: Stored) -> TopicRows
 def _reported(
     write: Write, member_id: str, stored: Stored, unrevoked: int | None
 ) -> tuple[Fields, Fields | None] | None:
-    """What a member that said what it owns had before, and has then; None if it did not say so.
+    """What a member that said what it owns had before, and has then, or None if it did not say so.
 
     A member that is asked to give up partitions or tasks has not said so.  One that goes on has:
     without those that it lost.  While it is asked again, it still has all (the second is None).

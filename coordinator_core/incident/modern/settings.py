@@ -92,7 +92,7 @@ def _partitions(rows: Iterable[Value]) -> set[tuple[str, int]]:
 
 
 def _has_emptied_without_target(entries: Sequence[Entry]) -> bool:
-    """Whether the last member of a group left, and no target follows the group's record.
+    """Returns whether the last member of a group left, and no target follows the group's record.
 
     Only an empty group has the hash 0; a group whose other members were compacted away has another
     hash.

@@ -186,7 +186,7 @@ class _Teller:
             )
 
     def _stability(self, at_ms: int, group_type: GroupType) -> Iterator[str]:
-        """Whether every member has reached the target now."""
+        """Returns whether every member has reached the target now."""
         if self._is_stable or not self._members or self._target_ms is None:
             return
         if self._bumped_ms is not None and self._bumped_ms > self._target_ms:

@@ -152,7 +152,7 @@ def _stage(entry: Entry) -> int:
 
 
 def _is_forgotten(entry: Entry) -> bool:
-    """Whether a heartbeat writes such a record as a tombstone."""
+    """Returns whether a heartbeat writes such a record as a tombstone."""
     is_topics = entry.kind is RecordKind.TOPICS
     return entry.kind is RecordKind.REGEX or (is_topics and entry.is_tombstone)
 

@@ -143,7 +143,7 @@ class _Guard:
 
 
 def _knows(authorization: str, token: str) -> bool:
-    """Whether the header has the token: as ``Bearer``, or as the password of any user."""
+    """Returns whether the header has the token: as ``Bearer``, or as the password of any user."""
     scheme, _, value = authorization.partition(" ")
     credential = value.encode()
     if scheme.lower() == "basic":

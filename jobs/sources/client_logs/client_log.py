@@ -460,7 +460,7 @@ class _ClientLog:
 
 
 def _fits(event: ClientEvent) -> bool:
-    """Whether each number fits its column."""
+    """Returns whether each number fits its column."""
     return all(
         -limit <= number < limit
         for number, limit in (
@@ -479,7 +479,7 @@ def _may_be(raw: bytes) -> bool:
 
 
 def _goes_on(line: bytes) -> bool:
-    """Whether the message of this line continues on the next line."""
+    """Returns whether the message of this line continues on the next line."""
     headlines = _headlines()
     if not line.endswith(headlines.ends):
         return False
@@ -494,7 +494,7 @@ class _Headlines(NamedTuple):
 
 
 def _is_listed(line: bytes) -> bool:
-    """Whether a line is of a list that follows a message."""
+    """Returns whether a line is of a list that follows a message."""
     return any(pattern.fullmatch(line) for pattern in _listings())
 
 
@@ -524,6 +524,8 @@ def _marked_lines() -> MarkedLines:
 
 
 def _names_a_consumer(raw: bytes) -> bool:
-    """Whether a line is of a consumer's logger, and neither a stack frame nor a head alone."""
+    """Returns whether a line is of a consumer's logger, and neither a stack frame nor a head
+    alone.
+    """
     is_other = TRACE_LINE.match(raw) or is_head_alone(raw)
     return not is_other and any(name in raw for name in _NAMES)

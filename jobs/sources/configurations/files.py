@@ -49,7 +49,7 @@ class Setting(NamedTuple):
 
 
 def is_of(entity_type: str, name: str) -> bool:
-    """Whether a broker or group has a setting of this name that is about groups."""
+    """Returns whether a broker or group has a setting of this name that is about groups."""
     return (_OF_BROKERS if entity_type == BROKER else _OF_GROUPS).fullmatch(name) is not None
 
 

@@ -67,7 +67,7 @@ def paths_in(record: Mapping[str, Any]) -> list[Path]:
 
 
 def value_at(record: Mapping[str, Any], path: Path | None) -> Any:
-    """None if the record, or its envelope, has no such field."""
+    """Returns None if the record, or its envelope, has no such field."""
     value: Any = record if path else None
     for name in path or ():
         value = value.get(name) if isinstance(value, dict) else None

@@ -154,7 +154,7 @@ def _parsed_text(text: str) -> Any:
 
 
 def _fields_of(avro_type: Any) -> dict[str, None] | None:
-    """The fields of a record or an optional record; None for other types."""
+    """The fields of a record or an optional record, or None for other types."""
     for choice in avro_type if isinstance(avro_type, list) else [avro_type]:
         if isinstance(choice, dict) and choice.get("type") == "record":
             return {field["name"]: None for field in choice["fields"]}
@@ -222,7 +222,7 @@ def _bytes_of_text(text: str, name: str) -> bytes:
 
 
 def decoded_base64(text: Any) -> bytes | None:
-    """None for anything but base64.  Spark's base64() and MIME break it into lines."""
+    """Returns None for anything but base64.  Spark's base64() and MIME break it into lines."""
     try:
         return base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, AttributeError, TypeError, ValueError):

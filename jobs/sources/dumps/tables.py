@@ -167,7 +167,7 @@ def _value(scalar: pa.Scalar) -> Any:
 
 
 def _texts(column: pa.Array) -> pa.StringArray:
-    """The text; None for anything else, and for bytes that are not UTF-8."""
+    """The text, or None for anything else, and for bytes that are not UTF-8."""
     if _is_text(column) or pa.types.is_null(column.type):
         return column.cast(pa.string())
     return pa.array([_text(value) for value in _values(column)], pa.string())
@@ -187,7 +187,7 @@ def _numbers(column: pa.Array) -> pa.Int64Array:
 
 
 def _number(value: Any) -> int | None:
-    """The number, without its fraction; None for anything else, and beyond 64 bits."""
+    """The number, without its fraction, or None for anything else, and beyond 64 bits."""
     try:
         is_number = isinstance(value, int | float | Decimal | str | bytes)
         number = int(value) if is_number and not isinstance(value, bool) else None

@@ -117,7 +117,7 @@ def reading_by(
 
 
 class _Names(NamedTuple):
-    """The names that an object has for the fields; None for a field that it lacks."""
+    """The names that an object has for the fields, or None for a field that it lacks."""
 
     time: str | None
     topic: str | None
@@ -161,7 +161,9 @@ def _topic_in_url(value: dict[str, Any]) -> re.Match[str] | None:
 
 
 def _is_burrow_topic(value: dict[str, Any]) -> bool:
-    """Whether this is /v3/kafka/CLUSTER/topic/TOPIC: an offset per partition, without a time."""
+    """Returns whether this is /v3/kafka/CLUSTER/topic/TOPIC: an offset per partition, without a
+    time.
+    """
     return isinstance(value.get("offsets"), list) and _topic_in_url(value) is not None
 
 
@@ -178,8 +180,9 @@ def _burrow_topic(
 
 
 def _is_burrow_partition(value: dict[str, Any]) -> bool:
-    """Whether this is part of a group's status or lag, or of a notification: the oldest and the
-    newest commit."""
+    """Returns whether this is part of a group's status or lag, or of a notification: the oldest and
+    the newest commit.
+    """
     has_commits = any(isinstance(value.get(name), dict) for name in ("start", "end"))
     return has_commits and "topic" in value and "partition" in value
 
@@ -190,7 +193,9 @@ def _of_burrow_partition(value: dict[str, Any], context: Context) -> Iterator[Re
 
 
 def _is_burrow_consumer(value: dict[str, Any]) -> bool:
-    """Whether this is /v3/kafka/CLUSTER/consumer/GROUP: the commits that Burrow holds, by topic."""
+    """Returns whether this is /v3/kafka/CLUSTER/consumer/GROUP: the commits that Burrow holds, by
+    topic.
+    """
     topics = value.get("topics")
     return isinstance(topics, dict) and all(isinstance(each, list) for each in topics.values())
 
@@ -206,7 +211,7 @@ def _of_burrow_consumer(value: dict[str, Any], context: Context) -> Iterator[Rea
 def _of_commit(commit: Any, topic: Any, partition: Any, context: Context) -> Reading:
     """The log end offset at the time when Burrow received a commit: its offset plus its lag.
 
-    None without a lag: Burrow did not know the log end offset yet.
+    Returns None without a lag: Burrow did not know the log end offset yet.
     """
     if not isinstance(commit, dict) or commit.get("lag") is None:
         return None
@@ -247,8 +252,9 @@ def _of_series(value: dict[str, Any], context: Context) -> Iterator[Reading]:
 def of_sample(
     name: str, labels: Mapping[str, Any], value: Any, context: Context, time: Any
 ) -> Reading:
-    """The sighting in a sample of Prometheus; None for other series, and for NaN, which means that
-    the exporter did not know the offset."""
+    """The sighting in a sample of Prometheus, or None for other series, and for NaN, which means
+    that the exporter did not know the offset.
+    """
     if not _SERIES.fullmatch(name) or str(value).lower() == "nan":
         return None
     return reading_by(_sample, labels, value, context, time)

@@ -35,7 +35,7 @@ class TextLines:
         self.at_ms: int | None = None
 
     def read(self, line: str) -> tuple[str, Reading]:
-        """Format of a line and its sighting; None for a line about something else."""
+        """Format of a line and its sighting, or None for a line about something else."""
         if not line.strip() or line.startswith("#"):
             return TEXT, None
         header = HEADER.search(f"{line} ")
@@ -77,7 +77,7 @@ class TextLines:
         return Context(self._times, self.at_ms)
 
     def _note_date(self, text: str) -> bool:
-        """Whether a text has a date, which is the time of the following lines."""
+        """Returns whether a text has a date, which is the time of the following lines."""
         time_ms = self._times.in_text(text)
         if time_ms is None:
             return False

@@ -89,8 +89,8 @@ class Times:
         raise NoSighting(f"{_shown(value)} is not a time between 2015 and 2100")
 
     def in_text(self, text: str, *, at_end: bool = False) -> int | None:
-        """The time of the last complete date in a text; None without one.  ``at_end`` accepts only
-        a date that ends the text.
+        """The time of the last complete date in a text, or None without one.  ``at_end`` accepts
+        only a date that ends the text.
         """
         for stamp in reversed(stamps_in(text)):
             if at_end and stamp.end != len(text):

@@ -94,7 +94,9 @@ class _Seen(NamedTuple):
         return day_of(self.sighting.time_ms)
 
     def goes_on(self, later: _Seen) -> bool:
-        """Whether a later sighting of the partition is of the same offset on the same date."""
+        """Returns whether a later sighting of the partition is of the same offset on the same
+        date.
+        """
         is_same = self.sighting.offset == later.sighting.offset and self.day == later.day
         return is_same and self.sighting.time_ms <= later.sighting.time_ms
 

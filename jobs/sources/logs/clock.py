@@ -48,7 +48,9 @@ class WallClock:
         return utc_ms + int(offset.total_seconds() * 1000)
 
     def is_named(self, zone: str, local_ms: int | None) -> bool:
-        """Whether the clock's zone has this abbreviation, at a local time if that is given."""
+        """Returns whether the clock's zone has this abbreviation, at a local time if that is
+        given.
+        """
         if local_ms is not None and beyond_dates(local_ms) is not None:
             return False
         hours = (local_ms,) if local_ms is not None else (15 * DAY_MS, 196 * DAY_MS)
@@ -58,7 +60,7 @@ class WallClock:
         return zone in {moment.replace(fold=fold).tzname() for moment in moments for fold in (0, 1)}
 
     def depends_on_order(self, local_ms: int) -> bool:
-        """Whether the time occurs twice or not at all, so that earlier dates decide."""
+        """Returns whether the time occurs twice or not at all, so that earlier dates decide."""
         return self._offset_ms(local_ms, 0) != self._offset_ms(local_ms, 1)
 
     def _offset_ms(self, local_ms: int, fold: int) -> int:
@@ -77,7 +79,7 @@ class WallClock:
 
 
 def beyond_dates(local_ms: int) -> str | None:
-    """Why a line with this date is unreadable; None if it is not."""
+    """Why a line with this date is unreadable, or None if it is not."""
     if _FIRST_LOCAL_MS <= local_ms <= _LAST_LOCAL_MS:
         return None
     return f"date {printed(local_ms)} is not between {_DATES}"

@@ -92,7 +92,7 @@ class LogFile:
 
 
 def is_same_log(one: LogFile, other: LogFile) -> bool:
-    """Whether one text is the beginning of the other."""
+    """Returns whether one text is the beginning of the other."""
     if one.whole == other.whole:
         return True
     if any(mine != its for mine, its in zip(one.marks, other.marks, strict=False)):

@@ -18,7 +18,7 @@ _WITHOUT_ZONE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?")
 
 
 def is_insights(beginning: bytes) -> bool:
-    """Whether the first line is the header of an export of CloudWatch Logs Insights."""
+    """Returns whether the first line is the header of an export of CloudWatch Logs Insights."""
     return _HEADER.match(beginning) is not None
 
 

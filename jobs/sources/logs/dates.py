@@ -84,7 +84,7 @@ def dates_of(
 
 
 def needs_context(beginning: bytes) -> bool:
-    """Whether dates of a file depend on the lines before them."""
+    """Returns whether dates of a file depend on the lines before them."""
     return _need_context(_sampled(beginning)[1])
 
 

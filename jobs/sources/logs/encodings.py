@@ -33,7 +33,7 @@ def encoding_of(text: bytes) -> tuple[str, int]:
 
 
 def _by_zeros(sample: bytes) -> str | None:
-    """The encoding that the places of the zeros show; None if they show none."""
+    """The encoding that the places of the zeros show, or None if they show none."""
     even, odd = sample[::2].count(0), sample[1::2].count(0)
     if min(even, odd) > len(sample) // 8:  # Zeros are not text; the file is sparse.
         return UTF_8
@@ -43,15 +43,16 @@ def _by_zeros(sample: bytes) -> str | None:
 
 
 def has_utf16(block: bytes) -> bool:
-    """Whether some words of a block are UTF-16."""
+    """Returns whether some words of a block are UTF-16."""
     # Each space in UTF-16 has these neighbors; the search of bytes is faster than the pattern.
     return b"\0 \0" in block and _WORDS.search(block) is not None
 
 
 @dataclass(slots=True)
 class EncodedLine:
-    """``text`` is in UTF-8, with its newline; None if the line is too long.  ``size`` is in bytes
-    of the file.  ``beginning`` has the first bytes of ``text``, also of a line that is too long.
+    """``text`` is in UTF-8, with its newline, or None if the line is too long.  ``size`` is in
+    bytes of the file.  ``beginning`` has the first bytes of ``text``, also of a line that is too
+    long.
     """
 
     position: int
@@ -169,7 +170,9 @@ def _encoding_of_line(sample: bytes, current: str) -> str:
 
 
 def _is_8_bit(line: bytes) -> bool:
-    """Whether these are bytes of a text that is not UTF-16: no zero, and UTF-8 or mostly ASCII."""
+    """Returns whether these are bytes of a text that is not UTF-16: no zero, and UTF-8 or mostly
+    ASCII.
+    """
     if not line or 0 in line:
         return False
     if 4 * len(line.translate(None, _PRINTABLE)) <= len(line):

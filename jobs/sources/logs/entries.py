@@ -28,8 +28,8 @@ class LogEntry(NamedTuple):
     """One parsed coordinator line.
 
     ``position`` is the offset of the line's first byte in the uncompressed stream.  ``time_ms``:
-    UTC; None if the line has no complete date, and ``undated`` says why.  ``stack_trace`` has the
-    lines after it that belong to it.
+    UTC, or None if the line has no complete date, and ``undated`` says why.  ``stack_trace`` has
+    the lines after it that belong to it.
     """
 
     file: str
@@ -102,7 +102,7 @@ class Pending:
         self.error: str | None = None  # reason why the line cannot be parsed
 
     def attach(self, body: bytes) -> bool:
-        """Whether the next line may be a part of this one, and is kept as such."""
+        """Returns whether the next line may be a part of this one, and is kept as such."""
         is_trace = TRACE_LINE.match(body) is not None
         if not is_trace and len(self.following) >= _MOST_WRAPS:
             return False
@@ -162,7 +162,7 @@ class Entries:
     def item_of(
         self, pending: Pending, *, breaks_off: bool = False
     ) -> LogEntry | Unreadable | None:
-        """None if the line is not a coordinator's.
+        """Returns None if the line is not a coordinator's.
 
         ``breaks_off`` means that the file ends without a newline, perhaps in the middle of a
         number.
@@ -224,7 +224,7 @@ class Entries:
         return self.dates.of(line.stamp, line.outer)
 
     def _is_with_loggers(self, position: int) -> bool:
-        """Whether an entry before a position names its logger."""
+        """Returns whether an entry before a position names its logger."""
         if not self._had_logger:
             self._look_back(position)
         return self._had_logger
@@ -260,7 +260,7 @@ class Entries:
 
 
 def _beyond_its_type(line: LogLine) -> str | None:
-    """The field that does not fit its column; None if all do."""
+    """The field that does not fit its column, or None if all do."""
     event = line.event
     if event is None:
         return None

@@ -83,7 +83,7 @@ def byte_ranges(stream: BinaryIO, range_bytes: int = RANGE_BYTES) -> list[ByteRa
 
 
 def is_compressed(beginning: bytes) -> bool:
-    """Whether a file is gzip or zstd."""
+    """Returns whether a file is gzip or zstd."""
     return beginning.startswith((_GZIP_MAGIC, _ZSTD_MAGIC))
 
 
@@ -292,7 +292,7 @@ class _Line:
 
     @property
     def is_unusual(self) -> bool:
-        """Whether not all of its bytes are kept."""
+        """Returns whether not all of its bytes are kept."""
         return self._kept < self.size
 
     def add(self, block: bytes) -> None:
@@ -323,7 +323,7 @@ def _after_first_newline(
 
 
 def _ends_lines_in_cr(beginning: bytes) -> bool:
-    """Whether each line of a text ends in a carriage return alone."""
+    """Returns whether each line of a text ends in a carriage return alone."""
     return b"\r" in beginning and b"\n" not in beginning
 
 

@@ -104,7 +104,7 @@ def _items(reader: Reader, blocks: Blocks, within: ByteRange) -> Iterator[LogEnt
 
 
 def _is_binary(reader: Reader, stream: BinaryIO, within: ByteRange) -> bool:
-    """Whether no line of the file is a coordinator's, and most lines are not UTF-8.
+    """Returns whether no line of the file is a coordinator's, and most lines are not UTF-8.
 
     If the first range has no entry, the file is read up to its first entry.
     """

@@ -99,7 +99,7 @@ class FlatRecord(NamedTuple):
 
 
 def is_document(beginning: bytes) -> bool:
-    """Whether a file is JSON, but not one record per line, or CSV that is read as JSON."""
+    """Returns whether a file is JSON, but not one record per line, or CSV that is read as JSON."""
     if is_insights(beginning):
         return True
     sample = beginning[:_SNIFFED_BYTES].removeprefix(_MARK)
@@ -114,7 +114,9 @@ def is_document(beginning: bytes) -> bool:
 
 
 def _parsed(line: bytes) -> Any:
-    """None if it is not JSON by itself: it goes on in the next line, or beyond the sample."""
+    """Returns None if it is not JSON by itself: it goes on in the next line, or beyond the
+    sample.
+    """
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
@@ -198,7 +200,7 @@ def _past_space(text: str, at: int) -> int:
 
 
 def is_record(value: Any) -> bool:
-    """Whether it is an object with a message."""
+    """Returns whether it is an object with a message."""
     return isinstance(value, dict) and _message(value) is not None
 
 
@@ -339,7 +341,10 @@ def _tags(value: Any) -> Iterator[str]:
 
 
 def _goes_on(record: dict[str, Any], message: str) -> bool:
-    """Whether a container's runtime split the line here: CRI's tag, docker's missing newline."""
+    """Returns whether a container's runtime split the line here:
+
+    CRI's tag, docker's missing newline.
+    """
     if record.get("logtag") == "P" or record.get("_p") == "P":
         return True
     if record.get("partial_message") == "true":

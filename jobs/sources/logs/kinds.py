@@ -132,7 +132,7 @@ def kind_of_undated_log(beginning: bytes) -> Kind:
 
 
 def is_error(kind: Kind, *, is_alone: bool) -> bool:
-    """Whether a run fails because of a log without an understood line.
+    """Returns whether a run fails because of a log without an understood line.
 
     ``is_alone`` means that no other log of the same option has an understood line.  An empty log
     beside others may just have been rolled.
@@ -151,7 +151,7 @@ def kind_of_client_log(beginning: bytes) -> Kind:
 
 
 def kind_of_dump(beginning: bytes) -> Kind | None:
-    """The kind of a file that was given as a dump; None if it may be a dump."""
+    """The kind of a file that was given as a dump, or None if it may be a dump."""
     if beginning[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return Kind("it seems to be UTF-16", "convert it with iconv -f UTF-16 -t UTF-8")
     if beginning.lstrip().startswith(b"{"):
@@ -229,14 +229,16 @@ def _of_a_brokers_logger(beginning: bytes) -> bool:
 
 
 def _is_segment(beginning: bytes) -> bool:
-    """Whether the file begins with a record batch: base offset, length and a magic of 0 to 2."""
+    """Returns whether the file begins with a record batch: base offset, length and a magic of 0 to
+    2.
+    """
     length = int.from_bytes(beginning[8:12], "big")
     is_batch = len(beginning) > 16 and beginning[16] <= 2 and 14 <= length < _LARGEST_BATCH
     return is_batch and beginning[:2] == b"\0\0"
 
 
 def _is_silent(beginning: bytes) -> bool:
-    """Whether lines have levels, but no level below WARN."""
+    """Returns whether lines have levels, but no level below WARN."""
     heads = (line[:_HEAD_LENGTH].decode("utf-8", "replace") for line in beginning.splitlines())
     levels = Counter(map(level_in, islice(heads, _SAMPLED_LINES)))
     del levels[None]

@@ -125,12 +125,14 @@ class Unwrapped(NamedTuple):
 
 
 def may_have_date(text: bytes, end: int = sys.maxsize) -> bool:
-    """Whether the middle of a date and time is in the first ``end`` bytes; a fast search."""
+    """Returns whether the middle of a date and time is in the first ``end`` bytes; a fast
+    search.
+    """
     return _DATE_MIDDLE.search(text, 0, end) is not None
 
 
 def has_head(body: bytes) -> bool:
-    """Whether a line begins with a date, a level or the coordinator's prefix."""
+    """Returns whether a line begins with a date, a level or the coordinator's prefix."""
     if may_have_date(body, _FARTHEST_HEAD) and _DATE.search(body, 0, _FARTHEST_HEAD):
         return True
     is_undated = _UNDATED_HEAD.match(body, 0, _FARTHEST_HEAD)
@@ -138,12 +140,12 @@ def has_head(body: bytes) -> bool:
 
 
 def has_prefix(body: bytes) -> bool:
-    """Whether a line has the coordinator's prefix, whatever is before it."""
+    """Returns whether a line has the coordinator's prefix, whatever is before it."""
     return any(prefix in body for prefix in _COORDINATORS)
 
 
 def is_head_alone(body: bytes) -> bool:
-    """Whether a line has only the date and level of the message on the next line."""
+    """Returns whether a line has only the date and level of the message on the next line."""
     return len(body) < 2 * _FARTHEST_HEAD and _HEAD_ALONE.match(body) is not None
 
 

@@ -19,8 +19,8 @@ _OTHERS, _TIMES = 10, 5
 
 
 def pause_before(chunk: bytes, end: int, line: bytes, source: str | None) -> int | None:
-    """Milliseconds of the longest pause shortly before a line that begins at ``end`` of ``chunk``;
-    None unless the lines of its source are otherwise close together.
+    """Milliseconds of the longest pause shortly before a line that begins at ``end`` of ``chunk``,
+    or None unless the lines of its source are otherwise close together.
     """
     start = max(0, end - _BYTES)
     own = unwrapped(line)
@@ -77,7 +77,7 @@ class _Times:
         return next((place for place in places if self[place] is not None), None)
 
     def has(self, count: int) -> bool:
-        """Whether at least ``count`` lines have a time."""
+        """Returns whether at least ``count`` lines have a time."""
         dated = (place for place in range(len(self._texts)) if self[place] is not None)
         return len(list(islice(dated, count))) == count
 

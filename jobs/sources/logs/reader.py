@@ -64,13 +64,13 @@ class Reader:
 
     @property
     def is_binary(self) -> bool:
-        """Whether no line is a coordinator's, and most lines are not UTF-8."""
+        """Returns whether no line is a coordinator's, and most lines are not UTF-8."""
         is_coordinators = self.counts.events or self.counts.unreadable
         return not is_coordinators and 2 * self._unreadable_text > self.counts.lines
 
     @property
     def is_pending(self) -> bool:
-        """Whether the next line may belong to the last entry."""
+        """Returns whether the next line may belong to the last entry."""
         return self._pending is not None
 
     def keep_sources_apart(self) -> None:
@@ -198,7 +198,7 @@ class Reader:
             yield from _items_of(self._body(position + number, other, other))
 
     def _joined_parts(self, position: int, line: Unwrapped) -> bytes | None:
-        """The line that ends with this part; None if it goes on."""
+        """The line that ends with this part, or None if it goes on."""
         if not self._parts:
             self._parts_position, self._parts_size = position, 0
         self._parts.append(line.body)

@@ -112,12 +112,14 @@ def indented_lines(chunk: bytes, start: int) -> bytes:
 
 
 def has_word(body: bytes) -> bool:
-    """Whether a line may be a coordinator's."""
+    """Returns whether a line may be a coordinator's."""
     return any(word in body for word in _WORDS)
 
 
 def is_of_other_logger(raw: bytes) -> bool:
-    """Whether a line in Kafka's own layout ends in the name of a class that is no coordinator's."""
+    """Returns whether a line in Kafka's own layout ends in the name of a class that is no
+    coordinator's.
+    """
     line = raw.rstrip(b"\r")
     opening = line.rfind(b" (")
     if opening < 0 or not line.endswith(b")") or not _is_other_class(line[opening + 2 : -1]):

@@ -127,7 +127,9 @@ def _merged(spans: Iterable[_Span]) -> list[_Span]:
 
 
 def _overlaps(spans: Sequence[_Span], first: int, last: int) -> bool:
-    """Whether one of the spans, which are sorted and apart, has an offset from first to last."""
+    """Returns whether one of the spans, which are sorted and apart, has an offset from first to
+    last.
+    """
     place = bisect_right(spans, (last, NO_END))
     return place > 0 and first <= spans[place - 1][1]
 

@@ -73,7 +73,7 @@ class DescribedTable:
         self._starts = [match.start() for match in matches]
 
     def cells(self, line: str) -> Mapping[str, str] | None:
-        """The values of a row by column; None if the line is none."""
+        """The values of a row by column, or None if the line is none."""
         places = [*pairwise(self._starts), (self._starts[-1], len(line))]
         starts_with_space = all(line[at - 1 : at] in ("", " ") for at in self._starts[1:])
         by_place = [line[begin:end].strip() for begin, end in places]
@@ -279,7 +279,7 @@ class _Reader:
             self._table = table
 
     def read(self, number: int, line: str) -> bool:
-        """Whether the line is a row or a sentence about a group."""
+        """Returns whether the line is a row or a sentence about a group."""
         sentence = SENTENCE.search(line)
         if sentence is not None:
             if self._at_ms is not None:

@@ -115,7 +115,7 @@ class OffsetsTopic(ABC):
 
     @abstractmethod
     def has_records(self, partition: int, first: int, end: int) -> bool:
-        """Whether a plain consumer, which skips transaction markers, receives any."""
+        """Returns whether a plain consumer, which skips transaction markers, receives any."""
 
 
 def deleted_offsets(ranges: OffsetRanges, next_offsets: Offsets) -> Iterator[DeletedOffsets]:

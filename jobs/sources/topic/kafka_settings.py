@@ -82,7 +82,7 @@ def client_settings(java: Mapping[str, str]) -> ClientSettings:
 
 
 def kafka_only_for_spark(java: Mapping[str, str]) -> str | None:
-    """A setting that only Spark's client has, as the subject of a message; None without one."""
+    """A setting that only Spark's client has, as the subject of a message, or None without one."""
     untranslatable = client_settings(java).untranslatable
     return f"--kafka with {untranslatable[0]}" if untranslatable else None
 

@@ -66,7 +66,7 @@ Partitions = list[dict[str, Any]]  # {topic, partitions}
 class GroupRow:
     """The columns of group_snapshots that do not depend on the snapshot.
 
-    ``members`` are structs of its column members; None if the group was not described.
+    ``members`` are structs of its column members, or None if the group was not described.
     ``assignment_bytes`` has, by member id, those of a group whose assignments are not a consumer's.
     """
 
@@ -268,7 +268,9 @@ def other_group(group: Any, at: datetime) -> GroupRow:
 
 
 def _has_consumers(group: Any) -> bool:
-    """Whether a group of `list_groups` is a classic group of consumers, or only commits offsets."""
+    """Returns whether a group of `list_groups` is a classic group of consumers, or only commits
+    offsets.
+    """
     is_other_type = not group.protocol_type and group.state == "Dead"
     return group.error is None and group.protocol_type in ("", "consumer") and not is_other_type
 

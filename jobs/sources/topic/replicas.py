@@ -172,7 +172,7 @@ def partitions_of(files: Iterable[str]) -> dict[str, int]:
 
 
 def is_contested(file: str, replicas: Mapping[int, PartitionCopies]) -> bool:
-    """Whether copies of the file's partition differ where no epoch decides."""
+    """Returns whether copies of the file's partition differ where no epoch decides."""
     copies = replicas.get(partition_of(file))
     return copies is not None and bool(copies.diverged)
 
@@ -206,7 +206,9 @@ def epochs_at(data: Any, positions: np.ndarray) -> np.ndarray:
 
 
 def _checkpointed(folder: str) -> dict[int, int] | None:
-    """None without a readable checkpoint: a version, the number of lines, epochs with offsets."""
+    """Returns None without a readable checkpoint: a version, the number of lines, epochs with
+    offsets.
+    """
     try:
         with open_file(f"{folder}/{CHECKPOINT}") as stream:
             numbers = [int(each) for each in stream.read().split()]

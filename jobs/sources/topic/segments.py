@@ -100,7 +100,9 @@ def _topic_ids(files: list[str]) -> dict[str, str]:
 
 
 def _topic_id(folder: str) -> str | None:
-    """The topic id in the folder's `partition.metadata`; None without it, as before Kafka 2.8."""
+    """The topic id in the folder's `partition.metadata`, or None without it, as before Kafka
+    2.8.
+    """
     try:
         with open_file(f"{folder}/partition.metadata") as stream:
             match = _TOPIC_ID.search(stream.read())

@@ -85,7 +85,7 @@ class ZooKeeperGroupHarness:
         self.network.run(self.network.now_ms + duration_ms)
 
     def node(self, path):
-        """The node's data at the leader; None if the node does not exist."""
+        """The node's data at the leader, or None if the node does not exist."""
         node = self.ensemble[0].tree.nodes.get(path)
         return None if node is None else node.data
 

@@ -107,7 +107,7 @@ def tab(chromium, report_file):
 
 
 def view(tab):
-    """From and to of the address, in s since the epoch; None if all is shown."""
+    """From and to of the address, in s since the epoch, or None if all is shown."""
     return tab.run(
         """(() => { const view = new URLSearchParams(location.hash.slice(1));
         return ["from", "to"].map((n) => view.get(n) && Date.parse(view.get(n)) / 1000); })()"""

@@ -106,7 +106,7 @@ def _store_new_group(
 
 
 def classify(turn: Turn, group: ClassicGroup, request: JoinGroup) -> Input | None:
-    """The input of this join; None if it was refused."""
+    """The input of this join, or None if it was refused."""
     if not group.supports(request.protocol_type, request.protocols):
         refuse(turn, request, request.member_id, Errors.INCONSISTENT_GROUP_PROTOCOL)
         return None
