@@ -66,8 +66,8 @@ def rebalance_causes(
 ) -> DataFrame:
     """``gone_processes`` are processes that left not long before these tables begin; ``of_clients``
     say what clients logged of these generations, see `jobs.causes.clients`; ``client_events``:
-    their lines; ``group_epochs`` and ``member_epochs``: Returns None without modern groups;
-    ``committed_offsets``: Returns None if no cause has a time, so that no commit is before it;
+    their lines; ``group_epochs`` and ``member_epochs`` are None without modern groups;
+    ``committed_offsets`` is None if no cause has a time, so that no commit is before it;
     ``outages``: see `jobs.lake.outages`.
     """
     causes = _causes(timeline, generations, generation_members, group_epochs, member_epochs)

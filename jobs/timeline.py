@@ -64,7 +64,7 @@ def timeline(
     context: DataFrame | None = None,
 ) -> DataFrame:
     """``context`` says where each group's history begins, see `RunScope.context_positions`;
-    ``group_records``: Returns None without modern groups.
+    ``group_records`` is None without modern groups.
     """
     records = _classic_records(group_metadata)
     if group_records is not None:

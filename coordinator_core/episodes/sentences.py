@@ -29,7 +29,7 @@ from coordinator_core.figures import Downtime, counted, partition_seconds, secon
 
 
 def summary(episode: Episode, downtime: Downtime | None) -> str:
-    """What happened, and what it cost. ``downtime``: Returns None if unknown."""
+    """What happened, and what it cost. ``downtime`` is None if unknown."""
     return f"{_happened(episode)}: {_cost(episode, downtime)}"
 
 

@@ -64,7 +64,7 @@ def record_event(at_ms: int, key: bytes, value: bytes | None) -> dict[str, Json]
 def state_event(
     at_ms: int, group_id: str, state: tuple[str, int], group: ClassicGroup | None
 ) -> dict[str, Json]:
-    """``state`` is its name and the generation.  ``group``: Returns None if it was removed."""
+    """``state`` is its name and the generation.  ``group`` is None if the group was removed."""
     return {
         "at_ms": at_ms,
         "event": "state",

@@ -49,7 +49,7 @@ def judged(problem: KnownProblem, confidence: float, seen: SeenVersions | None) 
     """Returns None if the versions exclude the problem, or if they are unknown and other causes
     have the same symptom.
 
-    ``confidence``: with an affected version.  ``seen``: Returns None for a problem without a
+    ``confidence``: with an affected version.  ``seen`` is None for a problem without a
     component.
     """
     if problem.affected is None or seen is None:

@@ -57,7 +57,7 @@ class RunScope(Protocol):
         context_incarnation, context_seq (its first event); None: at the beginning."""
 
     def context_rows(self, table: str) -> DataFrame | None:
-        """The rows of the groups' context generations; Returns None if histories are read in
+        """The rows of the groups' context generations, or None if histories are read in
         full.
         """
 
