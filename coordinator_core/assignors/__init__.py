@@ -9,19 +9,19 @@ Input: ``Topics`` (partition counts, replica racks) and ``Member``s (subscribed 
 partitions with the generation of that claim, instance id, rack).  Output: a list of partitions
 per member id.
 
-Eager and cooperative.  With an eager assignor (range, roundrobin, sticky) every member revokes
-all partitions before it rejoins, so a partition may move at once.  A cooperative one
-(cooperative-sticky, KIP-429) lets members keep consuming: a partition that moves is first
-withheld from all members; its owner revokes it and rejoins, and a second rebalance assigns it.
+Eager and cooperative.  With an eager assignor (range, roundrobin, sticky) every member revokes all
+partitions before it rejoins, so a partition may move at once.  A cooperative assignor
+(cooperative-sticky, KIP-429) lets members keep consuming: a partition that moves is first withheld
+from all members; its owner revokes it and rejoins, and a second rebalance assigns it.
 
-Order matters.  A member's list keeps the order in which Kafka adds partitions; the wire format,
-the next claim and so the next assignment depend on it.  Kafka's assignors iterate over HashMaps
-of member ids and topics, so where two results are equally good, hash buckets decide; the hash
-orders are in ``coordinator_core.jvm``.  ``hashed=False`` is for callers whose maps keep the
-members' own order, such as the coordinator.
+Order matters.  A member's list keeps the order in which Kafka adds partitions, because the wire
+format and the member's next claim, and therefore the next assignment, depend on this order.
+Kafka's assignors iterate over HashMaps of member ids and topics, so where two results are equally
+good, hash buckets decide; the hash orders are in ``coordinator_core.jvm``.  ``hashed=False`` is for
+callers whose maps keep the members' own order, such as the coordinator.
 
-Inside the assignors one integer, the code of ``Topics``, stands for a partition, and one, the
-rank in a sorted list, for a member.
+Inside the assignors an integer (the code of ``Topics``) stands for a partition, and an integer (the
+rank in a sorted list) stands for a member.
 
 - range/:         range (client) and server-range; racks in KIP-881
 - roundrobin:     roundrobin
@@ -30,10 +30,10 @@ rank in a sorted list, for a member.
 - uniform/:       the coordinator's uniform assignor
 - simple/:        the coordinator's assignor of share groups, of topic ids
 - sticky_tasks/:  the coordinator's assignor of streams groups, of tasks
-- model:          Topics, Member, Assignment, the signature, the errors
+- model:          the classes Topics, Member and Assignment, the signature, the errors
 - members:        orders of members; which members subscribe to a topic
 - subscriptions:  owned partitions as consumers send them and as assignors read them
-- racks:          when racks count, and which member's rack holds which partition
+- racks: when racks count, and which members' racks hold a partition
 - metadata:       the coordinator's check that subscribed topics exist
 - quality:        balance, moves, stickiness and rack locality of an assignment
 - fewest_moves:   the minimum number of moves with different subscriptions

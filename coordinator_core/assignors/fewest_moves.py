@@ -1,9 +1,9 @@
 """Minimum number of moves of the best balanced assignments, with different subscriptions.
 
-A minimum-cost flow of partitions to members. Its cost is first the balance (the sum of squared
-loads, minimal exactly where the sum of pairwise differences is), then the number of partitions
-taken from an owner that could keep them. A flow has minimum cost if no cycle of exchanges lowers
-it, so such cycles are cancelled until no cycle remains (Klein 1967).
+This is a minimum-cost flow of partitions to members. The cost is first the balance (the sum of
+squared loads, which is minimal where the sum of pairwise differences is minimal), then the number
+of partitions taken from an owner that could keep them. A flow has minimum cost if no cycle of
+exchanges lowers it, so such cycles are cancelled until no cycle remains (Klein 1967).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class _Flow:
         return bool(cycle)
 
     def _edges(self) -> list[tuple[int, int, int, PartitionKind | None]]:
-        """(cost, giver, taker, kind); edges to and from the sink change a member's load."""
+        """Returns (cost, giver, taker, kind); edges to and from the sink change a member's load."""
         edges: list[tuple[int, int, int, PartitionKind | None]] = []
         for giver, held in enumerate(self._held):
             cheapest: dict[int, tuple[int, PartitionKind]] = {}

@@ -1,12 +1,14 @@
-"""librdkafka's cooperative-sticky assignor, which differs from Kafka's in what it moves.
+"""librdkafka's cooperative-sticky assignor, which moves other partitions than Kafka's assignor
+does.
 
-With equal subscriptions, members keep the partitions that they own, the others go one by one to the
-member with the fewest, and then partitions move from members with two or more too many, those of
-the member with the most first.  Kafka's assignor cuts each member down to its quota instead.  With
-different subscriptions both use the same algorithm.  A partition that changes its owner is
-withheld until the old owner has revoked it; a partition that no longer exists stays with its owner.
+With equal subscriptions, members keep the partitions that they own, and all other partitions go one
+by one to the member with the fewest partitions.  Then partitions move from members that have at
+least two too many, starting with the member with the most partitions.  Kafka's assignor cuts each
+member down to its quota instead.  With different subscriptions both use the same algorithm.  A
+partition that changes its owner is withheld until the old owner has revoked it.  A partition that
+no longer exists stays with its owner.
 
-Each member's list is sorted; librdkafka's has the order of a hash map.  Source:
+Each member's list is sorted, while librdkafka's list has the order of a hash map.  Source:
 rdkafka_sticky_assignor.c, and for withheld partitions rdkafka_cgrp.c, of librdkafka 2.
 """
 
@@ -24,7 +26,7 @@ from coordinator_core.assignors.sticky import assign as assign_sticky
 def assign_cooperative(
     topics: Topics, members: Sequence[Member], hashed: bool = True
 ) -> Assignment:
-    """``hashed`` makes no difference.  Source: KIP-54, KIP-429."""
+    """``hashed`` has no effect.  Source: KIP-54, KIP-429."""
     ordered = sorted(members, key=lambda member: member.member_id)
     if same_topics(ordered):
         balanced = _Balancing(topics.only(subscribed(ordered[:1])), ordered).assignment()
@@ -48,7 +50,9 @@ class _Balancing:
         self._settle(ordered)
 
     def _settle(self, ordered: Sequence[Member]) -> None:
-        """The claim of the highest generation holds; two of one generation hold nothing."""
+        """The claim of the highest generation holds; two claims of the same generation are both
+        dropped.
+        """
         claims: dict[TopicPartition, list[tuple[int, str]]] = {}
         for member in ordered:
             for partition in _owned(member):
@@ -79,8 +83,8 @@ class _Balancing:
         return self._lists
 
     def _from_most_loaded(self) -> Iterator[TopicPartition]:
-        """Owned partitions, always one of the member with the most left: first those that another
-        member claimed, too.
+        """Yield owned partitions, each time from the member with the most left; partitions that
+        another member also claimed come first.
         """
         left = {
             member_id: sorted(owned, key=lambda each: (each not in self._previous, each))
@@ -102,7 +106,7 @@ class _Balancing:
             heapreplace(heap, (load + 1, member_id))
 
     def _move_from(self, candidates: Iterable[TopicPartition]) -> bool:
-        """One pass over the candidates; whether a partition moved."""
+        """Make one pass over the candidates; returns whether a partition moved."""
         moved = False
         for partition in candidates:
             fewest = min(self._lists, key=self._load)

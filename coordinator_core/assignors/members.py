@@ -26,7 +26,7 @@ def by_id(members: Sequence[Member]) -> list[Member]:
 
 
 def static_first(members: Sequence[Member]) -> list[Member]:
-    """Static members by instance id, then dynamic ones by member id (KIP-345)."""
+    """Static members by instance id, then dynamic members by member id (KIP-345)."""
     if list(map(_instance_id, members)).count(None) == len(members):
         return by_id(members)
 
@@ -39,7 +39,9 @@ def static_first(members: Sequence[Member]) -> list[Member]:
 
 
 def in_hash_order(members: Sequence[Member]) -> list[Member]:
-    """Members as a ``HashMap<String, Subscription>`` iterates that was filled in this order."""
+    """Members in the iteration order of a ``HashMap<String, Subscription>`` that was filled in the
+    given order.
+    """
     by_member_id = {member.member_id: member for member in members}
     return [by_member_id[member_id] for member_id in hash_order(by_member_id)]
 
@@ -78,9 +80,10 @@ def in_one_step(values: _Values[K, V], keys: Sequence[K]) -> Sequence[V]:
 def by_topic(
     topics: Topics, ordered: Sequence[Member], values: Sequence[T]
 ) -> tuple[dict[str, list[T]], bool]:
-    """Per topic, by name, the ``values`` of its subscribers: ``values[i]`` is ``ordered[i]``'s.
+    """The ``values`` of the subscribers of each topic, by topic name. ``values[i]`` is
+    ``ordered[i]``'s.
 
-    Second result: whether a member subscribes to a topic that is not in ``topics``.
+    The second result says whether a member subscribes to a topic that is not in ``topics``.
     """
     lists: dict[str, list[T]] = {topic: [] for topic in topics.names}
     others = False
@@ -94,6 +97,6 @@ def by_topic(
 
 
 def subscribers(topics: Topics, ordered: Sequence[Member]) -> list[list[int]]:
-    """Per topic, by name, the ranks (indexes in ``ordered``) of its subscribers, ascending."""
+    """The ranks (indexes in ``ordered``) of each topic's subscribers, ascending, by topic name."""
     ranks, _ = by_topic(topics, ordered, range(len(ordered)))
     return list(ranks.values())

@@ -1,4 +1,6 @@
-"""Input and output of every assignor: topics, members with their claims, lists of partitions."""
+"""Input and output of every assignor: topics, members with their claims, and lists of
+partitions.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +39,9 @@ class Member(NamedTuple):
 class Topics:
     """Partition counts and replica racks by topic, with an integer code per partition.
 
-    Codes number the partitions of all topics in name order: ``start[topic] + partition``.
-    Clients treat a topic without partitions as one without metadata. ``racks`` has the racks of
-    each partition's replicas; None is a broker without a rack.
+    Codes number the partitions of all topics, in the order of topic names. ``start[topic] +
+    partition``.  Clients treat a topic without partitions like a topic without metadata. ``racks``
+    has the racks of each partition's replicas; None is a broker without a rack.
     """
 
     def __init__(
@@ -59,7 +61,7 @@ class Topics:
 
     @cached_property
     def table(self) -> list[TopicPartition]:
-        """(topic, partition) of every code."""
+        """(topic, partition) per code."""
         table: list[TopicPartition] = []
         for topic, count in zip(self.names, self.sizes, strict=True):
             table += zip(repeat(topic, count), range(count), strict=True)
@@ -73,7 +75,7 @@ class Topics:
 
     @cached_property
     def code_ranges(self) -> list[range]:
-        """Every topic's codes, in the order of ``names``."""
+        """Range of codes of every topic, in the order of ``names``."""
         return [
             range(start, start + count)
             for start, count in zip(self.start.values(), self.sizes, strict=True)
@@ -93,7 +95,7 @@ class Topics:
 
     @cached_property
     def start_by_id(self) -> dict[str, int]:
-        """Index of every topic's first partition in ``table_by_id``."""
+        """Index in ``table_by_id`` of every topic's first partition."""
         starts = accumulate(self.partitions.values(), initial=0)
         return dict(zip(self.partitions, starts, strict=False))
 
@@ -127,7 +129,7 @@ class Topics:
         ]
 
     def only(self, subscribed: Collection[str]) -> Topics:
-        """The subscribed topics alone; the last result is cached for the next generation."""
+        """Only the subscribed topics; the last result is cached for the next generation."""
         if [*subscribed] == self.names:
             return self
         names = frozenset(subscribed)
@@ -140,10 +142,12 @@ class Topics:
 
 
 class Assignor(Protocol):
-    """The signature of all assignors: returns a list per member, in Kafka's order, maybe empty.
+    """The signature of all assignors: it returns a list per member, in Kafka's order; a list may be
+    empty.
 
     ``hashed`` means that the subscriptions are in a HashMap filled in the order of ``members``, as
-    in a leading client; else in the order of ``members``. Raises AssignorError where Kafka throws.
+    in a leading client.  Otherwise they are in the order of ``members``. Raises AssignorError in
+    cases in which Kafka throws an exception.
     """
 
     def __call__(
@@ -170,13 +174,13 @@ class NullPointer(AssignorError):
 
 
 class PartitionAssignorError(AssignorError):
-    """A subscribed topic has no metadata; thrown by the coordinator's assignors."""
+    """A subscribed topic has no metadata; the coordinator's assignors throw this exception."""
 
     kafka_name = "PartitionAssignorException"
 
 
 class NoSuchElement(AssignorError):
-    """The share group assignor gives partitions to members after all are full."""
+    """The share group assignor assigns partitions although all members are full."""
 
     kafka_name = "NoSuchElementException"
 

@@ -24,7 +24,7 @@ _rack = itemgetter(Member._fields.index("rack"))
 
 
 def owners(lists: Lists) -> dict[TopicPartition, str]:
-    """Owner per partition; a partition in two lists has none."""
+    """Owner per partition; a partition in two lists has no owner."""
     owner = _owners(lists)
     if len(owner) == sum(map(len, lists.values())):
         return owner
@@ -38,10 +38,10 @@ def _owners(lists: Lists) -> dict[TopicPartition, str]:
 
 @dataclass(frozen=True)
 class PreviousOwners:
-    """The situation before an assignment: shared by all assignments compared with it.
+    """The situation before an assignment, shared by all assignments that are compared with it.
 
     ``previous_owner`` may contain members that left and partitions that no longer exist;
-    ``members`` are the current ones.
+    ``members`` are the current members.
     """
 
     topics: Topics
@@ -80,7 +80,7 @@ class PreviousOwners:
     def moves_forced(self) -> int:
         """Fewest moves of any assignment with the lowest balance score the subscriptions allow.
 
-        Orphaned partitions must move, and as many others as that balance needs.
+        Orphaned partitions must move, and as many other partitions as the best balance needs.
         """
         if same_topics(self.members):
             return self.orphaned + self._moves_for_equal_shares()
@@ -152,7 +152,7 @@ class Quality:
 
     @cached_property
     def moved(self) -> int:
-        """Number of partitions whose owner changed, orphaned ones included."""
+        """Number of partitions whose owner changed, including orphaned partitions."""
         return self._owned_before_and_after - self.kept
 
     @cached_property

@@ -11,9 +11,9 @@ from coordinator_core.assignors.model import Member, TopicPartition, Topics
 class Racks:
     """Racks of the members and of the replicas of some topics.
 
-    ``used`` means that some member's rack has a replica, and the partitions' sets of racks differ.
-    If not, no member matches or mismatches a partition. An empty rack id of a member means no rack.
-    Source: AbstractPartitionAssignor.useRackAwareAssignment.
+    ``used`` means that the rack of some member has a replica, and that the partitions have
+    different sets of racks.  If it is false, no member matches or mismatches a partition. An empty
+    rack id of a member means no rack.  Source: AbstractPartitionAssignor.useRackAwareAssignment.
     """
 
     def __init__(self, topics: Topics, names: Iterable[str], members: Sequence[Member]) -> None:

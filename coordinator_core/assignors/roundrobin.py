@@ -1,14 +1,14 @@
 """RoundRobinAssignor: all partitions in turn to the sorted members, skipping non-subscribers.
 
 Kafka lists all subscribed partitions by topic name and number, and the members by instance id or
-member id.  A pointer runs over the members in a circle; each partition goes to the next member
-that subscribes to its topic, and the pointer stops behind that member.  With equal subscriptions
-the loads differ by at most one.  With different ones they can differ by much, which is why the
-sticky assignor exists.
+member id.  A pointer moves over the members in a circle: each partition goes to the next member
+that subscribes to its topic, and the pointer stops behind this member.  With equal subscriptions
+the loads differ by at most one.  With different subscriptions the loads can differ by much, which
+is why the sticky assignor exists.
 
-With equal subscriptions member r of n gets every n-th partition, from r.  With different ones the
-pointer visits the topic's own subscribers in a circle, so only the first taker of each topic is
-searched for.
+With equal subscriptions, member r of n gets every n-th partition, starting with partition r.  With
+different subscriptions the pointer visits the topic's own subscribers in a circle, so only the
+first taker of each topic has to be searched.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Owned partitions as consumers send them, and as each assignor reads them.
 
-A consumer that rejoins claims the partitions it owns.  Where it does so depends on the assignor
-and the version of the subscription: in sticky's user data, or in the field of owned partitions.
+A consumer that rejoins claims the partitions it owns.  The place of the claims depends on the
+assignor and the version of the subscription: sticky's user data, or the field of owned partitions.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ def as_read(
 ) -> Member:
     """A member as ``assignor`` reads it from the subscription bytes of its JoinGroup request.
 
-    Claims come from sticky's user data for ``sticky``, else from the owned partitions field
-    (version 1 and later); their generation from the same place, or, for ``cooperative-sticky``
-    before version 2, from its user data. Unreadable user data claims nothing.
-    Raises BadRecord if the subscription itself is unreadable.
-    Source: the ``memberData`` methods of StickyAssignor and CooperativeStickyAssignor.
+    For ``sticky`` the claims come from the user data, else from the owned partitions field (version
+    1 and later).  The claims' generation comes from the same place, but for ``cooperative-sticky``
+    before version 2 from its user data. Unreadable user data claims nothing.  Raises BadRecord if
+    the subscription itself is unreadable.  Source: the ``memberData`` methods of StickyAssignor and
+    CooperativeStickyAssignor.
     """
     read = decode_subscription(subscription)
     owned, generation = _sticky_claims(read) if assignor == "sticky" else _field_claims(read)
@@ -121,10 +121,11 @@ def as_sent(
     rack: str | None = None,
     generation_field: bool = True,
 ) -> Member:
-    """The member as the leader reads it, if its last assignment was ``owned`` in ``generation``.
+    """The member as the leader reads it if the member's last assignment was ``owned`` in
+    ``generation``.
 
-    ``generation`` None: the consumer had no assignment, or is too old to send its generation.
-    ``generation_field`` False: its subscription has version 0 or 1, without that field.
+    ``generation`` is None if the consumer had no assignment, or is too old to send its generation.
+    ``generation_field`` is False if the subscription has version 0 or 1, which lacks this field.
     """
     field = NO_GENERATION if generation is None or not generation_field else generation
     return Member(

@@ -1,6 +1,7 @@
 """The consumer's half of the group protocols, without network, clock or application.
 
-What follows is the classic protocol; ``modern`` has members of consumer, share and streams groups.
+This page describes the classic protocol; ``modern`` has members of consumer, share and streams
+groups.
 
 Input: calls of the application (subscribe, poll, close) and responses of brokers.  Output: effects,
 such as requests to send and rebalance listener calls to run.

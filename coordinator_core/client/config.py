@@ -9,18 +9,19 @@ from coordinator_core.protocol.messages import TopicPartition, Topology
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerConfig:
-    """Kafka's consumer settings under their own names; times in ms; None: the library's default.
+    """Kafka's consumer settings under their own names, with times in ms. None means the library's
+    default.
 
     ``name`` is the prefix of all request ids, unique among all processes.
     ``max_poll_interval_ms`` is also the rebalance timeout.  ``assignors`` are names, in order of
-    preference.  ``timer_delay_us`` says how late librdkafka's timers fire, in microseconds.
+    preference.  ``timer_delay_us`` is the delay of librdkafka's timers, in microseconds.
                  ``claims`` are partitions that the
     first JoinGroup of a cooperative member claims, as if the member had owned them before.
 
-    ``group_protocol`` is classic, consumer, share or streams.  Only for members of the last three:
-    ``member_id``: made by the client (``modern.member_ids``).  ``remote_assignor`` None: the
-    broker's default.  ``regex`` subscribes to the topics that match it, as the broker finds them.
-    ``process_id`` and ``topology`` are those of streams members.
+    ``group_protocol`` is classic, consumer, share or streams.  These fields are only for members of
+    the last three group types: ``member_id`` is made by the client (``modern.member_ids``).
+    ``remote_assignor`` is None for the broker's default.  ``regex`` subscribes to the topics that
+    match it, as determined by the broker.  ``process_id`` and ``topology`` are for streams members.
     """
 
     group_id: str

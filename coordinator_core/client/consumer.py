@@ -4,8 +4,8 @@
     effects = consumer.subscribe(["orders"], now_ms)
     effects = consumer.poll(now_ms)
 
-Perform the effects in order.  Before a call or response of a given time, call ``advance`` to fire
-the timers that are due before it.
+Perform the effects in order.  Before a call or a response with a given time, call ``advance`` to
+fire the timers that are due earlier.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from coordinator_core.protocol.messages import TopicPartition
 
 
 class ClientRules(Protocol):
-    """The behavior of a client library: one method per call, and ``settle`` when a timer fires.
+    """The behavior of a client library: one method per call, and ``settle`` for the firing of a
+    timer.
 
     ``own_timers`` are names of the timers of heartbeats and of the session; ``commit_timers`` are
-    those of automatic commits.
+    names of the timers of automatic commits.
     """
 
     own_timers: frozenset[str]
@@ -68,8 +69,8 @@ _RULES: Mapping[tuple[bool, bool], Callable[[ClientContext], ClientRules]] = {
 
 
 class Consumer:
-    """``jitter`` returns a number from -1 to 1.  ``assignors`` has assignors by name, used by a
-    leader; None: the library's own.
+    """``jitter`` returns a number from -1 to 1.  ``assignors`` has the assignors of a leader by
+    name; None means the library's own assignors.
     """
 
     __slots__ = ("_context", "_rules")
@@ -121,7 +122,7 @@ class Consumer:
         return effects
 
     def listened(self, now_ms: int) -> list[ClientEffect]:
-        """The current listener call has returned.  ValueError without a current call."""
+        """The current listener call has returned.  Raises ValueError without a current call."""
         effects = self._begin(now_ms)
         self._context.listener_returned()
         self._rules.listened()
@@ -139,7 +140,10 @@ class Consumer:
         return effects
 
     def close(self, now_ms: int) -> list[ClientEffect]:
-        """Close the consumer.  Listener calls may follow; ``Closed`` is the last effect."""
+        """Close the consumer.
+
+        Listener calls may follow; ``Closed`` is the last effect of a close.
+        """
         effects = self._begin(now_ms)
         self._rules.close()
         return effects
@@ -149,7 +153,7 @@ class Consumer:
     def received(
         self, request_id: str, response: ClientResponse, now_ms: int
     ) -> list[ClientEffect]:
-        """A response arrived.  Responses to requests no longer in flight are ignored."""
+        """A response arrived.  Responses to requests that are no longer in flight are ignored."""
         effects = self._begin(now_ms)
         sent = self._context.in_flight.pop(request_id, None)
         if sent is not None:
@@ -185,7 +189,9 @@ class Consumer:
         return effects
 
     def thawed(self, now_ms: int) -> list[ClientEffect]:
-        """The process was frozen until now: timers that were due meanwhile fire once, now."""
+        """The process was frozen until now, so timers that were due in the meantime fire once,
+        now.
+        """
         effects = self._begin(now_ms)
         self._rules.thawed()
         self._fire()
@@ -255,7 +261,7 @@ class Consumer:
     def next_other_deadline_ms(self, *, skips_commits: bool = False) -> int | None:
         """The earliest timer except those of heartbeats and session, or None without one.
 
-        ``skips_commits`` means that the timers of automatic commits are excluded, too.
+        ``skips_commits`` also excludes the timers of automatic commits.
         """
         rules = self._rules
         own = rules.own_timers | rules.commit_timers if skips_commits else rules.own_timers
@@ -264,14 +270,15 @@ class Consumer:
 
     @property
     def heartbeat_interval_ms(self) -> int:
-        """The interval in use: configured, or as the broker says."""
+        """The heartbeat interval in use: configured, or set by the broker."""
         return self._rules.heartbeat_interval_ms()
 
     def skip_heartbeats(self, to_ms: int) -> int | None:
         """Treat each heartbeat and each automatic commit due before ``to_ms`` as sent when due and
         answered at once.
 
-        Call it only while ``is_idle``.  Returns the time of the last heartbeat, None without one.
+        Call this function only while ``is_idle``.  Returns the time of the last heartbeat, or None
+        without a heartbeat.
         """
         return self._rules.skip_heartbeats(to_ms)
 

@@ -43,8 +43,8 @@ _NONE = (None, -1)
 class InFlight(NamedTuple):
     """A request without a response yet.
 
-    ``node`` None: any broker.  ``sent_as`` have the member's generation when it was sent.
-    ``attachment`` is data that only the sender uses.
+    ``node`` is None for any broker.  ``sent_as`` has the member's generation when the request was
+    sent.  ``attachment`` is data that only the sender uses.
     """
 
     request: ClientRequest
@@ -125,7 +125,7 @@ class ClientContext:
 
     @property
     def commit_version(self) -> int:
-        """The version of OffsetCommit; the first one with member epochs is 9 (KIP-848)."""
+        """The version of OffsetCommit; 9 is the first version with member epochs (KIP-848)."""
         return 9 if self.is_modern else self.library.commit_version
 
     @property
@@ -197,14 +197,16 @@ class ClientContext:
         self.measure("listener", start_ms, f"{kind} {len(partitions)}")
 
     def own(self, partitions: Iterable[TopicPartition]) -> None:
-        """Set the owned partitions; newly owned ones have no position yet."""
+        """Set the owned partitions; partitions that were not owned before have no position yet."""
         self.owned = tuple(sorted(partitions))
         owned = set(self.owned)
         self.positions = {p: at for p, at in self.positions.items() if p in owned}
         self.unfetched = owned - self.positions.keys()
 
     def rebalanced(self, start_ms: int) -> None:
-        """SyncGroup succeeded; ``start_ms`` is the first JoinGroup since the last success."""
+        """SyncGroup succeeded; ``start_ms`` is the time of the first JoinGroup since the last
+        successful rebalance.
+        """
         self.metrics.rebalances += 1
         self.metrics.rebalance_latencies_ms.append(self.now_ms - start_ms)
         self.measure("rebalance", start_ms)

@@ -1,6 +1,6 @@
 """The client libraries: one row per library and range of versions.
 
-A row is a copy of another row with the fields that differ.  It says how the library talks to the
+A row is a copy of another row with the fields that differ.  A row says how the library talks to the
 coordinator (for the client model), what it does when it is closed and when its application is slow,
 its defaults, and how its members are recognised.  Source for libraries other than Java and
 librdkafka: groups of these libraries on a real broker (docs/client-libraries.md).
@@ -21,7 +21,7 @@ JITTER = 0.2  # random share of the exponential backoff (KIP-580)
 
 
 class SlowHandler(StrEnum):
-    """What happens to a member whose application handles a record for long."""
+    """What happens to a member whose application handles a record for a long time."""
 
     LEAVES = "leaves after max.poll.interval.ms"
     STAYS = "stays a member: its partitions wait"
@@ -33,12 +33,12 @@ class Signs(NamedTuple):
 
     ``client_ids`` is a regular expression of default client ids; its group ``version`` matches the
     library's version.  ``subscription`` and ``assignment`` are regular expressions of the bytes in
-    hexadecimal, for groups whose leader has the same library.  ``protocols`` are names of
-    assignors that no other library has.  ``is_session`` means that the rebalance timeout equals
-    the session timeout. ``versions`` are pairs of a subscription version in hexadecimal and the
-    library's versions that send it (KIP-429, KIP-792, KIP-881); empty if a library does not send
-    the newest version that it knows.  ``member_ids`` is a regular expression of the member ids
-    that the library generates (KIP-1082).
+    hexadecimal, for groups whose leader has the same library.  ``protocols`` are names of assignors
+    that no other library has.  ``is_session`` means that the rebalance timeout equals the session
+    timeout. ``versions`` are pairs of a subscription version in hexadecimal and the versions of the
+    library that send it (KIP-429, KIP-792, KIP-881).  It is empty if the library does not send the
+    newest version that it knows.  ``member_ids`` is a regular expression of the member ids that the
+    library generates (KIP-1082).
     """
 
     client_ids: str = ""
@@ -72,10 +72,11 @@ NO_SIGNS = Signs()
 class ClientLibrary:
     """A client library in a range of versions.  Comments name the change behind a field.
 
-    ``rebalance_timeout_ms`` is the default of a library with such a setting; None: the rebalance
-    timeout is max.poll.interval.ms or, without ``has_rebalance_timeout``, the session timeout.
-    ``commit_interval_ms`` is that of automatic commits; None: after each record or batch.
-    ``consumer_protocol_since`` is the first version whose consumer protocol is for production.
+    ``rebalance_timeout_ms`` is the default of a library with such a setting; If it is None, the
+    rebalance timeout is max.poll.interval.ms or, without ``has_rebalance_timeout``, the session
+    timeout.  ``commit_interval_ms`` is the interval of automatic commits; None means a commit after
+    each record or batch.  ``consumer_protocol_since`` is the first version whose consumer protocol
+    is for production.
     """
 
     name: str
@@ -128,7 +129,9 @@ class ClientLibrary:
         return self.slow_handler is SlowHandler.LEAVES
 
     def backoff_ms(self, config: ConsumerConfig, attempts: int, jitter: float) -> int:
-        """The wait before the next attempt; ``attempts`` are failures before the last one."""
+        """The wait before the next attempt. ``attempts`` is the number of failures before the last
+        failure.
+        """
         if not self.backs_off_exponentially:
             return config.retry_backoff_ms
         backoff_ms = config.retry_backoff_ms << min(attempts, 20)

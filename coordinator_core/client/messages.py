@@ -36,14 +36,14 @@ NO_GENERATION = -1
 
 
 class FindCoordinator(NamedTuple):
-    """Requests the group's coordinator from any broker."""
+    """Requests the address of the group's coordinator from any broker."""
 
     request_id: str
     group_id: str
 
 
 class Metadata(NamedTuple):
-    """Requests the partition counts of these topics from any broker; of topics by id, too."""
+    """Requests the partition counts of these topics, by name or by id, from any broker."""
 
     request_id: str
     topics: tuple[str, ...]
@@ -56,7 +56,10 @@ class FindCoordinatorResponse(NamedTuple):
 
 
 class MetadataResponse(NamedTuple):
-    """By topic; missing topics are left out.  ``partitions``: counts; ``topic_ids``: ids."""
+    """Partition counts by topic; missing topics are omitted.
+
+    ``partitions``: counts; ``topic_ids``: ids.
+    """
 
     partitions: Mapping[str, int]
     topic_ids: Mapping[str, str] = {}
@@ -102,14 +105,14 @@ class MemberState(Enum):
 
 
 class Send(NamedTuple):
-    """``node`` None: any broker."""
+    """``node`` is None for any broker."""
 
     request: ClientRequest
     node: int | None
 
 
 class Disconnect(NamedTuple):
-    """The consumer closes the connection to the node; everything in flight on it is lost."""
+    """The consumer closes the connection to the node, which loses everything in flight on it."""
 
     node: int
 
@@ -148,8 +151,8 @@ class Measured(NamedTuple):
 class Raised(NamedTuple):
     """An error that the library raises to the application.
 
-    ``error`` None: an error of the library itself, see ``text``.  ``is_fatal`` means that the
-    consumer cannot be used any more.
+    ``error`` is None for an error of the library itself, which ``text`` describes.  ``is_fatal``
+    means that the consumer cannot be used any more.
     """
 
     error: Errors | None
@@ -158,7 +161,7 @@ class Raised(NamedTuple):
 
 
 class Closed(NamedTuple):
-    """The consumer is closed; the last effect."""
+    """The consumer is closed; this is its last effect."""
 
 
 ClientEffect = Send | Disconnect | ListenerCall | MemberStateChanged | Measured | Raised | Closed

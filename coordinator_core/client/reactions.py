@@ -53,7 +53,7 @@ Table = Mapping[Errors | None, Row]
 
 
 def row(*reactions: Reaction) -> Row:
-    """One reaction per column; a row of another length fails at import."""
+    """One reaction per column; a row with another number of reactions fails at import."""
     return dict(zip(COLUMNS, reactions, strict=True))
 
 
@@ -101,7 +101,9 @@ def reaction_to(table: Table, request: object, error: Errors) -> Reaction:
 
 
 def error_of(response: ClientResponse | None) -> Errors:
-    """The error of a response: the first one of several; None stands for no response."""
+    """The error of a response, or its first error if it has several; None stands for no
+    response.
+    """
     match response:
         case None:
             return Errors.NETWORK_EXCEPTION

@@ -36,7 +36,9 @@ _CLAIMED_GENERATION = 1
 
 
 class LastAssignment(NamedTuple):
-    """The last assignment in the order received, with its generation; sticky assignors use it."""
+    """The last assignment in the order received, with its generation, which sticky assignors
+    use.
+    """
 
     partitions: tuple[TopicPartition, ...]
     generation: int

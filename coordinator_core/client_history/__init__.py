@@ -1,14 +1,14 @@
-"""What consumers' logs say of a group's generations, members and assignments, without a broker.
+"""What consumers' logs say about a group's generations, members and assignments, without a broker.
 
 A client logs when it asks to join, when the join is answered (with its generation and member id),
-when it is told its assignment, and what it then owns; the leader's log has the assignment of all
+when it receives its assignment, and what it then owns.  The leader's log has the assignment of all
 members.  In a consumer group (KIP-848) a client logs the member epoch in each of its states.
 
-The coordinator answers all members of a generation at one moment, so the answers in two clients'
-logs give the difference of their clocks.  Durations are of one client's clock each; times are moved
-to one clock if theirs differ by more than SKEW_MS.
+The coordinator answers all members of a generation at the same time, so the answers in the logs of
+two clients show the difference of their clocks.  Durations are from one client's clock each.  Times
+are converted to one clock if the clocks differ by more than SKEW_MS.
 
-- memberships: one client's lines -> the generations that it was in
+- memberships: one client's lines -> the client's generations
 - departures:  one client's lines -> when and why it stopped being a member
 - clocks:      how far each client's clock is ahead
 - generations: all clients' memberships -> generations, members and assignments of the group

@@ -1,9 +1,9 @@
 """Why a group's rebalances began, as its clients logged it.
 
-A client knows why it left, joined or asked for a rebalance itself, and that the coordinator no
-longer knows it.  It does not know what other members did: a rebalance of which no client logged a
-cause before another client learned of it has no trigger here.  For members without a log, a
-leader's assignments show only that they joined or departed.
+A client knows why it left, joined or asked for a rebalance itself, and when the coordinator no
+longer knows it.  It does not know what other members did: if no client logged a cause of a
+rebalance before another client learned of the rebalance, the rebalance has no trigger here.  For
+members without a log, a leader's assignments show only that they joined or departed.
 """
 
 from __future__ import annotations
@@ -56,10 +56,12 @@ Client = tuple[str, ...]
 
 
 def causes_of_clients(history: GroupHistory) -> list[Cause]:
-    """In order of incarnation, generation and time.  ``process`` is unique to each client.
+    """Causes are in the order of incarnation, generation and time.  ``process`` is unique to each
+    client.
 
-    A departure is a cause of the next generation; a client that the full group refused, and one
-    whose generation no log names, are causes of the current one, else of generation 0.
+    A departure is a cause of the next generation.  A client that the full group refused, and a
+    client whose generation no log names, are causes of the current generation, or of generation 0
+    without one.
     """
     return list(_Causes(history).all())
 
@@ -201,7 +203,7 @@ class _Causes:
     def _of_failure(
         self, client: Client, key: Key, each: ClientMembership
     ) -> Iterator[tuple[Key, Cause]]:
-        """A leader that could not assign, and did not begin another rebalance because of that."""
+        """A leader that could not assign, and did not begin another rebalance for this reason."""
         if each.failed_ms is not None:
             cause = self._cause_of(
                 client,
@@ -353,9 +355,9 @@ def _details(departure: ClientDeparture) -> Iterator[str]:
 
 def _with_roles(causes: Sequence[Cause], known_ms: int | None) -> Iterator[Cause]:
     """Put the trigger first: the earliest cause, unless a client knew of that rebalance earlier.
-    When a member without a log joined or departed is unknown.
+    The time at which a member without a log joined or departed is unknown.
 
-    A removal is as early as the rebalance that its member learned of late.
+    A removal counts as early as the rebalance of which the removed member learned late.
     """
 
     def began_ms(cause: Cause) -> int:
@@ -376,7 +378,9 @@ def _names(
     memberships: Mapping[Client, Sequence[tuple[Key, ClientMembership]]],
     departures: Mapping[Client, Sequence[ClientDeparture]],
 ) -> dict[Client, str]:
-    """The instance id or client id of each client, with its pod or log if several have it."""
+    """The instance id or client id of each client, with its pod or log if several clients have the
+    same id.
+    """
     named: dict[Client, str | None] = {}
     places: dict[Client, str] = {}
     for client in clients:

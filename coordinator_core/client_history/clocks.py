@@ -23,8 +23,9 @@ out."""
 def clocks_ahead_ms(
     clients: Mapping[Client, Sequence[ClientMembership]], broker: Times
 ) -> dict[Client, int]:
-    """Each client's clock minus that of the brokers, or without a common generation minus that of
-    the client with the most generations; 0 if that is not known or below SKEW_MS."""
+    """Lead of each client's clock over the brokers' clocks, or without a common generation over the
+    clock of the client with the most generations; 0 if unknown or below SKEW_MS.
+    """
     times: dict[Client, Times] = {client: _times(own) for client, own in clients.items()}
     by_size = sorted(times, key=lambda client: (-len(times[client]), client))
     ahead: dict[Client, int] = {}
@@ -47,7 +48,9 @@ def zone_ms(ahead_ms: int) -> int | None:
 
 
 def _spread(reference: Client, times: Mapping[Client, Times], ahead: dict[Client, int]) -> None:
-    """Add the clients that have a generation in common with this one, or with one of them."""
+    """Add the clients that have a generation in common with this client, or with a client added
+    before.
+    """
     connected = [reference]
     for other in connected:
         for client in sorted(times.keys() - ahead.keys()):

@@ -1,9 +1,9 @@
 """One client's lines -> when and why it stopped being a member.
 
-A client does not see the coordinator: it logs what the coordinator answers, and what its own timers
-say.  A member that was removed learns of it by an error, at its next heartbeat or commit.  Which of
-the coordinator's timers removed it follows from what the client logged before: it knew of a
-rebalance and did not rejoin, or it knew of none and its session expired.
+A client does not see the coordinator: it logs the coordinator's answers, and the outcome of its own
+timers.  A member that was removed learns of it by an error, at its next heartbeat or commit.  The
+log before the error shows which of the coordinator's timers removed the member: the member knew of
+a rebalance and did not rejoin, or it knew of none and its session expired.
 """
 
 from __future__ import annotations
@@ -67,15 +67,15 @@ class DepartureKind(Enum):
 
 @dataclass(kw_only=True)
 class ClientDeparture:
-    """Times are of the client's clock, in ms since the epoch; ``group_type`` is the type of the
+    """Times are from the client's clock, in ms since the epoch; ``group_type`` is the type of the
     group by its protocol.
 
-    ``generation``: the client's last one; 0 if its log does not name it.  ``known_ms`` says since
-    when it knew of a rebalance that it had not joined.  ``back_ms`` is the time of the
-    application's next line after a poll timeout.  ``exceeded_ms`` has time beyond
-    max.poll.interval.ms that the line names, or without an answer of the coordinator.  ``quiet_ms``
-    is the time without any line in the log before it.  ``together`` has clients of the process that
-    logged a failure within a second of it.
+    ``generation`` is the client's last generation, or 0 if its log does not name it.  ``known_ms``
+    is the time since when the client knew of a rebalance that it had not joined.  ``back_ms`` is
+    the time of the application's next line after a poll timeout.  ``exceeded_ms`` is the time
+    beyond max.poll.interval.ms that the line names, or the time without an answer from the
+    coordinator.  ``quiet_ms`` is the time without any line in the log before the departure.
+    ``together`` has clients of the process that logged a failure within a second of the departure.
     """
 
     client: tuple[str, ...]
@@ -104,7 +104,7 @@ class ClientDeparture:
 
 
 def departures(lines: Iterable[ClientRow]) -> list[ClientDeparture]:
-    """The departures of one client, from its lines in their order."""
+    """The departures of one client, from its lines in log order."""
     client = _Client()
     for line in lines:
         client.read(line)
@@ -125,7 +125,7 @@ def departure_moved_by(departure: ClientDeparture, ms: int) -> ClientDeparture:
 class _Client:
     """The state of a client after the lines read so far.
 
-    ``_lost`` is a line that says that the session expired, by the client's own timer.
+    ``_lost`` is a line that says that the session expired by the client's own timer.
     """
 
     def __init__(self) -> None:
@@ -164,7 +164,7 @@ class _Client:
             self._depart(DepartureKind.EXPIRED, self._lost)
 
     def _follow(self, line: ClientRow) -> None:
-        """Where the client is: its generation and member id, and whether it polls again."""
+        """Follow the client's generation and member id, and whether it polls again."""
         departed = self._departed
         if departed is not None and departed.kind is DepartureKind.SLOW_POLL:
             self._resumed(departed, line)
@@ -183,7 +183,7 @@ class _Client:
             departed.back_ms = line.time_ms
 
     def _rejoined(self, line: ClientRow) -> None:
-        """A client that joins again under its member id had never been removed."""
+        """A client that joins again under its member id was never removed."""
         is_same = line.member_id is not None and line.member_id == self._member_id
         if self._lost is not None and line.event == "JOINED" and not is_same:
             self._depart(DepartureKind.EXPIRED, self._lost)
@@ -192,7 +192,7 @@ class _Client:
         self._known_ms = self._lost = self._departed = None
 
     def _depart(self, kind: DepartureKind, line: ClientRow) -> None:
-        """Several lines may be about one departure; the first has its time."""
+        """Several lines may be about one departure, which has the time of the first line."""
         if kind is DepartureKind.FULL:
             self._add(kind, line)
             return
@@ -244,7 +244,7 @@ def _is_timer(line: ClientRow) -> bool:
 
 
 def _kind(line: ClientRow) -> DepartureKind | None:
-    """The departure that a line is about, if it is about one."""
+    """The departure that a line is about, if any."""
     reason = line.reason or ""
     if _is_timer(line):
         is_slow = line.event == "POLL_TIMEOUT"

@@ -22,8 +22,8 @@ _id = itemgetter(Member._fields.index("member_id"))
 
 
 class TopicOrder(Protocol):
-    """Order of the topics in the lists; with ``others``, members may subscribe to
-    further topics.
+    """Order of the topics in the lists; with ``others``, members may subscribe to more topics than
+    these.
     """
 
     def __call__(self, topics: Topics, *, others: bool = ...) -> list[str]: ...
@@ -55,7 +55,7 @@ def assign_ranges(topics: Topics, ordered: Sequence[Member], topic_order: TopicO
 
 @lru_cache(maxsize=1024)
 def _ranges(count: int, members: int) -> list[slice]:
-    """Each member's range of ``count`` partitions; none for members whose range is empty."""
+    """Each member's range of ``count`` partitions; members whose range is empty are omitted."""
     share, extra = divmod(count, members)
     ends = [rank * share + min(rank, extra) for rank in range(min(members, count) + 1)]
     return [slice(*ends_of_one) for ends_of_one in pairwise(ends)]
@@ -64,10 +64,11 @@ def _ranges(count: int, members: int) -> list[slice]:
 def topic_order(
     topics: Topics, members: Sequence[Member], hashed: bool, *, others: bool = True
 ) -> list[str]:
-    """Topics as Kafka's maps iterate: all subscribed ones in a set, then those with metadata.
+    """Topics in the order in which Kafka's maps iterate: a set of all subscribed topics, then the
+    topics with metadata.
 
-    ``topics`` are those with metadata; ``others``: there may be subscribed ones without. Topics
-    in one bucket keep the order in which the subscriptions, in the order of their map, have them.
+    ``topics`` are the topics with metadata; ``others`` means that members may subscribe to topics
+    without metadata.  Topics in one bucket keep the order in which the subscriptions list them.
     """
     if topics.hash_order is not None:
         return topics.hash_order

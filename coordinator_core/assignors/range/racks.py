@@ -86,7 +86,9 @@ def _co_partitioned(states: Iterable[_TopicState]) -> list[list[_TopicState]]:
 
 
 def _assign_co_partitioned(states: Sequence[_TopicState]) -> None:
-    """Assigns partition p of all topics to the first member in the racks of all, with room."""
+    """Assigns partition p of all topics to the first member that has room and is in the racks of
+    all of them.
+    """
     remaining = list(states[0].rack_of)
     for partition in range(len(states[0].racks.at)):
         for member_id in remaining:

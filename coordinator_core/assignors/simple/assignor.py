@@ -15,7 +15,7 @@ def assign(
 ) -> dict[str, TopicIdAssignment]:
     """Source: SimpleAssignor of 4.2 and later.  ``homogeneous`` is the group's subscription type.
 
-    A member may be left out of the result: its assignment is empty then.
+    The result may omit a member, whose assignment is then empty.
     """
     if not members:
         return {}

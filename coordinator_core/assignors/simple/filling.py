@@ -20,18 +20,18 @@ def sized(entries: int) -> int:
 
 
 def sharing(members: int, partitions: int) -> int:
-    """How many members should share each partition."""
+    """Number of members that should share each partition."""
     return -(-members // partitions) if partitions else 0
 
 
 def quotas(members: int, partitions: int) -> list[int]:
-    """How many partitions each member should have."""
+    """Number of partitions that each member should have."""
     each = sharing(members, partitions) * partitions / members
     return [ceil(each * (index + 1)) - ceil(each * index) for index in range(members)]
 
 
 class Assignments:
-    """The previous assignments of members by index, and copies of those that change."""
+    """The previous assignments of members by index, and copies of the assignments that change."""
 
     __slots__ = ("_members", "_new")
 
@@ -40,7 +40,7 @@ class Assignments:
         self._new: dict[int, HashTable[str, IntSet]] = {}
 
     def changed(self, member: int) -> HashTable[str, IntSet]:
-        """The new assignment of the member: at first a copy of the previous one."""
+        """The new assignment of the member, which begins as a copy of the previous assignment."""
         if member not in self._new:
             assigned = self._members[member].assigned
             copy = HashTable[str, IntSet](uuid_hash, table_size_for(len(assigned)))
@@ -57,7 +57,10 @@ class Assignments:
         return partitions is not None and partitions.remove(partition)
 
     def result(self) -> dict[str, TopicIdAssignment]:
-        """Assignments by member id; a topic of which a member gave up everything stays, empty."""
+        """Assignments by member id.
+
+        A topic of which a member gave up all partitions stays as an empty entry.
+        """
         return {member.member_id: self._of(index) for index, member in enumerate(self._members)}
 
     def _of(self, member: int) -> TopicIdAssignment:
@@ -74,9 +77,10 @@ def fill(
 ) -> None:
     """Give partitions with too few members to unfilled members, in turns.
 
-    ``give`` assigns a partition to a member and returns whether the member is filled by that.  Once
-    nobody takes anything in a whole round, nobody takes later partitions either.  A member can take
-    a partition twice, which changes nothing: the sharers are those before this function.
+    ``give`` assigns a partition to a member and returns whether the member is then filled.  Once no
+    member takes a partition in a whole round, no member takes later partitions either.  A member
+    can take a partition twice, which has no effect, because only sharers from before this function
+    count.
     """
     waiting, place, progress = unfilled.keys(), 0, False
     for partition, sharers in owners.items():

@@ -1,4 +1,5 @@
-"""Simple of 4.1: each member gets the partition that its id hashes to, then free ones in turns.
+"""Simple of 4.1: each member gets the partition that its id hashes to, then free partitions in
+turns.
 
 Source: SimpleAssignor of Kafka 4.1.
 """
@@ -110,7 +111,7 @@ def _of(held: ByMember, member_id: str) -> Partitions:
 def _in_turns(
     members: Sequence[ShareSubscriber], free: list[TopicIdPartition], held: ByMember, enough: int
 ) -> None:
-    """Members take turns; one with more than enough partitions drops out."""
+    """Members take turns; a member with more than ``enough`` partitions drops out."""
     waiting = [member.member_id for member in members]
     place = 0
     for partition in free:

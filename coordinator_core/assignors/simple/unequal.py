@@ -1,8 +1,7 @@
 """Simple for members with different topics: quotas within each topic, topic by topic.
 
-A topic that nobody subscribes to any more is not looked at: it stays in the target assignment of
-those that had it, and the coordinator leaves it out of what it tells them.
-Source: SimpleHeterogeneousAssignmentBuilder.
+A topic without subscribers is skipped: it stays in the target assignment of its previous members,
+and the coordinator omits it from their assignments.  Source: SimpleHeterogeneousAssignmentBuilder.
 """
 
 from __future__ import annotations

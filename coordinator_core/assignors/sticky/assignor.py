@@ -64,7 +64,9 @@ def _assign(
 
 
 class _MapOrder:
-    """Order in which Kafka's maps of members iterate, computed only if the result depends on it."""
+    """The order in which Kafka's maps of members iterate, computed only if the result depends on
+    it.
+    """
 
     def __init__(self, members: Sequence[Member], ordered: Sequence[Member], hashed: bool) -> None:
         self._members, self._ordered, self._hashed = members, ordered, hashed

@@ -1,11 +1,11 @@
 """Balancing with different subscriptions: moves from more loaded to less loaded members.
 
-Source: AbstractStickyAssignor.GeneralAssignmentBuilder. Kafka checks before each partition
-whether the assignment is balanced, in a pass over all members and topics. As long as members hold
-only partitions that they subscribe to, that check is equivalent to "no shared partition can
-move", so this code skips the check: seconds instead of hours for large groups, same result.
-An older owner that no longer subscribes may still get a partition back; from then on this code
-checks the balance as Kafka does.
+Source: AbstractStickyAssignor.GeneralAssignmentBuilder. Kafka checks before each partition whether
+the assignment is balanced, in a pass over all members and topics. As long as members hold only
+partitions that they subscribe to, that check is equivalent to "no shared partition can move".  This
+code therefore skips the check, which takes seconds instead of hours for large groups, with the same
+result.  An older owner that no longer subscribes may still get back a partition; after that this
+code checks the balance as Kafka does.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Balancing:
     """Balances ``lists`` in place; they contain all partitions.
 
     ``older_owner`` has the owner per code in a generation before the newest. ``astray`` means that
-    some member holds a partition that it does not subscribe to, or that another member holds too.
+    some member holds a partition that it does not subscribe to, or that another member also holds.
     """
 
     def __init__(
@@ -90,7 +90,8 @@ class Balancing:
         return balance_score(n for rank, n in enumerate(loads) if rank not in self._fixed)
 
     def _reassign(self, candidates: Candidates) -> bool:
-        """Repeats passes over ``candidates`` until one moves nothing; returns whether any did.
+        """Repeat passes over ``candidates`` until a pass moves nothing; returns whether any pass
+        moved a partition.
 
         Raises Endless if no pass ends without a move.
         """
@@ -143,7 +144,7 @@ class Balancing:
         return changed
 
     def _light(self) -> set[int]:
-        """Members with at least two partitions less than the most loaded one."""
+        """Members with at least two partitions fewer than the most loaded member."""
         most = max(self._load) - 1
         return {rank for rank, load in enumerate(self._load) if load < most}
 

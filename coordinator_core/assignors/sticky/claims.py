@@ -1,6 +1,7 @@
 """Claims: the owned partitions that each member may keep.
 
-Source: AbstractStickyAssignor.allSubscriptionsEqual, generations as of KAFKA-12984 and later.
+Source: Source: AbstractStickyAssignor.allSubscriptionsEqual; generations as of KAFKA-12984 and
+later.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from coordinator_core.assignors.model import Member, TopicPartition, Topics
 class Claims:
     """Owned partitions after conflicts between members are settled.
 
-    ``lists`` are codes that each rank keeps, in the order claimed. ``twice`` has codes claimed by
-    two members of one generation; neither keeps them. ``unclaimed`` has codes without any claim.
-    ``strays`` are claims (code, rank) on topics to which the member no longer subscribes.
-    ``beyond`` has codes, from ``topics.total`` on, of partition numbers that the topic does not
-    have. ``map_order`` is called only if claims conflict.
+    ``lists`` has the codes that each rank keeps, in the order of the claims. ``twice`` has codes
+    that two members of one generation claim, so neither member keeps them. ``unclaimed`` has codes
+    without any claim.  ``strays`` has claims (code, rank) on topics to which the member no longer
+    subscribes.  ``beyond`` has codes, from ``topics.total`` on, of partition numbers that the topic
+    does not have. ``map_order`` is called only if claims conflict.
     """
 
     def __init__(
@@ -72,7 +73,8 @@ class Claims:
         return self.beyond.setdefault((topic, partition), self._topics.total + len(self.beyond))
 
     def _settled(self, ordered: Sequence[Member]) -> dict[int, int]:
-        """Owner per code: the higher generation wins; with equal ones neither member keeps it.
+        """Owner per code: the higher generation wins; if the generations are equal, neither member
+        keeps the code.
 
         As in Kafka, the other claimant's generation is the field of its subscription, not the
         generation of its claims.
@@ -105,7 +107,7 @@ class Claims:
     ) -> set[int]:
         """Codes that ``lists`` assign to a new owner while a claimant loses them.
 
-        ``holds`` are pairs (code, rank) of members that keep a code beside its owner.
+        ``holds`` has pairs (code, rank) of members that keep a code beside its owner.
         """
         lost: set[int] = set()
         for rank, codes in self.read:

@@ -92,8 +92,8 @@ class EqualGroup:
     def _free(self) -> Sequence[int]:
         """Codes that no member kept, in (topic, partition) order.
 
-        Kafka merges the sorted kept and existing partitions; a kept one that does not exist stops
-        the merge, so that every later partition counts as free although it is kept.
+        Kafka merges the sorted kept and existing partitions.  A kept partition that does not exist
+        stops the merge, so that every later partition counts as free although it is kept.
         """
         kept = self._claims.claimed
         if self._given_up or self._claims.twice:
@@ -116,9 +116,9 @@ class EqualGroup:
         self._assigned.append((code, rank))
 
     def _fill_in_racks(self, free: Sequence[int]) -> list[int]:
-        """Assigns within racks: to the next member below low, else to the first one at low.
+        """Assigns within racks: to the next member below low, else to the first member at low.
 
-        Partitions with few members in their racks go first. Returns those without a taker.
+        Partitions with few members in their racks go first. Returns the codes without a taker.
         """
         table = self._claims.table()
         rest: list[int] = []
@@ -166,7 +166,7 @@ class EqualGroup:
         self._assign(code, rank)
 
     def _fill_in_turns(self, free: Sequence[int]) -> None:
-        """Assigns one per turn to members below low, then one more to members at low."""
+        """Assigns one partition per turn to members below low, then one more to members at low."""
         waiting = [(rank, self._low - len(self.lists[rank])) for rank in self._under]
         takers: list[int] = []
         done_in_order: list[int] = []

@@ -1,6 +1,7 @@
-"""Chooses the partition to move: one of the same topic that earlier moved the opposite way.
+"""Chooses the partition to move: a partition of the same topic that earlier moved in the opposite
+direction.
 
-Moving a partition back to its owner instead of a further one keeps assignments sticky.
+Assignments stay sticky if a partition moves back to its owner instead of another partition.
 Source: AbstractStickyAssignor.PartitionMovements.
 """
 
@@ -15,7 +16,7 @@ from coordinator_core.jvm.java_maps import table_capacity
 
 
 class _HashSet:
-    """A ``HashSet<TopicPartition>``: which element its iteration yields first."""
+    """A ``HashSet<TopicPartition>``, reduced to the element that its iteration yields first."""
 
     __slots__ = ("_max_size", "codes")
 
@@ -51,7 +52,7 @@ class Rounds:
         self._seen: Counter[int] = Counter()
 
     def another(self, owner: Sequence[int]) -> None:
-        """Call after each pass that moved a partition, with the owner of each code."""
+        """Call this after each pass that moved a partition, with the owner of each code."""
         self._count += 1
         if self._count > self._CHECK_AFTER:
             state = hash(tuple(owner))
@@ -61,9 +62,9 @@ class Rounds:
 
 
 class Moves:
-    """Move of each partition so far, from its first owner to its current one.
+    """The move of each partition so far, from its first owner to its current owner.
 
-    ``went_back`` means that some partition moved back instead of the one that balancing chose.
+    ``went_back`` means that a partition moved back instead of the partition that balancing chose.
     """
 
     def __init__(self, topics: Topics) -> None:

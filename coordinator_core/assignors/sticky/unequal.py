@@ -52,7 +52,9 @@ class UnequalGroup:
             balancing.run(new_first, self._order, undo=not was_empty)
 
     def _give_up(self, claims: Claims) -> bool:
-        """Drops claims on unsubscribed topics or outside the rack; returns whether any did."""
+        """Drops claims on unsubscribed topics or outside the rack; returns whether any claim was
+        dropped.
+        """
         lost = set(claims.strays)
         if self._racks.used:
             lost.update(
@@ -71,11 +73,11 @@ class UnequalGroup:
         return sum(map(len, self.lists)) < before
 
     def _recode_doubles(self, claims: Claims) -> None:
-        """Recodes kept partitions that Kafka assigns again because of a nonexistent one.
+        """Recodes kept partitions that Kafka assigns again because of a nonexistent partition.
 
-        Kafka merges the sorted kept and existing partitions; a kept one that does not exist stops
-        the merge, so that every later partition counts as free while its owner keeps it too.
-        Such a second copy gets a code of its own, after all others.
+        Kafka merges the sorted kept and existing partitions.  A kept partition that does not exist
+        stops the merge, so that every later partition counts as free while its owner keeps it, too.
+        Such a second copy gets its own code, after all other codes.
         """
         index = {topic: i for i, topic in enumerate(self._topics.names)}
         self._topic_of = self._topic_of + [index[topic] for topic, _ in claims.beyond]
@@ -128,7 +130,9 @@ class UnequalGroup:
         return [free[topic] for topic in self._order if free[topic][1] and self._subscribers[topic]]
 
     def _fill_in_racks(self, topic: int, codes: Iterable[int]) -> list[int]:
-        """Assigns to members in the partition's racks or without a rack; returns those codes."""
+        """Assigns to members in the partition's racks or without a rack; returns the assigned
+        codes.
+        """
         assigned = []
         for code in codes:
             candidates = [
@@ -143,7 +147,8 @@ class UnequalGroup:
 
 
 class _LeastLoaded:
-    """Takers of one partition after another: the least loaded member, then the lowest rank.
+    """Takers of one partition after another: the least loaded member, or the lowest rank among
+    equals.
 
     A member's key is ``load << rank_bits | rank``, so that the lowest key is the next taker.
     """
@@ -171,7 +176,7 @@ class _LeastLoaded:
 
 
 def _older_owners(ordered: Sequence[Member], claims: Claims) -> dict[int, int]:
-    """Per code claimed in a generation before the newest, the newest such claimant."""
+    """The newest claimant per code that was claimed in a generation before the newest."""
     newest = max(NO_GENERATION, *(member.generation for member in ordered))
     older: dict[int, int] = {}
     for rank, codes in claims.read:

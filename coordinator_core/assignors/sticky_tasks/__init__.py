@@ -3,17 +3,18 @@
 A topology consists of subtopologies; task n of a subtopology reads partition n of all its input
 topics.  An active task processes records; a standby task of a stateful subtopology keeps a copy of
 the task's state on another process.  A process has one member per thread.  A task goes back to the
-member that had it, else to one that had its standby, as long as that member has room; the rest goes
-to the process with the fewest tasks per member.  A process never has the same task twice.
+member that had it, else to a member that had its standby, as long as that member has room.  All
+other tasks go to the process with the fewest tasks per member.  A process never has the same task
+twice.
 
-From 4.2 on (``assignor``) room is a quota of tasks per member, and ties between processes and
-members follow from Java's hash tables and priority queues.  4.1 (``pairs``) also avoids that the
-same two tasks meet on a process again.  Where processes have equally many tasks per member, 4.1
-chooses by identity hash codes, that is by chance; here it is the first process.
+Since 4.2 (``assignor``), room is a quota of tasks per member, and ties between processes and
+members follow from Java's hash tables and priority queues. 4.1 (``pairs``) also avoids that the
+same two tasks meet on a process again.  If processes have equally many tasks per member, 4.1
+chooses by identity hash codes, which means by chance; here the first process is chosen.
 
 Kafka 4.4.0 neither assigns warm-up tasks, nor takes notice of racks and client tags.
 
-- model:     StreamsMember, Subtopology, Task, Tasks
+- model:     the classes StreamsMember, Subtopology, Task, Tasks
 - processes: ProcessState
 - assignor:  StickyTaskAssignor of 4.2 and later
 - pairs:     StickyTaskAssignor of 4.1

@@ -41,7 +41,9 @@ def assign(
 
 
 class _Quota:
-    """How many tasks a member should have; full members leave the rest to the others."""
+    """The number of tasks that a member should have; full members leave all other tasks to the
+    others.
+    """
 
     __slots__ = ("_members", "_tasks", "each")
 
@@ -50,7 +52,7 @@ class _Quota:
         self.each = per_member(tasks, members)
 
     def taken(self, count: int) -> None:
-        """A member has so many tasks now."""
+        """Note that a member now has this number of tasks."""
         if count == self.each:
             self._members -= 1
             self._tasks -= count
@@ -106,9 +108,9 @@ class _Group:
         return PriorityQueue(attrgetter("load"), self.processes.values())
 
     def _least_loaded(self, task: Task, active: bool) -> TaskAssignee | None:
-        """A member that had the standby, by load.
+        """The member with the least load among the members that had the standby.
 
-        A later member is preferred only if both its process and the member itself have less load.
+        A later member is preferred only if its process and the member itself both have less load.
         Before 4.4 no member gets the standby back if the first member's process has the task.
         """
         had_standby = self._had_standby.get(task, ())
@@ -174,8 +176,8 @@ def _partition_first(task: Task) -> tuple[int, str]:
 
 
 def _standby_candidates(members: Iterable[TaskAssignee]) -> dict[Task, list[TaskAssignee]]:
-    """By task: members that had the task's standby, then other members with state; the most state
-    first.
+    """By task: members that had the task's standby, then other members with state, those with the
+    most state first.
     """
     ranked: dict[Task, list[tuple[bool, int, TaskAssignee]]] = {}
     for member in members:

@@ -28,7 +28,7 @@ class TaskSubtopology(NamedTuple):
 
 
 class TaskAssignee(NamedTuple):
-    """``active`` and ``standby`` are what it had; ``offsets`` sums the changelog
+    """``active`` and ``standby`` are the member's previous tasks; ``offsets`` sums the changelog
     offsets by task.
     """
 
@@ -40,7 +40,7 @@ class TaskAssignee(NamedTuple):
 
 
 class Tasks(NamedTuple):
-    """Tasks of a member by subtopology; subtopologies and partitions ascending."""
+    """Tasks of a member by subtopology, with subtopologies and partitions in ascending order."""
 
     active: TasksBySubtopology
     standby: TasksBySubtopology

@@ -1,4 +1,6 @@
-"""StickyTaskAssignor of Kafka 4.1: spreads tasks so that the same two seldom meet on a process."""
+"""StickyTaskAssignor of Kafka 4.1: spreads tasks so that the same two tasks seldom meet on a
+process.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,8 @@ def assign_avoiding_pairs(
 ) -> dict[str, Tasks]:
     """As ``assignor.assign``.
 
-    ``choose`` decides for Kafka's chance which process, or member of a process, of those that are
-    as good takes a task.
+    ``choose`` replaces Kafka's random choice of a process, or of a member of a process, among
+    equally good ones.
     """
     group = _Group(subtopologies, members, choose)
     group.assign_active(_hash_order(all_tasks(subtopologies)))
@@ -94,7 +96,7 @@ class _Group:
         return True
 
     def assign_standby(self, task: Task) -> bool:
-        """Give a standby to a process without the task; whether there was one."""
+        """Assign a standby to a process without the task; returns whether such a process exists."""
         free = [each for each in self.processes if task not in self.processes[each].tasks]
         if not free:
             return False
@@ -134,7 +136,7 @@ class _Group:
         return self._choose(task, on_process) if on_process else None
 
     def _least_loaded_process(self, task: Task, process_ids: Sequence[str]) -> str | None:
-        """Preferably one on which the task meets another for the first time."""
+        """Prefers a process on which the task meets another task for the first time."""
         new = [each for each in process_ids if self._has_new_pair(task, self.processes[each])]
         loads = {each: self.processes[each].load for each in new or process_ids}
         least = min(loads.values(), default=None)

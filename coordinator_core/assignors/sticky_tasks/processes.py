@@ -1,4 +1,4 @@
-"""The processes of a streams group and the tasks given to their members."""
+"""The processes of a streams group and the tasks assigned to their members."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ class MemberLoad:
 
 
 class ProcessState:
-    """A process.  ``load`` is the number of its tasks per member.  Source: ProcessState."""
+    """A process.
+
+    ``load`` is the number of the process's tasks per member.  Source: ProcessState.
+    """
 
     __slots__ = ("_active", "_by_load", "_standby", "counts", "load", "tasks")
 
@@ -48,7 +51,7 @@ class ProcessState:
         return sum(map(len, self._active.values()))
 
     def add(self, member_id: str, task: Task, active: bool) -> int:
-        """Give the task to the member; returns how many tasks the member has then."""
+        """Assign the task to the member; returns how many tasks the member then has."""
         self._by_load = None
         return self._add(member_id, task, active)
 
@@ -64,7 +67,7 @@ class ProcessState:
         return least.tasks
 
     def least_loaded(self) -> str:
-        """The first member of those with the fewest tasks."""
+        """The first of the members with the fewest tasks."""
         return min(self.counts.keys(), key=self.counts.__getitem__)
 
     def has_capacity(self) -> bool:

@@ -1,4 +1,5 @@
-"""Uniform for members with the same topics: quotas, kept partitions, then the free ones in order.
+"""Uniform for members with the same topics: quotas, kept partitions, then the free partitions in
+order.
 
 Partitions are indexes into ``Topics.table_by_id``.
 Source: UniformHomogeneousAssignmentBuilder.
@@ -17,7 +18,7 @@ _id = itemgetter(Member._fields.index("member_id"))
 
 
 def assign(topics: Topics, members: Sequence[Member]) -> Assignment:
-    """``topics`` are the subscribed ones."""
+    """``topics`` are the subscribed topics."""
     lists = [_owned(topics, member) for member in members]
     share, extras = divmod(topics.total, len(members))
     free = sorted(set(range(topics.total)).difference(*lists))

@@ -23,7 +23,9 @@ _topics = itemgetter(Member._fields.index("topics"))
 
 
 class PartitionMove(NamedTuple):
-    """A partition is given to a member; ``owner`` had it before, NOBODY if it was free."""
+    """A partition is assigned to a member; ``owner`` is its previous owner, or NOBODY if the
+    partition was free.
+    """
 
     topic: str
     partition: int
@@ -39,7 +41,7 @@ def assign(topics: Topics, members: Sequence[Member]) -> Assignment:
 def assign_in_steps(
     topics: Topics, members: Sequence[Member]
 ) -> tuple[Assignment, list[PartitionMove]]:
-    """``assign``, and its steps, which give the maps of Kafka's assignor their order."""
+    """``assign`` with its steps, which determine the order of the maps of Kafka's assignor."""
     ranks = subscribers(topics, members)
     if sum(map(len, ranks)) < sum(map(len, map(_topics, members))):
         require_metadata(topics, members)
@@ -154,7 +156,9 @@ class _Group:
 
 
 def _least_loaded(ranks: Sequence[int], load: Sequence[int], count: int) -> list[int]:
-    """The takers of ``count`` partitions: one each from the least loaded up, level by level."""
+    """The takers of ``count`` partitions: one partition each, from the least loaded member up,
+    level by level.
+    """
     loads = in_one_step(load, ranks)
     level = min(loads)
     takers: list[int] = []
@@ -172,7 +176,8 @@ def _least_loaded(ranks: Sequence[int], load: Sequence[int], count: int) -> list
 
 
 class _Balancer:
-    """Two ranges of members sorted by load: the least loaded, growing up; the most, growing down.
+    """Two ranges of members sorted by load: the least loaded range grows up, the most loaded range
+    grows down.
 
     Source: UniformHeterogeneousAssignmentBuilder.MemberAssignmentBalancer.
     """

@@ -66,7 +66,7 @@ class Application:
         self.context.set_timer(TIMER, self.wait.deadline_ms if self.runs else None)
 
     def wait_for_commit(self) -> None:
-        """Wait for the next automatic commit, after some were skipped."""
+        """Wait for the next automatic commit, after some commits were skipped."""
         self.wait = self._wait_for_commit()
         self.set_timer()
 

@@ -1,4 +1,6 @@
-"""Offset commits: automatic ones by interval, before a rejoin and at close; manual ones."""
+"""Offset commits: automatic commits by interval, before a rejoin and at close; and manual
+commits.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ RETRIED = {Reaction.RETRY, Reaction.FIND}
 
 
 class Commits:
-    """``due_ms`` says when the next automatic commit is due, None without automatic ones."""
+    """``due_ms`` is the time of the next automatic commit, or None without automatic commits."""
 
     def __init__(self, member: JavaMember) -> None:
         self.member = member
@@ -55,7 +57,7 @@ class Commits:
                 self.context.raise_(commit.error, f"offset commit: {exception_name(commit.error)}")
 
     def commit_all(self, deadline_ms: int) -> Thread:
-        """Commit and wait until it succeeds, fails permanently, or the deadline passes."""
+        """Commit and wait until the commit succeeds, fails permanently, or its deadline passes."""
         if not self.context.config.enable_auto_commit or not self.context.positions:
             return
         while self.context.now_ms < deadline_ms:

@@ -16,7 +16,9 @@ from coordinator_core.client.messages import ClientResponse, MemberState
 
 
 class JavaConsumer:
-    """``network`` has responses received but not handled, as neither thread serves the network."""
+    """``network`` has responses that were received but not handled, because neither thread serves
+    the network.
+    """
 
     own_timers = frozenset({HEARTBEAT, SESSION})
     commit_timers = frozenset({TIMER})  # an idle application waits for nothing but the next poll
@@ -97,7 +99,7 @@ class JavaConsumer:
             self.application.set_timer()
 
     def thawed(self) -> None:
-        """Nothing: each thread sets its next time when it runs."""
+        """Do nothing, because each thread sets its next time when it runs."""
 
     def heartbeat_interval_ms(self) -> int:
         return self.context.config.heartbeat_interval_ms

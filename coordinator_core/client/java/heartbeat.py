@@ -1,4 +1,4 @@
-"""The heartbeat thread: keeps the session alive, leaves if the application does not poll."""
+"""The heartbeat thread: it keeps the session alive, and leaves if the application does not poll."""
 
 from __future__ import annotations
 

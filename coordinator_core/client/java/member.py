@@ -39,7 +39,7 @@ class Future:
 
 
 class JavaMember:
-    """``lost`` has requests whose connection was closed; their failure has yet to be handled."""
+    """``lost`` has requests whose connection was closed, and whose failure is not handled yet."""
 
     def __init__(self, context: ClientContext) -> None:
         self.context = context

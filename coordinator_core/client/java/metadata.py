@@ -12,7 +12,7 @@ Snapshot = dict[str, int]
 
 
 class ClusterMetadata:
-    """``followed`` has topics of the subscription; for a leader, of the whole group.
+    """``followed`` has topics of the subscription; for a leader, topics of the whole group.
 
     ``assigned`` has the partition counts that the leader's last assignment used, or None for
     followers.

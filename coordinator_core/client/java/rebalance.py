@@ -47,7 +47,9 @@ class JavaRebalance:
         return member.rejoin_needed or member.join is not None
 
     def step(self) -> Thread:
-        """One attempt: prepare unless already done, join and sync, complete if they succeeded."""
+        """Make one attempt: prepare unless already done, join and sync, and complete if both
+        succeeded.
+        """
         member = self.member
         if member.needs_join_prepare:
             yield from self._prepare()
@@ -61,7 +63,7 @@ class JavaRebalance:
             yield from self._fail(join)
 
     def _end(self, join: Future) -> Thread:
-        """Complete the rebalance, unless the heartbeat thread left the group meanwhile."""
+        """Complete the rebalance, unless the heartbeat thread left the group in the meantime."""
         member = self.member
         if member.generation_is_reset or self.context.state is not MemberState.STABLE:
             member.reset_and_rejoin(
@@ -88,7 +90,7 @@ class JavaRebalance:
     # onJoinPrepare
 
     def _prepare(self) -> Thread:
-        """Commit, then revoke or lose the partitions that must go before the join."""
+        """Commit, then revoke or lose the partitions that must be given up before the join."""
         member, context = self.member, self.context
         start_ms = context.now_ms
         if self.prepare_start_ms is None:

@@ -61,7 +61,8 @@ class JavaResponses:
         }
 
     def take(self, sent: InFlight, response: ClientResponse | None) -> None:
-        """Handle a response; None: the connection was lost or the request timed out.
+        """Handle a response; ``response`` is None if the connection was lost or the request timed
+        out.
 
         Handlers get None and BareError, too; the reaction says whether there is a real response.
         """
@@ -238,10 +239,12 @@ class JavaResponses:
         fetch.end(error, reaction)
 
     def _on_leave(self, sent: InFlight, response: Any, error: Errors, reaction: Reaction) -> None:
-        """Nothing to do: a closing consumer only waits for the response."""
+        """Do nothing, because a closing consumer only waits for the response."""
 
     def _reset_if(self, sent: InFlight, error: Errors, reaction: Reaction) -> None:
-        """Reset the member if the request is of the current generation; FIND always applies."""
+        """Reset the member if the request belongs to the current generation; FIND always
+        applies.
+        """
         if reaction is Reaction.FIND:
             self.member.forget_coordinator()
         elif self.context.generation == sent.sent_as:

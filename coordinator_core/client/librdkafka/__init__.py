@@ -1,8 +1,8 @@
 """librdkafka's consumer.
 
 Its main thread joins, syncs, commits and sends heartbeats, whether or not the application polls;
-poll only runs rebalance callbacks and reports errors.  So when a callback has to run, the member's
-rebalance waits for the next poll, and so does the group.  Source: rdkafka_cgrp.c and
+poll only runs rebalance callbacks and reports errors.  If a callback has to run, the member's
+rebalance, and with it the group's, waits for the next poll.  Source: rdkafka_cgrp.c and
 rdkafka_assignment.c of 2.x.
 
 - ``consumer``: the main thread and its timers.  ``main_loop`` says when it wakes up.

@@ -52,7 +52,10 @@ class LibrdkafkaConsumer:
     # Calls of the application.
 
     def subscribe(self) -> None:
-        """The first subscription starts the timers; during a rebalance a new one is deferred."""
+        """The first subscription starts the timers.
+
+        During a rebalance, a new subscription is deferred.
+        """
         group, context = self.group, self.context
         topics, before = context.topics, tuple(sorted(group.subscribed))
         if self.topics_ms is None:
@@ -173,7 +176,9 @@ class LibrdkafkaConsumer:
             self.away_ms = context.now_ms
 
     def _serve_group(self) -> None:
-        """As at each wake-up of the main thread: the group first, then the timers that are due."""
+        """This happens at each wake-up of the main thread: the group first, then the timers that
+        are due.
+        """
         group, context = self.group, self.context
         if group.join_state is JoinState.STEADY:
             self._check_session()
@@ -276,7 +281,7 @@ class LibrdkafkaConsumer:
         context.send(request, context.coordinator, config.max_poll_interval_ms + JOIN_GRACE_MS)
 
     def _auto_commit(self) -> None:
-        """Send the automatic commit if it is due; none during a rebalance."""
+        """Send the automatic commit if it is due; during a rebalance, send no commit."""
         context = self.context
         if self.commit_ms is None or self.commit_ms > context.now_ms:
             return

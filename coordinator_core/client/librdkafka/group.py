@@ -30,8 +30,8 @@ _LEAVE_TIMEOUT_MS = 5000
 
 
 class LibrdkafkaGroup:
-    """``group_assignment`` is the last assignment received, maybe not yet passed to the
-    application.
+    """``group_assignment`` is the last assignment received, which may not have been passed to the
+    application yet.
 
     ``queue`` has callbacks and errors for the application's next polls, in order.
     """
@@ -86,7 +86,9 @@ class LibrdkafkaGroup:
         self.context.generation = self.context.generation._replace(member_id=member_id)
 
     def renew_session(self, *, revives: bool) -> None:
-        """Extend the session; an expired one only with ``revives``, after an assignment."""
+        """Extend the session; extend an expired session only with ``revives``, after an
+        assignment.
+        """
         if revives or self.session_ms is not None:
             self.session_ms = self.context.now_ms + self.context.session_timeout_ms
 
@@ -220,7 +222,7 @@ class LibrdkafkaGroup:
             self.prepare_start_ms = None
 
     def partitions_done(self) -> None:
-        """Continue what waited for commits and offset fetches to end."""
+        """Continue the work that waited for the end of commits and offset fetches."""
         if self.join_state is JoinState.WAIT_UNASSIGN_TO_COMPLETE:
             self._leave_if_requested()
             self.join_interval.reset()
@@ -237,7 +239,7 @@ class LibrdkafkaGroup:
                 self.rejoin("rejoining group to redistribute previously owned partitions")
 
     def _after_partial_revocation(self) -> None:
-        """Assign the added partitions, also an empty set, then rejoin."""
+        """Assign the added partitions, even an empty set, then rejoin."""
         if self.to_add is not None:
             added, self.to_add = self.to_add, None
             self._delegate(RebalanceCallback(True, added), rejoins=True)

@@ -9,7 +9,10 @@ from coordinator_core.protocol.messages import Heartbeat
 
 
 class LibrdkafkaHeartbeats:
-    """At most one heartbeat is in flight.  ``again_ms`` says when to repeat a failed one."""
+    """At most one heartbeat is in flight.
+
+    ``again_ms`` is the time at which a failed heartbeat is repeated.
+    """
 
     def __init__(self, group: LibrdkafkaGroup) -> None:
         self.group = group
@@ -19,7 +22,9 @@ class LibrdkafkaHeartbeats:
         self.again_ms: int | None = None
 
     def serve(self) -> None:
-        """Send a heartbeat if one is due; the interval restarts even if it may not be sent."""
+        """Send a heartbeat if it is due; the interval restarts even if the heartbeat may not be
+        sent.
+        """
         context = self.context
         if not context.topics:
             return
@@ -29,7 +34,9 @@ class LibrdkafkaHeartbeats:
             self._send()
 
     def due_ms(self, wakes: WakeTimes) -> int | None:
-        """When the next heartbeat is sent; a repeated one does not wait for the main thread."""
+        """When the next heartbeat is sent; a repeated heartbeat does not wait for the main
+        thread.
+        """
         if not self.context.topics or self.group.join_state not in HEARTBEATING:
             return None
         due_ms = wakes.first_ms(self.interval.due_ms(self.context.now_ms))

@@ -1,8 +1,8 @@
 """When librdkafka's main thread wakes up.
 
-It has no timer for heartbeats, joins and the session: it looks at them whenever it wakes up, for a
-response or for one of its timers.  So what is due happens up to a second later.  Source:
-rd_kafka_thread_main and rd_kafka_cgrp_serve.
+The main thread has no timers for heartbeats, joins and the session: it checks them whenever it
+wakes up for a response or for one of its timers.  Therefore anything due may happen up to a second
+later.  Source: rd_kafka_thread_main and rd_kafka_cgrp_serve.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ POLL_CHECK_MS = 500
 
 
 class WakeTimes:
-    """``began_ms`` says when the consumer was created; ``watched_ms`` says when the timer of
-    max.poll.interval.ms was started, None while it is stopped.  ``delay_us`` says how late each
-    timer fires; it is then set again, so delays add up.
+    """``began_ms`` is the time at which the consumer was created; ``watched_ms`` is the time at
+    which the timer of max.poll.interval.ms was started, or None while the timer is stopped.
+    ``delay_us`` is the delay of each timer, which is then set again, so delays add up.
     """
 
     def __init__(self, delay_us: int) -> None:
@@ -23,7 +23,7 @@ class WakeTimes:
         self.watched_ms: int | None = None
 
     def first_ms(self, due_ms: int) -> int:
-        """The first time at or after ``due_ms``."""
+        """The first wake-up at or after ``due_ms``."""
         at_ms = self._first_ms(self.began_ms, SECOND_MS, due_ms)
         return at_ms if self.watched_ms is None else min(at_ms, self.first_check_ms(due_ms))
 

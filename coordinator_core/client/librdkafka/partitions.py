@@ -46,7 +46,9 @@ class AssignedPartitions:
         self.context.own({*self.context.owned, *partitions})
 
     def give_up(self, partitions: Iterable[TopicPartition], *, commits: bool) -> None:
-        """Give up partitions; ``commits`` commit their positions (not of lost partitions)."""
+        """Give up partitions; ``commits`` says whether their positions are committed (not for lost
+        partitions).
+        """
         revoked = set(partitions)
         offsets = self._offsets(revoked)
         self.context.own(each for each in self.context.owned if each not in revoked)

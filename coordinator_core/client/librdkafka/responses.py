@@ -53,7 +53,8 @@ class LibrdkafkaResponses:
         }
 
     def take(self, sent: InFlight, response: ClientResponse | None) -> None:
-        """Handle a response; None: the connection was lost or the request timed out.
+        """Handle a response; ``response`` is None if the connection was lost or the request timed
+        out.
 
         Handlers get None and BareError, too; the reaction says whether there is a real response.
         """

@@ -12,7 +12,9 @@ from coordinator_core.protocol.messages import TopicPartition
 
 
 class JoinState(Enum):
-    """rd_kafka_cgrp_t's join states; ``MEMBER_STATES`` maps them to the common member states."""
+    """rd_kafka_cgrp_t's join states; ``MEMBER_STATES`` maps the join states to the common member
+    states.
+    """
 
     INIT = "joins next"
     WAIT_JOIN = "waits for the JoinGroup response"

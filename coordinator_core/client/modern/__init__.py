@@ -1,18 +1,18 @@
 """Members of consumer, share and streams groups: the client's half of KIP-848, -932 and -1071.
 
-One request does everything: the heartbeat.  Epoch 0 joins, -1 leaves, -2 a static member leaves
-temporarily.  The client makes its member id itself and keeps it for the process' life.  The broker
-says
-how often to send heartbeats, and answers with an assignment when it changed.
+One request does everything: the heartbeat.  With epoch 0 a member joins, with -1 it leaves, and
+with -2 a static member leaves temporarily.  The client makes its member id itself and keeps it for
+the process' life.  The broker says how often to send heartbeats, and answers with an assignment
+when it changed.
 
 Reconciliation.  A member that gets another assignment first gives up what the assignment lacks (the
-callback *revoked*), then takes what is new (*assigned*), and sends the next heartbeat at once with
-what it owns, which acknowledges the assignment.  Only then the coordinator gives the revoked
-partitions to others, with their next heartbeat.
+callback *revoked*), then takes what is new (*assigned*).  Its next heartbeat, which it sends at
+once, has what it owns, and thereby acknowledges the assignment.  Only then does the coordinator
+assign the revoked partitions to other members, with their next heartbeat.
 
 Fencing.  UNKNOWN_MEMBER_ID and FENCED_MEMBER_EPOCH: the coordinator has removed the member.  Its
 partitions are *lost*, and it joins again with epoch 0 and its member id.  Errors such as
-UNRELEASED_INSTANCE_ID are fatal: the application has to make another consumer.
+UNRELEASED_INSTANCE_ID are fatal: the application has to create another consumer.
 
 Java.  The background thread sends heartbeats and leaves when the application does not poll within
 max.poll.interval.ms.  Reconciliation begins when the application polls (with automatic commits:
@@ -21,8 +21,8 @@ while it waits for records.  Source: AsyncKafkaConsumer, AbstractHeartbeatReques
 AbstractMembershipManager.
 
 librdkafka.  The main thread sends heartbeats; ``poll`` only runs the callbacks.  When the
-application does not poll in time, heartbeats stop, and the leave is sent only when the application
-polls again and has been told that its partitions are lost.  Source: rdkafka_cgrp.c.
+application does not poll in time, heartbeats stop.  The leave is sent only when the application
+polls again and has received the callback that its partitions are lost.  Source: rdkafka_cgrp.c.
 
 - ``reactions``: the tables of errors of both libraries.
 - ``member_ids``: member ids in both libraries' form.

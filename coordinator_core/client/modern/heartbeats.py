@@ -16,9 +16,10 @@ HEARTBEAT, POLL_INTERVAL = "heartbeat", "poll interval"
 
 
 class Heartbeats:
-    """``due_ms`` is the time by the interval, ``retry_ms`` the time after a failure.  ``poll_ms``
-    says when the application stopped polling.  ``has_sent`` means that it has sent one since the
-    last error, so that fields are known.
+    """``due_ms`` is the time of the next heartbeat by the interval, ``retry_ms`` the time of a
+    repetition after a failure.  ``poll_ms`` is the time at which the application stopped polling.
+    ``has_sent`` means that a heartbeat was sent since the last error, so that the coordinator knows
+    the fields.
     """
 
     def __init__(self, membership: MembershipManager) -> None:

@@ -2,7 +2,8 @@
 
 The background thread sends requests and handles responses at once.  While it polls, the
 application's thread checks for work each 100 ms: one turn begins to reconcile, and the next turn
-runs the callback. A share consumer and a streams member do the same, as far as their heartbeats go.
+runs the callback. A share consumer and a streams member do the same, as far as heartbeats are
+concerned.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ S = MembershipState
 
 
 class JavaModernConsumer:
-    """``turn_ms`` is the last turn of the application's thread."""
+    """``turn_ms`` is the time of the last turn of the application's thread."""
 
     own_timers = frozenset({HEARTBEAT})
     commit_timers = frozenset({COMMIT})
@@ -315,7 +316,7 @@ class JavaModernConsumer:
         self.offsets.set_timers(polls=self._is_in_poll)
 
     def thawed(self) -> None:
-        """Nothing: each thread sets its next time when it runs."""
+        """Do nothing, because each thread sets its next time when it runs."""
 
     def heartbeat_interval_ms(self) -> int:
         return self.heartbeats.interval_ms or self.context.config.heartbeat_interval_ms

@@ -12,11 +12,11 @@ TIMERS_PER_HEARTBEAT = 6  # number of timer delays (`timer_delay_us`) between tw
 
 
 class ModernLibrdkafkaGroup(LibrdkafkaGroup):
-    """``current``: acknowledged.  ``target`` is being taken or waits for its acknowledgement.
+    """``current``: acknowledged.  ``target`` is being taken, or waits for its acknowledgement.
     ``next_target`` has been received, but not begun.  ``waits_for_ack`` means that the next
-    heartbeat in STEADY has what the member owns; ``sends_ack`` means that the one in flight has it.
-    ``rejoins`` means that the member was fenced or polled too late: it gives up its partitions
-    when no callback waits, then joins again.
+    heartbeat in STEADY reports what the member owns; ``sends_ack`` means that the heartbeat in
+    flight reports it.  ``rejoins`` means that the member was fenced or polled too late: it gives up
+    its partitions when no callback waits, then joins again.
     """
 
     def __init__(self, context: ClientContext) -> None:
@@ -51,7 +51,9 @@ class ModernLibrdkafkaGroup(LibrdkafkaGroup):
     # -- heartbeats
 
     def expedite(self) -> None:
-        """Send the next heartbeat at once; after others without an answer, with a backoff."""
+        """Send the next heartbeat at once; if earlier heartbeats got no answer, send it after a
+        backoff.
+        """
         sent = self.sent_since_answer
         backoff_ms = min(1 << (sent - 1), self.context.config.retry_backoff_max_ms) if sent else 0
         self.again_ms = self.context.now_ms + backoff_ms
@@ -112,7 +114,7 @@ class ModernLibrdkafkaGroup(LibrdkafkaGroup):
         context.send(request, context.coordinator, config.request_timeout_ms)
 
     def answered(self, epoch: int, interval_ms: int, units: Units | None) -> None:
-        """A heartbeat was answered; ``units`` None: the assignment did not change."""
+        """A heartbeat was answered. ``units`` is None if the assignment did not change."""
         self.in_flight = False
         self.set_epoch(epoch)
         acknowledged, self.sends_ack = self.sends_ack, False

@@ -6,7 +6,8 @@ from base64 import b64encode, urlsafe_b64encode
 
 
 def member_id_of(random_bytes: bytes, *, is_librdkafka: bool) -> str:
-    """22 characters.  Java uses the alphabet with - and _ (Uuid), librdkafka that with + and /.
+    """22 characters.  Java uses the alphabet with - and _ (Uuid), and librdkafka the alphabet with
+    + and /.
 
     The bytes become a UUID of version 4.  Java generates another id if the id begins with a dash;
     the model replaces the first character instead.

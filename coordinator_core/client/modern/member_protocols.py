@@ -1,7 +1,7 @@
 """Heartbeats and assignments of the three group types.
 
-What a member owns is a set of units: (topic id, partition), or (role, subtopology, partition) in
-streams groups.
+A member owns a set of units: (topic id, partition), or (role, subtopology, partition) in streams
+groups.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Sent:
 class MemberProtocol:
     """The requests of members of consumer groups; subclasses: of share and streams groups.
 
-    ``has_callbacks`` means that the application is told of revoked and assigned units.
-    ``has_offsets`` means that it commits and fetches offsets.
+    ``has_callbacks`` means that the application learns of revoked and assigned units by callbacks.
+    ``has_offsets`` means that the member commits and fetches offsets.
     """
 
     name = "consumer"
@@ -75,7 +75,7 @@ class MemberProtocol:
         return frozenset((each[0], n) for each in assignment for n in each[1])
 
     def resolved(self, units: Units, names: Mapping[str, str]) -> Units:
-        """The units whose topics are known. ``names`` has them by topic id."""
+        """The units whose topics are known. ``names`` has the topic names by topic id."""
         return frozenset(unit for unit in units if unit[0] in names)
 
     def unknown_topics(self, units: Units, names: Mapping[str, str]) -> tuple[str, ...]:
@@ -111,7 +111,9 @@ class ShareMemberProtocol(MemberProtocol):
 
 
 class StreamsMemberProtocol(MemberProtocol):
-    """Its offsets are committed by the application, apart from the group protocol."""
+    """The application commits the offsets of a streams member, independent of the group
+    protocol.
+    """
 
     name = "streams"
     has_offsets = False

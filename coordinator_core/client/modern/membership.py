@@ -50,7 +50,9 @@ MEMBER_STATES: Mapping[MembershipState, MemberState] = {
 
 
 class LocalAssignment(NamedTuple):
-    """``number`` counts the assignments received since the member joined; -1: none."""
+    """``number`` counts the assignments received since the member joined; -1 means that it received
+    none.
+    """
 
     number: int = -1
     units: Units = NOTHING
@@ -60,7 +62,9 @@ NO_ASSIGNMENT = LocalAssignment()
 
 
 class PendingCallback(NamedTuple):
-    """A callback that waits for the application's thread; ``then`` runs when it has returned."""
+    """A callback that waits for the application's thread; ``then`` runs when the callback has
+    returned.
+    """
 
     kind: str
     partitions: tuple[TopicPartition, ...]
@@ -68,8 +72,9 @@ class PendingCallback(NamedTuple):
 
 
 class MembershipManager:
-    """``callbacks`` are for the application's thread, in order.  ``reconciles`` means that it is
-    taking a target. ``left_group`` means that the leave has been sent, or need not be.
+    """``callbacks`` are for the application's thread, in order.  ``reconciles`` means that the
+    member is taking a target. ``left_group`` means that the leave has been sent, or need not be
+    sent.
     """
 
     def __init__(self, context: ClientContext, offsets: Offsets) -> None:
@@ -154,7 +159,7 @@ class MembershipManager:
         self._lose(lambda: None)
 
     def polled(self) -> None:
-        """The application polls; a member that left because it did not polls, joins again."""
+        """The application polls; a member that had left because of missing polls joins again."""
         self.poll_expired = False
         if self.state is S.STALE and not self.callbacks:
             self.join()
@@ -182,7 +187,7 @@ class MembershipManager:
                 self.move(S.UNSUBSCRIBED)
 
     def answered(self, epoch: int, units: Units | None) -> None:
-        """A heartbeat was answered; ``units`` None: the assignment did not change."""
+        """A heartbeat was answered. ``units`` is None if the assignment did not change."""
         if self.state is S.LEAVING or self.state in OUT_OF_GROUP or epoch < 0:
             return
         self.set_epoch(epoch)

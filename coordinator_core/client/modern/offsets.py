@@ -16,7 +16,7 @@ Done = Callable[[], None]
 
 
 class Offsets:
-    """``waiting``: a commit before something else, with what that is and its deadline."""
+    """``waiting`` is a commit before another action, with this action and its deadline."""
 
     def __init__(self, context: ClientContext, has_offsets: bool) -> None:
         self.context = context
@@ -42,7 +42,9 @@ class Offsets:
             self.due_ms = first_due_ms(self.due_ms, interval_ms, to_ms)
 
     def commit_before_rebalance(self, done: Done) -> None:
-        """Commit, if commits are automatic; ``done`` when it succeeded or failed for good."""
+        """Commit, if commits are automatic; ``done`` is called when the commit succeeded or failed
+        permanently.
+        """
         self.commit_and_wait(done, self.context.config.max_poll_interval_ms)
 
     def commit_and_wait(self, done: Done, within_ms: int) -> None:
@@ -58,7 +60,7 @@ class Offsets:
             self._send(is_manual=True)
 
     def serve(self, *, polls: bool) -> None:
-        """Send what is due; automatic commits and fetches only while the application polls."""
+        """Send what is due; send automatic commits and fetches only while the application polls."""
         context = self.context
         if self.waiting is not None and self.waiting[1] <= context.now_ms:
             self._done()

@@ -26,7 +26,7 @@ COLUMNS = (FindCoordinator, *HEARTBEATS, OffsetCommit, OffsetFetch)
 
 
 def row(*reactions: Reaction) -> Row:
-    """One reaction per column; a row of another length fails at import."""
+    """One reaction per column; a row with another number of reactions fails at import."""
     return dict(zip(COLUMNS, reactions, strict=True))
 
 
