@@ -1,4 +1,4 @@
--- broker_versions: one row per log of a broker and wording, with one of its lines; one row per log whose lines name software, or show what brokers offer; one row per configuration file that shows it.
+-- broker_versions: one row per log of a broker and wording, with one of the log's lines; one row per log whose lines name software or show what brokers offer; and one row per configuration file that shows what brokers offer.
 SELECT cluster_id, file_id, TRUE AS is_of_broker, MIN(line) AS line, MIN(reason) AS reason, CAST(NULL AS STRING) AS software
 FROM broker_log_events
 GROUP BY cluster_id, file_id, event, step, logger, cause

@@ -13,7 +13,7 @@ LEFT JOIN (
     FROM ownership_gaps GROUP BY cluster_id, group_id
 ) AS o ON o.cluster_id = l.cluster_id AND o.group_id = l.group_id
 LEFT JOIN (
-    -- For a classic group whose members are not consumers, the protocol type.
+    -- For a classic group whose members are not consumers, this is the protocol type.
     SELECT cluster_id, group_id, MAX(protocol) AS protocol,
         MAX(CASE WHEN COALESCE(group_type, 'classic') <> 'classic' THEN group_type
             WHEN COALESCE(protocol_type, '') IN ('', 'consumer') THEN 'classic'

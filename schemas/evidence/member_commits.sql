@@ -1,9 +1,9 @@
--- member_commits: one row per partition that a member (committer_id) of a consumer or streams group had when it departed, or still has (departed_ms 0), with its commits in the two minutes before.
+-- member_commits: one row per partition that a member (committer_id) of a consumer or streams group had when it departed, or still has (departed_ms 0), with the partition's commits in the two minutes before.
 SELECT
     m.cluster_id, m.group_id, m.incarnation, m.committer_id, m.departed_ms, m.subtopology,
     m.topic_id, m.partition, ARRAY_SORT(ARRAY_AGG(c.at_ms)) AS commits
 FROM (
-    -- Equal minutes limit the join to nearby commits.
+    -- Joining by equal minutes limits the join to nearby commits.
     SELECT
         p.*, COALESCE(n.topic, s.topic) AS topic,
         EXPLODE(SEQUENCE(

@@ -1,4 +1,4 @@
--- partition_costs: one row per group and partition with commits: the cost of the ends of its tenures from :begin_ms to :end_ms, and how it is consumed; the parameters are SQL expressions over group_id.
+-- partition_costs: one row per group and partition with commits: the cost of the ends of its tenures from :begin_ms to :end_ms, and how the partition is consumed; the parameters are SQL expressions over group_id.
 SELECT
     cluster_id, group_id, topic, partition,
     ROUND(AVG(records_per_second), 3) AS records_per_second,

@@ -1,4 +1,4 @@
--- partition_counts: one row per target or classic assignment and topic: the number of partitions of the topic in it.
+-- partition_counts: one row per target or classic assignment and topic: the number of the topic's partitions in the assignment.
 SELECT
     a.cluster_id, a.group_id, UNIX_MILLIS(g.joined_time) AS at_ms, a.topic,
     MAX(a.partition) + 1 AS partitions

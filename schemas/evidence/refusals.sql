@@ -1,4 +1,4 @@
--- refusals: one row per refusal of a process whose instance id a member has (refused_id).
+-- refusals: one row per process that was refused because a member has its instance id (refused_id).
 SELECT
     cluster_id, group_id, incarnation, UNIX_MILLIS(event_time) AS time_ms,
     old_member_id AS refused_id

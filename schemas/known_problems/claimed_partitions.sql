@@ -1,4 +1,4 @@
--- claimed_partitions: one row per partition that a member says it owns as it joins a generation (subscription version 1 and up).
+-- claimed_partitions: one row per partition that a member says it owns when it joins a generation (subscription version 1 and up).
 SELECT
     c.group_id, g.incarnation, c.generation, c.append_time, c.protocol, c.leader, c.member_id,
     c.instance_id, c.rack_id, c.owned_generation, c.topic, c.partition

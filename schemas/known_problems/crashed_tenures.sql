@@ -24,5 +24,5 @@ FROM (
         how_ended = 'session_expired' OR how_ended = 'replaced' AND last_commit_time < from_time
     )
 ) t
--- The session of a member expires once; the member id of a static member is that of its first process.
+-- The session of a member expires only once. A static member has the member id of its first process.
 WHERE place = 1 OR how_ended = 'replaced'

@@ -1,4 +1,4 @@
--- stuck_sync_phases: one row per classic generation whose members had joined and received no assignment for ten minutes; the time is limited to a day after the join.
+-- stuck_sync_phases: one row per classic generation whose members had joined and received no assignment for ten minutes. The duration is limited to a day after the join.
 WITH stuck AS (
     SELECT
         g.*, UNIX_MILLIS(g.joined_time) AS joined_ms,

@@ -13,4 +13,4 @@ process      STRING NOT NULL COMMENT 'process of the member, the same across res
 topic        STRING NOT NULL COMMENT 'topic; its id if no evidence has the name',
 partition    INT    NOT NULL COMMENT 'assigned partition',
 role         STRING          COMMENT 'active, as in assignments',
-subtopology  STRING          COMMENT 'null: streams groups are not run again'
+subtopology  STRING          COMMENT 'always null, because streams groups are not run again'

@@ -4,11 +4,11 @@
 -- Written by: jobs.ingest
 cluster_id       STRING        NOT NULL COMMENT 'cluster the broker belongs to',
 broker_id        INT           NOT NULL COMMENT 'broker that wrote the line, from the line''s prefix; -1 if no line of the file names it',
-file_id          STRING        NOT NULL COMMENT 'hash that identifies the log: of its first line, or another hash for another log with an equal beginning; the same after the file is rolled, renamed or compressed',
+file_id          STRING        NOT NULL COMMENT 'hash that identifies the log: of its first line, or a different hash if another log has the same beginning; it stays the same when the file is rolled, renamed or compressed',
 position         BIGINT        NOT NULL COMMENT 'byte position of the line in the uncompressed file',
 event_date       DATE          NOT NULL COMMENT 'UTC date of event_time',
 event_time       TIMESTAMP     NOT NULL COMMENT 'time of the line, converted from the configured time zone to UTC',
-event            STRING        NOT NULL COMMENT 'event: REBALANCE_START, JOIN_COMPLETE, ...; OTHER for lifecycle lines',
+event            STRING        NOT NULL COMMENT 'event: REBALANCE_START, JOIN_COMPLETE, ...; event that the line reports; OTHER for lifecycle lines',
 level            STRING                 COMMENT 'INFO, WARN, ...',
 logger           STRING                 COMMENT 'class that logged the line, if the line names it',
 topic_partition  STRING                 COMMENT 'partition of __consumer_offsets named in the line',

@@ -1,4 +1,4 @@
--- findings: one row per finding: a known defect of Kafka or of a client library, a wrong setting, or a failure of a coordinator, by name. A problem that lasts past midnight has a row per date.
+-- findings: one row per finding: a known defect of Kafka or of a client library, a wrong setting, or a failure of a coordinator, by name. A problem that lasts past midnight has one row per date.
 -- Key: (cluster_id, event_date, finding, group_id, incarnation, member_id, process, broker_id, topic_partition, from_time)
 -- Partitioned by: (cluster_id, event_date)
 -- Written by: jobs.findings
@@ -16,7 +16,7 @@ from_time       TIMESTAMP NOT NULL COMMENT 'first event that shows the problem',
 to_time         TIMESTAMP          COMMENT 'last event that shows the problem; null if the problem had not ended by the end of the next date',
 rebalances      INT                COMMENT 'rebalances that the problem caused; null if unknown',
 confidence      DOUBLE    NOT NULL COMMENT '0 to 1: confidence that this problem is the cause; lower if version_seen is false',
-version_seen    BOOLEAN            COMMENT 'the evidence shows a version that has the defect; false: the version is unknown, or the evidence also allows versions without the defect; null for a problem that does not depend on a version',
+version_seen    BOOLEAN            COMMENT 'true if the evidence shows a version that has the defect; false if the version is unknown, or the evidence also allows versions without the defect; null for a problem that does not depend on a version',
 version         STRING             COMMENT 'versions that the evidence allows, as 2.4-2.5; null if the evidence shows none',
 summary         STRING    NOT NULL COMMENT 'the finding in one sentence',
 remedy          STRING    NOT NULL COMMENT 'what to do, in sentences; further lines are settings or SQL to paste',

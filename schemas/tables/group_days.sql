@@ -1,4 +1,4 @@
--- group_days: one row per group and date with events of the group: where a run for later dates begins to read the group's history, and the facts about older generations that the run needs.
+-- group_days: one row per group and date with events of the group. A row says where a run for later dates begins to read the group's history, and has the facts about older generations that the run needs.
 -- Key: (cluster_id, group_id, event_date)
 -- Partitioned by: (cluster_id, event_date)
 -- Written by: jobs.group_days
@@ -16,11 +16,11 @@ unowned_partitions  ARRAY<STRUCT<
     topic: STRING COMMENT 'topic',
     partition: INT COMMENT 'partition',
     process: STRING COMMENT 'last owner',
-    member_id: STRING COMMENT 'member id of the last owner'>> COMMENT 'partitions owned earlier in the incarnation of the context generation, but not in this generation',
+    member_id: STRING COMMENT 'member id of the last owner'>> COMMENT 'partitions that were owned earlier in the incarnation of the context generation, but not in the context generation',
 shared_clients      ARRAY<STRUCT<
     client_id: STRING COMMENT 'client.id',
     client_host: STRING COMMENT 'address',
-    since: DATE COMMENT 'date of the first generation that shows several processes'>> COMMENT 'client ids and hosts that several processes have at the same time, seen up to the context generation, in its incarnation',
+    since: DATE COMMENT 'date of the first generation that shows several processes'>> COMMENT 'client ids and hosts that several processes had at the same time up to the context generation, in its incarnation',
 gone_processes      ARRAY<STRUCT<
     process: STRING COMMENT 'process',
     until: DATE COMMENT 'date of the first generation without the process'>> COMMENT 'processes that were members in the days before the context generation, but not in that generation'

@@ -4,7 +4,7 @@
 -- Written by: jobs.group_events
 cluster_id       STRING    NOT NULL COMMENT 'cluster',
 group_id         STRING    NOT NULL COMMENT 'consumer group',
-event_seq        BIGINT    NOT NULL COMMENT 'order of the group''s events: by position in the log or trace, not by time alone',
+event_seq        BIGINT    NOT NULL COMMENT 'order of the group''s events, by position in the log or trace, not by time alone',
 event_date       DATE      NOT NULL COMMENT 'UTC date of event_time',
 event_time       TIMESTAMP NOT NULL COMMENT 'time at which the coordinator logged the event',
 event            STRING    NOT NULL COMMENT 'REBALANCE_START, JOIN_COMPLETE, ASSIGNMENT_RECEIVED, GROUP_EMPTY, LEFT, ...',

@@ -8,7 +8,7 @@ topic_partition    STRING    NOT NULL COMMENT 'partition of __consumer_offsets w
 log_offset         BIGINT    NOT NULL COMMENT 'offset of the record in the partition: the order of events',
 event_date         DATE      NOT NULL COMMENT 'UTC date of append_time',
 append_time        TIMESTAMP          COMMENT 'timestamp of the record; null in message format 0',
-tombstone          BOOLEAN   NOT NULL COMMENT 'the group was deleted',
+tombstone          BOOLEAN   NOT NULL COMMENT 'true if the group was deleted',
 value_version      INT                COMMENT 'version of the value: 0 to 4; null for a tombstone',
 generation         INT                COMMENT 'generation; null for a tombstone',
 protocol_type      STRING             COMMENT 'consumer, connect, ...; empty for a group without joins so far',
@@ -32,13 +32,13 @@ members            ARRAY<STRUCT<
 task_members       ARRAY<STRUCT<
     member_id: STRING COMMENT 'member id',
     version: INT COMMENT 'version of the metadata that the member sent',
-    process_id: STRING COMMENT 'Streams: process; its threads, each a member, share it',
+    process_id: STRING COMMENT 'Streams: process id; all threads of the process, each of which is a member, share it',
     endpoint: STRING COMMENT 'Connect: URL of the worker; Streams: application.server',
     config_offset: BIGINT COMMENT 'Connect: last offset of the config topic that the worker had read when it joined',
     assigned_config_offset: BIGINT COMMENT 'Connect: offset of the config topic that the assignment is for',
-    delay_ms: INT COMMENT 'Connect: scheduled rebalance delay: after this time the workers join again; 0 for none',
+    delay_ms: INT COMMENT 'Connect: scheduled rebalance delay, after which the workers join again; 0 for none',
     next_rebalance_ms: BIGINT COMMENT 'Streams: time at which the member joins again, ms since the epoch; 0 for at once; null for none',
     error_code: INT COMMENT 'error of the assignment; 0 for none',
     tasks: ARRAY<STRUCT<role: STRING, subtopology: STRING, topic: STRING, partition: INT>> COMMENT 'partitions or tasks of the member by this record, as in assignments',
     revoked: ARRAY<STRUCT<role: STRING, subtopology: STRING, topic: STRING, partition: INT>> COMMENT 'Connect: connectors and tasks that the worker must give up',
-    unreadable: STRING COMMENT 'why the member''s metadata, or a part of it, could not be read; null if it was read'>> COMMENT 'what Kafka Connect''s workers and the classic protocol of Kafka Streams store in subscription and assignment; null for other groups'
+    unreadable: STRING COMMENT 'reason why the member''s metadata, or a part of it, are unreadable; null if they are readable'>> COMMENT 'data that Kafka Connect''s workers and the classic protocol of Kafka Streams store in subscription and assignment; null for other groups'

@@ -21,5 +21,5 @@ members          ARRAY<STRUCT<
     client_host: STRING COMMENT 'address that the member joined from',
     assigned: ARRAY<STRUCT<topic: STRING, partitions: ARRAY<INT>>> COMMENT 'assigned partitions; for a classic group in a rebalance the partitions of the previous generation; null for other protocol types than consumer',
     target: ARRAY<STRUCT<topic: STRING, partitions: ARRAY<INT>>> COMMENT 'target assignment (consumer groups); null for classic groups'>> COMMENT 'members by member id; empty without members, null if not described',
-assignment_hash  STRING             COMMENT 'hash of the members (by instance id, else member id) and what each is assigned: the same in two snapshots if neither differs; null if not described',
-error            STRING             COMMENT 'why the group was not described, in the words of broker or client library; null if it was described'
+assignment_hash  STRING             COMMENT 'hash of the members (by instance id, else member id) and their assignments; equal in two snapshots if neither changed; null if not described',
+error            STRING             COMMENT 'reason why the group was not described, in the words of the broker or the client library; null if it was described'

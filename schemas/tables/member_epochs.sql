@@ -14,7 +14,7 @@ assigned           ARRAY<STRUCT<
     role: STRING COMMENT 'active; in streams groups also standby and warmup',
     subtopology: STRING COMMENT 'subtopology of streams tasks',
     topic: STRING COMMENT 'topic; its id if no evidence has the name',
-    partitions: ARRAY<INT> COMMENT 'partitions'>> COMMENT 'what the member has',
+    partitions: ARRAY<INT> COMMENT 'partitions'>> COMMENT 'partitions that the member has',
 pending_revocation ARRAY<STRUCT<role: STRING, subtopology: STRING, topic: STRING, partitions: ARRAY<INT>>> COMMENT 'partitions or tasks that the member was asked to give up; fields as in assigned',
 event_date         DATE      NOT NULL COMMENT 'UTC date of the record',
 time               TIMESTAMP NOT NULL COMMENT 'time of the record',

@@ -4,7 +4,7 @@
 -- Written by: jobs.what_if_sweep
 cluster_id          STRING        NOT NULL COMMENT 'cluster',
 group_id            STRING        NOT NULL COMMENT 'consumer group',
-process             STRING        NOT NULL COMMENT 'process, as in generation_members: that of the last of these member ids; if no record has one of them, the name',
+process             STRING        NOT NULL COMMENT 'process, as in generation_members, of the last of these member ids; if no record has any of the member ids, the name',
 life                INT           NOT NULL COMMENT 'number of the process life, from 1, in order per name',
 incarnation         INT           NOT NULL COMMENT 'incarnation of the group when the process life began',
 client_id           STRING                 COMMENT 'client.id',
@@ -19,9 +19,9 @@ started_how         STRING        NOT NULL COMMENT 'start (with the group), rest
 ended_how           STRING        NOT NULL COMMENT 'stopped (and came back), session_expired (killed, frozen or cut off; also a static member that was stopped for longer than its session timeout), scale_in, shut_down (with the group), running',
 deploy              INT                    COMMENT 'number of the group''s rolling deployment that started the process, from 1',
 slow_polls          ARRAY<STRUCT<from_time TIMESTAMP, to_time TIMESTAMP>> NOT NULL COMMENT 'spans in which the application did not poll for longer than max.poll.interval.ms; to_time is null if the application never polled again',
-flapping            BOOLEAN       NOT NULL COMMENT 'the process was removed or exceeded max.poll.interval.ms three times within an hour',
+flapping            BOOLEAN       NOT NULL COMMENT 'true if the process was removed or exceeded max.poll.interval.ms three times within an hour',
 first_generation    INT           NOT NULL COMMENT 'first generation with one of these member ids',
 last_generation     INT           NOT NULL COMMENT 'last generation with one of these member ids',
 confidence          DOUBLE        NOT NULL COMMENT '0 to 1: confidence that these member ids are one process and that start and end are right',
 evidence            STRING        NOT NULL COMMENT 'records (log@offset) and lines (broker, log:position) that show start and end',
-name                STRING                 COMMENT 'name that all lives of one process have, also if a new member id or client id makes another process in generation_members: the instance id, else the client id, with host and a number if several processes have it; null in rows of earlier versions'
+name                STRING                 COMMENT 'name that all lives of one process have, even if a new member id or client id makes it another process in generation_members: the instance id, else the client id, with host and a number if several processes have the same; null in rows of earlier versions'

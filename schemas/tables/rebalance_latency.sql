@@ -11,9 +11,9 @@ preparing_time     TIMESTAMP          COMMENT 'start of the rebalance; null with
 to_time            TIMESTAMP          COMMENT 'end of the rebalance: assignment received, group empty, or superseded by the next rebalance',
 join_ms            BIGINT             COMMENT 'ms in PreparingRebalance: waiting for all members to join; null without a log; consumer, share and streams groups: ms in Assigning',
 sync_ms            BIGINT             COMMENT 'ms in CompletingRebalance: waiting for the leader''s assignment, or until superseded; consumer, share and streams groups: ms in Reconciling',
-total_ms           BIGINT             COMMENT 'join_ms + sync_ms: ms not Stable; null if one of them is',
+total_ms           BIGINT             COMMENT 'join_ms + sync_ms: ms not Stable; null if join_ms or sync_ms is null',
 cause              STRING             COMMENT 'cause class',
 outcome            STRING    NOT NULL COMMENT 'stable, empty, superseded, failed or unknown',
-logical_rebalance  INT       NOT NULL COMMENT 'first generation of the logical rebalance: a cooperative second round, and the rebalance after a superseded or failed one, belong to the same logical rebalance',
+logical_rebalance  INT       NOT NULL COMMENT 'first generation of the logical rebalance: a second cooperative round, and the rebalance after a superseded or failed rebalance, belong to the same logical rebalance',
 round              INT       NOT NULL COMMENT 'number of the rebalance within the logical rebalance, from 1',
-evidence           STRING    NOT NULL COMMENT 'records (sync phase only), log or both; clients: only clients'' logs'
+evidence           STRING    NOT NULL COMMENT 'records (sync phase only), log or both; clients if only clients'' logs show the rebalance'

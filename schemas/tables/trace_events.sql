@@ -4,7 +4,7 @@
 -- Written by: jobs.ingest
 cluster_id    STRING  NOT NULL COMMENT 'cluster that the trace was ingested for',
 trace_id      STRING  NOT NULL COMMENT 'hash of the file''s name and bytes, the same in any folder',
-position      BIGINT  NOT NULL COMMENT 'byte position of the line: the order of events',
+position      BIGINT  NOT NULL COMMENT 'byte position of the line, which is the order of events',
 event         STRING  NOT NULL COMMENT 'start, response, record or state; in a real broker''s trace also log, no_response or skipped',
 at_ms         BIGINT           COMMENT 'ms since the scenario began; null for start',
 group_id      STRING           COMMENT 'group id (state and record lines)',

@@ -1,6 +1,6 @@
 -- client_clocks: how far each client's clock is ahead of the brokers' clocks, or without broker evidence of most clients' clocks.
--- A client asks to join before the coordinator completes the join, and receives the response after it: two bounds.
--- A consumer group with clients of the classic protocol responds to each of them separately, and one
+-- A client asks to join before the coordinator completes the join, and receives the response after it, which gives a lower and an upper bound.
+-- A consumer group with clients of the classic protocol responds to each of these clients separately, and one
 -- such client may join a generation repeatedly.
 -- A restarted static member joins the generation that the group already has, so the first
 -- generation of a member id that does not begin with the client id does not count.
@@ -62,15 +62,15 @@ SELECT
     cluster_id,                     -- cluster
     client_id,                      -- client.id
     file_id,                        -- log of the client
-    reference,                      -- brokers; clients: generations that only clients logged, by most clients' clocks
+    reference,                      -- brokers; or clients if only clients logged the generations, with most clients' clocks as reference
     generations,                    -- generations that the client and the reference have in common
-    at_least_ms AS ahead_at_least_ms, -- lower bound of the client's clock minus the reference's clock; negative: behind
-    at_most_ms AS ahead_at_most_ms, -- upper bound of the difference; below the lower bound if the clock was set in between
+    at_least_ms AS ahead_at_least_ms, -- lower bound of the client's clock minus the reference's clock; negative if the client's clock is behind
+    at_most_ms AS ahead_at_most_ms, -- upper bound of the client's clock minus the reference's clock; below the lower bound if the clock was set in between
     CASE
         WHEN at_least_ms > 0 THEN at_least_ms
         WHEN at_most_ms < 0 THEN at_most_ms
         ELSE 0
-    END AS ahead_ms                 -- the smallest difference that the bounds allow: 0 if the clocks may be equal
+    END AS ahead_ms                 -- smallest difference that the bounds allow: 0 if the clocks may be equal
 FROM bounds
 WHERE preference = 1
 ORDER BY ABS(ahead_ms) DESC, cluster_id, client_id, file_id

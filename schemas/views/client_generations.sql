@@ -37,7 +37,7 @@ WITH ordered AS (
 told AS (
     SELECT
         *,
-        -- Java before 2.6 names no member id, and logs only after SyncGroup.
+        -- Java before 2.6 names no member id, and logs a join only after SyncGroup.
         event = 'JOINED' AS logs_after_sync
     FROM ordered
     WHERE
@@ -98,7 +98,7 @@ SELECT
     COALESCE(o.assignor, j.assignor) AS assignor, -- assignor that the group chose
     CASE WHEN o.before_time IS NULL OR o.revoked_time > o.before_time THEN o.revoked_time END AS revoked_time, -- time at which the client began to revoke partitions before this generation
     o.joining_time,                 -- last JoinGroup request
-    o.joined_time AS client_joined_time, -- time of the response to JoinGroup, or an upper bound if the client logs only after SyncGroup
+    o.joined_time AS client_joined_time, -- time of the response to JoinGroup, or an upper bound of it if the client logs only after SyncGroup
     CASE WHEN o.event <> 'SYNC_FAILED' THEN o.event_time END AS synced_time, -- time of the response to SyncGroup; null if the generation was superseded
     CASE WHEN o.event <> 'SYNC_FAILED' AND (o.next_position IS NULL OR o.added_position < o.next_position) THEN o.added_time END AS added_time, -- time at which the client began to use its new partitions
     CASE

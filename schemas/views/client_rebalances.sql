@@ -30,9 +30,9 @@ SELECT
     COUNT(DISTINCT CONCAT(file_id, '/', COALESCE(client_id, ''))) AS clients, -- clients that joined the generation; the same client id in two logs counts as two clients
     MAX(assignor) AS assignor,              -- assignor that the group chose
     CASE WHEN MAX(synced_time) IS NULL THEN 'superseded' ELSE 'stable' END AS outcome, -- superseded if no client received its assignment
-    MAX(UNIX_MILLIS(client_joined_time) - UNIX_MILLIS(joining_time)) AS join_ms, -- ms of the join phase, from these clients' first request on, each by its own clock
+    MAX(UNIX_MILLIS(client_joined_time) - UNIX_MILLIS(joining_time)) AS join_ms, -- ms of the join phase, from the first request of these clients on, each by its own clock
     MAX(UNIX_MILLIS(synced_time) - UNIX_MILLIS(client_joined_time)) AS sync_ms, -- ms until the last client received its assignment, each by its own clock
-    'clients' AS evidence                   -- clients: times of the clients' clocks, which may differ (client_clocks)
+    'clients' AS evidence                   -- always clients: times are from the clients' clocks, which may differ (client_clocks)
 FROM turns
 GROUP BY cluster_id, group_id, generation, turn
 ORDER BY cluster_id, group_id, joined_time

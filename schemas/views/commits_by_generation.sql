@@ -46,7 +46,7 @@ SELECT
     c.cluster_id,                   -- cluster
     c.group_id,                     -- consumer group
     r.incarnation,                  -- incarnation of the group; null before the first generation
-    r.generation,                   -- generation running at the time, until the next assignment; null before the first generation
+    r.generation,                   -- generation running at the time of the commits, until the next assignment; null before the first generation
     r.outcome,                      -- stable, or empty: the group had no members
     c.topic,                        -- topic
     c.partition,                    -- partition

@@ -1,4 +1,4 @@
--- distinct_members: member ids per client, host and date: shows processes that cannot stay a member.
+-- distinct_members: member ids per client, host and date, which shows processes that cannot stay a member.
 SELECT
     cluster_id,                     -- cluster
     group_id,                       -- consumer group

@@ -20,25 +20,25 @@ SELECT
     e.generations,                  -- generations formed by the episode's rebalances
     e.rebalances,                   -- rebalances as docs/metrics.md defines them
     e.not_stable_ms,                -- ms not Stable; null without a log
-    e.rebalances_without_begin,     -- rebalances whose begin no line shows: not_stable_ms and unowned_partition_ms are lower limits unless it is 0
+    e.rebalances_without_begin,     -- rebalances whose begin no line shows; if it is not 0, not_stable_ms and unowned_partition_ms are lower limits
     e.partitions_moved,             -- partitions whose owner changed to another process; null without records
     e.unowned_partition_ms,         -- partition downtime in ms, summed over partitions; null without records
-    COALESCE(e.unowned_partition_ms_low, e.unowned_partition_ms) AS unowned_partition_ms_low, -- lower limit, see ownership_gaps
-    COALESCE(e.unowned_partition_ms_high, e.unowned_partition_ms) AS unowned_partition_ms_high, -- upper limit, see ownership_gaps
-    u.unserved_partition_ms,        -- ms in which owners did not serve their partitions, see episode_unserved; null without such a time
-    u.cost_ms,                      -- ms without an owner or not served, summed over partitions; null if neither is known
+    COALESCE(e.unowned_partition_ms_low, e.unowned_partition_ms) AS unowned_partition_ms_low, -- lower limit of unowned_partition_ms, see ownership_gaps
+    COALESCE(e.unowned_partition_ms_high, e.unowned_partition_ms) AS unowned_partition_ms_high, -- upper limit of unowned_partition_ms, see ownership_gaps
+    u.unserved_partition_ms,        -- ms in which owners did not serve their partitions, see episode_unserved; null if owners served them all the time
+    u.cost_ms,                      -- ms without an owner or not served, summed over partitions; null if both are unknown
     ROW_NUMBER() OVER (
         PARTITION BY e.cluster_id
         ORDER BY
             CASE WHEN e.kind IN ('group_start', 'shutdown', 'group_deleted') THEN 1 ELSE 0 END,
             u.cost_ms DESC NULLS LAST, e.not_stable_ms DESC NULLS LAST, e.rebalances DESC,
             e.from_time, e.group_id, e.episode
-    ) AS place,                     -- 1 is the costliest episode of the cluster: by cost_ms, not_stable_ms and rebalances; starts, shutdowns and deletions of groups are last
-    c.handovers,                    -- tenures of partitions that the episode's rebalances ended; null without one
+    ) AS place,                     -- rank of the episode in the cluster, by cost_ms, not_stable_ms and rebalances; 1 is the costliest; starts, shutdowns and deletions of groups are last
+    c.handovers,                    -- tenures of partitions that the episode's rebalances ended; null if they ended none
     c.records_reprocessed,          -- records that the next owners handle again, estimated; null without commits
     c.records_reprocessed_low,      -- lower limit of records_reprocessed
     c.records_reprocessed_high,     -- upper limit of records_reprocessed, if bounded
-    c.bounded,                      -- false if a process whose session had expired returned: it may have handled more records
+    c.bounded,                      -- false if a process whose session had expired returned, which may have handled more records
     c.consumption_pause_ms,         -- ms without a consumed record, summed over partitions; null without commits
     c.longest_pause_ms,             -- longest pause of one partition
     c.record_seconds,               -- lag integrated over the handovers, in records times seconds; null without log end offsets

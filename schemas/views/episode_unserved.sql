@@ -44,11 +44,11 @@ SELECT
     e.from_time,                    -- start
     e.to_time,                      -- end of the last rebalance, or the last event
     e.unowned_partition_ms,         -- partition downtime in ms, summed over partitions; null without records
-    COALESCE(e.unowned_partition_ms_low, e.unowned_partition_ms) AS unowned_partition_ms_low, -- lower limit, see ownership_gaps
-    COALESCE(e.unowned_partition_ms_high, e.unowned_partition_ms) AS unowned_partition_ms_high, -- upper limit, see ownership_gaps
-    u.unserved_partition_ms,        -- ms in which owners did not serve their partitions, summed over partitions: slow polls, frozen and stalled owners, each in one episode; null without such a time
-    COALESCE(e.unowned_partition_ms + u.unserved_partition_ms, e.unowned_partition_ms, u.unserved_partition_ms) AS cost_ms, -- ms without an owner or not served, summed over partitions; null if neither is known
-    u.longest_unserved_ms,          -- longest of these times of one partition
+    COALESCE(e.unowned_partition_ms_low, e.unowned_partition_ms) AS unowned_partition_ms_low, -- lower limit of unowned_partition_ms, see ownership_gaps
+    COALESCE(e.unowned_partition_ms_high, e.unowned_partition_ms) AS unowned_partition_ms_high, -- upper limit of unowned_partition_ms, see ownership_gaps
+    u.unserved_partition_ms,        -- ms in which owners did not serve their partitions, summed over partitions: slow polls, frozen and stalled owners, each in one episode; null if owners served them all the time
+    COALESCE(e.unowned_partition_ms + u.unserved_partition_ms, e.unowned_partition_ms, u.unserved_partition_ms) AS cost_ms, -- ms without an owner or not served, summed over partitions; null if both are unknown
+    u.longest_unserved_ms,          -- longest unserved time of one partition, in ms
     u.partitions,                   -- partitions concerned
     e.summary                       -- the episode in one sentence
 FROM episodes e

@@ -14,12 +14,12 @@ SELECT
     c.rebalances,                   -- 1 if the generation counts as a rebalance, else 0, as in rebalance_counts
     c.aborted_rebalances,           -- 1 if the generation is an aborted rebalance, else 0, as in rebalance_counts
     c.superseded_targets,           -- 1 if the target was superseded, else 0, as in rebalance_counts
-    g.evidence,                     -- records, log or both; clients: only clients' logs
+    g.evidence,                     -- records, log or both; clients if only clients' logs show the generation
     g.total_ms,                     -- ms not Stable; null without a log
     CASE
         WHEN g.outcome = 'empty' THEN COALESCE(g.total_ms, 0)
         ELSE UNIX_MILLIS(COALESCE(g.ended_time, g.next_time, o.last_time)) - UNIX_MILLIS(g.from_time)
-    END AS with_members_ms          -- ms from from_time to to_time in which the group had members or members were joining, without the time in Empty
+    END AS with_members_ms          -- ms from from_time to to_time in which the group had members or members were joining, excluding the time in Empty
 FROM (
     SELECT
         s.*,

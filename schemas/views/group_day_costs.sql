@@ -2,15 +2,15 @@
 SELECT
     c.cluster_id,                   -- cluster
     c.group_id,                     -- consumer group
-    c.event_date,                   -- UTC date, see handover_costs
+    c.event_date,                   -- UTC date of the costs, see handover_costs
     c.handovers,                    -- tenures of partitions that ended, with or without a next owner
-    g.unowned_partition_ms,         -- partition downtime in ms, summed over partitions; null without any
-    g.unowned_partition_ms_low,     -- lower limit, see ownership_gaps
-    g.unowned_partition_ms_high,    -- upper limit, see ownership_gaps
+    g.unowned_partition_ms,         -- partition downtime in ms, summed over partitions; null without downtime
+    g.unowned_partition_ms_low,     -- lower limit of unowned_partition_ms, see ownership_gaps
+    g.unowned_partition_ms_high,    -- upper limit of unowned_partition_ms, see ownership_gaps
     c.records_reprocessed,          -- records that the next owners handle again, estimated; null without commits
     c.records_reprocessed_low,      -- lower limit of records_reprocessed
     c.records_reprocessed_high,     -- upper limit of records_reprocessed, if bounded
-    c.bounded,                      -- false if a process whose session had expired returned: it may have handled more records
+    c.bounded,                      -- false if a process whose session had expired returned, which may have handled more records
     c.consumption_pause_ms,         -- ms without a consumed record, summed over partitions; null without commits
     c.record_seconds                -- lag integrated over the handovers, in records times seconds; null without log end offsets
 FROM (

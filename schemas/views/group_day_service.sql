@@ -1,4 +1,4 @@
--- group_day_service: how much of a group's partition time was served on each date, and what rebalances cost the data. Dates are those with commits in the cluster.
+-- group_day_service: how much of a group's partition time was served on each date, and what rebalances cost the data. The dates are the dates with commits in the cluster.
 WITH assigned AS (
     SELECT cluster_id, group_id, incarnation, generation, COUNT(*) AS partitions
     FROM (
@@ -80,9 +80,9 @@ SELECT
     d.event_date,                   -- UTC date
     d.partition_ms,                 -- ms for which the group had partitions to consume, summed over partitions
     COALESCE(u.unowned_ms, 0) AS unowned_ms, -- ms without an owner, summed over partitions (ownership_gaps)
-    COALESCE(u.low_ms, 0) AS unowned_ms_low, -- lower limit, see ownership_gaps
-    COALESCE(u.high_ms, 0) AS unowned_ms_high, -- upper limit, see ownership_gaps
-    COALESCE(n.unserved_ms, 0) AS unserved_ms, -- ms with an owner that did not handle waiting records (unserved_times), except reason no_progress, for which it is unknown whether records waited
+    COALESCE(u.low_ms, 0) AS unowned_ms_low, -- lower limit of unowned_ms, see ownership_gaps
+    COALESCE(u.high_ms, 0) AS unowned_ms_high, -- upper limit of unowned_ms, see ownership_gaps
+    COALESCE(n.unserved_ms, 0) AS unserved_ms, -- ms with an owner that did not handle waiting records (unserved_times), except times with reason no_progress, for which it is unknown whether records waited
     CASE
         WHEN d.partition_ms > 0 THEN ROUND(
             100 * CAST(

@@ -49,7 +49,7 @@ SELECT
     COUNT(*) AS partitions,         -- partitions with a committed offset
     COUNT(CASE WHEN lag > 0 THEN 1 END) AS lagging_partitions, -- partitions with lag
     COUNT(*) - COUNT(lag) AS unknown_partitions, -- partitions without a log end offset
-    MIN(seen_time) AS seen_time,    -- oldest of the newest sightings: the lag is at most this old
+    MIN(seen_time) AS seen_time,    -- oldest of the newest sightings, which limits the age of the lag
     MAX(commit_time) AS last_commit_time -- newest commit
 FROM ranked
 GROUP BY cluster_id, group_id

@@ -9,7 +9,7 @@ WITH recorded AS (
 logged AS (
     SELECT
         cluster_id, group_id, MIN(event_time) AS first_time, MAX(event_time) AS last_time,
-        -- Text after the number.
+        -- The text after the number is the reason.
         SUBSTR(MIN(CASE
             WHEN epoch IS NOT NULL OR group_type IN ('consumer', 'share', 'streams')
                 THEN '1 no target assignment in the lines'

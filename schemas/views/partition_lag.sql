@@ -91,14 +91,14 @@ SELECT
     topic,                          -- topic
     partition,                      -- partition
     at_time,                        -- time of the commit or of the sighting
-    commits = 1 AS is_commit,       -- whether the group committed at this time; false: a log end offset was seen
+    commits = 1 AS is_commit,       -- true if the group committed at this time; false if a log end offset was seen
     committed_offset,               -- newest committed offset at that time
-    log_end_offset,                 -- log end offset at this time: linear between the previous and the next sighting, and at least the committed offset; null without a previous or a next sighting
+    log_end_offset,                 -- log end offset at this time: interpolated linearly between the previous and the next sighting, and at least the committed offset; null without a previous or a next sighting
     log_end_offset - committed_offset AS lag, -- lag then
     CASE WHEN end_before > committed_offset THEN end_before - committed_offset
-        WHEN end_before IS NOT NULL THEN 0 END AS lag_low, -- lowest possible lag: with the log end offset of the previous sighting; null without a previous sighting
+        WHEN end_before IS NOT NULL THEN 0 END AS lag_low, -- lowest possible lag, computed with the log end offset of the previous sighting; null without a previous sighting
     CASE WHEN end_after > committed_offset THEN end_after - committed_offset
-        WHEN end_after IS NOT NULL THEN 0 END AS lag_high, -- highest possible lag: with the log end offset of the next sighting; null without a next sighting
+        WHEN end_after IS NOT NULL THEN 0 END AS lag_high, -- highest possible lag, computed with the log end offset of the next sighting; null without a next sighting
     before_time AS seen_before_time, -- time of the last sighting up to this time
     after_time AS seen_after_time   -- time of the first sighting from this time on
 FROM estimated

@@ -16,7 +16,7 @@ owned AS (
         LAG(r.after_generation) OVER w AS from_after,
         LEAD(r.generation) OVER w AS next_generation
     FROM recorded r
-    -- In share groups several processes may have a partition: as in churn, the last member counts.
+    -- In share groups several processes may have a partition; as in churn, the last member counts.
     JOIN (
         SELECT
             cluster_id, group_id, incarnation, generation, topic, partition,
@@ -62,7 +62,7 @@ SELECT
     o.at_generation AS generation,  -- generation
     o.topic,                        -- topic
     o.partition,                    -- partition
-    CASE WHEN o.is_after THEN o.process ELSE o.from_process END AS from_process, -- last owner, a process across restarts; null if the partition never had an owner
+    CASE WHEN o.is_after THEN o.process ELSE o.from_process END AS from_process, -- process that owned the partition last, with the same name across restarts; null if the partition never had an owner
     CASE WHEN NOT o.is_after THEN o.process END AS to_process, -- current owner; null if unowned
     CASE WHEN o.is_after THEN o.generation ELSE o.from_generation END AS from_generation, -- generation of the last owner
     CASE
@@ -77,10 +77,10 @@ SELECT
     END AS unowned_ms,              -- partition downtime in ms that this generation's assignment ended, as in ownership_gaps; null for orphaned and new
     CASE
         WHEN NOT o.is_after AND o.from_generation IS NOT NULL THEN COALESCE(d.low_ms, 0)
-    END AS unowned_ms_low,          -- lower limit, see ownership_gaps
+    END AS unowned_ms_low,          -- lower limit of unowned_ms, see ownership_gaps
     CASE
         WHEN NOT o.is_after AND o.from_generation IS NOT NULL THEN COALESCE(d.high_ms, 0)
-    END AS unowned_ms_high          -- upper limit, see ownership_gaps
+    END AS unowned_ms_high          -- upper limit of unowned_ms, see ownership_gaps
 FROM turns o
 LEFT JOIN downtime d
     ON d.cluster_id = o.cluster_id AND d.group_id = o.group_id

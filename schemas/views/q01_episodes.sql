@@ -1,4 +1,4 @@
--- q01_episodes: why each group rebalanced: its episodes by root cause, with their cost. Lead with the highest cost_ms; group_start, shutdown and group_deleted are no incidents.
+-- q01_episodes: why each group rebalanced: its episodes by root cause, with their cost. Report the highest cost_ms first; group_start, shutdown and group_deleted are not incidents.
 SELECT
     cluster_id,                     -- cluster
     group_id,                       -- consumer group
@@ -8,10 +8,10 @@ SELECT
     SUM(rebalances) AS rebalances,  -- rebalances, as in q01_most_rebalanced_groups
     SUM(not_stable_ms) AS not_stable_ms, -- ms in rebalances; null without a log
     SUM(unowned_partition_ms) AS unowned_partition_ms, -- partition downtime in ms, summed over partitions and over episodes with known downtime; null if no episode has a known downtime
-    SUM(unowned_partition_ms_low) AS unowned_partition_ms_low, -- lower limit, see ownership_gaps
-    SUM(unowned_partition_ms_high) AS unowned_partition_ms_high, -- upper limit, see ownership_gaps
-    SUM(unserved_partition_ms) AS unserved_partition_ms, -- ms in which owners did not serve their partitions, see episode_unserved; null without such a time
-    SUM(cost_ms) AS cost_ms,        -- ms without an owner or not served, summed over partitions; null if neither is known for any episode
+    SUM(unowned_partition_ms_low) AS unowned_partition_ms_low, -- lower limit of unowned_partition_ms, see ownership_gaps
+    SUM(unowned_partition_ms_high) AS unowned_partition_ms_high, -- upper limit of unowned_partition_ms, see ownership_gaps
+    SUM(unserved_partition_ms) AS unserved_partition_ms, -- ms in which owners did not serve their partitions, see episode_unserved; null if owners served them all the time
+    SUM(cost_ms) AS cost_ms,        -- ms without an owner or not served, summed over partitions; null if both are unknown for all episodes
     SUM(records_reprocessed) AS records_reprocessed, -- records handled again, estimated; null without commits
     SUM(partitions_moved) AS partitions_moved, -- partitions whose owner changed to another process; null without records
     MIN(from_time) AS first_time,   -- start of the first episode
@@ -68,7 +68,7 @@ SELECT
             WHEN ROUND(SUM(records_reprocessed)) > 1
             THEN ', ' || CAST(ROUND(SUM(records_reprocessed)) AS BIGINT) || ' records handled again'
             ELSE '' END
-    END AS text                     -- one sentence for the kind
+    END AS text                     -- the episodes of the kind in one sentence
 FROM episode_costs
 GROUP BY cluster_id, group_id, kind
 ORDER BY cluster_id, cost_ms DESC NULLS LAST, group_id, kind

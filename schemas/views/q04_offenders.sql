@@ -6,9 +6,9 @@ SELECT
     t.client_host,                  -- address, if a record or a line has it
     COUNT(*) AS rebalances_started, -- rebalances that the culprit triggered
     COUNT(DISTINCT t.member_id) AS member_ids, -- member ids of the culprit in these rebalances
-    SUM(CASE WHEN t.cause = 'SESSION_EXPIRY' THEN 1 ELSE 0 END) AS expiries, -- triggers: the session expired
-    SUM(CASE WHEN t.story = 'slow_poll' THEN 1 ELSE 0 END) AS slow_polls, -- triggers: max.poll.interval.ms was exceeded
-    SUM(CASE WHEN t.story = 'restart' THEN 1 ELSE 0 END) AS restarts, -- triggers in which the culprit left and returned within a minute
+    SUM(CASE WHEN t.cause = 'SESSION_EXPIRY' THEN 1 ELSE 0 END) AS expiries, -- rebalances that the culprit triggered because its session expired
+    SUM(CASE WHEN t.story = 'slow_poll' THEN 1 ELSE 0 END) AS slow_polls, -- rebalances that the culprit triggered because it exceeded max.poll.interval.ms
+    SUM(CASE WHEN t.story = 'restart' THEN 1 ELSE 0 END) AS restarts, -- rebalances that the culprit triggered because it left and returned within a minute
     SUM(l.total_ms) AS not_stable_ms -- ms not Stable in these rebalances; null without a log
 FROM rebalance_causes t
 LEFT JOIN rebalance_latency l

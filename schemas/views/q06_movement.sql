@@ -6,9 +6,9 @@ SELECT
     COUNT(*) AS rebalances,         -- rebalances that became Stable
     SUM(c.partitions_moved) AS partitions_moved, -- partitions whose owner changed to another process
     SUM(c.moves_forced) AS moves_forced, -- moves that no assignment could avoid
-    SUM(c.partitions_moved) - SUM(c.moves_forced) AS moves_in_excess, -- moves that a better assignment avoids
+    SUM(c.partitions_moved) - SUM(c.moves_forced) AS moves_in_excess, -- moves that a better assignment would avoid
     MAX(c.partitions_moved) AS max_partitions_moved, -- most partitions moved in one rebalance
-    ROUND(100 * AVG(q.stickiness), 1) AS stickiness_percent -- share of the partitions with a retained owner that this owner kept, mean over rebalances, percent; of consumer groups by the target, null for share and streams groups
+    ROUND(100 * AVG(q.stickiness), 1) AS stickiness_percent -- share of the partitions with a retained owner that this owner kept, mean over rebalances, in percent; computed from the target in consumer groups, null for share and streams groups
 FROM generations g
 JOIN churn c
     ON c.cluster_id = g.cluster_id AND c.group_id = g.group_id

@@ -14,7 +14,7 @@ SELECT
     not_stable_ms,                  -- ms in rebalances; null without a log
     dominant_cause,                 -- most frequent cause class of the rebalances
     dominant_percent,               -- share of rebalances with this cause
-    culprits                        -- processes that triggered the rebalances: one for a flapping process, many for a deployment
+    culprits                        -- processes that triggered the rebalances: one process for a flapping process, many for a deployment
 FROM storms
 WHERE pause_below_ms = 60000 AND generations >= 5
 ORDER BY cluster_id, not_stable_ms DESC NULLS LAST, group_id, from_time

@@ -18,7 +18,7 @@ WITH phases AS (
         AND c.incarnation = g.incarnation AND c.generation = g.generation
     WHERE g.preparing_time IS NOT NULL AND g.joined_time IS NOT NULL
 ),
--- Process of each member id.
+-- This is the process of each member id.
 named AS (
     SELECT cluster_id, group_id, member_id, MAX(process) AS process
     FROM generation_members
@@ -67,7 +67,7 @@ reached AS (
         GROUP BY cluster_id, group_id, incarnation, epoch, process
     ) AS first_times
 ),
--- Members removed while the rebalance waited for them; a line may name several.
+-- These members were removed while the rebalance waited for them; a line may name several members.
 removed AS (
     SELECT
         p.cluster_id, p.group_id, p.incarnation, p.generation,
@@ -91,7 +91,7 @@ removed AS (
     WHERE p.is_classic AND t.departed_id IS DISTINCT FROM p.culprit_member_id
     GROUP BY p.cluster_id, p.group_id, p.incarnation, p.generation
 ),
--- Lines show the joins of new members only: they show the last join if all members are new.
+-- Lines show only the joins of new members, so they show the last join only if all members are new.
 complete AS (
     SELECT cluster_id, group_id, incarnation, generation
     FROM arrivals
@@ -118,15 +118,15 @@ SELECT
     p.generation,                   -- generation that the rebalance made
     p.preparing_time,               -- start of the rebalance
     p.join_ms,                      -- ms waiting for all members to join; other group types: ms until the target was computed
-    j.process AS last_to_join,      -- process that joined last, by log and commits; null if unknown (a log has joins of new members only), and for groups that are not classic, in which no member waits for joins
+    j.process AS last_to_join,      -- process that joined last, by log and commits; null if unknown (a log has only joins of new members), and for groups that are not classic, in which no member waits for joins
     UNIX_MILLIS(j.arrival_time) - UNIX_MILLIS(p.preparing_time) AS last_join_after_ms, -- ms from the start of the rebalance to this join
     UNIX_MILLIS(p.joined_time) - UNIX_MILLIS(j.arrival_time) AS waited_on_ms, -- ms waited after this join: for the initial delay, or for a member that did not rejoin
-    j.evidence,                     -- log (a line has its join) or commits (the process committed, as eager members do right before they rejoin)
-    GREATEST(p.members_dropped, COALESCE(d.members, 0)) AS members_dropped, -- members removed for not rejoining, not syncing or not giving up partitions in time, also if their session expired while the rebalance waited for them; null without a log
-    d.processes AS did_not_rejoin,  -- processes that did not rejoin, and were removed while the rebalance waited; member ids, if only lines name them
+    j.evidence,                     -- log (a line has the join) or commits (the process committed, as eager members do right before they rejoin)
+    GREATEST(p.members_dropped, COALESCE(d.members, 0)) AS members_dropped, -- members removed for not rejoining, not syncing or not giving up partitions in time, even if their session expired while the rebalance waited for them; null without a log
+    d.processes AS did_not_rejoin,  -- processes that did not rejoin, and were removed while the rebalance waited; member ids if only lines name these members
     p.sync_ms,                      -- ms waiting for the leader's assignment; other group types: ms until all members had reached the target
-    COALESCE(n.process, p.leader, t.process) AS last_to_sync, -- the leader, for which all other members wait; other group types: the last process that reached the target
-    CASE WHEN p.sync_ms > p.join_ms THEN 'sync' ELSE 'join' END AS slow_phase -- the longer of the two phases
+    COALESCE(n.process, p.leader, t.process) AS last_to_sync, -- leader, for which all other members wait; other group types: the last process that reached the target
+    CASE WHEN p.sync_ms > p.join_ms THEN 'sync' ELSE 'join' END AS slow_phase -- name of the longer of the two phases
 FROM phases p
 LEFT JOIN last_arrivals j
     ON j.cluster_id = p.cluster_id AND j.group_id = p.group_id

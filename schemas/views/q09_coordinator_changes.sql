@@ -36,7 +36,7 @@ changes AS (
         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     )
 ),
--- Incarnations of groups, and their creation times; null before the evidence.
+-- Incarnations of groups with their creation times, which are null before the evidence.
 incarnations AS (
     SELECT
         cluster_id, group_id, incarnation,

@@ -91,10 +91,10 @@ SELECT
     SUM(with_members_ms) AS with_members_ms, -- ms in which the group had members, or members were joining
     SUM(partitions_moved) AS partitions_moved, -- partitions whose owner changed to another process
     SUM(unowned_ms) AS unowned_partition_ms, -- partition downtime in ms, as in ownership_gaps; null without records
-    SUM(low_ms) AS unowned_partition_ms_low, -- lower limit, see ownership_gaps
-    SUM(high_ms) AS unowned_partition_ms_high, -- upper limit, see ownership_gaps
+    SUM(low_ms) AS unowned_partition_ms_low, -- lower limit of unowned_partition_ms, see ownership_gaps
+    SUM(high_ms) AS unowned_partition_ms_high, -- upper limit of unowned_partition_ms, see ownership_gaps
     SUM(restarts) AS restarts,      -- processes that left and returned within a minute; null if only clients' logs show the generations
-    SUM(restart_ms) AS restart_partition_ms, -- the part of the downtime that restarts caused: in rebalances of a departure or a return, and for static members without a rebalance
+    SUM(restart_ms) AS restart_partition_ms, -- part of the downtime that restarts caused: in rebalances of a departure or a return, and for static members without a rebalance
     CAST(ROUND(SUM(restart_ms) / NULLIF(SUM(restarts), 0)) AS BIGINT) AS partition_ms_per_restart -- restart_partition_ms per restart; null without restarts or records
 FROM costs
 GROUP BY cluster_id, group_id, period, group_type

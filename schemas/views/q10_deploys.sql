@@ -76,12 +76,12 @@ SELECT
     c.from_time,                   -- departure of the first process
     c.to_time,                     -- time at which the last process had returned and its rebalance had ended
     c.processes,                    -- restarted processes
-    c.generations,                  -- rebalances that began in this time, including superseded ones
+    c.generations,                  -- rebalances that began in this time, including superseded rebalances
     c.not_stable_ms,                -- ms in these rebalances; null without a log
     c.partitions_moved,             -- partitions whose owner changed to another process; null without records
     COALESCE(d.unowned_ms, n.recorded_zero) AS unowned_partition_ms, -- partition downtime in ms: the gaps of ownership_gaps within or across this time; null without records
-    COALESCE(d.low_ms, n.recorded_zero) AS unowned_partition_ms_low, -- lower limit, see ownership_gaps
-    COALESCE(d.high_ms, n.recorded_zero) AS unowned_partition_ms_high, -- upper limit, see ownership_gaps
+    COALESCE(d.low_ms, n.recorded_zero) AS unowned_partition_ms_low, -- lower limit of unowned_partition_ms, see ownership_gaps
+    COALESCE(d.high_ms, n.recorded_zero) AS unowned_partition_ms_high, -- upper limit of unowned_partition_ms, see ownership_gaps
     c.offset_rewinds,               -- commits that went back to a lower offset; null without records
     c.reconsumed_records            -- records consumed again after these commits; null without records
 FROM costs c

@@ -1,6 +1,6 @@
 -- q10_each_rebalance: the cost of each rebalance, in partition downtime and records handled again, which can be summed over any span of time.
 WITH spans AS (
-    -- Without a record, partitions and commits are unknown: null, not 0.
+    -- Without a record, figures of partitions and commits are unknown, so they are null, not 0.
     SELECT *, CASE WHEN evidence IN ('records', 'both') THEN 0 END AS recorded_zero
     FROM generation_spans
 ),
@@ -42,8 +42,8 @@ SELECT
     r.partitions_moved,             -- partitions whose owner changed to another process
     COALESCE(p.partitions_unowned, s.recorded_zero) AS partitions_unowned, -- partitions that were unowned until this rebalance; null without a record
     COALESCE(p.unowned_partition_ms, s.recorded_zero) AS unowned_partition_ms, -- partition downtime in ms that this rebalance ended, summed over partitions, as in ownership_gaps; null without a record
-    COALESCE(p.low_ms, s.recorded_zero) AS unowned_partition_ms_low, -- lower limit, see ownership_gaps
-    COALESCE(p.high_ms, s.recorded_zero) AS unowned_partition_ms_high, -- upper limit, see ownership_gaps
+    COALESCE(p.low_ms, s.recorded_zero) AS unowned_partition_ms_low, -- lower limit of unowned_partition_ms, see ownership_gaps
+    COALESCE(p.high_ms, s.recorded_zero) AS unowned_partition_ms_high, -- upper limit of unowned_partition_ms, see ownership_gaps
     p.longest_unowned_ms,       -- longest downtime of one partition
     COALESCE(a.offset_rewinds, s.recorded_zero) AS offset_rewinds, -- commits that went back to a lower offset, during this generation; null without a record
     COALESCE(a.reconsumed_records, s.recorded_zero) AS reconsumed_records, -- records consumed again after these commits; null without a record

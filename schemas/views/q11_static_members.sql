@@ -61,7 +61,7 @@ SELECT
     m.cluster_id,                   -- cluster
     m.group_id,                     -- consumer group; null if the lines about the instance name none
     m.instance_id,                  -- group.instance.id
-    m.session_timeout_ms,           -- session.timeout.ms: a restart within it triggers no rebalance; null without records, and for members of modern groups, whose session timeout is the group's
+    m.session_timeout_ms,           -- session.timeout.ms, within which a restart triggers no rebalance; null without records, and for members of modern groups, whose session timeout is the group's
     m.member_ids,                   -- member ids of the instance
     NULLIF(m.hosts, 0) AS hosts,    -- addresses of the instance; null if no record or line has one
     COALESCE(c.replacements, 0) AS replacements, -- replacements by a new member id within the session

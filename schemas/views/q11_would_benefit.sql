@@ -2,7 +2,7 @@
 WITH sessions AS (
     SELECT
         cluster_id, group_id, client_id, client_host,
-        -- Records of modern groups lack the session timeout: the default of group.consumer.session.timeout.ms applies.
+        -- Records of modern groups lack the session timeout, so the default of group.consumer.session.timeout.ms applies.
         COALESCE(MAX(session_timeout_ms), 45000) AS session_timeout_ms
     FROM generation_members
     WHERE instance_id IS NULL
@@ -70,7 +70,7 @@ SELECT
     CASE WHEN COUNT(CASE WHEN s.avoidable THEN 1 END) = 0 THEN 0
         ELSE SUM(CASE WHEN s.avoidable THEN l.total_ms END) END AS not_stable_avoidable_ms, -- ms in these rebalances; null without a log
     COALESCE(SUM(CASE WHEN s.avoidable THEN c.partitions_moved END), 0) AS moves_avoidable, -- partitions moved by these rebalances
-    COALESCE(SUM(CASE WHEN s.avoidable THEN 1 ELSE 0 END), 0) > 0 AS would_benefit -- static membership would avoid at least one rebalance
+    COALESCE(SUM(CASE WHEN s.avoidable THEN 1 ELSE 0 END), 0) > 0 AS would_benefit -- true if static membership would avoid at least one rebalance
 FROM members m
 LEFT JOIN avoided s ON s.cluster_id = m.cluster_id AND s.group_id = m.group_id
 LEFT JOIN rebalance_latency l

@@ -88,7 +88,7 @@ groups AS (
 SELECT
     g.cluster_id,                   -- cluster
     g.group_id,                     -- consumer group
-    g.event_date,                   -- last UTC date on which the group had members; all columns are of that date
+    g.event_date,                   -- last UTC date on which the group had members; all other columns are about this date
     g.members,                      -- most members of a generation
     g.static_members,               -- most members with a group.instance.id
     g.dynamic_members,              -- most members without a group.instance.id
@@ -100,7 +100,7 @@ SELECT
     g.rebalance_timeout_max_ms,    -- longest max.poll.interval.ms of a consumer
     g.assignors,                    -- assignors that the group chose, and server assignors
     g.subscriptions,                -- most different topic sets subscribed in a generation
-    v.version_min AS subscription_version_min, -- lowest subscription version: shows the age of the client
+    v.version_min AS subscription_version_min, -- lowest subscription version, which shows the age of the client
     v.version_max AS subscription_version_max, -- highest subscription version
     NULLIF(CONCAT_WS(', ',
         CASE WHEN g.session_timeout_min_ms < g.session_timeout_max_ms
@@ -117,7 +117,7 @@ SELECT
         CASE WHEN g.subscriptions > 1 THEN 'subscriptions differ' END,
         CASE WHEN g.static_members > 0 AND g.dynamic_members > 0
             THEN 'static and dynamic members' END
-    ), '') AS findings              -- oddities, separated by commas; null without any
+    ), '') AS findings              -- list of oddities, separated by commas; null if there are no oddities
 FROM groups g
 LEFT JOIN versions v ON v.cluster_id = g.cluster_id AND v.group_id = g.group_id
 ORDER BY cluster_id, group_id

@@ -11,7 +11,7 @@ SELECT
         WHEN c.outcome = 'empty' THEN 'group empty'
         WHEN m.from_process IS NOT NULL THEN 'taken away'
         ELSE 'not assigned'
-    END AS why,                     -- no generation yet, group empty (a tool or a consumer without a group), taken away (revoked in this generation: a cooperative owner commits once more), not assigned
+    END AS why,                     -- why the partition had no owner: no generation yet, group empty (a tool or a consumer without a group), taken away (revoked in this generation: a cooperative owner commits once more), not assigned
     m.from_process AS previous_owner, -- owner in the previous generation, if it was revoked
     c.commits,                      -- number of commits
     c.first_time,                   -- time of the first commit

@@ -33,16 +33,16 @@ SELECT
     incarnation,                    -- incarnation of the group
     generation,                     -- generation
     process,                        -- process, the same across restarts
-    running_time AS since_time,     -- time from which the process owned its partitions
+    running_time AS since_time,     -- time from which the process owned these partitions
     UNIX_MILLIS(to_time) - UNIX_MILLIS(running_time) AS held_ms, -- ms from since_time to the start of the next rebalance
     partitions,                     -- owned partitions
     partitions_without_commits,     -- owned partitions without a commit until the next generation ran
-    commits,                        -- commits for the other partitions
+    commits,                        -- number of commits for the owner's other partitions
     last_commit_time,               -- time of the last of these commits
     UNIX_MILLIS(to_time) - UNIX_MILLIS(COALESCE(last_commit_time, running_time)) AS without_commit_ms, -- ms from the last commit to the next rebalance
     UNIX_MILLIS(to_time) - UNIX_MILLIS(COALESCE(last_commit_time, running_time)) >= 10000
         AND UNIX_MILLIS(group_last_time) - UNIX_MILLIS(COALESCE(last_commit_time, running_time)) >= 10000
-        AS stopped_committing                   -- no commit for at least 10 s while other members of the group committed: stuck, slow or dead
+        AS stopped_committing                   -- true if there was no commit for at least 10 s while other members of the group committed: the process is stuck, slow or dead
 FROM (
     SELECT
         *,

@@ -63,7 +63,7 @@ SELECT
         WHEN v.incarnation IS NULL THEN c.last_commit_time + INTERVAL '7' DAY
         WHEN v.last_outcome = 'empty' AND (d.deleted_time IS NULL OR d.deleted_time < v.last_running)
             THEN v.last_running + INTERVAL '7' DAY
-    END AS expires_time,            -- time at which the group expires with its offsets, without further joins: after 7 days, the default of offsets.retention.minutes since Kafka 2.0
+    END AS expires_time,            -- time at which the group expires with its offsets unless a member joins: after 7 days, the default of offsets.retention.minutes since Kafka 2.0
     COALESCE(t.group_tombstones, v.recorded_zero, c.recorded_zero) AS group_tombstones, -- tombstones of the group, including the tombstone of a conversion to another type; null without records
     COALESCE(c.offset_tombstones, v.recorded_zero) AS offset_tombstones -- tombstones of the group's offsets; null without records
 FROM (

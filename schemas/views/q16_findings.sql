@@ -12,7 +12,7 @@ SELECT
     f.to_time,                              -- last event that shows the problem
     f.rebalances,                           -- rebalances that the problem caused
     f.confidence,                           -- 0 to 1: confidence that this problem is the cause
-    f.version_seen,                         -- the evidence shows a version that has the defect
+    f.version_seen,                         -- true if the evidence shows a version that has the defect
     f.version,                              -- versions that the evidence allows
     f.summary,                              -- the finding in one sentence
     f.remedy,                               -- what to do

@@ -16,7 +16,7 @@ SELECT
     l.join_ms,                      -- ms waiting for all members to join; null without a log; modern groups: ms in Assigning
     l.sync_ms,                      -- ms waiting for the leader's assignment; modern groups: ms in Reconciling
     l.total_ms,                     -- join_ms + sync_ms: ms not Stable; null without a log
-    l.logical_rebalance,            -- first generation of its logical rebalance
+    l.logical_rebalance,            -- first generation of the rebalance's logical rebalance
     l.round,                        -- number of the rebalance within the logical rebalance, from 1
     c.members_joined,               -- member ids that appear first in this generation
     c.members_left,                 -- members that left; null without a log

@@ -33,7 +33,7 @@ SELECT
     member_id,                      -- member that the partition is assigned to
     topic,                          -- topic
     partition,                      -- partition
-    CASE WHEN previous_generation = generation - 1 THEN previous_member_id END AS previous_member_id, -- member that the partition was assigned to in the previous generation; null if it had no member
+    CASE WHEN previous_generation = generation - 1 THEN previous_member_id END AS previous_member_id, -- member to which the partition was assigned in the previous generation; null if it was assigned to no member
     previous_generation = generation - 1 AND previous_identity <> identity AS moved, -- true if another member (of another instance id) had the partition in the previous generation; null if it was not assigned before
     'snapshot' AS evidence          -- snapshot
 FROM compared

@@ -1,5 +1,5 @@
--- snapshot_generations: each state of a group between its rebalances, as far as snapshots tell one from the next.
--- Two rebalances between two snapshots count as one here, and a rebalance that no snapshot met and that moved nothing is missing.
+-- snapshot_generations: each state of a group between its rebalances, as far as snapshots distinguish the states.
+-- Two rebalances between two snapshots count as one rebalance here, and a rebalance that no snapshot met and that moved nothing is missing.
 WITH seen AS (
     SELECT
         cluster_id, group_id, snapshot_time, requested_time, described_time, group_type, protocol_type, protocol, state,
@@ -57,19 +57,19 @@ firsts AS (
 SELECT
     cluster_id,                     -- cluster
     group_id,                       -- group
-    CAST(generation AS INT) AS generation, -- count within the group's snapshots, from 1: not the coordinator's number
+    CAST(generation AS INT) AS generation, -- number within the group's snapshots, from 1; it is not the coordinator's number
     group_type,                     -- classic or consumer
     protocol_type,                  -- consumer, connect, ...; empty for a group that only commits offsets
     protocol,                       -- assignor
     CASE WHEN state = 'Empty' THEN 'empty' ELSE 'stable' END AS outcome, -- stable or empty
     member_count,                   -- members
-    CASE WHEN generation > 1 THEN previous_time END AS not_before_time, -- last snapshot with the previous generation: the rebalance began later; null for the first generation
-    described_time AS not_after_time, -- first snapshot with this generation: the rebalance was over
+    CASE WHEN generation > 1 THEN previous_time END AS not_before_time, -- last snapshot with the previous generation, after which the rebalance began; null for the first generation
+    described_time AS not_after_time, -- first snapshot with this generation, when the rebalance was over
     CASE WHEN generation > 1 THEN met_snapshots END AS met_snapshots, -- number of snapshots during the rebalance
     CASE
         WHEN generation > 1 AND met_last_time > met_first_time THEN UNIX_MILLIS(met_last_time) - UNIX_MILLIS(met_first_time)
     END AS total_ms_min,            -- lower limit of the rebalance's duration in ms; null if fewer than two snapshots met it
-    CASE WHEN generation > 1 THEN UNIX_MILLIS(described_time) - UNIX_MILLIS(previous_time) END AS total_ms_max, -- and at most these
+    CASE WHEN generation > 1 THEN UNIX_MILLIS(described_time) - UNIX_MILLIS(previous_time) END AS total_ms_max, -- upper limit of the rebalance's duration in ms
     last_seen_time,                 -- last snapshot with this generation
     CAST(snapshots AS INT) AS snapshots, -- snapshots with this generation
     snapshot_time,                  -- first snapshot with this generation, as in group_snapshots

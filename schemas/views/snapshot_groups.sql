@@ -1,4 +1,4 @@
--- snapshot_groups: each group in its newest snapshot, and the time since which the group has been in that state.
+-- snapshot_groups: each group in its newest snapshot, and the time since which the group has been in the same state.
 WITH numbered AS (
     SELECT
         *,
@@ -16,15 +16,15 @@ SELECT
     n.group_id,                     -- group
     n.group_type,                   -- classic or consumer; null for share and streams groups, and if unknown
     n.protocol_type,                -- consumer, connect, ...
-    n.state,                        -- state; null if the group was not described
+    n.state,                        -- state of the group; null if the group was not described
     n.protocol,                     -- assignor
     n.member_count,                 -- members
     n.coordinator_id,               -- broker id of the coordinator
     n.described_time,               -- time at which the group was in this state
-    n.snapshot_time = n.newest_time AS is_in_newest, -- the cluster's newest snapshot has the group; false: it was deleted, or is no longer listed
-    s.generation,                   -- its last generation in snapshot_generations
-    s.since_time,                   -- first snapshot with that generation
-    n.error                         -- why the group was not described; null if it was described
+    n.snapshot_time = n.newest_time AS is_in_newest, -- true if the cluster's newest snapshot has the group; false if it was deleted, or is no longer listed
+    s.generation,                   -- last generation of the group in snapshot_generations
+    s.since_time,                   -- first snapshot with this generation
+    n.error                         -- reason why the group was not described; null if it was described
 FROM numbered n
 LEFT JOIN spans s ON s.cluster_id = n.cluster_id AND s.group_id = n.group_id
 WHERE n.number = 1

@@ -23,14 +23,14 @@ SELECT
     g.protocol,                     -- assignor
     g.outcome,                      -- stable or empty
     g.member_count,                 -- members after it
-    g.not_before_time,              -- the rebalance began later
-    g.not_after_time,               -- the rebalance was over
+    g.not_before_time,              -- last snapshot before the rebalance began
+    g.not_after_time,               -- first snapshot after the rebalance was over
     g.met_snapshots,                -- number of snapshots during the rebalance
     g.total_ms_min,                 -- lower limit of the duration in ms; null if fewer than two snapshots met the rebalance
     g.total_ms_max,                 -- upper limit of the duration in ms
     CAST(COALESCE(m.joined, 0) AS INT) AS members_joined, -- members that the previous generation did not have
     CAST(COALESCE(b.gone, 0) AS INT) AS members_gone, -- members of the previous generation that this generation does not have
-    CAST(COALESCE(m.replaced, 0) AS INT) AS members_replaced, -- static members with another member id
+    CAST(COALESCE(m.replaced, 0) AS INT) AS members_replaced, -- static members that have another member id than before
     CAST(COALESCE(m.retained, 0) AS INT) AS members_retained, -- members of both
     CAST(COALESCE(p.moved, 0) AS INT) AS partitions_moved, -- partitions that another member had in the previous generation
     g.evidence                      -- snapshot

@@ -17,14 +17,14 @@ SELECT
     SUM(r.total_ms) AS not_stable_ms, -- ms in rebalances; null without a log
     MAX_BY(r.cause, r.weight) AS dominant_cause, -- most frequent cause class of the rebalances
     CASE WHEN COUNT(r.cause) > 0 THEN ROUND(100 * MAX(r.times) / COUNT(*), 1) END AS dominant_percent, -- share of rebalances with this cause; null without a cause
-    CASE WHEN COUNT(r.cause) > 0 THEN COUNT(DISTINCT r.culprit) END AS culprits -- processes that triggered the rebalances: one for a flapping process, many for a deployment
+    CASE WHEN COUNT(r.cause) > 0 THEN COUNT(DISTINCT r.culprit) END AS culprits -- processes that triggered the rebalances: one process for a flapping process, many for a deployment
 FROM (
     SELECT
         n.*,
         COUNT(n.cause) OVER (
             PARTITION BY n.cluster_id, n.group_id, n.pause_below_ms, n.storm, n.cause
         ) AS times,
-        -- The first of equally frequent causes.
+        -- This is the first of equally frequent causes.
         1000000 * COUNT(n.cause) OVER (
             PARTITION BY n.cluster_id, n.group_id, n.pause_below_ms, n.storm, n.cause
         ) - MIN(n.place) OVER (

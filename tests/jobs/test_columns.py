@@ -12,7 +12,7 @@ def test_plain_columns():
 
     assert (first.name, str(first.type), first.required) == ("cluster_id", "STRING", True)
     assert (last.name, str(last.type), last.required) == ("since", "TIMESTAMP", False)
-    assert last.comment == "time from which the count holds; null: from the beginning"
+    assert last.comment == "time from which the count holds; null if it holds from the beginning"
 
 
 def test_nested_columns():
