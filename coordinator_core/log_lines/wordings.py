@@ -103,8 +103,8 @@ class _Alike:
         else:
             by_end = self._by_end
         end = message[-_KEY_LENGTH:]
-        found = by_end.found.get(end, by_end.found_otherwise)
-        return by_end.find(end) if found is None else found
+        candidates = by_end.found.get(end, by_end.found_otherwise)
+        return by_end.find(end) if candidates is None else candidates
 
     def _with_words(self, words: str) -> _ByEnd:
         pairs = zip(self._wordings, self._words, strict=True)
@@ -129,7 +129,7 @@ class _Alike:
 
 
 class _ByEnd:
-    """Wordings by a message's last characters, in their order; None: not searched yet."""
+    """Wordings by a message's last characters, in their order; None if not searched yet."""
 
     def __init__(self, wordings: list[Wording]) -> None:
         self._wordings = wordings
@@ -140,13 +140,15 @@ class _ByEnd:
         self.found_otherwise: _Candidates | None = None
 
     def find(self, end: str) -> _Candidates:
-        known = end if end in self.found else None
-        fitting = [each for each in self._wordings if _may_end(each.template.pieces[-1], known)]
+        indexed_end = end if end in self.found else None
+        fitting = [
+            each for each in self._wordings if _may_end(each.template.pieces[-1], indexed_end)
+        ]
         candidates = _candidates(fitting)
-        if known is None:
+        if indexed_end is None:
             self.found_otherwise = candidates
         else:
-            self.found[known] = candidates
+            self.found[indexed_end] = candidates
         return candidates
 
 
