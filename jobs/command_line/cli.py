@@ -126,7 +126,7 @@ def _end(error: BaseException) -> NoReturn:
             ):  # `regroup` without arguments prints its help.
                 print(error, flush=True)
                 sys.exit(2)
-            fail(f"{' '.join(error.format_message().split())} See `regroup --help`.")
+            fail(_wrong_usage(error))
         case BrokenPipeError():
             raise error
         case SystemExit() if isinstance(error.__context__, BrokenPipeError):  # from typer
@@ -134,6 +134,14 @@ def _end(error: BaseException) -> NoReturn:
         case Exception():
             fail_unexpected(error)
     raise error
+
+
+def _wrong_usage(error: TyperException) -> str:
+    """What is wrong with the arguments, and the command that lists the right ones."""
+    message = " ".join(error.format_message().split())
+    end = "" if message.endswith((".", "?")) else "."
+    context = getattr(error, "ctx", None)
+    return f"{message}{end} See `{context.command_path if context else 'regroup'} --help`."
 
 
 if __name__ == "__main__":

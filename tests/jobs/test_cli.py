@@ -49,7 +49,8 @@ NO_SOURCE = "no source: give --segments, --kafka, --dump, --broker-log, --client
     ("arguments", "message"),
     [
         (["rebalance"], "No such command 'rebalance'."),
-        (["--colour"], "No such option: --colour"),
+        (["--colour"], "No such option: --colour. See `regroup --help`."),
+        (["sql", "--cluster-id", "c"], "No such option: --cluster-id. See `regroup sql --help`."),
         (["sql", "--lake", "lake"], "Missing argument 'statement'."),
         (["sql", "SELECT 1"], "Missing option '--lake'."),
         (["sql", "--lake", "/nowhere", "SELECT 1"], "--lake /nowhere: no such folder"),
