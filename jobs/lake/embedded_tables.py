@@ -44,6 +44,10 @@ class EmbeddedLake(ArrowLake):
     def writes_arrow(self) -> bool:
         return True
 
+    @property
+    def engine_is_in_process(self) -> bool:
+        return True
+
     def cancel_jobs(self) -> None:
         self.spark.interruptAll()
 

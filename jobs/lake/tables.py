@@ -98,6 +98,10 @@ class Lake(ABC):
         """
         return False
 
+    @property
+    def engine_is_in_process(self) -> bool:
+        return False
+
     @contextmanager
     def lock(self, work: str) -> Iterator[None]:
         """Hold the lake's lock for this kind of work; other processes wait for it.

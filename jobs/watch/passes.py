@@ -39,7 +39,6 @@ from jobs.console.interrupt import (
 )
 from jobs.console.output_files import require_writable
 from jobs.console.printing import printable
-from jobs.engine.embedded import is_embedded
 from jobs.lake.tables import Lake
 from jobs.nightly import NightlyOptions, dump_files, input_files, inputs_of, open_lake_of, run_jobs
 from jobs.nightly_run.pipeline import Progress
@@ -225,7 +224,7 @@ class Watch:
 
     def _measure_first(self) -> None:
         """Memory after the first pass that used the embedded engine, also after a failed pass."""
-        if self._first_mib is None and self._lake is not None and is_embedded(self._lake.spark):
+        if self._first_mib is None and self._lake and self._lake.engine_is_in_process:
             self._first_mib = resident_mib()
 
     def _opened_lake(self, inputs: ingest.Inputs) -> Lake:

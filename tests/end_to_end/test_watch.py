@@ -320,14 +320,13 @@ def test_a_pass_that_failed_counts_for_memory_and_a_bad_configuration_ends_nothi
 
     sizes, lines, states = iter([700.0, 1_724.0]), [], []
     monkeypatch.setattr(passes, "resident_mib", lambda: next(sizes))
-    monkeypatch.setattr(passes, "is_embedded", lambda session: True)
     monkeypatch.setattr(passes, "replace_process", lambda *arguments: states.append(arguments))
     watch = Watch(
         options=WatchOptions(NightlyOptions(lake="lake", cluster_id="c")),
         config=load_config(None),
         say=lines.append,
         reload=reload,
-        _lake=SimpleNamespace(spark=None),
+        _lake=SimpleNamespace(engine_is_in_process=True),
     )
 
     watch._failure(ZeroDivisionError())
