@@ -18,6 +18,8 @@ from coordinator_core.records import decode
 from jobs.bulk.decoder import ColumnArrays, Decoder, decode_into
 from jobs.bulk.lists import uuid_texts
 from jobs.bulk.records import read_records
+from jobs.bulk.times import times_of
+from jobs.lake.dates import known_ms
 from jobs.lake.scope import RunScope
 
 READS = ("offsets_records",)
@@ -25,7 +27,6 @@ READS = ("offsets_records",)
 KEY_TYPES = (0, 1)
 # Kafka's text of the UUID 0, which means no topic id.
 NO_TOPIC_ID = "A" * 22
-LAST_TIME = (2**63 - 1) // 1000  # in ms: the latest time that a TIMESTAMP can hold
 CARRIED = ("cluster_id", "topic_partition", "log_offset", "event_date", "append_time", "outcome")
 
 
@@ -80,20 +81,14 @@ def _columns(keys: pa.Array, values: pa.Array) -> tuple[np.ndarray, ColumnArrays
         "leader_epoch": value["leader_epoch"],
         "topic_id": _topic_ids(value["topic_id"]),
         "metadata": value["metadata"],
-        "commit_time": _times(value["commit_timestamp"]),
-        "expire_time": _times(value["expire_timestamp"]),
+        "commit_time": times_of(value["commit_timestamp"]),
+        "expire_time": times_of(value["expire_timestamp"]),
     }
 
 
 def _topic_ids(uuids: pa.Array) -> pa.Array:
     texts = uuid_texts(uuids)
     return pc.if_else(pc.equal(texts, NO_TOPIC_ID), None, texts)
-
-
-def _times(milliseconds: pa.Array) -> pa.Array:
-    is_valid = pc.and_(pc.greater_equal(milliseconds, 0), pc.less_equal(milliseconds, LAST_TIME))
-    micros = pc.multiply(milliseconds, 1000)
-    return pc.if_else(is_valid, micros, None).cast(pa.timestamp("us", "UTC"))
 
 
 # The reference --------------------------------------------------------------------------------
@@ -122,7 +117,8 @@ def _none_if_zero(topic_id: str | None) -> str | None:
 
 
 def _micros(time_ms: int | None) -> int | None:
-    return None if time_ms is None or not 0 <= time_ms <= LAST_TIME else time_ms * 1000
+    known = known_ms(time_ms)
+    return None if known is None else known * 1000
 
 
 DECODER = Decoder(_row, _columns)

@@ -22,6 +22,8 @@ from jobs.bulk.arrow_buffers import struct_array, with_values
 from jobs.bulk.consumer_protocol import assignments, subscriptions
 from jobs.bulk.decoder import ColumnArrays, Decoder, decode_into
 from jobs.bulk.records import read_records
+from jobs.bulk.times import known_times
+from jobs.lake.dates import known_ms
 from jobs.lake.keys import GROUP_KEY
 from jobs.lake.scope import RunScope
 
@@ -174,7 +176,7 @@ def _columns(keys: pa.Array, values: pa.Array) -> tuple[np.ndarray, ColumnArrays
         "protocol_type": protocol_type,
         "protocol": value["protocol"],
         "leader": value["leader"],
-        "state_timestamp_ms": _null_if_negative(value["current_state_timestamp"]),
+        "state_timestamp_ms": known_times(value["current_state_timestamp"]),
         "members": _members(value["members"], pc.equal(protocol_type, CONSUMER)),
         "task_members": _task_members(protocol_type, value["protocol"], value["members"]),
     }
@@ -246,7 +248,7 @@ def _row(key: bytes, value: bytes | None) -> dict[str, Any]:
         "protocol": fields.get("protocol"),
         "leader": fields.get("leader"),
         # The value is -1 if a version with the field does not set it.
-        "state_timestamp_ms": _none_if_negative(fields.get("current_state_timestamp")),
+        "state_timestamp_ms": known_ms(fields.get("current_state_timestamp")),
         "members": None if value is None else [_member(m, fields) for m in fields["members"]],
         "task_members": _task_member_rows(
             fields.get("protocol_type"), fields.get("protocol"), fields.get("members") or ()

@@ -26,6 +26,8 @@ from jobs.bulk.arrow_buffers import struct_array, with_values
 from jobs.bulk.decoder import ColumnArrays, Decoder, decode_into
 from jobs.bulk.lists import joined_lists, null_if_empty, uuid_texts
 from jobs.bulk.records import DecodedRecords, KeysAndValues
+from jobs.bulk.times import known_times
+from jobs.lake.dates import known_ms
 from jobs.lake.scope import RunScope
 from jobs.lake.tables import schema_of
 from schemas.record_layouts import layouts
@@ -172,6 +174,8 @@ def _present(column: str, array: pa.Array, is_tombstone: pa.Array) -> pa.Array:
     if column == "metadata_hash":
         default = pa.repeat(pa.scalar(DEFAULT_HASH, array.type), len(array))
         return pc.if_else(pc.and_(array.is_null(), pc.invert(is_tombstone)), default, array)
+    if column == "timestamp_ms":
+        array = known_times(array)
     if column in ABSENT:
         return pc.if_else(pc.equal(array, ABSENT[column]), None, array)
     return array
@@ -262,6 +266,8 @@ def _value_columns(type_: int, value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _none_if_absent(column: str, value: Any) -> Any:
+    if column == "timestamp_ms":
+        value = known_ms(value)
     return None if column in ABSENT and value == ABSENT[column] else value
 
 

@@ -16,6 +16,11 @@ LAST_DATE = date(2261, 12, 31)
 LAST_TIME_MS = 9_214_646_400_000 - 1
 
 
+def known_ms(time_ms: int | None) -> int | None:
+    """A time in ms since the epoch; None if it is before 1970 or after 2261."""
+    return None if time_ms is None or not 0 <= time_ms <= LAST_TIME_MS else time_ms
+
+
 @dataclass(frozen=True)
 class DateRange:
     """UTC dates, both ends included, or None for an open end."""

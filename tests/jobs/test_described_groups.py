@@ -184,6 +184,11 @@ def test_the_option_is_the_time_of_one_output():
     [
         (OFFSETS, 0, "line 2: no line above has a date: print `date` before each output, or give --log-date"),
         (
+            f"9999-12-31T23:59:59-12:00\n{OFFSETS}",
+            0,
+            "line 3: date 10000-01-01 11:59:59,000 is not between 1970-01-02 and 2261-12-30",
+        ),
+        (
             f"2026-11-27 10:00:00\n{OFFSETS}{OFFSETS}",
             1,
             "line 11: group orders is described again without a date in between: print `date` before each output",
@@ -194,7 +199,7 @@ def test_the_option_is_the_time_of_one_output():
             "line 2: no column GROUP: print it with Kafka 2.2 or newer",
         ),
     ],
-    ids=["without a date", "twice", "without a group"],
+    ids=["without a date", "a date beyond dates", "twice", "without a group"],
 )  # fmt: skip
 def test_what_cannot_be_used_is_named(text, snapshots, problem):
     description = read(text)

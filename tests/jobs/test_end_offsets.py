@@ -184,6 +184,10 @@ UNREADABLE = {
     "not a time": (lines(plain(0, 1, time=12), plain(0, 1, time="noon"), plain(0, 1, time=None)),
         [], ["12 is not a time between 2015 and 2100", "'noon' is not a complete date and time",
              "no time: give output with a time, or print `date -u` before each output"]),
+    "beyond dates": (lines(plain(0, 1, time="9999-12-31T23:59:59Z"), plain(0, 1)),
+        [1], ["date 9999-12-31 23:59:59,000 is not between 1970-01-02 and 2261-12-30"]),
+    "below a date beyond dates": ("1969-12-31 10:00:00\norders:0:15\n",
+        [], ["date 1969-12-31 10:00:00,000 is not between 1970-01-02 and 2261-12-30"]),
     "a sum": (json.dumps(PROMETHEUS).replace('"__name__"', '"name"'),
         [], ["a series without a metric name: query the metric itself, not an expression"
              " (and 1 more)"]),

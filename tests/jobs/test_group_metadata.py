@@ -61,6 +61,9 @@ OLDER = {k: v for k, v in GROUP_VALUE.items() if k != "current_state_timestamp"}
 VALUES = {
     "complete": value(3),
     "state time not set": value(3, current_state_timestamp=-1),
+    "state time of 2262": value(3, current_state_timestamp=9_214_646_400_000),
+    "state time of 9999": value(3, current_state_timestamp=253_402_214_400_000),
+    "state time beyond years": value(3, current_state_timestamp=2**63 - 1),
     "version 0": encode_value(2, 0, OLDER),
     "empty": value(3, members=[], protocol=None, leader=None),
     "tombstone": None,
@@ -122,8 +125,9 @@ def test_fields_of_a_member(groups):
     }
 
 
-def test_a_state_time_that_is_not_set_is_null(groups):
-    assert groups["state time not set"].state_timestamp_ms is None
+@pytest.mark.parametrize("when", ["not set", "of 2262", "of 9999", "beyond years"])
+def test_a_state_time_that_is_not_set_or_after_2261_is_null(groups, when):
+    assert groups[f"state time {when}"].state_timestamp_ms is None
 
 
 def test_version_0_has_neither_state_time_nor_rebalance_timeout(groups):

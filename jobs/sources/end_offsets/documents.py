@@ -25,6 +25,7 @@ from jobs.sources.end_offsets.sightings import (
     partition_of,
     topic_of,
 )
+from jobs.sources.logs.clock import beyond_dates
 
 JSON, BURROW, PROMETHEUS = "json", "burrow", "prometheus"
 # Names of a field in lower case, without points, dashes and underscores.
@@ -56,11 +57,12 @@ class Context(NamedTuple):
     cluster: str | None = None
 
     def time_ms(self, value: Any) -> int:
-        if value is not None:
-            return self.times.of_value(value)
-        if self.at_ms is None:
+        time_ms = self.at_ms if value is None else self.times.of_value(value)
+        if time_ms is None:
             raise NoSighting(NO_TIME)
-        return self.at_ms
+        if (beyond := beyond_dates(time_ms)) is not None:
+            raise NoSighting(beyond)
+        return time_ms
 
 
 def sightings_in(value: Any, context: Context) -> Iterator[tuple[str, Reading]]:

@@ -19,11 +19,12 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from coordinator_core.log_lines.dates import Stamp, stamps_in
-from jobs.sources.logs.clock import WallClock
+from jobs.sources.logs.clock import WallClock, beyond_dates
 from jobs.sources.logs.dates import LineDates, dates_of
 from jobs.sources.topic.live_groups import GroupRow
 
 MISSING = "-"
+NO_DATE = "no line above has a date: print `date` before each output, or give --log-date"
 NO_MEMBERS = "the output has neither members nor offsets of this group: add --members --verbose"
 _GROUP, _MEMBER, _TOPIC, _STATE = "GROUP", "CONSUMER-ID", "TOPIC", "STATE"
 _ASSIGNED, _TARGET = ("CURRENT-ASSIGNMENT", "ASSIGNMENT"), "TARGET-ASSIGNMENT"
@@ -253,6 +254,7 @@ class _Reader:
 
     def __init__(self, at_ms: int | None) -> None:
         self._at_ms = at_ms
+        self._without_time = NO_DATE
         self._table: DescribedTable | None = None
         self._header_line = 0
         self._groups: dict[int, dict[str, _Group]] = {}
@@ -260,21 +262,21 @@ class _Reader:
         self._blocked: set[str] = set()  # groups that this table describes a second time
 
     def begin_at(self, at_ms: int) -> None:
-        self._at_ms, self._table = at_ms, None
+        beyond = beyond_dates(at_ms)
+        self._at_ms, self._table = at_ms if beyond is None else None, None
+        self._without_time = beyond or self._without_time
 
     def begin(self, number: int, table: DescribedTable, at_ms: int | None) -> None:
         """A table begins; ``at_ms`` is the time at the beginning of its header line, if any."""
-        self._at_ms = self._at_ms if at_ms is None else at_ms
+        if at_ms is not None:
+            self.begin_at(at_ms)
         self._table, self._header_line, self._blocked = None, number, set()
         if _GROUP not in table.columns:
             self._problems.append(
                 f"line {number}: no column GROUP: print it with Kafka 2.2 or newer"
             )
         elif self._at_ms is None:
-            self._problems.append(
-                f"line {number}: no line above has a date: print `date` before each output, or"
-                " give --log-date"
-            )
+            self._problems.append(f"line {number}: {self._without_time}")
         else:
             self._table = table
 

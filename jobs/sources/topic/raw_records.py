@@ -14,9 +14,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from jobs.bulk.times import times_of
 from jobs.bulk.unreadable import unreadable_records
 from jobs.lake.dates import DateRange
-from jobs.sources.topic.segments import TOPIC, are_in, days_of, key_types, times_of
+from jobs.sources.topic.segments import TOPIC, are_in, days_of, key_types
 
 # topic: null means __consumer_offsets.  aborted: part of an aborted transaction.  unread_bytes:
 # length of unreadable bytes between records, null for a record.

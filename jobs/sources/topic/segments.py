@@ -19,9 +19,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jobs.bulk.arrow_buffers import number_array
 from jobs.bulk.byte_rows import ByteRows
+from jobs.bulk.times import times_of
 from jobs.bulk.unreadable import unreadable_records
 from jobs.console.errors import UsageError, internal_error
-from jobs.lake.dates import LAST_TIME_MS, DateRange
+from jobs.lake.dates import DateRange
 from jobs.lake.files import list_files, open_file
 from jobs.segments import Quarantined, copied_topic, not_a_segment, partition_of
 from jobs.segments.arrow_records import arrow_records
@@ -252,11 +253,6 @@ def _reasons(
     for place, reason in diverged.items():
         reasons[place] = reason
     return pa.array(reasons, pa.string())
-
-
-def times_of(times_ms: pa.Int64Array) -> pa.TimestampArray:
-    is_time = pc.and_(pc.greater_equal(times_ms, 0), pc.less_equal(times_ms, LAST_TIME_MS))
-    return pc.multiply(pc.if_else(is_time, times_ms, None), 1000).cast(pa.timestamp("us", "UTC"))
 
 
 def days_of(times: pa.TimestampArray) -> pa.Int32Array:
