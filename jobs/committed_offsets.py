@@ -116,9 +116,9 @@ def _none_if_zero(topic_id: str | None) -> str | None:
     return None if topic_id == NO_TOPIC_ID else topic_id
 
 
-def _micros(time_ms: int | None) -> int | None:
-    known = known_ms(time_ms)
-    return None if known is None else known * 1000
+def _micros(value_ms: int | None) -> int | None:
+    time_ms = known_ms(value_ms)
+    return None if time_ms is None else time_ms * 1000
 
 
 DECODER = Decoder(_row, _columns)
