@@ -33,6 +33,7 @@ from jobs.console.errors import UsageError
 _TIMEOUT_S = 10  # of one read
 # limit from the connection to the response, because a receiver may send one byte per read
 _LIMIT_S = 20.0
+_CALL_LIMIT_S = 120.0  # after this time, a call starts no message to this receiver
 _PAUSES_S = (1.0, 3.0)  # seconds between the attempts of one call
 _LONGEST_PAUSE_S = 30.0  # maximum of the seconds that a receiver asks for (Retry-After)
 _MAY_PASS = (408, 425, 429)  # status codes that may pass, besides all codes from 500 on
@@ -109,7 +110,11 @@ def _deliver(outbox: Outbox, webhook: Webhook, wait: Callable[[float], None]) ->
     sent = 0
     error: str | None = None
     messages = outbox.waiting(webhook.name)
+    ends_s = time.monotonic() + _CALL_LIMIT_S
     for message in messages:
+        if time.monotonic() > ends_s:
+            error = error or f"the receiver took more than {_CALL_LIMIT_S:.0f} s"
+            break
         failure = _sent_in_a_few_attempts(webhook, message, wait)
         outbox.attempted(message, time.time() if failure is None else None)
         if failure is None:
@@ -153,8 +158,18 @@ def _send(webhook: Webhook, message: OutboxMessage) -> _Failure | None:
         with error:
             return _refused(error.code, error.headers.get("Retry-After", ""))
     except (OSError, HTTPException) as error:
-        reason = getattr(error, "reason", None) or error
-        return _Failure(f"{type(reason).__name__}: {reason}", may_pass=True)
+        return _Failure(_reason(error), may_pass=True)
+
+
+def _reason(error: OSError | HTTPException) -> str:
+    """Without parts of the address: an HTTPException quotes bytes of the response, in which a
+    receiver may repeat the request, and an error about a certificate may quote the host."""
+    reason = getattr(error, "reason", None) or error
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        text = reason.verify_message.split(",")[0]
+    else:
+        text = str(reason) if isinstance(error, OSError) else "the response is not HTTP"
+    return f"{type(reason).__name__}: {text}"
 
 
 def _refused(status: int, retry_after: str) -> _Failure:
@@ -172,22 +187,43 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 class _Limited(HTTPConnection):
     """Ends a connection whose receiver has not answered within the limit."""
 
-    def connect(self) -> None:
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._create_connection = self._connected
+        self._peer: socket.socket | None = None
+        self._is_over = False
         self._timer = Timer(_LIMIT_S, self._end)
         self._timer.daemon = True
         self._timer.start()
-        super().connect()
+
+    def _connected(self, *arguments: Any, **options: Any) -> socket.socket:
+        connection = socket.create_connection(*arguments, **options)
+        # A second handle: TLS takes the first one over while it reads the receiver's handshake.
+        self._peer = connection.dup()
+        if self._is_over:
+            self._end()
+        return connection
 
     def getresponse(self) -> HTTPResponse:
         try:
             return super().getresponse()
         finally:
-            self._timer.cancel()
+            self._release()
+
+    def close(self) -> None:
+        self._release()
+        super().close()
+
+    def _release(self) -> None:
+        self._timer.cancel()
+        if self._peer is not None:
+            self._peer.close()
 
     def _end(self) -> None:
-        if self.sock is not None:
+        self._is_over = True
+        if self._peer is not None:
             with suppress(OSError):
-                self.sock.shutdown(socket.SHUT_RDWR)
+                self._peer.shutdown(socket.SHUT_RDWR)
 
 
 class _LimitedTLS(_Limited, HTTPSConnection):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from jobs.console.errors import UsageError
 from jobs.console.similar_names import meant
@@ -79,7 +79,10 @@ def _is_http(url: str) -> bool:
         is_whole = bool(parts.hostname) and parts.username is None and parts.port != 0
     except ValueError:
         return False
-    is_plain = url.isascii() and url.isprintable() and " " not in url
+    host = unquote(parts.netloc)  # as urllib reads it
+    is_plain = all(
+        each.isascii() and each.isprintable() and " " not in each for each in (url, host)
+    )
     return parts.scheme in ("http", "https") and is_whole and is_plain
 
 

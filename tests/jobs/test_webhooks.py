@@ -171,14 +171,15 @@ def test_no_message_has_the_address(tmp_path):
     assert "secret" not in delivery.line
 
 
-@pytest.fixture
-def slow_receiver():
-    """Accepts connections, and sends a byte of its answer every 50 ms."""
+@pytest.fixture(params=["http", "https"])
+def slow_receiver(request):
+    """Accepts connections, and sends a byte of its answer, or of a TLS record, every 50 ms."""
     listening = socket.create_server(("127.0.0.1", 0))
+    begin = {"http": b"HTTP/1.1 200 OK\r\nX: ", "https": b"\x16\x03\x03\x40\x00"}[request.param]
 
     def answer(connection):
         with connection, suppress(OSError):
-            for byte in itertools.chain(b"HTTP/1.1 200 OK\r\nX: ", itertools.repeat(ord("a"))):
+            for byte in itertools.chain(begin, itertools.repeat(ord("a"))):
                 connection.sendall(bytes([byte]))
                 time.sleep(0.05)
 
@@ -188,7 +189,7 @@ def slow_receiver():
                 threading.Thread(target=answer, args=listening.accept()[:1], daemon=True).start()
 
     threading.Thread(target=accept, daemon=True).start()
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}/hook/secret"
+    yield f"{request.param}://127.0.0.1:{listening.getsockname()[1]}/hook/secret"
     listening.close()
 
 
@@ -204,6 +205,48 @@ def test_a_receiver_that_answers_byte_by_byte_is_given_up(slow_receiver, tmp_pat
     assert "secret" not in delivery.line
 
 
+def test_a_connection_that_is_made_after_the_limit_ends_at_once(slow_receiver, send, monkeypatch):
+    """A host may have addresses that do not answer before the one that does."""
+    connect = socket.create_connection
+
+    def later(*arguments, **options):
+        time.sleep(0.2)
+        return connect(*arguments, **options)
+
+    monkeypatch.setattr("jobs.alerts.notify._LIMIT_S", 0.1)
+    monkeypatch.setattr(socket, "create_connection", later)
+
+    (line,) = send([alert()], url=slow_receiver)
+
+    assert line.startswith("webhook team: 0 sent, 1 waiting: ")
+
+
+def test_messages_wait_when_a_receiver_took_the_time_of_a_call(send, receiver, monkeypatch):
+    monkeypatch.setattr("jobs.alerts.notify._CALL_LIMIT_S", 0.0)
+
+    assert send([alert("a"), alert("b")]) == [
+        "webhook team: 0 sent, 2 waiting: the receiver took more than 0 s"
+    ]
+
+
+def test_a_receiver_that_repeats_the_request_does_not_show_the_address(send):
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def repeat():
+            with suppress(OSError):
+                while True:
+                    connection, _ = listening.accept()
+                    with connection:
+                        connection.sendall(connection.recv(1 << 16))
+
+        threading.Thread(target=repeat, daemon=True).start()
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}/hook/secret"
+
+        (line,) = send([alert()], url=address)
+
+    assert line == "webhook team: 0 sent, 1 waiting: BadStatusLine: the response is not HTTP"
+
+
 @pytest.mark.parametrize(
     "address",
     [
@@ -214,6 +257,7 @@ def test_a_receiver_that_answers_byte_by_byte_is_given_up(slow_receiver, tmp_pat
         "http://[secret/",
         "http://a..b/secret",
         "http://host/sec ret",
+        "http://secret%0d%0ahost/",
         "http://host/secr\u00e9t",
         "http:///secret",
         "secret",
