@@ -10,10 +10,8 @@ holds is lost, and clients have to join or send requests again.  A compacted log
 record per key counts, and a record without a value (a tombstone) removes its key.
 
 ``Coordinator`` is such a coordinator without I/O.  It takes requests, the outcomes of its appends,
-and time; it returns effects (answers, appends, events) for the caller to perform:
-
-    coordinator = Coordinator(CoordinatorConfig(), ERAS["4.4"], member_ids)
-    effects = coordinator.advance(now_ms) + coordinator.handle(request, now_ms)
+and time; it returns effects (answers, appends, events) for the caller to perform in their order.
+Before each request the caller advances the time, so that timers fire first.
 
 Group types
 -----------
@@ -27,14 +25,59 @@ type has a package with its theory.  modern/ has what modern groups have in comm
 (group_type.py in each package, registered in group_types) says what the type has, and other code
 asks it instead of comparing names.
 
+Example: a failover
+-------------------
+Consumer a joins a classic group and receives its assignment.  ``play`` stands for the caller: it
+advances the time, passes the request on, writes appends to ``log`` and reports their success, and
+returns the answers.
+
+>>> old = Coordinator(CoordinatorConfig(), ERAS["4.4"], lambda group, client: "a-1")
+>>> join = JoinGroup("1", "g", "", None, "a", "/h", 45_000, 300_000, "consumer", PROTOCOLS)
+>>> play(old, 0, join)
+[]
+>>> [joined] = play(old, 3_000)
+>>> sync = SyncGroup("2", "g", "a-1", joined.generation, assignments={"a-1": ASSIGNMENT})
+>>> [synced] = play(old, 3_010, sync)
+>>> joined.generation, synced.error.name, len(log)
+(1, 'NONE', 2)
+
+The log has two records: the empty group, and generation 1 with its member and assignment.  Another
+broker loads them.  It knows the member, and gives it a new session of 45 s:
+
+>>> new = Coordinator(CoordinatorConfig(), ERAS["4.4"], lambda group, client: "b-1")
+>>> answers(new.load(log, now_ms=9_000))
+[]
+>>> [alive] = play(new, 10_000, Heartbeat("3", "g", "a-1", 1))
+>>> alive.error.name
+'NONE'
+
+If no heartbeat follows, the session ends 45 s later.  The coordinator removes the member, and
+writes the next generation without members:
+
+>>> play(new, 55_000)
+[]
+>>> new.groups["g"].state.name, new.groups["g"].generation, len(log)
+('EMPTY', 2, 3)
+
 Eras
 ----
 Brokers of different versions answer differently.  An era is a range of versions that answer alike,
 such as 0.9 (also 0.10.0) or 3.9 (3.5 to 3.9, the last Scala coordinator).  Eras from 4.0 on are
-those of the Java coordinator (KIP-848): they have consumer groups, and from 4.1 on share and
-streams groups.  An ``Era`` is data, a row of the table in eras: its versions, a grid of reactions
-of classic groups, rules of modern groups, and fields for further differences.  Handlers read these
-fields, never the era's name.
+those of the Java coordinator.  What the versions added:
+
+    0.11   the initial delay of a rebalance (KIP-134)
+    2.2    member ids that the coordinator requires before the join (KIP-394), group.max.size
+    2.3    static members (KIP-345)
+    2.8.1  the sync timeout (KAFKA-12890)
+    4.0    consumer groups, and online migration between classic and consumer groups (KIP-848)
+    4.1    share and streams groups (KIP-932, KIP-1071)
+    4.3    a time between target assignments (KIP-1263); commits with an earlier member epoch
+           (KIP-1251)
+    4.4    static members of streams groups (KAFKA-20169)
+
+An ``Era`` is data, a row of the table in eras: its versions, a grid of reactions of classic groups,
+rules of modern groups, and fields for further differences.  Handlers read these fields, never the
+era's name.
 
 The course of a request
 -----------------------

@@ -62,6 +62,9 @@ Where each part is
 - targets:    what a server assignor had to compute a target
 - history:    the results: generations, bumps of the epoch, steps of members
 - handovers:  partitions that change their process, and what they wait for
+- memberships: a member from its join to its departure, and its steps
+- process_ends: when the process of a departed member stopped
+- tenures:    when each process owned each partition
 - topic_names: names of topic ids, by subscriptions
 - causes:     why the group epoch was counted up
 - replay:     plays an incarnation's evidence; returns its history

@@ -8,8 +8,9 @@ answers announce the next rebalance.  It commits offsets (OffsetCommit), reads t
 Modern groups.  A member of a consumer group (KIP-848), share group (KIP-932) or streams group
 (KIP-1071) sends one kind of request for all of this: a heartbeat with its member epoch, with what
 changed of its subscription, and with what it owns.  The answer has the member epoch and, if it
-changed, the assignment.  Epoch 0 joins, and -1 leaves.  Offsets are committed as in classic groups,
-with the member epoch in place of the generation.
+changed, the assignment.  Epoch 0 joins, -1 leaves, and -2 says that a static member leaves for a
+while.  Members of consumer and streams groups commit offsets as in classic groups, with the member
+epoch in place of the generation.  Members of share groups acknowledge records instead.
 
 Administrators describe, list and delete groups of all types.  Every request carries the group id.
 Requests of a member also carry its member id, its generation or member epoch and, for a static

@@ -38,6 +38,28 @@ successor, or for the end of its session.  So static membership buys fewer rebal
 downtime.  The balance depends on the assignor, the timeouts, the number of processes, and on how
 long each restart took, so it is simulated.
 
+A process that is killed sends no LeaveGroup either.  Its partitions wait until its session expires,
+then all members rebalance.  A shorter session shortens this wait, but also removes processes that
+only paused.  The coordinator refuses sessions outside its limits, librdkafka sessions longer than
+max.poll.interval.ms (`limits`).
+
+An application that polls too late makes its client leave at max.poll.interval.ms, and join again
+when it polls: two rebalances.  A longer interval avoids both, but then nobody consumes the slow
+process' partitions meanwhile.
+
+Under the consumer protocol (KIP-848) only partitions that move lose their owner.  But a member
+notices a new target by its next heartbeat (every 5 s by default), and the broker's default session
+is 45 s.  A killed static member keeps its instance id until its session expires, so its successor
+is refused.  An online migration restarts the processes one after another; meanwhile classic members
+are members of a consumer group (`migration`).
+
+An assignor decides which partitions move.  The prediction runs the real algorithm on the simulated
+members (coordinator_core.assignors).
+
+Advice (`advice`) is the cheapest change with at least 85 % of the best change's saving.  A change
+of a consumer setting costs 1, another broker version or client library 8, other changes between 2
+and 4.  A group gets no advice if its unchanged settings do not give the observed figures (`fit`).
+
 Example
 -------
 Six Java consumers share twelve partitions (range, session timeout 45 s).  After two minutes each is
@@ -67,39 +89,19 @@ partitions without an owner for 4 s, so the downtime is almost three times as lo
 
 Where each part is
 ------------------
-- settings:      `SettingsChange`, parsed from KEY=VALUE, with its cost; `GRID`, the default changes
-- kafka_names:   Kafka's names of the settings
-- client_libraries: which library each process has after the change
-- limits:        what a group's brokers and clients would refuse
-- candidates:    the default changes, fitted to a group, and changes to the other group protocol
-- broker_limits: limits of a consumer group's own configuration
-- readiness:     what keeps a group from the consumer protocol
-- verdict:       whether a group should migrate, and what gets worse
-- baseline:      `baseline_of`, what the simulation needs to know about a group: process lives,
-                 client libraries, topics, assignor, heartbeat interval, era
-- consumer_baseline: the same of a group that has, or had, the consumer protocol
-- migration:     an online rolling migration: which processes restart when
-- predict:       `predict`, `predict_each`: the baseline's process lives under changed settings;
-                 `instance_ids_of`, `other_instance_ids`: where static members' names come from
-- deployments:   ways to deploy a group: which processes stop and start when, and the figures
-- observed_deployment: how a group was deployed since a time
-- autoscaler:    an autoscaler that follows the lag, replayed over a load
-- manifests:     the lines of Kubernetes manifests for a way to deploy
-- observed:      the figures from evidence alone
-- ownership:     time without an owner within a period
-- handovers:     records reprocessed and pauses where the tenures of a simulation end
-- known_settings: settings of brokers and groups by configuration files or the Admin API
-- in_force:      the settings in force, with what shows each; changes without them
-- fit:           whether the model explains the observed figures
-- judgement:     `judge`: predictions and advice of one group, for all commands
-- figures:       the figures; `Prediction`, one result per seed
-- advice:        the cheapest change that saves most of the unavailable time, and what was rejected
-- carried_out:   whether advice was carried out, and since when
-- advice_outcomes: predicted beside observed figures per deployment, before and after
-- reasons:       why a change helps, what it risks, what its prediction assumes
-- config_blocks: the lines to paste into configurations
-- client_settings: what a change sets and removes in the consumers' configurations
-- deployment_forms: the lines for consumers, as each kind of deployment takes them
+before the simulation: baseline, consumer_baseline (groups that have, or had, the consumer
+    protocol), common_ends (processes that stopped together), observed (figures of the evidence),
+    known_settings and in_force (settings in force), utc_times
+changes: settings (`SettingsChange`, `GRID`), kafka_names, client_libraries, candidates (changes
+    that fit a group), limits and broker_limits (what brokers and clients refuse)
+simulation: predict, migration (which processes restart when), deployments (ways to deploy a
+    group), autoscaler; figures, ownership and handovers (their figures), calibration (ranges)
+judgement: judgement (`judge`, for all commands), fit (does the model explain the group), advice,
+    currencies (what advice saves), concerned (which processes cause and bear the rebalances),
+    reasons (why a change helps, what it risks), readiness and verdict (migration to the consumer
+    protocol)
+afterwards: carried_out, observed_deployment, advice_outcomes (predicted beside observed figures)
+lines to paste: config_blocks, client_settings, deployment_forms, manifests (Kubernetes)
 """
 
 from coordinator_core.whatif.advice import Advice, advise

@@ -1,10 +1,10 @@
-"""The examples in docstrings of packages of coordinator_core give what they show."""
+"""The examples in docstrings of packages give what they show."""
 
 import doctest
 
 import pytest
 
-from coordinator_core import modern_history, protocol, whatif
+from coordinator_core import coordinator, modern_history, protocol, whatif
 from coordinator_core.coordinator.coordinator import Coordinator
 from coordinator_core.coordinator.era import CoordinatorConfig
 from coordinator_core.coordinator.eras import ERAS
@@ -16,8 +16,28 @@ from coordinator_core.records import (
     encode_assignment,
     encode_subscription,
 )
+from jobs import modern_history as tables_of_modern_groups
+from jobs.modern_history.rows import ROWS
 from tests.core.modern_history import group_records
 from tests.core.whatif import deployed_groups
+
+LOG = []
+
+
+def play(coordinator, now_ms, request=None):
+    """The answers to the request and to those that waited, with all appends written to LOG."""
+    effects = coordinator.advance(now_ms)
+    effects += [] if request is None else coordinator.handle(request, now_ms)
+    answered = []
+    while effects:
+        match effects.pop(0):
+            case Respond(response=response):
+                answered.append(response)
+            case Append() as append:
+                LOG.extend(append.records)
+                effects += coordinator.appended(append, Errors.NONE, now_ms)
+    return answered
+
 
 OF_PROTOCOL = {
     "Append": Append,
@@ -32,11 +52,15 @@ OF_PROTOCOL = {
     "SyncGroup": SyncGroup,
     "answers": lambda effects: [each.response for each in effects if isinstance(each, Respond)],
 }
+OF_COORDINATOR = OF_PROTOCOL | {"log": LOG, "play": play}
 PARTITIONS = {f"P{number}": ("active", None, "topic", number) for number in (0, 1)}
+OF_TABLES = {"NAMES": {"topic": "orders"}, "ROWS": ROWS, "replay": modern_history.replay}
 PAGES = {
+    coordinator: (13, OF_COORDINATOR),
     protocol: (15, OF_PROTOCOL),
     whatif: (9, vars(deployed_groups)),
     modern_history: (6, vars(group_records) | PARTITIONS),
+    tables_of_modern_groups: (7, vars(group_records) | PARTITIONS | OF_TABLES),
 }
 
 

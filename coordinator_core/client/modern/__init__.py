@@ -1,9 +1,9 @@
 """Members of consumer, share and streams groups: the client's half of KIP-848, -932 and -1071.
 
 One request does everything: the heartbeat.  With epoch 0 a member joins, with -1 it leaves, and
-with -2 a static member leaves temporarily.  The client makes its member id itself and keeps it for
-the process' life.  The broker says how often to send heartbeats, and answers with an assignment
-when it changed.
+with -2 a static member leaves temporarily.  The client makes its member id itself (KIP-1082) and
+keeps it for the process' life.  Each response has the heartbeat interval and, if it changed, the
+assignment.
 
 Reconciliation.  A member that gets another assignment first gives up what the assignment lacks (the
 callback *revoked*), then takes what is new (*assigned*).  Its next heartbeat, which it sends at

@@ -123,9 +123,16 @@ def test_the_example_of_a_page_is_what_the_engine_does(name, count):
     assert [(*step[:-1], example.play(*step[:-1])) for step in expected] == expected
 
 
-@pytest.mark.parametrize("name", ["", "classic", "consumer", "share", "streams", "modern"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        PACKAGE,
+        *(f"{PACKAGE}.{each}" for each in ("classic", "consumer", "share", "streams", "modern")),
+        *("coordinator_core.modern_history", "coordinator_core.whatif", "jobs.modern_history"),
+    ],
+)
 def test_a_page_names_every_module_of_its_package(name):
-    module = import_module(f"{PACKAGE}.{name}".rstrip("."))
+    module = import_module(name)
     modules = {each.stem for each in Path(module.__file__).parent.glob("[!_]*.py")}
 
     assert sorted(modules - {*re.findall(r"\w+", module.__doc__)}) == []
