@@ -89,10 +89,14 @@ WRITERS = {
 _NEWER = ("handover_costs", "unserved_times")
 # Tables below view episode_costs that a lake of an earlier version lacks.
 OF_EPISODE_COSTS = ("episodes", *_NEWER)
+_MOST_KEPT = 3  # number of connections of a `LakeReader`
 # Few lakes have clients' logs or end offsets, and lakes of earlier versions have no findings. A
 # statement that reads these tables together with other evidence needs no notice.
 WITHOUT_NOTICE = ("client_events", "configurations", "end_offsets", "findings")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_OLD_COLUMNS = {old for columns in RENAMED.values() for old in columns}
+# Words of a statement that decide what is opened for it.
+_NAMES = {*table_names(), *view_names(), *_OLD_COLUMNS}
 
 
 class OpenedTables(NamedTuple):
@@ -111,6 +115,14 @@ class OpenedTables(NamedTuple):
         return cursor
 
 
+class _Statement(NamedTuple):
+    """``names``: the words of the text that name what it reads.  ``by_duckdb``: see `open_lake`."""
+
+    text: str
+    names: frozenset[str]
+    by_duckdb: bool
+
+
 class SelectedRows(NamedTuple):
     """``types``: DuckDB's type of each column.  ``is_cut`` says whether there are more rows."""
 
@@ -126,21 +138,47 @@ def answer(
     *,
     optional: Collection[str] = (),
     allow_files: bool = False,
-    max_rows: int | None = None,
-    seconds: float | None = None,
-    memory: str | None = None,
 ) -> SelectedRows:
     """The rows of one statement that a user wrote, which can only read tables of the lake.
 
     ``allow_files`` permits to read other files, and to write files by COPY.  ``optional`` tables
-    that an older version did not write are empty.  ``max_rows`` return at most this many rows;
-    ``seconds`` is the time after which the statement is stopped; ``memory``: DuckDB's limit, such
-    as 200MB, without temporary files.  UsageError, with an excerpt if the place is known: missing
-    lake, wrong SQL, forbidden file, or stopped.
+    that an older version did not write are empty.  UsageError, with an excerpt if the place is
+    known: missing lake, wrong SQL, or forbidden file.
     """
-    connection, statement = _opened_for(root, sql, optional, allow_files=allow_files, memory=memory)
-    with connection, _time_limit(connection, seconds), _sql_errors(statement):
-        result = connection.execute(statement)
+    statement = _checked(sql, allow_files=allow_files)
+    with _opened_for(root, statement, optional, allow_files=allow_files) as connection:
+        return _selected(connection, statement)
+
+
+class LakeReader:
+    """Statements of users over the lake's version at the first of them.
+
+    Statements that name the same tables and views share a connection, because opening takes longer
+    than most statements.
+    """
+
+    def __init__(self, root: str, settings: Mapping[str, str]) -> None:
+        """``settings`` are those of DuckDB, such as its limit of memory."""
+        self._root, self._settings = root, settings
+        self._opened: dict[tuple[frozenset[str], bool], duckdb.DuckDBPyConnection] = {}
+
+    def answer(self, sql: str, *, max_rows: int, seconds: float) -> SelectedRows:
+        """As `answer`, with at most ``max_rows``; UsageError also after ``seconds``."""
+        statement = _checked(sql)
+        key = statement[1:]
+        if key not in self._opened:
+            if len(self._opened) == _MOST_KEPT:
+                self._opened.pop(next(iter(self._opened))).close()
+            self._opened[key] = _opened_for(self._root, statement, settings=self._settings)
+        with _time_limit(self._opened[key], seconds):
+            return _selected(self._opened[key], statement, max_rows)
+
+
+def _selected(
+    connection: duckdb.DuckDBPyConnection, statement: _Statement, max_rows: int | None = None
+) -> SelectedRows:
+    with _sql_errors(statement.text):
+        result = connection.execute(statement.text)
         described = result.description or []
         rows = result.fetchall() if max_rows is None else result.fetchmany(max_rows + 1)
     kept = rows[:max_rows]
@@ -203,41 +241,50 @@ def _rows(
 
 def arrow_table(root: str, sql: str, *, allow_files: bool = False) -> pa.Table:
     """The rows in Arrow's types; sums of integers, HUGEINT in DuckDB, are decimals there."""
-    connection, statement = _opened_for(root, sql, allow_files=allow_files)
-    with _sql_errors(statement):
-        return connection.execute(statement).to_arrow_table()
+    statement = _checked(sql, allow_files=allow_files)
+    connection = _opened_for(root, statement, allow_files=allow_files)
+    with _sql_errors(statement.text):
+        return connection.execute(statement.text).to_arrow_table()
+
+
+def _checked(sql: str, *, allow_files: bool = False) -> _Statement:
+    if is_show_tables(sql):
+        return _Statement(TABLES_AND_VIEWS, frozenset(), False)
+    text = with_present_values(expanded(sql))
+    with _sql_errors(text):
+        require_select(text, allow_files=allow_files)
+    names = _NAMES.intersection(_WORD.findall(text.lower()))
+    # DuckDB can also write to files that it may read.
+    by_duckdb = allow_files or not mentions_copy(text)
+    # The comments may name other tables, which need not be opened.
+    return _Statement(with_comments(text), frozenset(names), by_duckdb)
 
 
 def _opened_for(
     root: str,
-    sql: str,
+    statement: _Statement,
     optional: Collection[str] = (),
     *,
     allow_files: bool = False,
-    memory: str | None = None,
-) -> tuple[duckdb.DuckDBPyConnection, str]:
-    """A connection, and the statement to run on it."""
-    if is_show_tables(sql):
-        return open_lake(root, ""), TABLES_AND_VIEWS
-    statement = with_present_values(expanded(sql))
-    with _sql_errors(statement):
-        require_select(statement, allow_files=allow_files)
-    # DuckDB can also write to files that it may read.
-    by_duckdb = allow_files or not mentions_copy(statement)
-    connection = open_lake(root, statement, optional=optional, by_duckdb=by_duckdb)
-    connection.execute("SET errors_as_json = true")
+    settings: Mapping[str, str] | None = None,
+) -> duckdb.DuckDBPyConnection:
+    """A connection for statements of users."""
     # DuckDB's temporary files would by default be in the current folder.
-    scratch = "" if memory is not None else str(scratch_folder())
-    connection.execute(f"SET temp_directory = {quoted(scratch)}")
-    if memory is not None:
-        connection.execute(f"SET memory_limit = {quoted(memory)}")
-        connection.execute("SET enable_progress_bar = false")  # nobody reads stdout
+    of_user = {"errors_as_json": "true", "temp_directory": str(scratch_folder())}
+    connection = open_tables(
+        root,
+        " ".join(statement.names),
+        optional=optional,
+        by_duckdb=statement.by_duckdb,
+        settings=of_user | dict(settings or {}),
+    ).connection
     if not allow_files:
-        _confine(connection, root if by_duckdb else None)
+        _confine(connection, root if statement.by_duckdb else None)
+    if settings is not None:
+        connection.execute("SET enable_progress_bar = false")  # Nobody reads stdout.
     connection.execute("SET python_enable_replacements = false")
     connection.execute("SET lock_configuration = true")
-    # The comments may name other tables, which need not be opened.
-    return connection, with_comments(statement)
+    return connection
 
 
 def _confine(connection: duckdb.DuckDBPyConnection, root: str | None) -> None:
@@ -337,12 +384,13 @@ def open_tables(
     optional: Collection[str] = (),
     by_duckdb: bool = True,
     notices: bool = True,
+    settings: Mapping[str, str] | None = None,
 ) -> OpenedTables:
-    """As `open_lake`, for several cursors."""
+    """As `open_lake`, for several cursors.  ``settings`` are those of DuckDB."""
     import duckdb
 
     _require_lake(root)
-    connection = duckdb.connect(":memory:")
+    connection = duckdb.connect(":memory:", config=dict(settings or {}))
     opened = OpenedTables(connection, {})
     for macro in SPARK_FUNCTIONS:
         connection.execute(f"CREATE MACRO {macro}")

@@ -6,7 +6,8 @@ import json
 import re
 import sys
 from difflib import get_close_matches
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
@@ -15,6 +16,9 @@ from jobs.lake.literals import quoted
 from schemas import table_about, table_names, view_about, view_columns, view_names
 from schemas.columns import columns
 from schemas.renamed import RENAMED_VALUES
+
+if TYPE_CHECKING:
+    import duckdb
 
 _SHOW_TABLES = re.compile(r"\s*show\s+(all\s+)?tables\s*+;?\s*+", re.IGNORECASE)
 _DESCRIBE = re.compile(r"\s*desc(?:ribe)?\s+([A-Za-z]\w*)\s*+;?\s*+", re.IGNORECASE)
@@ -96,8 +100,7 @@ def require_select(sql: str, *, allow_files: bool = False) -> None:
     """
     import duckdb
 
-    with duckdb.connect(config={"errors_as_json": True}) as parser:
-        statements = parser.extract_statements(sql)
+    statements = _parser().extract_statements(sql)
     if not statements:
         raise UsageError(f"no statement; {_ONE_SELECT}")
     if len(statements) > 1:
@@ -116,6 +119,13 @@ def require_select(sql: str, *, allow_files: bool = False) -> None:
             else _NOT_READING
         )
         raise UsageError(f"{text.split(maxsplit=1)[0].upper()}: {needs}; {_ONE_SELECT}")
+
+
+@cache
+def _parser() -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    return duckdb.connect(config={"errors_as_json": True})
 
 
 def mentions_copy(sql: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobs.console.errors import UsageError
@@ -63,8 +63,16 @@ class OpenedLake:
     the figures that they limit.
     """
 
-    def __init__(self, root: str, slo: SloSettings | None = None) -> None:
-        """UsageError for a missing lake, or for one without generations."""
+    def __init__(
+        self,
+        root: str,
+        slo: SloSettings | None = None,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        """``settings`` are those of DuckDB.
+
+        UsageError for a missing lake, or for one without generations.
+        """
         self.root = root
         self.has = frozenset(OPTIONAL).intersection(existing_tables(root))
         is_limited = slo is not None and self.has.issuperset(SERVICE)
@@ -72,7 +80,9 @@ class OpenedLake:
         views = ["episode_costs"] if "episodes" in self.has else []
         of_budgets = [READS_OF_BUDGETS] if self.slo.is_set else []
         texts = [*_NEEDED, *self.has, *views, *of_budgets]
-        self._tables = open_tables(root, " ".join(texts), optional=["committed_offsets"])
+        self._tables = open_tables(
+            root, " ".join(texts), optional=["committed_offsets"], settings=settings
+        )
         self.connection = self._tables.connection
         for statement in OF_CLUSTERS:
             self.connection.execute(statement)

@@ -8,7 +8,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from jobs.console.errors import UsageError
 from jobs.lake.opening import open_lake
-from jobs.lake.sql import answer, query
+from jobs.lake.sql import LakeReader, query
 from schemas import (
     table_columns,
     table_names,
@@ -304,17 +304,34 @@ def test_temporary_files_are_not_in_the_current_folder(lake):
     assert Path(folder).name.startswith("regroup-scratch-")
 
 
-def test_an_answer_of_many_rows_is_cut(lake):
-    two = answer(lake, "SELECT generation FROM churn ORDER BY 1", max_rows=2)
-    one = answer(lake, "SELECT generation FROM churn ORDER BY 1", max_rows=1)
+@pytest.fixture(scope="module")
+def reader(lake):
+    return LakeReader(lake, {"threads": "1"})
+
+
+def test_an_answer_of_many_rows_is_cut(reader):
+    two = reader.answer("SELECT generation FROM churn ORDER BY 1", max_rows=2, seconds=60)
+    one = reader.answer("SELECT generation FROM churn ORDER BY 1", max_rows=1, seconds=60)
 
     assert two == (["generation"], ["INTEGER"], [(4,), (5,)], False)
     assert one == (["generation"], ["INTEGER"], [(4,)], True)
 
 
-def test_a_long_statement_is_stopped(lake):
+def test_a_long_statement_is_stopped_and_the_next_one_is_answered(reader):
+    endless = "SELECT COUNT(*) FROM range(10000000000), range(1000)"
     with pytest.raises(UsageError, match=r"^stopped after 0\.2 s; select fewer rows$"):
-        answer(lake, "SELECT COUNT(*) FROM range(10000000000), range(1000)", seconds=0.2)
+        reader.answer(endless, max_rows=1, seconds=0.2)
+
+    assert reader.answer("SELECT 1", max_rows=1, seconds=60).rows == [(1,)]
+
+
+def test_statements_that_name_the_same_tables_open_them_once(reader, monkeypatch):
+    reader.answer("SELECT COUNT(*) FROM churn", max_rows=1, seconds=60)
+    monkeypatch.setattr("jobs.lake.sql.open_tables", None)
+
+    rows = reader.answer("SELECT MAX(generation) FROM Churn", max_rows=1, seconds=60).rows
+
+    assert rows == [(5,)]
 
 
 def test_a_statement_does_not_see_variables_of_the_program(lake):

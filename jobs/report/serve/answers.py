@@ -134,7 +134,7 @@ class Answers:
         return plans
 
     def sql(self, asked: Json) -> Json:
-        return self._statements.rows(asked["query"])
+        return self._statements.rows(asked["query"], self._lake.version.number)
 
     def questions(self, asked: Json) -> Json:
         names = [name for name in view_names() if name.startswith("q")]

@@ -10,14 +10,16 @@ from datetime import UTC, datetime
 
 from jobs.console.errors import UsageError, failure_line
 from jobs.console.printing import printable
-from jobs.lake.literals import quoted
 from jobs.lake.service_levels import SloSettings
 from jobs.lake.sql import versions
 from jobs.report.lake import OpenedLake
 from jobs.report.queries import CLUSTERS
 from jobs.report.serve.summary import ClusterSummary
 
-MEMORY = "200MB"  # memory of DuckDB per version of the lake; larger sorts use the disk
+MEMORY = "200MB"  # memory of DuckDB for the newest version of the lake; larger sorts use the disk
+MEMORY_OF_PREVIOUS = "75MB"  # for the version that readers have until the newest is ready
+# Each thread needs memory of its own.
+_SETTINGS = {"memory_limit": MEMORY, "threads": "1"}
 
 
 class Version:
@@ -28,9 +30,9 @@ class Version:
         self.number = number
         # Read the versions before opening, so that a later check sees a commit in between.
         self.tables = versions(root)
-        self.opened = OpenedLake(root, slo)
-        self.opened.connection.execute(f"SET memory_limit = '{MEMORY}'")
-        self.opened.connection.execute(f"SET temp_directory = {quoted(folder)}")
+        self.opened = OpenedLake(root, slo, _SETTINGS | {"temp_directory": folder})
+        # Each request reads the metadata of the same files.
+        self.opened.connection.execute("SET parquet_metadata_cache = true")
         self.opened_at = datetime.now(UTC)
         self.clusters = [row[0] for row in self.opened.connection.execute(CLUSTERS).fetchall()]
         if not self.clusters:
@@ -45,6 +47,10 @@ class Version:
                 schema = f"cluster_{len(self._summaries)}"
                 self._summaries[cluster_id] = ClusterSummary(self.opened, cluster_id, schema)
             return self._summaries[cluster_id]
+
+    def limit_memory(self, limit: str) -> None:
+        """Limit DuckDB's memory for this version; data beyond the limit moves to the disk."""
+        self.opened.connection.execute(f"SET memory_limit = '{limit}'")
 
     def prepared(self) -> list[str]:
         """The clusters that readers asked for."""
@@ -75,12 +81,19 @@ class LiveLake:
         its clusters are ready."""
         if versions(self.root) == self._version.tables:
             return False
+        self._version.limit_memory(MEMORY_OF_PREVIOUS)
+        try:
+            self._version = self._following()
+        finally:
+            self._version.limit_memory(MEMORY)
+        return True
+
+    def _following(self) -> Version:
         following = Version(self.root, self._slo, self._version.number + 1, self._folder.name)
         for cluster_id in self._version.prepared():
             if cluster_id in following.clusters:
                 following.summary(cluster_id)
-        self._version = following
-        return True
+        return following
 
     def follow(self, every_s: float) -> None:
         """Look for new commits until the process ends; print a line per failure."""

@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 
 from jobs.console.errors import UsageError
 from jobs.console.printing import jsonable
-from jobs.lake.sql import answer
+from jobs.lake.sql import LakeReader
 
-MEMORY = "150MB"  # memory of DuckDB, per statement
+# DuckDB's memory, and its temporary files for larger sorts.
+_SETTINGS = {"memory_limit": "100MB", "max_temp_directory_size": "2GB", "threads": "1"}
 # address space of the process, most of which its threads reserve and never use
 _ADDRESS_SPACE = 2 << 30
 # DuckDB, deltalake and Arrow take their number of threads from these variables, or from the number
@@ -48,13 +49,14 @@ class Statements:
         self._lock = threading.Lock()
         self._pipe: Connection | None = None
 
-    def rows(self, statement: str) -> dict[str, Any]:
-        """The `SelectedRows` of a statement as JSON has them.  UsageError as of `answer`, and for
-        an answer that is too large."""
+    def rows(self, statement: str, version: int = 1) -> dict[str, Any]:
+        """The `SelectedRows` of a statement as JSON has them.  The process opens the lake again
+        for another ``version``.  UsageError as of `LakeReader.answer`, and for an answer that is
+        too large."""
         with self._lock:
             try:
                 self._pipe = self._pipe or _started()
-                self._pipe.send((self._root, statement, self._limits))
+                self._pipe.send((self._root, version, statement, self._limits))
                 result = self._pipe.recv()
             except (EOFError, OSError):
                 self._pipe = None
@@ -82,22 +84,26 @@ def _run(pipe: Connection) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
     os.environ |= _THREADS
     with suppress(EOFError, OSError):  # The server has ended.
+        reader, opened = None, None
         while True:
-            pipe.send(_result(*pipe.recv()))
+            root, version, statement, limits = pipe.recv()
+            if reader is None or opened != (root, version):
+                reader, opened = LakeReader(root, _SETTINGS), (root, version)
+            pipe.send(_result(reader, statement, limits))
 
 
-def _result(root: str, statement: str, limits: Limits) -> str | Exception:
+def _result(reader: LakeReader, statement: str, limits: Limits) -> str | Exception:
     try:
-        return _answered(root, statement, limits)
+        return _answered(reader, statement, limits)
     except MemoryError:
         return UsageError(_TOO_MUCH)
     except Exception as error:
         return error
 
 
-def _answered(root: str, statement: str, limits: Limits) -> str:
+def _answered(reader: LakeReader, statement: str, limits: Limits) -> str:
     try:
-        rows = answer(root, statement, max_rows=limits.rows, seconds=limits.seconds, memory=MEMORY)
+        rows = reader.answer(statement, max_rows=limits.rows, seconds=limits.seconds)
     except UsageError as error:
         if str(error).startswith("Out of Memory"):  # DuckDB's own text would suggest settings.
             raise MemoryError from None

@@ -10,7 +10,9 @@ import sys
 from urllib.request import urlopen
 
 import pytest
+from deltalake import DeltaTable, write_deltalake
 
+from jobs.console.errors import UsageError
 from jobs.report.serve.app import HEALTH
 from jobs.report.serve.statements import Limits, Statements, _run
 from tests.jobs.report.planted import (
@@ -291,7 +293,7 @@ def test_a_server_that_ends_during_a_statement_leaves_no_traceback(server, capfd
     process = multiprocessing.get_context("spawn").Process(target=_run, args=(there,))
     process.start()
     there.close()
-    here.send((server.lake.root, ENDLESS, Limits(seconds=1)))
+    here.send((server.lake.root, 1, ENDLESS, Limits(seconds=1)))
     here.close()
     process.join()
 
@@ -379,18 +381,21 @@ def test_with_a_token_nobody_reads_without_it(plant, tmp_path):
 
 
 def test_new_commits_are_seen_and_an_answer_is_of_one_version(plant, tmp_path):
+    count = "SELECT COUNT(*) FROM generations"
     with served(plant(tmp_path, three_groups())) as server:
         before = server.ask("overview")
+        counts = [server.ask("sql", query=count)["rows"]]
         plant(tmp_path / "next", tables(generation(1, 1000, 2000, 2100, None, group_id="new")))
-        from deltalake import DeltaTable, write_deltalake
-
         rows = DeltaTable(tmp_path / "next" / "generations").to_pyarrow_table()
         write_deltalake(tmp_path / "generations", rows, mode="append")
         unseen = server.ask("overview")
+        counts.append(server.ask("sql", query=count)["rows"])
         is_new = server.lake.refresh()
         after = server.ask("overview")
+        counts.append(server.ask("sql", query=count)["rows"])
 
     assert before == unseen
+    assert counts == [[[4]], [[4]], [[5]]]
     assert (is_new, after["version"], after["totals"]["groups"]) == (True, 2, 4)
 
 
@@ -429,7 +434,6 @@ def test_ctrl_c_ends_the_server_with_one_line(plant, tmp_path):
 
 
 def test_a_port_is_taken_as_soon_as_a_server_starts(tmp_path):
-    from jobs.console.errors import UsageError
     from jobs.report.serve.command import ServeOptions, _listening
 
     with _listening(ServeOptions(lake=str(tmp_path), port=0)) as first:
