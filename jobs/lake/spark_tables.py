@@ -38,7 +38,6 @@ from jobs.lake.arrow_tables import ArrowLake, dates_near, has_ascii_paths
 from jobs.lake.commit_log import FileLogFolder, LogFolder
 from jobs.lake.file_statistics import are_few, may_hold, rows_on_dates
 from jobs.lake.literals import quoted, quoted_for_spark
-from jobs.lake.store_lock import StoreLock, is_s3, store_lock
 from jobs.lake.tables import Changes, conform, schema_of, schema_with_comments
 from schemas import table_key, table_partitioning
 from schemas.renamed import PRESENT_VALUES
@@ -101,15 +100,13 @@ class SparkLake(ArrowLake):
         CommitFailedError,
     )
 
-    def _store_lock(self) -> StoreLock:
-        # Delta's commits from Spark to S3 are unconditional puts, so a second driver would
-        # overwrite the first driver's commits, even in the tables of another cluster.
-        scope = "lake" if is_s3(self.root) else f"cluster {self.cluster_id}"
-        return store_lock(self.root, scope, is_required=False)
-
     @property
     def parallelism(self) -> int:
         return self.spark.sparkContext.defaultParallelism
+
+    @property
+    def _requires_lock(self) -> bool:
+        return False  # Spark's settings may give access to the store without variables for delta-rs
 
     def cancel_jobs(self) -> None:
         self.spark.sparkContext.cancelAllJobs()

@@ -28,7 +28,7 @@ from jobs.engine.embedded import with_schema
 from jobs.lake.column_types import struct_type
 from jobs.lake.commit_log import CommitLog, LogFolder
 from jobs.lake.compatibility import unknown_column, wrong_type
-from jobs.lake.store_lock import StoreLock, is_lockable, store_lock
+from jobs.lake.store_lock import StoreLock, is_lockable, is_s3, store_lock
 from schemas import table_key, table_names, table_partitioning
 from schemas.columns import columns
 from schemas.renamed import (
@@ -123,7 +123,15 @@ class Lake(ABC):
         return self.lock(f"run {self.cluster_id}") if "://" in self.root else nullcontext()
 
     def _store_lock(self) -> StoreLock:
-        return store_lock(self.root, f"cluster {self.cluster_id}")
+        # Delta's commits from Spark to S3 are unconditional puts, so a second writer on either
+        # engine loses commits, even in the tables of another cluster.
+        scope = "lake" if is_s3(self.root) else f"cluster {self.cluster_id}"
+        return store_lock(self.root, scope, is_required=self._requires_lock)
+
+    @property
+    def _requires_lock(self) -> bool:
+        """Returns whether a lock that cannot be reached is an error."""
+        return True
 
     def derivation_lock(self) -> AbstractContextManager[None]:
         """The lock for deriving tables: rows depend on earlier dates, so runs of one cluster are

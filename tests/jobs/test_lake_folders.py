@@ -10,8 +10,10 @@ import pytest
 
 from jobs.console.errors import UsageError, failure_line
 from jobs.console.printing import printable
+from jobs.lake.embedded_tables import EmbeddedLake
 from jobs.lake.opening import open_lake
 from jobs.lake.path_alias import plain_path
+from jobs.lake.spark_tables import SparkLake
 from jobs.lake.sql import query
 
 FOLDERS = ['it\'s `a` "lake"', "100% ü ; DROP TABLE x --", "a#b?c&d=e", "-$(touch owned)"]
@@ -141,3 +143,14 @@ def test_a_write_to_a_read_only_lake_is_one_line(spark, frame, tmp_path, few):
     reason = "the file system is read-only" if os.geteuid() == 0 else "no permission to"
     assert [line.startswith(reason) and "\n" not in line for line in lines] == [True, True], lines
     assert lake.read("churn").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("root", "names"),
+    [("s3://b/lake", {"lake"}), ("s3a://b/lake", {"lake"}), ("gs://b/lake", {"cluster c"})],
+)
+def test_both_engines_take_the_same_lock(root, names):
+    """Spark's commits to S3 are unconditional puts, which overwrite those of any other writer."""
+    lakes = [SparkLake(None, root, "c"), EmbeddedLake(None, root, "c")]
+
+    assert {lake._store_lock().name for lake in lakes} == names
