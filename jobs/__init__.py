@@ -10,7 +10,7 @@ The tables of a lake come in three layers; `schemas/tables` defines them, one fi
 
 - Bronze: the input with its positions.  offsets_records, broker_log_events, client_events,
   end_offsets, trace_events; unreadable input goes to quarantine.  Every input record is in exactly
-  one of them.
+  one of these tables.
 - Silver: decoded, ordered input.  group_metadata, group_records, committed_offsets and group_events
   interpret the bronze rows one by one; timeline puts all events of a group in one order;
   generations, generation_members and assignments have one row per generation, per member of a
@@ -20,16 +20,16 @@ The tables of a lake come in three layers; `schemas/tables` defines them, one fi
   findings, assignor_quality, incident_replay, process_lives, what_if, advice, advice_outcomes,
   migration_advice, and the SQL views in `schemas/views`.
 
-A deleted group can be created again, and its generations then start at 1 again.  So a generation
-is identified by (cluster_id, group_id, incarnation, generation), see `jobs.lake.keys`.  A record is
-identified by its offset in its partition, a log line by its byte position.  Events are ordered by
-position, not by time alone: clocks jump, and one millisecond has many events.
+A deleted group can be created again, and its generations then start at 1 again.  Therefore a
+generation is identified by (cluster_id, group_id, incarnation, generation), see `jobs.lake.keys`.
+A record is identified by its offset in its partition, a log line by its byte position.  Events are
+ordered by position, not by time alone: clocks jump, and one millisecond has many events.
 
 A job is a module here, named after its table or its task.  It has pure functions from DataFrame to
 DataFrame, and ``run(scope)``, which reads its tables, calls these functions and replaces the rows
-that the run may change.  So a run can be repeated, and a run for one date leaves the other dates
-alone; group_days carries over the facts that it needs from earlier dates.  The jobs, in dependency
-order:
+that the run may change.  Therefore a run can be repeated, and a run for one date does not change
+the other dates; group_days carries over the facts that the run needs from earlier dates.  The jobs,
+in dependency order:
 
     ingest              sources -> bronze tables, quarantine, ingested_files
     group_metadata, group_records, committed_offsets, group_events
@@ -107,8 +107,9 @@ rooms below it.  tests/test_layers.py checks this order.
     configuration  settings of an installation: a TOML file
     console        output: rows, progress, errors, Ctrl-C
 
-The jobs of the nightly run stand below it.  So do replay and what_if: the nightly run fills
-`incident_replay`, `what_if` and `advice` for all groups, and their commands answer for one group.
+The jobs of the nightly run stand below it.  The same is true of replay and what_if: the nightly run
+fills `incident_replay`, `what_if` and `advice` for all groups, and their commands answer for one
+group.
 """
 
 __version__ = "0.1.0"

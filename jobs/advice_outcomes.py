@@ -1,4 +1,4 @@
-"""Keep each advice that is given, and compare it with what came of it.
+"""Keep each piece of advice that is given, and compare it with its outcome.
 
 reads   advice, configurations, episodes, generations, generation_members, churn, handover_costs,
         and what jobs.what_if_sweep reads
@@ -6,7 +6,7 @@ writes  advice_outcomes   one row per advice given to a group
         advice            the rows of groups that have carried out their advice
 
 Nightly runs this after its advice, and `regroup what-if-sweep` after its own.  Only groups with
-advice are looked at, and of these only the groups that had an episode on the dates of the run.
+advice are examined, and among these only the groups that had an episode on the dates of the run.
 Deployments before the change are simulated when the advice is given, not afterwards.
 """
 
@@ -89,7 +89,7 @@ def _by_group(rows: DataFrame) -> dict[str, list[Row]]:
 def _with_episodes(
     lake: Lake, groups: Collection[str], first: date | None, last: date | None
 ) -> list[str]:
-    """Those of the groups that had an episode on these dates."""
+    """The groups that had an episode on these dates."""
     if not groups:
         return []
     rows = lake.read("episodes").where(F.col("group_id").isin(sorted(groups)))
@@ -137,8 +137,8 @@ def _update(
 def within_budget(
     questions: Mapping[str, AskedPrediction], advised: Mapping[str, Row], budget_s: float
 ) -> list[str]:
-    """The groups to simulate: first those without a prediction, of these the largest saving first.
-    The others are simulated in a later night.
+    """The groups to simulate: groups without a prediction come first, sorted by the largest saving.
+    All other groups are simulated in a later night.
     """
 
     def order(name: str) -> tuple[bool, int, str]:
@@ -192,7 +192,9 @@ def _histories(tables: Mapping[str, DataFrame], names: list[str]) -> dict[str, D
 
 
 def _configured(rows: DataFrame, names: Iterable[str]) -> dict[str, dict[str, ConfiguredSetting]]:
-    """Of each group, by Kafka's name: its own settings, and those in which all brokers agree."""
+    """The settings of each group by Kafka's name: its own settings, and the settings in which all
+    brokers agree.
+    """
     of_brokers: dict[str, ConfiguredSetting] = {}
     of_groups: dict[str, dict[str, ConfiguredSetting]] = {}
     differ = set()
@@ -213,7 +215,7 @@ def _configured(rows: DataFrame, names: Iterable[str]) -> dict[str, dict[str, Co
 def _predicted(
     tables: Mapping[str, DataFrame], questions: Mapping[str, AskedPrediction]
 ) -> dict[str, list[Row] | None]:
-    """By group: rows of predictions, or None if no model can simulate its deployments."""
+    """Rows of predictions by group; None for a group whose deployments no model can simulate."""
     own = _of_groups(tables, sorted(questions))
     spans = {name: _span(each) for name, each in questions.items()}
     sweep = Sweep(spans, what_if_sweep.cluster_evidence(tables, own))

@@ -1,4 +1,4 @@
-"""Runs the group's own assignor and others again on every recorded generation.
+"""Runs the group's own assignor and other assignors again on every recorded generation.
 
 reads   timeline, group_metadata, generation_members
         group_records      targets of consumer groups; topic_ids: names of their topics
@@ -7,11 +7,11 @@ writes  seen_partitions    partition counts seen in assignments
         assignor_reruns    one step of every assignor, from the actual previous assignment
         assignor_quality   figures of these steps, of chains of steps, and of the actual assignment
 
-A step depends on the previous generation only.  So an incarnation's generations are cut into
-chunks, and a group with half of all generations becomes many tasks.  Each chunk also gets the
-last generation before it.  A chain, in which an assignor continues its own results, ends with
-its chunk; the next chunk starts a new chain from the actual assignment, or, for an assignor
-without memory, from its own result, which is the same for any cut.
+A step depends on the previous generation only.  Therefore an incarnation's generations are cut into
+chunks, and a group with half of all generations becomes many tasks.  Each chunk also gets the last
+generation before the chunk.  A chain, in which an assignor continues its own results, ends with its
+chunk; the next chunk starts a new chain from the actual assignment, or, for an assignor without
+memory, from its own result, which is the same for any cut.
 
 In consumer groups the coordinator's assignors run again on the targets, one incarnation per task.
 """
@@ -133,7 +133,9 @@ def _borders(generations: DataFrame) -> DataFrame:
 
 
 def rerun(chunks: DataFrame, assignors: tuple[str, ...], frames: int) -> DataFrame:
-    """One row per generation, assignor and mode (step, chain), in ``frames`` frames."""
+    """Returns one row per generation, assignor and mode (step, chain), computed in ``frames``
+    frames.
+    """
     frame = F.pmod(F.xxhash64(*INCARNATION_KEY, "chunk"), F.lit(frames))
     rerun_frame = Rerun(assignors)
 

@@ -34,7 +34,9 @@ _RERUN = f"assignor <> '{ACTUAL}' AND (is_target IS NULL OR is_target = false)"
 def assignments(
     timeline: DataFrame, group_metadata: DataFrame, generation_members: DataFrame
 ) -> DataFrame:
-    """The last record of a generation has its final members: those that replaced static members."""
+    """The last record of a generation has its final members, including members that replaced static
+    members.
+    """
     later = Window.partitionBy(*INCARNATION_KEY, "event_generation").orderBy("seq")
     last = (
         timeline.where("event = 'RECORD' AND event_generation IS NOT NULL")
@@ -67,8 +69,9 @@ def assignments(
 
 
 def _assigned() -> Column:
-    """What a member has: its partitions, or what its own metadata says in a group of Connect or
-    Streams, each with role, subtopology, topic and partitions."""
+    """The partitions of a member, or what its own metadata say in a group of Connect or Streams,
+    each with role, subtopology, topic and partitions.
+    """
     tasks = F.transform(
         "member.tasks",
         lambda task: F.struct(
@@ -91,7 +94,7 @@ def _assigned() -> Column:
 
 
 def _move_reruns(lake: Lake) -> None:
-    """Re-runs move from `assignments`, where older versions wrote them, to their own table."""
+    """Move re-runs from `assignments`, where older versions wrote them, to their own table."""
     if lake.rows_on_dates(RERUNS, None) or lake.rows_on_dates("assignments", None) == 0:
         return
     of_older_version = lake.read("assignments").where(_RERUN)

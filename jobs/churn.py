@@ -1,4 +1,4 @@
-"""What each generation changed: members that joined and left, partitions that moved.
+"""What each generation changed: members that joined and left, and partitions that moved.
 
 reads   generations, generation_members, assignments, timeline
 writes  churn   one row per generation
@@ -120,7 +120,8 @@ def _owned(assignments: DataFrame, unowned: DataFrame | None) -> DataFrame:
     """Each assigned partition with its last owner, from any earlier generation, and ``owned_next``,
     the next generation in which it is assigned.
 
-    A custom assignor may assign a partition to several members: the last of them is its owner.
+    A custom assignor may assign a partition to several members, of which the last member is the
+    owner.
     """
     columns = [*GENERATION_KEY, *PARTITION_KEY, "process", "member_id"]
     assigned = assignments.where(IS_OWNER).select(*columns)

@@ -249,7 +249,10 @@ def _rows(evidence: Iterable[Row]) -> Iterator[Row]:
 
 
 def lines_of_rows(rows: Sequence[Row]) -> Iterator[ClientRow]:
-    """The lines of one group.  The name of a log is that of its file, if only one log has it."""
+    """The lines of one group.
+
+    The name of a log is the name of its file if no other log has this name.
+    """
     names = {row["file_id"]: PurePath(row["file"] or "").name for row in rows}
     counts = Counter(names.values())
     logs = {
@@ -285,12 +288,12 @@ def _line(row: Row, log: str) -> ClientRow:
 
 
 def memberships_by_client(rows: Iterable[Row]) -> dict[tuple[str, ...], list[ClientMembership]]:
-    """Of rows of client_events of one group."""
+    """The memberships in rows of client_events of one group."""
     return memberships_of_clients(line_of_row(row | {"line": None}) for row in rows)
 
 
 def line_of_row(row: Row) -> ClientRow:
-    """Of a row of client_events."""
+    """The line of a row of client_events."""
     line = row["line"] if row["event"] in WITH_LINE else None
     time_ms = round(row["event_time"].timestamp() * 1000)
     return _line(row | {"time_ms": time_ms, "line": line}, row["file_id"])
@@ -469,7 +472,7 @@ def _of_table(rows: DataFrame, table: str) -> DataFrame:
 
 
 def _replace(lake: Lake, table: str, new: DataFrame, groups: DataFrame) -> None:
-    """Write the dates on which the rows of these groups differ from those stored."""
+    """Write the dates on which the rows of these groups differ from the stored rows."""
     lake.create(table)
     stored = lake.read(table).where(OF_CLIENTS)
     own = stored.join(groups, on=GROUP_KEY, how="left_semi").select(*new.columns)

@@ -1,4 +1,4 @@
-"""Decoded offset commits, and the outcome of the transactional ones.
+"""Decoded offset commits, and the outcome of transactional commits.
 
 reads   offsets_records    records of key types 0 and 1, and transaction markers
 writes  committed_offsets  one row per commit, tombstones included
@@ -34,8 +34,9 @@ def with_outcome(offsets_records: DataFrame) -> DataFrame:
     """Add ``outcome``: plain, or by the producer's next end marker in the log committed, aborted or
     open.
 
-    Only markers of the same date or the next count: coordinators end transactions after
-    transaction.max.timeout.ms, 15 minutes.  A transaction aborted later, by hand, stays open.
+    Only markers of the same date or the next date count, because coordinators end transactions
+    after transaction.max.timeout.ms, which is 15 minutes.  A transaction aborted later, by hand,
+    stays open.
     """
     later = (
         Window.partitionBy("topic_partition", "producer_id")

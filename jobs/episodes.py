@@ -153,8 +153,8 @@ def _rebalances(
 
 
 def _settings(members: DataFrame, generations: DataFrame) -> DataFrame:
-    """Per generation, the settings that changed, as ``generation before: text``: of a process since
-    the last generation with it, and the assignor.
+    """The settings that changed per generation, as ``generation before: text``: settings of a
+    process since the last generation with it, and the assignor.
     """
     values = ("session_timeout_ms", "rebalance_timeout_ms", "subscribed_topics")
     process = Window.partitionBy(*INCARNATION_KEY, "process").orderBy("generation", "member_id")
@@ -222,7 +222,7 @@ def _causes(causes: DataFrame, kept_states: DataFrame) -> DataFrame:
 
 
 def _loads(timeline: DataFrame) -> DataFrame:
-    """When a broker had loaded the group as its coordinator."""
+    """The times at which a broker had loaded the group as its coordinator."""
     return timeline.where("event = 'LOADED'").select(*GROUP_KEY, _ms(F.col("event_time"), "at_ms"))
 
 

@@ -1,4 +1,4 @@
-"""What is wrong, by name: known defects of Kafka and of client libraries, mistakes, failures.
+"""Problems by name: known defects of Kafka and of client libraries, mistakes, failures.
 
 reads   the tables that the symptoms in schemas/known_problems name
 writes  findings   one row per finding

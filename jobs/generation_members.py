@@ -45,8 +45,8 @@ def generation_members(
 
 def _records(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
     """Each record of a generation, with the ids of members that the previous record does not have
-    (``new_ids``) or the next one does not have (``gone_ids``), each null without that record, and
-    with the instance ids that the previous record has, too (``same_instances``).
+    (``new_ids``) or the next record does not have (``gone_ids``), null if there is no such record,
+    and with the instance ids that the previous record also has (``same_instances``).
     """
     placed = timeline.where(
         F.col("event").isin(*RECORDS) & F.col("event_generation").isNotNull()
@@ -129,7 +129,7 @@ def _concurrent_since() -> Column:
     """The date of the generation, in rows after the first of a client's retained members in it.
 
     A rebalance removes a dynamic member whose process has ended, so two retained members are two
-    processes.  One retained member and one that joined may be a restart.
+    processes.  A retained member and a member that joined may be a restart.
     """
     is_retained = (F.col("change") == "retained") & F.col("instance_id").isNull()
     client = Window.partitionBy(*CLIENT_KEY).orderBy(
@@ -141,7 +141,8 @@ def _concurrent_since() -> Column:
 
 
 def _one_row_per_generation(members: DataFrame) -> DataFrame:
-    """A static replacement writes a second record of the generation: the members of both count.
+    """A static replacement writes a second record of the generation, and the members of both
+    records count.
 
     ``is_final`` means that it is the last generation that the member was in.
     """
@@ -241,8 +242,11 @@ def _with_departures(members: DataFrame, departures: DataFrame) -> DataFrame:
 
 
 def by_instance() -> WindowSpec:
-    """The successive members of an instance id.  Each member without an instance id has a window
-    partition of its own: one partition for all of them would be as large as the incarnation."""
+    """The successive members of an instance id.
+
+    Each member without an instance id has its own window partition, because a partition for all of
+    them would be as large as the incarnation.
+    """
     alone = F.when(F.col("instance_id").isNull(), F.col("member_id"))
     return Window.partitionBy(*INCARNATION_KEY, "instance_id", alone)
 

@@ -77,8 +77,8 @@ def generations(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
 
 
 def _evidence(timeline: DataFrame) -> DataFrame:
-    """Each event with the generation it is evidence of: a rebalance's start with the generation
-    that it makes, and again, as ``OVER``, with the generation that it ends.
+    """Each event with the generation for which it is evidence: a rebalance's start belongs to the
+    generation that it makes, and also, as ``OVER``, to the generation that it ends.
     """
     is_own = (
         (F.col("event_generation") > 0)
@@ -253,8 +253,8 @@ def _with_cause(generations: DataFrame, timeline: DataFrame) -> DataFrame:
 
 
 def _task_facts(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
-    """Of each generation of a group of Kafka Connect or Streams what its members' own metadata say
-    about the next one: offset of Connect's config topic, scheduled delay or next rebalance.
+    """What the members' own metadata of a generation say about the next generation, in groups of
+    Kafka Connect or Streams: offset of Connect's config topic, scheduled delay or next rebalance.
     """
     placed = timeline.where("event = 'RECORD' AND event_generation IS NOT NULL").select(
         *RECORD_KEY, "incarnation", F.col("event_generation").alias("generation")
@@ -276,7 +276,9 @@ def _task_facts(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
 
 
 def _with_task_cause(generations: DataFrame, facts: DataFrame) -> DataFrame:
-    """Why members of Connect and Streams rejoined: the log only says that they did."""
+    """The reasons why members of Connect and Streams rejoined; the log only says that they
+    rejoined.
+    """
     before = (
         Window.partitionBy(*INCARNATION_KEY)
         .orderBy("generation")

@@ -1,11 +1,13 @@
-"""The facts about each group's history that replace reading all of it in runs for later dates.
+"""The facts about each group's history with which runs for later dates need not read the whole
+history.
 
 reads   timeline, generations, generation_members, assignments
 writes  group_days   one row per group and date with events of it
 
 The open generation of a date is the last one recorded some minutes before the date ended: rows from
-there on may still change.  The context generation is the one recorded before it: a later run reads
-from there on.  Three lists carry over the facts that this run needs from still older generations.
+there on may still change.  The context generation is the generation recorded before the open
+generation: a later run reads from there on.  Three lists carry over the facts that this run needs
+from still older generations.
 """
 
 from __future__ import annotations
@@ -70,7 +72,8 @@ def group_days(
 def _generations(timeline: DataFrame) -> DataFrame:
     """The position of each generation with a record or a log line: POSITION, ``record_seq`` (null
     without a record) and ``previous``, the last recorded generation before it, else the last one
-    logged.  None of groups that had a target assignment: each run reads their whole history.
+    logged.  Groups that had a target assignment have no rows, because each run reads their whole
+    history.
     """
     by_lines = timeline.where("epoch IS NOT NULL").select(*GROUP_KEY).distinct()
     is_record = F.col("event").isin(*RECORDS)
@@ -97,7 +100,7 @@ def _generations(timeline: DataFrame) -> DataFrame:
 
 
 def _dates(timeline: DataFrame) -> DataFrame:
-    """One row per group and date; ``at`` is the seq up to which its history is settled."""
+    """Returns one row per group and date; ``at`` is the seq up to which its history is settled."""
     end_ms = (F.unix_date("event_date").cast("long") + 1) * DAY_MS
     return (
         timeline.select(*DAY_KEY).distinct().withColumn("at", (end_ms - UNSETTLED_MS) * SEQ_PER_MS)
@@ -143,8 +146,8 @@ def _with_context_date(days: DataFrame, generations: DataFrame) -> DataFrame:
 
 
 def _recorded(generations: DataFrame) -> DataFrame:
-    """Generations with records, numbered, with their date (``began``) and that of the next one
-    (``until``).
+    """Numbered generations with records, with their date (``began``) and the date of the next
+    generation (``until``).
     """
     history = Window.partitionBy(*GROUP_KEY).orderBy("incarnation", "generation")
     return generations.where("evidence <> 'log'").select(
@@ -222,7 +225,7 @@ def _until_contexts(contexts: DataFrame, recorded: DataFrame) -> DataFrame:
 def _shared_clients(
     contexts: DataFrame, generation_members: DataFrame, carried: dict[str, DataFrame] | None
 ) -> DataFrame:
-    """Clients of several processes up to the context generation; a later run adds later ones."""
+    """Clients of several processes up to the context generation; a later run adds later clients."""
     concurrent = concurrent_members(generation_members)
     if carried:
         earlier = _of_incarnation(carried["shared_clients"])
@@ -260,8 +263,8 @@ def _gone_processes(
 def _absent(
     contexts: DataFrame, present: DataFrame, key: list[str], history: list[str]
 ) -> DataFrame:
-    """Per day, the rows of ``present`` with a ``key`` that is in generations before the context
-    generation but not in it: the last row of each key.
+    """Per day, the rows of ``present`` whose ``key`` is in a generation before the context
+    generation but not in the context generation: the last row of each key.
     """
     in_order = Window.partitionBy(*key).orderBy("record_no")
     gone = present.withColumn("next_no", F.lead("record_no").over(in_order)).where(

@@ -1,4 +1,5 @@
-"""Each group epoch of consumer, share and streams groups: when it was counted up, and why.
+"""Each group epoch of consumer, share and streams groups, with the time and the cause of its
+increase.
 
 reads   timeline, group_records, committed_offsets, topic_ids
 writes  group_epochs   one row per group epoch, and per conversion to or from a classic group

@@ -76,8 +76,8 @@ def _per_group(lines: DataFrame) -> DataFrame:
 def _about_static_members(lines: DataFrame) -> DataFrame:
     """The lines about static members that name no group, with the group they are about.
 
-    STATIC_FENCED, and STATIC_REPLACED of Kafka 2.3 and 2.4, name the instance: their group is that
-    of the last line with this instance, on the same date or the previous date.
+    STATIC_FENCED, and STATIC_REPLACED of Kafka 2.3 and 2.4, name only the instance.  Their group is
+    the group of the last line with this instance, on the same date or the previous date.
     STATIC_NO_REBALANCE follows the line of the join that it is about.
     """
     static = lines.where("event LIKE 'STATIC_%' OR instance_id IS NOT NULL")
@@ -101,9 +101,10 @@ def _about_static_members(lines: DataFrame) -> DataFrame:
 
 
 def _once(lines: DataFrame) -> DataFrame:
-    """Each line once, also if two different files contain the same part of a log.
+    """Each line once, even if two different files contain the same part of a log.
 
-    The n-th occurrence of a text within a millisecond of one file equals the n-th of the other.
+    The n-th occurrence of a text within a millisecond of one file equals the n-th occurrence in the
+    other file.
     """
     same_text = Window.partitionBy("cluster_id", "file_id", "group_id", "event_time", "line")
     occurrence = F.row_number().over(same_text.orderBy("position"))
@@ -114,8 +115,8 @@ def _once(lines: DataFrame) -> DataFrame:
 
 
 def _ordered(lines: DataFrame) -> DataFrame:
-    """With event_seq: by position within a file and date, so that a clock that is set back does
-    not reorder a group's history.  Dates stay in order if it is set back past midnight.
+    """The lines with event_seq, by position within a file and date, so that a clock that is set
+    back does not reorder a group's history.  Dates stay in order if it is set back past midnight.
     """
     so_far = (
         Window.partitionBy("cluster_id", "group_id", "event_date", "broker_id", "file_id")

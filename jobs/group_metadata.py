@@ -183,8 +183,9 @@ def _columns(keys: pa.Array, values: pa.Array) -> tuple[np.ndarray, ColumnArrays
 
 
 def _task_members(protocol_types: pa.Array, protocols: pa.Array, members: pa.ListArray) -> pa.Array:
-    """By the reference, record by record: few groups are Connect's or Streams', and their records
-    are written in rebalances only."""
+    """The reference decoder reads record by record, because few groups are Connect's or Streams',
+    and their records are written only in rebalances.
+    """
     types, names = protocol_types.dictionary_encode(), protocols.dictionary_encode()
     is_task_group = {
         (t, n): has_task_members(types.dictionary[t].as_py(), names.dictionary[n].as_py())

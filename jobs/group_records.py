@@ -3,7 +3,7 @@
 reads   offsets_records   records of key types 3 to 23
 writes  group_records     one row per record, tombstones included
 
-All types share the columns of one table.  Which field of a type becomes which column is data:
+All types share the columns of one table.  Data define which field of a type becomes which column:
 `FIELDS` for plain fields, `ASSIGNMENTS` for lists of partitions and tasks, `TOPIC_IDS` for lists of
 topics with their ids.
 """

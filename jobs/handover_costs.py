@@ -1,4 +1,4 @@
-"""What the end of each tenure cost the data: records handled again, pauses, lag.
+"""The cost of the end of each tenure for the data: records handled again, pauses, lag.
 
 reads   timeline, group_metadata, generations, generation_members, assignments, committed_offsets;
         group_records, topic_ids   of modern groups

@@ -1,4 +1,5 @@
-"""Each partition that changed its process: asked for, given up, assigned, and what took longest.
+"""Each partition that changed its process: when it was requested, released and assigned, and what
+took longest.
 
 reads   generations, ownership_gaps   of classic groups
         timeline, group_records, committed_offsets, topic_ids   of consumer and streams groups

@@ -51,7 +51,7 @@ def incident_replay(
     names: Mapping[str, str] | None = None,
     brokers: EraEvidence = NO_EVIDENCE,
 ) -> DataFrame:
-    """A task replays whole groups, because a generation depends on all previous ones.
+    """A task replays whole groups, because a generation depends on all previous generations.
 
     Commits are not replayed: there are many, and they start no generation.  ``tables`` are the
     tables READS, and the tables of modern groups if the lake has them.  ``names`` are topic names

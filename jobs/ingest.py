@@ -56,8 +56,8 @@ from jobs.sources.topic.kafka import Kafka
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """The sources.  ``log_timezone`` is the time zone of the brokers' and clients' log lines,
-    ``log_since_ms`` a local time that none of them is before, see `logs.dates.dates_of`.
+    """The sources.  ``log_timezone`` is the time zone of the brokers' and clients' log lines;
+    ``log_since_ms`` is a local time before which no line is, see `logs.dates.dates_of`.
     """
 
     segments: list[str] = field(default_factory=list)
@@ -129,7 +129,7 @@ def _store(lake: Lake, inputs: Inputs) -> None:
 
 @dataclass(frozen=True)
 class _Logs:
-    """``rows`` are those of the files, with the ids of their paths."""
+    """``rows`` are the rows of the files, with the ids of their paths."""
 
     source: LogSource
     rows: Callable[[Mapping[str, str]], SourceRows]

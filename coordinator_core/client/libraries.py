@@ -72,7 +72,7 @@ NO_SIGNS = Signs()
 class ClientLibrary:
     """A client library in a range of versions.  Comments name the change behind a field.
 
-    ``rebalance_timeout_ms`` is the default of a library with such a setting; If it is None, the
+    ``rebalance_timeout_ms`` is the default of a library with such a setting. If it is None, the
     rebalance timeout is max.poll.interval.ms or, without ``has_rebalance_timeout``, the session
     timeout.  ``commit_interval_ms`` is the interval of automatic commits; None means a commit after
     each record or batch.  ``consumer_protocol_since`` is the first version whose consumer protocol

@@ -185,7 +185,7 @@ def _alerts(check: Check, lake: duckdb.DuckDBPyConnection, dates: str) -> Iterat
 def _episodes(
     lake: duckdb.DuckDBPyConnection, dates: str
 ) -> dict[tuple[str, str], list[EpisodeRow]]:
-    """By cluster and group."""
+    """Episodes by cluster and group."""
     by_group: dict[tuple[str, str], list[EpisodeRow]] = {}
     result = lake.execute(_dated(EPISODES, dates))
     columns = [column[0] for column in result.description or []]
@@ -211,7 +211,7 @@ def _with_root_cause(alert: Alert, episodes: dict[tuple[str, str], list[EpisodeR
 
 
 def _is_of(process: str, names: list[str]) -> bool:
-    """Names of episodes have the host only where it is needed."""
+    """Names in episodes have the host only if it is needed."""
     return process in names or without_host(process) in names
 
 
@@ -272,7 +272,7 @@ def _prepare(
 
 
 def _limits(groups: list[str], settings: AlertSettings) -> pa.Table:
-    """One row per group: its thresholds."""
+    """One row per group with its thresholds."""
     thresholds = [settings.of_group(group_id) for group_id in groups]
     columns = {name: [getattr(each, name) for each in thresholds] for name in NAMES}
     schema = pa.schema([("group_id", pa.string()), *((name, pa.int64()) for name in NAMES)])

@@ -2,9 +2,9 @@
 
 The SELECTs read tables of the lake, and `spans` (rebalances up to now), `phases` (generations),
 `clock` (cluster_id, window_start, now), `limits` (thresholds per group), `finding_kinds` and
-`slo_budgets`, which alerting.py creates.  They return cluster_id, group_id, process, first_time,
-last_time, value, threshold and detail (a text for the message), for problems within the window or
-at its end.
+`slo_budgets`, which alerting.py creates.  The SELECTs return cluster_id, group_id, process,
+first_time, last_time, value, threshold and detail (a text for the message), for problems within the
+window or at its end.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Alert(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """``setting`` is its field of Thresholds.  ``unit`` is that of its value.  ``needs_brokers``
-    means that clients' logs alone do not show the problem.  ``is_root_cause`` means that its
-    message leads with no episode.
+    """``setting`` is its field of Thresholds.  ``unit`` is the unit of the alert's value.
+    ``needs_brokers`` means that clients' logs alone do not show the problem.  ``is_root_cause``
+    means that its message leads with no episode.
     """
 
     name: str
@@ -293,7 +293,9 @@ def _mostly(cause: str) -> str:
 
 
 def _in_a_row(generations: int, detail: str) -> str:
-    """What the generations of a storm count as (docs/metrics.md), and their main cause."""
+    """The number of the storm's generations by what they count as (docs/metrics.md), and their main
+    cause.
+    """
     *counts, cause = detail.split(" ")
     rebalances, aborted, superseded, empty = map(int, counts)
     if rebalances == generations and not superseded:

@@ -152,9 +152,7 @@ def _key(alert: Alert) -> tuple[str, str, str | None]:
 
 
 def digest_of(span: ClusterSpan, patterns: Sequence[str] = ("*",)) -> DigestDocument:
-    """``patterns`` are those of the groups to include; only ``*`` includes findings
-    about a broker.
-    """
+    """``patterns`` match the groups to include; only ``*`` includes findings about a broker."""
 
     def is_included(group_id: str | None) -> bool:
         return any(fnmatchcase(group_id or "", pattern) for pattern in patterns)
@@ -200,7 +198,7 @@ def _headline(rebalances: list[Row], raised: list[Alert], resolved: list[Alert])
 
 
 def _not_stable(times_ms: list[int | None]) -> str:
-    """The sum of the times; None: no log shows when the rebalance began."""
+    """The sum of the times. A time is None if no log shows when the rebalance began."""
     known_ms = sum(ms or 0 for ms in times_ms)
     if None not in times_ms:
         return f"{known_ms / 1000:,.1f} s not stable"
@@ -216,7 +214,7 @@ def _section(title: str, entries: list[DigestEntry]) -> DigestSection:
 
 
 def _of_episodes(rows: list[Row]) -> list[DigestEntry]:
-    """By kind of incident; the costliest kind is first."""
+    """Entries by kind of incident; the costliest kind comes first."""
     incidents = [row for row in rows if row["kind"] not in NOT_INCIDENTS]
     by_kind = by(lambda row: row["kind"], incidents)
     folded = sorted(by_kind.items(), key=lambda each: _cost_of(each[1]), reverse=True)
@@ -247,7 +245,7 @@ def _of_kind(kind: str, rows: list[Row]) -> DigestEntry:
 
 
 def _of_findings(rows: list[Row]) -> list[DigestEntry]:
-    """By name, with the first sentences of the remedy."""
+    """Entries by name of the finding, with the first sentences of the remedy."""
     entries = []
     for name, alike in by(lambda row: row["finding"], rows).items():
         groups = _names(row["group_id"] or "a broker" for row in alike)

@@ -87,7 +87,7 @@ def as_markdown(digests: Sequence[DigestDocument]) -> str:
 
 
 def slack_message(digests: Sequence[DigestDocument]) -> dict[str, Any]:
-    """For an incoming webhook of Slack, or chat.postMessage."""
+    """A message for an incoming webhook of Slack, or for chat.postMessage."""
     blocks: list[dict[str, Any]] = []
     for digest in digests:
         title = digest.title[:_SLACK_HEADER_LIMIT]
@@ -138,7 +138,7 @@ def as_mail(digests: Sequence[DigestDocument]) -> str:
 
 
 def as_json(digests: Sequence[DigestDocument]) -> list[dict[str, Any]]:
-    """One object per cluster."""
+    """A list with one object per cluster."""
     return [
         {
             **jsonable(digest._asdict()),

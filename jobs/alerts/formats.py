@@ -1,4 +1,7 @@
-"""The formats of `regroup digest`.  Without imports of the project: every command imports them."""
+"""The formats of `regroup digest`.
+
+This module imports nothing of the project, because every command imports it.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The metrics that Regroup exports for Prometheus: names, help texts, labels, units and types.
 
-`regroup alerts` and `regroup watch` write samples of them (prometheus); `regroup dashboard` makes
-panels and alerting rules of the same definitions.
+`regroup alerts` and `regroup watch` write samples of these metrics (prometheus); `regroup
+dashboard` makes panels and alerting rules of the same definitions.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A receiver that answers with an error that may pass (no connection, 408, 429, 5xx) is asked again a
 few times, then at the next call; its later messages wait, to keep their order.  A message that the
-receiver refuses is tried again at each call, too, but does not hold up others.
+receiver refuses is also tried again at each call, but does not delay other messages.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ _OUTBOX = "_alerts/outbox.sqlite"  # path of the outbox in a lake on a local dis
 
 @dataclass(frozen=True)
 class Delivery:
-    """What one webhook got.  ``error`` says why messages wait; None: none does."""
+    """The messages that one webhook received.
+
+    ``error`` says why messages wait, or is None if none waits.
+    """
 
     webhook: str
     sent: int
@@ -76,7 +79,7 @@ def notify(
     wait: Callable[[float], None] = time.sleep,
 ) -> list[Delivery]:
     """Store the new messages, send all that wait; one Delivery per webhook.  ``windows`` are the
-    clusters that were checked; alerts of others stay raised.
+    clusters that were checked; alerts of all other clusters stay raised.
     """
     clusters = [window.cluster_id for window in windows]
     with open_outbox(require_webhooks(settings, lake)) as outbox:
@@ -147,7 +150,7 @@ def _sent_in_a_few_attempts(
 
 
 def _send(webhook: Webhook, message: OutboxMessage) -> _Failure | None:
-    """None: the receiver accepted it."""
+    """Returns the reason for a failure, or None if the receiver accepted the message."""
     body = json.dumps(request_body(webhook, message.status, message.alert)).encode()
     headers = {"Content-Type": "application/json", "User-Agent": "regroup"}
     request = urllib.request.Request(webhook.address(), body, headers, method="POST")
@@ -227,7 +230,7 @@ class _Limited(HTTPConnection):
 
 
 class _LimitedTLS(_Limited, HTTPSConnection):
-    """As above, with a certificate."""
+    """As `_Limited`, with a certificate."""
 
 
 class _Http(urllib.request.HTTPHandler):

@@ -1,7 +1,7 @@
 """The outbox: messages for webhooks, kept in a file until their receivers have accepted them.
 
-A message is stored before it is sent, and marked as sent after the receiver's answer.  So none is
-lost when a receiver or this process fails; one may be sent twice, with the same key.
+A message is stored before it is sent, and marked as sent after the receiver's answer.  No message
+is lost when a receiver or this process fails, but a message may be sent twice, with the same key.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class OutboxMessage:
 
 
 class Outbox:
-    """One process at a time has it open."""
+    """Only one process at a time has the outbox open."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -53,8 +53,9 @@ class Outbox:
     def queue(
         self, webhook: Webhook, alerts: Iterable[Alert], clusters: Iterable[str], now_s: float
     ) -> None:
-        """Add the alerts that are new to the webhook, and the end of those of these clusters that
-        are no longer raised."""
+        """Add the alerts that are new to the webhook, and the ends of alerts of these clusters that
+        are no longer raised.
+        """
         taken = (each for each in alerts if webhook.takes(each.alert, each.group_id))
         current = {key_of(each): each for each in map(as_json, taken)}
         for key, alert in current.items():
@@ -65,7 +66,7 @@ class Outbox:
                     self.add(webhook, key, RESOLVED, alert, now_s)
 
     def waiting(self, webhook: str) -> list[OutboxMessage]:
-        """Not sent yet, in the order in which they were added."""
+        """Messages that are not sent yet, in the order in which they were added."""
         rows = self._connection.execute(
             "SELECT webhook, key, status, alert FROM messages"
             " WHERE webhook = ? AND sent_s IS NULL ORDER BY rowid",
@@ -76,7 +77,7 @@ class Outbox:
         ]
 
     def attempted(self, message: OutboxMessage, sent_s: float | None) -> None:
-        """``sent_s`` says when the receiver accepted it; None: it did not."""
+        """``sent_s`` is the time at which the receiver accepted it, or None if it did not."""
         with self._connection:
             self._connection.execute(
                 "UPDATE messages SET attempts = attempts + 1, sent_s = ?"

@@ -24,7 +24,7 @@ Sample = tuple[dict[str, str], float]
 
 
 class Family(NamedTuple):
-    """One metric with its samples by labels."""
+    """One metric with its samples, by labels."""
 
     metric: Metric
     samples: Sequence[Sample]
@@ -88,7 +88,7 @@ def _budgets(windows: Sequence[AlertWindow]) -> Iterator[Family]:
 
 
 def _each(alerts: Iterable[Alert], value: Callable[[Alert], float]) -> list[Sample]:
-    """One sample per set of labels: the last of several storms of a group."""
+    """One sample per set of labels; for several storms of a group, the last storm."""
     by_labels = {
         (alert.alert, alert.cluster_id, alert.group_id, alert.process or ""): value(alert)
         for alert in alerts

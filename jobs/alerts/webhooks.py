@@ -61,8 +61,9 @@ def slack_text(text: str) -> dict[str, Any]:
 
 
 def no_mentions(text: str) -> str:
-    """Slack takes ``&``, ``<`` and ``>`` as markup: names of groups must not become links or
-    mentions."""
+    """Slack interprets ``&``, ``<`` and ``>`` as markup, but names of groups must not become links
+    or mentions.
+    """
     for sign, escaped in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         text = text.replace(sign, escaped)
     return text

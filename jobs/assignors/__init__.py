@@ -1,7 +1,8 @@
 """Assignors re-run on recorded generations, for the job ``assign_partitions``; `regroup assign`.
 
-The question: for each recorded rebalance, what would each assignor have assigned, how balanced
-and how sticky would it have been, and does the group's own assignor give what the leader sent?
+The question is, for each recorded rebalance: what would each assignor have assigned, how balanced
+and how sticky would the assignment have been, and does the group's own assignor return what the
+leader sent?
 
 Steps.  A step runs an assignor on a generation with the partitions that members actually owned
 before, so it compares assignors on the same situation. The group's own assignor reads the recorded

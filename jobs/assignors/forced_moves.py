@@ -40,7 +40,7 @@ def member_subscriptions() -> Column:
 
 
 def with_forced_moves(generations: DataFrame) -> DataFrame:
-    """Replaces the two aggregates by a column ``forced``, which is 0 where ``moved`` is 0."""
+    """Replaces the two aggregates by a column ``forced``, which is 0 if ``moved`` is 0."""
     aggregates = (PARTITIONS, SUBSCRIPTIONS)
     kept = generations.drop(*aggregates)
     lists = (F.when(F.col("moved") > 0, F.col(name)).alias(name) for name in aggregates)

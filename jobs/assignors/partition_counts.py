@@ -1,8 +1,8 @@
 """Number of partitions of a topic at a time, from two sources.
 
-The table ``topic_partitions`` has counts that a user or script filled in; each holds until the
-next one. Without it, the highest partition assigned to any group of the cluster gives a lower
-bound (table ``seen_partitions``).
+The table ``topic_partitions`` has counts that a user or script filled in; each holds until the next
+one. Without this table, the highest partition assigned to any group of the cluster is a lower bound
+(table ``seen_partitions``).
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ def counts_from_entries(entries: Iterable[Row | Mapping[str, Any]]) -> Partition
 def topic_counts_of_groups(
     group_metadata: DataFrame, topic_partitions: DataFrame, seen_partitions: DataFrame
 ) -> DataFrame:
-    """One row per group: ``topic_counts`` has the entries of the topics that the group subscribed
-    to.
+    """Returns one row per group: ``topic_counts`` has the entries of the topics that the group
+    subscribed to.
 
     A cluster has many topics, a group few, so each group gets its own entries only.
     """

@@ -17,7 +17,7 @@ COOPERATIVE = "cooperative-sticky"
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedGeneration:
-    """One generation as recorded, members in the order of its first record.
+    """One generation as recorded, with members in the order of its first record.
 
     ``identity`` (the same name across restarts), ``process`` and ``last_id`` are keyed by the
     member ids of the first record: a static member replaced later has another id in the last one.
@@ -90,7 +90,9 @@ def identities(process: dict[str, str]) -> dict[str, str]:
 
 
 def _last_ids(ids: list[str], row: Row) -> dict[str, str]:
-    """Member id in the last record: the same one, or the one that replaced it in its process."""
+    """The member's id in the last record: the same id, or the id that replaced it in its
+    process.
+    """
     last_ids = set(row["last_ids"])
     id_of_process = dict(zip(row["last_process"], row["last_ids"], strict=True))
     process = dict(zip(ids, row["process"], strict=True))

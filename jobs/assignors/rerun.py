@@ -81,8 +81,8 @@ class PreviousAssignment:
 def as_previous(
     generation: RecordedGeneration, lists: Assignment, owner: Mapping[TopicPartition, str]
 ) -> PreviousAssignment:
-    """``owner`` has the last owner of each partition, also of those not assigned in
-    ``generation``.
+    """``owner`` has the last owner of each partition, including partitions that ``generation`` does
+    not assign.
     """
     last_id = generation.last_id
     return PreviousAssignment(
@@ -117,7 +117,7 @@ class AssignorResult:
 
 @dataclass(frozen=True)
 class GenerationRerun:
-    """One generation, the topics of its time, and the assignors' results for it."""
+    """One generation, the topics at its time, and the assignors' results for it."""
 
     generation: RecordedGeneration
     topics: Topics
@@ -145,7 +145,7 @@ class GenerationRerun:
         return self._result(assign(self.topics, self.generation.members))
 
     def _assignor(self, name: str) -> Assignor:
-        """That of the leader's library: librdkafka has a cooperative-sticky of its own."""
+        """The assignor of the leader's library: librdkafka has its own cooperative-sticky."""
         if self.generation.led_by_librdkafka and name in LIBRDKAFKA_ASSIGNORS:
             return LIBRDKAFKA_ASSIGNORS[name]
         return ASSIGNORS[name]
@@ -185,7 +185,7 @@ class GenerationRerun:
 
     @cached_property
     def existing(self) -> list[Sequence[str]]:
-        """Existing topics of each subscription: the coordinator's assignors refuse others."""
+        """Existing topics of each subscription; the coordinator's assignors refuse other topics."""
         if self.topics.partitions.keys() >= set(self.generation.topics):
             return self.subscribed
         existing = self.topics.partitions
@@ -275,7 +275,9 @@ def _sent(
 def _sent_without_names(
     assignor: str, topics: tuple[str, ...], owned: tuple[TopicPartition, ...], new: bool
 ) -> Member:
-    """What a member subscribes with, but its ids and generation; cached, since most repeat."""
+    """A member's subscription without its ids and generation; cached, because most subscriptions
+    repeat.
+    """
     return as_sent(assignor, "", topics, owned, None if new else 0)
 
 
@@ -297,9 +299,9 @@ FAILED: Row = {"rounds": 1, "equals_actual": False}
 class Rerun:
     """Frames of generations in, frames of SCHEMA out.
 
-    A frame has whole chunks (CHUNK_COLUMNS) of an incarnation's generations. Each chunk begins
-    with the last recorded generation before it, if there is one: that row is ``carried``, so it
-    is read and produces no output.
+    A frame has whole chunks (CHUNK_COLUMNS) of an incarnation's generations. Each chunk begins with
+    the last recorded generation before the chunk, if any: this row is ``carried``, so it is read
+    and produces no output.
 
     Columns in: CHUNK_COLUMNS, generation, event_date, carried, time_ms, protocol; in the order of
     the generation's first record the lists member_id, process, instance_id, subscription and

@@ -62,9 +62,9 @@ ASSUMED, OTHER = "assignor_assumed", "other"
 
 @dataclass(frozen=True)
 class TargetRerun(GenerationRerun):
-    """A target, and the server assignors' results for it.
+    """A target, and the results of the server assignors for it.
 
-    ``doubt`` says why the group's own assignor may give another result.
+    ``doubt`` says why the group's own assignor may return another result.
     """
 
     are_equal: bool = True
@@ -83,7 +83,7 @@ class TargetRerun(GenerationRerun):
         return self.doubt if assignor == self.generation.protocol else "another_assignor"
 
     def missing(self, assignor: str) -> str | None:
-        """What the assignor needs and the evidence does not have."""
+        """The evidence that the assignor needs but does not have."""
         if not self.has_topics:
             return UNKNOWN_TOPICS
         is_blind = self.is_first and assignor not in WITHOUT_MEMORY
@@ -138,7 +138,9 @@ class TargetRows:
             chains[name] = PreviousAssignment()
 
     def _named(self, row: Row) -> Row:
-        """The partitions of the group's own assignor are those of the target: not repeated."""
+        """The partitions of the group's own assignor are the target's partitions, so they are not
+        repeated.
+        """
         if row["own"]:
             return {name: row[name] for name in row.keys() - {*NAME_LISTS, *ASSIGNED_LISTS}}
         if "topics" in row:
@@ -202,8 +204,8 @@ def _has_one_subscription(input_: TargetInput) -> bool:
 
 
 def _is_known(input_: TargetInput, ids: Mapping[str, str], counts: Mapping[str, int]) -> bool:
-    """Returns whether every topic has its name, where members subscribe to different topics, and
-    every member subscribes to the topics of its target.
+    """Returns whether every topic has its name if members subscribe to different topics, and
+    whether every member subscribes to the topics of its target.
     """
     if _has_one_subscription(input_):
         return True

@@ -1,8 +1,8 @@
 """Bronze tables from the rows of a source, on either engine.
 
 A source (jobs.sources) reads its input once and returns rows of several kinds in one schema:
-records or events, unreadable inputs, counts.  Which rows go into which table, and from which
-columns, is data:
+records or events, unreadable inputs, counts.  Data define which rows go into which table, and from
+which columns:
 
 - `table_rows` has one `TableRows` per source and table.  Spark evaluates it as columns of a
   DataFrame, the embedded engine on Arrow batches.

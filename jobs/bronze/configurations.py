@@ -73,7 +73,9 @@ def store_start_ups(lake: Lake, rows: DataFrame) -> None:
 
 @dataclass(frozen=True, order=True)
 class _StartUp:
-    """``day`` is the date of the last line kept; ``position`` is that of the range of bytes."""
+    """``day`` is the date of the last line kept; ``position`` is the position of the range of
+    bytes.
+    """
 
     broker: str
     day: date
@@ -98,7 +100,9 @@ def store_live(lake: Lake, kafka: Kafka) -> None:
 
 
 def add_live(lake: ArrowLake, kafka: Kafka, groups: Collection[str]) -> None:
-    """As `store_live`, without an engine: values that changed replace the stored ones."""
+    """Store values as `store_live` does, but without an engine: changed values replace the stored
+    values.
+    """
     live = describe_settings(kafka, groups)
     rows = list(_rows(lake, live.settings, ADMIN_API))
     if rows:

@@ -34,7 +34,7 @@ def segment_files(rows: DataFrame, cluster_id: str) -> DataFrame:
 
 
 def dump_files(rows: DataFrame, cluster_id: str) -> DataFrame:
-    """One row per topic partition in a file, and one for inputs without a partition."""
+    """One row per topic partition in a file, and one row for inputs without a partition."""
     return _files(
         raw_records.counts(rows),
         cluster_id,
@@ -68,7 +68,7 @@ def log_files(rows: DataFrame, cluster_id: str, source: str = BROKER_LOG) -> Dat
 
 
 def trace_files(rows: DataFrame, cluster_id: str) -> DataFrame:
-    """All lines count under NO_DATE, as virtual time has no date."""
+    """All lines count under NO_DATE, because virtual time has no date."""
     return _files(
         rows.where("kind = 'file'"),
         cluster_id,
@@ -94,10 +94,10 @@ def end_offset_files(rows: DataFrame, cluster_id: str) -> DataFrame:
 def kafka_logs(
     rows: DataFrame, cluster_id: str, before: DataFrame, reached: DataFrame
 ) -> DataFrame:
-    """The counts ``before`` plus those of a slice: one row per topic partition of ``reached``, its
-    next offsets, unless the partition never had a record.
+    """The counts ``before`` plus the counts of a slice, with the next offsets: one row per topic
+    partition of ``reached``, unless the partition never had a record.
 
-    Only offsets above those counted are new, so a slice that is read again adds nothing.
+    Only offsets above the counted offsets are new, so a slice that is read again adds nothing.
     """
     key = ["topic_partition"]
     counted = before.where(F.col("source") == KAFKA).select(
@@ -136,10 +136,11 @@ def kafka_logs(
 def changed(
     files: DataFrame, stored: DataFrame, copies: Mapping[str, list[str]]
 ) -> list[list[Any]]:
-    """The rows to store: those of ``files`` that are new, or differ and do not have fewer inputs.
+    """The rows to store: rows of ``files`` that are new, or that differ and do not have fewer
+    inputs.
 
-    One row per file: if a log was read as an older and a newer copy, the longer copy counts.
-    ``copies`` are those of logs, by file.
+    There is one row per file: if an older and a newer copy of a log were read, the longer copy
+    counts.  ``copies`` are the copies of logs, by file.
     """
     key = table_key(TABLE)
     row = F.struct(*files.columns)

@@ -2,7 +2,7 @@
 
 ingested_files has, per partition, the counts and the next offset to read.  A slice's counts are
 written last and in one commit with its next offsets, so a slice that was interrupted is read again.
-All dates are stored, as the next run continues where this one stopped.
+All dates are stored, because the next run continues where this run stopped.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def store_topic(lake: Lake, kafka: Kafka) -> None:
 
 def has_new_offsets(lake: Lake, kafka: Kafka) -> bool:
     """Returns whether the topic has readable records that no run has read, or has lost unread
-    ones.
+    records.
     """
     ranges, next_offsets = open_topic(lake.spark, kafka).offset_ranges(), stored_offsets(lake)
     return any(

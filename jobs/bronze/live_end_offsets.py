@@ -42,7 +42,7 @@ _LAST = """
 
 
 class _LastRow(NamedTuple):
-    """The newest row of a partition; For ``position`` see the table's column."""
+    """The newest row of a partition. The table's column explains ``position``."""
 
     position: int
     offset: int
@@ -78,7 +78,7 @@ def committed_topics(lake: Lake) -> set[str]:
 
 
 def add_sightings(lake: Lake, sightings: Iterable[Sighting], address: str) -> None:
-    """Add one sighting per partition, newer than those that were added before."""
+    """Add one sighting per partition that is newer than earlier sightings."""
     by_day: dict[date, list[Sighting]] = {}
     for each in sightings:
         by_day.setdefault(_time(each.time_ms).date(), []).append(each)

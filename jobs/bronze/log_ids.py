@@ -1,4 +1,4 @@
-"""The ids of log files: copies of one log have one id, other logs have others.
+"""The ids of log files: copies of one log have the same id, and different logs have different ids.
 
 A log's id is the id of its first line, so the id stays the same when the file grows, is rolled,
 renamed or compressed.  Another log with an equal beginning gets another id.  ingested_files has
@@ -6,8 +6,8 @@ digests of the copies that were read.  Files that earlier versions ingested have
 is a copy of such a log if it has the stored lines at the stored positions.
 
 A file that is byte-equal to a log, as far as the log was read, is a copy of the log.  If the two
-files differ later, the file at the path that was last read stays this log.  The other file becomes
-a log of its own, with all its lines.
+files differ later, the file at the last read path stays the log with this id.  The other file
+becomes a log of its own, with all its lines.
 """
 
 from __future__ import annotations
@@ -81,8 +81,9 @@ _Pair = tuple[LogFile, _Log]
 class _Alike:
     """Files with an equal beginning.
 
-    ``logs`` are the logs with this beginning, those of earlier runs first.  ``verdicts`` say
-    whether the file is a copy of the log, by file and log of an earlier run, or None if undecided.
+    ``logs`` are the logs with this beginning; the logs of earlier runs come first.  ``verdicts``
+    say whether the file is a copy of the log, by file and log of an earlier run, or None if
+    undecided.
     """
 
     files: list[LogFile]
@@ -91,8 +92,11 @@ class _Alike:
 
 
 def log_ids(lake: Lake, source: LogSource, paths: list[str]) -> LogIds:
-    """The ids of all files.  New ids are stored before any row has them, so that neither a killed
-    run nor another run takes another log for this one."""
+    """The ids of all files.
+
+    New ids are stored before any row has them, so that neither a killed run nor another run gives
+    the same id to another log.
+    """
     with lake.lock(f"log ids {lake.cluster_id}"):
         return _stored_ids(lake, source, paths)
 
@@ -116,7 +120,7 @@ def _stored_ids(lake: Lake, source: LogSource, paths: list[str]) -> LogIds:
 
 
 def _groups(lake: Lake, source: LogSource, paths: list[str]) -> list[_Alike]:
-    """All files, compared with known logs by digests."""
+    """All files, compared with stored logs by digests."""
     # Each request to an object store takes time, so send several at once.
     with ThreadPoolExecutor() as pool:
         opened = pool.map(lambda path: _opened(source, path), paths)
@@ -141,7 +145,7 @@ def _groups(lake: Lake, source: LogSource, paths: list[str]) -> list[_Alike]:
 
 
 def _unchanged_or_grown(file: LogFile, logs: list[_Log]) -> _Log | None:
-    """The log of a file, where one comparison decides, as for most files."""
+    """The log of a file if one comparison decides, as for most files."""
     at_path = [log for log in logs if log.path == file.path]
     unchanged = (log for log in [*at_path, *logs] if file.whole in log.copies)
     grown = (log for log in at_path if _continues(file, log))
@@ -171,7 +175,9 @@ def _id(beginning_id: str, number: int) -> str:
 
 
 def _continues(file: LogFile, log: _Log) -> bool | None:
-    """Returns whether the file is the log and at least as long; None: digests cannot tell."""
+    """Returns whether the file is the log and at least as long. Returns None if digests cannot
+    decide.
+    """
     lengths = lengths_of_texts(log.copies)
     longest = file.longest_digest(lengths)
     if longest is None:
@@ -209,8 +215,8 @@ def _fits(source: LogSource, file: LogFile, log: _Log) -> bool:
 
 
 def _is_same_document(source: LogSource, one: LogFile, other: LogFile) -> bool:
-    """Returns whether the records of one export begin with those of the other: their ends may
-    differ.
+    """Returns whether the records of one export begin with the records of the other export; only
+    their ends may differ.
     """
     ours, others = ({e[0]: e[2] for e in _events(source, file)} for file in (one, other))
     end = min(max(ours, default=-1), max(others, default=-1))
@@ -219,7 +225,8 @@ def _is_same_document(source: LogSource, one: LogFile, other: LogFile) -> bool:
 
 
 def _agreeing(lake: Lake, source: LogSource, pairs: list[_Pair]) -> set[_Pair]:
-    """The pairs whose file has the stored lines of the log, as far as both reach.
+    """The pairs whose file has the stored lines of the log, as far as both the file and the stored
+    lines reach.
 
     Lines are compared at sampled positions, on dates that were stored.
     """

@@ -30,8 +30,8 @@ def forget_diverged(
     """Delete the stored records that ``files`` show to be of a diverged replica.
 
     Returns the earlier files that have to be read again, and what the copies show, by partition.
-    Reading a file again puts these records into quarantine, and other copies of them into the
-    table.
+    Reading a file again moves these records into quarantine, and other copies of the records into
+    the table.
     """
     earlier = _earlier(lake, files)
     copies = partition_copies([*files, *earlier], _live(lake, files), max_inflated_of(lake.spark))
@@ -67,7 +67,7 @@ def _earlier(lake: Lake, files: Sequence[str]) -> list[str]:
 
 
 def _live(lake: Lake, files: Iterable[str]) -> Mapping[int, Digests]:
-    """By partition, the records from the live topic that no segment file had."""
+    """The records of the live topic that no segment file had, by partition."""
     if not lake.may_hold("offsets_records", "source", KAFKA):
         return {}
     partitions = partitions_of(files)

@@ -68,7 +68,7 @@ def _stored_in_chunks(
 
 
 class _Chunks:
-    """Rows of one table, written whenever there are CHUNK_BYTES of them."""
+    """Rows of one table, written whenever they have CHUNK_BYTES."""
 
     def __init__(self, lake: ArrowLake, table: TableRows) -> None:
         self._lake, self._table = lake, table

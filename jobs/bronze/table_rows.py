@@ -1,4 +1,4 @@
-"""Which rows of a source go into which bronze table, and from which columns."""
+"""The rows of a source that go into each bronze table, and their columns."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Value(Protocol):
     """A column of a table, computed from a source's rows by either engine."""
 
     def column(self, type_: DataType) -> Column:
-        """For Spark, of this type."""
+        """The column for Spark, of this type."""
 
     def array(self, rows: pa.RecordBatch, type_: pa.DataType) -> pa.Array:
-        """For the embedded engine, of this type."""
+        """The array for the embedded engine, of this type."""
 
 
 @dataclass(frozen=True)

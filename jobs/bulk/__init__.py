@@ -5,7 +5,7 @@ microseconds per field.  A lake has millions of records, so Python workers decod
 
     layout file -> program of steps -> one compiled walk over all rows -> Arrow buffers
 
-Layout.  The same JSON files as those of the reference codec describe record types and versions.
+Layout.  The JSON files of the reference codec describe record types and versions here, too.
 
 Program.  ``program`` compiles a layout into an integer table: one row per step (read a number, read
 a string, begin an array, ...), and one entry point per version.  Fields become columns, the same
@@ -34,6 +34,7 @@ reference codec decodes them one by one, or explains why they are unreadable.
 - arrow_buffers:      Arrow arrays of existing buffers, without copies
 - kernel, compiled:   the compiled loops, and the decorators that compile them
 
-Importing ``kernel`` imports numba, which takes half a second; so only ``reader`` and
-``arrow_arrays`` import it at their top, and other modules import these two inside functions.
+Importing ``kernel`` imports numba, which takes half a second.  Therefore only ``reader`` and
+``arrow_arrays`` import it at their top, and other modules import these two modules inside
+functions.
 """

@@ -52,7 +52,7 @@ class _Slices:
 
 
 class _Numbers:
-    """One big-endian number from each start; uuids as their bytes."""
+    """A big-endian number from each start, or the bytes of a UUID."""
 
     def __init__(self, data: np.ndarray, start: np.ndarray, length: np.ndarray, type_: str) -> None:
         self._data, self.start, self._length, self._type = data, start, length, type_

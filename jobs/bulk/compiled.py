@@ -18,7 +18,7 @@ _intrinsic: Any = intrinsic  # numba's types do not remove the typing context fr
 def compiled(*signature: Any) -> Callable[[Function], Function]:
     """Compiles for one signature on import, and caches the machine code beside the source file.
 
-    Without a writable folder each process compiles by itself.  ``_nrt=False`` leaves out
+    If no folder is writable, each process compiles the function itself.  ``_nrt=False`` leaves out
     reference counts, which would double the time of the walk.
     """
 

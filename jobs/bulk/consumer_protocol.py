@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def subscriptions(blobs: pa.Array, selected: np.ndarray) -> dict[str, pa.Array]:
-    """Fields of the ``selected`` rows; null for other rows and for unreadable ones.
+    """Fields of the ``selected`` rows; they are null for other rows and for unreadable rows.
 
-    For fields that a version lacks, lists are empty and other fields are null.
+    If a version lacks a field, a list is empty and any other field is null.
     """
     data = ByteRows(blobs)
     decoded = _read("ConsumerProtocolSubscription", data, selected)
@@ -48,7 +48,7 @@ def _program(name: str) -> Program:
 
 
 def _with_empty_lists(decoded: DecodedRows, rows: np.ndarray) -> dict[str, pa.Array]:
-    """All fields but the user data; null lists of ``rows`` become empty."""
+    """All fields except the user data; null lists of ``rows`` become empty."""
     columns = {}
     for name, column in decoded.columns.items():
         if column.type.startswith("[]"):

@@ -23,7 +23,7 @@ _NO_ROWS = np.empty(0, np.int64)
 
 @dataclass(frozen=True)
 class Decoder:
-    """Decodes a table's columns, except the carried ones; a missing column is null.
+    """Decodes the columns of a table, except carried columns; a missing column is null.
 
     ``row(key, value)`` is the reference.  ``bulk(keys, values)`` decodes many rows: it returns
     row numbers in any order and the columns of these rows, without the rows that it cannot read.

@@ -1,4 +1,6 @@
-"""Whether the reference codec reads records, because they are few or because numba is missing."""
+"""This module decides whether the reference codec reads records, because they are few or because
+numba is missing.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ _read: int = 0  # number of bytes that this process has read with the reference 
 
 
 def are_few(keys: pa.Array, values: pa.Array) -> bool:
-    """With numba, True at most until this process has asked for FEW_BYTES of keys and values."""
+    """With numba, it returns True at most until this process has asked for FEW_BYTES of keys and
+    values.
+    """
     global _read
     if f"{__package__}.kernel" in sys.modules:
         return False

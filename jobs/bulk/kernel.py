@@ -1,7 +1,7 @@
 """The compiled loops of bulk decoding.
 
 ``walk`` runs a program over the rows and writes positions of fields; the other functions copy
-fields from the bytes to Arrow's buffers.  All loops are in this one file because numba's cache of
+fields from the bytes to Arrow's buffers.  All loops are in this file, because numba's cache of
 machine code is only invalidated by changes of the file with the compiled function.
 
 Bytes are read and written in words, so arrays have PADDING bytes after their end.
@@ -219,9 +219,9 @@ def walk(
     """Writes start and length of each field of each row into ``positions``, column after column.
 
     ``cursors`` has the next free slot of each column; a column has ``room`` slots.  ``stack`` has
-    the remaining elements of arrays, the remaining tagged fields, and the limits outside these.
-    A row that the reference codec may read differently, or not at all, is not good: it becomes a
-    row of nulls (step 0).  Returns False if a column has not enough room.
+    the remaining elements of arrays, the remaining tagged fields, and the limits outside these.  A
+    row that the reference codec may read differently, or cannot read, is not good: it becomes a row
+    of nulls (step 0).  Returns False if a column has not enough room.
 
     All steps are in one function: with inlined functions instead, the walk was 8 to 22 % slower in
     three paired runs.

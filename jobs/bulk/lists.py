@@ -13,7 +13,7 @@ from jobs.bulk.arrow_buffers import bits, from_buffers
 
 
 def joined_lists(lists: Sequence[pa.ListArray]) -> pa.ListArray:
-    """Per row, the elements of all lists in their order; null where the first list is null."""
+    """The elements of all lists, in their order, per row; null if the first list is null."""
     if len(lists) == 1:
         return lists[0]
     rows = np.concatenate([pc.list_parent_indices(each).to_numpy() for each in lists])
@@ -40,7 +40,7 @@ def null_if_empty(lists: pa.ListArray) -> pa.ListArray:
 
 
 def uuid_texts(uuids: pa.Array) -> pa.Array:
-    """Kafka's text form of uuids of 16 bytes; few of them differ."""
+    """Kafka's text form of UUIDs of 16 bytes, of which only a few differ."""
     encoded = uuids.dictionary_encode()
     texts = [read_uuid(value, 0)[0] for value in encoded.dictionary.to_pylist()]
     return pa.array(texts, pa.string()).take(encoded.indices)

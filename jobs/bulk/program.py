@@ -1,7 +1,7 @@
 """A layout as a program: the steps by which the kernel reads a record of any version.
 
-A step is a row of integers: OP, COLUMN, HOW, NULLABLE, SIZE, JUMP.  Fields become columns, the same
-for all versions; a version that lacks a field writes a null for it.
+A step is a row of integers: OP, COLUMN, HOW, NULLABLE, SIZE, JUMP.  Fields become columns, which
+are the same for all versions; a version that lacks a field writes a null into its column.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ NUMBER_BYTES = {
 
 @dataclass(frozen=True)
 class FieldColumn:
-    """Where the kernel writes the positions of a field, or of an array's elements.
+    """The place where the kernel writes the positions of a field, or of an array's elements.
 
-    The column of an array's elements comes after the array's own.  Elements that are structs,
-    which are never null, have no column of their own: ``index`` is that of their first field.
+    The column of an array's elements comes after the array's own.  Elements that are structs, which
+    are never null, have no column of their own: ``index`` is the index of their first field.
     """
 
     index: int

@@ -23,8 +23,8 @@ class DecodedRows:
     """The fields of many rows.
 
     ``good`` says whether each row was read; other rows are null in every field.  Each column has
-    ``room`` slots in ``starts`` and ``lengths`` and uses those up to its entry in ``ends``; a
-    negative length is null.
+    ``room`` slots in ``starts`` and ``lengths``, and uses the slots up to its entry in ``ends``; a
+    negative length means null.
     """
 
     data: np.ndarray

@@ -14,9 +14,9 @@ from jobs.console.errors import internal_error
 def unreadable_records(keys: pa.Array, values: pa.Array) -> dict[int, str]:
     """Reasons by row number, ascending; ``keys`` and ``values`` are binary columns.
 
-    Records that bulk decoding reads are readable; the reference codec checks the others.  A record
-    that makes either raise anything but BadRecord is unreadable by an internal error, so that no
-    later job decodes it.
+    Records that bulk decoding reads are readable; the reference codec checks all other records.  A
+    record that makes either raise anything but BadRecord is unreadable by an internal error, so
+    that no later job decodes it.
     """
     try:
         return _unreadable(keys, values)

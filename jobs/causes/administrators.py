@@ -1,4 +1,6 @@
-"""What administrators did to a group: causes of its current generation that start no rebalance."""
+"""Actions of administrators on a group: causes of its current generation that start no
+rebalance.
+"""
 
 from __future__ import annotations
 

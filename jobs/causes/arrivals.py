@@ -1,8 +1,8 @@
 """New members and replaced static members, by the first generation that has them.
 
-Records show that a member is new, but not when it joined: the time is that of its line, else that
-of the group epoch that its join began.  Records also have the settings of both members of a
-replacement.  Of a generation without a record, lines show who joined.
+Records show that a member is new, but not when it joined.  The time is the time of its line, or
+else of the group epoch that its join began.  Records also have the settings of both members of a
+replacement.  If a generation has no record, lines show who joined.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def arrivals(
     generation_members: DataFrame,
     group_epochs: DataFrame | None,
 ) -> DataFrame:
-    """One row per generation and member that the previous generation does not have."""
+    """One row per generation and member that the previous generation did not have."""
     recorded = _recorded(timeline, generation_members, group_epochs)
     return recorded.unionByName(_logged(timeline, generations, generation_members))
 
@@ -84,8 +84,8 @@ def _logged(
 
 
 def _join_times(timeline: DataFrame, key: list[str]) -> DataFrame:
-    """``join_time`` is that of each member's join line; ``generation`` is the one that
-    formed then.
+    """``join_time`` is the time of each member's join line; ``generation`` is the generation that
+    formed at that time.
     """
     # Later joins without an id from the broker are not arrivals: a classic member joins again
     # whenever the assignment of its consumer group changes.  The line may precede the tombstone of
@@ -102,7 +102,7 @@ def _join_times(timeline: DataFrame, key: list[str]) -> DataFrame:
 
 
 def _new_members(generation_members: DataFrame) -> DataFrame:
-    """Members with the one that they replace, and the settings in which they differ from it."""
+    """Members, with the member that each replaces, and the settings in which the two differ."""
     is_replaced = F.col("change") == "replaced"
     # Within one generation, replaced members come first, and among these the member that did not
     # replace another member.
@@ -128,7 +128,7 @@ def _new_members(generation_members: DataFrame) -> DataFrame:
 
 
 def _with_join_time(members: DataFrame, timeline: DataFrame) -> DataFrame:
-    """``join_time`` is that of the line about the member's join, null without one."""
+    """``join_time`` is the time of the line about the member's join, null without a line."""
     joins = _join_times(timeline, [*GROUP_KEY, "member_id"]).drop("generation")
     # A member of a new type that was removed or left joins again under its id.
     again = (
@@ -144,7 +144,7 @@ def _with_join_time(members: DataFrame, timeline: DataFrame) -> DataFrame:
 
 
 def _replacements(timeline: DataFrame) -> DataFrame:
-    """When each static member was replaced."""
+    """The time at which each static member was replaced."""
     # The line about a replaced static member names the old member id, not the new one.
     return timeline.where("event = 'STATIC_REPLACED'").select(
         *INCARNATION_KEY,
@@ -155,7 +155,9 @@ def _replacements(timeline: DataFrame) -> DataFrame:
 
 
 def _with_epoch_time(members: DataFrame, group_epochs: DataFrame | None) -> DataFrame:
-    """``epoch_time`` is that of the group epoch that the member's join began, null without one."""
+    """``epoch_time`` is the time of the group epoch that the member's join began, null without an
+    epoch.
+    """
     if group_epochs is None:
         return members.withColumn("epoch_time", F.lit(None).cast("timestamp"))
     begun = (
@@ -167,7 +169,9 @@ def _with_epoch_time(members: DataFrame, group_epochs: DataFrame | None) -> Data
 
 
 def _with_record_time(members: DataFrame, timeline: DataFrame) -> DataFrame:
-    """``record_time`` is that of the record of a static member's replacement, null without one."""
+    """``record_time`` is the time of the record of a static member's replacement, null without a
+    record.
+    """
     static = members.where("change = 'replaced'").select(*INCARNATION_KEY, "member_id").distinct()
     columns = [*INCARNATION_KEY, "member_id", "event_time"]
     of_groups = timeline.where("event = 'RECORD'").withColumn("member_id", F.explode("members"))
@@ -183,7 +187,7 @@ def _with_record_time(members: DataFrame, timeline: DataFrame) -> DataFrame:
 
 
 def _changed_settings() -> Column:
-    """The settings in which a member differs from the one ``before``; null if in none."""
+    """The settings in which a member differs from the member ``before``; null if all are equal."""
     changes = [
         F.when(
             _shown(f"before.{column}") != _shown(column),

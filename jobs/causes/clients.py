@@ -1,8 +1,8 @@
-"""What clients logged of generations that also have broker evidence.
+"""What clients logged about generations that also have broker evidence.
 
 The coordinator logs that a session expired; the client's log shows what its process did: it polled
 too slowly, or was frozen.  Causes that only a client logged are added, such as the return of a
-removed member to a broker before Kafka 3.x, which does not log it.
+removed member to a broker before Kafka 3.x, which does not log such a return.
 """
 
 from __future__ import annotations

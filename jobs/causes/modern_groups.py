@@ -76,7 +76,7 @@ def static_leaves(member_epochs: DataFrame, timeline: DataFrame) -> DataFrame:
 def logged_members(
     group_epochs: DataFrame, timeline: DataFrame, generations: DataFrame
 ) -> DataFrame:
-    """New members, and static members that left for a while or are back, by lines alone."""
+    """New members, and static members that left temporarily or are back, known from lines alone."""
     logged = group_epochs.where("evidence = 'log'")
     joined = logged.where(F.col("cause") == causes.MEMBER_NEW).where("generation IS NOT NULL")
     arrivals = joined.select(
@@ -169,8 +169,8 @@ def in_current(rows: DataFrame, generations: DataFrame) -> DataFrame:
 
 
 def _spans(generations: DataFrame) -> DataFrame:
-    """When each generation began and when the ``following`` one did; ``since`` and ``until`` are
-    null before the first and after the last one.
+    """The times at which each generation, and the ``following`` generation, began; ``since`` and
+    ``until`` are null before the first and after the last one.
     """
     in_order = Window.partitionBy(*INCARNATION_KEY).orderBy("generation")
     begin = F.coalesce("joined_time", "preparing_time", "stable_time", "ended_time")

@@ -28,8 +28,9 @@ FENCED_MS = 300_000
 def with_process(
     causes: DataFrame, generation_members: DataFrame, timeline: DataFrame
 ) -> DataFrame:
-    """Each cause with its member's client and process: from the last generation with the member up
-    to that of the cause, else from the first one; without any, the client by lines.
+    """Each cause with its member's client and process, from the last generation up to the cause's
+    that has the member, else from the first generation with the member.  If no generation has the
+    member, the client comes from lines.
     """
     history = Window.partitionBy(*MEMBER_KEY).orderBy("generation")
     is_first = F.lag("generation").over(history).isNull()
@@ -134,8 +135,8 @@ def seen_before(
 
 
 def with_neighbors(causes: DataFrame) -> DataFrame:
-    """Each cause with the process's arrivals around it: ``earlier_arrivals`` in its generation, the
-    next one, and the last time a static process left.
+    """Each cause with the arrivals of its process before and after it: ``earlier_arrivals`` in its
+    generation, the next one, and the last time a static process left.
     """
     arrived = F.col("kind") == "arrival"
     # Without a record the client stands for its process: a member that joins after another member

@@ -1,4 +1,4 @@
-"""Which of a rebalance's causes is its trigger.
+"""Decides which of a rebalance's causes is its trigger.
 
 reads   generations   the cause and the culprit that the start of the rebalance names
 """
@@ -70,7 +70,7 @@ def _is_first() -> Column:
 
 
 def _of_trigger() -> dict[str, Column]:
-    """The cause and reasons of a trigger are those of the start."""
+    """A trigger gets the cause and the reasons from the start of the rebalance."""
     is_trigger = F.col("role") == "trigger"
     returns = F.col("is_new_type") & (F.col("cause") == "STATIC_REPLACED")
     return {

@@ -26,7 +26,10 @@ COLUMNS = {
 
 
 def cause_rows(rows: DataFrame, *names: str, **values: Column) -> DataFrame:
-    """Rows with COLUMNS: ``names`` as they are, ``values`` computed, all others null."""
+    """Rows with COLUMNS:
+
+    The columns ``names`` are unchanged, ``values`` are computed, and all other columns are null.
+    """
     columns = {name: F.col(name) for name in names}
     columns |= {name: value.alias(name) for name, value in values.items()}
     return rows.select(
@@ -39,6 +42,8 @@ def cause_rows(rows: DataFrame, *names: str, **values: Column) -> DataFrame:
 
 
 def predecessors(generations: DataFrame) -> DataFrame:
-    """Each generation with the ``previous`` one: numbers of modern groups have gaps."""
+    """Each generation with the ``previous`` generation, because numbers of modern groups have
+    gaps.
+    """
     in_order = Window.partitionBy(*INCARNATION_KEY).orderBy("generation")
     return generations.select(*GENERATION_KEY, F.lag("generation").over(in_order).alias("previous"))

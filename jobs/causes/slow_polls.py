@@ -1,9 +1,9 @@
-"""What the last commits of a member show: whether it was slow to poll, or was closed.
+"""The last commits of a member show whether it was slow to poll, or was closed.
 
 A consumer that does not poll for max.poll.interval.ms leaves by itself, and commits nothing while
-it does not poll.  So the last commit for a partition that the member owned says when it last
-polled.  aiokafka goes on to commit the same offsets meanwhile.
-Members of Kafka Streams commit when they are closed, but do not leave.
+it does not poll.  Therefore the last commit for a partition that the member owned says when it last
+polled. aiokafka continues to commit the same offsets in the meantime.  Members of Kafka Streams
+commit when they are closed, but do not leave.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _last_commits(
     committed_offsets: DataFrame,
 ) -> DataFrame:
     """``committed`` is the last commit for one of the member's partitions, until it ended;
-    ``earlier`` is that of the previous request; ``before_ms`` is from the commit before to
+    ``earlier`` is the time of the previous request; ``before_ms`` is from the commit before to
     ``earlier``; ``advanced`` is the last commit of a higher offset than before; ``had_records``
     means that the first commit after the end has a higher offset.
 
@@ -147,7 +147,7 @@ def _with_partitions(
     ended: DataFrame, assignments: DataFrame, predecessors: DataFrame
 ) -> DataFrame:
     """Each member with the partitions of its last generation; ``is_new`` means that another process
-    had the partition in the previous one, and committed for it.
+    had the partition in the previous generation, and committed for it.
     """
     actual = assignments.where(IS_CONSUMER)
     owned = actual.select(*GENERATION_KEY, "process", *PARTITION_KEY)
@@ -168,7 +168,9 @@ def _with_partitions(
 
 
 def _rebalance_times(generations: DataFrame) -> DataFrame:
-    """When each rebalance began, with a superseded one before it, and when it ended."""
+    """The time at which each rebalance began, including superseded rebalances before it, and the
+    time at which it ended.
+    """
     before = Window.partitionBy(*INCARNATION_KEY).orderBy("generation")
     superseded = F.when(F.col("outcome") == "superseded", F.col("preparing_time"))
     began = F.coalesce(F.lag(superseded).over(before), "preparing_time")
@@ -176,8 +178,10 @@ def _rebalance_times(generations: DataFrame) -> DataFrame:
 
 
 def _shows_close() -> Column:
-    """Its last request was a commit, and no automatic one: these follow at the default interval, or
-    as the commits before did.  The log has the expiry of a session some ms late."""
+    """The member's last request was a commit, but no automatic commit: automatic commits follow at
+    the default interval, or at the interval of earlier commits.  The log has the expiry of a
+    session some ms late.
+    """
     contact_ms = F.unix_millis("event_time") - F.col("session_timeout_ms")
     committed_ms = F.unix_millis("committed")
     since_ms = committed_ms - F.unix_millis(F.coalesce("earlier", "stable_time"))

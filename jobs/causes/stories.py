@@ -1,8 +1,8 @@
-"""What the process of each cause did: the column ``story``.
+"""What the process of each cause did, in the column ``story``.
 
 The story of a departure depends on how the coordinator noticed it, when the process was back, and
-when it last committed; that of an arrival on whether the process was in the group earlier; that of
-a rejoin on what changed in the assignment.
+when it last committed.  The story of an arrival depends on whether the process was in the group
+earlier, and the story of a rejoin on what changed in the assignment.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Triggers that are neither an arrival nor a departure: rejoins, changes of the group's protocol.
 
-The line about the start of a rebalance names its cause and, of most causes, a member.  Of a
-rebalance without such a line, the cause follows from records, and is left out if an arrival or a
-departure explains it.
+The line about the start of a rebalance names its cause and, of most causes, a member.  For a
+rebalance without such a line, the cause follows from records; it is omitted if an arrival or a
+departure explains the rebalance.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ NO_DEPARTURE = [*REJOINS, *TASK_CAUSES, "STORE_ERROR"]
 
 
 def other_triggers(generations: DataFrame, members: DataFrame) -> DataFrame:
-    """Causes of generations that are neither an arrival nor a departure in ``members``; for a
-    generation without a logged start only if ``members`` has no cause of it.
+    """Causes of generations that are neither an arrival nor a departure in ``members``.  A
+    generation without a logged start only gets a cause if ``members`` has no cause for it.
     """
     caused = generations.where("cause IS NOT NULL")
     explained = members.select(

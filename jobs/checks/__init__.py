@@ -1,6 +1,7 @@
-"""`regroup check`: the laws of a lake, and where a lake violates them.
+"""`regroup check`: the invariants of a lake, and where a lake violates them.
 
-A law is a statement that holds for every lake, for any input and also after killed runs:
+An invariant (law) is a statement that holds for every lake, for any input and even after killed
+runs:
 
   conservation  each input is in exactly one place: a bronze table, quarantine, or counted as
                 skipped; the counts in ingested_files add up
@@ -13,12 +14,12 @@ A law is a statement that holds for every lake, for any input and also after kil
   integrity     tables exist, their files are those that were written, and their logs have the
                 commits of the last run
 
-Most laws are SQL for DuckDB that returns one row (cluster_id, where, expected, found) per
-violation.  The laws are written independently of the jobs: only the same mistake in both could hide
-an error.
+Most invariants are SQL for DuckDB that returns one row (cluster_id, where, expected, found) per
+violation.  The invariants are written independently of the jobs, so only the same mistake in both
+could hide an error.
 
 Two states are not violations.  A date is pending if bronze tables got rows for it since the last
-run: table ``pending`` lists these dates, and laws over derived tables leave them out.  Retention
+run: table ``pending`` lists these dates, and invariants of derived tables exclude them.  Retention
 may have deleted the oldest dates.
 
 check        runs all laws; missing tables; pending dates

@@ -1,4 +1,4 @@
-"""Finds violations of a lake's laws, such as lost, duplicate or unordered rows."""
+"""Finds violations of a lake's invariants, such as lost, duplicate or unordered rows."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _violations(lake: duckdb.DuckDBPyConnection, law: Law) -> list[tuple[Any, ..
 
 
 def _create_broker_views(lake: duckdb.DuckDBPyConnection, tables: set[str]) -> None:
-    """In schema ``brokers``, the tables without rows that only clients' logs show."""
+    """Create in the schema ``brokers`` the tables without rows that only clients' logs show."""
     lake.execute("CREATE SCHEMA brokers")
     for table in sorted(tables.intersection(client_rows.TABLES)):
         rows = f"SELECT * FROM main.{table} WHERE {client_rows.OF_BROKERS}"
@@ -103,8 +103,10 @@ def kept_laws(root: str) -> str:
 
 
 def notes(root: str) -> list[str]:
-    """Sentences that name the groups without generations, which violate no law; none if a table is
-    damaged, which violates one."""
+    """Sentences that name the groups without generations, which violate no invariant.
+
+    There are no sentences if a table is damaged, which violates an invariant.
+    """
     if OF_SNAPSHOTS.issuperset(tables_on_disk(root)):
         return []
     try:
@@ -138,8 +140,9 @@ def pending_dates(
 def _altered_tables(
     root: str, lake: duckdb.DuckDBPyConnection, intact: set[str]
 ) -> Iterator[tuple[Any, ...]]:
-    """Tables whose log lacks the commit of the last run that wrote them, or has it with other rows:
-    the table was replaced from outside of a run."""
+    """Tables whose log lacks the commit of the last run that wrote them, or has this commit with
+    other rows, because the table was replaced outside of a run.
+    """
     last = lake.execute(f"""
         SELECT cluster_id, wrote.key, ARG_MAX(run_id, from_time), ARG_MAX(wrote.value, from_time)
         FROM (SELECT *, UNNEST(MAP_ENTRIES(rows_written)) AS wrote FROM runs
@@ -191,7 +194,9 @@ def _commits(root: str, table: str) -> dict[str, set[tuple[int, date]]]:
 
 
 def _missing_tables(root: str, existing: list[str], intact: set[str]) -> list[str]:
-    """Tables that a run would have written: bronze by the sources it read, all others or none."""
+    """Missing tables that a run would have written: bronze tables by the sources that it read, and
+    either all other tables or none.
+    """
     if OF_SNAPSHOTS.issuperset(existing):
         return []
     expected = {"ingested_files"}

@@ -1,7 +1,7 @@
 """Laws that compare a derived table with the tables it was derived from, row by row, as SQL.
 
-Both sides of a law are queries of (cluster_id, row_id, content): ``row_id`` is unique per cluster,
-``content`` is one text with the values of the row that both sides have.
+Both sides of a law (an invariant) are queries of (cluster_id, row_id, content): ``row_id`` is
+unique per cluster, ``content`` is one text with the values of the row that both sides have.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ MAKES_GENERATION = (
 
 @dataclass(frozen=True)
 class Derivation:
-    """The law that the ``expected`` rows, derived from tables ``of``, are the ``actual`` ones."""
+    """The invariant that the ``expected`` rows, derived from the tables ``of``, equal the
+    ``actual`` rows.
+    """
 
     table: str
     of: tuple[str, ...]

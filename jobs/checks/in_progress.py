@@ -1,4 +1,4 @@
-"""Whether a process is writing a lake: it holds one of the lake's locks."""
+"""Tells whether a process is writing a lake, by the locks of the lake."""
 
 from __future__ import annotations
 

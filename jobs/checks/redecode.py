@@ -34,7 +34,7 @@ _NOT_IN_RECORD = {*RECORD, "event_date", "append_time", "outcome"}
 def differing_rows(
     root: str, table: str, lake: duckdb.DuckDBPyConnection
 ) -> Iterator[tuple[Any, ...]]:
-    """(cluster_id, where, expected, found) of each value that differs from its record."""
+    """Returns (cluster_id, where, expected, found) for each value that differs from its record."""
     schema = pa.schema(DeltaTable(f"{root.rstrip('/')}/{table}").schema().to_arrow())
     schema = pa.schema([field for field in schema if field.name not in _NOT_IN_RECORD])
     key_types, decoder = DECODERS[table]

@@ -61,7 +61,7 @@ class ConfiguredCommand(TyperCommand):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; a failed run does not stop the runs of the other clusters."""
+        """Run the command; a failed run does not prevent the runs for the other clusters."""
         runs = ctx.meta.get(_RUNS)
         if runs is None:
             return super().invoke(ctx)
@@ -83,7 +83,7 @@ class ConfiguredCommand(TyperCommand):
 def _each_cluster(
     command: str, options: Mapping[str, str], arguments: Mapping[str, Any]
 ) -> list[str]:
-    """The clusters of the file, if the command runs for each of them."""
+    """The clusters of the file if the command runs for each cluster, with their arguments."""
     chooses = ("cluster_id", "lake", *_SOURCES)
     is_chosen = any(name in options or os.environ.get(_KEYS[name].variable) for name in chooses)
     if command not in _FOR_EACH_CLUSTER or is_chosen:
@@ -156,7 +156,9 @@ def _of_all(command: str, clusters: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _either_inputs_or_lake(values: Mapping[str, str], options: Mapping[str, str]) -> dict[str, str]:
-    """For `investigate`: inputs of the command line alone, else the lake, else the inputs."""
+    """For `investigate`, use only inputs of the command line, else the lake, else the inputs of the
+    file.
+    """
     inputs = {*_SOURCES, "log_timezone"}
     if _SOURCES & options.keys():
         return {}

@@ -178,7 +178,7 @@ def topic_partitions(
     engine: EngineOption = None,
     conf: ConfOption = None,
 ) -> None:
-    """Record the partition counts of topics.  Each line is topic,partitions[,since]."""
+    """Record the partition counts of topics.  Each line of the file is topic,partitions[,since]."""
     from jobs.configuration.config import load_config
     from jobs.lake.existing import open_new_or_existing_lake
     from jobs.topic_partitions import read_file, run

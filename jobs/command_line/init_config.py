@@ -123,7 +123,8 @@ def absolute(name: str, value: str) -> str:
 def text(name: str, cluster: Mapping[str, str] | None = None) -> str:
     """The text of the file; ``name`` is the file name for --conf in its first lines.
 
-    ``cluster`` has values of lake, cluster_id and the keys of this cluster; others are comments.
+    ``cluster`` has values of lake, cluster_id and the keys of this cluster; all other keys become
+    comments.
     """
     local = tomllib.loads((CONF / DEFAULT).read_text(encoding="utf-8"))
     defaults = {"log_level": local["log_level"], "timezone": local["logs"]["timezone"]}

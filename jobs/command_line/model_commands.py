@@ -328,7 +328,7 @@ def what_if_sweep(
     conf: ConfOption = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """Predict all groups with many settings.  Also says which groups to migrate.
+    """Predict all groups with many settings.  The result also says which groups to migrate.
 
     Writes process_lives, what_if, advice and migration_advice.
     """

@@ -127,7 +127,7 @@ def dashboard(
     ] = "25h",
     conf: ConfOption = None,
 ) -> None:
-    """Write a Grafana dashboard.  It shows the metrics of alerts and watch."""
+    """Write a Grafana dashboard.  The dashboard shows the metrics of alerts and watch."""
     from jobs.alerts.monitoring.command import run
     from jobs.configuration.config import load_config
 
@@ -205,7 +205,10 @@ def serve(
     ] = None,
     conf: ConfOption = None,
 ) -> None:
-    """Serve the page, live and read-only.  For a lake of any size; also SQL and a JSON API."""
+    """Serve the page, live and read-only.
+
+    The page is for a lake of any size, and also offers SQL and a JSON API.
+    """
     from jobs.configuration.alert_settings import span_s
     from jobs.configuration.config import load_config
     from jobs.report.serve.command import ServeOptions, token_of
@@ -248,7 +251,7 @@ def spans(
         ),
     ] = None,
 ) -> None:
-    """Send rebalances to an OpenTelemetry collector.  One trace per rebalance."""
+    """Send rebalances to an OpenTelemetry collector.  There is one trace per rebalance."""
     from jobs.spans.command import SpansOptions, send_spans
 
     send_spans(SpansOptions(lake, cluster_id, group, first, last, endpoint))

@@ -12,7 +12,10 @@ scenario = typer.Typer(help="Run request scenarios in the coordinator model.")
 
 
 class _ListingEras(TyperCommand):
-    """Its help lists the eras.  Importing them takes longer than most commands' help."""
+    """A command whose help lists the eras.
+
+    Importing the eras takes longer than showing the help of most commands.
+    """
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         from coordinator_core.coordinator.eras import ERAS

@@ -43,9 +43,10 @@ def init(
         "regroup.toml"
     ),
 ) -> None:
-    """Write a configuration file.  It has every setting, and the sources that are given.
+    """Write a configuration file.  The file has every setting, and the sources that are given as
+    options.
 
-    Checks the sources first.  On a terminal, asks for what is not given.
+    Checks the sources first.  On a terminal, the command asks for what is not given.
     """
     from jobs.command_line.init_config import absolute, asked, write
     from jobs.console.errors import RunFailed

@@ -1,7 +1,7 @@
 """Settings of an installation: a TOML file and environment variables, and the files of the wheel.
 
 One file has lakes, clusters and their sources, and the settings of Spark, of Kafka's consumers, of
-logs and of alerts; a setting that no run uses is an error, too.  Values may be secrets, so no
+logs and of alerts.  A setting that no run uses is an error, too.  Values may be secrets, so no
 message prints them.  `jobs.command_line.configured` gives options the values of the file.
 
 config          reads the file into `Config`

@@ -82,8 +82,9 @@ _OTHERS = (WINDOW, FINDING_KINDS, OUTBOX, WEBHOOKS, GROUPS)
 class AlertSettings:
     """``window`` says how far back the checks look.  ``groups`` are thresholds by a pattern of
     group ids (``*``, ``?``), in the file's order; the last matching pattern has priority.
-    ``outbox`` is the file with the messages of ``webhooks``; None: in the lake.  ``finding_kinds``
-    are the kinds of findings that raise alerts.  ``slo`` has the objectives of [slo].
+    ``outbox`` is the file with the messages of ``webhooks``; ``outbox`` is None if the outbox is in
+    the lake.  ``finding_kinds`` are the kinds of findings that raise alerts.  ``slo`` has the
+    objectives of [slo].
     """
 
     window: str = "1h"

@@ -60,10 +60,10 @@ class Config:
     ``spark``: Spark settings by name.  ``log_timezone`` is the time zone of the brokers' log lines.
     ``kafka`` has settings of Kafka's consumers (mostly security), and maxOffsetsPerTrigger and
     minPartitions of Spark's Kafka source.  Both may hold passwords and are never printed.
-    ``alerts`` are thresholds and objectives of `regroup alerts`.  ``engine`` says which engine
-    runs the jobs.  ``embedded_limit_mib`` is the input in MiB above which `auto` uses Spark.
-    ``lake`` and ``cluster_id`` are those of commands without these options.  ``clusters`` are the
-    lake and sources of each cluster, by the names in OF_CLUSTER.
+    ``alerts`` are thresholds and objectives of `regroup alerts`.  ``engine`` says which engine runs
+    the jobs.  ``embedded_limit_mib`` is the input in MiB above which `auto` uses Spark.  ``lake``
+    and ``cluster_id`` are defaults for commands without these options.  ``clusters`` are the lake
+    and sources of each cluster, by the names in OF_CLUSTER.
     """
 
     lake: str | None = None
@@ -203,7 +203,7 @@ def _kafka(settings: dict[str, str], file: Path) -> dict[str, str]:
 
 
 def valid_timezone(name: str) -> str:
-    """Return ``name``; UsageError if the time zone database does not have it."""
+    """Return ``name``; Raises UsageError if the time zone database does not have it."""
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, TypeError, IsADirectoryError):

@@ -1,7 +1,9 @@
-"""Which distribution of this project is installed: regroup, or regroup-embedded without Spark.
+"""Tells which distribution of this project is installed: regroup, or regroup-embedded without
+Spark.
 
-Both have the package regroup, and pyspark and pyspark-client have the package pyspark.  If both are
-installed, the second overwrites files of the first, and uninstalling either removes these files.
+Both distributions have the package regroup, and both pyspark and pyspark-client have the package
+pyspark.  If both are installed, the second overwrites files of the first, and uninstalling either
+one removes these files.
 """
 
 from __future__ import annotations

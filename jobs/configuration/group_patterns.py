@@ -16,8 +16,9 @@ V = TypeVar("V")
 def values_of_group(
     values: V, patterns: tuple[tuple[str, dict[str, Any]], ...], group_id: str
 ) -> V:
-    """The dataclass ``values`` with those of the patterns (``*``, ``?``) that match the group; the
-    last one has priority."""
+    """The dataclass ``values`` with the values of the patterns (``*``, ``?``) that match the group;
+    the last matching pattern has priority.
+    """
     for pattern, own in patterns:
         if fnmatchcase(group_id, pattern):
             values = replace(values, **own)  # type: ignore[type-var]  # a dataclass
@@ -30,7 +31,8 @@ def read_patterns(
     """The table ``groups`` of a section, in the file's order.
 
     ``section`` is the beginning of an error message, up to the name of the section.  ``content`` is
-    that of a group's table, such as "thresholds".  ``read(table, where)`` reads one.
+    the content of a group's table, such as "thresholds".  ``read(table, where)`` reads the values
+    of a pattern.
     """
     if not isinstance(groups, dict) or not all(isinstance(own, dict) for own in groups.values()):
         raise UsageError(f'{section}.{GROUPS}."PATTERN"] must be a table of {content}')

@@ -20,9 +20,8 @@ EMBEDDED_LIMIT_MIB = 2048  # `auto` uses Spark for more input than this
 
 
 class Key(NamedTuple):
-    """``name`` has the section, with ``NAME`` for the name of a cluster.  ``kind`` is that of the
-    value;
-    ``default``: None for none.  ``example`` is for a key without a default.
+    """``name`` has the section, with ``NAME`` for the name of a cluster.  ``kind`` is the type of
+    the value; ``default``: None for none.  ``example`` is for a key without a default.
     """
 
     name: str

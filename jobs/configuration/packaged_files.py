@@ -21,9 +21,10 @@ EXAMPLES = _FILES / "examples"
 
 
 def configuration_file(name: str | None) -> Path:
-    """The file of ``--conf``; without it that of $REGROUP_CONFIG, regroup.toml in the current
-    folder, or conf/local.toml.  conf/large.toml also names the packaged file if the current folder
-    has no such file."""
+    """The file of ``--conf``; without this option the file of $REGROUP_CONFIG, else regroup.toml in
+    the current folder, else conf/local.toml. conf/large.toml also names the packaged file if the
+    current folder has no such file.
+    """
     name = name or os.environ.get(VARIABLE) or (NAME if Path(NAME).is_file() else None)
     if name is None:
         return CONF / DEFAULT

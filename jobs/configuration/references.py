@@ -1,6 +1,6 @@
 """Values that a configuration file names instead of having them: ``${env:NAME}``, ``${file:PATH}``.
 
-So a file with settings has no secrets.
+Therefore a file with settings contains no secrets.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Service level objectives of groups: those of [slo], and overrides by group id pattern."""
+"""Service level objectives of groups: the objectives of [slo], and overrides by group id
+pattern.
+"""
 
 from __future__ import annotations
 

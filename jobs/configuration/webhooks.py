@@ -57,7 +57,7 @@ class Webhook:
         self.key()
 
     def address(self) -> str:
-        """No message may have it: many receivers' addresses are secrets."""
+        """No message may contain the address, because many receivers' addresses are secrets."""
         url = _variable(self, self.url_variable) if self.url_variable else self.url or PAGERDUTY
         if not _is_http(url):
             raise UsageError(
@@ -98,7 +98,7 @@ def _where(name: str) -> str:
 
 
 def read_webhooks(tables: Any, where: str) -> tuple[Webhook, ...]:
-    """Read [alerts.webhooks.NAME] of a TOML file; ``where`` begins error messages."""
+    """Read [alerts.webhooks.NAME] of a TOML file; ``where`` is the beginning of error messages."""
     if not isinstance(tables, dict) or not all(isinstance(own, dict) for own in tables.values()):
         raise UsageError(f"{where} [alerts.webhooks.NAME] must be a table")
     return tuple(_webhook(name, own, f"{where} {_where(name)}") for name, own in tables.items())

@@ -1,11 +1,11 @@
-"""What commands print: rows, progress, errors, and the end on Ctrl-C.
+"""Output of commands: rows, progress, errors, and the end on Ctrl-C.
 
 Answers go to stdout, everything else to stderr: a script can parse `--format json` while a person
 follows the progress.  An error is one line, ``regroup: ...``, that says what to change; the exit
 code is 0 (done), 1 (the answer is no, or the run failed), 2 (wrong argument or configuration) or
 130 (Ctrl-C).
 
-Names of groups, clients and topics come from any client of a cluster.  They may hold control
+Names of groups, clients and topics come from any client of a cluster.  Names may contain control
 characters, which could clear a terminal or reorder its text, so all output passes `printable`,
 which escapes them.
 

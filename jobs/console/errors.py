@@ -75,7 +75,7 @@ def fail(message: str, code: int = 2, excerpt: str = "") -> NoReturn:
 def fail_unexpected(error: Exception) -> NoReturn:
     """Print the exception's class and first line on stderr, and exit with 1.
 
-    With REGROUP_TRACE in the environment, print its traceback first.
+    With REGROUP_TRACE in the environment, print the error's traceback first.
     """
     line = failure_line(error)
     if TRACE in os.environ:
@@ -86,12 +86,14 @@ def fail_unexpected(error: Exception) -> NoReturn:
 
 
 def failure_line(error: Exception) -> str:
-    """The message of UsageError and RunFailed; of others the class, the first line, a remedy."""
+    """The message of a UsageError or RunFailed; for other errors the class, the first line, and a
+    remedy.
+    """
     return _shortened(without_secrets(_failure(error)))
 
 
 def _shortened(message: str) -> str:
-    """Without the middle of a very long message: the end says what to do."""
+    """A very long message without its middle; its end says what to do."""
     if len(message) <= _MOST_OF_MESSAGE:
         return message
     left_out = len(message) - 2 * _END_OF_MESSAGE

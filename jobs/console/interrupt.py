@@ -33,7 +33,9 @@ class Terminated(Interrupted):
 
 
 def follows_interrupt(error: BaseException | None) -> bool:
-    """True for an interrupt, and for errors that follow one: calls of py4j fail after it."""
+    """Returns True for an interrupt, and for errors that follow an interrupt, after which calls of
+    py4j fail.
+    """
     return interrupt_before(error) is not None
 
 
@@ -55,7 +57,7 @@ def handle_ctrl_c() -> None:
 
 
 def handle_sigterm() -> None:
-    """From now on, SIGTERM does what Ctrl-C does, but raises Terminated.
+    """From now on, SIGTERM has the effect of Ctrl-C, but raises Terminated.
 
     Call it again when the handler of Ctrl-C changes, as it does with an engine's session.
     """
@@ -91,7 +93,7 @@ def handle_ctrl_c_in_embedded(session: SparkSession, reconnect: Callable[[], Non
 
 
 def _handle(leave: Callable[[], None]) -> None:
-    """On Ctrl-C print a line, call ``leave`` and raise Interrupted."""
+    """On Ctrl-C, print a line, call ``leave`` and raise Interrupted."""
     if threading.current_thread() is not threading.main_thread():
         return  # Only the main thread receives signals.
 
@@ -133,7 +135,8 @@ def _exit_now(number: int, frame: FrameType | None) -> NoReturn:
 
 def _leave_call(session: SparkSession) -> None:
     """Close this thread's connection, so that the next call, such as recording the run, opens a new
-    one.  Otherwise py4j sometimes fails that next call, too."""
+    connection.  Otherwise py4j sometimes fails that next call, too.
+    """
     gateway = session.sparkContext._gateway
     if gateway is not None and (abandoned := gateway._gateway_client.get_thread_connection()):
         abandoned.close()

@@ -1,4 +1,4 @@
-"""Check the places of output files before the work that takes time."""
+"""Checks the places of output files before the work that takes time."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Values of secret settings, which no message and no table may have.
 
-Messages of Kafka's clients, Spark and object stores may repeat a setting: known values are replaced
-where Regroup prints or stores a message.
+Messages of Kafka's clients, Spark and object stores may repeat a setting, so known secrets are
+replaced wherever Regroup prints or stores a message.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def without_secrets(text: str) -> str:
 
 
 def _values(settings: Mapping[str, str]) -> Iterable[str]:
-    """Of secret names, but no paths; of a login configuration also the password in it."""
+    """Values of secret names that are not paths; for a login configuration also the password in
+    it.
+    """
     for name, value in settings.items():
         if is_secret(name) and not os.path.exists(value):
             parts = (value, *_QUOTED.findall(value))

@@ -1,6 +1,6 @@
 """Print rows as a table that fits a terminal.
 
-On a narrow terminal, the longest columns are folded; if that is not enough, each row becomes a
+On a narrow terminal, the longest columns are folded.  If that is not enough, each row becomes a
 block with one line per column.  In a file or a pipe, nothing is folded.
 """
 

@@ -1,4 +1,4 @@
-"""What the end of a tenure costs the data: records handled again, the pause, and lag.
+"""The cost of the end of a tenure for the data: records handled again, the pause, and lag.
 
 A tenure is the uninterrupted ownership of a partition by one process.  When it ends, the next owner
 begins at the committed offset, some time later:
@@ -10,19 +10,19 @@ begins at the committed offset, some time later:
 The records from C to P are handled again.  The pause lasts from the stop to the next owner's first
 record: nobody handles records of the partition.  Meanwhile the lag grows, and then shrinks until
 the partition has caught up.  `ownership_gaps` says how long nobody owned the partition.  These
-costs also include how long an owner did not consume (a slow poll), and how much of its progress was
-lost.
+costs also include the time in which an owner did not consume (a slow poll), and the progress that
+it lost.
 
-The evidence shows positions only in commits, and a commit names no member.  So a commit belongs to
-the tenure of its partition at that time, P comes from the rate of the partition's commits, and the
-time of the stop from what happened to the owner.  Each figure has bounds.  The evidence does not
-show which records a process itself handles again because its commit failed.
+The evidence shows positions only in commits, and a commit names no member.  Therefore a commit
+belongs to the tenure of its partition at that time, P comes from the rate of the partition's
+commits, and the time of the stop from the events of the owner.  Each figure has bounds.  The
+evidence does not show which records a process itself handles again because its commit failed.
 
-Rows of dates that are settled must not depend on later dates (`jobs.lake`).  So commits are looked
-for up to a day before the end of a tenure, and lag is followed up to five minutes after the next
-assignment.
+Rows of dates that are settled must not depend on later dates (`jobs.lake`).  Therefore commits are
+searched up to a day before the end of a tenure, and lag is followed up to five minutes after the
+next assignment.
 
-All rules take arrays with an element per tenure: a date has millions of commits.
+All rules take arrays with one element per tenure, because a date has millions of commits.
 
     of_run     the tables of a run -> rows of both tables, by one pass over the commits
     evidence   assignments, commits and log ends of all groups as one frame

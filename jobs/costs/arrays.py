@@ -34,7 +34,7 @@ class EvidenceArrays:
 
 
 def arrays_of(evidence: pa.Table) -> EvidenceArrays:
-    """``evidence`` is that of whole groups, see `jobs.costs.evidence`."""
+    """``evidence`` is the evidence of whole groups, see `jobs.costs.evidence`."""
     owned, is_owned = _assignments(evidence)
     part = dense(_column(evidence, "part"))
     group = dense(_column(evidence, "group"))

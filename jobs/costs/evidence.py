@@ -1,4 +1,4 @@
-"""What the costs of handovers are computed from, as one frame: assignments, commits, log ends.
+"""The evidence for the costs of handovers as one frame: assignments, commits, log ends.
 
 Each row has one kind of evidence and its time ``at_ms``: an assignment of a partition, as a list of
 values per type; ``offset``, a commit; ``log_end``; or ``failed``, the position that a client logged

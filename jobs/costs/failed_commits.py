@@ -1,8 +1,9 @@
 """Positions that clients logged when a commit failed.
 
 A client that was removed from its group learns so when it commits.  Java's clients and franz-go
-then log the positions that they wanted to commit.  These cover all records that the application has
-handled, also records handled while others owned the partition.  The highest position is exact.
+then log the positions that they wanted to commit.  These positions cover all records that the
+application has handled, even records handled while other members owned the partition.  The highest
+position is exact.
 """
 
 from __future__ import annotations

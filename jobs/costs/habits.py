@@ -1,4 +1,4 @@
-"""How the clients of a group commit on a date: how often, and how many records at once."""
+"""How often, and how many records at once, the clients of a group commit on a date."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST_INTERVAL_MS = 600_000
 
 
 class Habits:
-    """Those of all groups and dates of ``commits``."""
+    """The habits in all groups and dates of ``commits``."""
 
     def __init__(self, commits: Series, group_of_part: Ints) -> None:
         took_ms, records = np.diff(commits.at_ms), np.diff(commits.value)
@@ -35,8 +35,9 @@ class Habits:
         self._most = np.maximum.reduceat(records[order], begins)
 
     def on_date(self, group: Ints, at_ms: Ints) -> tuple[Floats, Floats]:
-        """For each group, on the date of ``at_ms``: the interval between two commits of a partition
-        in which most of the time passes, and the most records between two commits."""
+        """Per group, on the date of ``at_ms``: the interval between two commits of a partition in
+        which most of the time passes, and the most records between two commits.
+        """
         if not len(self._dates):
             return np.full(len(group), float(COMMIT_INTERVAL_MS)), np.zeros(len(group))
         wanted = by_date(group, at_ms)

@@ -1,9 +1,9 @@
 """The lag that a handover leaves: log end offsets minus the group's position.
 
-The position stands still from the owner's stop until the next owner has fetched.  From then on it
-is known at each commit, and is interpolated in between.  If the first commit shows no lag, the next
-owner caught up as soon as it had fetched: handling a backlog takes less time than an interval of
-commits.
+The position stands still from the owner's stop until the next owner has fetched.  From then on the
+lag is known at each commit, and is interpolated in between.  If the first commit shows no lag, the
+next owner caught up as soon as it had fetched, because handling a backlog takes less time than an
+interval of commits.
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ class LogEnds:
 
 
 def lag_of(t: Tenures, p: CommitProgress, r: Reprocessed, commits: Series, ends: LogEnds) -> Lag:
-    """From the stop of each owner until the partition has caught up, or the next owner stops."""
+    """The lag from the stop of each owner until the partition has caught up, or the next owner
+    stops.
+    """
     has_next = t.next_ms < NEVER_MS
     next_stop_ms = _of_next(t, r.stop_ms, NEVER_MS)
     end_ms = np.minimum(np.where(has_next, t.next_ms, 0) + FOLLOWED_MS, next_stop_ms)

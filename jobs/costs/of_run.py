@@ -47,7 +47,7 @@ def rows_of_run(scope: RunScope, table: str) -> DataFrame:
 
 
 def rows_of(both: DataFrame, table: str) -> DataFrame:
-    """``both`` says what `rows_of_both` returns."""
+    """``both`` has the rows that `rows_of_both` returns."""
     return both.where(F.col(table).isNotNull()).select(f"{table}.*")
 
 
@@ -62,11 +62,12 @@ def rows_of_both(
     kept_before: DataFrame | None = None,
     client_events: DataFrame | None = None,
 ) -> DataFrame:
-    """``handover_costs`` and ``unserved_times`` have a row of one table; the other column is null.
+    """Each row has a value in either ``handover_costs`` or ``unserved_times``; the other column is
+    null.
 
     A row of handover_costs has ``ended_date`` instead of event_date: null until the partition has a
-    next owner.  For ``classic_tenures``, ``modern_tenures``, ``last_events`` and ``earlier`` see
-    `jobs.ownership.of_run`; ``kept_before``: see `before_context`.
+    next owner.  `jobs.ownership.of_run` explains ``classic_tenures``, ``modern_tenures``,
+    ``last_events`` and ``earlier``; ``kept_before``: see `before_context`.
     """
     owned = of_partitions(owners_of(assignments), classic_tenures, modern_tenures)
     if kept_before is not None:

@@ -1,4 +1,6 @@
-"""How long nobody handled records of a partition: from an owner's stop to the next one's begin."""
+"""The time in which no records of a partition were handled: from an owner's stop to the next
+owner's begin.
+"""
 
 from __future__ import annotations
 

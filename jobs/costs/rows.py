@@ -38,7 +38,7 @@ def costs_of(arrays: EvidenceArrays, schema: pa.Schema) -> pa.Table:
 
 
 class _Stored:
-    """What an earlier run knew of tenures that began before the commits that this run reads."""
+    """Results of an earlier run for tenures that began before the commits that this run reads."""
 
     def __init__(self, owned: pa.StructArray, t: Tenures) -> None:
         self._owned, self._row = owned, pa.array(t.row)
@@ -90,8 +90,9 @@ class _Stored:
 
 
 def _catching_up(t: Tenures, p: CommitProgress, r: Reprocessed, ends: LogEnds) -> Reprocessed:
-    """For an owner that stopped while it handled its initial backlog, the owner's speed counts, not
-    the rate of the partition."""
+    """For an owner that stopped while it handled its initial backlog, the speed of the owner counts
+    instead of the rate of the partition.
+    """
     behind = ends.offsets(t.part, p.last_ms) - p.last_offset
     is_first = (p.last_ms >= t.from_ms) & (p.earlier_ms < t.from_ms) & (p.earlier_ms != NONE)
     has_stopped = ((t.heard_ms != NONE) | t.is_replaced) & ~r.is_slow
@@ -112,7 +113,7 @@ def _catching_up(t: Tenures, p: CommitProgress, r: Reprocessed, ends: LogEnds) -
 
 
 def _within_log(t: Tenures, p: CommitProgress, r: Reprocessed, ends: LogEnds) -> Reprocessed:
-    """Limit records to those in the log, and one more, because log end offsets are interpolated."""
+    """Limit records to those in the log, plus one, because log end offsets are interpolated."""
     most = np.maximum(ends.offsets(t.part, r.stop_ms) - p.last_offset, 0) + 1
     latest = np.maximum(ends.offsets(t.part, r.stop_high_ms) - p.last_offset, 0) + 1
     records = np.where(np.isnan(r.records), np.nan, np.fmin(r.records, most))

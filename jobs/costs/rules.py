@@ -1,9 +1,9 @@
-"""How many records the next owner of a partition handles again: rules for one tenure.
+"""The number of records that the next owner of a partition handles again: rules for one tenure.
 
-A consumer's position is known when it commits.  After its last commit the consumer goes on at the
+A consumer's position is known when it commits.  After its last commit the consumer continues at the
 partition's rate until it stops.  The next owner begins at the committed offset and handles the
 records in between again, as far as it gets: a next owner that stops at once leaves the rest to the
-owner after it.  What happened to the owner decides when it stopped:
+owner after it.  The events of the owner decide when it stopped:
 
 revoked, left   A client commits when it gives a partition up: 0.  Eager members do so from 1.5 s
                 before the rebalance begins until the next assignment.  If most members that had
@@ -24,18 +24,20 @@ batches         A client that commits each batch that it has handled loses only 
                 progress, and none when it gives a partition up: 0, at most what an automatic commit
                 would lose.  Automatic commits follow a timer, in halves of a second.
 slow            A client leaves max.poll.interval.ms after its application last polled; the
-                application was busy with one batch since then.  A client that left without the
-                commit that others of its group made also left for this reason.  Automatic commits
-                may go on: the last one then has all records that the application got.
+                application was busy with one batch since then.  A client that left without a
+                commit, although other clients of its group committed, also left for this reason.
+                Automatic commits may go on: the last one then has all records that the application
+                got.
 unknown         A partition with a single commit has no rate: null, unless the owner committed when
                 it gave the partition up.
 quiet           Alive for more than 1.5 commit intervals without a commit: nothing new, so 0; at
                 most one interval's worth.
 crashed         The owner began with a backlog, and sent no heartbeat or commit after that: it
                 handled any part of the backlog.  In a crash loop, the partition with the oldest
-                commit has a record that kills each owner.  Clients take records partition by
+                commit has a record that crashes each owner.  Clients take records partition by
                 partition: the partitions before it were handled, and one in three of the partitions
-                behind it.  Of several partitions with the oldest commit, each may have the record.
+                behind it.  If several partitions have the oldest commit, each of them may have the
+                record.
 zombie          The process was back after its session had expired: if it had been frozen, it may
                 have handled records while others owned the partition.  The evidence cannot tell
                 this from a restart, so the upper bound is not certain.
@@ -82,12 +84,12 @@ HANDLED_BEHIND = 1 / 3
 
 @dataclass(frozen=True, kw_only=True)
 class CommitProgress:
-    """What the commits show of each tenure; NONE or NaN for null.
+    """The commits of each tenure; NONE or NaN for null.
 
     ``last`` is the position of the last commit; ``previous_ms`` is the time of the last one before
-    the owner gave the partition up; ``earlier_...`` is that of the previous commit.  ``rate`` is
-    in records per ms. ``interval_ms`` between commits and ``batch``, the most records between two
-    commits of a partition: of the group on the date of the tenure's end.
+    the owner gave the partition up; ``earlier_...`` belongs to the previous commit.  ``rate`` is in
+    records per ms. ``interval_ms`` is the time between commits, and ``batch`` the most records
+    between two commits of a partition, for the group on the date of the tenure's end.
     """
 
     last: Ints
@@ -110,9 +112,10 @@ class CommitProgress:
 class Reprocessed:
     """``stop_ms`` says when the owner stopped, with the earliest and the latest time; records that
     the next owner handles again, with bounds, and whether the upper one is certain; ``position`` is
-    the offset up to which this owner handled records, at least that of its last commit; ``handled``
-    means those of this owner or an earlier one; ``is_slow`` means that the application did not
-    poll; ``is_stuck`` means that the partition has a record that ends its owners.
+    the offset up to which this owner handled records, and at least the offset of its last commit;
+    ``handled`` is the offset up to which this owner or an earlier owner handled records;
+    ``is_slow`` means that the application did not poll; ``is_stuck`` means that the partition has a
+    record that ends its owners.
     """
 
     stop_ms: Ints
@@ -151,7 +154,9 @@ def progress_of(t: Tenures, commits: Series, habits: Habits) -> CommitProgress:
 
 
 def _closing_from(t: Tenures) -> Ints:
-    """The time from which on a commit counts as that of a client that gives the partition up."""
+    """The time after which a commit counts as the commit of a client that gives up the
+    partition.
+    """
     revoking_ms = np.where(t.revoking_ms == NONE, t.until_ms, t.revoking_ms)
     closing_ms = np.where(t.is_kept, t.until_ms, np.minimum(revoking_ms, t.until_ms))
     return closing_ms - REVOCATION_MS
@@ -194,8 +199,9 @@ def _slope(commits: Series, begin: Ints, end: Ints) -> Floats:
 
 
 def reprocessed(t: Tenures, p: CommitProgress) -> Reprocessed:
-    """See the rules above; ``records`` and their bounds count up to where the owner stopped, see
-    `handled_again`."""
+    """See the rules above; ``records`` and their bounds count up to the position at which the owner
+    stopped, see `handled_again`.
+    """
     begin_ms = np.maximum(p.last_ms, t.from_ms)
     is_expired = t.heard_ms != NONE
     has_closed = (p.last_ms >= t.from_ms) & (p.last_ms >= _closing_from(t))
@@ -243,15 +249,17 @@ def reprocessed(t: Tenures, p: CommitProgress) -> Reprocessed:
 
 def _backlog_ms(t: Tenures, p: CommitProgress, stop_ms: Ints) -> Ints:
     """The time from the last commit until the tenure began, if the owner then consumed long enough
-    to handle the records of this time, too."""
+    to handle the records of this time, too.
+    """
     since_ms = t.from_ms - p.last_ms
     has_backlog = (p.last != NONE) & (since_ms > 0) & (since_ms <= RATE_MS)
     return np.where(has_backlog & (stop_ms - t.from_ms >= REVOCATION_MS), since_ms, 0)
 
 
 def handled_again(t: Tenures, p: CommitProgress, r: Reprocessed) -> Reprocessed:
-    """The records that the next owner itself handles again: it may stop before it gets to the
-    offset that was reached, and then leaves the others to the next one."""
+    """The records that the next owner itself handles again: if it stops before it reaches the
+    offset that was reached, it leaves the rest to its successor.
+    """
     is_next = (t.part[1:] == t.part[:-1]) & (t.next_ms[:-1] == t.from_ms[1:])
     is_chained = is_next & (p.last_offset[1:] >= p.last_offset[:-1]) & (p.last_offset[:-1] != NONE)
     chain = np.cumsum(np.append(0, ~is_chained))
@@ -282,8 +290,8 @@ def handled_again(t: Tenures, p: CommitProgress, r: Reprocessed) -> Reprocessed:
 
 
 def _commits_at_end(t: Tenures, p: CommitProgress, has_closed: Flags) -> Flags:
-    """Returns whether clients of the group commit when they give partitions up: most living members
-    with new records in the same rebalance did, or there are no such members.
+    """Returns whether clients of the group commit when they give up partitions: most living members
+    with new records did so in the same rebalance, or no such members exist.
     """
     is_alive = (t.heard_ms == NONE) & (t.departed_ms == NONE)
     expected = p.rate * (t.until_ms - np.maximum(p.previous_ms, t.from_ms)) >= 2
@@ -296,8 +304,9 @@ def _commits_at_end(t: Tenures, p: CommitProgress, has_closed: Flags) -> Flags:
 
 
 def _has_failed(t: Tenures, p: CommitProgress, has_closed: Flags) -> Flags:
-    """Returns whether a member did not commit when it gave its partitions up, although others did:
-    a commit with an old generation fails.  One commit has all partitions of a member.
+    """Returns whether a member did not commit when it gave up its partitions, although other
+    members did: a commit with an old generation fails.  One commit contains all partitions of a
+    member.
     """
     since_ms = np.maximum(p.previous_ms, t.from_ms + 2 * FETCH_MS)
     has_new = p.rate * (t.until_ms - since_ms) >= LEAST_NEW
@@ -307,7 +316,7 @@ def _has_failed(t: Tenures, p: CommitProgress, has_closed: Flags) -> Flags:
 
 
 def _polled_ms(t: Tenures, p: CommitProgress, is_unexplained: Flags) -> Ints:
-    """When a slow application last polled; NONE for others."""
+    """The time at which a slow application last polled; NONE for others."""
     is_of_tenure = (t.polled_ms >= t.from_ms - TOLERANCE_MS) & (
         t.polled_ms <= np.maximum(t.until_ms, t.departed_ms)
     )
@@ -333,7 +342,7 @@ def _own_commit_ms(t: Tenures, p: CommitProgress) -> Ints:
 
 
 def _stops(t: Tenures, p: CommitProgress, polled_ms: Ints) -> tuple[Ints, Ints, Ints]:
-    """When the owner stopped; the earliest and the latest time."""
+    """The time at which the owner stopped, with the earliest and the latest possible time."""
     is_slow = polled_ms != NONE
     is_expired = (t.heard_ms != NONE) & ~is_slow
     is_replaced = t.is_replaced & ~is_slow & ~is_expired
@@ -364,12 +373,12 @@ def _stops(t: Tenures, p: CommitProgress, polled_ms: Ints) -> tuple[Ints, Ints, 
 
 
 def _busy_ms(t: Tenures, p: CommitProgress) -> Ints:
-    """When a process got its last records; NEVER_MS if the commits do not show it.
+    """The time at which a process got its last records; NEVER_MS if the commits do not show it.
 
     Automatic commits go on while the application is busy, except in clients that commit in poll().
-    So the last commit has fewer records than the rate of its partitions predicts.  librdkafka's
-    members of the consumer protocol leave only when the application polls again: they, too, have
-    gone on to commit.
+    Therefore the last commit has fewer records than the rate of its partitions predicts.
+    librdkafka's members of the consumer protocol leave only when the application polls again, so
+    they also continued to commit.
     """
     is_own = (p.earlier_ms >= t.from_ms) & ~np.isnan(p.rate) & ~p.is_batch
     took_ms = p.last_ms - p.earlier_ms
@@ -393,8 +402,11 @@ def _expired_between(t: Tenures, p: CommitProgress) -> tuple[Ints, Ints]:
 
 
 def _expired_at(t: Tenures, p: CommitProgress) -> Ints:
-    """The middle of the time between these requests.  Processes of a group that ended in the same
-    rebalance most likely ended at one time, between the requests of all of them."""
+    """The middle of the time between these requests.
+
+    Processes of a group that ended in the same rebalance most likely ended at the same time,
+    between the requests of all of them.
+    """
     earliest_ms, due_ms, next_ms = _requests(t, p)
     latest_ms = np.maximum(np.minimum(due_ms, next_ms), earliest_ms)
     is_expired = t.heard_ms != NONE

@@ -1,4 +1,4 @@
-"""Values of many partitions in the order of time, and where a time stands among them."""
+"""Values of many partitions in the order of time, and the position of a time among them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ LATEST_MS = (1 << _TIME_BITS) - 1
 
 
 class Series:
-    """``value`` of partition ``part`` at ``at_ms``; positions are those in the sorted arrays.
+    """``value`` of the partition ``part`` at the time ``at_ms``; positions are positions in the
+    sorted arrays.
 
     ``part`` has numbers from 0, below 2^21.  The values of a partition at one time keep their
     order.

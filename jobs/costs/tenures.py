@@ -21,19 +21,19 @@ AT_ONCE_MS = 500
 
 @dataclass(frozen=True, kw_only=True)
 class Tenures:
-    """One element per tenure that ended; times in ms, NONE for null.
+    """One element per tenure that ended; times are in ms, and NONE stands for null.
 
-    ``row`` is that of its last assignment in the input.  ``group``, ``part``, ``member`` (one
-    assignment of a member): numbers from 0.  ``client`` is the hash of its client id.
-    ``next_row`` and ``next_ms`` are the first assignment of the partition's next owner; NONE and
-    NEVER_MS without one. ``is_replaced`` means that a static member stopped, and the next process
-    with its instance id took over. ``is_kept`` means that the owner kept the partition until a
-    response asked it to give the partition up, and did so then.  ``is_eager`` means that its
-    classic group revokes all partitions in a rebalance. ``is_back`` means that the process itself
-    is the next owner, and got the partition as soon as it had departed.  ``is_migrated`` means
-    that the next owner is of the group's next incarnation, which has another protocol, and every
-    process that owned partitions at the end came back in it.
-     Further fields: see `jobs.ownership.tenures`.
+     ``row`` is the row of the tenure's last assignment in the input.  ``group``, ``part`` and
+    ``member`` (one assignment of a member) are numbers from 0.  ``client`` is the hash of its
+    client id.  ``next_row`` and ``next_ms`` are the first assignment of the partition's next owner;
+    NONE and NEVER_MS without one.  ``is_replaced`` means that a static member stopped, and the next
+    process with its instance id took over.  ``is_kept`` means that the owner kept the partition
+    until a response asked it to give it up, and gave it up then.  ``is_eager`` means that its
+    classic group revokes all partitions in a rebalance.  ``is_back`` means that the process itself
+    is the next owner, and got the partition as soon as it had departed.  ``is_migrated`` means that
+    the next owner is of the group's next incarnation, which has another protocol, and every process
+    that owned partitions at the end came back in it.
+    For more fields, see `jobs.ownership.tenures`.
     """
 
     row: Ints
@@ -130,7 +130,7 @@ def tenures_of(owned: pa.StructArray, group: Ints, part: Ints) -> Tenures:
 def _migrated(
     group: Ints, incarnation: Ints, process: Ints, is_modern: Flags, last: Ints, following: Ints
 ) -> Flags:
-    """Per chain, see `Tenures`.  ``last`` is its last assignment; ``following`` is the first
+    """Values per chain, see `Tenures`.  ``last`` is its last assignment; ``following`` is the first
     assignment of its partition's next chain, -1 without one.
     """
     is_last = (following < 0) | (incarnation[following] != incarnation[last])
@@ -166,8 +166,10 @@ def dense(*keys: Ints) -> Ints:
 
 
 def _ranks(values: Ints) -> Ints:
-    """The place of each value among the different values in their order.  Millions of commits have
-    few partitions: hashing them takes less time than sorting."""
+    """The place of each value among the different values in their order.
+
+    Millions of commits have few partitions, so hashing them takes less time than sorting.
+    """
     encoded = pa.array(values).dictionary_encode()
     different = encoded.dictionary.to_numpy()
     ranks = np.empty(len(different), np.int64)

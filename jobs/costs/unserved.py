@@ -1,4 +1,4 @@
-"""When an owned partition had work, but nobody handled its records.
+"""Times in which an owned partition had records, but nobody handled them.
 
 A partition's position advances with commits.  The partition is unserved
 
@@ -10,8 +10,8 @@ owner_stalled       while no partition of its owner advances;
 no_progress         as stuck, but without log end offsets: perhaps the partition had no records.
 
 A position always stands still between two commits, so up to 1.5 commit intervals
-(`QUIET_INTERVALS`) are no stretch.  Log end offsets show since when there was work.  A tenure
-without any commit, whose next owner begins at the same offset, was unserved as a whole.
+(`QUIET_INTERVALS`) do not count as unserved.  Log end offsets show since when there was work.  A
+tenure without any commit, whose next owner begins at the same offset, was unserved as a whole.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ LEAST_IDLE_MS, IDLE_INTERVALS, MEAN_OF = 60_000, 20, 10
 
 @dataclass(frozen=True, kw_only=True)
 class Pieces:
-    """One element per assignment of a partition that its owner took; times in ms.
+    """One element per assignment of a partition that its owner took, with times in ms.
 
-    ``row`` is that of the assignment in the input.  ``owner`` is a number per process and group.
+    ``row`` is the row of the assignment in the input.  ``owner`` is a number per process and group.
     ``until_ms`` is the end, at the latest the partition's next assignment.  ``stop_ms`` says when
     the owner stopped handling records although it owned the partition, and ``reason``; NEVER_MS if
     it did not.  ``position`` at this time; NaN if unknown.
@@ -106,7 +106,7 @@ def advances_of(commits: Series) -> Series:
 
 
 def stretches(pieces: Pieces, commits: Series, ends: Series) -> Stretches:
-    """All stretches, cut at midnight UTC."""
+    """All unserved times, cut at midnight UTC."""
     advances = advances_of(commits)
     work = _Work(ends)
     stopped_ms = _stopped_before(pieces, advances, work)
@@ -117,7 +117,8 @@ def stretches(pieces: Pieces, commits: Series, ends: Series) -> Stretches:
 
 
 def _stopped_before(pieces: Pieces, advances: Series, work: _Work) -> Ints:
-    """Per advance, when its owner stopped before this commit; NONE if the owner went on.
+    """Per advance, the time at which its owner stopped before this commit; NONE if the owner went
+    on.
 
     An owner that had handled all records at the previous commit, and lags at this one, stopped when
     the log got the first record that this commit lacks.  A client that commits each batch stopped
@@ -162,7 +163,7 @@ def _stopped_in_time(pieces: Pieces, commits: Series, advances: Series, stopped_
 
 
 class _Work:
-    """Since when the log of a partition had the next record."""
+    """The time since when the log of a partition had the next record."""
 
     def __init__(self, ends: Series) -> None:
         self._ends = ends
@@ -174,8 +175,10 @@ class _Work:
         return np.isin(part, self._parts)
 
     def since_ms(self, part: Ints, position: Ints, earliest_ms: Ints) -> Ints:
-        """When the log had a record at this position, at the earliest a given time; NEVER_MS if it
-        had none until its last sighting.  Without log end offsets it always had."""
+        """The time at which the log got a record at this position, or the earliest time if that is
+        later; NEVER_MS if it had none until its last sighting.  Without log end offsets, the log
+        always had the record.
+        """
         if not len(self._key):
             return earliest_ms
         at = np.searchsorted(self._key, (part << 42) | position, side="right")
@@ -248,8 +251,9 @@ def _by_commits(pieces: Pieces, advances: Series, stopped_ms: Ints, work: _Work)
 
 
 def _flat(pieces: Pieces, advances: Series, stopped_ms: Ints, work: _Work) -> _Flat:
-    """Each time of LEAST_MS or more between an advance and the partition's next one, cut at the
-    pieces, and at the stops of their owners."""
+    """Each time of LEAST_MS or more between an advance and the partition's next advance, cut at the
+    pieces, and at the stops of their owners.
+    """
     count = len(advances.part)
     next_ms = np.full(count, LATEST_MS)
     is_same = advances.part[1:] == advances.part[:-1]

@@ -122,8 +122,9 @@ def _pieces(arrays: EvidenceArrays, ends: LogEnds) -> Pieces:
 
 
 def _stops(arrays: EvidenceArrays, tenures: Tenures, tenure: Ints) -> tuple[Ints, Flags, Floats]:
-    """When the owners of these tenures stopped although they owned the partition, whether they were
-    slow to poll, and the position at this time."""
+    """The time at which the owners of these tenures stopped although they owned the partition,
+    whether they were slow to poll, and the position at this time.
+    """
     stop_ms, position = np.full(len(tenure), NEVER_MS), np.full(len(tenure), np.nan)
     is_slow = np.zeros(len(tenure), bool)
     tenures, numbers = _of_groups_with_stops(tenures)
@@ -144,8 +145,9 @@ def _stops(arrays: EvidenceArrays, tenures: Tenures, tenure: Ints) -> tuple[Ints
 
 
 def _of_groups_with_stops(tenures: Tenures) -> tuple[Tenures, Ints]:
-    """The tenures of groups whose members departed or were slow: others did not stop while they
-    owned a partition.  And the number of each tenure among these; NONE for the other groups.
+    """The tenures of groups whose members departed or were slow, because other members did not stop
+    while they owned a partition.  The second result is the number of each tenure among these
+    tenures; NONE stands for tenures of the other groups.
     """
     evidence = (tenures.departed_ms, tenures.heard_ms, tenures.polled_ms)
     may_stop = np.logical_or.reduce([each != NONE for each in evidence])
@@ -156,7 +158,7 @@ def _of_groups_with_stops(tenures: Tenures) -> tuple[Tenures, Ints]:
 
 
 def _outlasting(part: Ints, until_ms: Ints) -> Flags:
-    """Without the assignments that ended before an earlier one did."""
+    """The assignments except those that ended before an earlier assignment ended."""
     key = (part << 42) | until_ms
     latest = np.maximum.accumulate(key) if len(key) else key
     return np.asarray(key >= latest)

@@ -1,8 +1,8 @@
 """`regroup decode`: segment files of `__consumer_offsets` as JSON Lines, without Spark.
 
 The command prints one line per record, control record and quarantined byte range, in file order.
-Its output is the reference for other tools, so it must be complete and identical on every machine;
-a busy broker's segments have millions of offset commits, so it must also be fast.
+Its output is the reference for other tools, so it must be complete and identical on every machine.
+A busy broker's segments have millions of offset commits, so it must also be fast.
 
 The reference path decodes each batch record by record, decodes key and value by their layouts
 (coordinator_core.records), and encodes a dict as JSON.  Three shortcuts produce the same text:

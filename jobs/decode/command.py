@@ -149,7 +149,10 @@ def _segment(path: str) -> Segment:
 
 
 def texts(segments: list[Segment]) -> Generator[Text, None, None]:
-    """All lines of the segments in order, one or many per item. The caller closes the generator."""
+    """All lines of the segments in order; an item has one or more lines.
+
+    The caller closes the generator.
+    """
     logs = {
         log: DecodedLog([segment for segment in segments if segment.log == log])
         for log in {segment.log for segment in segments}
@@ -164,7 +167,7 @@ def texts(segments: list[Segment]) -> Generator[Text, None, None]:
 
 
 def workers_for(size: int) -> int:
-    """How many processes to fork for ``size`` bytes; 1 for none."""
+    """The number of processes to fork for ``size`` bytes; 1 means no fork."""
     if size < SIZE_FOR_WORKERS or not hasattr(os, "sched_getaffinity"):
         return 1
     return min(len(os.sched_getaffinity(0)), MOST_WORKERS)
@@ -188,8 +191,10 @@ def texts_in_this_process(files: list[File]) -> Iterator[Text]:
 
 
 def texts_in_workers(files: list[File], workers: int) -> Iterator[Text]:
-    """This process finds the batches, the workers read them. Workers are forked with the files
-    open, because a broker may replace a file at any time."""
+    """This process finds the batches, and the workers read them.
+
+    Workers are forked with the files open, because a broker may replace a file at any time.
+    """
     from jobs.decode.in_workers import in_workers
 
     def work(task: tuple[int, list[Extent]]) -> Iterator[bytes | memoryview]:

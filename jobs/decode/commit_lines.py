@@ -2,7 +2,7 @@
 
 Most records of a busy `__consumer_offsets` are offset commits, and most of a commit's line repeats:
 keys, versions, metadata and leader epochs. Each repeated piece of text is cut once from the
-reference's line of a sample record; the four numbers and the base64 value that differ are joined
+reference's line of a sample record.  The four numbers and the base64 value that differ are joined
 with the pieces column by column.
 """
 
@@ -175,8 +175,9 @@ class CommitLines:
         return self._middles[middle, version]
 
     def _plain_middle_text(self, middle: bytes, version: int) -> str | None:
-        """The text for metadata that needs no escaping, without the cost of a sample line: some
-        clients, such as Kafka Streams, write different metadata in every commit."""
+        """The text for metadata that needs no escaping, computed without a sample line: some
+        clients, such as Kafka Streams, write different metadata in every commit.
+        """
         size = METADATA_SIZE[version]
         metadata = middle[LEADER_EPOCH_SIZE + len(size(0)) :]
         if not PLAIN.fullmatch(metadata):
@@ -250,8 +251,9 @@ def _commits(columns: Columns) -> np.ndarray:
 
 
 def _slices(data: np.ndarray, start: np.ndarray, end: np.ndarray) -> pa.BinaryArray:
-    """Slices of ``data`` in ascending order, without a Python object per slice: every second
-    element of an array over ``data`` is one of them."""
+    """Slices of ``data`` in ascending order, without a Python object per slice: they are every
+    second element of an array over ``data``.
+    """
     base = int(start[0])
     bounds = np.empty(2 * len(start), np.int32)
     bounds[0::2] = start - base
@@ -291,7 +293,9 @@ def _spread(texts: Sequence[str | None], codes: np.ndarray) -> pa.StringArray:
 
 
 def _strings(texts: list[str]) -> pa.StringArray:
-    """ASCII texts, without `pa.array`, which imports pandas and so takes a quarter of a second."""
+    """ASCII texts as an array, without `pa.array`, which imports pandas and therefore takes a
+    quarter of a second.
+    """
     bounds = np.zeros(len(texts) + 1, np.int32)
     bounds[1:] = np.cumsum([len(text) for text in texts])
     buffers = [None, pa.py_buffer(bounds), pa.py_buffer("".join(texts).encode("ascii"))]

@@ -2,12 +2,12 @@
 
 A nightly run takes minutes to hours, and most failures have causes that can be checked within
 seconds: no Java, jars of another Spark version, a full disk, a log in an unexpected time zone,
-brokers that advertise an unreachable address.  Each check returns results (`CheckResult`): ok,
-warning (a run works, but maybe not as intended) or failure (a run fails), each with a remedy.  The
-command exits with 1 if there is a failure.  No check changes anything, and none starts Spark.
+brokers that advertise an unreachable address.  Each check returns results (`CheckResult`) with a
+state and a remedy: ok, warning (a run works, but maybe not as intended) or failure (a run fails).
+The command exits with 1 if there is a failure.  No check changes anything, and none starts Spark.
 
 The time zone needs an estimate, because broker log lines rarely name their zone: the last line of a
-log was printed when the file was last written.  If both times differ by a whole number of quarter
+log was printed when the file was last written.  If these times differ by a whole number of quarter
 hours, the difference is the clock's distance from the configured zone (``broker_logs``).
 
 Brokers are asked with librdkafka, not with Kafka's Java client, which would need a JVM.  [kafka]

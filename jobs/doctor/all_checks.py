@@ -67,8 +67,9 @@ class DoctorOptions:
 def run_checks(options: DoctorOptions) -> Iterator[CheckResult]:
     """Yield each result as soon as it is known.  Changes nothing and leaves no JVM behind.
 
-    Lake, logs, dumps and brokers are checked if their option is given; without options of sources,
-    those of each cluster in the configuration.  UsageError if ``kafka`` is not HOST:PORT.
+    Lake, logs, dumps and brokers are checked if their option is given.  Without options for
+    sources, the sources of each cluster in the configuration are checked.  UsageError if ``kafka``
+    is not HOST:PORT.
     """
     config, settings_result = _check_settings(options.conf)
     if options.kafka is not None:
@@ -98,7 +99,7 @@ def run_checks(options: DoctorOptions) -> Iterator[CheckResult]:
 
 
 def print_sources(options: DoctorOptions) -> bool:
-    """Print the checks of the sources alone on stderr; False if files cannot be read.
+    """Print the checks of the sources alone on stderr. Returns False if files cannot be read.
 
     Brokers may not answer yet: [kafka] of a new configuration lacks their security settings.
     """
@@ -168,7 +169,10 @@ def _for_spark(result: CheckResult, reason: str | None) -> CheckResult:
 
 
 def _check_settings(conf: str | None) -> tuple[Config, CheckResult]:
-    """The configuration; if it is not valid, the default one, so that the other checks can run."""
+    """The configuration.
+
+    If it is not valid, the default configuration, so that the other checks can run.
+    """
     file = configuration_file(conf)
     is_default = file == CONF / DEFAULT
     try:
@@ -196,7 +200,7 @@ def _check_secrets(config: Config) -> Iterator[CheckResult]:
 
 
 def _check_variables() -> Iterator[CheckResult]:
-    """Warn of environment variables that resemble those of keys."""
+    """Warn about environment variables that resemble the variables of keys."""
     variables = {*(key.variable for key in KEYS), *OTHER_VARIABLES}
     for name in sorted(os.environ):
         if name.startswith("REGROUP_") and name not in variables:

@@ -42,7 +42,7 @@ WRITTEN_WITHIN_MS = 30_000
 
 @dataclass(kw_only=True)
 class CoordinatorLines:
-    """What a sample has: lines of the coordinator, and unreadable lines."""
+    """The lines of the coordinator in a sample, and its unreadable lines."""
 
     zoned: int = 0  # number of coordinator lines with a date that names its time zone
     times: list[int] = field(default_factory=list)  # ms since the epoch
@@ -145,8 +145,9 @@ def _time_zone(file: str, lines: CoordinatorLines, timezone: str) -> CheckResult
 
 
 def _clock_ahead_ms(file: str, timezone: str) -> int | None:
-    """How far the broker's clock is ahead of ``timezone``: the last line's time minus the file's
-    write time.  Returns None if the file was copied or compressed, or is not local."""
+    """The time by which the broker's clock is ahead of ``timezone``: the last line's time minus the
+    file's write time.  Returns None if the file was copied or compressed, or is not local.
+    """
     last_ms = _last_printed_ms(file)
     if last_ms is None:
         return None

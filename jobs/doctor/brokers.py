@@ -97,7 +97,7 @@ def _check_topic(
 
 
 def _check_groups(address: Address, settings: Mapping[str, str]) -> CheckResult:
-    """What a snapshot sees, where the topic cannot be read."""
+    """The groups that a snapshot sees if the topic cannot be read."""
     groups = count_groups(address, settings)
     if isinstance(groups, str):
         remedy = "grant this user DESCRIBE on the groups, or on the cluster to list all of them"

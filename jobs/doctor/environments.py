@@ -1,4 +1,4 @@
-"""Names the environment behind brokers' addresses, what it does not give, and the page about it."""
+"""Names the environment of brokers by their addresses, its limits, and the page about it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from jobs.doctor.results import CheckResult, ok
 
 
 class Environment(NamedTuple):
-    """``hosts`` have the pattern of its brokers' names; ``limits`` say what it does not give."""
+    """``hosts`` have the pattern of its brokers' names; ``limits`` says what the environment
+    lacks.
+    """
 
     name: str
     hosts: str
@@ -59,7 +61,7 @@ ENVIRONMENTS = (
 
 
 def environment_of(host: str) -> Environment | None:
-    """By the name of a broker; None: self-managed, or not known."""
+    """The environment by the name of a broker. None means self-managed, or unknown."""
     return next((each for each in ENVIRONMENTS if re.search(each.hosts, host.lower())), None)
 
 

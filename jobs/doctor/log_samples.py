@@ -21,7 +21,7 @@ LONGEST_SHOWN = 160
 
 
 class LogKind(NamedTuple):
-    """The logs of one option; ``most_files`` are the newest ones are checked, up to this number."""
+    """The logs of one option; ``most_files`` is the number of newest files that are checked."""
 
     check: str
     option: str
@@ -31,8 +31,8 @@ class LogKind(NamedTuple):
 
 
 class LogSample(NamedTuple):
-    """The lines of a file, or of its first MOST_BYTES bytes, uncompressed; ``damage`` is that of
-    the compressed bytes after these lines.
+    """The lines of a file, or of its first MOST_BYTES bytes, uncompressed; ``damage`` is the damage
+    of the compressed bytes after these lines.
     """
 
     file: str
@@ -60,7 +60,7 @@ def check_samples(
     logs: LogKind, pattern: str, timezone: str, check: Check
 ) -> Iterator[CheckResult]:
     """The results of ``check`` for a sample of each of the newest files, and for the files that
-    cannot be read.  A silent log is a failure if a run fails because of it."""
+    cannot be read.  A log without understood lines is a failure if a run fails because of it."""
     try:
         zone = valid_timezone(timezone)
     except UsageError as error:
@@ -98,7 +98,7 @@ def check_samples(
 def unreadable_lines(
     check: str, sample: LogSample, lines: Sequence[Unreadable]
 ) -> Iterator[CheckResult]:
-    """One result with the number of lines and the first of them, or none."""
+    """One result with the number of lines and the first of them; no result without such lines."""
     if not lines:
         return
     examples = [

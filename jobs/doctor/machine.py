@@ -28,7 +28,7 @@ _SIZE = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
 
 
 def java() -> CheckResult:
-    """Check the java that Spark would start: the one of JAVA_HOME, else the first on the path."""
+    """Check the java that Spark would start: the java of JAVA_HOME, else the first on the path."""
     home = os.environ.get("JAVA_HOME")
     program = f"{home}/bin/java" if home else shutil.which("java")
     install = "install a JRE (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME"

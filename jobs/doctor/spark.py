@@ -99,8 +99,9 @@ def _fetched_jars(folder: Path) -> list[str]:
 
 
 def _other_versions(names: list[str]) -> Iterator[str]:
-    """Problems with the jars of Delta and the Kafka connector: their versions must equal those of
-    the Python packages."""
+    """Problems with the jars of Delta and the Kafka connector, whose versions must equal the
+    versions of the Python packages.
+    """
     spark = version("pyspark")
     line = ".".join(spark.split(".")[:2])
     required = {

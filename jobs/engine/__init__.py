@@ -7,7 +7,7 @@ at a time, because PySpark's functions build columns of one engine.  docs/engine
 Spark's settings come from three places; a later one has priority: conf/*.toml (size of the machine,
 credentials), the settings that the jobs need (Delta's extension and catalog, UTC, Arrow), and the
 command line of spark-submit.  Delta and the Kafka connector are jars that Spark's pip package
-lacks: `regroup jars` fetches exactly the listed ones, unless the configuration names others.
+lacks: `regroup jars` fetches exactly the listed jars, unless the configuration names others.
 
 session  builds the session, here only
 jars     the listed jars, and how they are fetched

@@ -1,7 +1,8 @@
 """Chooses the engine of a command: Spark, or the embedded engine, which needs no Java.
 
-``auto``, the default, chooses Spark under spark-submit, where the configuration names a cluster's
-master, for what only Spark can do, and above a size of input.  docs/engines.md explains the choice.
+``auto``, the default, chooses Spark under spark-submit, if the configuration names a cluster's
+master, for tasks that only Spark can do, and above a size of input. docs/engines.md explains the
+choice.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ JAR_SETTINGS = {"spark.jars", "spark.jars.packages"}
 
 @dataclass(frozen=True)
 class Workload:
-    """What the choice depends on: the bytes of input, and what only Spark can do, as the subject
-    of a message such as "--kafka"; None: nothing."""
+    """The choice depends on the bytes of input, and on what only Spark can do, as the subject of a
+    message such as "--kafka"; None: nothing.
+    """
 
     input_bytes: int
     spark_only: str | None = None
@@ -62,13 +64,14 @@ def is_submitted() -> bool:
 
 
 def java_program() -> str | None:
-    """The java that Spark would start: the one of JAVA_HOME, else the first on the path."""
+    """The java that Spark would start: the java of JAVA_HOME, else the first on the path."""
     home = os.environ.get("JAVA_HOME")
     return shutil.which(f"{home}/bin/java" if home else "java")
 
 
 def reason_for_spark(config: Config, spark_only: str | None) -> str | None:
-    """Why a command of any size uses Spark, as the subject of a message, or None if it does not.
+    """The reason why a command of any size uses Spark, as the subject of a message, or None if it
+    does not.
 
     ``spark_only``: see Workload.
     """
@@ -83,9 +86,7 @@ def reason_for_spark(config: Config, spark_only: str | None) -> str | None:
 
 
 def missing_for_spark(config: Config) -> str | None:
-    """What Spark needs on this machine and is not there, with the remedy, or None if all is
-    there.
-    """
+    """What Spark needs and this machine lacks, with the remedy, or None if nothing is missing."""
     if not has_spark():
         return NO_SPARK
     if java_program() is None:

@@ -68,7 +68,8 @@ def driver_settings(
 ) -> dict[str, str]:
     """Spark's settings of a local session with these jars; ``folder`` may have an archive.
 
-    On the class path, not in ``spark.jars``: the JVM archives the classes of its own class path.
+    The jars are on the class path, not in ``spark.jars``, because the JVM archives the classes of
+    its own class path.
     """
     # A killed JVM leaves its temporary files: a later run deletes this folder.
     temporary = f"-Djava.io.tmpdir={scratch_folder()}"
@@ -102,7 +103,8 @@ def _is_private(name: str) -> bool:
 def start_jvm(settings: Mapping[str, str]) -> None:
     """Start the JVM of the process's sessions unless it runs; on stderr, only errors.
 
-    Settings are arguments of the JVM; the session gets the private ones over its connection.
+    Settings are arguments of the JVM, except private settings, which the session gets over its
+    connection.
     """
     from pyspark import SparkContext, java_gateway
 
@@ -122,7 +124,7 @@ def start_jvm(settings: Mapping[str, str]) -> None:
 
 @contextmanager
 def _temporary_files_in(folder: Path) -> Iterator[None]:
-    """If the process is killed meanwhile, a later run deletes the files."""
+    """If the process is killed in the meantime, a later run deletes the files."""
     before, tempfile.tempdir = tempfile.tempdir, str(folder)
     try:
         yield
@@ -131,7 +133,9 @@ def _temporary_files_in(folder: Path) -> Iterator[None]:
 
 
 def forget_ended_jvm() -> None:
-    """If the JVM of the process's session has ended, forget both, so that others can be started."""
+    """If the JVM of the process's session has ended, forget both, so that another JVM and session
+    can be started.
+    """
     from pyspark import SparkContext
 
     # spark-submit's process is a child of the JVM, and has no JVM process of its own.
@@ -157,7 +161,9 @@ def keep_members(context: SparkContext) -> None:
 
 
 def print_no_lost_connections(context: SparkContext) -> None:
-    """When the JVM ends, calls fail; a stack trace of the server of accumulators says no more."""
+    """When the JVM ends, calls fail; a stack trace of the server of accumulators would add no
+    information.
+    """
     context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
 
 

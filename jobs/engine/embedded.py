@@ -92,8 +92,9 @@ def _server() -> SparkConnectServer:
 
 
 def reconnect(session: SparkSession) -> None:
-    """Give the session a new channel to its server: a call of gRPC that an exception left, as that
-    of Ctrl-C does, may hold the old channel's lock, and the next call would wait for ever."""
+    """Give the session a new channel to its server: a gRPC call that ended by an exception, such as
+    Ctrl-C, may hold the old channel's lock, and the next call would wait forever.
+    """
     from pyspark.sql.connect.proto import SparkConnectServiceStub
 
     client = cast("ConnectSession", session).client
@@ -106,8 +107,9 @@ def is_embedded(session: SparkSession) -> bool:
 
 
 def with_schema(rows: DataFrame, schema: StructType) -> DataFrame:
-    """The same frame, whose schema is this one, so that the embedded engine is not asked for it:
-    each such request plans the whole query."""
+    """The same frame with this schema, so that the embedded engine is not asked for the schema:
+    each such request plans the whole query.
+    """
     if is_embedded(rows.sparkSession):
         cast("ConnectFrame", rows)._cached_schema = schema
     return rows

@@ -1,4 +1,4 @@
-"""How much memory a process may still take."""
+"""The amount of memory that a process may still use."""
 
 from __future__ import annotations
 

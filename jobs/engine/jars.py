@@ -96,7 +96,7 @@ def fetch_spark_jars() -> str:
 
 
 def fetch(pinned: Mapping[str, str], folder: Path) -> bool:
-    """Make ``folder`` hold exactly these jars; False if it already does.
+    """Make ``folder`` hold exactly these jars. Returns False if the folder is already complete.
 
     RunFailed if the registry does not deliver them or delivers other files, UsageError for a folder
     that cannot be written.
@@ -150,7 +150,7 @@ def _sha256(file: Path) -> str | None:
 
 
 def file_name(coordinate: str) -> str:
-    """The name that Spark's resolver gives to a jar."""
+    """The name that Spark's resolver gives to the file of a jar."""
     group, artifact, version = coordinate.split(":")
     return f"{group}_{artifact}-{version}.jar"
 

@@ -28,7 +28,9 @@ def keep(rows: DataFrame, level: StorageLevel = StorageLevel.MEMORY_AND_DISK) ->
 
 
 def release(rows: DataFrame) -> None:
-    """Free Spark's storage of a frame that `keep` returned; files go with the last use of them."""
+    """Free Spark's storage of a frame that `keep` returned; files are deleted after the last use of
+    the frame.
+    """
     if not is_embedded(rows.sparkSession):
         rows.unpersist()
 
@@ -49,8 +51,11 @@ def computed(rows: DataFrame) -> DataFrame:
 
 
 def computed_in_turn(frames: Iterable[DataFrame]) -> DataFrame:
-    """The rows of all frames, which have one schema, on the embedded engine: in memory are those of
-    one frame, and later plans have one input instead of a union."""
+    """The rows of all frames, which have one schema, on the embedded engine.
+
+    Only the rows of one frame are in memory at a time, and later plans have one input instead of a
+    union.
+    """
     folder = scratch_folder() / uuid4().hex
     for rows in frames:
         rows.write.mode("append").parquet(str(folder))
@@ -68,8 +73,9 @@ def in_one_partition(rows: DataFrame) -> DataFrame:
 
 
 def by_key(rows: DataFrame, key: list[str]) -> DataFrame:
-    """The same rows, each key's in one task of Spark's; the embedded engine would put all of them
-    into one thread."""
+    """The same rows, so that the rows of each key are in one task of Spark; the embedded engine
+    would put all keys into one thread.
+    """
     return rows if is_embedded(rows.sparkSession) else rows.repartition(*key)
 
 

@@ -1,4 +1,4 @@
-"""The folder of a process's temporary files, also those of the engines and of delta-rs.
+"""The folder of temporary files of a process, including those of the engines and of delta-rs.
 
 A process that ends deletes its folder; the folder of a killed process is deleted by the next one.
 """
@@ -22,7 +22,9 @@ _LOCK = "lock"
 
 @cache
 def scratch_folder() -> Path:
-    """A folder of this process, which every call returns; deletes those of killed processes."""
+    """A folder of this process, which every call returns; deletes the folders of killed
+    processes.
+    """
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         _delete_if_abandoned(folder)
     folder, lock = _locked_folder()

@@ -10,10 +10,10 @@ from jobs.engine.embedded import with_schema
 
 
 def union_of(*frames: DataFrame) -> DataFrame:
-    """The rows of all frames by column name, null where a frame lacks a column.
+    """The rows of all frames by column name; a column that a frame lacks is null.
 
-    As `unionByName` with allowMissingColumns, whose missing columns have no type in the embedded
-    engine, so that the other frames' values would be lost.
+    `unionByName` with allowMissingColumns differs: its missing columns have no type in the embedded
+    engine, so the other frames' values would be lost.
     """
     schemas = [frame.schema for frame in frames]
     types = {field.name: field.dataType for schema in schemas for field in schema}

@@ -1,8 +1,8 @@
 """`regroup investigate`: why does this group keep rebalancing?
 
 The command reads logs and records into a lake of its own, which it deletes at the end, or it reads
-a lake that nightly filled.  Its answer has the known problems found, the episodes, what they cost,
-the change of settings that would save most, and what evidence is missing and how to get it.
+a lake that nightly filled.  Its answer has the known problems, the episodes and their cost, the
+change of settings that would save most, and the missing evidence and how to get it.
 
 answer            what the lake says, as rows
 missing_evidence  what the lake cannot say, and which source would say it

@@ -123,7 +123,7 @@ class Answer:
 
 
 class Asked(NamedTuple):
-    """``group_id``: None for all groups of the cluster."""
+    """``group_id`` is None for all groups of the cluster."""
 
     lake: str
     cluster_id: str
@@ -177,7 +177,9 @@ def _clock_texts(clocks: list[Row]) -> list[str]:
 
 
 def _undated_files(files: list[Row]) -> dict[str, list[str]]:
-    """The files with undated lines, by how to give their dates; without those gone by now."""
+    """The files with undated lines, by the way to give their dates, without files that no longer
+    exist.
+    """
     of_remedy: dict[str, list[str]] = {}
     for file in files:
         if file["undated"]:

@@ -26,7 +26,7 @@ DOCUMENTS = {Document.TEXT: as_text, Document.JSON: as_json, Document.MARKDOWN: 
 class InvestigateOptions:
     """Either ``inputs`` or ``lake``; ``cluster_id`` is optional if the lake has one cluster.
 
-    ``inputs`` has options of nightly by name, as texts; those that are not given are None.
+    ``inputs`` has options of nightly by name, as texts; options that are not given are None.
     """
 
     inputs: dict[str, Any]

@@ -139,7 +139,7 @@ def _finding(row: Row) -> Item:
 
 
 def _episodes(rows: list[Row]) -> list[Item]:
-    """The costliest incidents in order of time; the others are counted."""
+    """The costliest incidents in order of time; all others are counted."""
     incidents = [row for row in rows if row["kind"] not in NOT_INCIDENTS]
     costliest = sorted(incidents, key=lambda row: row["place"])[:_EPISODES_SHOWN]
     items = [_episode(row) for row in sorted(costliest, key=lambda row: row["from_time"])]

@@ -17,9 +17,10 @@ _SURE = 0.7  # minimum confidence of a finding that appears in the headline
 def headlines(
     groups: list[Row], episodes: list[Row], findings: list[Row], files: list[Row]
 ) -> list[str]:
-    """The surest findings, then the first groups; a last line counts the other groups.
+    """The findings of highest confidence, then the first groups; a last line counts all other
+    groups.
 
-    Without a group: the kinds of the files without any readable line or record.
+    If the evidence has no group: the kinds of the files without any readable line or record.
     """
     if not groups:
         others = [f"{each['file']}: {each['kind']}." for each in files if not each["understood"]]

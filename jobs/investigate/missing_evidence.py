@@ -1,4 +1,4 @@
-"""What the evidence cannot show, and which source would show it.
+"""Names what the evidence cannot show, and the source that would show it.
 
 A rule looks at the sources that were read and returns what is missing for them.
 """
@@ -26,8 +26,8 @@ _EVENTS = {
 
 
 class Missing(NamedTuple):
-    """``unknown`` says what nothing shows without the evidence.  ``how`` says where to get the
-    evidence, and the option that reads it.
+    """``unknown`` says what nothing shows without the evidence.  ``how`` says how to get the
+    evidence, and names the option that reads it.
     """
 
     evidence: str
@@ -36,9 +36,10 @@ class Missing(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """``sources`` are those with an input that was understood, or only lacks dates.
-    ``undated_files`` has files by how to give their dates.  ``without_group`` says what clients
-    logged without naming their group.  ``first``, ``last``: None if no group has a time.
+    """``sources`` are the sources with an input that was understood, or only lacks dates.
+    ``undated_files`` has files by the way to give their dates.  ``without_group`` says what clients
+    logged without naming their group.  ``first``, ``last``: The times are None if no group has a
+    time.
     """
 
     sources: frozenset[str]
@@ -160,7 +161,7 @@ def seen_in(
     clocks: Sequence[str],
     has_end_offsets: bool,
 ) -> Seen:
-    """What the rows of `jobs.investigate.answer` show of sources, groups and times."""
+    """What the rows of `jobs.investigate.answer` show about sources, groups and times."""
     times = [
         time
         for row in groups

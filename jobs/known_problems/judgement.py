@@ -1,4 +1,6 @@
-"""Whether a problem is possible with the versions in the evidence, and how sure it is."""
+"""Decides whether a problem is possible with the versions in the evidence, and with which
+confidence.
+"""
 
 from __future__ import annotations
 

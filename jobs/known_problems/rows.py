@@ -41,9 +41,9 @@ def findings_of(
 ) -> list[Row]:
     """Rows of the table without ``cluster_id``, in a fixed order, one per key.
 
-    ``groups`` are called if a finding is about a partition of `__consumer_offsets`.  ``versions``:
-    default: those in the evidence.  For ``failed`` see `rows_of_symptoms`; default: raises the
-    error.
+    ``groups`` are called if a finding is about a partition of `__consumer_offsets`.  ``versions``
+    is by default the versions in the evidence.  `rows_of_symptoms` explains ``failed``; the default
+    raises the error.
     """
     seen = versions or VersionEvidence(evidence)
     groups_of_partition = _GroupsOfPartition(groups)

@@ -36,8 +36,8 @@ class Evidence(Protocol):
 
 
 def may_have_rows(lake: Lake, table: str) -> bool:
-    """Returns whether the cluster may have rows in the table; False, which is certain, costs no
-    query.
+    """Returns whether the cluster may have rows in the table. The result False is certain, and
+    costs no query.
     """
     is_of_one_cluster = "cluster_id" in table_partitioning(table)
     return not is_of_one_cluster or lake.rows_on_dates(table, None) != 0
@@ -81,9 +81,9 @@ def rows_of_symptoms(
     evidence: Evidence,
     failed: Callable[[KnownProblem, Exception], None],
 ) -> Iterator[tuple[KnownProblem, list[Row]]]:
-    """Each problem with rows of its symptom that nothing contradicts.
+    """Each problem, with the rows of its symptom that nothing contradicts.
 
-    ``failed`` is called with the error of a query; the other problems are searched nevertheless.
+    ``failed`` is called with the error of a query; the other problems are still searched.
     """
     searched = list(problems)
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -112,7 +112,7 @@ def _uncontradicted(problem: KnownProblem, evidence: Evidence) -> list[Row]:
 
 
 def with_needs_met(problems: Iterable[KnownProblem], evidence: Evidence) -> list[KnownProblem]:
-    """The problems whose needs are met, of those whose tables have rows."""
+    """The problems whose needs are met, among the problems whose tables have rows."""
     problems = list(problems)
     needs = {need for problem in problems for need in problem.needs}
     tables = {need.table for need in needs}
@@ -144,7 +144,9 @@ def _values(columns: list[tuple[str, str]], evidence: Evidence) -> dict[tuple[st
 
 
 def _contradicts(against: Row, row: Row) -> bool:
-    """Returns whether the rows are equal in the columns that both have, and their times overlap."""
+    """Returns whether the rows are equal in the columns that both rows have, and their times
+    overlap.
+    """
     shared = against.keys() & row.keys()
     if any(against[name] != row[name] for name in shared.difference(_TIMES)):
         return False

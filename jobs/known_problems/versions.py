@@ -69,7 +69,7 @@ Software = dict[str, Ranges | None]
 
 
 class SeenVersions(NamedTuple):
-    """What the evidence shows of a component.
+    """The versions of a component that the evidence shows.
 
     ``versions``: None if nothing.  ``is_absent`` means that other software is in its place.
     """
@@ -158,7 +158,7 @@ class VersionEvidence:
         return SeenVersions(None, is_absent=is_absent)
 
     def _clients_of(self, row: Row) -> dict[str, Software]:
-        """By client id; empty software: an unknown library."""
+        """The software by client id; empty software means an unknown library."""
         group_id = row.get("group_id")
         group = self._clients.get(group_id, {})
         own = [
@@ -206,7 +206,7 @@ class VersionEvidence:
 
     @cached_property
     def _logged(self) -> dict[tuple[str | None, str], Software]:
-        """By group and client id: what the client's own lines show."""
+        """The client's own lines by group and client id."""
         lines: dict[tuple[str | None, str], dict[str, list[Ranges]]] = defaultdict(dict)
         for row in self._rows("client_events", _CLIENT_LINES):
             key = row["group_id"], row["client_id"] or ""
@@ -224,7 +224,7 @@ class VersionEvidence:
 
     @cached_property
     def _subscriptions(self) -> dict[tuple[str | None, str], str]:
-        """By group and client id: the newest version of its subscriptions, in hexadecimal."""
+        """The newest version of the subscriptions by group and client id, in hexadecimal."""
         return {
             (row["group_id"], row["client_id"] or ""): row["version"] or ""
             for row in self._rows("group_metadata", _SUBSCRIPTIONS)

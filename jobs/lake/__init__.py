@@ -10,10 +10,10 @@ Dates.  Large tables are partitioned by ``event_date``, the UTC date of the row'
 a time are on 1970-01-01.  A run for some dates replaces these dates, in one transaction per table.
 
 Idempotence.  A run that is repeated, or killed and started again, leaves the same tables: bronze
-tables are merged by key, all others are replaced by what the run computes.  Input that comes late
-is processed by running its date again.
+tables are merged by key, and all other tables are replaced by what the run computes.  Input that
+comes late is processed by running its date again.
 
-How a run for a date reads earlier dates.  A row can depend on earlier dates: a rebalance
+This is how a run for a date reads earlier dates.  A row can depend on earlier dates: a rebalance
 begins before midnight and ends after it, a member is retained because the previous generation had
 it.  The table ``group_days`` has one row per group and date with an event, with two positions in
 the group's history as of that date:
@@ -23,12 +23,12 @@ the group's history as of that date:
   context  the generation recorded before it: with the rows from here on, the open ones can be
            computed
 
-and with lists of facts from older generations (such as partitions without an owner).  A
-run for the dates D to E takes the newest row before D of each group with an event on these dates.
-It reads the group's rows from the context generation on, computes them, and writes the open ones;
-rows before the open generation are settled and stay.  The dates D to E are always written, other
-dates only if one of their open rows differs.  A group with records that have no time is computed
-in full.  As rows depend on earlier dates, runs of one cluster wait for each other
+Lists of facts from older generations (such as partitions without an owner) complete them.  A run
+for the dates D to E takes the newest row before D of each group with an event on these dates.  It
+reads the group's rows from the context generation on, computes them, and writes the open rows; rows
+before the open generation are settled and stay.  The dates D to E are always written, other dates
+only if one of their open rows differs.  A group with records that have no time is computed in full.
+Because rows depend on earlier dates, runs of one cluster wait for each other
 (`Lake.derivation_lock`).
 
 tables         Lake: paths, schemas, reads, writes, locks, table history, maintenance

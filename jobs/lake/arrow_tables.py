@@ -1,7 +1,7 @@
 """Delta tables that delta-rs changes, from rows in Arrow.
 
-The embedded engine writes all rows so.  Spark writes few rows so, on one machine: it would take a
-hundred times longer to plan and commit them.
+The embedded engine writes all rows so.  Spark also writes a small number of rows in this way, on
+one machine, because planning and committing them would take a hundred times longer.
 """
 
 from __future__ import annotations
@@ -87,7 +87,9 @@ class ArrowLake(Lake):
     def _stored_keys(
         self, table: str, rows: pa.Table, further: str | None, timed_by: str | None
     ) -> pa.RecordBatchReader:
-        """Keys, and column ``further``, of the stored rows whose key may be among those of rows."""
+        """Keys, and the column ``further``, of the stored rows whose key may be among the keys of
+        ``rows``.
+        """
         key = table_key(table)
         where = [self._same_key([], dates_near(rows), _times(rows, timed_by))]
         where += [self._is_between(name, *range_of(rows.column(name))) for name in key[1:]]

@@ -27,7 +27,7 @@ def no_evidence() -> Column:
 
 
 def may_exist(lake: Lake) -> bool:
-    """False, which is certain, without a job of the engine if no client's log was read."""
+    """The result False is certain, and needs no job of the engine if no client's log was read."""
     return lake.rows_on_dates(CLIENT_EVENTS, None) != 0
 
 

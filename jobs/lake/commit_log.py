@@ -1,6 +1,6 @@
 """A table's commits, read from the JSON files of its Delta log: versions, labels, row counts.
 
-Both engines read the log with this module.  Reading it takes no job of the engine, and Spark and
+Both engines read the log with this module.  Reading the log takes no job of the engine.  Spark and
 delta-rs write the same actions, except for the names of their metrics.
 """
 
@@ -37,7 +37,7 @@ class LogFolder(Protocol):
     """The files of a ``_delta_log`` folder, wherever it is."""
 
     def names(self) -> list[str]:
-        """File names; an empty list if there is no such folder."""
+        """File names; an empty list if the folder does not exist."""
 
     def text(self, name: str) -> str:
         """The content of a file, which is UTF-8."""
@@ -139,7 +139,7 @@ class CommitLog:
         return rows
 
     def metric(self, version: int, *names: str) -> int:
-        """The first of these metrics that the commit has; 0 without any of them."""
+        """The first of these metrics that the commit has; 0 if it has none of them."""
         infos = (action.get("commitInfo") for action in self._actions(version))
         metrics = [info.get("operationMetrics") or {} for info in infos if info]
         return next((int(each[name]) for each in metrics for name in names if name in each), 0)

@@ -2,7 +2,7 @@
 
 Each successful run stores the versions of the bronze tables that it processed, for its own dates
 and for all dates.  After a row of step REPAIR, the earlier runs of its cluster cover nothing,
-because computed rows are lost.
+because computed rows were lost.
 """
 
 from __future__ import annotations

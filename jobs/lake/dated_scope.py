@@ -54,8 +54,8 @@ class TouchedGroups:
     the newest row of group_days before the run's dates (null: read everything), and ``past_date``
     that row's date. ``last_days`` are these rows of group_days. ``dates`` are the dates with rows
     of these groups that the run reads, and its own. ``events`` are the groups' rows of
-    EVENT_TABLES; ``is_small`` means that there are at most MANY_ROWS of them. ``is_few`` means that
-    the tables have so few rows on these dates that the driver writes what is derived.
+    EVENT_TABLES; ``is_small`` means that there are at most MANY_ROWS of these groups. ``is_few``
+    means that the tables have so few rows on these dates that the driver writes what is derived.
     """
 
     groups: DataFrame

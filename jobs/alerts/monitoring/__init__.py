@@ -1,7 +1,7 @@
 """`regroup dashboard`: a dashboard for Grafana and alerting rules for Prometheus.
 
-Both are made of the definitions of the exported metrics (jobs.alerts.metrics) and of the checks
-(jobs.alerts.checks), so they have the names that `--prometheus` writes.
+Both are derived from the definitions of the exported metrics (jobs.alerts.metrics) and of the
+checks (jobs.alerts.checks), so they use the names that `--prometheus` writes.
 
 panels     what the dashboard shows: queries, units, thresholds
 dashboard  the panels as Grafana's JSON

@@ -48,7 +48,7 @@ def _source_variable() -> dict[str, Any]:
 
 
 def _variable(name: str) -> dict[str, Any]:
-    """A choice of values of a label, with all of them at first."""
+    """A choice of a label's values, which begins with all values."""
     query = f"label_values({VARIABLES[name].name}, {name})"
     return {
         "name": name,
@@ -67,7 +67,7 @@ def _variable(name: str) -> dict[str, Any]:
 
 
 def _placed(each: Iterable[Panel]) -> Iterator[dict[str, Any]]:
-    """Panels from left to right; the next row starts where a panel no longer fits."""
+    """Place panels from left to right; the next row starts where a panel no longer fits."""
     x = y = row_height = 0
     for number, panel in enumerate(each, start=1):
         if x + panel.width > WIDTH:
