@@ -106,7 +106,7 @@ def repair_lake(options: MaintainOptions) -> list[list[str]]:
 
     Bronze tables get their rows again from their inputs, because a run reads each given input in
     full.  Offsets of the live topic are set back to the first one.  If rows of a computed table are
-    lost, or a bronze table is gone, the next run recomputes every date.
+    lost, or a bronze table is missing, the next run recomputes every date.
     """
     options.check()
     with spinner("repair"), all_locks(options.lake):

@@ -55,9 +55,8 @@ GIVE_A_SOURCE = "give --segments, --kafka, --dump, --broker-log, --client-log or
 class NightlyOptions:
     """The options of `regroup nightly`, as strings of the command line.
 
-    ``log_date`` is a date that no line precedes, for logs with incomplete dates.
-    ``advice`` is the end with advice.  ``advice_budget`` has seconds of simulation for it; None:
-    the default.
+    ``log_date`` is a date that no line precedes, for logs with incomplete dates.  ``advice`` is the
+    end with advice.  ``advice_budget`` has seconds of simulation for advice; None: the default.
     """
 
     lake: str
@@ -301,10 +300,11 @@ def _ingest(run: Run, inputs: ingest.Inputs) -> None:
 def _derive(
     run: Run, progress: Progress, *, recompute_all: bool
 ) -> tuple[date | None, date | None, bool] | None:
-    """Compute all tables but bronze, for the dates of the options or else those with new input.
+    """Compute all tables except bronze tables, for the dates of the options or else for the dates
+    with new input.
 
-    Returns the first and the last of these dates, without both all dates, and whether they must be
-    computed without what earlier runs computed; None without news.
+    Returns the first and the last of these dates, or None for all dates, and whether they must be
+    computed without the results of earlier runs; None without news.
     """
     new = pending(run.lake)
     run.bronze_versions = new.covered_after(run.first, run.last)

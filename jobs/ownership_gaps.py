@@ -37,8 +37,8 @@ def ownership_gaps(
 ) -> DataFrame:
     """Rows of ownership_gaps.
 
-    For ``classic_tenures``, ``modern_tenures``, ``last_events`` and ``earlier`` see
-    `jobs.ownership.of_run`.
+    `jobs.ownership.of_run` explains ``classic_tenures``, ``modern_tenures``, ``last_events`` and
+    ``earlier``.
     """
     owned = of_partitions(owners_of(assignments), classic_tenures, modern_tenures)
     if earlier is not None:

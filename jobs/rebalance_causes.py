@@ -1,4 +1,5 @@
-"""The causes of each rebalance, its trigger and the others, and what the processes did.
+"""The causes of each rebalance (its trigger and all other causes), and the actions of the
+processes.
 
 reads   timeline, generations, generation_members, assignments, committed_offsets, churn
         group_epochs, member_epochs   of consumer, share and streams groups

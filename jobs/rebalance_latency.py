@@ -1,4 +1,4 @@
-"""How long each rebalance took, before and after its join barrier, and the logical rebalances.
+"""The duration of each rebalance, before and after its join barrier, and the logical rebalances.
 
 reads   generations, churn
 writes  rebalance_latency   one row per rebalance
@@ -22,8 +22,8 @@ REJOINS = ["LEADER_REJOIN", "METADATA_CHANGE", "JOINING_IN_PREPARE", "STATIC_UPD
 def rebalance_latency(
     generations: DataFrame, churn: DataFrame, context: DataFrame | None = None
 ) -> DataFrame:
-    """``context`` has this table's rows of the generations with which ``generations`` begins, where
-    these are not the first of their incarnation.
+    """``context`` has this table's rows for the first generations of ``generations``, if these are
+    not the first of their incarnation.
 
     A rebalance that empties the group ends at its join barrier: time in Empty is not part of it.
     """

@@ -91,7 +91,8 @@ def _register_previous_names(
 ) -> Iterator[list[Any]]:
     """Per table with renamed columns, a view with these columns under their previous names.
 
-    UsageError if the previous version wrote the table: the other views read the present names.
+    Raises UsageError if the previous version wrote the table, because the other views read the
+    present names.
     """
     for table in sorted(RENAMED.keys() & set(table_names())):
         view = f"{table}_previous_names"

@@ -8,8 +8,8 @@ writes  group_snapshots   one row per group and snapshot
         configurations    settings of brokers and consumer groups, at the first and each 50th
                           snapshot
 
-It needs no access to `__consumer_offsets` or logs.  The views snapshot_* derive generations and
-members from consecutive snapshots.  Rows are written by delta-rs, without an engine.
+A snapshot needs no access to `__consumer_offsets` or logs.  The views snapshot_* derive generations
+and members from consecutive snapshots.  Rows are written by delta-rs, without an engine.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ MOST_PROBLEMS = 20  # shown per file
 @dataclass(frozen=True)
 class SnapshotOptions:
     """``every`` is the time between the starts of two snapshots.  ``lasts`` is the time after which
-    no further snapshot starts.  ``count`` is the number of snapshots.  Without any of the three:
-    one snapshot.
+    no further snapshot starts.  ``count`` is the number of snapshots.  Without any of the three
+    options, one snapshot is taken.
     """
 
     lake: str
@@ -83,9 +83,11 @@ class SnapshotOptions:
 
 @dataclass(kw_only=True)
 class Snapshots:
-    """The state of the loop.  ``store_ends`` stores the log end offsets of topics,
-    ``store_settings`` those of brokers and of these groups; ``say`` prints a line; ``wait`` sleeps
-    for this many seconds."""
+    """The state of the loop.
+
+    ``store_ends`` stores the log end offsets of topics, and ``store_settings`` the settings of
+    brokers and of these groups; ``say`` prints a line; ``wait`` sleeps for this many seconds.
+    """
 
     options: SnapshotOptions
     lake: ArrowLake
@@ -231,7 +233,7 @@ def _counts(rows: list[GroupRow]) -> str:
 
 
 def _not_described(rows: list[GroupRow]) -> Iterator[str]:
-    """A line per error, with its groups' number and the first of them."""
+    """A line per error, with the number of its groups and the first of these groups."""
     errors = Counter(row.error for row in rows if row.error is not None)
     for error, count in errors.most_common():
         first = next(row.group_id for row in rows if row.error == error)

@@ -77,7 +77,9 @@ def timeline(
 
 
 def _since_context(events: DataFrame, context: DataFrame | None) -> DataFrame:
-    """The events from the group's context on; ``first_incarnation`` is that of the first event."""
+    """The events from the group's context on; ``first_incarnation`` is the incarnation of the first
+    event.
+    """
     if context is None:
         return events.withColumn("first_incarnation", F.lit(1))
     since = F.coalesce(F.col("seq") >= F.col("context_seq"), F.lit(True))
@@ -158,9 +160,9 @@ def _new_records(group_records: DataFrame) -> DataFrame:
 
 
 def _with_conversions(records: DataFrame) -> DataFrame:
-    """A group that changes its type has a tombstone and its new records in one batch.  It goes on
-    if its epoch is not below its last generation; a new classic group's first generation opens the
-    next incarnation by its number.
+    """A group that changes its type has a tombstone and its new records in one batch.  The group
+    continues if its epoch is not below its last generation.  The first generation of a new classic
+    group opens the next incarnation by its number.
     """
     log = Window.partitionBy(*GROUP_KEY, "topic_partition")
     before = log.orderBy("log_offset").rowsBetween(Window.unboundedPreceding, -1)
@@ -209,7 +211,7 @@ def _record_events(records: DataFrame) -> DataFrame:
 
 
 def _with_all_columns(events: DataFrame) -> DataFrame:
-    """The table's columns but the computed ones; null where ``events`` lacks one."""
+    """The columns of the table except the computed columns; null if ``events`` lacks a column."""
     computed = {"incarnation", "current_generation", "forming_generation"}
     return events.select(
         *(
@@ -225,7 +227,7 @@ def _with_all_columns(events: DataFrame) -> DataFrame:
 def _with_incarnation(events: DataFrame) -> DataFrame:
     """An incarnation ends with a deletion.  If the deletion is missing from log and records, a
     lower generation number begins the next incarnation, unless a new coordinator loaded the group:
-    it numbers the generations after the last record again.
+    a new coordinator reuses the numbers after the last record.
     """
     history = Window.partitionBy(*GROUP_KEY).orderBy("seq")
     before = history.rowsBetween(Window.unboundedPreceding, -1)
@@ -283,8 +285,8 @@ def _with_incarnation(events: DataFrame) -> DataFrame:
 
 
 def _with_forgotten(events: DataFrame) -> DataFrame:
-    """Without the generations that a coordinator did not record before the next one loaded the
-    group: their rebalances started the generation that the next coordinator made.
+    """The events except generations that a coordinator did not record before the next coordinator
+    loaded the group: their rebalances started the generation that the next coordinator made.
     """
     after = (
         Window.partitionBy(*INCARNATION_KEY)
@@ -305,7 +307,9 @@ def _count(flag: str, order: WindowSpec) -> Column:
 
 
 def _with_current_generation(events: DataFrame) -> DataFrame:
-    """The generation of the last event that names one; before the first such event, its own."""
+    """The generation of the last event that names one; for events before the first such event, the
+    generation that this event names.
+    """
     incarnation = Window.partitionBy(*INCARNATION_KEY)
     so_far = F.last("event_generation", ignorenulls=True).over(incarnation.orderBy("seq"))
     # Descending: Spark reads a frame that ends with the last row in full for every row.

@@ -33,7 +33,7 @@ _OBSERVED = StructType([StructField("ids", _NAMES), StructField("topics", _NAMES
 
 
 def named_topics(committed_offsets: DataFrame, group_records: DataFrame) -> DataFrame:
-    """(topic_id, topic, evidence) of commits and records that have both."""
+    """(topic_id, topic, evidence) for commits and records that have both the id and the name."""
     commits = committed_offsets.where("topic_id IS NOT NULL").select(
         "topic_id", "topic", F.lit("commits").alias("evidence")
     )
@@ -90,7 +90,9 @@ def lost_by_targets(group_records: DataFrame) -> DataFrame:
 
 
 def deleted_topics(committed_offsets: DataFrame) -> DataFrame:
-    """When the offsets of a topic were deleted in a group: the time of the first tombstone."""
+    """The time at which the offsets of a topic were deleted in a group: the time of the first
+    tombstone.
+    """
     return (
         committed_offsets.where("tombstone AND append_time IS NOT NULL")
         .groupBy(*GROUP_KEY, "topic")
@@ -108,8 +110,8 @@ def assigned_ids(group_records: DataFrame) -> set[str]:
 def _inferred(
     commits: DataFrame, records: DataFrame, names: Mapping[str, str]
 ) -> Iterator[tuple[str, str, str]]:
-    """(topic_id, topic, evidence) of further ids; ``names`` are those that commits or
-    records name.
+    """(topic_id, topic, evidence) of further ids; ``names`` are the names that commits or records
+    contain.
     """
     removed = _by_deletion(commits, records, names)
     for topic_id, topic in removed.items():

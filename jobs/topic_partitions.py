@@ -41,7 +41,7 @@ class Count(NamedTuple):
 
 
 class BadLine(Exception):
-    """Why a line cannot be read."""
+    """The reason why a line cannot be read."""
 
 
 def read_file(path: str) -> list[Count]:

@@ -9,8 +9,8 @@ writes  process_lives      one row per start of a process
         advice             one row per group
         migration_advice   one row per group
 
-Each group is predicted in the period of `jobs.what_if.periods`, whatever the dates.  A task
-predicts one group at a time, see `jobs.what_if.predicted_groups`.
+Each group is predicted in the period of `jobs.what_if.periods`, for any dates.  A task predicts one
+group at a time, see `jobs.what_if.predicted_groups`.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ def what_if(
     seeds: int = ADVICE_SEEDS,
     prefer: str = "downtime",
 ) -> DataFrame:
-    """One row per group, with a column per table of WRITES: an array of the group's rows.
+    """One row per group, with a column per table of WRITES, which has an array of the group's rows.
 
-    ``changes`` None: the candidates of each group, in the period of its advice; else those that its
-    brokers and clients accept, in its whole history.
+    ``changes`` is None for the candidates of each group, in the period of its advice.  Otherwise,
+    the changes that its brokers and clients accept are predicted, in its whole history.
     """
     spans = {} if changes is not None else periods_of(tables)
     sweep = Sweep(spans, cluster_evidence(tables), seeds, changes, prefer)
@@ -85,7 +85,7 @@ def what_if(
 
 
 def periods_of(tables: Mapping[str, DataFrame]) -> dict[str, EvaluatedPeriod]:
-    """By group, of those that rebalanced."""
+    """The periods by group, for groups that rebalanced."""
     of_groups: dict[str, list[Any]] = {}
     for row in evidence(TIMED_REBALANCES, tables).collect():
         of_groups.setdefault(row["group_id"], []).append(row)
@@ -208,7 +208,7 @@ def ranked(rows: DataFrame) -> DataFrame:
 
 
 def with_member_process(process_lives: DataFrame, generation_members: DataFrame) -> DataFrame:
-    """``process`` as in generation_members: that of the life's last member there."""
+    """``process`` as in generation_members, of the life's last member in that table."""
     key = [*GROUP_KEY, "name", "life"]
     of_member = generation_members.groupBy(*GROUP_KEY, "member_id").agg(
         F.max_by("process", "generation").alias("member_process"),
@@ -225,7 +225,9 @@ def with_member_process(process_lives: DataFrame, generation_members: DataFrame)
 
 
 def _with_modern_groups(classic: DataFrame, lake: Lake) -> DataFrame:
-    """Of a group that is not always classic, the lives by the causes of all its generations."""
+    """For a group that is not always classic, the lives come from the causes of all its
+    generations.
+    """
     tables = {name: lake.read(name) for name in lives.READS}
     groups = lives.modern_groups(tables["generations"])
     rows = lives.lives_of_modern_groups(tables, rows_of_lives)

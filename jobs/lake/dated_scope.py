@@ -170,8 +170,9 @@ class DatedScope:
         )
 
     def replace(self, table: str, df: DataFrame, *, where: str = "true") -> None:
-        """In one transaction: the rows of the run's dates, and of each other date on which an open
-        row differs; the settled rows of these dates stay."""
+        """In one transaction, it replaces the rows of the run's dates, and of each other date on
+        which an open row differs; the settled rows of these dates stay.
+        """
         own, others = self._own_dates(), self.touched.dates - self._own_dates()
         where = where_of_brokers(table, where, has_clients=self._has_clients)
         columns = schema_of(table).names
@@ -194,7 +195,8 @@ class DatedScope:
         """Both tables' rows with ``is_computed``, ``is_open`` (of a touched group, and open) and
         ``is_in_context`` (`read` has the row).
 
-        The table's new content is the computed rows that are open and the stored ones that are not.
+        The table's new content is the computed rows that are open, and the stored rows that are not
+        open.
         """
         columns = schema_of(table).names
         rows = (
@@ -323,7 +325,8 @@ class DatedScope:
 
     def _touched(self, days: DataFrame) -> DataFrame:
         """One row per group with an event on the run's dates, or on the next day if that day was
-        computed already: its rows depend on commits and transactions of these dates."""
+        computed already, because its rows depend on commits and transactions of these dates.
+        """
         events = [self.lake.read(table).where(self._dated()) for table in EVENT_TABLES]
         after = days.where(F.col("event_date") == F.lit(self.last + _DAY))
         timeless = F.col("event_date") == F.lit(TIMELESS)
@@ -397,7 +400,7 @@ def _in_context(rows: DataFrame, groups: DataFrame) -> DataFrame:
 
 
 def _differing_dates(rows: DataFrame) -> frozenset[date]:
-    """The dates on which the open rows that were computed differ from those stored."""
+    """The dates on which the computed open rows differ from the stored open rows."""
     content = [name for name in rows.columns if name not in ("is_computed", "is_open")]
     sign = F.when(F.col("is_computed"), 1).otherwise(-1)
     counted = (

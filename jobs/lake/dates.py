@@ -1,4 +1,4 @@
-"""The dates of a run: those of --date, or of --from and --to, or all."""
+"""The dates of a run: the dates of --date, or of --from and --to, or all dates."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _utc_date(text: str) -> date:
 
 def moment_ms(option: str, text: str | None, *, is_end: bool) -> int:
     """A time or date as ms since the epoch.  A date means its first ms, or its last if ``is_end``;
-    None means 0, or NEVER_MS if ``is_end``.  ``option`` is named in the UsageError.
+    ``text`` None means 0, or NEVER_MS if ``is_end``.  ``option`` is named in the UsageError.
     """
     if text is None:
         return NEVER_MS if is_end else 0

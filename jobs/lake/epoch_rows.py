@@ -8,8 +8,10 @@ from jobs.lake.scope import RunScope
 
 
 def new_records(scope: RunScope) -> DataFrame | None:
-    """The records of modern groups; None, without a Spark job, if the lake has no such
-    record in scope."""
+    """The records of modern groups.
+
+    Returns None, without a Spark job, if the lake has no such record in scope.
+    """
     return scope.read("group_records") if scope.has_rows("group_records") else None
 
 

@@ -39,7 +39,7 @@ def evidence(kind: str, tables: Mapping[str, DataFrame], **parameters: str | int
 def packed(kinds: Mapping[str, DataFrame]) -> DataFrame:
     """Rows of all kinds in one frame: cluster, group, and a struct per kind.
 
-    Each row has one struct; the others are null.
+    Each row has one struct; all other structs are null.
     """
     return union_of(
         *(rows.select(*GROUP_KEY, F.struct("*").alias(kind)) for kind, rows in kinds.items())

@@ -26,8 +26,10 @@ def open_existing_lake(root: str, cluster_id: str, config: Config) -> Lake:
 
 
 def open_new_or_existing_lake(root: str, cluster_id: str, config: Config) -> Lake:
-    """As `open_existing_lake`, for commands that may create the lake.  Its tables get their present
-    names."""
+    """It opens a lake like `open_existing_lake`, for commands that may create the lake.
+
+    The lake's tables get their present names.
+    """
     lake = open_lake(open_session(config, workload_of_lake(root)), root, cluster_id)
     lake.rename_old_names()
     return lake

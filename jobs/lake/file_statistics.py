@@ -1,4 +1,4 @@
-"""What a table's file statistics, which its Delta log has, tell about its rows."""
+"""What a table's file statistics, which are in its Delta log, show about its rows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def are_few(table: DeltaTable, cluster_id: str, dates: list[date] | None) -> boo
 
 
 def _on_dates(files: pa.Table, dates: list[date] | None) -> pa.Table:
-    """All files of a table that is not partitioned by date."""
+    """For a table that is not partitioned by date, all files are returned."""
     if dates is None or "partition.event_date" not in files.column_names:
         return files
     return files.filter(pc.is_in(files["partition.event_date"], pa.array(dates, pa.date32())))

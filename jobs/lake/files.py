@@ -155,7 +155,7 @@ def _is_match(path: list[str], pattern: list[str], name_like: str) -> bool:
 
 
 def _fits(path: list[str], pattern: list[str]) -> bool:
-    """As in a shell: ``*`` matches within a folder, ``**`` any number of folders."""
+    """Paths match as in a shell: ``*`` matches within a folder, ``**`` any number of folders."""
     if not pattern:
         return not path
     if pattern[0] == "**":

@@ -27,7 +27,7 @@ Damage = tuple[str, str, str]  # where, expected, found
 
 
 def tables_on_disk(root: str) -> list[str]:
-    """The tables that exist, also damaged ones."""
+    """The tables that exist, including damaged tables."""
     return [table for table in table_names() if _exists(f"{root.rstrip('/')}/{table}")]
 
 
@@ -70,7 +70,7 @@ def damages(root: str, table: str) -> Iterator[Damage]:
 
 
 def _gaps(path: str, table: str) -> Iterator[Damage]:
-    """Commits missing between two others, in a local log."""
+    """Commits that are missing between two other commits, in a local log."""
     log = Path(path) / "_delta_log"
     versions = sorted(int(file.stem) for file in log.glob("*.json") if file.stem.isdigit())
     for version, following in pairwise(versions):

@@ -41,7 +41,7 @@ class MissingGroup(NamedTuple):
 
 
 def missing_groups(root: str) -> list[MissingGroup]:
-    """By cluster and reason."""
+    """The groups by cluster and reason."""
     return [MissingGroup(*row) for row in query(root, GROUPS, optional=OPTIONAL)[1]]
 
 
@@ -55,7 +55,7 @@ def by_reason(groups: Iterable[MissingGroup]) -> Iterator[tuple[str, str, list[s
 
 
 def sentence(group_ids: list[str], reason: str) -> str:
-    """One line that names every group: ``2 groups without generations (reason): a, b``."""
+    """A line that names every group: ``2 groups without generations (reason): a, b``."""
     return (
         f"{counted(len(group_ids), 'group')} without generations ({reason}): {', '.join(group_ids)}"
     )

@@ -29,7 +29,8 @@ def first_per_key(rows: pa.Table, key: list[str]) -> pa.Table:
 def split_by_stored(
     rows: pa.Table, key: list[str], stored: Iterable[pa.RecordBatch], changing: str | None
 ) -> tuple[pa.Table, pa.Table]:
-    """The rows whose key is not among ``stored``, and those that differ in column ``changing``.
+    """The rows whose key is not among ``stored``, and the rows that differ in the column
+    ``changing``.
 
     ``stored`` has batches with the key's columns and ``changing``; read once, few at a time.
     """
@@ -53,7 +54,7 @@ def range_of(column: pa.ChunkedArray) -> tuple[Any, Any]:
 
 
 def _numbers(column: pa.ChunkedArray) -> np.ndarray:
-    """Numbers that are equal where the values are equal."""
+    """Numbers that are equal if and only if the values are equal."""
     if not pa.types.is_integer(column.type):
         column = column.combine_chunks().dictionary_encode().indices
     numbers: np.ndarray = column.to_numpy()

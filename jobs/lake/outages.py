@@ -2,7 +2,7 @@
 
 A broker that is killed stops to append to its partitions of `__consumer_offsets`; another broker
 loads them seconds later.  A client whose heartbeats are not answered for session.timeout.ms gives
-up its assignment and joins again as soon as it finds a coordinator, although its process never
+up its assignment.  It joins again as soon as it finds a coordinator, although its process never
 stopped.
 """
 
@@ -46,15 +46,16 @@ def outages_of(scope: RunScope) -> DataFrame:
 
 def outages(timeline: DataFrame, committed_offsets: DataFrame) -> DataFrame:
     """GROUP_KEY, ``since_ms``: the last record of the partitions that another broker then loaded,
-    ``until_ms``: their last load.  An outage concerns all groups of the cluster: a partition whose
-    leader lives on takes no record either while a replica of it is gone and not yet out of sync.
+    ``until_ms``: their last load.  An outage affects all groups of the cluster: a partition whose
+    leader still runs cannot take records either while a replica of it has failed and is not yet out
+    of sync.
     """
     groups = timeline.select(*GROUP_KEY).distinct()
     return _waves(_silences(timeline, committed_offsets)).join(groups, on="cluster_id", how="inner")
 
 
 def _silences(timeline: DataFrame, committed_offsets: DataFrame) -> DataFrame:
-    """Per partition and load: the last record before it."""
+    """The last record before each load, by partition."""
     written = timeline.where("log_offset IS NOT NULL")
     partitions = written.select(*GROUP_KEY, F.col("topic_partition").alias("own")).distinct()
     loads = (
@@ -112,8 +113,8 @@ def _waves(silences: DataFrame) -> DataFrame:
 def lost_by_most(lost: DataFrame) -> DataFrame:
     """The rows of ``lost`` (GROUP_KEY, ``since_ms`` of the outage, ``process``, ``size``: number of
     the group's processes) if at least half of the group's processes lost their session in this
-    outage.  All processes send heartbeats at the same interval, so a single process that came back
-    was restarted in that time.
+    outage.  All processes send heartbeats at the same interval, so if only one process came back,
+    it was restarted in that time.
     """
     most = (
         lost.groupBy(*GROUP_KEY, "since_ms")
@@ -124,9 +125,10 @@ def lost_by_most(lost: DataFrame) -> DataFrame:
 
 
 def lost_session_ms(joined_ms: Column, session_ms: Column) -> Column:
-    """When a client that joins again at ``joined_ms`` lost its session in an outage (``since_ms``,
-    ``until_ms``); null if it did not: session.timeout.ms after its last answered heartbeat.  If
-    another coordinator is there by then, it joins at once.
+    """The time at which a client that joins again at ``joined_ms`` lost its session in an outage
+    (``since_ms``, ``until_ms``), which is session.timeout.ms after its last answered heartbeat;
+    null if it did not lose its session.  If another coordinator runs by then, the client joins at
+    once.
     """
     last_ms = F.col("since_ms") + session_ms
     latest_ms = F.greatest("until_ms", last_ms) + _RECONNECT_MS

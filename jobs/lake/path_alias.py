@@ -1,6 +1,7 @@
-"""Paths without characters that a URL must escape: the embedded engine cannot open others.
+"""Paths without characters that a URL must escape, because the embedded engine cannot open other
+paths.
 
-A lake in such a folder is read and written through a link in this process's scratch folder.
+A lake in another folder is read and written through a link in this process's scratch folder.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.,+=@~:/-]*", re.ASCII)
 
 
 def plain_path(folder: str) -> str:
-    """The folder's absolute path, or that of a link to it, which this process deletes at its end.
-    The URI of an object store is as it was given.
+    """The folder's absolute path, or the path of a link to it, which this process deletes at its
+    end.  The URI of an object store is as it was given.
 
     Creates the folder if it must be linked: in a link to nothing, nothing can be created.
     UsageError as in `require_openable`.

@@ -1,9 +1,9 @@
 """Repairs damaged tables: back to the newest whole version; damaged files are kept as evidence.
 
 A table's log is repaired before its data files.  Each commit that is damaged, missing, or later
-than such a commit is replaced by a commit without changes.  So a version number is never used
-twice, and the versions that table ``runs`` has remain right.  Then Delta removes data files that
-are missing or damaged from the newest version; rows of other files stay.
+than a damaged or missing commit is replaced by a commit without changes.  Therefore a version
+number is never used twice, and the versions in table ``runs`` remain right.  Then Delta removes
+data files that are missing or damaged from the newest version; rows of other files are kept.
 
 reads    each table's Delta log and every page of its Parquet files
 writes   the Delta logs; damaged files move to folder DAMAGED of the lake, which no reader reads
@@ -63,9 +63,10 @@ def repair_tables(root: str) -> list[Repair]:
 
 @contextmanager
 def all_locks(root: str) -> Iterator[None]:
-    """Hold every lock of the lake: those of all runs of all clusters.
+    """Hold every lock of the lake: the locks of all runs of all clusters.
 
-    No lock is held while waiting for another, since a run holds several in an order of its own.
+    No lock is held while waiting for another lock, because a run holds several locks in its own
+    order.
     """
     while True:
         with ExitStack() as held:
@@ -171,7 +172,7 @@ class _Log:
         return True
 
     def go_back_to(self, version: int) -> None:
-        """Empty all later commits, the newest first, so that an interrupted repair continues."""
+        """Empty all later commits, newest first, so that an interrupted repair can continue."""
         for later in range(self.versions()[-1], version, -1):
             self.empty(later)
 

@@ -18,8 +18,8 @@ from jobs.lake.tables import Lake
 
 
 class RunScope(Protocol):
-    """The tables as one run reads and writes them; jobs take one and do not ask which kind it is.
-    They have no rows that only clients' logs show (`jobs.lake.client_rows`).
+    """The tables as one run reads and writes them.  Jobs take a scope and do not ask for its kind.
+    The tables have no rows that only clients' logs show (`jobs.lake.client_rows`).
 
     A run for some dates reads each group's history from its context generation on (see
     `jobs.lake`); entries in ``group_days`` carry over older facts.
@@ -50,26 +50,29 @@ class RunScope(Protocol):
 
     def read_recent(self, table: str) -> DataFrame:
         """All rows of the groups in scope, and of tables without groups, on the dates that `read`
-        covers and on the previous day of each."""
+        covers and on the previous day of each.
+        """
 
     def context_positions(self) -> DataFrame | None:
-        """Where each group's history begins for this run: cluster_id, group_id,
-        context_incarnation, context_seq (its first event); None: at the beginning."""
+        """The place at which each group's history begins for this run: cluster_id, group_id,
+        context_incarnation, context_seq (its first event); None means at the beginning of the
+        history.
+        """
 
     def context_rows(self, table: str) -> DataFrame | None:
-        """The rows of the groups' context generations, or None if histories are read in
+        """The rows of the groups' context generations, or Returns None if histories are read in
         full.
         """
 
     def carried(self, column: str) -> DataFrame | None:
-        """The entries in this column of ``group_days``, which stand for rows that `read` omits.
+        """The entries in this column of ``group_days``, which represent rows that `read` omits.
 
-        One row per entry: cluster_id, group_id, context_incarnation and the entry's fields.  None
-        if histories are read in full.
+        There is one row per entry: cluster_id, group_id, context_incarnation and the entry's
+        fields.  None if histories are read in full.
         """
 
     def later_dates(self) -> RunScope | None:
-        """The scope of all stored dates after these, or None without such dates."""
+        """The scope of all stored dates after these dates, or None without such dates."""
 
     def replace(self, table: str, df: DataFrame, *, where: str = "true") -> None:
         """Replace the rows that this run may change and that meet ``where`` by ``df``."""
@@ -144,8 +147,8 @@ class AllDates:
 def scope_of(lake: Lake, first: date | None, last: date | None) -> RunScope:
     """The scope of a run for the dates from ``first`` to ``last``.
 
-    All dates if none are named, or if the lake has a timeline but no ``group_days`` (older
-    versions did not write it), as the groups' past is then unknown.
+    The scope is all dates if none are given, or if the lake has a timeline but no ``group_days``
+    (older versions did not write it), because the past of the groups is then unknown.
     """
     if first is None or last is None or (lake.has("timeline") and not lake.has("group_days")):
         return AllDates(lake)

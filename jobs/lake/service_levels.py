@@ -66,8 +66,10 @@ def budgets_of(
 def create_budgets(
     connection: duckdb.DuckDBPyConnection, groups: list[str], settings: SloSettings
 ) -> None:
-    """Create the table ``slo_budgets`` of these groups.  If ``settings`` have objectives, the
-    connection must have the view that READS_OF_BUDGETS reads."""
+    """Create the table ``slo_budgets`` of these groups.
+
+    If ``settings`` has objectives, the connection must have the view that READS_OF_BUDGETS reads.
+    """
     if not settings.is_set:
         connection.execute(_NONE)
         return

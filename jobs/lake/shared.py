@@ -14,7 +14,7 @@ from jobs.engine.keeping import computed
 
 @dataclass(frozen=True)
 class SharedFrames:
-    """By name; jobs that ask while a frame is made wait for it."""
+    """Frames by name.  Jobs that ask while a frame is computed wait for it."""
 
     _frames: dict[str, DataFrame] = field(default_factory=dict)
     _locks: dict[str, Lock] = field(default_factory=lambda: defaultdict(Lock))

@@ -55,8 +55,8 @@ _USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 class _Replacing:
     """Delta's setting whether conditions of replaced rows may name columns of data.
 
-    Where they may, Delta counts the table's files in a Spark job before each such write.  Threads
-    share the setting, which fits all of them while one needs it.
+    If the setting allows it, Delta counts the table's files in a Spark job before each such write.
+    Threads share the setting, which suits all of them while one of them needs it.
     """
 
     SETTING = "spark.databricks.delta.replaceWhere.dataColumns.enabled"
@@ -81,7 +81,7 @@ _REPLACING = _Replacing()
 
 
 def _words(condition: str) -> set[str]:
-    """All words of an SQL condition: more than the names of its columns."""
+    """All words of an SQL condition, which are more than the names of its columns."""
     return {*re.findall(r"\w+", condition)}
 
 
@@ -261,7 +261,9 @@ class SparkLake(ArrowLake):
 
     def _small_snapshot(self, table: str) -> tuple[StructType, list[str]] | None:
         """Schema and files of the newest version of a table of few files in local folders, else
-        None.  Delta lists files by Spark jobs, which take longer than reading a few of them."""
+        None.  Delta lists files by Spark jobs, which take longer than reading a small number of
+        files.
+        """
         path = self.path(table)
         if "://" in path or _GLOB.search(path):
             return None
@@ -337,7 +339,7 @@ class SparkLake(ArrowLake):
         self.spark.sql(f"ALTER TABLE {self._identifier(table)} SET TBLPROPERTIES ({listed})")
 
     def _identifier(self, table: str) -> str:
-        """In SQL; Delta's own functions for it do not escape backquotes of the path."""
+        """In SQL. Delta's own functions for this purpose do not escape backquotes in the path."""
         return "delta.`" + self.path(table).replace("`", "``") + "`"
 
     def _log_folder(self, table: str) -> LogFolder:

@@ -188,7 +188,7 @@ def _selected(
 
 @contextmanager
 def _time_limit(connection: duckdb.DuckDBPyConnection, seconds: float | None) -> Iterator[None]:
-    """UsageError if the statements within take longer."""
+    """Raises UsageError if the statements within take longer."""
     import duckdb
 
     if seconds is None:
@@ -386,7 +386,10 @@ def open_tables(
     notices: bool = True,
     settings: Mapping[str, str] | None = None,
 ) -> OpenedTables:
-    """As `open_lake`, for several cursors.  ``settings`` are those of DuckDB."""
+    """It opens tables like `open_lake`, but for several cursors.
+
+    ``settings`` are those of DuckDB.
+    """
     import duckdb
 
     _require_lake(root)
@@ -450,7 +453,9 @@ def _path(root: str, table: str, uri: str) -> str:
 
 
 def _opened(root: str, table: str, *, required: bool, notices: bool) -> DeltaTable | None:
-    """None, with a notice, for a table that does not exist; UsageError if it is ``required``."""
+    """Returns None, with a notice, for a table that does not exist; UsageError if it is
+    ``required``.
+    """
     delta = _open(root, table)
     if delta is None:
         missing = missing_table(root, table)
@@ -504,7 +509,7 @@ def _register(
 
 
 def _files(root: str, table: str, delta: DeltaTable, types: dict[str, str]) -> str:
-    """What a SELECT of the table's rows has after FROM."""
+    """The text after FROM in a SELECT of the table's rows."""
     partitioned = delta.metadata().partition_columns
     hive = ", ".join(f"'{name}': {types[name]}" for name in partitioned)
     listed = ", ".join(quoted(_path(root, table, uri)) for uri in delta.file_uris())

@@ -1,10 +1,10 @@
 """Locks of a lake in an object store, which has no locks of its own.
 
 A lock is a Delta table without rows, `_locks/HASH` in the lake, whose description names the holder.
-To take or release it is to commit a version; Delta's commits are conditional puts, so of several
-processes that saw the same version, one commits.  The holder renews the lock, also by commits.  A
-waiting process counts the lock as left by a dead one if no version followed within LEASE_S on the
-waiting process's own clock: clocks of machines are not compared.
+A process takes or releases the lock by committing a version; Delta's commits are conditional puts,
+so of several processes that saw the same version, one commits.  The holder renews the lock, also by
+commits.  A waiting process counts the lock as left by a dead one if no version followed within
+LEASE_S on the waiting process's own clock: clocks of machines are not compared.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ _locks_mutex = threading.Lock()
 
 
 def store_lock(root: str, name: str, *, is_required: bool = True) -> StoreLock:
-    """This process's lock of this name, which all its threads share."""
+    """This process's lock with this name, which all its threads share."""
     with _locks_mutex:
         key = (root.rstrip("/"), name)
         lock = StoreLock(root=key[0], name=name, is_required=is_required)
@@ -231,7 +231,7 @@ def _held_tables(root: str) -> Iterator[DeltaTable]:
 
 
 def _committed(table: DeltaTable, description: str) -> bool:
-    """Returns whether the version after the one that was seen is this process's."""
+    """Returns whether the version after the last seen version is this process's version."""
     try:
         table.alter.set_table_description(description, commit_properties=_ONCE)
     except CommitFailedError:

@@ -48,9 +48,9 @@ _EPOCH = datetime(1970, 1, 1)
 class Changes:
     """What a merge does with the new rows ``n`` and the stored rows ``t``.
 
-    ``update`` has the columns to overwrite in stored rows with the same key, where the SQL
-    condition ``update_if`` holds; None: all columns; empty: none.  ``insert`` says whether rows
-    with new keys are added.
+    ``update`` has the columns to overwrite in stored rows with the same key if the SQL condition
+    ``update_if`` holds; None means all columns, and an empty list none.  ``insert`` says whether
+    rows with new keys are added.
     """
 
     update: tuple[str, ...] | None = ()
@@ -85,7 +85,7 @@ class Lake(ABC):
     @property
     @abstractmethod
     def parallelism(self) -> int:
-        """How many tasks the engine runs at once."""
+        """The number of tasks that the engine runs at once."""
 
     @abstractmethod
     def cancel_jobs(self) -> None:
@@ -106,7 +106,7 @@ class Lake(ABC):
     def lock(self, work: str) -> Iterator[None]:
         """Hold the lake's lock for this kind of work; other processes wait for it.
 
-        In an object store all kinds of work share `_store_lock`; other file systems have none.
+        In an object store, all kinds of work share `_store_lock`; other file systems have no lock.
         """
         if "://" in self.root:
             with self._store_lock().held(work) if is_lockable(self.root) else nullcontext():
@@ -119,7 +119,9 @@ class Lake(ABC):
             yield
 
     def run_lock(self) -> AbstractContextManager[None]:
-        """For a whole run: in an object store each lock takes commits, so a run takes one."""
+        """A lock for a whole run: in an object store each lock costs commits, so a run takes only
+        one.
+        """
         return self.lock(f"run {self.cluster_id}") if "://" in self.root else nullcontext()
 
     def _store_lock(self) -> StoreLock:
@@ -155,7 +157,9 @@ class Lake(ABC):
         return [table for table in table_names() if self.has(table)]
 
     def read(self, table: str) -> DataFrame:
-        """This cluster's rows; an empty frame of the table's schema if it was never written."""
+        """This cluster's rows; an empty frame with the table's schema if the table was never
+        written.
+        """
         if not self.has(table):
             return self.frame(table, [])
         stored = self._stored(table)
@@ -186,8 +190,9 @@ class Lake(ABC):
         return self.has(table) and self._may_hold(table, column, text)
 
     def rows_on_dates(self, table: str, dates: Iterable[date] | None) -> int | None:
-        """This cluster's rows of these dates (None: of all), from the table's Delta log; None: not
-        known there."""
+        """The number of this cluster's rows on these dates (None: on all dates), from the table's
+        Delta log. Returns None if the log does not show the number.
+        """
         listed = None if dates is None else list(dates)
         return self._rows_on_dates(table, listed) if self.has(table) else 0
 
@@ -213,9 +218,9 @@ class Lake(ABC):
     ) -> None:
         """Add the rows whose key the table does not have: input read twice is written once.
 
-        ``replaces`` is a column; a row whose stored row has another value there replaces that
-        row. ``timed_by`` is a time column that depends on the key alone; only files whose times
-        overlap those of ``df`` are read.
+        ``replaces`` is a column; a row whose stored row has another value there replaces that row.
+        ``timed_by`` is a time column that depends only on the key; only files whose times overlap
+        those of ``df`` are read.
         """
         with self.fill_lock(table):
             if not self.has(table):
@@ -272,8 +277,9 @@ class Lake(ABC):
     ) -> None:
         """`insert_new` into a table that has rows, reading only the dates and times that may match.
 
-        Rows that are stored already do not go into a merge that updates: it would write each file
-        that has one of the keys again, and the next jobs would take its rows for new.
+        Rows that are already stored do not go into a merge that updates, because the merge would
+        write each file that has one of the keys again, and the next jobs would consider its rows
+        new.
         """
         dates, times = _dates_and_times(df, timed_by)
         if not dates:
@@ -299,8 +305,10 @@ class Lake(ABC):
             self._execute_merge(table, other, on, changes)
 
     def _same_key(self, key: list[str], dates: list[date] | None, times: Iterable[str] = ()) -> str:
-        """The merge's condition.  Literals for the stored rows' cluster, dates and times let Delta
-        skip the other files."""
+        """The merge's condition.
+
+        Literals for the stored rows' cluster, dates and times let Delta skip all other files.
+        """
         on = [f"t.cluster_id = {self._literal(self.cluster_id)}", *times]
         on += [] if dates is None else [_on_dates(dates)]
         return " AND ".join([*on, *([_equal_keys(key)] if key else [])])
@@ -337,7 +345,9 @@ class Lake(ABC):
 
     @abstractmethod
     def delete_rows(self, table: str, where: str) -> int:
-        """Delete all clusters' rows that meet ``where``; returns how many there were."""
+        """Delete the rows of all clusters that meet ``where``; returns the number of deleted
+        rows.
+        """
 
     @abstractmethod
     def compact(self, table: str) -> tuple[int, int]:
@@ -350,7 +360,7 @@ class Lake(ABC):
     # Creating tables, and adding columns to tables of older versions
 
     def create(self, table: str) -> None:
-        """Without rows; a table that exists gets the columns that it lacks."""
+        """Create the table without rows.  A table that exists gets the columns that it lacks."""
         if self.has(table):
             self._complete_columns(table)
             return
@@ -416,14 +426,14 @@ class Lake(ABC):
     @staticmethod
     @abstractmethod
     def _literal(text: str) -> str:
-        """An SQL string in the conditions that `_replace` and `_execute_merge` take."""
+        """An SQL string in the conditions of `_replace` and `_execute_merge`."""
 
     @abstractmethod
     def _is_written(self, table: str) -> bool: ...
 
     @abstractmethod
     def _stored(self, table: str) -> DataFrame:
-        """All clusters' rows, with the columns that the table has."""
+        """The rows of all clusters, with the columns that the table has."""
 
     def _stored_schema(self, table: str) -> StructType:
         return self._stored(table).schema
@@ -462,15 +472,16 @@ class Lake(ABC):
 
     @abstractmethod
     def _update_values(self, table: str, updates: dict[str, str], where: str) -> None:
-        """Set columns to SQL expressions in all clusters' rows that meet ``where``, then the
-        property PRESENT_VALUES."""
+        """Set columns to SQL expressions in the rows of all clusters that meet ``where``, then set
+        the property PRESENT_VALUES.
+        """
 
     @abstractmethod
     def _log_folder(self, table: str) -> LogFolder: ...
 
     def require_whole(self) -> None:
         """UsageError if a table's newest commits are damaged: Delta would read and write it without
-        their rows.  It names table, file and remedy.
+        their rows.  The error names table, file and remedy.
         """
         with ThreadPoolExecutor() as pool:  # Each of these calls is a request to an object store.
             damages = pool.map(lambda table: self._log(table).damage(), table_names())
@@ -498,8 +509,8 @@ def dates_in(dates: Iterable[date]) -> str:
 def _dates_and_times(df: DataFrame, timed_by: str | None) -> tuple[list[date], list[str]]:
     """Dates and time conditions that stored rows with a key of ``df`` meet.
 
-    The dates include the next and the previous one: a log that is read again in another time zone
-    has the same lines, some of them on another date.
+    The dates include the next and the previous date: a log that is read again in another time zone
+    has the same lines, but some of them on another date.
     """
     time = F.lit(None).cast("timestamp") if timed_by is None else F.col(timed_by)
     ends = [F.unix_micros(f(time)).alias(name) for f, name in ((F.min, "first"), (F.max, "last"))]
@@ -519,7 +530,7 @@ def with_neighbors(dates: Iterable[date]) -> list[date]:
 
 def times_between(column: str, first: int | None, last: int | None) -> str:
     """The condition that a stored row's time is null or between these, in microseconds since the
-    epoch; None for both: it is null."""
+    epoch. If both are None, the time must be null."""
     times = [f"t.{column} IS NULL"]
     if first is not None and last is not None:
         between = f"{_timestamp(first)} AND t.{column} <= {_timestamp(last)}"

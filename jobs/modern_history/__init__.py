@@ -51,7 +51,7 @@ its next heartbeat:
 
 Where each part is
 ------------------
-- evidence:   the records and lines of each incarnation as one frame; rows of it as values
+- evidence: the records and lines of each incarnation as one frame; rows of the frame as values
 - played:     plays each incarnation; the rows of each table
 - rows:       a history as rows of each table (`ROWS`)
 - tenures:    when each process owned each partition, and the commits that show it

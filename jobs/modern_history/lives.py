@@ -94,7 +94,7 @@ def processes_of(
 
 
 def silences_of(rows: Iterable[Row]) -> Silences:
-    """``rows`` are those of the kind SILENCES."""
+    """``rows`` are rows of the kind SILENCES."""
     silences: dict[str, list[tuple[int, int]]] = {}
     for row in rows:
         silences.setdefault(row["process"], []).append((row["from_ms"], row["to_ms"]))

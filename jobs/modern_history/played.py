@@ -91,7 +91,7 @@ def _has_lines(scope: RunScope) -> bool:
 
 
 def with_played(scope: RunScope, classic: DataFrame, table: str) -> DataFrame:
-    """The rows of classic groups, and those of modern groups.
+    """The rows of classic groups, and the rows of modern groups.
 
     The record that a downgrade writes repeats the last target, so classic rows of that number go.
     """
@@ -155,7 +155,9 @@ def _play(scope: RunScope, group_records: DataFrame | None) -> DataFrame:
 def _by_incarnation(
     evidence: DataFrame, tables_of: Callable[[Row, list[Row]], Iterable[pa.Table]], to: StructType
 ) -> DataFrame:
-    """The tables of all incarnations; ``tables_of`` takes the key of one and its rows."""
+    """The tables of all incarnations; ``tables_of`` takes the key of an incarnation and its
+    rows.
+    """
     # Import here, because workers have no SparkSession.
     schema = to_arrow_schema(to, timezone="UTC")
 

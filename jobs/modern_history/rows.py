@@ -107,7 +107,9 @@ def _epoch_row(bump: EpochBump, target: Generation | None) -> Row:
 
 
 def assignment_rows(history: History, names: Names) -> Iterator[Row]:
-    """What members had (actual) and should have by the target (under the assignor's name)."""
+    """The partitions that members had (actual) and should have by the target (under the assignor's
+    name).
+    """
     for generation in history.generations:
         for owned in generation.actual.values():
             yield from _assigned(generation, owned, ACTUAL, history, names)

@@ -1,4 +1,4 @@
-"""When each process of a modern group owned each partition: evidence, and rows.
+"""The time in which each process of a modern group owned each partition: evidence, and rows.
 
 Rules: `coordinator_core.modern_history.tenures`.
 """

@@ -3,12 +3,12 @@
 reads   rebalance_latency, ownership_gaps, episodes, and what jobs.what_if_sweep reads
 writes  what_if, advice: the rows of these groups; those of other groups stay
 
-`jobs.what_if.screen` decides which of the groups are simulated: those with something to gain,
-within a budget of time.  Each is simulated in the period of `jobs.what_if.periods`.  Costs are
+`jobs.what_if.screen` decides which groups are simulated: the groups that can gain something, within
+a budget of time.  Each group is simulated in the period of `jobs.what_if.periods`.  Costs are
 estimates, so the same lake gets the same advice from each engine and machine.
 
-Simulations of which what_if has the outcomes are not repeated: those of the same processes,
-settings and period, by their hash.
+Simulations are not repeated if what_if has their outcomes, which the hash of their processes,
+settings and period identifies.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ def run(
     simulate_all: bool = False,
     budget_s: float | None = None,
 ) -> list[str]:
-    """Advise the groups that rebalanced on these dates; None: on all dates.  Returns a line that
-    says how many groups were simulated, and a line of the best advice; none if no group rebalanced.
+    """Advise the groups that rebalanced on these dates; None for ``first`` and ``last`` means all
+    dates.  Returns a line that says how many groups were simulated, and a line of the best advice;
+    none if no group rebalanced.
 
     ``simulate_all``: also what an earlier run simulated.  ``budget_s`` None: the default.
     """
@@ -78,8 +79,8 @@ def run(
 
 
 def _best(lake: Lake, plan: AdvicePlan, advice: list[Any]) -> Iterator[str]:
-    """The advice that saves the most partition downtime of a simulated group, without its reasons,
-    and the command that shows all of it.
+    """The advice for the simulated group with the largest saving of partition downtime, without its
+    reasons, and the command that shows all of it.
     """
     simulated = {each.group_id for each in plan.simulated}
     own = [row for row in advice if row["setting"] is not None and row["group_id"] in simulated]

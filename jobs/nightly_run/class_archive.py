@@ -35,7 +35,7 @@ def archive_classes() -> str:
 
 
 def _create(folder: Path) -> bool:
-    """False if the folder's archive fits."""
+    """Returns False if the folder's archive fits."""
     archive, note, content = folder / ARCHIVE, folder / NOTE, _content(folder)
     if archive.is_file() and note.is_file() and note.read_text(encoding="utf-8") == content:
         return False
@@ -48,7 +48,7 @@ def _create(folder: Path) -> bool:
 
 
 def _content(folder: Path) -> str:
-    """What the JVM compares before it uses an archive: its own build, and each jar."""
+    """The text that the JVM compares before it uses an archive: its own build, and each jar."""
     java = [java_program() or "java", "-version"]
     build = subprocess.run(java, capture_output=True, check=True, text=True).stderr
     stats = ((jar.name, jar.stat()) for jar in sorted(folder.glob("*.jar")))

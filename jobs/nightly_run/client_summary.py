@@ -1,4 +1,6 @@
-"""What clients' logs add to a run's summary: groups that only they show, and clocks that differ."""
+"""Lines that clients' logs add to a run's summary: groups that only they show, and clocks that
+differ.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ MOST_NAMED = 3
 
 
 def lines(lake: Lake, first: date | None, last: date | None) -> list[str]:
-    """Of the dates from ``first`` to ``last``, or of all; none without clients' logs."""
+    """The lines are about the dates from ``first`` to ``last``, or about all dates; there are no
+    lines without clients' logs.
+    """
     if not may_exist(lake):
         return []
     generations = lake.read("generations")
@@ -92,7 +96,9 @@ def _may_replace() -> Column:
 
 
 def clock_text(client: str, ahead_ms: int) -> str:
-    """How far the client's clock is ahead or behind; whole quarter hours are a time zone."""
+    """A text about how far the client's clock is ahead or behind; whole quarter hours are a time
+    zone.
+    """
     word = "ahead" if ahead_ms > 0 else "behind"
     zone = zone_ms(ahead_ms)
     if zone is not None:
@@ -101,7 +107,7 @@ def clock_text(client: str, ahead_ms: int) -> str:
 
 
 def _without_group(events: DataFrame) -> list[str]:
-    """Lines of libraries that name no group, such as librdkafka's by default."""
+    """Lines of libraries that name no group, such as librdkafka's lines by default."""
     counts = (
         events.where(F.col("group_id").isNull() & F.col("event").isin(*_SHOWN))
         .groupBy("event")

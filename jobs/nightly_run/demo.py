@@ -4,7 +4,7 @@ reads   examples/mixed-clients-3.9.1 and -4.1.2: segments and server.log of real
 writes  every table of a lake of its own
 
 The first incident runs on the embedded engine, the second on Spark, into the same lake.  Each run
-is a process of its own, as a process uses one engine.
+is a process of its own, because a process uses one engine.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ rebalance."""
 
 
 def demo(lake: str) -> int:
-    """The exit code: that of the first run that fails, else 0."""
+    """Returns the exit code of the first run that fails, else 0."""
     engines = ENGINES
     if missing := missing_for_spark(load_config(None)):
         _say(f"no Spark ({missing}): the embedded engine runs both incidents")

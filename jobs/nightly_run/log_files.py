@@ -1,5 +1,6 @@
-"""What a run understood of each log, dump and file of end offsets that it was given: lines for its
-summary."""
+"""What a run understood of each log, dump and file of end offsets among its inputs, as lines for
+its summary.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +73,7 @@ def _read_log(row: object) -> ReadLog:
 
 
 def kind_of(source: str, path: str, undated: int) -> Kind:
-    """What the log seems to be, of which no line is understood; OSError if it is gone."""
+    """The likely kind of a log without an understood line; OSError if it is gone."""
     with open_file(path) as stream:
         beginning = beginning_of(stream, _SNIFFED_BYTES)
     if undated:
@@ -81,7 +82,9 @@ def kind_of(source: str, path: str, undated: int) -> Kind:
 
 
 def silent_logs(logs: list[ReadLog]) -> list[str]:
-    """Paths of logs without an understood line; without those usual beside understood logs."""
+    """Paths of logs without an understood line, except logs that usually lie beside understood
+    logs.
+    """
     paths: list[str] = []
     for source in (BROKER_LOG, CLIENT_LOG):
         of_source = [log for log in logs if log.source == source]
@@ -133,7 +136,7 @@ def other_topics(lake: Lake, dump: Dump) -> list[str]:
 
 
 def log_lines(logs: list[ReadLog]) -> list[str]:
-    """One line per log that was not understood completely, with what the file seems to be."""
+    """One line per log that was not understood completely, with the likely kind of the file."""
     noteworthy = [
         log for log in logs if log.kind or log.not_understood or log.undated or log.steps_back
     ]

@@ -1,4 +1,4 @@
-"""Finds the dates that a run must compute: those with bronze rows added since earlier runs.
+"""Finds the dates that a run must compute: dates whose bronze rows were added since earlier runs.
 
 reads   runs, and the Delta logs of the bronze tables
 """
@@ -23,7 +23,7 @@ _RUNS = 1000
 
 @dataclass(frozen=True)
 class PendingDates:
-    """``dates`` are those with rows that no run has processed; None: all.
+    """``dates`` are the dates with rows that no run has processed; None: all.
 
     ``versions`` are the bronze tables' current versions.  ``covered`` has the versions that
     successful runs cover for all dates; -1: none.  ``recompute_all`` means that no run of this

@@ -64,7 +64,7 @@ def job(name: str) -> ModuleType:
 
 @dataclass
 class RunStep:
-    """One step of a run: when it began, its duration, and the error in one line if it failed."""
+    """One step of a run: its begin, its duration, and its error in one line if it failed."""
 
     name: str
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -86,7 +86,7 @@ class RunStep:
 
 class Progress:
     """Prints one line on stderr per finished step, with its duration; on a terminal also shows the
-    running steps.  ``messages`` are the other lines; ``seconds`` are those of the whole run.
+    running steps.  ``messages`` are all other lines; ``seconds`` is the duration of the whole run.
     """
 
     def __init__(self, out: TextIO | None = None) -> None:

@@ -175,7 +175,9 @@ def summary(run: Run) -> str:
 
 
 def _finding_lines(run: Run) -> list[str]:
-    """The surest findings of the run's dates; the last line counts those that are left out."""
+    """The findings of highest confidence on the run's dates; the last line counts the findings that
+    are omitted.
+    """
     ordered = _of_dates(run, "findings").orderBy(F.desc("confidence"), "from_time", "finding")
     rows = ordered.select("finding", "summary").collect()
     shown = rows if len(rows) <= FINDINGS_SHOWN else rows[: FINDINGS_SHOWN - 1]
@@ -223,7 +225,7 @@ def _episode_line(row: Any) -> str:
 
 
 def _without_begin_line(run: Run) -> list[str]:
-    """One line with the share of rebalances without a logged begin; no line if it is 0."""
+    """One line with the share of rebalances without a logged begin; no line if the share is 0."""
     total = _of_dates(run, "episodes").agg(
         F.sum("rebalances_without_begin").alias("without"),
         F.sum("rebalances").alias("rebalances"),
@@ -282,7 +284,9 @@ def _without_rebalance(run: Run) -> list[MissingGroup]:
 
 
 def _of_clients(events: DataFrame) -> DataFrame:
-    """Groups that clients name; those that none of them joins may be names for commits alone."""
+    """Groups that clients name; a group that no client joins may be a name that is only used for
+    commits.
+    """
     joins = F.count(F.when(F.col("event").isin("JOINING", "JOINED", "STATE"), 1))
     assigns = F.count(F.when(F.col("event") == "SELF_ASSIGNED", 1))
     groups = events.where("group_id IS NOT NULL").groupBy("group_id")
@@ -295,7 +299,7 @@ def _of_clients(events: DataFrame) -> DataFrame:
 
 
 def _without_generation(run: Run, seen: DataFrame, on: list[str]) -> DataFrame:
-    """Of these groups, those that have none on any date."""
+    """The groups that have no generation on any date."""
     generations = run.lake.read("generations").select(*on).distinct()
     return seen.join(generations, on=on, how="left_anti")
 

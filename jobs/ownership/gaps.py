@@ -26,15 +26,16 @@ def of_partitions(
 
 
 def in_succession(owned: DataFrame) -> DataFrame:
-    """The tenures of living members with ``is_continued`` (the process owned the partition until it
-    was assigned again) and ``owner_...``: the begin of the partition's next tenure."""
+    """The tenures of living members with ``is_continued`` (the process owned the partition until
+    the partition was assigned again) and ``owner_...``: the begin of the partition's next tenure.
+    """
     return _outlasting(_living(owned)).withColumns(_next_owner())
 
 
 def gaps(owned: DataFrame) -> DataFrame:
-    """From a partition's first owner on; if the group was shut down, until its last process
-    stopped, or until its next incarnation, in another protocol, assigned the partition.
-    ``ended_...`` is the end of the gap, and its next owner; null while it is open.
+    """Gaps count from a partition's first owner on.  If the group was shut down, they end when its
+    last process stopped, or when its next incarnation, with another protocol, assigned the
+    partition.  ``ended_...`` is the end of the gap, and its next owner; null while it is open.
     """
     until_ms = F.coalesce("owner_ms", F.lit(NEVER_MS))
     is_shut_down = F.coalesce(F.col("shutdown_ms") < until_ms, F.lit(False))
@@ -76,7 +77,7 @@ def continued(earlier: DataFrame, tenures: DataFrame) -> DataFrame:
 
 
 def _began_ms(unowned_ms: str) -> Column:
-    """When the gap began if it lasted this long."""
+    """The time at which the gap began if it lasted this long."""
     shorter_ms = F.col("unowned_ms") - F.coalesce(unowned_ms, "unowned_ms")
     return F.unix_millis("from_time") + shorter_ms
 
@@ -113,9 +114,9 @@ def _is_continued() -> Column:
 
 
 def _since_ms() -> Column:
-    """When the process was assigned the partition that it has owned since then.
+    """The time since which the process has owned the partition without interruption.
 
-    librdkafka's cooperative members join while the application does not poll: it takes a new
+    librdkafka's cooperative members join while the application does not poll, and take a new
     partition only when it polls again.
     """
     so_far = _of_partition().rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -124,7 +125,7 @@ def _since_ms() -> Column:
 
 
 def _outlasting(owned: DataFrame) -> DataFrame:
-    """Without the tenures that ended before an earlier one did."""
+    """The tenures except those that ended before an earlier tenure ended."""
     before = _of_partition().rowsBetween(Window.unboundedPreceding, -1)
     earlier_ms = F.max("until_ms").over(before)
     return owned.withColumn("earlier_ms", earlier_ms).where(

@@ -1,4 +1,6 @@
-"""Each member of each generation: when it arrived, how and when it departed."""
+"""Each member of each generation, with the time of its arrival, and the way and time of its
+departure.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def _memberships(generation_members: DataFrame) -> DataFrame:
 
 
 def _arrivals(members: DataFrame, logged: DataFrame, recorded: DataFrame) -> DataFrame:
-    """One row per member: when it arrived, and in which generation (``new_in``; null: earlier)."""
+    """One row per member with the time of its arrival, and its generation (``new_in``; null if
+    earlier).
+    """
     first = members.groupBy(*MEMBER_KEY, "client").agg(
         F.min(F.when(F.col("is_new"), F.col("generation"))).alias("new_in"),
         F.min(F.coalesce("began_ms", "assigned_ms")).alias("first_ms"),

@@ -1,4 +1,4 @@
-"""How long the members of a modern group keep their partitions after its downgrade."""
+"""The time for which members of a modern group keep their partitions after its downgrade."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from jobs.lake.keys import GENERATION_KEY, INCARNATION_KEY
 def until_revoked(tenures: DataFrame, rebalances: DataFrame) -> DataFrame:
     """Tenures that a downgrade ended last until the first classic rebalance revokes them.
 
-    This rebalance begins with the downgrade, or later if a static member that replaced another one
-    made the group classic (`GroupMetadataManager.convertToClassicGroup`); without it they last.  An
-    eager member revokes at its next heartbeat, but before it has joined; a cooperative one when the
-    next generation is assigned.
+    This rebalance begins with the downgrade, or later if a static member that replaced another
+    member made the group classic (`GroupMetadataManager.convertToClassicGroup`).  Without such a
+    rebalance the tenures last.  An eager member revokes at its next heartbeat, but before it has
+    joined; a cooperative one when the next generation is assigned.
     """
     converted = tenures.where(F.col("how") == CONVERTED)
     following = (

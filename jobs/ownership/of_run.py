@@ -85,8 +85,8 @@ def owners_of(assignments: DataFrame) -> DataFrame:
 
 
 def last_events(scope: RunScope) -> DataFrame:
-    """One row per group.  ``last_date`` is the date of its last event; ``last_ms`` is the time of
-    the last event of its cluster on this date.
+    """Returns one row per group.  ``last_date`` is the date of its last event; ``last_ms`` is the
+    time of the last event of its cluster on this date.
     """
 
     return scope.shared("last_events", lambda: computed(_last_events(scope)))
@@ -141,9 +141,10 @@ def tenures_by_member(
     outages: DataFrame | None = None,
     frozen: DataFrame | None = None,
 ) -> DataFrame:
-    """When each member of each classic generation owned its partitions, see `tenures`.  The rows
-    are already computed.  ``outages``: see `jobs.lake.outages`; None without log lines.  ``frozen``
-    has removed members whose processes were frozen by their own logs, or None without these.
+    """The time in which each member of each classic generation owned its partitions, see `tenures`.
+    The rows are already computed.  ``outages`` has the rows of `jobs.lake.outages`, or is None
+    without log lines.  ``frozen`` has removed members whose processes were frozen by their own
+    logs, or None without these.
     """
     kept = computed(kept_states(group_metadata))
     members = members_of(timeline, generation_members, classic_rebalances)

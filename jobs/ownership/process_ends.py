@@ -1,4 +1,4 @@
-"""When a departed member stopped to own partitions, and what shows it."""
+"""The time at which a departed member no longer owned partitions, and the evidence for it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def process_ends(departed: DataFrame) -> DataFrame:
     """MEMBER_KEY, ``end_ms``: when the departed member stopped owning partitions (null if no
     evidence), ``end_how`` it departed, ``end_by`` (as ``evidence`` of the table) and
     ``end_estimated``; ``earliest_end_ms`` and ``latest_end_ms`` are limits, by other explanations
-    of the same evidence; ``polled_ms`` is that of a slow application, when it last polled before it
-    departed; ``heard_ms`` is the last contact before its session expired.
+    of the same evidence; ``polled_ms`` is the time at which a slow application last polled before
+    it departed; ``heard_ms`` is the last contact before its session expired.
     """
     timed = departed.withColumns(
         {"contact_ms": F.col("left_ms") - F.col("session_timeout_ms"), "is_closing": _is_closing()}
@@ -110,7 +110,9 @@ def _polled_ms() -> Column:
 
 
 def _returned_ms() -> Column:
-    """A frozen process owns its partitions until others are assigned them, if not known better."""
+    """A frozen process owns its partitions until they are assigned to others, unless the evidence
+    shows another time.
+    """
     return F.coalesce("back_ms", F.lit(NEVER_MS))
 
 
@@ -158,8 +160,10 @@ def _is_fenced() -> Column:
 
 
 def _left() -> Column:
-    """When it left.  librdkafka's clients that are closed during a join leave when it ends: a
-    cooperative one revoked its partitions in between, before its next process joined."""
+    """The time at which the member left. librdkafka's clients that are closed during a join leave
+    when the join ends; a cooperative client revoked its partitions in between, before its next
+    process joined.
+    """
     # A leave during a join may end the join; the leave of the last member always ends it.
     is_after_join = F.col("left_in") > F.col("revoking_generation")
     began_ms = F.when(_is_at_left("assigned_ms"), F.col("began_ms")).when(
@@ -179,8 +183,9 @@ def _is_at_left(end_of_join: str) -> Column:
 
 
 def _expired() -> Column:
-    """Between the last contact, a session timeout before the expiry, and the next heartbeat; of a
-    process that may have been frozen, at the latest when it was back.
+    """The end is between the last contact, a session timeout before the expiry, and the next
+    heartbeat.  If the process may have been frozen, the end is at the latest when the process was
+    back.
     """
     is_last_contact = F.col("committed_ms") >= F.col("contact_ms") - SAME_MOMENT_MS
     return (
@@ -245,8 +250,8 @@ def _after_contact_ms() -> Column:
 
 
 def _replaced() -> Column:
-    """At its last commit, which a client sends when it is closed, or between this commit and the
-    next automatic one.
+    """The end is at its last commit, which a client sends when it is closed, or between this commit
+    and the next automatic commit.
 
     Nothing shows that the process ended earlier if it has no commit since the oldest last contact.
     A process that was fenced was alive.

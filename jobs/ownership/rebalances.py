@@ -1,4 +1,4 @@
-"""Each generation with the rebalance that ended it, and with the group's next shutdown."""
+"""Each generation with the rebalance that ended it, and with the next shutdown of the group."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _fenced(timeline: DataFrame) -> DataFrame:
 
 
 def _never_leaving(generation_members: DataFrame) -> DataFrame:
-    """Returns whether none of the members leaves when it is closed: static ones, and those of
+    """Returns whether no member leaves when it is closed: static members, and members of
     Streams.
     """
     stays = F.col("instance_id").isNotNull() | F.col("process_id").isNotNull()

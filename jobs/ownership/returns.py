@@ -94,8 +94,10 @@ def returned(
 def _with_generation(
     departed: DataFrame, timeline: DataFrame, group_metadata: DataFrame
 ) -> DataFrame:
-    """Members whose first subscription has a generation from before they joined.  One from after
-    it is of a rebalance that did not complete."""
+    """Members whose first subscription has a generation from before they joined.
+
+    A generation from after their join belongs to a rebalance that did not complete.
+    """
     first_record = [*GROUP_KEY, "back_generation", "back_id"]
     subscribed = F.explode(members_with("member_id", "owned_generation"))
     joined = (

@@ -1,4 +1,4 @@
-"""When each member owned the partitions that a generation assigns to it."""
+"""The time in which each member owned the partitions that a generation assigns to it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ JOIN_SLACK_MS = 500
 def tenures(members: DataFrame) -> DataFrame:
     """GENERATION_KEY, ``member_id`` (of the assignment), event_date, ``from_ms``, ``until_ms``,
     ``how`` the tenure ended, ``evidence`` and ``is_estimated`` of its end, ``earliest_until_ms``
-    and ``latest_until_ms`` (by other explanations of it), ``next_generation`` (for which
-    an eager member revoked), ``polled_ms`` of a slow application, the group's next shutdown,
-    and ``stopped_ms``: when its last process stopped before that.  A dead member owns
-    no partitions.  ``revoking_ms`` is the begin of the rebalance that ended the generation.  Of
-    a member that departed after this generation: ``departed_ms``, ``heard_ms`` (see
-    `process_ends`) and ``back_ms``.
+    and ``latest_until_ms`` (by other explanations of it), ``next_generation`` (for which an eager
+    member revoked), ``polled_ms`` of a slow application, the group's next shutdown, and
+    ``stopped_ms``: when its last process stopped before that.  A dead member owns no partitions.
+    ``revoking_ms`` is the begin of the rebalance that ended the generation.  Columns about a member
+    that departed after this generation: ``departed_ms``, ``heard_ms`` (see `process_ends`) and
+    ``back_ms``.
     """
     timed = (
         members.where("is_assigned")
@@ -76,7 +76,9 @@ def _from_ms() -> Column:
 
 
 def _date() -> Column:
-    """Of the generation; of a member that replaced another one later, the date of that."""
+    """The date of the generation, or for a member that replaced another member later, the date of
+    the replacement.
+    """
     return F.when(
         F.col("from_ms") > F.col("assigned_ms"), F.to_date(F.timestamp_millis("from_ms"))
     ).otherwise(F.col("event_date"))
@@ -129,12 +131,12 @@ def _commit_before_rejoin() -> Column:
 
 
 def _revoked_ms() -> Column:
-    """When an eager member revokes: at the heartbeat that shows the rebalance, before it rejoins.
-    It commits then, if it has new offsets.
+    """The time at which an eager member revokes: at the heartbeat that shows the rebalance, before
+    it rejoins.  It commits at this time if it has new offsets.
 
-    Otherwise: heartbeats coincide after an assignment.  If the join ends with the next one, they
-    still do; if it ends later, they are spread over the join, unless the join waited for a slow or
-    dead member.
+    Otherwise: heartbeats coincide after an assignment.  If the join ends with the next heartbeats,
+    they still coincide; if it ends later, they are spread over the join, unless the join waited for
+    a slow or dead member.
     """
     began_ms, join_ms = F.col("revoking_began_ms"), _join_ms()
     next_ms = _next_heartbeat_ms()
@@ -159,7 +161,9 @@ def _join_ms() -> Column:
 
 
 def _next_heartbeat_ms() -> Column:
-    """From the begin of the rebalance; null if the heartbeats no longer coincide."""
+    """The time of the next heartbeat, from the begin of the rebalance; null if the heartbeats no
+    longer coincide.
+    """
     since_ms = F.col("revoking_began_ms") - F.col("assigned_ms")
     return F.when(since_ms <= IN_STEP_MS, F.pmod(-since_ms, F.lit(HEARTBEAT_MS)))
 

@@ -52,7 +52,7 @@ class ReplayOptions:
 
 
 class ReplayedGroup(NamedTuple):
-    """``names`` are those of topics by id."""
+    """``names`` are names of topics by id."""
 
     replay: WholeReplay
     names: Mapping[str, str]
@@ -178,7 +178,7 @@ Generation = ReplayedGeneration | ModernGeneration
 
 
 def whole_story(group: ReplayedGroup) -> list[StoryLine]:
-    """Of all types that the group was of, in order of time."""
+    """The story of all types that the group had, in order of time."""
     classic, modern = group.replay
     lines = modern_story(modern, group.names)
     if not lines:
@@ -217,7 +217,7 @@ def _likely(each: Generation) -> str | None:
 
 
 def _missing(modern: ModernReplay) -> list[str]:
-    """What the evidence lacks, so that the replay cannot use or compare it."""
+    """Evidence that is missing, so that the replay cannot use or compare something."""
     return [f"name of topic {each}" for each in modern.unnamed_topics]
 
 

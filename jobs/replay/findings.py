@@ -1,4 +1,4 @@
-"""What is wrong, by name, in the time of a replay: the story begins with it."""
+"""Problems by name in the time of a replay, with which the story begins."""
 
 from __future__ import annotations
 

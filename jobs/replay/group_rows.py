@@ -1,5 +1,5 @@
-"""A group's evidence for a replay: its events, records and commits; and periods, as users give
-them.
+"""A group's evidence for a replay: its events, records and commits; and periods in the form in
+which users give them.
 """
 
 from __future__ import annotations

@@ -5,13 +5,13 @@ and a timeline per group.  A timeline has a lane per process, not per member: a 
 has a new member id, but the same instance id or client id and host.  Each lane shows the phases of
 a rebalance for this process (join, sync, Stable), its partitions, and the causes of rebalances as
 marks; episodes are spans above the lanes.  Members of consumer, share and streams groups take up a
-target assignment one by one, so their lanes show what each one had and did at its own time.
+target assignment one by one, so their lanes show what each member had and did at its own time.
 
 Partition downtime is the sum of ``ownership_gaps``.
 
 A page has at most 3 MB up to some 4,000 groups.  Groups with the longest time not Stable have their
-timelines in the page, the others in data files beside it (``files``).  Names of groups and clients
-are untrusted: they are escaped JSON and become text, never HTML (``page``).
+timelines in the page; all other groups have them in data files beside it (``files``).  Names of
+groups and clients are untrusted: they are escaped JSON and become text, never HTML (``page``).
 
 reads   generations, generation_members, assignments, churn, rebalance_latency, rebalance_causes,
         ownership_gaps, timeline; findings, episodes, broker_episodes, what_if, advice,

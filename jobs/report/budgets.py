@@ -27,7 +27,8 @@ _LISTED = f"""
 
 
 def budgets(lake: ReportLake) -> Json | None:
-    """A row per group and date, those that used most of a budget first, and the number of all rows;
-    null without objectives.  ``objectives`` have the value, objective and used percent, by name."""
+    """A row per group and date, sorted by the used part of a budget, and the number of all rows;
+    null without objectives.  ``objectives`` have the value, objective and used percent, by name.
+    """
     count = lake.rows(_COUNT).rows[0][0]
     return {"listed": lake.rows(_LISTED).json(), "count": count} if count else None

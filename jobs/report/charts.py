@@ -25,7 +25,7 @@ def specs() -> dict[str, Any]:
     """Vega-Lite by the name of the chart.
 
     trend: rebalances by start time and family of causes; groups: time not Stable by group and
-    family of causes.  The page has one legend for both.
+    family of causes.  The page has one legend for both charts.
     """
     charts: dict[str, Any] = json.loads((_STATIC / "charts.json").read_text(encoding="utf-8"))
     return charts

@@ -1,8 +1,8 @@
 """The data of a page, as values that JSON can represent.
 
-A page has an overview of all groups and their timelines: those with the longest time not Stable in
-the page itself, as many as its size permits, the others in data files beside it.  Times are in ms
-since the epoch.
+A page has an overview of all groups and their timelines.  Groups with the longest time not Stable
+are in the page itself, as many as its size permits, and all other groups are in data files beside
+it.  Times are in ms since the epoch.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MOST_BUCKETS = 60
 
 
 def overview(lake: ReportLake, cluster_id: str, room: int = OVERVIEW_ROOM) -> Json:
-    """Totals over all groups, and a row for each of them, in at most ``room`` bytes of JSON."""
+    """Totals over all groups, and a row per group, in at most ``room`` bytes of JSON."""
     groups = lake.rows(queries.OVERVIEW)
     listed = len(groups.rows)
     data = _overview(lake, cluster_id, groups, listed)

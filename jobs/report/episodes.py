@@ -130,7 +130,7 @@ def advice(lake: ReportLake) -> Json | None:
 
 
 def outcomes(lake: ReportLake) -> Json | None:
-    """What advice brought that was carried out; null without the table."""
+    """The results of advice that was carried out; null without the table."""
     return lake.rows(_ALL_OUTCOMES).json() if "advice_outcomes" in lake.has else None
 
 

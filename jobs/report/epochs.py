@@ -1,6 +1,6 @@
-"""What the members of consumer, share and streams groups had, over time.
+"""The partitions of members of consumer, share and streams groups, over time.
 
-Members of these groups do not stop together: each one gives up and takes partitions at its own
+Members of these groups do not stop together: each member gives up and takes partitions at its own
 heartbeats.  A span is a time in which a process had the same partitions and the same state:
 
 stable   it has reached the target assignment
@@ -94,7 +94,7 @@ def _phases(row: Row, to_ms: int, targets: _Targets) -> list[tuple[str, int, int
 
 
 class _Targets:
-    """When the targets of each incarnation were computed."""
+    """The times at which the targets of each incarnation were computed."""
 
     def __init__(self, generations: Sequence[Row]) -> None:
         self._epochs: dict[int, list[int]] = {}
@@ -112,7 +112,9 @@ class _Targets:
 
 
 class _Ends:
-    """When memberships ended; a member that comes back may have the same member id."""
+    """The times at which memberships ended; a member that comes back may have the same member
+    id.
+    """
 
     def __init__(self, generations: Sequence[Row], members: Sequence[Row], last_ms: int) -> None:
         self._last_ms = last_ms
@@ -130,7 +132,9 @@ class _Ends:
             ends.sort()
 
     def of(self, row: Row) -> int:
-        """The end of the membership; of a member without a generation, that of the generation."""
+        """The end of the membership; for a member without a generation, the end of the
+        generation.
+        """
         if row["member_id"] not in self._ends:
             stop_ms = self._stops.get((row["incarnation"], row["generation"]))
             return _or(stop_ms, row["at_ms"])

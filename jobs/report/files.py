@@ -1,8 +1,9 @@
 """Writes a page: one HTML file, and data files in a folder beside it if the timelines need more.
 
-The page loads a data file when a group of the file is opened, by a script element: it works from a
-local disk, where a page may not read files otherwise.  The name of a data file contains a hash of
-its content: a page that is open while the next one is written never gets the data of the next.
+The page loads a data file with a script element when a group of the file is opened.  This works
+from a local disk, where a page may not read files in any other way.  The name of a data file
+contains a hash of its content: a page that is open while the next one is written never gets the
+data of the next.
 """
 
 from __future__ import annotations
@@ -69,7 +70,9 @@ class _DataFiles:
         self._size += size
 
     def finish(self) -> Json | None:
-        """Where the timelines are: the folder, and the groups of each file; null without files."""
+        """The location of the timelines: the folder, and the groups of each file; null without
+        files.
+        """
         if self._waiting:
             self._write()
         return {"folder": self._folder.name, "files": self._groups} if self.files else None

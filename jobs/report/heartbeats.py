@@ -1,10 +1,10 @@
 """One target assignment of a consumer, share or streams group as a sequence diagram.
 
 Members of these groups send heartbeats.  A heartbeat that joins, leaves or changes something bumps
-the group epoch; a later one computes the target assignment; each member then learns of it at its
-own heartbeat, gives up what it must, and takes what it gets.  Heartbeats that change nothing leave
-no record, so the diagram has only those behind a record or a log line.  Times are relative to the
-first bump of the group epoch.
+the group epoch, and a later heartbeat computes the target assignment.  Each member then learns of
+the target at its own heartbeat, gives up what it must, and takes what it gets.  Heartbeats that
+change nothing leave no record, so the diagram has only heartbeats with a record or a log line.
+Times are relative to the first bump of the group epoch.
 
 reads   generations, generation_members, group_epochs, member_epochs, rebalance_causes
 """
@@ -114,7 +114,7 @@ class _Target:
         return 0 if at_ms is None else at_ms - self._begin_ms
 
     def _stimuli(self) -> Iterator[Arrow | Note]:
-        """What bumped the group epoch."""
+        """The events that bumped the group epoch."""
         for row in self._rows(_CAUSES):
             cause, name = row["cause"], self._name(row["member_id"])
             # The line of a request is logged before its record is written.

@@ -52,7 +52,7 @@ class Table(NamedTuple):
 
 
 def table_of(result: duckdb.DuckDBPyConnection) -> Table:
-    """``result`` is that of an executed statement."""
+    """``result`` is the result of an executed statement."""
     return Table([column[0] for column in result.description or []], result.fetchall())
 
 

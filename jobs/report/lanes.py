@@ -27,7 +27,7 @@ class Lanes:
     to, in ms since the first generation, and how the member left.
 
     A lane's ``epochs`` are the spans of a process in consumer, share and streams groups: [from, to,
-    phase, index in ``assigned`` or -1, the same of what it was asked to give up, member epoch].
+    phase, index in ``assigned`` or -1, index of what it was asked to give up or -1, member epoch].
     """
 
     def __init__(
@@ -44,8 +44,8 @@ class Lanes:
 
     @property
     def assigned(self) -> list[tuple[str | int, ...]]:
-        """Each text, and its number of partitions or active tasks; of standby and warm-up tasks,
-        if it has some.
+        """Each text with its number of partitions or active tasks, and with its numbers of standby
+        and warm-up tasks if it has any.
         """
         return [(text, *counts) for text, counts in zip(self._texts, self._counts, strict=True)]
 
@@ -69,7 +69,9 @@ class Lanes:
             lane["spells"].append(spell)
 
     def _conversion_ms(self, at: int) -> float:
-        """When a generation ended by a conversion of the group; infinite if it did not."""
+        """The time at which a generation ended by a conversion of the group; infinite if it did
+        not.
+        """
         if at + 1 < len(self._generations):
             following = self._generations[at + 1]
             if following["group_type"] != self._generations[at]["group_type"]:
@@ -126,9 +128,10 @@ def _natural(name: str) -> list[tuple[bool, int, str]]:
 
 
 def assigned_text(assigned: Sequence[Row]) -> str:
-    """Partitions by topic, consecutive ones as a range: ``orders 0-3, 7; payments 2``.
+    """Partitions by topic, in which consecutive partitions are a range: ``orders 0-3, 7; payments
+    2``.
 
-    Of streams groups tasks with their topics: ``0_0-2 (clicks); standby 1_4 (counts)``.
+    In streams groups, tasks with their topics: ``0_0-2 (clicks); standby 1_4 (counts)``.
     """
     texts = []
     for (role, subtopology), rows in groupby(assigned, key=_role_and_subtopology):

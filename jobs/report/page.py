@@ -3,7 +3,7 @@
 Group ids, client ids and reasons are texts of any client.  The page has these texts once, as JSON
 with escaped `<`, so that no text can end the script element; the scripts show them as text only.
 The content security policy names each script by its hash, and forbids other scripts and the
-network.  If there are data files, these scripts may load them (strict-dynamic); markup may not.
+network.  If there are data files, these scripts may load them (strict-dynamic), but markup may not.
 """
 
 from __future__ import annotations

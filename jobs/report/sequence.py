@@ -41,8 +41,8 @@ _COORDINATOR_EVENTS = {
 def sequence(lake: str, cluster_id: str, group_id: str | None, generation: str) -> str:
     """Mermaid text.
 
-    ``generation``: NUMBER (in the last incarnation that has it) or INCARNATION.NUMBER.  UsageError
-    if the group has no such generation.
+    ``generation``: ``text`` is NUMBER (in the last incarnation that has it) or INCARNATION.NUMBER.
+    Raises UsageError if the group has no such generation.
     """
     if group_id is None:
         raise UsageError(f"--mermaid {generation}: give the --group of this generation, too")
@@ -55,7 +55,7 @@ def sequence(lake: str, cluster_id: str, group_id: str | None, generation: str) 
 
 def _new_type(lake: str, cluster_id: str, group_id: str, text: str) -> Place | None:
     """The last target assignment of this number, or None for a classic generation, or if there is
-    no group of a new type with this name.  UsageError if such a group lacks the number.
+    no group of a new type with this name.  Raises UsageError if such a group lacks the number.
     """
     rows = open_lake(lake, "generations").execute(
         "SELECT incarnation, generation, group_type FROM generations"

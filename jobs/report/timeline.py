@@ -116,10 +116,10 @@ def _dicts(table: Table | None) -> list[Json]:
 
 
 def timeline(rows: GroupRows, keep: int | None = None) -> Json:
-    """``keep`` is the number of latest generations to include; ``left_out`` is the number of
-    others.
+    """``keep`` is the number of latest generations to include; ``left_out`` is the number of all
+    other generations.
 
-    ``at`` is the index of a generation, ``lane`` that of a process; null if unknown.
+    ``at`` is the index of a generation, and ``lane`` the index of a process; null if unknown.
     """
     left_out = 0 if keep is None else max(len(rows.generations) - keep, 0)
     generations = rows.generations[left_out:]
@@ -222,7 +222,9 @@ def _steps(rows: list[tuple[Any, ...]], base_ms: int) -> list[list[int]]:
 
 
 def _episodes(rows: GroupRows, base_ms: int) -> Json | None:
-    """Episodes with their times since the timeline's start, without those that ended before it."""
+    """Episodes with their times since the timeline's start, except episodes that ended before
+    it.
+    """
     if rows.episodes is None:
         return None
     kept = [

@@ -2,10 +2,9 @@
 
 A group is a process of the trace, and each consumer process is a thread; phases are slices, causes
 are instants, and the number of unowned partitions is a counter.  In consumer, share and streams
-groups the slices of a process are its member epochs, with what it had and was asked to give up;
-flows lead from the process that gave up partitions to the next owner.  Times are in us since the
-epoch.
-Format: "Trace Event Format", the Chromium project.
+groups the slices of a process are its member epochs, with its partitions and the partitions that it
+was asked to give up.  Flows lead from the process that gave up partitions to the next owner.  Times
+are in us since the epoch.  Format: "Trace Event Format", the Chromium project.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ def _events(pid: int, timeline: Json) -> Iterator[Json]:
 def _epoch_slices(
     pid: int, tid: int, timeline: Json, spans: Iterable[Sequence[Any]]
 ) -> Iterator[Json]:
-    """What a member of a group of a new type had and did."""
+    """Slices with what a member of a modern group had and did."""
     for from_ms, to_ms, phase, assigned, pending, epoch in spans:
         texts = {"assigned": assigned, "pending revocation": pending}
         held = {name: timeline["assigned"][at][0] for name, at in texts.items() if at >= 0}
@@ -104,7 +103,7 @@ def _conversions(pid: int, base_ms: int, generations: Sequence[Json]) -> Iterato
 
 
 def _flows(pid: int, timeline: Json) -> Iterator[Json]:
-    """From the slice in which a process gave up partitions to that of the next owner."""
+    """Flows from the slice in which a process gave up partitions to the slice of the next owner."""
     for number, each in enumerate(objects(timeline["handovers"]), 1):
         if each["from"] is None or each["to"] is None:
             continue
@@ -119,7 +118,7 @@ def _flows(pid: int, timeline: Json) -> Iterator[Json]:
 
 
 def _words(group_type: GroupType) -> Mapping[str, str]:
-    """What a trace calls the phases of a rebalance."""
+    """The names of the phases of a rebalance in a trace."""
     if not group_type.has_epochs:
         return _PHASES
     if group_type.is_stable_in_phases:

@@ -9,7 +9,7 @@ from jobs.lake.dates import NEVER_MS, moment_ms
 
 
 class ReportWindow(NamedTuple):
-    """Both ends are included; ms since the epoch."""
+    """Both ends are included; times are in ms since the epoch."""
 
     from_ms: int = 0
     to_ms: int = NEVER_MS

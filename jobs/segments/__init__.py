@@ -10,15 +10,15 @@ middle of a batch (crash).  The magic byte at offset 16 distinguishes three form
                 varint-coded deltas against the batch's first offset and timestamp; producer id and
                 epoch; control batches end transactions.
 
-All begin with offset (8 bytes) and length (4 bytes), which no checksum covers.  So one wrong length
-hides all later batches from a reader that trusts it.  This reader verifies every checksum, and
-after damage searches for the next valid batch; the bytes between are quarantined with position and
-reason.  Batches and quarantined ranges together cover the file.
+All formats begin with offset (8 bytes) and length (4 bytes), which no checksum covers.  Therefore
+one wrong length hides all later batches from a reader that trusts it.  This reader verifies every
+checksum, and after damage searches for the next valid batch; the bytes in between are quarantined
+with position and reason.  Batches and quarantined ranges together cover the file.
 
 There are two readers of a batch.  The reference, `reader.read_batch`, decodes record by record in
-Python.  `columns.read_columns` decodes a run of batches with numpy and without Python objects;
-it refuses any unusual batch, which the reference then reads.  Tests check that both give the same
-records.
+Python.  `columns.read_columns` decodes a run of batches with numpy and without Python objects; it
+refuses any unusual batch, which the reference then reads.  Tests check that both decoders give the
+same records.
 
 Modules
     batch           the content of a file: Batch, Quarantined; the error BadBatch

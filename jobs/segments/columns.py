@@ -1,8 +1,9 @@
 """Runs of record batches as columns: positions and numbers, without a Python object per record.
 
-The content equals that of `read_batch`, the reference. All batches of a run are decoded in step:
-first the first record of each batch, then the second, and so on. A record's position is known only
-after the previous record's length, so each step costs a few array operations.
+The content equals the content that the reference `read_batch` returns. All batches of a run are
+decoded in step: first the first record of each batch, then the second, and so on. A record's
+position is known only after the previous record's length, so each step costs a few array
+operations.
 """
 
 from __future__ import annotations
@@ -182,7 +183,7 @@ def _fields(
 
 
 def _overflows(base: np.ndarray, delta: np.ndarray) -> bool:
-    """Returns whether a sum needs more than 64 bits: its sign differs from that of both numbers."""
+    """Returns whether a sum needs more than 64 bits: both numbers then have the other sign."""
     total = base + delta
     return bool((((base ^ total) & (delta ^ total)) < 0).any())
 

@@ -40,7 +40,9 @@ def decompress(codec: str, data: bytes, magic: int, max_inflated: int = MAX_INFL
 
 
 class Allowance:
-    """How much the batches of one file may still inflate to, each and together."""
+    """The number of bytes to which the batches of one file may still inflate, each batch and
+    together.
+    """
 
     def __init__(self, file_bytes: int, max_inflated: int = MAX_INFLATED) -> None:
         self._of_batch = max_inflated
@@ -116,8 +118,9 @@ def _lz4(data: bytes, magic: int, limit: int) -> bytes:
 
 
 def _single_lz4_block(data: bytes, limit: int) -> bytes | None:
-    """Decompress a frame of one block, such as a broker's small batches, in less than half the
-    time. Returns None for other or damaged frames."""
+    """Decompress a frame of one block, such as a small batch of a broker, in less than half the
+    time. Returns None for other or damaged frames.
+    """
     start, end = len(JAVA_LZ4) + 4, len(data) - len(LZ4_END)
     if not (data.startswith(JAVA_LZ4) and data.endswith(LZ4_END)):
         return None

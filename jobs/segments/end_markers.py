@@ -24,14 +24,14 @@ class EndMarkers:
             self._outcomes.setdefault(producer_id, []).append(OUTCOMES[control])
 
     def committed(self, producer_id: int, offset: int) -> bool | None:
-        """True for committed, False for aborted, None if no marker follows."""
+        """Returns True for committed, False for aborted, and None if no marker follows."""
         next_marker = bisect_right(self._offsets.get(producer_id, ()), offset)
         outcomes = self._outcomes.get(producer_id, ())
         return outcomes[next_marker] if next_marker < len(outcomes) else None
 
 
 def transactions(batches: Iterable[Batch]) -> list[bool | None]:
-    """For each of a partition's batches, in offset order, whether its transaction was committed.
+    """For each batch of a partition, in offset order, whether its transaction was committed.
 
     Returns None for batches outside transactions, for control batches, and for open transactions.
     """

@@ -1,6 +1,6 @@
 """Find the batches of a segment: frames with a valid checksum, and the gaps between them.
 
-After damage, reading continues with the next valid frame, wherever it begins. The cost of failed
+After damage, reading continues with the next valid frame at any position. The cost of failed
 attempts is limited in proportion to the bytes passed, so a file full of wrong lengths is read in
 linear time.
 """
@@ -37,7 +37,10 @@ _INT32 = Struct(">i")
 
 
 class Frame(NamedTuple):
-    """A batch with a valid checksum. For a message (magic 0, 1) first and last offset are equal."""
+    """A batch with a valid checksum.
+
+    For a message (magic 0, 1), the first and the last offset are equal.
+    """
 
     position: int
     size: int
@@ -313,7 +316,7 @@ def _in_order(items: Iterator[Run | FrameGap]) -> Iterator[Run | FrameGap]:
     """Turns a frame with a misplaced offset into a gap.
 
     No checksum covers a batch's offset. Offsets that start again and continue from there are not
-    damage: such a file is a concatenation of several.
+    damage: such a file is a concatenation of several files.
     """
     previous = -1  # last offset before `held`
     held: Run = []
@@ -358,7 +361,7 @@ def _next_frame(items: Iterator[Run | FrameGap], ahead: list[Run | FrameGap]) ->
 
 
 def _misplaced(before: int, first: Frame, second: Frame, after: Frame | None) -> Frame | None:
-    """Which of two overlapping neighbors is misplaced, or None if the offsets start again."""
+    """The misplaced one of two overlapping neighbors, or None if the offsets start again."""
     second_fits = before < second.first_offset
     first_fits = after is None or first.last_offset < after.first_offset
     if second_fits and first_fits:  # Offsets of a log are consecutive unless the log is compacted.

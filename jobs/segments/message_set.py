@@ -1,7 +1,8 @@
 """Message sets of brokers before 0.11 (magic 0, and 1 with timestamps, KIP-32).
 
-A compressed message wraps a message set. Its own offset is that of the last message inside; the
-inner offsets are absolute in magic 0 and relative to the set's first message in magic 1 (KIP-31).
+A compressed message wraps a message set. The set's own offset is the offset of the last message in
+it.  The inner offsets are absolute in magic 0 and relative to the set's first message in magic 1
+(KIP-31).
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ _OTHER_NAMES = ("leader-epoch-checkpoint", "partition.metadata")
 
 
 def not_a_segment(path: str | PurePath) -> str | None:
-    """What the file is instead, if a broker writes it beside the segments; by its name."""
+    """The kind of a file that a broker writes beside the segments, by its name."""
     name = PurePath(path).name
     suffix = PurePath(name.removesuffix(".deleted")).suffix
     if suffix in _OTHERS:
@@ -34,8 +34,8 @@ def partition_of(path: str | PurePath) -> int:
     """The partition of the nearest ``__consumer_offsets-N`` in a segment's path.
 
     Brokers and archives may add to the name: ``-3.1f2e-delete``, ``-3.tar``,
-    ``kafka1-__consumer_offsets-3_00000000000000000000.log``. ValueError if no part has it, or the
-    nearest is of a copied topic.
+    ``kafka1-__consumer_offsets-3_00000000000000000000.log``. Raises ValueError if no part has it,
+    or if the nearest part is of a copied topic.
     """
     if topic := copied_topic(path):
         raise ValueError(f"{path}: topic {topic} is a copy of another cluster's {TOPIC}")

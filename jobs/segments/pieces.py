@@ -16,8 +16,9 @@ def pieces(
 ) -> Iterator[Columns | Frame | FrameGap]:
     """Pieces in file order.  The caller reads a frame with the reference, `read_batch`.
 
-    Columns never have a batch that inflates to more than ``max_inflated`` bytes, or than what is
-    left of the ``allowance``, from which columns take what they inflate to.
+    Columns never have a batch that inflates to more than ``max_inflated`` bytes, or to more than
+    the rest of the ``allowance``; the bytes to which columns inflate are subtracted from the
+    allowance.
     """
     for stretch in stretches(view):
         if isinstance(stretch, FrameGap):
@@ -67,7 +68,7 @@ def pieces_of(
 
 
 def _is_within(allowance: Allowance, columns: Columns) -> bool:
-    """Take what the run inflates to from the allowance; False if less is left."""
+    """Take what the run inflates to from the allowance. Returns False if less is left."""
     size = len(columns.data) if columns.is_inflated else 0
     if size > allowance.left:
         return False

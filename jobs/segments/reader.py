@@ -32,9 +32,9 @@ def read_segment(
 ) -> Iterator[Batch | Quarantined]:
     """Batches and quarantined byte ranges in file order.
 
-    They cover the segment except zeros at the end of a preallocated file. ``data`` is a buffer or
-    an open binary file; a file on disk is memory-mapped. A batch that inflates to more than
-    ``max_inflated`` bytes is quarantined.
+    The items cover the segment, except zeros at the end of a preallocated file. ``data`` is a
+    buffer or an open binary file; a file on disk is memory-mapped. A batch that inflates to more
+    than ``max_inflated`` bytes is quarantined.
     """
     view = view_of(data)
     for item in frames(view):

@@ -1,7 +1,7 @@
 """Record batches (magic 2, KIP-98): the header, and the records as varint-coded deltas.
 
-The checksum (CRC-32C) covers everything from the attributes on: not the base offset, the length,
-the leader epoch and the magic byte in front of it.
+The checksum (CRC-32C) covers everything from the attributes on, but not the base offset, the
+length, the leader epoch and the magic byte before them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Write record batches (magic 2) and segment files as a broker's group coordinator does.
 
-One uncompressed batch per append, without a producer; all records have the batch's time.
+Each append is one uncompressed batch without a producer, and all records have the batch's time.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def varint(number: int) -> bytes:
 
 
 class SegmentWriter:
-    """One partition's log under ``folder``: FOLDER/TOPIC-N/OFFSET.log, rolled by size.
+    """The log of one partition under ``folder``: FOLDER/TOPIC-N/OFFSET.log, rolled by size.
 
     The caller closes it.
     """

@@ -12,11 +12,11 @@ coordinator_core/simulation; this package reads its spec and writes its output.
 JSON file with a coordinator's configuration and a timed list of requests
 (``coordinator_core.scenarios`` describes the format).  ``regroup scenario run`` plays it in an era
 and prints the trace: every answer, record and state, as JSON Lines.  With ``--ids-from`` it takes
-the member ids from an existing trace, so that the two traces can be compared byte for byte: the
-order of members in records depends on their ids.  ``regroup scenario diagram`` draws a sequence
+the member ids from an existing trace, so that the two traces can be compared byte for byte, because
+the order of members in records depends on their ids.  ``regroup scenario diagram`` draws a sequence
 diagram, as text or Mermaid, from one of three inputs (``coordinator_core.diagram``): a scenario and
 an era, which the engine plays now; a trace, alone or with its scenario; or a script of consumers
 and an era, for which the client model sends the requests.
 
-- ``scenario``: both commands: files in, traces or a diagram out.
+- ``scenario``: both commands, which read files and write traces or a diagram.
 """

@@ -7,7 +7,7 @@ join phase and the reasons, but no assignment.  A third kind, *traces* of the co
 of a test broker, has requests and responses in virtual time.
 
 Records arrive in three ways: as segment files of a broker's disk, over the network from a running
-cluster, or as an export.  All become rows of the same columns, with these rules:
+cluster, or as an export.  All sources become rows of the same columns, with these rules:
 
 - Every input record or line is counted once: kept, skipped (not a coordinator's, or of another
   date or topic) or quarantined with position, bytes and reason.  Counts per file add up.

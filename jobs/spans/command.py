@@ -26,7 +26,10 @@ class SpansOptions:
 
 
 def send_spans(options: SpansOptions) -> None:
-    """UsageError for a missing lake, cluster, group or endpoint; RunFailed if none takes them."""
+    """UsageError for a missing lake, cluster, group or endpoint.
+
+    Raises RunFailed if the collector takes none of them.
+    """
     first, last = (
         with_date(options.lake, options.cluster_id, each) for each in (options.first, options.last)
     )

@@ -27,10 +27,11 @@ _PATH = "/v1/traces"
 
 
 def export(spans: Iterable[Span], endpoint: str | None) -> int:
-    """Send all spans; their number.  ``endpoint`` is that of the collector; None: of the
-    environment.
+    """Send all spans; their number.  ``endpoint`` is the endpoint of the collector; None means the
+    endpoint of the environment.
 
-    UsageError without the SDK or an endpoint, RunFailed if the collector does not take them.
+    Raises UsageError without the SDK or an endpoint, and RunFailed if the collector does not take
+    the spans.
     """
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -57,7 +58,7 @@ def export(spans: Iterable[Span], endpoint: str | None) -> int:
 
 
 class _Reason(logging.Handler):
-    """Why the collector took nothing: the exporter logs it, and returns no reason."""
+    """The reason why the collector took nothing, which the exporter logs but does not return."""
 
     text = "no reason logged"
 

@@ -67,7 +67,7 @@ class SpanEvent(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Times in UTC.  ``parent_id``: None for a rebalance, which is the root of its trace."""
+    """Times in UTC.  ``parent_id`` is None for a rebalance, which is the root of its trace."""
 
     trace_id: int
     span_id: int
@@ -144,7 +144,7 @@ def _phases(row: Row, root: Span) -> Iterator[Span]:
 
 
 def _attributes(row: Row) -> Attributes:
-    """OpenTelemetry's names where its conventions have one; null columns are left out."""
+    """OpenTelemetry's names are used if its conventions have one; null columns are omitted."""
     common: Attributes = {
         "messaging.system": "kafka",
         "messaging.consumer.group.name": row["group_id"],
@@ -170,6 +170,6 @@ def _utc(time: datetime) -> datetime:
 
 
 def _id(size: int, *parts: str) -> int:
-    """``size``: in bytes.  Never 0, which OpenTelemetry takes for no id."""
+    """``size``: in bytes.  The result is never 0, which OpenTelemetry takes for a missing id."""
     text = "\0".join(parts).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(text, digest_size=size).digest()) or 1

@@ -68,8 +68,8 @@ KEPT = ("counts", "_read", "_alerts", "_windows", "_passes_with_news", "_next_st
 @dataclass(frozen=True)
 class WatchOptions:
     """``every`` is the time between the starts of two passes, such as 60s.  ``out`` is the file of
-    the page. ``passes`` says how many passes to make; None: until a signal.  ``notifies`` sends
-    alerts to the configured webhooks.  ``memory_growth_mib`` is for the embedded engine: the
+    the page. ``passes`` says how many passes to make; None means until a signal.  ``notifies``
+    sends alerts to the configured webhooks.  ``memory_growth_mib`` is for the embedded engine: the
     process replaces itself when it has grown by this much since its first pass with new input.
     """
 
@@ -84,7 +84,7 @@ class WatchOptions:
 
 @dataclass(kw_only=True)
 class PassCounts:
-    """What the metrics say of the passes so far; times in seconds since the epoch."""
+    """What the metrics say about the passes so far, with times in seconds since the epoch."""
 
     passes: int = 0
     failed: int = 0
@@ -150,7 +150,9 @@ class Watch:
                 self._replace_process_if_grown()
 
     def _continue(self) -> None:
-        """With the state of the program before; without it if another version wrote the state."""
+        """Continue with the state of the previous program, or without it if another version wrote
+        the state.
+        """
         try:
             vars(self).update(state_before())
         except Exception as error:
@@ -175,7 +177,9 @@ class Watch:
         return min(every_s << min(self.counts.failed_in_a_row, 20), max(every_s, LONGEST_WAIT_S))
 
     def run_pass(self, number: int) -> None:
-        """One pass, its line and its metrics; an error is raised only if no pass can succeed."""
+        """Run one pass, and print its line and metrics; an error is raised only if no pass can
+        succeed.
+        """
         began = time.monotonic()
         try:
             news = self._pass()
@@ -204,7 +208,7 @@ class Watch:
         return f"failed, {self.counts.failed_in_a_row} in a row: {failure_line(error)}"
 
     def _pass(self) -> str:
-        """What the pass's line says."""
+        """Run a pass; returns the text of its line."""
         options = self.options.nightly
         inputs = inputs_of(options, self.config)
         files = input_files(inputs)
@@ -255,14 +259,14 @@ class Watch:
         return f"{news}, {alerts}{self._newest_text()}"
 
     def _compact(self, lake: Lake) -> None:
-        """After each pass that added files."""
+        """Call this after each pass that added files."""
         self._passes_with_news += 1
         if self._passes_with_news % PASSES_PER_COMPACTION == 0:
             for table in filter(lake.has, APPENDED):
                 lake.compact(table)
 
     def _check_alerts(self, lake: Lake) -> None:
-        """Of this cluster; the window is empty as long as there is no event."""
+        """Check alerts of this cluster; the window is empty as long as there is no event."""
         if not lake.has("timeline"):
             return
         alerts, windows = find_alerts(AlertsOptions(lake.root), self.config.alerts)
@@ -279,7 +283,10 @@ class Watch:
         return f", newest event {newest:%Y-%m-%d %H:%M:%S} ({self.counts.freshness_s:,.1f} s ago)"
 
     def _notify(self) -> None:
-        """Also after a pass without news: messages may wait. A failure is a line."""
+        """This also runs after a pass without new input, because messages may wait.
+
+        A failure is a line.
+        """
         if not self.options.notifies:
             return
         lake = self.options.nightly.lake

@@ -1,4 +1,4 @@
-"""Which input files changed since they were last read, by what their file system says of them."""
+"""Which input files changed since they were last read, according to their file system."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class ReadFiles:
     def changed(self, files: Iterable[str]) -> dict[str, FileState]:
         """The files whose state is new, each with its current state.
 
-        A file that is missing now, such as one that is being renamed, is left to the next call.
+        A file that is missing at the moment, for example because it is being renamed, is left to
+        the next call.
         """
         with ThreadPoolExecutor() as pool:  # This sends a request per file of an object store.
             paths = list(files)

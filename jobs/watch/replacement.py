@@ -1,7 +1,7 @@
 """Replaces the process of `regroup watch` between two passes, because its engine keeps memory.
 
-The new program has the process id, arguments, environment and standard streams of the old one. It
-reads the state of the loop from an inherited temporary file that has no name.
+The new program has the process id, arguments, environment and standard streams of the old one. The
+new process reads the state of the loop from an inherited temporary file without a name.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The prediction itself is coordinator_core.whatif.  This package reads its input and prints the
 result.  The evidence of a group is read by SQL that all engines run (schemas/evidence), and one
-class computes from it.  So the advice of a nightly run and `regroup what-if` predict from the same
-evidence.
+class computes from it.  Therefore the advice of a nightly run and `regroup what-if` are predicted
+from the same evidence.
 
 One group is read with DuckDB, without a JVM; jobs.what_if_sweep predicts all groups by the engine
 of the run into the tables process_lives, what_if, advice and migration_advice; jobs.advice_outcomes
@@ -28,7 +28,7 @@ All groups:
 - predicted_groups:  the prediction of one group from its evidence
 - result_rows:       rows of process_lives, what_if and advice
 - migration_rows:    rows of migration_advice
-- kept_advice:       rows of advice_outcomes: advice that was given, and what came of it
+- kept_advice: rows of advice_outcomes: advice that was given, and its outcome
 
 Both:
 

@@ -248,7 +248,7 @@ def _costs(plan: PlannedPolicy) -> str:
 
 
 def _topics(options: AutoscaleOptions, baseline: Baseline, topic: str | None) -> list[Topic]:
-    """The topics whose lag KEDA reads; ``topic`` is that of the file. Raises UsageError."""
+    """The topics whose lag KEDA reads; ``topic`` is the topic of the file. Raises UsageError."""
     topics = [each for each in baseline.topics if topic in (None, each.name)]
     if not topics:
         names = ", ".join(each.name for each in baseline.topics)
@@ -318,7 +318,7 @@ def _commit_s(commits: Iterable[Sequence[tuple[int, int]]]) -> float:
 
 
 def _series(offsets: Iterable[dict[str, int]]) -> list[list[tuple[int, int]]]:
-    """Per partition: times and offsets, both growing."""
+    """Times and offsets per partition, both increasing."""
     series: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for row in offsets:
         own = series.setdefault((row["topic"], row["partition"]), [])
@@ -360,8 +360,8 @@ def policies(policy: Policy) -> list[tuple[Policy, dict[str, int]]]:
 
 
 def _changed(policy: Policy, change: dict[str, int]) -> Policy:
-    """``scaleDown.policies.value`` is in processes per minute.  A change of the behavior has the
-    default behavior of the other direction.
+    """``scaleDown.policies.value`` is in processes per minute.  A change of the behavior uses the
+    default behavior for the other direction.
     """
     for name, value in change.items():
         match name:

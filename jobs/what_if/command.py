@@ -80,7 +80,7 @@ class WhatIfOptions:
     """``settings``: KEY=VALUE; without any, the group's candidates are tried, and advice is given.
 
     ``first`` and ``last`` are times or dates in UTC, as given by the user; None: no limit.
-    ``deploy_as`` have the form of the lines to paste; None: as the evidence shows.
+    ``deploy_as`` have the form of the lines to paste; None means the value that the evidence shows.
     """
 
     lake: str
@@ -97,9 +97,9 @@ class WhatIfOptions:
 
 @dataclass(frozen=True)
 class WhatIfResult:
-    """``judged`` has a prediction per change.  Given settings have one prediction, and another
-    with the other source of instance ids if the source matters.  ``gives_advice`` means that no
-    settings were given.  ``conversions``: observed.
+    """``judged`` has a prediction per change.  Given settings have one prediction, and a second
+    prediction with the other source of instance ids if the source matters.  ``gives_advice`` means
+    that no settings were given.  ``conversions``: observed.
     """
 
     baseline: Baseline
@@ -207,7 +207,9 @@ def _with_dates(options: WhatIfOptions) -> Iterator[str]:
 
 
 def _period(options: WhatIfOptions) -> tuple[int, int]:
-    """The period from --from to --to; for advice without these options, that of all commands."""
+    """The period from --from to --to; for advice without these options, the period that all
+    commands use.
+    """
     if not options.settings and options.first is None and options.last is None:
         kinds = [TIMED_REBALANCES]
         rows = rows_of_group(options.lake, options.cluster_id, options.group_id, kinds)
@@ -436,14 +438,14 @@ def _converted(conversions: Iterable[Converted]) -> str:
 
 
 def _conversion_lines(result: WhatIfResult) -> Iterator[tuple[str, str]]:
-    """Of a group that was converted; of simulations the first."""
+    """Lines about a group that was converted; of the simulations, the first is shown."""
     if result.conversions:
         yield "observed", _converted(result.conversions)
         yield "model", _converted(result.model.conversions[0])
 
 
 def _migration_lines(each: PredictedMigration) -> Iterator[tuple[str, str]]:
-    """When the group is converted, and what refuses it."""
+    """The time at which the group is converted, and the reasons for refusals."""
     converting = [conversions for conversions in each.conversions if conversions]
     of_seeds = f"in {len(converting)} of {counted(len(each.conversions), 'simulation')}"
     text = f"{_converted(converting[0])} ({of_seeds})" if converting else "not converted"

@@ -95,7 +95,7 @@ def last_of(rows: Iterable[Any]) -> int:
 
 
 def era_evidence(target_times: Iterable[Any], broker_versions: Iterable[Any]) -> EraEvidence:
-    """What records of targets and topics, and the brokers' logs, show of the era."""
+    """What records of targets and topics, and the brokers' logs, show about the era."""
     rows = list(target_times)
     return EraEvidence(
         versions=versions_of_logs(broker_versions),
@@ -278,7 +278,7 @@ class PredictionEvidence:
         )
 
     def blockers(self, baseline: Baseline | None) -> list[Blocker]:
-        """What stands against a migration to the consumer protocol."""
+        """Reasons against a migration to the consumer protocol."""
         era = None if baseline is None else baseline.explained.era
         blockers = list(blockers_of_group(self.records, self._logged, era))
         if baseline is None:
@@ -402,7 +402,7 @@ class PredictionEvidence:
         return {key: ms for ends in self._ends for key, ms in ends.last_polls().items()}
 
     def _consumer_settings(self, timing: Timing) -> ConsumerSettings:
-        """From the configurations of group and brokers, else from the times of records."""
+        """Settings from the configurations of group and brokers, else from the times of records."""
         session = self._configured.of_consumer_group(CONSUMER_SESSION)
         heartbeat = self._configured.of_consumer_group(CONSUMER_HEARTBEAT)
         return ConsumerSettings(
@@ -414,8 +414,8 @@ class PredictionEvidence:
         )
 
     def _causes(self, timing: Timing, sessions_ms: Mapping[str, int]) -> list[Row]:
-        """With the session timeout of the group, but for classic members: requests of the consumer
-        protocol do not have it.
+        """Causes with the session timeout of the group, except for classic members, because
+        requests of the consumer protocol do not contain it.
         """
         return [
             row | {"session_timeout_ms": sessions_ms.get(row["member_id"], timing.session_ms)}
@@ -423,7 +423,9 @@ class PredictionEvidence:
         ]
 
     def _classic_sessions_ms(self) -> dict[str, int]:
-        """By member id, of classic groups and of classic members in a consumer group."""
+        """Session timeouts by member id, of classic groups and of classic members in a consumer
+        group.
+        """
         sessions_ms = {
             row["member_id"]: row["session_timeout_ms"]
             for row in self._of(RECORDS)
@@ -447,13 +449,13 @@ class PredictionEvidence:
         return ClassicTime(explained, tuple(assignors[-1:] or self._supported()), sessions_ms)
 
     def _supported(self) -> list[str]:
-        """Of the last classic member of the consumer group."""
+        """The protocols of the last classic member of the consumer group."""
         members = [row for row in self._of(RECORDS) if row["protocols"] is not None]
         last = max(members, key=itemgetter("log_offset"), default=None)
         return [] if last is None else list(last["protocols"])
 
     def _assignor(self) -> str | None:
-        """That of the last target that has one."""
+        """The assignor of the last target that has one."""
         named = [
             row
             for row in self._of("generation_figures")
@@ -462,7 +464,7 @@ class PredictionEvidence:
         return max(named, key=_in_order)["protocol"] if named else None
 
     def _subscriptions(self) -> dict[str, tuple[str, ...]]:
-        """By member id; the last one of each."""
+        """Subscriptions by member id; the last subscription of each member."""
         members = [
             (row["member_id"], row["topics"])
             for row in sorted(self._of(RECORDS), key=itemgetter("log_offset"))
@@ -498,7 +500,7 @@ def _done_ms(generation: Row) -> int | None:
 
 
 def _not_stable_ms(baseline: Baseline, generation: Row) -> int:
-    """Not longer than until the end of the period."""
+    """The time counts at most until the end of the period."""
     if not _is_within(baseline, generation["preparing_ms"]):
         return 0
     spent_ms: int = min(generation["not_stable_ms"], baseline.to_ms - generation["preparing_ms"])

@@ -131,7 +131,7 @@ def _last_generation(options: GateOptions) -> Row | None:
 
 
 class _Cost(NamedTuple):
-    """``planned`` is the same way to deploy; None: no process was replaced."""
+    """``planned`` is the same way to deploy; ``planned`` is None if no process was replaced."""
 
     observed: Figures
     planned: PlannedDeployment | None

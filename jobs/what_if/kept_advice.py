@@ -57,7 +57,7 @@ OPEN = (CarriedOutStatus.NO, CarriedOutStatus.UNKNOWN)
 
 
 class DeployedHistory(NamedTuple):
-    """In order of time; ``last_ms`` is that of the group's last evidence."""
+    """Deployments are in order of time; ``last_ms`` is the time of the group's last evidence."""
 
     deployments: Sequence[DeploymentEpisode]
     generations: Sequence[GenerationSettings]
@@ -65,7 +65,7 @@ class DeployedHistory(NamedTuple):
 
 
 class AskedPrediction(NamedTuple):
-    """What to simulate: the change, and the periods of deployments in ms since the epoch.
+    """The request to simulate a change, with the periods of deployments in ms since the epoch.
     ``cost_s``: estimated; ``is_renewed`` means that the row has an older prediction.
     """
 
@@ -78,7 +78,7 @@ class AskedPrediction(NamedTuple):
 def history_of(
     generations: Iterable[Any], episodes: Iterable[Any], handovers: Iterable[Any]
 ) -> DeployedHistory:
-    """From rows of one group of KINDS_OF_EVIDENCE."""
+    """The history from rows of one group, of KINDS_OF_EVIDENCE."""
     in_order = sorted(generations, key=_id)
     of_generations = sorted(
         (each for _, rows in groupby(in_order, key=_id) for each in _of_generation(list(rows))),
@@ -209,7 +209,7 @@ def _status(
 def asked(
     rows: Iterable[Mapping[str, Any]], advice: Mapping[str, Any] | None, history: DeployedHistory
 ) -> AskedPrediction | None:
-    """What to simulate for the row of the present advice; None: nothing new."""
+    """The request to simulate for the row of the present advice; None: nothing new."""
     open_rows = [
         row
         for row in rows
@@ -235,7 +235,9 @@ def asked(
 
 
 def with_prediction(row: Row, history: DeployedHistory, predicted: Sequence[Row] | None) -> Row:
-    """``predicted`` has rows of `prediction_row` of the periods of `asked`; None: no model can."""
+    """``predicted`` has rows of `prediction_row` of the periods of `asked`; ``predicted`` is None
+    if no model can simulate it.
+    """
     deployments = typical(history.deployments, SIMULATED)
     return row | {
         "kind": deployments[-1].kind,

@@ -47,7 +47,7 @@ def predicted_row(
     baseline: Baseline,
     judged: GroupJudgement,
 ) -> Row:
-    """With the figures of the chosen settings, if the verdict has them."""
+    """The row with the figures of the chosen settings, if the verdict has them."""
     row = migration_row(verdict, group_type)
     row |= _figures("observed", judged.observed) | _figures("unchanged", judged.model.median)
     row["clients"] = ", ".join(sorted(set(baseline.libraries.values())))
@@ -71,7 +71,7 @@ def _figures(basis: str, figures: Figures) -> Row:
 
 
 def migrated(judged: GroupJudgement) -> MigrationVerdict:
-    """Of a group that has the consumer protocol, with the best way back."""
+    """The row of a group that has the consumer protocol, with the best way back."""
     back = [each for each in judged.predicted if each.change.group_protocol == CLASSIC_PROTOCOL]
     reason = "has the consumer protocol already; table advice has other settings of it"
     best = min(back, key=lambda each: each.median.unavailable_partition_ms, default=None)

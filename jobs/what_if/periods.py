@@ -41,7 +41,7 @@ class TimedRebalance(NamedTuple):
 
 class EvaluatedPeriod(NamedTuple):
     """A period to evaluate, in ms since the epoch, and the number of seeds.  ``from_ms`` None: from
-    the group's first event.  ``cost_s`` is that of its simulations, estimated.
+    the group's first event.  ``cost_s`` is the estimated duration of its simulations.
     """
 
     from_ms: int | None
@@ -93,12 +93,14 @@ def _cost_s(rebalances: Sequence[TimedRebalance]) -> float:
 
 
 def simulation_s(span_ms: int, members: int, changes: int) -> float:
-    """The seconds that it takes to simulate this span under this many changes, each seed once."""
+    """The seconds that it takes to simulate this span with this number of changes, once per
+    seed.
+    """
     return span_ms / HEARTBEAT_MS * members * _HEARTBEAT_S * changes * ADVICE_SEEDS
 
 
 def _series(rebalances: Iterable[TimedRebalance]) -> list[list[TimedRebalance]]:
-    """The rebalances, cut where the group was stable for a long time."""
+    """The rebalances, divided where the group was stable for a long time."""
     series: list[list[TimedRebalance]] = []
     for each in rebalances:
         if not series or each.begin_ms - series[-1][-1].end_ms > _PAUSE_MS:

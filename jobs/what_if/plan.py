@@ -74,8 +74,8 @@ _PREFERRED = {
 @dataclass(frozen=True, kw_only=True)
 class PlanOptions:
     """``processes`` None: as many as run; ``restart_time`` None: as observed; ``scale`` is e.g.
-    6..12, the numbers of processes before and after; None: a deployment.  ``seeds`` None: fewer
-    for more processes, whose simulations take longer.
+    6..12, the numbers of processes before and after; None: a deployment.  ``seeds`` is None for a
+    number that is smaller for more processes, whose simulations take longer.
     """
 
     lake: str
@@ -233,7 +233,9 @@ def recommended(baseline: Baseline, plans: Sequence[PlannedDeployment], prefer: 
 
 
 def _order(baseline: Baseline, prefer: str) -> Callable[[PlannedDeployment], tuple[int, ...]]:
-    """By the preferred figure, the other figures, the effort of the change, and the duration."""
+    """Sort by the preferred figure, the other figures, the effort of the change, and the
+    duration.
+    """
     names = [_PREFERRED[prefer], *_PREFERRED.values()]
 
     def key(plan: PlannedDeployment) -> tuple[int, ...]:

@@ -35,7 +35,9 @@ def lives_rows(baseline: Baseline) -> Iterator[Row]:
 def rows_of_lives(
     processes: Sequence[ConsumerProcess], incarnation_of: Mapping[str, int], first: int = 1
 ) -> Iterator[Row]:
-    """``incarnation_of`` has it by member id; ``first`` is for members that are not in it."""
+    """``incarnation_of`` has the incarnation by member id; ``first`` is for members that are not in
+    it.
+    """
     kinds = classify_lives(processes)
     for process in processes:
         for number, life in enumerate(process.lives):
@@ -121,7 +123,7 @@ def no_prediction(error: Exception) -> Row:
 
 
 def no_advice(sentence: str) -> Row:
-    """Without a change and without figures."""
+    """A row without a change and without figures."""
     columns: Row = dict.fromkeys(("setting", *ADVICE_TEXTS, "from_time", "to_time"))
     nothing = _saved(Figures(0, 0, 0, 0))
     return columns | nothing | {"share_saved": 0.0, "sentence": sentence}

@@ -1,7 +1,7 @@
 """The policy of a KEDA ScaledObject, and the fields that no replay honours.
 
-Reads the part of YAML that such a file has: documents, mappings, lists, plain or quoted values, and
-blocks of text.
+Reads the part of YAML that such a file uses: documents, mappings, lists, plain or quoted values,
+and blocks of text.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ _LEAST = {
 
 
 class ScaledObject(NamedTuple):
-    """``topic`` says whose lag counts; None: all topics of the group.  ``not_simulated`` has names
-    of fields of the file.
+    """``topic`` says whose lag counts; ``topic`` is None for all topics of the group.
+    ``not_simulated`` has names of fields of the file.
     """
 
     policy: Policy
@@ -159,7 +159,7 @@ def _scaling_policies(values: Mapping[str, str], name: str, option: str) -> Iter
 
 
 def _not_simulated(values: Mapping[str, str], trigger: str) -> Iterator[str]:
-    """Each field once; a trigger that is left out has its type."""
+    """Each field is listed once; a trigger that is omitted is listed with its type."""
     for name, value in values.items():
         other = re.match(r"spec\.triggers\.(\d+)\.", name)
         if name.startswith("metadata.annotations.autoscaling.keda.sh/"):

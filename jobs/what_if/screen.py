@@ -1,10 +1,10 @@
-"""Which groups are simulated: a bound of what each could gain, and budget time.
+"""Decides which groups are simulated, by a bound of what each group could gain, and by budget time.
 
 Every group gets a verdict.  A group is not simulated if its partition downtime and time in
 rebalances are below the least saving of advice.  Other groups are simulated in the order of their
-downtime, within the budget.  Of groups that are alike, a typical group comes first.  The group with
-the most downtime comes right after the typical group that it is alike.  A group beyond the budget
-gets the advice of a simulated group that is alike.
+downtime, within the budget.  Among similar groups, a typical group comes first.  The group with the
+most downtime comes right after the typical group that it is alike.  A group beyond the budget gets
+the advice of a simulated group that is alike.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ KINDS = ("gain_bounds", "episode_kinds")  # Kinds of evidence.
 
 
 class GainBound(NamedTuple):
-    """``members`` are those of the largest generation; 0: members and downtime are unknown.
-    ``alike`` is equal for groups of one protocol, assignor and size with about as many episodes of
-    each kind.
+    """``members`` is the number of members of the largest generation; 0 means that members and
+    downtime are unknown.  ``alike`` is equal for groups of one protocol, assignor and size with
+    about as many episodes of each kind.
     """
 
     group_id: str
@@ -107,9 +107,9 @@ def gain_bounds(bounds: Iterable[Any], episodes: Iterable[Any]) -> list[GainBoun
 def plan_of(
     bounds: Sequence[GainBound], periods: Mapping[str, EvaluatedPeriod], budget_s: float
 ) -> AdvicePlan:
-    """``bounds`` are sorted by downtime, most first.  Of groups that are alike, the middle group
-    is simulated first: the others differ from it by chance.  The group with the most downtime
-    comes next.
+    """``bounds`` are sorted by downtime, most first.  Among similar groups, the middle group is
+    simulated first, because the other groups differ from it by chance.  The group with the most
+    downtime comes next.
     """
     worth = [each for each in bounds if not each.has_little]
     of_kinds: dict[tuple[object, ...], list[GainBound]] = {}

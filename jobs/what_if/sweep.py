@@ -26,9 +26,9 @@ class Sweep(NamedTuple):
     """The settings of a sweep over all groups.
 
     ``spans`` has a span by group; a group without a span is evaluated from its first to its last
-    event. ``changes``: None for the candidates of each group.  ``prefer`` is a name of PREFERENCES.
-    ``migrations`` says whether changes to the consumer protocol of a newer broker are tried, too.
-    ``earlier`` has earlier outcomes by group.
+    event. ``changes`` is None for the candidates of each group.  ``prefer`` is a name of
+    PREFERENCES.  ``migrations`` says whether changes to the consumer protocol of a newer broker are
+    tried, too.  ``earlier`` has earlier outcomes by group.
     """
 
     spans: Mapping[str, EvaluatedPeriod]
@@ -76,7 +76,7 @@ def batched(groups: Iterable[str]) -> Iterator[list[str]]:
 
 
 def times_of(spans: Mapping[str, EvaluatedPeriod]) -> dict[str, str]:
-    """The parameters of the evidence of a period, for these groups and all others."""
+    """The parameters of the evidence of a period, for these groups and for all other groups."""
     return {
         "begin_ms": _by_group({name: span.from_ms or 0 for name, span in spans.items()}, 0),
         "end_ms": _by_group({name: span.to_ms for name, span in spans.items()}, NEVER_MS),

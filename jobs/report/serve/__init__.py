@@ -1,7 +1,7 @@
 """`regroup serve`: the page, live, over a lake of any size; read-only.
 
-The page is that of `regroup report`, with the same scripts.  A file has its data inside; the served
-page asks for the data of the view that the reader opens, as JSON.
+The page is the page of `regroup report`, with the same scripts.  A file has its data inside; the
+served page asks for the data of the view that the reader opens, as JSON.
 
 An answer is of one version of the lake: of the newest commits of its tables when they were last
 looked for (``--every``).  Rows of groups, a row each, are in memory.  Everything about one group is

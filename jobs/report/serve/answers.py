@@ -145,7 +145,7 @@ class Answers:
         }
 
     def exported(self, asked: Json) -> str:
-        """A page for offline use: of these groups, or of those that the list of groups has."""
+        """A page for offline use, of these groups, or of the groups in the list of groups."""
         version = self._lake.version
         cluster_id = _cluster(version, asked)
         ids = asked["group"]

@@ -48,7 +48,9 @@ _NO_SCRIPTS = "default-src 'none'; frame-ancestors 'none'"
 
 
 def application(answers: Answers, *, every_s: float, token: str | None) -> Starlette:
-    """Each request must have ``token``; None: a request's host must be a loopback name."""
+    """Each request must contain ``token``; if it is None, the host of a request must be a loopback
+    name.
+    """
     page, policy = served_page(every_s)
     limiters = {
         "sql": CapacityLimiter(_STATEMENTS_AT_ONCE),

@@ -65,7 +65,7 @@ def serve(options: ServeOptions) -> None:
 
 
 def token_of(file: str | None) -> str | None:
-    """The token: the file's first line, else that of the environment."""
+    """The token: the first line of the file, else the token of the environment."""
     if file is None:
         return os.environ.get(TOKEN)
     try:
@@ -164,7 +164,7 @@ def _serve(options: ServeOptions, lake: LiveLake, listening: socket.socket) -> N
 
 
 def _prepare(lake: LiveLake) -> None:
-    """Read the first cluster before a reader asks for it; the reader gets any error."""
+    """Read the first cluster before a reader asks for it; a reader gets any error."""
     with suppress(Exception):
         lake.version.summary(lake.version.clusters[0])
 

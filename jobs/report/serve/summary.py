@@ -1,7 +1,7 @@
 """The groups of a cluster in memory, one row per group, for lists of groups.
 
-The rows are made once per version of the lake; everything about one group is read from the lake
-when a reader asks for it.  Times are in ms since the epoch.
+The rows are computed once per version of the lake; everything about a single group is read from the
+lake when a reader asks for it.  Times are in ms since the epoch.
 """
 
 from __future__ import annotations

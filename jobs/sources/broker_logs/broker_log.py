@@ -2,11 +2,11 @@
 
 A log file is identified by its beginning (`first_line_hash`), not by its name: a rolled, renamed or
 compressed file stays the same log, so its lines are not ingested twice.  jobs.bronze.log_ids tells
-logs with an equal first line apart.  Where lines of several
-brokers are in one file, each line has the broker that it or its source's other lines name.
+logs with an equal first line apart.  If lines of several brokers are in one file, each line has the
+broker that it, or the other lines of its source, name.
 
-A large file is read in ranges, each a task of its own; the rows of all ranges are those of the
-file, except that each range has a row of counts, to be summed per path.
+A large file is read in ranges, each by its own task.  The rows of all ranges together are the rows
+of the file, except that each range has a row of counts, to be summed per path.
 """
 
 from __future__ import annotations
@@ -150,7 +150,9 @@ def read_broker_logs(
 def ranges_of_files(
     files: list[str], range_bytes: int = RANGE_BYTES
 ) -> list[tuple[str, ByteRange]]:
-    """All files' ranges of at most ``range_bytes`` bytes; a file that cannot be split is one."""
+    """The ranges of all files, of at most ``range_bytes`` bytes; a file that cannot be split is one
+    range.
+    """
     # Each file of an object store costs a request, so send several at once.
     with ThreadPoolExecutor() as pool:
         of_files = pool.map(lambda file: _ranges_of(file, range_bytes), files)
@@ -177,7 +179,7 @@ def log_rows(
 ) -> Iterator[pa.RecordBatch]:
     """Arrow batches of ROWS for one file, or one of its ranges, in bounded memory.
 
-    ``file_id`` is that of the log; None: that of its first line.  ``since_ms``: see
+    ``file_id`` is the id of the log; None means the id of its first line.  ``since_ms``: see
     `logs.dates.dates_of`.
     """
     with open_file(path) as stream:
@@ -223,7 +225,7 @@ def _after_padding(stream: BinaryIO) -> bytes:
 
 
 def _first_line(beginning: bytes) -> bytes:
-    """The first line; of files that have it in common, the lines up to the first date."""
+    """The first line; for files that share their first line, the lines up to the first date."""
     first = beginning[: beginning.find(b"\n") + 1] or beginning
     if not _COMMON_LINE.fullmatch(first.rstrip(b"\r\n")):
         return first
@@ -263,7 +265,9 @@ class _Source:
 
 
 class _Log:
-    """Rows of a range: a line without a broker id takes that of its source's neighbors."""
+    """The rows of a range; a line without a broker id takes the id of the neighboring lines of its
+    source.
+    """
 
     def __init__(
         self,
@@ -385,7 +389,7 @@ class _Log:
         )
 
     def _release(self, source: _Source, broker_id: int) -> None:
-        """From here on, lines are of this broker, and those that wait for one."""
+        """From here on lines, and the lines that wait for a broker, belong to this broker."""
         source.broker_id = broker_id
         self._rows += [_with_broker_id(row, broker_id) for row in source.waiting]
         source.waiting.clear()

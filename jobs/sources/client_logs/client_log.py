@@ -155,7 +155,7 @@ def client_rows(
 ) -> Iterator[pa.RecordBatch]:
     """Arrow batches of ROWS for one file, in bounded memory.
 
-    ``file_id`` is that of the log; None: `client_file_id`.  ``since_ms``: see
+    ``file_id`` is the id of the log; None: `client_file_id`.  ``since_ms``: see
     `logs.dates.dates_of`.
     """
     with open_file(path) as stream:
@@ -170,7 +170,7 @@ def rows_of_stream(
     file_id: str | None = None,
     since_ms: int | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """As `client_rows`, of a stream that can seek."""
+    """The rows of `client_rows`, for a stream that can seek."""
     file = dates_of(Blocks(stream).beginning(), lambda: Blocks(stream), since_ms)
     buffer = RowBuffer(ROWS)
     common = {"path": path, "file_id": file_id or client_file_id(stream)}
@@ -356,7 +356,9 @@ class _ClientLog:
         return parts
 
     def _most_of_parts(self) -> int:
-        """Bytes of a line in parts, so that all such lines are in bounded memory."""
+        """The maximum bytes of a line in parts, so that all such lines together take bounded
+        memory.
+        """
         return 2 * LINE_BYTES // (1 + len(self._parts))
 
     def _parsed(self, position: int, raw: bytes, inside: Unwrapped) -> dict[str, Any] | None:
@@ -487,7 +489,9 @@ def _goes_on(line: bytes) -> bool:
 
 
 class _Headlines(NamedTuple):
-    """``marks`` are those of the libraries that log such lines, each with the end of the lines."""
+    """``marks`` are the marks of the libraries that log such lines, each with the end of the
+    lines.
+    """
 
     ends: tuple[bytes, ...]
     marks: tuple[tuple[bytes, bytes], ...]

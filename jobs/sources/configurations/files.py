@@ -1,6 +1,6 @@
 """Configuration files of brokers -> the settings of group coordinators in them.
 
-Three formats, told apart line by line, and texts that show which versions brokers offer
+Three formats are distinguished line by line, besides texts that show which versions brokers offer
 (`coordinator_core.log_lines.offered_versions`):
 
     name=value                                        server.properties

@@ -30,7 +30,9 @@ class LiveSettings:
 
 
 def describe_settings(kafka: Kafka, groups: Collection[str] | None = None) -> LiveSettings:
-    """Of all brokers, and of these groups; None: of all groups of the consumer protocol."""
+    """Settings of all brokers, and of these groups; None means all groups of the consumer
+    protocol.
+    """
     security = client_settings(kafka.settings)
     live = LiveSettings()
     if security.untranslatable:

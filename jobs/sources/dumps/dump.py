@@ -49,7 +49,7 @@ UNREADABLE, REASON = "unreadable", "reason"
 
 
 def _unreadable_rows(file: str, columns: Columns) -> Iterator[dict[str, Any]]:
-    """One row; the place of the columns is taken by the reason."""
+    """One row that has the reason instead of the columns."""
     yield {"position": 0, "key": b"", "unread_bytes": 0, "reason": columns[REASON][0]}
 
 
@@ -188,7 +188,10 @@ def _delta_names(root: str) -> Iterator[tuple[str, ...]]:
 
 
 def _parquet(spark: SparkSession, files: list[str], columns: Columns) -> Iterator[DataFrame]:
-    """RAW per group of files with equal types: Spark reads others as if they had the first's."""
+    """RAW per group of files with equal types:
+
+    Spark reads files of other types as if they had the types of the first file.
+    """
     of_types: dict[str, list[str]] = defaultdict(list)
     for file in files:
         with open_file(file) as stream:

@@ -1,7 +1,7 @@
 """Keys and values of records that Kafka's tools print as JSON or text, as bytes again.
 
-JSON has every field: the bytes are those of the topic.  What text leaves out is written as the
-value that the decoders read as null.
+JSON has every field, so the bytes equal the bytes in the topic.  Fields that text omits are written
+as the value that the decoders read as null.
 """
 
 from __future__ import annotations
@@ -151,8 +151,10 @@ def _user_data(data: Mapping[str, Any]) -> bytes | None:
 
 
 def pair_of_dump_log(key: str, payload: str) -> Pair:
-    """What kafka-dump-log prints after ``key:`` and ``payload:``: JSON, before 3.8 text.  Raises
-    Unprintable."""
+    """The output of kafka-dump-log after ``key:`` and ``payload:``:
+
+    JSON, before 3.8 text.  Raises Unprintable.
+    """
     if key.startswith("{"):
         return pair_of_json(json_of(key), None if payload in _TOMBSTONES else json_of(payload))
     if commit := _COMMIT_KEY.fullmatch(key) or _OLD_COMMIT_KEY.fullmatch(key):
@@ -253,7 +255,7 @@ def _group_value(payload: str) -> bytes:
 def _members(text: str, is_consumer: bool) -> Iterator[tuple[str, bytes]]:
     """``{MEMBER=[TOPIC-PARTITION, ...],...}``, each with ``:HEX`` behind it if it has user data;
     ``{MEMBER=HEX,...}`` of other protocol types.  The hexadecimal number lacks leading zeros, so
-    its bytes cannot be told.
+    its bytes cannot be determined.
     """
     if not (text.startswith("{") and text.endswith("}")):
         raise ValueError("assignment is truncated")

@@ -54,7 +54,7 @@ def json_rows(file: str, columns: Columns) -> Iterator[dict[str, Any]]:
 
 
 def not_read(line: LongLine | Exception) -> dict[str, Any]:
-    """What a row says of a line that is too long, or of the place where decompression fails."""
+    """The row about a line that is too long, or about the place where decompression fails."""
     if isinstance(line, LongLine):
         return {"key": line.beginning, "reason": too_long(line.size)}
     return {"key": b"", "unread_bytes": 0, "reason": f"cannot be decompressed: {line}"}
@@ -115,8 +115,9 @@ def record_row(record: Mapping[str, Any], columns: Columns, raw: bytes) -> dict[
 
 
 def _lines(file: str) -> Iterator[tuple[int, Any]]:
-    """Byte position and line; instead of a line its LongLine, or the exception where decompression
-    fails."""
+    """Yield byte position and line; instead of a line its LongLine, or the exception at which
+    decompression fails.
+    """
     with open_file(file) as stream:
         lines, position = uncompressed(stream), 0
         while True:
@@ -230,7 +231,9 @@ def decoded_base64(text: Any) -> bytes | None:
 
 
 def _shown(field: Any) -> str:
-    """As Python writes it, without characters that are no text; an integer may be too long."""
+    """The value as Python writes it, without characters that are not text; an integer may be too
+    long.
+    """
     try:
         text = repr(field)
     except ValueError:

@@ -143,7 +143,7 @@ def raw_rows(fields: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _plain(column: pa.Array) -> pa.Array:
-    """Without dictionary encoding and views."""
+    """The column without dictionary encoding and views."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_string_view(column.type):
@@ -221,7 +221,7 @@ def _time_ms(text: str | None) -> int | None:
 
 
 def _not_bytes(column: pa.Array, name: str) -> Callable[[int], str]:
-    """Why a value of the column is unreadable."""
+    """The reason why a value of the column is unreadable."""
     why = "is not base64" if _is_text(column) else f"has the type {column.type}, not bytes"
     return lambda _: f"{name} {why}"
 
@@ -252,7 +252,7 @@ def _is_converted(column: pa.Array, converted: pa.Array) -> pa.BooleanArray:
 def _reasons(
     count: int, checks: list[tuple[pa.BooleanArray, Callable[[int], str]]]
 ) -> pa.StringArray:
-    """Per row the reason of the first check that it fails."""
+    """The reason of the first check that a row fails, per row."""
     reasons: list[str | None] = [None] * count
     for is_valid, reason in reversed(checks):
         for row in pc.indices_nonzero(pc.invert(is_valid)).to_pylist():
@@ -282,7 +282,7 @@ def _local_paths(paths: pa.Array) -> pa.StringArray:
 
 
 def _local(path: str) -> str:
-    """As in other tables: local files without scheme and percent-encoding."""
+    """A path as in other tables: local files have neither a scheme nor percent-encoding."""
     return (
         "/" + unquote(path.removeprefix("file:").lstrip("/")) if path.startswith("file:") else path
     )

@@ -1,11 +1,11 @@
 """Dumps that Kafka's own tools print: text of kafka-dump-log, and of the console consumer with a
 formatter of the coordinator's records.
 
-kafka-dump-log prints partition, offset and time of each record, formatters none of them.  A
-formatter's record gets the partition UNKNOWN_PARTITION, the time in its value, and in place of the
-offset a number made of this time and its key: records are in the order of time, those of one key
-and millisecond in that of the file, and a record has the same number in every file.  A record
-without a time is unreadable.
+kafka-dump-log prints partition, offset and time of each record, but formatters print none of these.
+A formatter's record gets the partition UNKNOWN_PARTITION and the time in its value.  In place of
+the offset it gets a number made of this time and its key.  Records are in the order of time,
+records of one key and millisecond in the order of the file, and a record has the same number in
+every file.  A record without a time is unreadable.
 
 Rows are dicts of RAW (jobs.sources.topic.raw_records); ``position`` is the byte offset in the
 uncompressed file.
@@ -185,8 +185,8 @@ class _Numbers:
 
 
 def _dated(key: bytes, value: bytes | None) -> tuple[int, bytes, bytes]:
-    """Time, key, and the value without the time at which the join completed: beside it as time of
-    the record, which a formatter does not print, the sync phase would seem to take 0 ms.
+    """Time, key, and the value without the time at which the join completed.  A formatter prints no
+    time of the record, so with this time the sync phase would seem to take 0 ms.
     """
     if value is None:
         raise Unprintable("no time: the formatter prints none, and a tombstone has none")
@@ -221,8 +221,9 @@ def _unread(position: int, piece: Any, reason: str) -> dict[str, Any]:
 
 
 def _pieces(file: str) -> Iterator[tuple[int, Any]]:
-    """Byte position, and a line or a formatter's record; instead of it a LongLine, or the
-    exception where decompression fails."""
+    """Yield byte position and a line, or a formatter's record; instead of it a LongLine, or the
+    exception at which decompression fails.
+    """
     with open_file(file) as stream:
         blocks = uncompressed(stream)
         buffer, position = b"", 0

@@ -12,11 +12,12 @@ file is recognised by itself:
     describe      the tables of `kafka-consumer-groups --describe`
     get_offsets   topic:partition:offset, as kafka-get-offsets prints it
 
-Text without times gets the time of the last line with a date above it, such as `date -u` prints.
-Nothing else is taken as a time: the time of the file is that of its last copy.
+Text without times gets the time of the last line with a date above the text, such as a line that
+`date -u` prints.  Nothing else counts as a time, because the time of a file is the time of its last
+copy.
 
-Of successive sightings of one offset, only the first and the last of a date become rows.  The
-others say nothing new and count as skipped.
+For successive sightings of one offset, only the first and the last sighting of a date become rows.
+All other sightings add no information and count as skipped.
 
     sightings    a sighting; values of topics, partitions, offsets and times
     documents    sightings in a JSON value

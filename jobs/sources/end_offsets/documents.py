@@ -50,7 +50,7 @@ _Arguments = ParamSpec("_Arguments")
 
 
 class Context(NamedTuple):
-    """What the objects around a value say: a time in ms since 1970, the name of a cluster."""
+    """What the objects around a value show: a time in ms since 1970, the name of a cluster."""
 
     times: Times
     at_ms: int | None = None
@@ -108,7 +108,7 @@ def _inside(value: dict[str, Any], context: Context) -> Context:
 def reading_by(
     read: Callable[_Arguments, Sighting], *values: _Arguments.args, **more: _Arguments.kwargs
 ) -> Sighting | NoSighting:
-    """What ``read`` returns, or why it cannot."""
+    """The result of ``read``, or the reason why it failed."""
     try:
         return read(*values, **more)
     except NoSighting as error:

@@ -32,9 +32,9 @@ _TOO_LONG = f"a JSON document of more than {DOCUMENT_BYTES >> 20} MiB: export a 
 class Unit:
     """A line or a document: its byte position in the uncompressed file, and its lines.
 
-    ``sightings`` are the readable ones, each with its format.  ``others`` have the number of
+    ``sightings`` are the readable sightings, each with its format.  ``others`` is the number of
     values about something else.  ``reasons`` say why unreadable values have no sighting.  ``size``
-    is that of a line that is too long, else None.
+    is the size of a line that is too long, else None.
     """
 
     position: int
@@ -123,7 +123,7 @@ class _Reader:
             yield unit
 
     def _end_document(self) -> Iterator[Unit]:
-        """End the open document, if any: it is complete, or its end is missing."""
+        """End the open document, if any, because it is complete, or its end is missing."""
         if self._open is None:
             return
         unit, self._open = self._open, None

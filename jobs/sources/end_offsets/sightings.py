@@ -22,7 +22,7 @@ _SHOWN = 60
 
 
 class NoSighting(Exception):
-    """Why a value or a line that should be a sighting is not readable."""
+    """The reason why a value or a line that should be a sighting is unreadable."""
 
 
 class Sighting(NamedTuple):

@@ -182,7 +182,7 @@ def require_end_offsets(files: list[str], timezone: str) -> None:
 
 
 def problem_of(stream: BinaryIO, timezone: str) -> str | None:
-    """What is wrong with a file that has no log end offset in its first _SNIFFED_BYTES."""
+    """The problem of a file that has no log end offset in its first _SNIFFED_BYTES."""
     reason, is_empty = None, True
     for unit in units(stream, timezone):
         if unit.sightings:

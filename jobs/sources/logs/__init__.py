@@ -1,4 +1,5 @@
-"""What logs of brokers and of clients share: bytes -> lines in order -> parsed lines, with times.
+"""Code shared by logs of brokers and of clients: bytes -> lines in order -> parsed lines, with
+times.
 
 files        a log file, or a range of it -> parsed lines, stack traces, counts
 reader       the lines of a log in order: their sources, parts and wrapped lines

@@ -21,7 +21,7 @@ def chunks_in_order(
 ) -> Iterator[tuple[int, Chunk]]:
     """Whole lines; of JSON documents, each record as a line at its own position.
 
-    Records and lines in another order than that of time have positions in the ordered text.
+    Records and lines that are not in the order of time have positions in the ordered text.
     ``keep_sources_apart`` is called before them if the lines may name their sources.
     """
     beginning = blocks.beginning() if within == WHOLE_FILE else b""
@@ -44,7 +44,10 @@ def chunks_in_order(
 
 
 def _at_most(blocks: Blocks, most: int, what: str) -> bytes:
-    """All bytes in UTF-8; too many bytes are damage, with the reason, and none are returned."""
+    """All bytes in UTF-8.
+
+    Too many bytes are damage, with the reason, and no bytes are returned.
+    """
     text = bytearray()
     for block in blocks:
         text += block

@@ -1,7 +1,7 @@
 """The wall clock of a log -> UTC.
 
 A line without a zone has the broker's local time.  At the end of summer time an hour occurs twice,
-and only the order of the file's lines shows which of the two a line is from.
+and only the order of the file's lines shows from which of the two hours a line is.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class WallClock:
 
 
 def beyond_dates(local_ms: int) -> str | None:
-    """Why a line with this date is unreadable, or None if it is not."""
+    """The reason why a line with this date is unreadable, or None if it is readable."""
     if _FIRST_LOCAL_MS <= local_ms <= _LAST_LOCAL_MS:
         return None
     return f"date {printed(local_ms)} is not between {_DATES}"

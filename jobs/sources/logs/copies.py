@@ -1,5 +1,5 @@
-"""Which log files are copies of one log: a log grows at its end, so the shorter of two copies is
-the beginning of the longer copy.
+"""Finds log files that are copies of one log: a log grows at its end, so the shorter of two copies
+is the beginning of the longer copy.
 
 A digest covers the first and the last WINDOW bytes of a text of some length.  Lines have times and
 member ids, so two logs that differ anywhere before a position also differ right before it.
@@ -30,7 +30,7 @@ _PACKED = "packed"
 
 class LogFile:
     """A log file as it is now.  ``whole`` is the digest of its bytes on disk, without what `_END`
-    removes.  ``beginning_id`` is that of its first line, as the source computes it.
+    removes.  ``beginning_id`` is the id of the file's first line, as the source computes it.
 
     Raises OSError.
     """

@@ -1,7 +1,7 @@
 """CSV of CloudWatch Logs Insights -> a record of JSON per row.
 
-A row's message may have several lines, and its time is in UTC without saying so, unlike those of
-other exports.  The header names both columns.
+The message of a row may have several lines.  Its time is in UTC although the file does not say so,
+unlike times in other exports.  The header names the columns of message and time.
 """
 
 from __future__ import annotations

@@ -67,7 +67,8 @@ class FileDates:
 def dates_of(
     beginning: bytes, blocks: Callable[[], Iterable[bytes]], since_ms: int | None = None
 ) -> FileDates:
-    """What the beginning of a file shows; if that leaves an order open, all its blocks.
+    """What the beginning of a file shows; if the beginning leaves an order open, all blocks are
+    read.
 
     ``since_ms`` is a local time that no line precedes, for files that do not show the date.
     """
@@ -177,7 +178,7 @@ class LineDates:
         self._hour = b""
 
     def observe_lines(self, text: bytes) -> None:
-        """Lines that are not read: their dates may be those of later lines."""
+        """Observe lines that are not read, because their dates may be the dates of later lines."""
         at = 0
         for match in _HOURS.finditer(text):
             started = text.find(_STARTED_AT, at, match.start())

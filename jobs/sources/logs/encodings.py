@@ -1,7 +1,8 @@
 """The encoding of each line of a log: UTF-8, UTF-16 little-endian or big-endian.
 
 A file may change its encoding: PowerShell appends UTF-16 to any file, and other programs append
-UTF-8 to a file that PowerShell began.  So the beginning of each line decides how the line is read.
+UTF-8 to a file that PowerShell began.  Therefore the beginning of each line decides how the line is
+read.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ class EncodedLine:
 def lines_by_encoding(
     blocks: Iterable[bytes], position: int, encoding: str, longest: int, kept: int
 ) -> Iterator[EncodedLine]:
-    """Each line; ``encoding`` is that of the first line unless its bytes show another one.
+    """Each line; ``encoding`` is the encoding of the first line, unless its bytes show another
+    encoding.
 
     ``longest`` has bytes of the longest line that is returned; of a longer one ``kept`` bytes.
     """
@@ -102,7 +104,7 @@ class _Lines:
             self._drop()
 
     def _begin(self, start: int, *, is_last: bool) -> bool:
-        """Decide the encoding of a line; False if more bytes are needed."""
+        """Decide the encoding of a line. Returns False if more bytes are needed."""
         if self.is_begun:
             return True
         sample = bytes(self.rest[start : start + _BEGINNING_BYTES])
@@ -113,7 +115,7 @@ class _Lines:
         return True
 
     def _end(self, start: int, *, is_last: bool) -> int:
-        """Where the line ends in ``rest``; -1 if it has not ended."""
+        """The end of the line in ``rest``; -1 if it has not ended."""
         newline, at = _NEWLINES[self.encoding], start + self.searched
         while (at := self.rest.find(b"\n", at)) >= 0:
             if len(self.rest) - at <= _NEXT_BYTES and not is_last:
@@ -154,7 +156,7 @@ class _Lines:
 
 
 def _encoding_of_line(sample: bytes, current: str) -> str:
-    """From the first bytes of a line, and the encoding of the previous line."""
+    """The encoding by the first bytes of a line, and by the encoding of the previous line."""
     for mark, encoding in _MARKS:
         if sample.startswith(mark):
             return encoding

@@ -1,8 +1,8 @@
 """A line of a log, with the lines that belong to it -> an entry, or why it is unreadable.
 
 A line is pending until the next one begins: the lines in between may be its stack trace, or parts
-into which a terminal or a log store wrapped it.  What an entry takes from earlier lines (a date,
-the second pass of a repeated hour) is looked up from the start of the file when an entry needs it.
+into which a terminal or a log store wrapped it.  An entry may need information from earlier lines
+(a date, the second pass of a repeated hour), which is then searched from the start of the file.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class LogEntry(NamedTuple):
 class Unreadable:
     """One line of a coordinator's logger with an unknown wording, or the place of file damage.
 
-    ``length`` is that of the line, if not all of its bytes are kept.
+    ``length`` is the length of the line, if not all of its bytes are kept.
     """
 
     file: str
@@ -102,7 +102,9 @@ class Pending:
         self.error: str | None = None  # reason why the line cannot be parsed
 
     def attach(self, body: bytes) -> bool:
-        """Returns whether the next line may be a part of this one, and is kept as such."""
+        """Returns whether the next line may be a part of this line, in which case it is kept as
+        such.
+        """
         is_trace = TRACE_LINE.match(body) is not None
         if not is_trace and len(self.following) >= _MOST_WRAPS:
             return False
@@ -114,7 +116,7 @@ class Pending:
         return True
 
     def parsed(self) -> tuple[LogLine | None, int]:
-        """The parsed line, and how many of the lines after it are wrapped parts of it."""
+        """The parsed line, and the number of the following lines that are wrapped parts of it."""
         line = parse_line(self.text)
         if line is None or (line.logger is not None and line.event is not None):
             return line, 0
@@ -147,8 +149,8 @@ class Entries:
         before: Callable[[int], Entries] | None = None,
         source: str | None = None,
     ) -> None:
-        """``before`` has the entries of the file up to a position; None from the start of the file
-        on.
+        """``before`` has the entries of the file up to a position; ``before`` is None from the
+        start of the file on.
 
         ``source`` says whose lines they are, if the lines of each source are read apart.
         """
@@ -218,7 +220,7 @@ class Entries:
         )
 
     def _local_time(self, line: LogLine) -> tuple[int | None, int | None, str | None]:
-        """Of the line, its zone, and why it has none."""
+        """The local time of the line, its zone, and the reason why it has no time."""
         if line.stamp is None and line.local_ms is not None:
             return line.local_ms, None, None
         return self.dates.of(line.stamp, line.outer)

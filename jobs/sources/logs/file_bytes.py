@@ -28,7 +28,9 @@ _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 @dataclass(frozen=True, slots=True)
 class ByteRange:
-    """The lines of a file that begin in ``start`` <= position < ``end``; None: up to its end."""
+    """The lines of a file that begin in ``start`` <= position < ``end``; ``end`` is None for the
+    end of the file.
+    """
 
     start: int = 0
     end: int | None = None
@@ -67,7 +69,7 @@ def byte_ranges(stream: BinaryIO, range_bytes: int = RANGE_BYTES) -> list[ByteRa
     """Ranges of a file for tasks of their own.
 
     Compressed files, UTF-16, lines that end in a carriage return alone, JSON documents, lines that
-    name their source, and lines in another order than that of time can be read from the start only.
+    name their source, and lines that are not in the order of time can only be read from the start.
     """
     size = stream.seek(0, 2)
     stream.seek(0)
@@ -100,7 +102,8 @@ def beginning_of(stream: BinaryIO, size: int) -> bytes:
 class Blocks:
     """A stream's bytes from ``start`` on; ``damage`` is set if the stream turns out to be damaged.
 
-    From 0 on, gzip and zstd are uncompressed, and positions are those of the uncompressed bytes.
+    From position 0 on, gzip and zstd are uncompressed, and positions are positions in the
+    uncompressed bytes.
     """
 
     def __init__(self, stream: BinaryIO, start: int = 0) -> None:
@@ -282,7 +285,7 @@ def _whole_lines(
 
 
 class _Line:
-    """A line that began in an earlier block: the bytes that are kept of it, and its size."""
+    """A line that began in an earlier block, with the kept bytes and its size."""
 
     def __init__(self, longest: int, beginning: bytes = b"") -> None:
         self._longest = longest
@@ -328,7 +331,7 @@ def _ends_lines_in_cr(beginning: bytes) -> bool:
 
 
 def in_utf8(text: bytes) -> bytes:
-    """The beginning of a text, or all of it, without byte order marks if parts are UTF-16."""
+    """The beginning of a text, or the whole text, without byte order marks if parts are UTF-16."""
     encoding, skip = encoding_of(text)
     if encoding == UTF_8 and not has_utf16(text):
         return text

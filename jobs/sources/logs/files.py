@@ -42,8 +42,8 @@ def read_log(
     ``timezone``: IANA name of the broker's wall clock, for dates without a zone.  A local time that
     occurs twice (end of summer time) is the first of the two until the file's dates step back, then
     the second; a skipped local time has the offset before the change.  ``within`` is one of
-    `byte_ranges`; the items and counts of all ranges are those of the file.  ``since_ms``: see
-    `dates.dates_of`.  Raises zoneinfo.ZoneInfoNotFoundError.
+    `byte_ranges`.  The items and counts of all ranges together are those of the file.
+    ``since_ms``: see `dates.dates_of`.  Raises zoneinfo.ZoneInfoNotFoundError.
     """
 
     def before(position: int) -> Entries:

@@ -2,7 +2,7 @@
 
 A record is an object with a message.  Log stores and agents put it, its date and what names the
 broker under names and into objects of their own; `flat_record` finds them.  A document's records
-take what names the broker from the objects around them (the stream of Loki or CloudWatch).
+take the name of the broker from the objects around them (the stream of Loki or CloudWatch).
 """
 
 from __future__ import annotations
@@ -267,7 +267,7 @@ def _strings(record: dict[str, Any], levels: int = _DEEPEST) -> Iterator[str]:
 
 
 def flat_record(value: Any, deepest: int = _DEEPEST) -> FlatRecord | None:
-    """A record's message, and the other fields if the record or one around it has them."""
+    """A record's message, and the other fields if the record or an object around it has them."""
     if not isinstance(value, dict):
         return None
     places = _places(value)
@@ -308,7 +308,7 @@ def _within(message: str, deepest: int) -> FlatRecord | None:
 
 
 def _source_of(places: list[dict[str, Any]]) -> str | None:
-    """What names the broker of a record: its pod, or its container, stream and host."""
+    """The name of the broker of a record: its pod, or its container, stream and host."""
     if len(places) == 1 and not _names_of(places[0], _SOURCES):
         return None
     places = [*places, *(labels for name in _LABELS for labels in _objects(places, name))]
@@ -422,7 +422,7 @@ def _date_in(places: list[dict[str, Any]]) -> str | None:
 
 
 def _date(value: Any) -> str | None:
-    """As in a log line; numbers are seconds, ms, us or ns since the epoch."""
+    """A date as in a log line; numbers are seconds, ms, us or ns since the epoch."""
     if isinstance(value, dict):
         parts = (_first([value], names) for names in (_SECOND_PARTS, _NANO_PARTS))
         try:

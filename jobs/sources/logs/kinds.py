@@ -1,4 +1,4 @@
-"""What a file without an understood line seems to be, and what to do about it."""
+"""The likely kind of a file without an understood line, and what to do about it."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ _CONTAINERS_TIMES = "or export the log with the container's times (kubectl logs 
 
 
 def kind_of_undated_log(beginning: bytes) -> Kind:
-    """The kind of a log of which no line has a complete date: how to give dates."""
+    """The kind of a log in which no line has a complete date, with the way to give dates."""
     own = next((remedy for mark, remedy in _UNDATED if mark.search(beginning)), None)
     if own is None and _TIME_OF_DAY.search(beginning):
         remedy = "print dates in the log's layout, or give --log-date"
@@ -135,7 +135,7 @@ def is_error(kind: Kind, *, is_alone: bool) -> bool:
     """Returns whether a run fails because of a log without an understood line.
 
     ``is_alone`` means that no other log of the same option has an understood line.  An empty log
-    beside others may just have been rolled.
+    beside other logs may just have been rolled.
     """
     return is_alone or not (kind.is_usual or kind == EMPTY)
 

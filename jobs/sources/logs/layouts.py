@@ -1,4 +1,4 @@
-"""What stands around a log line: prefixes of containers and terminals, JSON objects, line heads."""
+"""Text around a log line: prefixes of containers and terminals, JSON objects, line heads."""
 
 from __future__ import annotations
 
@@ -108,11 +108,11 @@ _LABEL = re.compile(rb'(?:^|[,\s])(?:pod|pod_name|hostname|host|instance)="([^"]
 
 
 class Unwrapped(NamedTuple):
-    """What is within a line.
+    """The content of a line.
 
     ``body`` says what follows the prefix, or the record's message.  ``source`` says what names the
     broker, of the prefix or the record.  ``goes_on`` means that the next line of the same source
-    continues this line. ``date`` is that of the prefix or the record.  ``record`` has the other
+    continues this line. ``date`` is the date of the prefix or the record.  ``record`` has all other
     fields of JSON. ``unknown`` says why JSON has no message.
     """
 
@@ -155,7 +155,7 @@ def with_head(head: bytes, body: bytes) -> bytes:
 
 
 def unwrapped(raw: bytes, pods: set[bytes] | None = None) -> Unwrapped:
-    """What is within colors, prefixes, zeros and JSON; `line_of` makes a line of it.
+    """The content within colors, prefixes, zeros and JSON; `line_of` converts it to a line.
 
     ``pods`` are the prefixes of stern so far, which the lines of a stack trace begin with, too.
     """
@@ -170,8 +170,8 @@ def unwrapped(raw: bytes, pods: set[bytes] | None = None) -> Unwrapped:
 
 
 def line_of(inside: Unwrapped) -> bytes:
-    """The line that the broker wrote, with the date, level and logger of what is around it where it
-    has none, and with the stack trace that the record has.
+    """The line that the broker wrote.  If it has no date, level or logger, it gets those from the
+    text around it, and it gets the stack trace that the record has.
     """
     if inside.record is not None:
         return _line_of_record(inside.body.decode("utf-8", "replace"), inside.record, inside.date)
@@ -254,7 +254,7 @@ def _line_of_record(message: str, record: FlatRecord, date: str | None) -> bytes
 
 
 def _unknown(value: object, body: bytes) -> str | None:
-    """Of an object that names the coordinator: its fields, none of which is known."""
+    """The fields of an object that names the coordinator, none of which is known."""
     if not isinstance(value, dict) or not (
         PREFIX.search(text := body.decode("utf-8", "replace")) or "coordinator.group" in text
     ):

@@ -1,8 +1,8 @@
 """Bring the records of an export into the order of time, as a broker wrote them.
 
-Log stores answer with the newest record first, or with one stream after the other.  A record has
-the time that the store gives it, else that of its line.  Files whose first lines are in order are
-not touched: a broker's own log keeps its order even if its clock steps back.
+Log stores return the newest record first, or one stream after the other.  A record has the time
+that the store gives it, else the time of its line.  Files whose first lines are in order are not
+touched: a broker's own log keeps its order even if its clock steps back.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Timed(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """What the first lines of a file show: whether they name what wrote them, are parts of lines,
-    and are in another order than a broker writes.
+    """What the first lines of a file show: whether they name their source, are parts of lines, and
+    are in another order than a broker writes.
     """
 
     has_sources: bool
@@ -85,7 +85,7 @@ def lines_in_order(text: bytes) -> bytes:
 
 
 def timed_of(line: Unwrapped) -> Timed:
-    """The store's time, else that of the line's head."""
+    """The store's time, else the time of the line's head."""
     if line.date is not None and (time_ns := _time_ns(line.date)) is not None:
         return Timed(line.source, time_ns, True, line.goes_on)
     first = line.body.split(b"\n", 1)[0]
@@ -114,7 +114,7 @@ def _is_disordered(timed: list[Timed]) -> bool:
 
 
 class _Steps(NamedTuple):
-    """How often the time of a source changes, falls, and falls by more than _OVERLAP_NS."""
+    """Counts how often the time of a source changes, falls, and falls by more than _OVERLAP_NS."""
 
     changes: int
     falls: int

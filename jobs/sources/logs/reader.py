@@ -1,8 +1,8 @@
 """Read the lines of a log, or of a range of it, in order, and count each line once.
 
-Where each line names its source (a pod, a host, a stream of a log store), the lines of each source
-are read as a log of their own: stack traces, wrapped lines and lines without a date belong to the
-last line of the same source.
+If each line names its source (a pod, a host, a stream of a log store), the lines of each source are
+read as their own log: stack traces, wrapped lines and lines without a date belong to the last line
+of the same source.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Reader:
         before: Callable[[int], Entries] | None = None,
         source: str | None = None,
     ) -> None:
-        """``before``: see `Entries`.  ``source`` says whose lines alone it reads; it counts them
-        with those of the others.
+        """``before``: see `Entries`.  ``source`` is the source whose lines alone are read; they are
+        counted together with the lines of other sources.
         """
         self.counts = counts
         self.entries = Entries(counts, timezone, dates, before, source)
@@ -88,7 +88,9 @@ class Reader:
         return self._of_sources[source]
 
     def take(self, position: int, chunk: bytes) -> Iterator[LogEntry | Unreadable]:
-        """Items that a chunk's lines complete; ``position`` is that of its first byte."""
+        """Items that a chunk's lines complete; ``position`` is the position of the first byte of
+        the chunk.
+        """
         self.counts.software |= software_in(chunk)
         self.counts.start_ups.read(chunk)
         search, size, at = Search(chunk), len(chunk), 0
@@ -277,7 +279,7 @@ class Reader:
         return None if pending is None else self.entries.item_of(pending, breaks_off=breaks_off)
 
     def too_long(self, position: int, line: LongLine) -> Unreadable:
-        """The line counts, and nothing else of it is read."""
+        """The line counts, but nothing else of it is read."""
         self.counts.lines += 1
         self.counts.unreadable += 1
         reason = too_long(line.size)
@@ -285,7 +287,9 @@ class Reader:
         return Unreadable(self.counts.file, position, number, reason, line.beginning, line.size)
 
     def settle(self) -> Iterator[LogEntry | Unreadable]:
-        """After an exception: the pending lines' items; a line that was not counted is skipped."""
+        """Call this after an exception: it returns the items of pending lines, and a line that was
+        not counted is skipped.
+        """
         yield from self.flush_all()
         counts = self.counts
         counted = counts.events + counts.unreadable + counts.skipped + counts.continuations

@@ -1,4 +1,4 @@
-"""Find the lines of a log that must be parsed, without parsing the others.
+"""Finds the lines of a log that must be parsed, without parsing all other lines.
 
 Most lines of a broker's log are in Kafka's own layout and of other loggers.  A search of bytes for
 the coordinator's words, and for the next line in another layout, passes over them.
@@ -32,7 +32,7 @@ _CLASS = re.compile(rb"[\w$]*\.[\w.$]*")
 class Search:
     """The lines of a chunk that must be parsed, from its beginning on.
 
-    ``other_layout`` says where the next line begins that is not in Kafka's own layout.
+    ``other_layout`` is the begin of the next line that is not in Kafka's own layout.
     """
 
     def __init__(self, chunk: bytes) -> None:
@@ -41,7 +41,7 @@ class Search:
         self.other_layout = other_layout_from(chunk, 0)
 
     def next_line(self, at: int) -> int:
-        """Where the first such line from ``at`` on begins, or the end of the chunk."""
+        """The begin of the first such line from ``at`` on, or the end of the chunk."""
         words = self._words
         for number, place in enumerate(words):
             if place < at:
@@ -70,8 +70,8 @@ class MarkedLines:
     def starts(self, chunk: bytes) -> list[int]:
         """The positions at which these lines begin.
 
-        All lines of a chunk are found before one is read, so that neither evicts the other from
-        the processor's caches.
+        All lines of a chunk are found before the first line is read, so that finding and reading do
+        not evict each other from the processor's caches.
         """
         starts, at, size = [], 0, len(chunk)
         while at < size:

@@ -76,7 +76,7 @@ class BrokerMetadata:
 
 
 def request_metadata(address: Address, settings: Mapping[str, str]) -> BrokerMetadata | NoAnswer:
-    """One BrokerMetadata request for `__consumer_offsets`, which does not create the topic."""
+    """Send one BrokerMetadata request for `__consumer_offsets`, which does not create the topic."""
     errors: list[KafkaError] = []
     dynamic: dict[str, Any] = {
         "bootstrap.servers": address_text(address),
@@ -101,7 +101,7 @@ def request_metadata(address: Address, settings: Mapping[str, str]) -> BrokerMet
 
 
 def require_answer(kafka: Kafka, client: Mapping[str, str], java: Mapping[str, str]) -> None:
-    """One of the brokers suffices; the first one's error is raised if none answers.
+    """One of the brokers suffices; if no broker answers, the first broker's error is raised.
 
     ``client`` has librdkafka's settings, ``java`` has these settings by the names in [kafka].
     """
@@ -119,7 +119,9 @@ def require_answer(kafka: Kafka, client: Mapping[str, str], java: Mapping[str, s
 
 
 def count_groups(address: Address, settings: Mapping[str, str]) -> int | str:
-    """How many groups of consumers the brokers list for this user, or why they do not."""
+    """The number of consumer groups that the brokers list for this user, or the reason why they do
+    not.
+    """
     dynamic = {"bootstrap.servers": address_text(address)}
     client = AdminClient({**settings, **FIXED, **dynamic})
     try:

@@ -1,10 +1,10 @@
-"""Records that differ between copies of one partition, where no leader epoch decides.
+"""Records that differ between copies of one partition, if no leader epoch decides.
 
-Copies of a partition have the same record at the same offset: followers append what the leader
-has, and the log cleaner only removes records.  A broker that was killed may have appended records
-that no other replica has, and brokers before message format 2 wrote no leader epochs.  Of several
-records with one offset, the record of the live topic is kept, else the record of most copies, else
-the record of the copy with the greatest offset.  A copy with another record diverged at this
+Copies of a partition have the same record at the same offset: followers append what the leader has,
+and the log cleaner only removes records.  A broker that was killed may have appended records that
+no other replica has, and brokers before message format 2 wrote no leader epochs.  If several
+records have the same offset, the record of the live topic is kept, else the record of most copies,
+else the record of the copy with the greatest offset.  A copy with another record diverged at this
 offset, up to the next record that it shares with a copy that did not diverge.
 """
 

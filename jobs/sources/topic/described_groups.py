@@ -5,7 +5,7 @@ stderr a sentence about a group that has no members or that rebalances.  The out
 file has a line with a date before each output, as `date` prints it.  The tables of one group below
 one date are one row.
 
-A table of offsets names each member, also a member without partitions.  Without --verbose a table
+A table of offsets names each member, also a member without partitions.  Without --verbose, a table
 of members has only the number of partitions.  Kafka before 2.2 prints no column GROUP.
 """
 
@@ -66,7 +66,7 @@ class Description:
 
 
 class DescribedTable:
-    """The columns of a header, and where they begin."""
+    """The columns of a header, with their positions."""
 
     def __init__(self, header: str, start: int) -> None:
         matches = list(_COLUMN.finditer(header, start))
@@ -93,7 +93,7 @@ class DescribedTable:
 
 @dataclass(kw_only=True)
 class _Group:
-    """What the tables below one date say of one group.
+    """What the tables below one date say about one group.
 
     ``header_lines`` has, by columns, the line of the table's header.  ``counts`` have the number of
     partitions by member.
@@ -198,7 +198,7 @@ def _value(text: str) -> str | None:
 
 
 def _partitions(text: str) -> list[tuple[str, list[int]]]:
-    """Of `t:0,1;u:2` (Kafka 4) or `t(0,1), u(2)`."""
+    """Partitions in the form `t:0,1;u:2` (Kafka 4) or `t(0,1), u(2)`."""
     return [
         (topic, [int(number) for number in numbers.split(",") if number])
         for topic, numbers in _TOPIC_PARTITIONS.findall(text)

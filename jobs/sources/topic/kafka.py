@@ -1,5 +1,5 @@
-"""Source `kafka`: the topic `__consumer_offsets` of a running cluster, from where the last run
-stopped.
+"""Source `kafka`: the topic `__consumer_offsets` of a running cluster, from the position at which
+the last run stopped.
 
 A run asks the broker for its offsets first, reads from the next offset in ingested_files up to
 there, in slices, and verifies that records arrived.  Each engine has its own client: Spark's Kafka
@@ -102,7 +102,10 @@ class OffsetsTopic(ABC):
 
     @abstractmethod
     def offset_ranges(self) -> OffsetRanges:
-        """As of the call.  RunFailed if the broker does not answer or has no such topic."""
+        """The offsets are those at the time of the call.
+
+        Raises RunFailed if the broker does not answer or has no such topic.
+        """
 
     @abstractmethod
     def records(self, start: Offsets, end: Offsets) -> SourceRows:
@@ -110,8 +113,9 @@ class OffsetsTopic(ABC):
 
     @abstractmethod
     def aborted(self, start: Offsets, end: Offsets, received: DataFrame) -> SourceRows:
-        """The rows of aborted transactions between these offsets, which are those of a
-        read_uncommitted consumer without the rows ``received`` before."""
+        """Rows of aborted transactions between these offsets: what a read_uncommitted consumer
+        receives here, minus ``received``.
+        """
 
     @abstractmethod
     def has_records(self, partition: int, first: int, end: int) -> bool:
@@ -119,7 +123,10 @@ class OffsetsTopic(ABC):
 
 
 def deleted_offsets(ranges: OffsetRanges, next_offsets: Offsets) -> Iterator[DeletedOffsets]:
-    """``next_offsets`` say where the last run stopped.  RunFailed if the topic is another one."""
+    """``next_offsets`` are the offsets at which the last run stopped.
+
+    RunFailed if the topic is another one.
+    """
     for partition, next_offset in next_offsets.items():
         written = ranges.written.get(partition, 0)
         if written < next_offset:

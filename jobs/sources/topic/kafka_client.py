@@ -230,7 +230,10 @@ class _Rows:
         self.values.append(message.value())
 
     def batch(self) -> pa.RecordBatch:
-        """As Spark's source: ``file`` is topic and partition, ``bytes`` those of key and value."""
+        """As Spark's source:
+
+        ``file`` is topic and partition, and ``bytes`` the size of key and value.
+        """
         keys, values = pa.array(self.keys, pa.binary()), pa.array(self.values, pa.binary())
         sizes = [pc.fill_null(pc.binary_length(column), 0) for column in (keys, values)]
         columns = {

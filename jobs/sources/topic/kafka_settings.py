@@ -1,7 +1,7 @@
 """Settings of [kafka] for librdkafka.
 
-The configuration has the names of Kafka's Java clients, because Spark uses these.  librdkafka has
-the same names for most settings; this module translates the others.
+The configuration has the names of Kafka's Java clients, because Spark uses these names. librdkafka
+has the same names for most settings, and this module translates all others.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _translate_login(java: Mapping[str, str], client: ClientSettings) -> None:
 
 
 def reader_settings(java: Mapping[str, str]) -> dict[str, str]:
-    """All settings, for a consumer of librdkafka; librdkafka refuses names that it does not have.
+    """All settings for a consumer of librdkafka, which refuses unknown names.
 
     UsageError for a security setting that librdkafka has no equivalent for.
     """

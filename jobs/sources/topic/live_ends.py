@@ -32,7 +32,7 @@ class LiveEnds:
 def list_end_offsets(kafka: Kafka, topics: Collection[str]) -> LiveEnds:
     """The log end offset (high watermark) of each partition of the topics that exist.
 
-    The time of a sighting is that of the broker's answer, by the clock of this machine.
+    The time of a sighting is the time of the broker's answer, by the clock of this machine.
     """
     security = client_settings(kafka.settings)
     if security.untranslatable:

@@ -1,11 +1,11 @@
 """The groups of a running cluster, as their coordinators describe them to librdkafka's Admin API.
 
-ListGroups of every broker names the groups; each one's coordinator is asked for its state and
-members, in batches.  librdkafka lists and describes groups of consumers only, of both protocols;
-its deprecated call `list_groups` names the others: Kafka Connect's with their members, share and
-streams groups by their names alone.
+ListGroups of every broker names the groups; the coordinator of each group is asked for its state
+and members, in batches. librdkafka lists and describes only groups of consumers, of both protocols;
+its deprecated call `list_groups` names all other groups: Kafka Connect's with their members, share
+and streams groups by their names alone.
 
-It does not tell generations or epochs, nor any time: these are in no row.
+The response contains neither generations nor epochs nor any time, so no row has them.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ class GroupRow:
     """The columns of group_snapshots that do not depend on the snapshot.
 
     ``members`` are structs of its column members, or None if the group was not described.
-    ``assignment_bytes`` has, by member id, those of a group whose assignments are not a consumer's.
+    ``assignment_bytes`` has the assignments by member id, for a group whose assignments are not a
+    consumer's.
     """
 
     group_id: str
@@ -89,7 +90,8 @@ class GroupRow:
         return own | {"member_count": count, "assignment_hash": self._hash()}
 
     def _hash(self) -> str | None:
-        """Of what a rebalance changes: a static member that was replaced keeps its assignment.
+        """A hash of the values that a rebalance changes; a static member that was replaced keeps
+        its assignment.
 
         Snapshots of different versions are compared, so the hashed text must stay as it is.
         """
@@ -276,7 +278,7 @@ def _has_consumers(group: Any) -> bool:
 
 
 def _deleted(name: str, requested: datetime, group_type: str | None) -> GroupRow:
-    """As brokers answer older versions of DescribeGroups."""
+    """The row has the state that brokers return to older versions of DescribeGroups."""
     at = datetime.now(UTC)
     return GroupRow(
         group_id=name,

@@ -155,7 +155,7 @@ def counts(rows: DataFrame, size: Callable[[str], Column] = F.max) -> DataFrame:
 
 
 def _reasons(raw: pa.RecordBatch, is_of_topic: pa.BooleanArray) -> pa.StringArray:
-    """The rows' reasons, and those of records that cannot be decoded."""
+    """The reasons of the rows, including records that cannot be decoded."""
     reasons = raw.column("reason").to_pylist()
     undecided = pc.and_(raw.column("reason").is_null(), is_of_topic)
     rows = pc.indices_nonzero(undecided)

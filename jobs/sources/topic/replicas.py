@@ -1,11 +1,11 @@
 """Records of diverged replicas, in copies of one partition from several brokers.
 
-A broker that is killed may have appended records that no other replica has.  When it is back it
-truncates them (KIP-101): in the log of a partition each leader epoch begins at one offset, and no
-record of an earlier epoch stands at that offset or behind it.  A copy taken before the truncation
-still has these records, which no consumer ever read.  Brokers write where each epoch begins to
-`leader-epoch-checkpoint`; a record batch has its epoch in its header.  `jobs.sources.topic.copies`
-decides where copies differ within an epoch, or without epochs.
+A broker that is killed may have appended records that no other replica has.  When the broker is
+back it truncates these records (KIP-101): in the log of a partition each leader epoch begins at one
+offset, and no record of an earlier epoch is at that offset or behind it.  A copy taken before the
+truncation still has these records, which no consumer ever read.  Brokers write the begin of each
+epoch to `leader-epoch-checkpoint`; a record batch has its epoch in its header.
+`jobs.sources.topic.copies` decides if copies differ within an epoch, or have no epochs.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ _NO_EPOCH = -1  # leader epoch of a record in a format before message format 2
 
 
 class EpochStarts:
-    """Where the leader epochs of a partition begin: ``starts`` by epoch, of all copies."""
+    """The offsets at which the leader epochs of a partition begin:
+
+    ``starts`` by epoch, of all copies.
+    """
 
     def __init__(self, starts: Mapping[int, int]) -> None:
         self.starts = dict(sorted(starts.items()))
@@ -54,12 +57,12 @@ class EpochStarts:
         self._ends = np.append(ends, np.iinfo(np.int64).max)
 
     def are_diverged(self, epochs: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Per record, whether a later epoch begins at its offset or before it."""
+        """For each record, whether a later epoch begins at or before its offset."""
         later = np.searchsorted(self._epochs, epochs, side="right")
         return np.asarray((self._ends[later] <= offsets) & (epochs > _NO_EPOCH))
 
     def reason(self, epoch: int, offset: int) -> str:
-        """Why a diverged record is in quarantine."""
+        """The reason why a diverged record is in quarantine."""
         later, start = next(
             (later, start)
             for later, start in self.starts.items()
@@ -73,14 +76,14 @@ class EpochStarts:
 
 class PartitionCopies(NamedTuple):
     """What the copies of a partition show.  ``diverged`` has, by folder of a copy, the offsets at
-    which it diverged where no epoch decides.
+    which the copy diverged if no epoch decides.
     """
 
     starts: EpochStarts
     diverged: Mapping[str, Sequence[DivergedRange]] = MappingProxyType({})
 
     def reasons(self, file: str, epochs: np.ndarray, offsets: np.ndarray) -> dict[int, str]:
-        """Why records of this file are of a diverged replica, by their place."""
+        """The reasons why records of this file are from a diverged replica, by their place."""
         reasons = {}
         for each in self.diverged.get(_folder(file), ()):
             for place in np.flatnonzero(
@@ -142,7 +145,7 @@ def _epoch_starts(copies: Copies) -> dict[int, int]:
 
 
 def _are_decided(batches: Sequence[CopyBatch], starts: EpochStarts) -> np.ndarray:
-    """Per batch, whether its epoch shows that it is of a diverged replica."""
+    """For each batch, whether its epoch shows that it is from a diverged replica."""
     epochs = np.array([each.epoch for each in batches], np.int64)
     return starts.are_diverged(epochs, np.array([each.last_offset for each in batches], np.int64))
 
@@ -172,7 +175,7 @@ def partitions_of(files: Iterable[str]) -> dict[str, int]:
 
 
 def is_contested(file: str, replicas: Mapping[int, PartitionCopies]) -> bool:
-    """Returns whether copies of the file's partition differ where no epoch decides."""
+    """Returns whether copies of the file's partition differ and no epoch decides."""
     copies = replicas.get(partition_of(file))
     return copies is not None and bool(copies.diverged)
 

@@ -196,7 +196,7 @@ def segment_rows(
 def _diverged(
     records: pa.RecordBatch, data: Any, file: str, copies: PartitionCopies
 ) -> dict[int, str]:
-    """Why records are of a diverged replica, by their place."""
+    """The reasons why records are from a diverged replica, by their place."""
     epochs = epochs_at(data, records.column("position").to_numpy())
     return copies.reasons(file, epochs, records.column("log_offset").to_numpy())
 
@@ -244,7 +244,10 @@ _AS_READ = ("position", "log_offset", "key", "value", *_OF_BATCH)
 def _reasons(
     records: pa.RecordBatch, is_data: pa.BooleanArray, diverged: Mapping[int, str]
 ) -> pa.StringArray:
-    """Why a record cannot be decoded or is ``diverged``, or null. Only data are decoded."""
+    """The reason why a record cannot be decoded or is ``diverged``, or null.
+
+    Only data records are decoded.
+    """
     rows = pc.indices_nonzero(is_data)
     data = records if len(rows) == records.num_rows else records.take(rows)
     reasons: list[str | None] = [None] * records.num_rows
@@ -283,7 +286,7 @@ class _Offsets:
         self._greatest = -1
 
     def are_new(self, offsets: pa.Array) -> np.ndarray:
-        """Per offset, whether neither the batches before nor this one have had it."""
+        """For each offset: is this its first occurrence in this and earlier batches?"""
         new = offsets.to_numpy()
         is_new = np.ones(len(new), bool)
         if not len(new):
@@ -335,7 +338,7 @@ class _Counts:
         return self.row | {"kept_by_date": sorted(self._kept_by_date.items())}
 
     def rest(self, data: memoryview, error: Exception) -> Quarantined:
-        """From the last batch on: what an exception left unread."""
+        """The bytes from the last batch on, which an exception left unread."""
         at = self._position
         kept = bytes(data[at : at + QUARANTINE_BYTES])
         return Quarantined(self.row["file"], at, len(data) - at, internal_error(error), kept)
