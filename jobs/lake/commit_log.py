@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import unquote
 
@@ -45,6 +46,10 @@ class LogFolder(Protocol):
     def is_parquet(self, name: str) -> bool:
         """Returns whether the file begins and ends as a Parquet file."""
 
+    def fault_of_file(self, path: str, size: int) -> str | None:
+        """What is wrong with a data file of this size; None if it is whole, and in an object
+        store, which keeps only whole files."""
+
 
 @dataclass(frozen=True)
 class FileLogFolder:
@@ -67,6 +72,18 @@ class FileLogFolder:
             file.seek(max(0, size - len(_PARQUET)))
             return first == file.read() == _PARQUET
 
+    def fault_of_file(self, path: str, size: int) -> str | None:
+        if "://" in self.path:
+            return None
+        name = f"../{path}"
+        try:
+            size_on_disk = Path(self.path, name).stat().st_size
+        except FileNotFoundError:
+            return "is missing"
+        if size_on_disk != size:
+            return f"has {size_on_disk:,} bytes instead of {size:,}"
+        return None if self.is_parquet(name) else "is no Parquet file"
+
 
 @dataclass(frozen=True)
 class CommitLog:
@@ -81,8 +98,25 @@ class CommitLog:
 
     def damage(self) -> str | None:
         """The newest file that is empty or damaged, what is wrong with it, and the remedy, or None
-        if the newest commits and the newest checkpoint are whole.
+        if the newest commits, their data files and the newest checkpoint are whole.
         """
+        return self.damage_of_log() or self._damage_of_files()
+
+    def _damage_of_files(self) -> str | None:
+        """As `damage`, of the data files of the newest commits, if the log is whole."""
+        removed: set[str] = set()
+        for version in reversed(self.versions()[-_COMMITS_CHECKED:]):
+            actions = list(self._actions(version))
+            for add in (action["add"] for action in actions if "add" in action):
+                path = unquote(add["path"])
+                fault = self.folder.fault_of_file(path, add["size"])
+                if fault is not None and add["path"] not in removed:
+                    return f"{path} {fault}; restore it, or run {_REMEDY}"
+            removed |= {action["remove"]["path"] for action in actions if "remove" in action}
+        return None
+
+    def damage_of_log(self) -> str | None:
+        """As `damage`, of the newest commits and the newest checkpoint."""
         for version in reversed(self.versions()[-_COMMITS_CHECKED:]):
             if (fault := self._fault(version)) is not None:
                 return f"_delta_log/{_file_name(version)} {fault}; restore it, or run {_REMEDY}"

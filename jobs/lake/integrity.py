@@ -39,7 +39,7 @@ def damages(root: str, table: str) -> Iterator[Damage]:
     """Damage of the table's log, columns and files.  A damaged table must not be read."""
     path = f"{root.rstrip('/')}/{table}"
     try:
-        if (damage := CommitLog(FileLogFolder(f"{path}/_delta_log")).damage()) is not None:
+        if (damage := CommitLog(FileLogFolder(f"{path}/_delta_log")).damage_of_log()) is not None:
             yield table, "whole newest commits", damage
             return
         delta = DeltaTable(path)

@@ -384,6 +384,9 @@ class HadoopLogFolder:
         # An object store keeps only whole files, so the ends of files need no check.
         return bool(self._files().getFileStatus(self._path(f"{self.uri}/{name}")).getLen())
 
+    def fault_of_file(self, path: str, size: int) -> str | None:
+        return None
+
     def _files(self) -> Any:
         hadoop = self.spark.sparkContext._jsc.hadoopConfiguration()
         return self._path(self.uri).getFileSystem(hadoop)

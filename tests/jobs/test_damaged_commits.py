@@ -11,6 +11,7 @@ from jobs.lake.integrity import damages
 from jobs.lake.opening import open_lake, open_without_engine
 from jobs.lake.sql import query
 from schemas import table_names
+from tools.faults.lakes import files_of
 
 LOG = Path(__file__).parents[2] / "examples" / "mixed-clients-4.1.2" / "server.log"
 EMBEDDED = ["--engine", "embedded"]
@@ -115,3 +116,35 @@ def test_a_command_stops_and_changes_nothing(
     assert before == {
         path: path.stat().st_mtime_ns for path in Path(root).rglob("*") if path.is_file()
     }
+
+
+FILE_FAULTS = {
+    "missing": (lambda file: file.unlink(), "is missing"),
+    "empty": (lambda file: file.write_bytes(b""), "has 0 bytes instead of "),
+    "zeros": (lambda file: file.write_bytes(bytes(file.stat().st_size)), "is no Parquet file"),
+}
+
+
+@pytest.mark.parametrize(("damage", "fault"), FILE_FAULTS.values(), ids=FILE_FAULTS)
+def test_a_damaged_data_file_of_a_newest_commit_is_named(root, damage, fault):
+    """After a power failure, the file system may have the commit and not the bytes of its files."""
+    file = files_of(root, "generations")[0]
+    damage(file)
+    name = file.relative_to(Path(root, "generations"))
+    start = f"--lake {root}: table generations: {name} {fault}"
+
+    for answer in (
+        lambda: query(root, "SELECT * FROM generations"),
+        lambda: open_without_engine(root, "c"),
+    ):
+        with pytest.raises(UsageError, match=re.escape(start)) as error:
+            answer()
+        assert str(error.value).endswith("; restore it, or run `regroup maintain --repair`")
+
+
+def test_a_data_file_that_a_newer_commit_removed_may_be_missing(root):
+    file = files_of(root, "generations")[0]
+    DeltaTable(f"{root}/generations").delete()
+    file.unlink()
+
+    assert query(root, "SELECT COUNT(*) FROM generations")[1] == [(0,)]
