@@ -225,6 +225,7 @@ class _Assignment:
         self._drafts = drafts
         causes = (each for each in activity.causes if each.role != ABSORBED)
         self._causes = by(lambda each: (each.incarnation, each.generation), causes)
+        self._causes_of_member = by(lambda each: each.member_id, activity.causes)
         self._of_cause = {id(c): draft for draft in drafts for c in draft.all_causes()}
 
     def assigned(self) -> list[tuple[EpisodeDraft, list[Rebalance]]]:
@@ -264,9 +265,8 @@ class _Assignment:
             return None
         before = (
             self._of_cause[id(each)]
-            for each in reversed(self._activity.causes)
-            if each.member_id == completion.member_id
-            and each.generation <= completion.generation
+            for each in reversed(self._causes_of_member.get(completion.member_id, ()))
+            if each.generation <= completion.generation
             and (each.is_arrival or each.cause == SUBSCRIPTION_CHANGE)
             and id(each) in self._of_cause
         )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 
 from coordinator_core.episodes.drafts import EpisodeDraft, Rule, Scene, in_series
 from coordinator_core.episodes.episode_kind import EpisodeKind
@@ -21,7 +24,7 @@ from coordinator_core.episodes.evidence import (
 )
 from coordinator_core.episodes.failover import failed_over
 from coordinator_core.episodes.group_protocol import converted
-from coordinator_core.episodes.grouping import by
+from coordinator_core.episodes.grouping import by, within
 from coordinator_core.episodes.process_changes import (
     AT_ONCE_MS,
     GROUP_START_MS,
@@ -59,8 +62,8 @@ def drafts_of(
             continue
         if new := list(rule(scene)):
             drafts += new
-            taken = {id(each) for draft in new for each in draft.changes}
-            rest = [each for each in scene.changes if id(each) not in taken]
+            taken = {each for draft in new for each in draft.changes}
+            rest = [each for each in scene.changes if each not in taken]
             scene = Scene(rest, activity, history)
             present = {each.what for each in rest}
     return drafts
@@ -83,7 +86,8 @@ def _emptied(scene: Scene) -> Iterator[EpisodeDraft]:
             kind, confidence = _kind_of_emptied(departed, back)
             if kind is not None:
                 yield EpisodeDraft(kind, departed + back, confidence)
-                rest = [each for each in rest if each not in departed and each not in back]
+                taken = {*departed, *back}
+                rest = [each for each in rest if each not in taken]
 
 
 def _emptied_after(rebalance: Rebalance, own: Sequence[ProcessChange]) -> Rebalance | None:
@@ -176,7 +180,8 @@ def _group_start(scene: Scene) -> Iterator[EpisodeDraft]:
             ]
             if started:
                 yield EpisodeDraft(EpisodeKind.GROUP_START, started, 0.9)
-            rest = [each for each in rest if each not in started]
+            taken = set(started)
+            rest = [each for each in rest if each not in taken]
 
 
 def _planned(scene: Scene) -> Iterator[EpisodeDraft]:
@@ -192,15 +197,22 @@ def _all_at_once(scene: Scene) -> Iterator[EpisodeDraft]:
     A process that was removed before, and is back with the others, is restarted with them.
     """
     restarted = scene.of(What.RESTARTED)
+    removed = sorted(
+        (at(each.arrival), n, each)
+        for n, each in enumerate(scene.of(What.EXPIRED, What.SLOW_POLL))
+        if each.departure and each.arrival
+    )
+    returned_ms = [back_ms for back_ms, _, _ in removed]
     while restarted:
         first_ms = restarted[0].to_ms
-        series = [each for each in restarted if each.to_ms - first_ms <= AT_ONCE_MS]
+        # Changes are in order of from_ms, which is at most to_ms.
+        begun = bisect_right(restarted, first_ms + AT_ONCE_MS, key=lambda each: each.from_ms)
+        series = [each for each in restarted[:begun] if each.to_ms - first_ms <= AT_ONCE_MS]
         restarted = restarted[len(series) :]
-        back = [
-            each
-            for each in scene.of(What.EXPIRED, What.SLOW_POLL)
-            if each.departure and each.arrival and abs(at(each.arrival) - first_ms) <= AT_ONCE_MS
-        ]
+        at_once = within(returned_ms, first_ms - AT_ONCE_MS, first_ms + AT_ONCE_MS)
+        near = [removed[number] for number in at_once]
+        # A return that a series took is no longer part of its change.
+        back = [each for _, _, each in sorted(near, key=itemgetter(1)) if each.arrival]
         names = {each.process for each in [*series, *back]}
         if len(names) > 1 and len(names) >= scene.size(series):
             returned = [each.split() for each in back]
@@ -234,15 +246,18 @@ def _rolling_deployment(scene: Scene) -> Iterator[EpisodeDraft]:
     A process that may have been killed is part of it only between others.
     """
     series: list[list[ProcessChange]] = []
+    names, until_ms = set[str](), 0
     for each in scene.changes:
         if each.what not in (What.RESTARTED, What.REPLACED) and not each.may_be_restart:
             continue
-        last = series[-1] if series else []
-        is_new = each.process not in {other.process for other in last}
-        if last and is_new and each.from_ms - max(c.to_ms for c in last) <= DEPLOY_GAP_MS:
-            last.append(each)
+        is_new = each.process not in names
+        if series and is_new and each.from_ms - until_ms <= DEPLOY_GAP_MS:
+            series[-1].append(each)
+            until_ms = max(until_ms, each.to_ms)
         else:
             series.append([each])
+            names, until_ms = set(), each.to_ms
+        names.add(each.process)
     for deployed in map(_between_restarts, series):
         if len(deployed) > 1 and len(deployed) >= _deployed_at_least(deployed, scene):
             yield EpisodeDraft(
@@ -349,15 +364,23 @@ def _each(what: What, kind: EpisodeKind, gap_ms: int = AT_ONCE_MS) -> tuple[Rule
 
 def _restarts(scene: Scene) -> Iterator[EpisodeDraft]:
     """Several processes count only if they were restarted at once."""
-    rest = scene.of(What.RESTARTED, What.REPLACED)
+    rest = deque(scene.of(What.RESTARTED, What.REPLACED))
     while rest:
-        series = [rest.pop(0)]
-        for each in list(rest):
-            same = [c for c in series if c.process == each.process] or series
-            gap_ms = RESTART_MS if same is not series else AT_ONCE_MS
-            if each.from_ms - max(c.to_ms for c in same) <= gap_ms:
-                series.append(each)
-                rest.remove(each)
+        series, others = list[ProcessChange](), list[ProcessChange]()
+        last_ms = dict[str, int]()
+        until_ms = rest[0].to_ms
+        # Changes are in order of from_ms: after a longer pause, none belongs to the series.
+        while rest and rest[0].from_ms - until_ms <= RESTART_MS:
+            each = rest.popleft()
+            since_ms = last_ms.get(each.process, until_ms)
+            gap_ms = RESTART_MS if each.process in last_ms else AT_ONCE_MS
+            if series and each.from_ms - since_ms > gap_ms:
+                others.append(each)
+                continue
+            series.append(each)
+            last_ms[each.process] = max(each.to_ms, last_ms.get(each.process, each.to_ms))
+            until_ms = max(until_ms, each.to_ms)
+        rest.extendleft(reversed(others))
         yield EpisodeDraft(EpisodeKind.RESTART, series, _restart_confidence(series))
 
 

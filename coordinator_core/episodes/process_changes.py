@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -27,7 +28,7 @@ from coordinator_core.episodes.evidence import (
     Activity,
     Cause,
 )
-from coordinator_core.episodes.grouping import by, cut_at_gaps
+from coordinator_core.episodes.grouping import by, candidates, cut_at_gaps, within
 from coordinator_core.lives.processes import RESTART_MS
 from coordinator_core.protocol.processes import process_key, process_name
 
@@ -71,7 +72,7 @@ class What(Enum):
     REFUSED = "refused"  # the group had its maximum size
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class ProcessChange:
     """``departure`` is None if the process only started, ``arrival`` if it did not come back.
 
@@ -249,11 +250,11 @@ class _Matching:
         for each in changes:
             if each.arrival is not None:
                 each.causes += self._joined_again.get(id(each.arrival), [])
+        departed, arrived = _by_departed(changes), _by_arrived(changes)
         for cause in self._repeated:
-            for each in changes:
-                same = each.departure if cause.is_departure else each.arrival
-                if same is not None and same.member_id == cause.member_id:
-                    each.causes.append(cause)
+            of_member = departed if cause.is_departure else arrived
+            for each in of_member.get(cause.member_id, ()):
+                each.causes.append(cause)
         return changes
 
     def _matched(self) -> list[ProcessChange]:
@@ -273,8 +274,10 @@ class _Matching:
         this member had been killed, and its next life could not join yet.
         """
         conflicts = []
+        departed = _by_departed(changes) if self._refused else {}
         for refused in self._refused:
-            killed = next((each for each in changes if _is_killed(each, refused)), None)
+            own = departed.get(refused.member_id, ())
+            killed = next((each for each in own if _is_killed(each, refused)), None)
             if killed is None:
                 conflicts.append(self._change(What.TAKEOVER, None, refused, 0.95))
             else:
@@ -335,7 +338,7 @@ class _Matching:
         arrival_of: dict[int, Cause] = {}
         used = set[int]()
         for key, departures in self._departures_of.items():
-            pairs = [(old, new) for old in departures for new in self._may_return(old)]
+            pairs = self._returns(key, departures)
             if all(map(_is_shared, departures)):
                 pairs.sort(key=_apart)
                 arrivals = self._arrivals_of.get(key, ())
@@ -352,34 +355,39 @@ class _Matching:
                     used.add(id(arrival))
         return arrival_of
 
-    def _may_return(self, departure: Cause) -> Iterator[Cause]:
-        """Arrivals of the same process since it was last heard of, in time; before its session
-        expired, the one beside it comes first.
+    def _returns(self, key: Key, departures: Sequence[Cause]) -> list[Pair]:
+        """Departures with arrivals of the same process since it was last heard of, in time; before
+        its session expired, the one beside it comes first.
         """
-        since_ms, until_ms = self._away(departure)
-        same = [
-            each
-            for each in self._arrivals_of.get(self._keys(departure), ())
-            if each.story != TAKEOVER and _may_follow(each, departure)
-        ]
-        yield from (each for each in same if each.story == CRASH_RESTART)
-        for each in same:
-            if each.story != CRASH_RESTART and since_ms <= at(each) <= until_ms:
-                yield each
+        arrivals = [each for each in self._arrivals_of.get(key, ()) if each.story != TAKEOVER]
+        arrived_ms, departed_ms = list(map(at, arrivals)), list(map(at, departures))
+        spans = [self._away(each, departed_ms) for each in departures]
 
-    def _away(self, departure: Cause) -> tuple[int, int]:
+        def fits(n: int, m: int) -> bool:
+            (since_ms, until_ms), new = spans[n], arrivals[m]
+            is_in_time = new.story == CRASH_RESTART or since_ms <= arrived_ms[m] <= until_ms
+            return is_in_time and _may_follow(new, departures[n])
+
+        possible = [
+            within(arrived_ms, min(since_ms, at(old) - _longest_beside_ms(old)), until_ms)
+            for old, (since_ms, until_ms) in zip(departures, spans, strict=True)
+        ]
+        return [
+            (departures[n], arrivals[m])
+            for n, ms in candidates(possible, fits)
+            for m in sorted(ms, key=lambda m: arrivals[m].story != CRASH_RESTART)
+        ]
+
+    def _away(self, departure: Cause, departures_ms: Sequence[int]) -> tuple[int, int]:
+        """``departures_ms``: all departures of the process, in order."""
         departed_ms = at(departure)
         stopped = departure.story in (RESTART, STOP)
         until_ms = departed_ms + (RESTART_MS if stopped else RETURN_MS)
         if not departure.is_expiry:
             return departed_ms, until_ms
-        return self._last_contact_ms(departure), min([until_ms, *self._later(departure)])
-
-    def _later(self, departure: Cause) -> Iterator[int]:
-        """Later departures of the process: it was back by then, even if no record shows it."""
-        for each in self._departures_of[self._keys(departure)]:
-            if at(each) > at(departure):
-                yield at(each)
+        # By the next departure, the process was back, even if no record shows it.
+        following = departures_ms[bisect_right(departures_ms, departed_ms) :][:1]
+        return self._last_contact_ms(departure), min([until_ms, *following])
 
     def _last_contact_ms(self, expiry: Cause) -> int:
         """The earliest possible one: a member that waits for a rebalance needs no heartbeat."""
@@ -402,6 +410,24 @@ def _surged(departures: Iterable[Cause], started: Iterable[Cause]) -> Iterator[P
         is_in_turn = all(each.is_arrival == (n % 2 == 0) for n, each in enumerate(run))
         if is_in_turn and len(run) >= _LEAST_SURGE and len(run) % 2 == 0:
             yield from zip(run[1::2], run[::2], strict=True)
+
+
+def _by_departed(changes: Iterable[ProcessChange]) -> dict[str | None, list[ProcessChange]]:
+    """The changes with a departure, by its member id."""
+    of_member: dict[str | None, list[ProcessChange]] = {}
+    for each in changes:
+        if each.departure is not None:
+            of_member.setdefault(each.departure.member_id, []).append(each)
+    return of_member
+
+
+def _by_arrived(changes: Iterable[ProcessChange]) -> dict[str | None, list[ProcessChange]]:
+    """The changes with an arrival, by its member id."""
+    of_member: dict[str | None, list[ProcessChange]] = {}
+    for each in changes:
+        if each.arrival is not None:
+            of_member.setdefault(each.arrival.member_id, []).append(each)
+    return of_member
 
 
 def _is_shared(cause: Cause) -> bool:
@@ -427,12 +453,8 @@ def _may_follow(arrival: Cause, departure: Cause) -> bool:
     coordinator).
     """
     if arrival.story == CRASH_RESTART:
-        if departure.is_expiry:
-            longest_ms = max(departure.session_timeout_ms, LONGEST_SESSION_MS) + _SLACK_MS
-        else:
-            is_of_previous = departure.member_id != arrival.member_id
-            is_late_leave = is_of_previous and departure.story in (RESTART, STOP)
-            longest_ms = _CLOSE_LIMIT_MS if is_late_leave else 0
+        is_of_previous = departure.member_id != arrival.member_id
+        longest_ms = _longest_beside_ms(departure) if departure.is_expiry or is_of_previous else 0
         return 0 < at(departure) - at(arrival) <= longest_ms
     if _was_beside(departure, arrival):
         return False
@@ -440,6 +462,13 @@ def _may_follow(arrival: Cause, departure: Cause) -> bool:
         return True
     is_own = departure.cause == STATIC_LEAVE or departure.story == SLOW_POLL
     return at(arrival) > at(departure) or (is_own and at(arrival) == at(departure))
+
+
+def _longest_beside_ms(departure: Cause) -> int:
+    """The longest time that the next process of a departed member was in the group before."""
+    if departure.is_expiry:
+        return max(departure.session_timeout_ms, LONGEST_SESSION_MS) + _SLACK_MS
+    return _CLOSE_LIMIT_MS if departure.story in (RESTART, STOP) else 0
 
 
 def _was_beside(expiry: Cause, arrival: Cause) -> bool:
@@ -462,8 +491,10 @@ def _with_fenced(changes: list[ProcessChange]) -> list[ProcessChange]:
     if not fenced:
         return changes
     rest = []
+    of_process = by(lambda each: each.process, fenced)
     for each in changes:
-        own = next((other for other in fenced if _is_older_id(each, other)), None)
+        same = of_process.get(each.process, ())
+        own = next((other for other in same if _is_older_id(each, other)), None)
         if own is None:
             rest.append(each)
         else:
@@ -475,8 +506,7 @@ def _is_older_id(change: ProcessChange, fenced: ProcessChange) -> bool:
     expiry, departure = change.departure, fenced.departure
     if expiry is None or departure is None or not expiry.is_expiry:
         return False
-    since_ms = at(expiry) - at(departure)
-    return change.process == fenced.process and abs(since_ms) <= LONGEST_SESSION_MS
+    return abs(at(expiry) - at(departure)) <= LONGEST_SESSION_MS
 
 
 def _is_killed(change: ProcessChange, refused: Cause) -> bool:
@@ -618,10 +648,11 @@ def _keys(causes: Sequence[Cause], hosts: Hosts) -> Callable[[Cause], Key]:
     """
     instances = {each.instance_id for each in causes}
     of_member: dict[str, Key] = {}
+    first_host = {client: min(names) for client, names in hosts.items()}
 
     def key(cause: Cause) -> Key:
         instance_id = cause.instance_id or (cause.client if cause.client in instances else None)
-        host = cause.client_host or min(hosts.get(cause.client, {""}))
+        host = cause.client_host or first_host.get(cause.client, "")
         own = process_key(instance_id, cause.client, host)
         return of_member.setdefault(cause.member_id, own) if cause.member_id else own
 
@@ -704,21 +735,29 @@ def _with_replaced(
         return changes + started
     last_ms = {each.process: each.from_ms for each in sorted(changes, key=lambda c: c.from_ms)}
     expired = [each for each in changes if each.what is What.EXPIRED and each.arrival is None]
+    expired_ms = sorted(each.from_ms for each in expired)
+    started = sorted(started, key=_started_ms)
+    started_ms = [_started_ms(each) for each in started]
     ended = [
         each
         for each in changes
-        if each.what is What.STOPPED or _is_replaceable(each, expired, started)
-        if each.from_ms == last_ms[each.process]
+        if each.what is What.STOPPED or _is_replaceable(each, expired_ms, started_ms)
+        if each.from_ms == last_ms[each.process] and each.arrival is None
     ]
-    times = [(_started_ms(new), within_ms(new)) for new in started]
+    ended_ms = [each.departed_ms for each in ended]
+    most_ms = [within_ms(each) for each in started]
+    spans = _Spans([*changes, *started])
+
+    def fits(n: int, m: int) -> bool:
+        is_near = abs(started_ms[m] - ended_ms[n]) <= most_ms[m]
+        return is_near and spans.may_replace(ended[n], started[m])
+
+    longest_ms = max(most_ms)
+    possible = [within(started_ms, each - longest_ms, each + longest_ms) for each in ended_ms]
     pairs = sorted(
-        (_differs(old, started[m]), abs(started_ms - departed_ms), n, m)
-        for n, old in enumerate(ended)
-        if old.arrival is None
-        for departed_ms in [old.departed_ms]
-        for m, (started_ms, most_ms) in enumerate(times)
-        if abs(started_ms - departed_ms) <= most_ms
-        and _replaces(started[m], old, [*changes, *started])
+        (_differs(ended[n], started[m]), abs(started_ms[m] - ended_ms[n]), n, m)
+        for n, ms in candidates(possible, fits)
+        for m in ms
     )
     gone, used = set[int](), set[int]()
     replaced = []
@@ -734,13 +773,15 @@ def _with_replaced(
 
 
 def _is_replaceable(
-    change: ProcessChange, expired: Iterable[ProcessChange], started: Iterable[ProcessChange]
+    change: ProcessChange, expired_ms: Sequence[int], started_ms: Sequence[int]
 ) -> bool:
+    """The times are in order."""
     if change.what is not What.EXPIRED or not change.is_identified:
         return False
-    together = sum(abs(each.from_ms - change.from_ms) <= AT_ONCE_MS for each in expired)
-    near = sum(abs(_started_ms(each) - change.departed_ms) <= RESTART_MS for each in started)
-    return together <= near
+    from_ms, departed_ms = change.from_ms, change.departed_ms
+    together = within(expired_ms, from_ms - AT_ONCE_MS, from_ms + AT_ONCE_MS)
+    near = within(started_ms, departed_ms - RESTART_MS, departed_ms + RESTART_MS)
+    return len(together) <= len(near)
 
 
 def _differs(old: ProcessChange, new: ProcessChange) -> bool:
@@ -755,38 +796,38 @@ def _started_ms(change: ProcessChange) -> int:
     return at(change.causes[-1])
 
 
-def _replaces(new: ProcessChange, old: ProcessChange, others: Iterable[ProcessChange]) -> bool:
-    """``new`` began after ``old``, and outlives it."""
-    if new.what is not What.STARTED:
-        return False
-    # If a process's members leave when it is closed, it cannot have ended after its successor
-    # began.
-    departure = old.departure
-    leaves = (
-        departure is not None
-        and departure.story == SESSION_EXPIRED
-        and departure.instance_id is None
-    )
-    if leaves and _was_beside(_cause_of(old), _cause_of(new)):
-        return False
-    began_ms = max(_starts_of(old, others), default=None)
-    ended_ms = min(_ends_of(new, others), default=None)
-    is_newer = began_ms is None or began_ms < _started_ms(new)
-    return is_newer and (ended_ms is None or ended_ms > old.departed_ms)
+class _Spans:
+    """When members joined last and departed first."""
 
+    def __init__(self, changes: Sequence[ProcessChange]) -> None:
+        self._began_ms: dict[str | None, int] = {}
+        self._ended_ms: dict[str | None, int] = {}
+        for each in changes:
+            if (new := each.arrival) is not None:
+                joined_ms = self._began_ms.get(new.member_id, at(new))
+                self._began_ms[new.member_id] = max(joined_ms, at(new))
+            if (old := each.departure) is not None:
+                gone_ms = self._ended_ms.get(old.member_id, each.departed_ms)
+                self._ended_ms[old.member_id] = min(gone_ms, each.departed_ms)
 
-def _starts_of(old: ProcessChange, others: Iterable[ProcessChange]) -> Iterator[int]:
-    member_id = old.departure.member_id if old.departure else None
-    for each in others:
-        if each.arrival is not None and each.arrival.member_id == member_id:
-            yield at(each.arrival)
-
-
-def _ends_of(new: ProcessChange, others: Iterable[ProcessChange]) -> Iterator[int]:
-    member_id = new.arrival.member_id if new.arrival else None
-    for each in others:
-        if each.departure is not None and each.departure.member_id == member_id:
-            yield each.departed_ms
+    def may_replace(self, old: ProcessChange, new: ProcessChange) -> bool:
+        """Returns whether ``new`` began after ``old``, and outlives it."""
+        if new.what is not What.STARTED:
+            return False
+        # If a process's members leave when it is closed, it cannot have ended after its successor
+        # began.
+        departure, arrival = old.departure, new.arrival
+        leaves = (
+            departure is not None
+            and departure.story == SESSION_EXPIRED
+            and departure.instance_id is None
+        )
+        if leaves and _was_beside(_cause_of(old), _cause_of(new)):
+            return False
+        began_ms = self._began_ms.get(departure.member_id if departure else None)
+        ended_ms = self._ended_ms.get(arrival.member_id if arrival else None)
+        is_newer = began_ms is None or began_ms < _started_ms(new)
+        return is_newer and (ended_ms is None or ended_ms > old.departed_ms)
 
 
 def _replacement(old: ProcessChange, new: ProcessChange, confidence: float) -> ProcessChange:

@@ -1,5 +1,7 @@
 """Episodes: the root causes that rebalances and their causes show."""
 
+import sys
+
 import pytest
 
 from coordinator_core.episodes.activities import activities
@@ -1013,3 +1015,63 @@ def test_a_restart_in_place_begins_with_a_leave():
     (episode,) = infer_episodes([each for each, _ in steps], [each for _, each in steps], ())
 
     assert [(each.process, each.by) for each in episode.changes] == [("a1", None), ("a2", None)]
+
+
+def whole_group(count, departure, story, client, host, apart_ms, shared):
+    """All processes depart, and as many start; ``client`` and ``host``: of a process, by number."""
+    causes = []
+    for number in range(2 * count):
+        is_new = number >= count
+        name, member = client(number), f"{client(number)}-{number:08x}-0000-0000-0000-000000000000"
+        at_ms = ms(100) + number % count * apart_ms + 500 * is_new
+        kind = ("MEMBER_NEW", "start") if is_new else (departure, story)
+        causes.append(
+            Cause(1, 2, at_ms, "joined", *kind, member, None, name, host(number),
+                  member if shared else f"{name}@{host(number)}",
+                  session_timeout_ms=SESSION, rebalance_timeout_ms=POLL)
+        )  # fmt: skip
+    return [rebalance(1, 0, size=count), rebalance(2, 99, size=count)], causes
+
+
+def of_number(prefix):
+    return lambda number: f"{prefix}{number}"
+
+
+def one(name):
+    return lambda _: name
+
+
+# name -> departure, its story, clients, hosts, time between two processes, client shared
+WHOLE_GROUPS = {
+    "new hosts at once": ("LEAVE", "stop", one("c"), of_number("/h"), 0, False),
+    "new hosts one by one": ("LEAVE", "stop", one("c"), of_number("/h"), 1000, False),
+    "new hosts, expired": (
+        "SESSION_EXPIRY", "session_expired", one("c"), of_number("/h"), 0, False,
+    ),
+    "new names": ("LEAVE", "stop", of_number("c"), of_number("/h"), 0, False),
+    "one host": ("SESSION_EXPIRY", "session_expired", one("c"), one("/h"), 0, True),
+    "one host, left": ("LEAVE", "stop", one("c"), one("/h"), 0, True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WHOLE_GROUPS.values(), ids=WHOLE_GROUPS)
+def test_steps_are_linear_in_the_processes(case, monkeypatch):
+    monkeypatch.setattr("coordinator_core.episodes.grouping.PAIRS_AT_MOST", 1_000)
+
+    def calls(count):
+        rebalances, causes = whole_group(count, *case)
+        seen = 0
+
+        def profile(*_):
+            nonlocal seen
+            seen += 1
+
+        sys.setprofile(profile)
+        try:
+            episodes = infer_episodes(rebalances, causes)
+        finally:
+            sys.setprofile(None)
+        assert sum(len(each.changes) for each in episodes) == count
+        return seen
+
+    assert calls(400) < 2.5 * calls(200)
