@@ -49,7 +49,10 @@ SCHEMA = pa.schema(
         "cluster_id": pa.string(), "group_id": pa.string(), "incarnation": pa.int32(),
         "generation": pa.int32(), "event_date": pa.date32(), "time_ms": pa.int64(),
         "protocol": pa.string(), "member_id": TEXTS, "instance_id": TEXTS, "subscription": BLOBS,
-        "assignment": BLOBS, "process": TEXTS, "last_ids": TEXTS, "last_process": TEXTS,
+        "assignment": BLOBS, "last_ids": TEXTS, "in_bounds": pa.bool_(),
+        "partitions_assigned": pa.int32(), "processes": pa.list_(
+            pa.struct({"member_id": pa.string(), "process": pa.string()})
+        ),
         "topic_counts": pa.list_(pa.struct(
             {"topic": pa.string(), "partitions": pa.int32(), "since_ms": pa.int64(),
              "from_table": pa.bool_()}
@@ -82,10 +85,12 @@ def generations_of(
         yield {
             "cluster_id": "bench", "group_id": group, "incarnation": 1, "generation": number,
             "event_date": date(2026, 11, 21), "time_ms": number, "protocol": OWN,
-            "member_id": list(ids), "instance_id": [None] * len(ids), "process": list(ids),
+            "member_id": list(ids), "instance_id": [None] * len(ids), "in_bounds": True,
+            "partitions_assigned": None,
             "subscription": [_subscription(member) for member in sent],
             "assignment": [assigned(Assignment(3, list(grouped(assignment[m])))) for m in ids],
-            "last_ids": list(ids), "last_process": list(ids), "topic_counts": topic_counts,
+            "last_ids": list(ids), "topic_counts": topic_counts,
+            "processes": [{"member_id": each, "process": each} for each in ids],
         }  # fmt: skip
 
 

@@ -34,7 +34,14 @@ from jobs.assignors.partition_counts import (
     time_ms,
     topic_counts_of_groups,
 )
-from jobs.assignors.rerun import ASSIGNED_LISTS, GENERATION_COLUMNS, NAME_LISTS, SCHEMA, Rerun
+from jobs.assignors.rerun import (
+    ASSIGNED_LISTS,
+    GENERATION_COLUMNS,
+    LARGE,
+    LARGE_RERUNS,
+    SCHEMA,
+    Rerun,
+)
 from jobs.assignors.targets import TARGET, TargetRows
 from jobs.engine.keeping import kept
 from jobs.lake.epoch_rows import new_records, topic_names
@@ -51,6 +58,8 @@ READS = (
 # that a date's rows do not depend on the dates of the run.
 CHUNK = 256
 CHUNKS_PER_DAY = 1 << 24
+# Lists with one element per member, which cost memory.
+MEMBER_LISTS = ["member_id", "instance_id", "subscription", "assignment", "last_ids", "processes"]
 # Approximate number of generations per frame of the UDF; small groups share a frame.
 FRAME = 1000
 # Approximate number of frames per writing task: a task sorts its rows, and sorting needs heap.
@@ -79,14 +88,14 @@ def recorded(
         .withColumn("record_number", F.row_number().over(in_order))
         .where("record_number = 1")
     )
-    # A record that no broker writes may list a member twice, but a map must not have a key twice.
-    one_each = generation_members.groupBy(*GENERATION_KEY, "member_id").agg(
-        F.min("process").alias("process")
+    # Python looks up the processes: a lambda would get a copy of all members for each member.
+    members = generation_members.groupBy(*GENERATION_KEY).agg(
+        F.collect_list(F.struct("member_id", "process")).alias("processes")
     )
-    process = one_each.groupBy(*GENERATION_KEY).agg(
-        F.map_from_entries(F.collect_list(F.struct("member_id", "process"))).alias("process_of")
-    )
-    return records.join(process, on=GENERATION_KEY, how="inner").select(
+    lists = F.flatten(F.array_compact("members.assigned"))
+    rows = records.join(members, on=GENERATION_KEY, how="inner").withColumn("lists", lists)
+    partitions = F.size(F.flatten("lists.partitions"))
+    return rows.select(
         *GENERATION_KEY,
         "event_date",
         time_ms().alias("time_ms"),
@@ -95,14 +104,18 @@ def recorded(
         "members.instance_id",
         "members.subscription",
         "members.assignment",
-        _processes(F.col("members.member_id")).alias("process"),
         "last_ids",
-        _processes(F.col("last_ids")).alias("last_process"),
+        "processes",
+        partitions.alias("partitions_assigned"),
+        _in_bounds(F.size("members") + partitions).alias("in_bounds"),
     )
 
 
-def _processes(member_ids: Column) -> Column:
-    return F.transform(member_ids, lambda member_id: F.element_at("process_of", member_id))
+def _in_bounds(size: Column) -> Column:
+    """Whether at most LARGE_RERUNS generations of the date, up to this one, are large."""
+    of_date = Window.partitionBy(*INCARNATION_KEY, "event_date").orderBy("generation")
+    so_far = of_date.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    return F.count(F.when(size > LARGE, 1)).over(so_far) <= LARGE_RERUNS
 
 
 def in_chunks(generations: DataFrame) -> DataFrame:
@@ -110,6 +123,7 @@ def in_chunks(generations: DataFrame) -> DataFrame:
     day, part = F.unix_date("event_date").cast("long"), F.floor(F.col("generation") / CHUNK)
     own = day * CHUNKS_PER_DAY + part
     borders = _borders(generations.select(*GENERATION_KEY, own.alias("own")))
+    is_read = F.col("in_bounds") | F.col("carried")
     both = F.when(F.col("next_chunk").isNotNull(), F.array("own", "next_chunk"))
     return (
         generations.withColumn("own", own)
@@ -117,6 +131,7 @@ def in_chunks(generations: DataFrame) -> DataFrame:
         .withColumn("chunk", F.explode(F.coalesce(both, F.array("own"))))
         .withColumn("carried", F.col("chunk") != F.col("own"))
         .drop("own", "next_chunk")
+        .withColumns({name: F.when(is_read, F.col(name)) for name in MEMBER_LISTS})
     )
 
 
@@ -163,19 +178,16 @@ def target_results(
 
 
 def quality(results: DataFrame) -> DataFrame:
-    return results.drop(*NAME_LISTS, *ASSIGNED_LISTS)
+    return results.drop(*ASSIGNED_LISTS)
 
 
 def assignor_reruns(results: DataFrame) -> DataFrame:
     steps = results.where((F.col("mode") == "step") & (F.col("assignor") != ACTUAL))
-    assigned = steps.withColumn("assigned", F.explode(F.arrays_zip(*ASSIGNED_LISTS)))
-    return assigned.select(
+    assigned = F.explode(F.arrays_zip(*ASSIGNED_LISTS)).alias("assigned")
+    return steps.select(*GENERATION_COLUMNS, "assignor", assigned).select(
         *GENERATION_COLUMNS,
         "assignor",
-        F.get("member_ids", "assigned.member").alias("member_id"),
-        F.get("processes", "assigned.member").alias("process"),
-        F.get("topics", "assigned.topic").alias("topic"),
-        "assigned.partition",
+        *(f"assigned.{name}" for name in ASSIGNED_LISTS),
         F.lit("active").alias("role"),
         F.lit(None).cast("string").alias("subtopology"),
     )

@@ -44,14 +44,13 @@ def generation_members(
 
 
 def _records(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
-    """Each record of a generation, with the ids of members that the previous record does not have
-    (``new_ids``) or the next record does not have (``gone_ids``), null if there is no such record,
-    and with the instance ids that the previous record also has (``same_instances``).
+    """Each record of a generation, with its ``number`` in the incarnation; ``has_next``: there is
+    another one.
     """
     placed = timeline.where(
         F.col("event").isin(*RECORDS) & F.col("event_generation").isNotNull()
     ).select(*RECORD_KEY, "incarnation", "seq")
-    incarnation = Window.partitionBy(*INCARNATION_KEY).orderBy("seq")
+    incarnation = Window.partitionBy(*INCARNATION_KEY).orderBy("generation", "seq")
     records = group_metadata.select(
         *RECORD_KEY,
         "generation",
@@ -59,7 +58,7 @@ def _records(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
         "leader",
         members_with(*MEMBER_FIELDS, own=OWN_FIELDS).alias("members"),
     )
-    ids, instances = F.col("members.member_id"), F.col("members.instance_id")
+    has_next = F.lead("members").over(incarnation).isNotNull()
     return records.join(placed, on=RECORD_KEY, how="inner").select(
         *INCARNATION_KEY,
         "generation",
@@ -67,33 +66,37 @@ def _records(timeline: DataFrame, group_metadata: DataFrame) -> DataFrame:
         "seq",
         "leader",
         "members",
-        # Keep differences, which are short, because each of the members' rows gets a copy.
-        F.array_except(ids, F.lag(ids).over(incarnation)).alias("new_ids"),
-        F.array_intersect(instances, F.lag(instances).over(incarnation)).alias("same_instances"),
-        F.array_except(ids, F.lead(ids).over(incarnation)).alias("gone_ids"),
+        F.row_number().over(incarnation).alias("number"),
+        has_next.alias("has_next"),
     )
 
 
 def _members(records: DataFrame) -> DataFrame:
-    each = records.withColumn("member", F.explode("members"))
-    member_id, instance_id = F.col("member.member_id"), F.col("member.instance_id")
-    was_member = F.coalesce(~F.array_contains("new_ids", member_id), F.lit(False))
-    had_instance = instance_id.isNotNull() & F.coalesce(
-        F.array_contains("same_instances", instance_id), F.lit(False)
+    """Members and instances that the previous or the next record has, too, are found by windows:
+    with the members of these records in each row, the rows would be quadratic in the members.
+    """
+    each = records.withColumn("member", F.explode("members")).drop("members")
+    rows = each.select(*each.columns, "member.*").drop("member")
+    number, of_member = F.col("number"), _of_member()
+    of_instance = by_instance().orderBy("generation", "seq")
+    was_member = F.coalesce(number - F.lag(number).over(of_member) == 1, F.lit(False))
+    stays = F.coalesce(F.lead(number).over(of_member) - number == 1, F.lit(False))
+    had_instance = F.col("instance_id").isNotNull() & F.coalesce(
+        number - F.lag(number).over(of_instance) == 1, F.lit(False)
     )
-    return each.select(
-        *INCARNATION_KEY,
-        "generation",
-        "event_date",
-        "seq",
-        "member.*",
-        F.coalesce(member_id == F.col("leader"), F.lit(False)).alias("is_leader"),
+    return rows.select(
+        *rows.drop("leader", "number", "has_next").columns,
+        F.coalesce(F.col("member_id") == F.col("leader"), F.lit(False)).alias("is_leader"),
         F.when(was_member, "retained")
         .when(had_instance, "replaced")
         .otherwise("joined")
         .alias("change"),
-        F.coalesce(F.array_contains("gone_ids", member_id), F.lit(False)).alias("gone"),
+        (F.col("has_next") & ~stays).alias("gone"),
     )
+
+
+def _of_member() -> WindowSpec:
+    return Window.partitionBy(*MEMBER_KEY).orderBy("generation", "seq")
 
 
 def _with_process(members: DataFrame, shared_clients: DataFrame | None) -> DataFrame:
@@ -148,7 +151,7 @@ def _one_row_per_generation(members: DataFrame) -> DataFrame:
     """
     # Use one window partition per member, because partitions of a single row cost more than their
     # rows.
-    in_order = Window.partitionBy(*MEMBER_KEY).orderBy("generation", "seq")
+    in_order = _of_member()
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     is_first = ~F.lag("generation").over(in_order).eqNullSafe(F.col("generation"))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -50,21 +52,14 @@ class RecordedGeneration:
     def identified(self, lists: Assignment) -> Assignment:
         return {self.identity[member_id]: partitions for member_id, partitions in lists.items()}
 
-    @cached_property
-    def names(self) -> Row:
-        ids = self.identity
-        return {
-            "member_ids": [self.last_id[member_id] for member_id in ids],
-            "processes": [self.process[member_id] for member_id in ids],
-        }
-
 
 def decode_generation(row: Row) -> RecordedGeneration:
     """Decodes a row of Rerun's frame; raises BadRecord for an unreadable subscription."""
     ids = list(row["member_id"])
     columns = (ids, row["subscription"], row["instance_id"])
     protocol = row["protocol"]
-    process = dict(zip(ids, row["process"], strict=True))
+    process_of = processes(row)
+    process = {member_id: process_of[member_id] for member_id in ids}
     stored = [_assignment(data) for data in row["assignment"]]
     return RecordedGeneration(
         number=int(row["generation"]),
@@ -73,7 +68,7 @@ def decode_generation(row: Row) -> RecordedGeneration:
         members=[as_read(protocol, *member) for member in zip(*columns, strict=True)],
         identity=identities(process),
         process=process,
-        last_id=_last_ids(ids, row),
+        last_id=_last_ids(ids, row["last_ids"], process_of),
         actual={m: partitions for m, (partitions, _) in zip(ids, stored, strict=True)},
         led_by_java=any(by_java for _, by_java in stored),
         led_by_librdkafka=protocol == COOPERATIVE
@@ -81,22 +76,32 @@ def decode_generation(row: Row) -> RecordedGeneration:
     )
 
 
+def processes(row: Row) -> dict[str, str]:
+    """The process of each member of any of the generation's records.
+
+    A record that no broker writes may list a member twice: the first process by name counts.
+    """
+    pairs = [(each["member_id"], each["process"]) for each in row["processes"]]
+    return dict(sorted(pairs, reverse=True)) if len(dict(pairs)) < len(pairs) else dict(pairs)
+
+
 def identities(process: dict[str, str]) -> dict[str, str]:
     """Process names; the member ids for processes with several members at a time."""
-    names = list(process.values())
-    if len(set(names)) == len(names):
+    counts = Counter(process.values())
+    if len(counts) == len(process):
         return process
-    return {m: name if names.count(name) == 1 else m for m, name in process.items()}
+    return {m: name if counts[name] == 1 else m for m, name in process.items()}
 
 
-def _last_ids(ids: list[str], row: Row) -> dict[str, str]:
+def _last_ids(
+    ids: Sequence[str], last_ids: Sequence[str], process_of: Mapping[str, str]
+) -> dict[str, str]:
     """The member's id in the last record: the same id, or the id that replaced it in its
     process.
     """
-    last_ids = set(row["last_ids"])
-    id_of_process = dict(zip(row["last_process"], row["last_ids"], strict=True))
-    process = dict(zip(ids, row["process"], strict=True))
-    return {m: m if m in last_ids else id_of_process.get(process[m], m) for m in ids}
+    remaining = set(last_ids)
+    id_of_process = {process_of[member_id]: member_id for member_id in last_ids}
+    return {m: m if m in remaining else id_of_process.get(process_of[m], m) for m in ids}
 
 
 @lru_cache(maxsize=1 << 11)

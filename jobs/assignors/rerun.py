@@ -29,7 +29,7 @@ from coordinator_core.assignors import (
 from coordinator_core.assignors.quality import NewAssignment, PreviousOwners, Quality
 from coordinator_core.assignors.subscriptions import as_sent
 from jobs.assignments import ACTUAL
-from jobs.assignors.partition_counts import counts_from_entries
+from jobs.assignors.partition_counts import ASSIGNMENTS, PartitionCounts, counts_from_entries
 from jobs.assignors.recorded import COOPERATIVE, RecordedGeneration, Row, decode_generation
 
 STEP, CHAIN = "step", "chain"
@@ -38,11 +38,9 @@ WITHOUT_MEMORY = frozenset({"range", "roundrobin", "server-range"})
 
 CHUNK_COLUMNS = ["cluster_id", "group_id", "incarnation", "chunk"]
 GENERATION_COLUMNS = ["cluster_id", "group_id", "incarnation", "generation", "event_date"]
-TEXTS, NUMBERS = pa.list_(pa.string()), pa.list_(pa.int32())
-# Assigned partitions with one list element each: index of the member, index of the topic, partition
-# number.
-ASSIGNED_LISTS = ["member", "topic", "partition"]
-NAME_LISTS = ["member_ids", "processes", "topics"]
+TEXTS = pa.list_(pa.string())
+# Lists of equal length, one element per assigned partition.
+ASSIGNED_LISTS = ["member_id", "process", "topic", "partition"]
 SCHEMA = pa.schema(
     {
         "cluster_id": pa.string(), "group_id": pa.string(), "incarnation": pa.int32(),
@@ -52,7 +50,7 @@ SCHEMA = pa.schema(
         "imbalance": pa.int32(), "spread": pa.int32(), "idle_members": TEXTS,
         "partitions_assigned": pa.int32(), "partitions_moved": pa.int32(),
         "moves_forced": pa.int32(), "stickiness": pa.float64(), "equals_actual": pa.bool_(),
-        **dict.fromkeys(NAME_LISTS, TEXTS), **dict.fromkeys(ASSIGNED_LISTS, NUMBERS),
+        **dict.fromkeys(ASSIGNED_LISTS, TEXTS), "partition": pa.list_(pa.int32()),
     }
 )  # fmt: skip
 
@@ -292,7 +290,22 @@ def _quality(result: AssignorResult, before: PreviousOwners) -> Row:
     }
 
 
+# A generation with more members and partitions than this is large.  Of an incarnation's large
+# generations on a date, the assignors run again on this many: one takes seconds.
+LARGE, LARGE_RERUNS = 5_000, 24
+# Assigned partitions that are Python objects at a time.
+VALUES_AT_ONCE = 200_000
 FAILED: Row = {"rounds": 1, "equals_actual": False}
+# The row of a generation on which no assignor runs again.
+OUT_OF_BOUNDS: Row = {
+    "assignor": ACTUAL,
+    "mode": STEP,
+    "own": False,
+    "rounds": 1,
+    "equals_actual": True,
+    "difference": "not_rerun",
+    "partition_count_source": ASSIGNMENTS,
+}
 
 
 @dataclass(frozen=True)
@@ -304,29 +317,34 @@ class Rerun:
     and produces no output.
 
     Columns in: CHUNK_COLUMNS, generation, event_date, carried, time_ms, protocol; in the order of
-    the generation's first record the lists member_id, process, instance_id, subscription and
-    assignment; last_ids and last_process, the members of its last record; and topic_counts, the
-    entries for the group's topics (partition_counts), or null.
+    the generation's first record the lists member_id, instance_id, subscription and assignment;
+    last_ids, the members of its last record; processes, a member_id and process for each member;
+    topic_counts, the entries for the group's topics (partition_counts), or null; in_bounds:
+    otherwise no assignor runs again; and partitions_assigned.
 
-    Rows out: one per step and one per link of a chain. ASSIGNED_LISTS of a step are lists of
-    equal length, one element per partition, that index NAME_LISTS; they are null for a link and
-    for the actual assignment.
+    Rows out: one per step and one per link of a chain. ASSIGNED_LISTS are null for a link and for
+    the actual assignment.
     """
 
     assignors: tuple[str, ...]
 
     def __call__(self, frame: pa.Table) -> pa.Table:
-        rows = sorted(frame.to_pylist(), key=itemgetter(*CHUNK_COLUMNS, "generation"))
+        order = [(name, "ascending") for name in (*CHUNK_COLUMNS, "generation")]
+        rows = one_by_one(frame.sort_by(order))
         chunks = groupby(rows, key=itemgetter(*CHUNK_COLUMNS))
-        results = [row for _, chunk in chunks for row in self._chunk(list(chunk))]
-        return pa.Table.from_pylist(results, SCHEMA)
+        return in_parts((row for _, chunk in chunks for row in self._chunk(chunk)), SCHEMA)
 
-    def _chunk(self, rows: Sequence[Row]) -> Iterator[Row]:
-        # All rows have the same counts.
-        counts = counts_from_entries(rows[0]["topic_counts"] or ())
+    def _chunk(self, rows: Iterable[Row]) -> Iterator[Row]:
         previous, topics = PreviousAssignment(), Topics({})
         chains = dict.fromkeys(self.assignors, previous)
+        counts: PartitionCounts | None = None
         for row in rows:
+            if not (row["in_bounds"] or row["carried"]):
+                assigned = {"partitions_assigned": row["partitions_assigned"]}
+                yield _key(row) | OUT_OF_BOUNDS | assigned
+                continue
+            # All rows have the same counts.
+            counts = counts or counts_from_entries(row["topic_counts"] or ())
             generation = decode_generation(row)
             partitions, source = counts.at(generation.topics, generation.time_ms)
             # Keep the object while the counts do not change, because the object caches its tables.
@@ -335,12 +353,33 @@ class Rerun:
             if row["carried"]:
                 chains = {name: start_of_chain(name, rerun) for name in self.assignors}
             else:
-                key = {name: row[name] for name in GENERATION_COLUMNS}
-                key["partition_count_source"] = source
+                key = _key(row) | {"partition_count_source": source}
                 step_rows = steps(self.assignors, rerun, previous)
                 for result in (*step_rows, *links(rerun, chains)):
                     yield key | result
             previous = rerun.actual_as_previous()
+
+
+def one_by_one(rows: pa.Table) -> Iterator[Row]:
+    """The rows as dicts: Python objects need ten times the memory of the table."""
+    for batch in rows.to_batches(max_chunksize=1):
+        yield from batch.to_pylist()
+
+
+def in_parts(rows: Iterable[Row], schema: pa.Schema) -> pa.Table:
+    """The rows as a table, of which some are Python objects at a time."""
+    tables, part, size = [schema.empty_table()], list[Row](), 0
+    for row in rows:
+        part.append(row)
+        size += 1 + len(row.get("partition") or ())
+        if size >= VALUES_AT_ONCE:
+            tables.append(pa.Table.from_pylist(part, schema))
+            part, size = [], 0
+    return pa.concat_tables([*tables, pa.Table.from_pylist(part, schema)])
+
+
+def _key(row: Row) -> Row:
+    return {name: row[name] for name in GENERATION_COLUMNS}
 
 
 def steps(
@@ -359,7 +398,7 @@ def steps(
             yield row | FAILED | {"difference": "assignor_fails"}
         else:
             row["difference"] = rerun.difference(name, result)
-            lists = generation.names | _assigned_lists(generation, result.lists)
+            lists = _assigned_lists(generation, result.lists)
             yield row | _quality(result, before) | lists
 
 
@@ -396,14 +435,11 @@ def start_of_chain(name: str, rerun: GenerationRerun) -> PreviousAssignment:
 
 
 def _assigned_lists(generation: RecordedGeneration, lists: Assignment) -> Row:
-    rank_of = {member_id: rank for rank, member_id in enumerate(generation.identity)}
-    topics: dict[str, int] = {}
     assigned = [tp for partitions in lists.values() for tp in partitions]
+    ids = [member_id for member_id, partitions in lists.items() for _ in partitions]
     return {
-        "member": [
-            rank_of[member_id] for member_id, partitions in lists.items() for _ in partitions
-        ],
-        "topic": [topics.setdefault(topic, len(topics)) for topic, _ in assigned],
+        "member_id": [generation.last_id[member_id] for member_id in ids],
+        "process": [generation.process[member_id] for member_id in ids],
+        "topic": [topic for topic, _ in assigned],
         "partition": [partition for _, partition in assigned],
-        "topics": list(topics),
     }

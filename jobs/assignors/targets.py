@@ -41,7 +41,9 @@ from jobs.assignors.rerun import (
     ASSIGNED_LISTS,
     CHAIN,
     FAILED,
-    NAME_LISTS,
+    LARGE,
+    LARGE_RERUNS,
+    OUT_OF_BOUNDS,
     STEP,
     WITHOUT_MEMORY,
     AssignorResult,
@@ -104,15 +106,20 @@ class TargetRows:
     def __call__(self, history: History) -> Iterator[Row]:
         last: TargetRerun | None = None
         chains: dict[str, PreviousAssignment] = {}
+        bounds = _Bounds()
         for generation in history.generations:
             if generation.input is None or not generation.input.members:
                 continue
             target = _rerun(generation, generation.input, self.names)
             if last is None or self._chunk_of(last) != self._chunk_of(target):
                 chains = {name: _chain_from(name, last) for name in self.assignors}
-            previous = _previous(target.generation, generation.input, last)
-            for row in (*self._steps(target, previous), *self._links(target, chains)):
-                yield _key(target) | row
+            if bounds.hold(target):
+                previous = _previous(target.generation, generation.input, last)
+                for row in (*self._steps(target, previous), *self._links(target, chains)):
+                    yield _key(target) | row
+            else:
+                assigned = {"partitions_assigned": target.actual.assigned.assigned}
+                yield OUT_OF_BOUNDS | _key(target) | assigned
             last = target
 
     def _chunk_of(self, target: TargetRerun) -> tuple[object, int]:
@@ -142,10 +149,24 @@ class TargetRows:
         repeated.
         """
         if row["own"]:
-            return {name: row[name] for name in row.keys() - {*NAME_LISTS, *ASSIGNED_LISTS}}
-        if "topics" in row:
-            row["topics"] = [self.names.get(each, each) for each in row["topics"]]
+            return {name: row[name] for name in row.keys() - {*ASSIGNED_LISTS}}
+        if "topic" in row:
+            row["topic"] = [self.names.get(each, each) for each in row["topic"]]
         return row
+
+
+class _Bounds:
+    """Counts the large targets of each date."""
+
+    def __init__(self) -> None:
+        self._large = Counter[object]()
+
+    def hold(self, target: TargetRerun) -> bool:
+        """Whether at most LARGE_RERUNS targets of the date, up to this one, are large."""
+        size = len(target.generation.members) + target.topics.total
+        on_date = date_of(target.generation.time_ms)
+        self._large[on_date] += size > LARGE
+        return self._large[on_date] <= LARGE_RERUNS
 
 
 def _key(target: TargetRerun) -> Row:

@@ -5,7 +5,8 @@ SELECT
     assignor,                       -- actual for the stored assignments, which in consumer groups are the targets; otherwise the assignor that was run again
     mode,                           -- step starts from the stored assignment of the previous generation; chain starts from the assignor's own result for that generation
     MAX(own) AS own,                -- true if the group chose this assignor at least once
-    COUNT(*) AS generations,        -- generations that were run again
+    COUNT(*) - SUM(CASE WHEN difference = 'not_rerun' THEN 1 ELSE 0 END) AS generations, -- generations that were run again
+    SUM(CASE WHEN difference = 'not_rerun' THEN 1 ELSE 0 END) AS not_rerun, -- generations on which no assignor was run again, because the group and date had too many large ones; their moves are not counted
     SUM(rounds) AS rebalances,      -- rebalances needed, including second rounds after a revocation
     SUM(partitions_moved) AS partitions_moved, -- partitions whose owner is another process than the previous owner
     SUM(moves_forced) AS moves_forced, -- moves that no assignment could avoid

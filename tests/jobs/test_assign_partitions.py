@@ -1,5 +1,7 @@
 """assign_partitions: actual assignments compared with those of Kafka's assignors."""
 
+from datetime import date
+
 import pyarrow as pa
 import pytest
 
@@ -24,6 +26,10 @@ def assignment(partitions, client):
     )
 
 
+def processes(**process_of):
+    return [{"member_id": m, "process": process} for m, process in process_of.items()]
+
+
 def generation(number, assigned, *, protocol="range", client=JAVA, claims=(), **more):
     """A row of the frame: ``assigned`` has each member's partitions of topic t, by member id."""
     ids = list(assigned)
@@ -31,10 +37,10 @@ def generation(number, assigned, *, protocol="range", client=JAVA, claims=(), **
     return {
         "cluster_id": "c", "group_id": "g", "incarnation": 1, "chunk": 0, "generation": number,
         "event_date": None, "carried": False, "time_ms": number, "protocol": protocol,
-        "member_id": ids, "process": [m.upper() for m in ids], "instance_id": [None] * len(ids),
+        "member_id": ids, "instance_id": [None] * len(ids), "in_bounds": True,
         "subscription": [subscription("t", owned=claims.get(m, ())) for m in ids],
         "assignment": [assignment(partitions, client) for partitions in assigned.values()],
-        "last_ids": ids, "last_process": [m.upper() for m in ids],
+        "last_ids": ids, "processes": processes(**{m: m.upper() for m in ids}),
         **more,
     }  # fmt: skip
 
@@ -218,20 +224,20 @@ def test_cutting_into_chunks_changes_no_step_and_no_chain_without_memory():
 
 def test_a_replaced_static_member_is_named_by_its_last_id():
     row = generation(1, {"a": [0, 1], "b": [2, 3]}, instance_id=["A", "B"])
-    rows = rerun([row | {"last_ids": ["a", "z"], "last_process": ["A", "B"]}], ("range",))
+    last = {"last_ids": ["a", "z"], "processes": processes(a="A", b="B", z="B")}
+    rows = rerun([row | last], ("range",))
 
-    columns = ("member_ids", "processes", "topics", "member", "topic", "partition")
+    columns = ("member_id", "process", "topic", "partition")
     assert figures(rows, *columns, assignor="range", mode="step") == [
-        (["a", "z"], ["A", "B"], ["t"], [0, 0, 1, 1], [0, 0, 0, 0], [0, 1, 2, 3])
+        (["a", "a", "z", "z"], ["A", "A", "B", "B"], ["t"] * 4, [0, 1, 2, 3])
     ]
 
 
 def test_a_restarted_static_member_keeps_its_partitions_only_with_the_coordinators_assignors():
-    statics = {"instance_id": ["A", "B"], "process": ["A", "B"], "last_process": ["A", "B"]}
     rows = [
-        generation(1, {"b": [0, 1], "a": [2, 3]}, **statics | {"instance_id": ["B", "A"],
-            "process": ["B", "A"], "last_process": ["B", "A"]}),
-        generation(2, {"y": [0, 1], "z": [2, 3]}, **statics),
+        generation(1, {"b": [0, 1], "a": [2, 3]}, instance_id=["B", "A"]),
+        generation(2, {"y": [0, 1], "z": [2, 3]}, instance_id=["A", "B"],
+            processes=processes(y="A", z="B")),
     ]  # fmt: skip
 
     results = rerun(rows, ("sticky", "uniform"))
@@ -253,7 +259,7 @@ def test_partition_counts_at_a_time():
     assert counts.at(["u"], 6) == ({}, "assignments")
 
 
-def recorded(group, number, offset, assigned, protocol="range", client=JAVA, instances=()):
+def recorded(group, number, offset, assigned, protocol="range", client=JAVA, instances=(), **more):
     """A record, its event and its members, as the input tables of the job have them."""
     key = {"group_id": group, "generation": number}
     members = [
@@ -263,7 +269,7 @@ def recorded(group, number, offset, assigned, protocol="range", client=JAVA, ins
         for m, partitions in assigned.items()
     ]  # fmt: skip
     record = {"log_offset": offset, "protocol_type": "consumer", "protocol": protocol,
-              "append_time": 1000 * offset, "members": members}  # fmt: skip
+              "append_time": 1000 * offset, "members": members, **more}  # fmt: skip
     event = {"group_id": group, "topic_partition": "__consumer_offsets-0", "log_offset": offset,
             "seq": offset, "event": "RECORD", "event_generation": number}  # fmt: skip
     processes = [key | {"member_id": m, "process": dict(instances).get(m, m)} for m in assigned]
@@ -326,3 +332,50 @@ def test_the_tables(spark, lake, write_lake):
         (255, "range", "s2", "S", 0),
         (255, "range", "s2", "S", 1),
     ]
+
+
+@pytest.mark.embedded_suffices
+def test_later_large_generations_are_not_rerun_and_said_to_be(lake, write_lake, monkeypatch):
+    """The next chunk continues from the last assignment, which is read."""
+    monkeypatch.setattr("jobs.assign_partitions.LARGE", 5)
+    monkeypatch.setattr("jobs.assign_partitions.LARGE_RERUNS", 1)
+    four = [0, 1], [2, 3]
+    stored = [
+        recorded("g", 253, 1, dict(zip("ab", four, strict=True))),
+        recorded("g", 254, 2, {"a": [0, 1, 2, 3], "b": []}),
+        recorded("g", 255, 3, dict(zip("ac", four, strict=True))),
+        recorded("g", 256, 4, dict(zip("ac", four, strict=True)), event_date=date(2026, 11, 22)),
+    ]
+    write_lake(lake.root, tables(stored))
+
+    run(AllDates(lake), ("sticky",))
+
+    rows = lake.read("assignor_quality").where("mode = 'step'").collect()
+    columns = ("generation", "assignor", "difference", "partitions_assigned", "partitions_moved")
+    assert sorted(tuple(row[name] for name in columns) for row in rows) == [
+        (253, "actual", None, 4, 0),
+        (253, "sticky", "another_assignor", 4, 0),
+        (254, "actual", "not_rerun", 4, None),
+        (255, "actual", "not_rerun", 4, None),
+        (256, "actual", None, 4, 0),
+        (256, "sticky", None, 4, 0),
+    ]
+    assert {row.generation for row in lake.read("assignor_reruns").collect()} == {253, 256}
+
+
+@pytest.mark.embedded_suffices
+def test_thousands_of_members_with_long_names(lake, write_lake):
+    """A copy of all members for each member would need more than the 2 GiB of a column."""
+    names = [f"{number:05}{'-member' * 6}" for number in range(5_000)]
+    stored = [
+        recorded("g", number, number, {name: [n] for n, name in enumerate(names)})
+        for number in (1, 2)
+    ]
+    write_lake(lake.root, tables(stored))
+
+    run(AllDates(lake), ("range",))
+
+    own = "assignor = 'range' AND mode = 'step'"
+    rows = lake.read("assignor_quality").where(own).select("equals_actual").collect()
+    assert [row.equals_actual for row in rows] == [True, True]
+    assert lake.read("assignor_reruns").count() == 2 * 5_000

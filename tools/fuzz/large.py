@@ -23,9 +23,11 @@ from coordinator_core.records import (
 )
 from jobs.segments.compression import CODECS
 from jobs.segments.writer import framed, records_bytes, varint
+from tools.fuzz import largest_groups
 
 DAY_MS = 1_795_219_200_000
 MIB = 1 << 20
+LARGEST = 10_000, 10_000  # members and partitions of a group
 BOMB_BYTES = 60 * MIB  # just below the size limit of a batch
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": lambda data: bytes(cramjam.gzip.compress(data)),
@@ -198,6 +200,14 @@ def long_list(folder: Path) -> None:
     _segment(folder, [batch(1, [(encode_key(2, {"group": "list"}), value)])])
 
 
+def largest_classic(protocol: str) -> Callable[[Path], None]:
+    return lambda folder: largest_groups.classic(folder, protocol, *LARGEST)
+
+
+def largest_consumer(folder: Path) -> None:
+    largest_groups.consumer(folder, *LARGEST)
+
+
 LARGE: dict[str, Callable[[Path], None]] = {
     **{f"{codec}: one batch of 60 MiB": bombs(codec, 1) for codec in COMPRESS},
     **{f"{codec}: 40 batches of 60 MiB": bombs(codec, 40) for codec in ("gzip", "zstd", "lz4")},
@@ -214,4 +224,7 @@ LARGE: dict[str, Callable[[Path], None]] = {
     "JSON of 10,000 levels": nested_json,
     "a trace line of 1 GiB": long_trace_line,
     "a dump line of 1 GiB": long_dump_line,
+    "10,000 members, range": largest_classic("range"),
+    "10,000 members, cooperative-sticky": largest_classic(largest_groups.COOPERATIVE),
+    "10,000 members, consumer protocol": largest_consumer,
 }
