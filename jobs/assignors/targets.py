@@ -184,7 +184,8 @@ def _failed(target: TargetRerun, name: str, mode: str) -> Row:
 def _rerun(generation: Generation, input_: TargetInput, names: Names) -> TargetRerun:
     counts = _partition_counts(input_)
     ids = {names[each]: each for each in counts if each in names}
-    topics_of = {each.member_id: _topics(each, input_, ids, counts) for each in input_.members}
+    is_one = len({frozenset(each.names) for each in input_.members}) == 1  # one subscription
+    topics_of = {each.member_id: _topics(each, is_one, ids, counts) for each in input_.members}
     in_order = dict.fromkeys(topic for topics in topics_of.values() for topic in topics)
     recorded = _recorded(generation, input_, topics_of)
     return TargetRerun(
@@ -193,7 +194,7 @@ def _rerun(generation: Generation, input_: TargetInput, names: Names) -> TargetR
         are_equal=input_.are_equal,
         doubt=_doubt(generation, input_, counts),
         is_first=input_.is_first,
-        has_topics=_is_known(input_, ids, counts),
+        has_topics=is_one or _is_known(input_, ids, counts),
     )
 
 
@@ -211,25 +212,19 @@ def _target(input_: TargetInput, member: Subscriber) -> ListsByTopic:
 
 
 def _topics(
-    member: Subscriber, input_: TargetInput, ids: Mapping[str, str], counts: Mapping[str, int]
+    member: Subscriber, is_one: bool, ids: Mapping[str, str], counts: Mapping[str, int]
 ) -> tuple[str, ...]:
-    """The topics of the target that the member subscribes to."""
+    """The topics of the target that the member subscribes to; ``is_one``: as all members do."""
     named = [ids[name] for name in member.names if name in ids]
-    if _has_one_subscription(input_):
+    if is_one:
         return tuple(dict.fromkeys([*named, *sorted(counts)]))
     return tuple(named)
 
 
-def _has_one_subscription(input_: TargetInput) -> bool:
-    return len({frozenset(each.names) for each in input_.members}) == 1
-
-
 def _is_known(input_: TargetInput, ids: Mapping[str, str], counts: Mapping[str, int]) -> bool:
-    """Returns whether every topic has its name if members subscribe to different topics, and
-    whether every member subscribes to the topics of its target.
+    """Returns whether every topic has its name, and whether every member subscribes to the topics
+    of its target.
     """
-    if _has_one_subscription(input_):
-        return True
     return len(ids) == len(counts) and all(
         _target(input_, each).keys() <= {ids[name] for name in each.names if name in ids}
         for each in input_.members
